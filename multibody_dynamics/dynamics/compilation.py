@@ -1,0 +1,90 @@
+"""One source for fast and for exact: the recursions compiled by Numba, or left as they are.
+
+``inlined`` marks a small function that compiled code may call; it stays the plain Python function
+that it was. ``compiled`` gives the machine code of a recursion, kept on disk for the next start.
+
+Numba's own cache looks at the file of the recursion alone and would go on serving old machine code
+after an edit of a helper elsewhere. So the folder is named by a hash of this package's sources, of
+the Numba version and of the processor: an edited helper takes effect, always.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+try:
+    import numba
+    from llvmlite import binding as llvm
+    from numba.extending import register_jitable
+except ImportError:
+    numba = None
+
+CACHE_VARIABLE = "MULTIBODY_DYNAMICS_CACHE_DIR"
+
+
+def source_digest(folder: Path) -> str:
+    """Hash of every Python source below `folder`, of the Numba version and of the processor."""
+    digest = hashlib.sha256()
+    for source in sorted(folder.rglob("*.py")):
+        digest.update(source.relative_to(folder).as_posix().encode())
+        digest.update(source.read_bytes())
+    digest.update(numba.__version__.encode())
+    digest.update(llvm.get_host_cpu_name().encode())
+    digest.update(llvm.get_host_cpu_features().flatten().encode())
+    return digest.hexdigest()[:24]
+
+
+def cache_directory() -> Path:
+    """Where machine code is kept: $MULTIBODY_DYNAMICS_CACHE_DIR, $NUMBA_CACHE_DIR, else the user's
+    cache folder, or a folder of the user's own below the temporary one if that is not writable."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    chosen = os.environ.get(CACHE_VARIABLE) or os.environ.get("NUMBA_CACHE_DIR")
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    fallback = Path(tempfile.gettempdir()) / f"multibody_dynamics-{user}"
+    digest = source_digest(Path(__file__).parent)
+    for base in (Path(chosen or home) / "multibody_dynamics", fallback):
+        folder = base / digest
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    raise OSError(f"no writable cache folder: set {CACHE_VARIABLE} to one")
+
+
+if numba is None:
+    warnings.warn(
+        "Numba is not installed: the dynamics run in plain Python, correct but some hundred times "
+        "slower; not for a control cycle. Install it with 'pip install numba'.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+    def inlined(function: Callable) -> Callable:
+        return function
+
+    def compiled(function: Callable) -> Callable:
+        return function
+
+    IS_COMPILED = False
+else:
+    inlined = register_jitable
+    IS_COMPILED = not numba.config.DISABLE_JIT
+    _CACHE = cache_directory() if IS_COMPILED else None
+
+    def compiled(function: Callable) -> Callable[..., Any]:
+        """The machine code of a recursion: fused multiply-add allowed, no other liberty taken."""
+        if not IS_COMPILED:
+            return function
+        previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_CACHE)
+        try:
+            return numba.njit(cache=True, fastmath={"contract"}, error_model="numpy")(function)
+        finally:
+            numba.config.CACHE_DIR = previous

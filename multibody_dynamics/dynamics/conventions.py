@@ -1,0 +1,64 @@
+"""The order of components, the names of the representations, and the table of symbols."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from .errors import InputError
+from .inputs import Array, as_array
+
+Representation = Literal["spatial", "body", "hybrid", "mixed"]
+REPRESENTATIONS: tuple[str, ...] = get_args(Representation)
+
+
+def check_representation(name: str) -> Representation:
+    """`name` itself, or an InputError that lists the four representations."""
+    if name not in REPRESENTATIONS:
+        raise InputError(f"representation '{name}' is not one of {', '.join(REPRESENTATIONS)}")
+    return name  # type: ignore[return-value]
+
+
+def to_linear_first(screw: Any) -> Array:
+    """(omega, v) to (v, omega), or (m, f) to (f, m): the order of Pinocchio, jaxlie and ROS.
+
+    `screw` is (..., 6); a copy is returned.
+    """
+    return np.roll(as_array("screw", screw, (6,)), 3, axis=-1)
+
+
+def from_linear_first(screw: Any) -> Array:
+    """(v, omega) to (omega, v), or (f, m) to (m, f); `screw` is (..., 6), a copy is returned."""
+    return np.roll(as_array("screw", screw, (6,)), -3, axis=-1)
+
+
+class Symbol(NamedTuple):
+    """One line of the table of symbols: what the papers write, and what the code calls it."""
+
+    symbol: str
+    name: str
+    shape: str
+    unit: str
+    frame: str
+
+
+SYMBOLS: tuple[Symbol, ...] = (
+    Symbol("q, q', q'', q''', q''''", "q, qd, qdd, qddd, qdddd", "(..., n)", "rad, m; per s^k", "joint"),
+    Symbol("Q, Q', Q''", "tau, tau_dot, tau_ddot", "(..., n)", "N m, N; per s^k", "joint"),
+    Symbol("Y_i", "model.screws", "(n, 6)", "1, m", "inertial axes and origin, at q = 0"),
+    Symbol("A_i", "model.poses", "(n, 4, 4)", "1, m", "body i to inertial, at q = 0"),
+    Symbol("M^b_i", "model.inertias", "(n, 6, 6)", "kg m^2, kg m, kg", "body i, about its origin"),
+    Symbol("g", "model.gravity", "(3,)", "m/s^2", "inertial axes"),
+    Symbol("C_i", "pose", "(..., n, 4, 4)", "1, m", "body i to inertial"),
+    Symbol("V_i", "twist", "(..., n, 6)", "rad/s, m/s", "by representation"),
+    Symbol("V_i'", "acceleration", "(..., n, 6)", "rad/s^2, m/s^2", "by representation"),
+    Symbol("V_i''", "jerk", "(..., n, 6)", "rad/s^3, m/s^3", "by representation"),
+    Symbol("V_i'''", "jounce", "(..., n, 6)", "rad/s^4, m/s^4", "by representation"),
+    Symbol("S_i", "joint screw", "(n, 6)", "1, m", "inertial axes and origin, at q"),
+    Symbol("W", "wrench", "(..., 6), (..., 3, 6)", "N m, N; per s^k", "inertial axes and origin"),
+    Symbol("K", "stiffness", "(n,)", "N m/rad, N/m", "joint"),
+    Symbol("theta", "motor position", "(..., n)", "rad, m", "joint: link side of the gear"),
+    Symbol("M_m", "motor_inertia", "(n,)", "kg m^2, kg", "joint: link side of the gear"),
+    Symbol("tau_m", "motor torque", "(..., n)", "N m, N", "joint: link side of the gear"),
+)  # fmt: skip

@@ -1,0 +1,75 @@
+"""What a caller hands in, as finite float64 arrays; or an InputError that says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InputError
+
+Array = NDArray[np.float64]
+
+STATE_ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
+
+
+def as_array(
+    name: str, value: Any, tail: tuple[int, ...], labels: Sequence[str] | None = None
+) -> Array:
+    """`value` as a float64 array (..., *tail); never a copy where none is needed.
+
+    `labels` name the entries along the last axis but one of `tail` that has their number, so that
+    a bad number can be reported with its joint. Raises InputError for anything but finite reals.
+    """
+    try:
+        raw = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: not an array of numbers ({error})") from None
+    if raw.dtype.kind not in "fiu":
+        raise InputError(f"{name}: expected real numbers, got an array of {raw.dtype}")
+    array = np.asarray(raw, dtype=np.float64)
+    if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
+        wanted = ", ".join(("...", *map(str, tail)))
+        joints = f" (joints {', '.join(labels)})" if labels and len(labels) <= 12 else ""
+        raise InputError(f"{name}: expected shape ({wanted}){joints}, got {array.shape}")
+    if not np.isfinite(array).all():
+        index = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        where = f"[{', '.join(map(str, index))}]" if index else ""
+        if labels is not None:
+            axis = array.ndim - len(tail) + tail.index(len(labels))
+            where += f" (joint '{labels[index[axis]]}')"
+        raise InputError(f"{name}{where} is {array[index]}; every number must be finite")
+    return array
+
+
+def as_state(
+    labels: Sequence[str], *rows: Any, names: Sequence[str] = STATE_ROWS
+) -> tuple[Array, tuple[int, ...], int]:
+    """Stack q, q', ... of n joints into one batch.
+
+    Returns the states (N, 5, n), the batch shape (...) with N its product, and how many rows were
+    given. Rows (..., n) broadcast against each other. A gap is an InputError.
+    """
+    n = len(labels)
+    given = [k for k, row in enumerate(rows) if row is not None]
+    count = len(given)
+    if given != list(range(count)):
+        missing = next(k for k in range(len(rows)) if k not in given)
+        raise InputError(f"{names[given[-1]]} was given without {names[missing]}")
+    arrays = [as_array(names[k], rows[k], (n,), labels) for k in given]
+    shape = broadcast_shapes(names[:count], [a.shape[:-1] for a in arrays])
+    state = np.zeros((*shape, 5, n))
+    for k, array in enumerate(arrays):
+        state[..., k, :] = array
+    return state.reshape(-1, 5, n), shape, count
+
+
+def broadcast_shapes(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common batch shape of several arguments, or an InputError that lists them."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
+        raise InputError(f"batch dimensions do not fit together: {listed}") from None

@@ -1,0 +1,377 @@
+"""Second-order inverse dynamics of a tree in spatial representation, [M21] Algorithm 3.
+
+The recursion is written once. Compiled, it serves the control cycle and batches; as plain Python,
+any other scalars: complex numbers, mpmath, CasADi symbols, or NumPy arrays as a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import cos, sin
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compilation import IS_COMPILED, compiled, inlined
+from .conventions import Representation, check_representation
+from .errors import InputError
+from .inputs import STATE_ROWS, Array, as_array, as_state, broadcast_shapes
+from .kinematics import BaseMotion, base_rows, forward_kinematics_recursion
+from .model import MultibodyModel
+from .records import (
+    ANGULAR,
+    BODY_ROW,
+    COM,
+    INERTIA,
+    MASS,
+    POSE,
+    POSITION,
+    ROTOR,
+    SCREW,
+    TWIST,
+    WRENCH,
+)
+from .screws import (
+    accumulate_screw,
+    add,
+    add3,
+    cross,
+    load_rotation,
+    load_screw,
+    load_symmetric,
+    load_vector,
+    pair,
+    rotate,
+    rotate_symmetric,
+    scale,
+    subtract,
+    symmetric_times,
+)
+from .wrenches import Wrenches, wrench_rows
+
+
+class InverseDynamics(NamedTuple):
+    """Joint torques Q and their rates, each (..., n); None for what the input does not determine.
+
+    N m for an angle and N for a translation, per s for `tau_dot`, per s^2 for `tau_ddot`.
+    """
+
+    tau: Array
+    tau_dot: Array | None
+    tau_ddot: Array | None
+
+
+@inlined
+def inverse_dynamics_recursion(parents, joints, gravity, trig, state, order, bodies, result):
+    """[M21] Algorithms 1 and 3 for a tree: the joint torques and their first `order` derivatives.
+
+    The momentum balance is taken at the centre of mass and then moved to the inertial origin, which
+    needs 3-vectors only: with c the COM and h = I omega the angular momentum about it,
+
+        W = (h' + c x f, f),   f = m (c'' - g),
+
+    and W', W'' are its derivatives by the product rule. Gravity enters as the force that it is; the
+    twists are free of it, and none of the corrections for a ground acceleration is needed.
+    x* below is the derivative of x as seen from the body: x' = x* + omega x x, in which I is constant.
+
+    Parameters
+    ----------
+    parents, joints, trig, state, order, bodies : as in `forward_kinematics_recursion`.
+    gravity : (3,).
+    bodies : on entry, WRENCH holds minus the wrench that the world applies to the body; on return the
+        wrench that the joint transmits to it ([M21] (30)); in row 0 the reaction of the base.
+    result : (3, n), written up to row `order`: Q, Q', Q''.
+    """
+    forward_kinematics_recursion(parents, joints, trig, state, order, bodies)
+
+    g = (gravity[0], gravity[1], gravity[2])
+    for k in range(parents.shape[0]):
+        i = parents.shape[0] - 1 - k
+        b = i + 1
+        p = parents[i] + 1
+        m = joints[i, MASS]
+        rotor = joints[i, ROTOR]
+        R = load_rotation(bodies, b, POSE)
+        I = rotate_symmetric(R, load_symmetric(joints, i, INERTIA))
+        w, v = load_screw(bodies, b, TWIST)
+        w1, v1 = load_screw(bodies, b, TWIST + 6)
+
+        c = add(load_vector(bodies, b, POSITION), rotate(R, load_vector(joints, i, COM)))
+        c1 = add(v, cross(w, c))
+        c2 = add3(v1, cross(w1, c), cross(w, c1))
+        f = scale(m, subtract(c2, g))
+        h = symmetric_times(I, w)
+        hs = symmetric_times(I, w1)  # h*, as omega* = omega'
+        h1 = add(hs, cross(w, h))
+
+        S = load_screw(bodies, b, SCREW)
+        W = accumulate_screw(bodies, b, WRENCH, (add(h1, cross(c, f)), f))
+        accumulate_screw(bodies, p, WRENCH, W)
+        result[0, i] = pair(S, W) + rotor * state[2, i]
+
+        if order > 0:
+            w2, v2 = load_screw(bodies, b, TWIST + 12)
+            c3 = add3(v2, cross(w2, c), add(scale(2, cross(w1, c1)), cross(w, c2)))
+            f1 = scale(m, c3)
+            w2s = subtract(w2, cross(w, w1))  # omega**
+            hss = symmetric_times(I, w2s)
+            h1s = add3(hss, cross(w1, h), cross(w, hs))  # (h')*
+            h2 = add(h1s, cross(w, h1))
+
+            S1 = load_screw(bodies, b, SCREW + 6)
+            W1 = (add3(h2, cross(c1, f), cross(c, f1)), f1)
+            W1 = accumulate_screw(bodies, b, WRENCH + 6, W1)
+            accumulate_screw(bodies, p, WRENCH + 6, W1)
+            result[1, i] = pair(S, W1) + pair(S1, W) + rotor * state[3, i]
+
+            if order > 1:
+                w3, v3 = load_screw(bodies, b, TWIST + 18)
+                c4 = add3(
+                    add(v3, cross(w3, c)),
+                    scale(3, add(cross(w2, c1), cross(w1, c2))),
+                    cross(w, c3),
+                )
+                f2 = scale(m, c4)
+                w3s = add3(w3, scale(-2, cross(w, w2)), cross(w, cross(w, w1)))  # omega***
+                h1ss = add3(
+                    add(symmetric_times(I, w3s), cross(w2s, h)),
+                    scale(2, cross(w1, hs)),
+                    cross(w, hss),
+                )
+                h3 = add3(h1ss, cross(w1, h1), cross(w, add(h1s, h2)))
+
+                S2 = load_screw(bodies, b, SCREW + 12)
+                m2 = add3(cross(c2, f), scale(2, cross(c1, f1)), cross(c, f2))
+                W2 = accumulate_screw(bodies, b, WRENCH + 12, (add(h3, m2), f2))
+                accumulate_screw(bodies, p, WRENCH + 12, W2)
+                result[2, i] = (
+                    pair(S, W2) + 2 * pair(S1, W1) + pair(S2, W) + rotor * state[4, i]
+                )
+
+
+def _cycle(parents, joints, gravity, order, state, applied, trig, bodies, result):
+    """One state: sines and cosines, the applied wrenches (n, 18), and the recursion."""
+    for i in range(parents.shape[0]):
+        angle = joints[i, ANGULAR] * state[0, i]
+        trig[0, i] = sin(angle)
+        trig[1, i] = cos(angle)
+        for k in range(18):
+            bodies[i + 1, WRENCH + k] = -applied[i, k]
+    for k in range(18):
+        bodies[0, WRENCH + k] = 0.0
+    inverse_dynamics_recursion(parents, joints, gravity, trig, state, order, bodies, result)
+
+
+inverse_dynamics_cycle = compiled(_cycle)
+
+
+def _batch(parents, joints, gravity, order, bases, states, applied, trig, bodies, results):
+    """A batch of states; `bodies` has a block per state, or a single one that each overwrites."""
+    for k in range(states.shape[0]):
+        block = bodies[k % bodies.shape[0]]
+        block[0, :WRENCH] = bases[k]
+        inverse_dynamics_cycle(
+            parents, joints, gravity, order, states[k], applied[k], trig, block, results[k]
+        )
+
+
+_compiled_batch = compiled(_batch)
+
+
+def inverse_dynamics(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    qddd: Any | None = None,
+    qdddd: Any | None = None,
+    *,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+    representation: Representation = "spatial",
+) -> InverseDynamics:
+    """Joint torques of a motion and their first and second time derivatives, [M21] Algorithm 3.
+
+    Parameters
+    ----------
+    q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k; leading dimensions broadcast.
+        Without `qddd` only tau is computed, without `qdddd` no tau_ddot.
+    wrenches : {body or frame name: (..., 6) or (..., 3, 6)}, what the world applies to that body, in
+        inertial axes about the inertial origin, and its two time derivatives (default zero).
+    base : motion of the base; at rest if None.
+    representation : the torques do not depend on it; it is accepted as by every function.
+
+    Raises InputError for wrong shapes or names, gaps (`qdddd` without `qddd`), and NaN or infinity.
+    """
+    tau, _ = _evaluate(model, (q, qd, qdd, qddd, qdddd), wrenches, base, representation, False)
+    return tau
+
+
+def interbody_wrenches(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    qddd: Any | None = None,
+    qdddd: Any | None = None,
+    *,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+) -> Array:
+    """What each joint transmits to its body, with rates: (..., n, k, 6), [M21] (30).
+
+    k is 1, 2 or 3, as far as `qddd` and `qdddd` are given. Inertial axes about the inertial origin,
+    gravity included. Arguments and errors as :func:`inverse_dynamics`.
+    """
+    tau, bodies = _evaluate(model, (q, qd, qdd, qddd, qdddd), wrenches, base, "spatial", True)
+    rates = 1 + (tau.tau_dot is not None) + (tau.tau_ddot is not None)
+    rows = bodies[:, 1:, WRENCH : WRENCH + 6 * rates]
+    return rows.reshape(*tau.tau.shape, rates, 6)
+
+
+def _evaluate(
+    model: MultibodyModel,
+    rows: Sequence[Any],
+    wrenches: Wrenches | None,
+    base: BaseMotion | None,
+    representation: str,
+    keep: bool,
+) -> tuple[InverseDynamics, Array]:
+    check_representation(representation)
+    n = model.n
+    states, shape, given = as_state(model.joint_names, *rows)
+    if given < 3:
+        raise InputError(f"inverse dynamics needs {STATE_ROWS[given]}")
+    order = given - 3
+    applied = wrench_rows(model, wrenches)
+    bases = base_rows(base)
+    full = broadcast_shapes(
+        ("states", "wrenches", "base"), (shape, applied.shape[:-2], bases.shape[:-1])
+    )
+    count = int(np.prod(full))
+    states = np.broadcast_to(states.reshape(*shape, 5, n), (*full, 5, n)).reshape(count, 5, n)
+    applied = np.broadcast_to(applied, (*full, n, 18)).reshape(count, n, 18)
+    bases = np.broadcast_to(bases, (*full, WRENCH)).reshape(count, WRENCH)
+    results = np.zeros((count, 3, n))
+    bodies = np.zeros((count if keep else 1, n + 1, BODY_ROW))
+    constants = (model.parents, model.joint_rows, model.gravity, order)
+    if IS_COMPILED:
+        trig = np.empty((2, n))
+        _compiled_batch(*constants, bases, states, applied, trig, bodies, results)
+    else:  # the whole batch at once, an array of N numbers being the scalar
+        bodies = np.zeros((n + 1, BODY_ROW, count))
+        bodies[0, :WRENCH] = bases.T
+        bodies[1:, WRENCH:] = -applied.transpose(1, 2, 0)
+        state = states.transpose(1, 2, 0)
+        angle = model.joint_rows[:, ANGULAR, None] * state[0]
+        trig = np.stack([np.sin(angle), np.cos(angle)])
+        result = np.zeros((3, n, count))
+        inverse_dynamics_recursion(*constants[:3], trig, state, order, bodies, result)
+        results, bodies = result.transpose(2, 0, 1), bodies.transpose(2, 0, 1)
+    values = (np.ascontiguousarray(results[:, k]).reshape(*full, n) for k in range(3))
+    tau, *rates = (row if k <= order else None for k, row in enumerate(values))
+    return InverseDynamics(tau, *rates), bodies
+
+
+def generic_inverse_dynamics(
+    model: MultibodyModel,
+    q: Sequence[Any],
+    qd: Sequence[Any],
+    qdd: Sequence[Any],
+    qddd: Sequence[Any] | None = None,
+    qdddd: Sequence[Any] | None = None,
+    *,
+    wrenches: Mapping[str, Any] | None = None,
+    sin: Callable[[Any], Any] = np.sin,
+    cos: Callable[[Any], Any] = np.cos,
+) -> NDArray[Any]:
+    """The same recursion over any scalars, never compiled: Q, Q', Q'' as (3, n).
+
+    Each row holds n scalars: complex (derivatives by complex step), mpmath.mpf with `sin=mpmath.sin,
+    cos=mpmath.cos` (exact references), casadi.SX (code generation), or NumPy arrays (a batch).
+    `wrenches` is {body name: 3 rows of 6 scalars}. Nothing is checked beyond lengths and names.
+    """
+    n = model.n
+    rows = [[0.0] * n if row is None else row for row in (q, qd, qdd, qddd, qdddd)]
+    for name, row in zip(STATE_ROWS, rows, strict=True):
+        if len(row) != n:
+            raise InputError(f"{name}: expected {n} scalars, got {len(row)}")
+    state = np.empty((5, n), dtype=object)
+    for k, row in enumerate(rows):
+        for i in range(n):
+            state[k, i] = row[i]
+    joints = model.joint_rows.astype(object)
+    trig = np.empty((2, n), dtype=object)
+    for i in range(n):
+        angle = joints[i, ANGULAR] * state[0, i]
+        trig[:, i] = sin(angle), cos(angle)
+    bodies = np.zeros((n + 1, BODY_ROW), dtype=object)
+    bodies[0, :WRENCH] = base_rows(None)
+    for body, W in (wrenches or {}).items():
+        b = model.body_index(body) + 1
+        for k in range(18):
+            bodies[b, WRENCH + k] -= W[k // 6][k % 6]
+    result = np.zeros((3, n), dtype=object)
+    gravity = model.gravity.astype(object)
+    inverse_dynamics_recursion(model.parents, joints, gravity, trig, state, 2, bodies, result)
+    return result
+
+
+class InverseDynamicsSolver:
+    """Q, Q' and Q'' in the control cycle: own buffers, compiled, no allocation after construction.
+
+    >>> solver = InverseDynamicsSolver(model)
+    >>> tau, tau_dot, tau_ddot = solver(q, qd, qdd, qddd, qdddd)
+
+    or, without any copy: fill `solver.state` (5, n), call `solver.update()`, read `solver.result`
+    (3, n). `solver.applied_wrenches` (n, 3, 6) is what the world applies to each body, with rates, in
+    inertial axes about the inertial origin; it stays as it was set. `solver.interbody_wrenches`
+    (n, 3, 6) is what each joint transmits. The results are views that the next call overwrites.
+
+    The constructor compiles and warms up; from the second start on, the machine code comes from the
+    disk. An instance is for one thread. `update()` checks nothing: NaN in, NaN out.
+    """
+
+    def __init__(
+        self, model: MultibodyModel, representation: Representation = "spatial"
+    ) -> None:
+        self.model = model
+        self.representation = check_representation(representation)
+        n = model.n
+        self.state: Array = np.zeros((5, n))
+        self.result: Array = np.zeros((3, n))
+        self.applied_wrenches: Array = np.zeros((n, 3, 6))
+        bodies = np.zeros((n + 1, BODY_ROW))
+        bodies[0, :WRENCH] = base_rows(None)
+        self.interbody_wrenches: Array = bodies[1:, WRENCH:].reshape(n, 3, 6, copy=False)
+        self._rows = tuple(self.state)
+        self._results = tuple(self.result)
+        self.update = partial(
+            inverse_dynamics_cycle,
+            model.parents,
+            model.joint_rows,
+            model.gravity,
+            2,
+            self.state,
+            self.applied_wrenches.reshape(n, 18),
+            np.empty((2, n)),
+            bodies,
+            self.result,
+        )
+        self.update()
+
+    def __call__(
+        self, q: Any, qd: Any, qdd: Any, qddd: Any, qdddd: Any
+    ) -> tuple[Array, Array, Array]:
+        """Q, Q', Q'' (n,) each, as views of `result`; InputError for a row of the wrong length."""
+        rows = (q, qd, qdd, qddd, qdddd)
+        try:
+            self.state[:] = rows
+        except (TypeError, ValueError):
+            for name, row in zip(STATE_ROWS, rows, strict=True):
+                as_array(name, row, (self.model.n,), self.model.joint_names)
+            raise
+        self.update()
+        return self._results

@@ -1,0 +1,399 @@
+"""The robot: a tree of rigid bodies, each moved by one joint; immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import inertia, se3, so3
+from .description import describe
+from .errors import InputError, ModelError
+from .inputs import Array, as_array
+from .records import ANGULAR, COM, INERTIA, JOINT_ROW, LINEAR, MASS, PLACEMENT, ROTOR
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+PARALLEL = 1e-12  # a component of a screw smaller than this, relatively, is rounding
+
+
+class Frame(NamedTuple):
+    """A frame that moves with a body: its pose (4, 4) in the frame of body `body` (-1: base)."""
+
+    body: int
+    pose: Array
+
+
+class JointLimits(NamedTuple):
+    """What the joints allow, each (n,), infinite where nothing is stated.
+
+    lower, upper in rad or m; velocity in rad/s or m/s; effort in N m or N.
+    """
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    effort: Array
+
+    @classmethod
+    def unlimited(cls, n: int) -> JointLimits:
+        infinite = np.full(n, np.inf)
+        return cls(-infinite, infinite, infinite, infinite)
+
+
+class Payload(NamedTuple):
+    """A load fixed to a body, and its spatial inertia (6, 6) in that body's frame."""
+
+    body: int
+    inertia: Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MultibodyModel:
+    """A tree of n bodies; body i is moved by joint i, and a parent comes before its children.
+
+    The configuration is the product of exponentials C_i(q) = exp(Y_1 q_1) ... exp(Y_i q_i) A_i along
+    the path from the base to body i, [M21] (4).
+
+    Attributes
+    ----------
+    parents : (n,) int, the body that joint i is mounted on; -1 is the base.
+    screws : (n, 6) Y_i, joint screws at q = 0, inertial axes and origin; rad for an angle, m for a
+        translation.
+    poses : (n, 4, 4) A_i, body frame to inertial frame at q = 0.
+    link_inertias : (n, 6, 6) M^b_i about the origin of the body frame, in its axes, without the
+        payloads; `inertias` is with them.
+    gravity : (3,) in m/s^2, inertial axes, e.g. (0, 0, -9.81).
+    reflected_inertia : (n,) rotor inertia on the link side of the gear, kg m^2 or kg; the torque of
+        a rigid joint includes it. For an elastic joint it is the motor's and must be zero here.
+    frames : every name that functions accept as a `body`: bodies, links merged into them, payloads.
+
+    All arrays are read-only. Raises ModelError where the data cannot be a robot.
+    """
+
+    name: str
+    joint_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    joint_types: tuple[str, ...]
+    parents: NDArray[np.int64]
+    screws: Array
+    poses: Array
+    link_inertias: Array
+    gravity: Array
+    reflected_inertia: Array
+    limits: JointLimits
+    base_name: str = "base"
+    frames: Mapping[str, Frame] = field(default_factory=dict)
+    payloads: Mapping[str, Payload] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.joint_names)
+        shapes = {
+            "screws": (n, 6), "poses": (n, 4, 4), "link_inertias": (n, 6, 6),
+            "gravity": (3,), "reflected_inertia": (n,),
+        }  # fmt: skip
+        if n == 0:
+            raise ModelError(f"robot '{self.name}' has no moving joint")
+        for key, shape in shapes.items():
+            try:
+                array = as_array(f"robot '{self.name}': {key}", getattr(self, key), shape)
+            except InputError as error:
+                raise ModelError(str(error)) from None
+            if array.shape != shape:
+                raise ModelError(f"{key}: expected shape {shape}, got {array.shape}")
+            object.__setattr__(self, key, _frozen(array))
+        self._check_names()
+        self._check_tree()
+        self._check_bodies()
+        for key, values in self.limits._asdict().items():
+            if np.shape(values) != (n,) or np.isnan(values).any():
+                raise ModelError(f"limits.{key}: expected {n} numbers, none of them NaN")
+        object.__setattr__(self, "limits", JointLimits(*map(_frozen, self.limits)))
+        own = {body: Frame(i, np.eye(4)) for i, body in enumerate(self.body_names)}
+        own[self.base_name] = Frame(-1, np.eye(4))
+        merged = {name: Frame(f.body, _frozen(f.pose)) for name, f in self.frames.items()}
+        object.__setattr__(self, "frames", MappingProxyType(merged | own))
+        object.__setattr__(self, "payloads", MappingProxyType(dict(self.payloads)))
+
+    def _check_names(self) -> None:
+        n = self.n
+        for kind, names in (("joint", self.joint_names), ("body", self.body_names)):
+            if len(names) != n:
+                raise ModelError(f"{len(names)} {kind} names for {n} joints")
+            for name in names:
+                if names.count(name) > 1:
+                    raise ModelError(f"two {kind} names are '{name}'; names must be unique")
+        if self.base_name in self.body_names:
+            raise ModelError(f"a body has the name '{self.base_name}' of the base")
+        if len(self.joint_types) != n:
+            raise ModelError(f"{len(self.joint_types)} joint types for {n} joints")
+
+    def _check_tree(self) -> None:
+        parents = np.asarray(self.parents)
+        if parents.shape != (self.n,) or parents.dtype.kind not in "iu":
+            raise ModelError(f"parents: expected {self.n} whole numbers, got {parents!r}")
+        for i, parent in enumerate(parents):
+            if not -1 <= parent < i:
+                raise ModelError(
+                    f"joint '{self.joint_names[i]}': parent {parent} must be -1 (the base) or the "
+                    f"index of an earlier joint, below {i}"
+                )
+        object.__setattr__(self, "parents", _frozen(parents.astype(np.int64)))
+        for joint, Y in zip(self.joint_names, self.screws, strict=True):
+            if not np.any(Y):
+                raise ModelError(f"joint '{joint}': its screw (its axis) is zero")
+
+    def _check_bodies(self) -> None:
+        children = set(self.parents.tolist())
+        for i, body in enumerate(self.body_names):
+            R = self.poses[i, :3, :3]
+            if (
+                np.abs(R.T @ R - np.eye(3)).max() > 1e-9
+                or np.linalg.det(R) < 0
+                or np.any(self.poses[i, 3] != (0, 0, 0, 1))
+            ):
+                raise ModelError(f"body '{body}': its pose at q = 0 is no rigid transformation")
+            inertia.check(self.link_inertias[i], f"body '{body}'")
+            if i not in children and not np.any(self.link_inertias[i]):
+                raise ModelError(
+                    f"body '{body}' has no mass and carries none, so the acceleration of joint "
+                    f"'{self.joint_names[i]}' is undetermined; give it an inertia, or fix the joint"
+                )
+
+    @property
+    def n(self) -> int:
+        """The number of joints, of bodies and of coordinates."""
+        return len(self.joint_names)
+
+    def joint_index(self, joint: str) -> int:
+        """The index of a joint name; InputError lists the names there are."""
+        try:
+            return self.joint_names.index(joint)
+        except ValueError:
+            raise InputError(
+                f"no joint '{joint}' in robot '{self.name}'; it has {', '.join(self.joint_names)}"
+            ) from None
+
+    def frame(self, body: str | int) -> Frame:
+        """The frame of a body (index or name), of a link merged into it or of a payload."""
+        if isinstance(body, str):
+            if body in self.frames:
+                return self.frames[body]
+            raise InputError(
+                f"no body or frame '{body}' in robot '{self.name}'; it has {', '.join(self.frames)}"
+            )
+        if not isinstance(body, (int, np.integer)) or not 0 <= body < self.n:
+            raise InputError(f"body must be a name or an index from 0 to {self.n - 1}, got {body!r}")
+        return Frame(int(body), np.eye(4))
+
+    def body_index(self, body: str | int) -> int:
+        """The index of the moving body that a name belongs to; the base is refused."""
+        index = self.frame(body).body
+        if index < 0:
+            raise InputError(f"'{body}' belongs to the base, which no joint moves")
+        return index
+
+    def path(self, body: str | int) -> list[int]:
+        """The joints between the base and a body, in this order."""
+        chain = []
+        i = self.frame(body).body
+        while i >= 0:
+            chain.append(i)
+            i = int(self.parents[i])
+        return chain[::-1]
+
+    def with_gravity(self, gravity: Any) -> MultibodyModel:
+        """The same robot under `gravity` (3,) in m/s^2, inertial axes."""
+        return replace(self, gravity=gravity)
+
+    def with_reflected_inertia(self, reflected_inertia: Any) -> MultibodyModel:
+        """The same robot with rotor inertias (n,), or {joint name: value}, on the link side."""
+        if isinstance(reflected_inertia, Mapping):
+            values = self.reflected_inertia.copy()
+            for joint, value in reflected_inertia.items():
+                values[self.joint_index(joint)] = value
+            reflected_inertia = values
+        values = as_array("reflected_inertia", reflected_inertia, (self.n,), self.joint_names)
+        if (values < 0).any():
+            joint = self.joint_names[int(np.argmin(values))]
+            raise ModelError(f"joint '{joint}': a reflected inertia cannot be negative")
+        return replace(self, reflected_inertia=values)
+
+    def with_payload(
+        self,
+        body: str | int,
+        mass: float,
+        com: Any = (0.0, 0.0, 0.0),
+        inertia_com: Any = ((0.0,) * 3,) * 3,
+        *,
+        name: str = "payload",
+    ) -> MultibodyModel:
+        """The robot with a load in its hand; `without_payload` takes it off again, exactly.
+
+        `mass` in kg; `com` (3,) in m and `inertia_com` (3, 3) in kg m^2 in the frame of `body`, which
+        may be a link that was merged into a moving one.
+        """
+        if name in self.payloads or name in self.frames:
+            raise InputError(f"the name '{name}' is taken in robot '{self.name}'; give another")
+        index, pose = self.body_index(body), self.frame(body).pose
+        load = inertia.spatial_inertia(mass, com, inertia_com)
+        inertia.check(load, f"payload '{name}'")
+        attached = Payload(index, inertia.transform(load, pose))
+        return replace(
+            self,
+            payloads={**self.payloads, name: attached},
+            frames={**self.frames, name: Frame(index, pose)},
+        )
+
+    def without_payload(self, name: str = "payload") -> MultibodyModel:
+        """The robot without a load that `with_payload` gave it."""
+        if name not in self.payloads:
+            there = ", ".join(self.payloads) or "none"
+            raise InputError(f"no payload '{name}' on robot '{self.name}'; attached: {there}")
+        return replace(
+            self,
+            payloads={key: load for key, load in self.payloads.items() if key != name},
+            frames={key: frame for key, frame in self.frames.items() if key != name},
+        )
+
+    @cached_property
+    def inertias(self) -> Array:
+        """M^b_i (n, 6, 6) of the bodies with the payloads that they carry."""
+        total = self.link_inertias.copy()
+        for load in self.payloads.values():
+            total[load.body] += load.inertia
+        return _frozen(total)
+
+    def describe(self) -> str:
+        """A table of the robot that a person can hold against a data sheet."""
+        return describe(self)
+
+    @cached_property
+    def joint_rows(self) -> Array:
+        """The constants of the recursions, (n, JOINT_ROW), see :mod:`.records`."""
+        rows = np.zeros((self.n, JOINT_ROW))
+        placed: list[Array] = []
+        for i in range(self.n):
+            F, a, h = _joint_frame(se3.Ad(se3.inverse(self.poses[i])) @ self.screws[i])
+            placed.append(self.poses[i] @ F)
+            p = self.parents[i]
+            B = placed[i] if p < 0 else se3.inverse(placed[p]) @ placed[i]
+            mass, com, about_com = inertia.decompose(self.inertias[i])
+            R = F[:3, :3]
+            rows[i, PLACEMENT : PLACEMENT + 9] = B[:3, :3].ravel()
+            rows[i, PLACEMENT + 9 : PLACEMENT + 12] = B[:3, 3]
+            rows[i, ANGULAR], rows[i, LINEAR] = a, h
+            rows[i, MASS] = mass
+            rows[i, COM : COM + 3] = R.T @ (com - F[:3, 3]) if mass else 0.0
+            rows[i, INERTIA : INERTIA + 6] = (R.T @ about_com @ R)[np.triu_indices(3)]
+            rows[i, ROTOR] = self.reflected_inertia[i]
+        return _frozen(rows)
+
+    @cached_property
+    def body_in_joint(self) -> Array:
+        """The pose of each body frame in its joint frame, (n, 4, 4)."""
+        local = se3.Ad(se3.inverse(self.poses)) @ self.screws[..., None]
+        return _frozen(np.stack([se3.inverse(_joint_frame(X[:, 0])[0]) for X in local]))
+
+
+def model_from_screws(
+    parents: Sequence[int],
+    screws: Any,
+    poses: Any,
+    inertias: Any,
+    *,
+    joint_names: Sequence[str] | None = None,
+    body_names: Sequence[str] | None = None,
+    gravity: Any = STANDARD_GRAVITY,
+    name: str = "robot",
+    joint_types: Sequence[str] | None = None,
+    reflected_inertia: Any | None = None,
+    limits: JointLimits | None = None,
+    base_name: str = "base",
+    frames: Mapping[str, Frame] | None = None,
+    notes: Sequence[str] = (),
+    strict: bool = False,
+) -> MultibodyModel:
+    """A robot as the papers give it: joint screws Y_i and reference poses A_i, [M21] section II.
+
+    Parameters
+    ----------
+    parents : n indices, -1 for the base; a parent comes before its children.
+    screws : (n, 6) Y_i = (e, y x e + h e), or (0, e) for a prismatic joint, inertial frame, q = 0.
+        Helical joints have the pitch h in m/rad. e need not be of unit length: q scales with it.
+    poses : (n, 4, 4) A_i.
+    inertias : (n, 6, 6) M^b_i about the origin of the body frame, see :func:`.spatial_inertia`.
+
+    Names default to joint1 ... and body1 ...; `joint_types` are read off the screws. Raises
+    ModelError; a violated triangle inequality of an inertia is a ModelWarning, or with `strict` an
+    error.
+    """
+    n = len(parents)
+    named = tuple(f"body{i + 1}" for i in range(n)) if body_names is None else tuple(body_names)
+    try:
+        Y = as_array("screws", screws, (n, 6))
+    except InputError as error:
+        raise ModelError(str(error)) from None
+    model = MultibodyModel(
+        name=name,
+        joint_names=tuple(f"joint{i + 1}" for i in range(n))
+        if joint_names is None
+        else tuple(joint_names),
+        body_names=named,
+        joint_types=tuple(map(screw_type, Y)) if joint_types is None else tuple(joint_types),
+        parents=np.asarray(parents),
+        screws=Y,
+        poses=poses,
+        link_inertias=inertias,
+        gravity=gravity,
+        reflected_inertia=np.zeros(n),
+        limits=JointLimits.unlimited(n) if limits is None else limits,
+        base_name=base_name,
+        frames=frames or {},
+        notes=tuple(notes),
+    )
+    for body, M in zip(named, model.link_inertias, strict=True):
+        inertia.check_triangle(M, f"body '{body}'", strict=strict)
+    return model if reflected_inertia is None else model.with_reflected_inertia(reflected_inertia)
+
+
+def screw_type(Y: Array) -> str:
+    """The kind of joint that a screw (6,) describes: revolute, prismatic or helical."""
+    angular, linear = Y[:3], Y[3:]
+    if not np.any(angular):
+        return "prismatic"
+    along = abs(angular @ linear)
+    size = np.linalg.norm(angular) * max(np.linalg.norm(linear), np.linalg.norm(angular))
+    return "helical" if along > PARALLEL * size else "revolute"
+
+
+def _frozen(array: Any) -> Any:
+    """A read-only copy, float64 unless it is an array of whole numbers."""
+    copy = np.array(array, dtype=None if np.asarray(array).dtype.kind in "iu" else np.float64)
+    copy.flags.writeable = False
+    return copy
+
+
+def _joint_frame(X: Array) -> tuple[Array, float, float]:
+    """The frame, in the body frame, whose z axis carries the joint screw X (6,) of the body frame.
+
+    Returns its pose (4, 4) and (a, h) with X = Ad_F (0, 0, a, 0, 0, h). Its origin is the point of
+    the axis nearest to the body's; the turn from the body's axes is the smallest one.
+    """
+    e, v = X[:3], X[3:]
+    a = float(np.linalg.norm(e))
+    if a > PARALLEL * np.linalg.norm(v):
+        axis, h, origin = e / a, float(e @ v) / a, np.cross(e, v) / a**2
+    else:
+        a, h = 0.0, float(np.linalg.norm(v))
+        axis, origin = v / h, np.zeros(3)
+    flip = np.diag([1.0, -1.0, -1.0]) if axis[2] < 0 else np.eye(3)
+    w = np.cross((0, 0, 1), flip @ axis)  # turn z into +-axis by less than a right angle
+    W = so3.hat(w)
+    turn = np.eye(3) + W + W @ W / (1 + abs(axis[2]))
+    return se3.from_rotation_translation(flip @ turn, origin), a, h

@@ -1,0 +1,37 @@
+"""The memory that the recursions work on: one row of numbers per joint and per body.
+
+A joint i is kept with the frame in which its axis is z, the joint frame. With B_i the pose of that
+frame in the joint frame of the parent at q = 0, and Z_i = (0, 0, a, 0, 0, h) the joint screw,
+
+    C_i = C_parent B_i exp(Z_i q_i)
+
+is the two-frame form of the kinematics ([M18k] section 2.1): a revolute joint has a = 1, h = 0, a
+helical one the pitch h, a prismatic one a = 0, h = 1. All inertial data of a body is in its joint
+frame, which moves with the body.
+
+``JOINT`` row (constants)                      ``BODY`` row (results; row 0 is the base, i + 1 body i)
+    PLACEMENT  B_i: 9 rotation, 3 position         POSE     9 rotation, 3 position of the joint frame
+    ANGULAR, LINEAR  a, h                          TWIST    V, V', V'', V''' of the body
+    MASS, COM (3), INERTIA (6, about the COM)      SCREW    S, S', S'', S''' of the joint
+    ROTOR      reflected rotor inertia             WRENCH   W, W', W'' transmitted by the joint
+
+Twists, screws and wrenches are in the spatial representation: inertial axes, inertial origin.
+"""
+
+from __future__ import annotations
+
+PLACEMENT = 0
+ANGULAR = 12
+LINEAR = 13
+MASS = 14
+COM = 15
+INERTIA = 18
+ROTOR = 24
+JOINT_ROW = 25
+
+POSE = 0
+POSITION = 9
+TWIST = 12
+SCREW = 36
+WRENCH = 60
+BODY_ROW = 78
