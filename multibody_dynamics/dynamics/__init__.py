@@ -5,13 +5,14 @@
     model = dyn.load_urdf("panda.urdf")
     tau, tau_dot, tau_ddot = dyn.inverse_dynamics(model, q, qd, qdd, qddd, qdddd)
 
-SI units, twists (omega, v) and wrenches (m, f) angular part first; see docs/symbols.md.
+SI units; twists (omega, v) and wrenches (m, f) angular part first. docs/symbols.md has the symbols.
 """
 
 from . import se3, so3
 from .conventions import REPRESENTATIONS, SYMBOLS, from_linear_first, to_linear_first
 from .errors import DynamicsError, InputError, ModelError, ModelWarning, TrajectoryError
 from .forward_dynamics import forward_dynamics
+from .gravity import gravity_wrenches
 from .inertia import spatial_inertia
 from .inverse_dynamics import (
     InverseDynamics,
@@ -20,7 +21,22 @@ from .inverse_dynamics import (
     interbody_wrenches,
     inverse_dynamics,
 )
+from .jacobians import jacobian, jacobian_dot
 from .kinematics import BaseMotion, BodyMotion, forward_kinematics, frame_pose
 from .mass_matrix import gravity_forces, mass_matrix
 from .model import Frame, JointLimits, MultibodyModel, model_from_screws
 from .wrenches import wrench_to_world
+
+__all__ = [
+    # the robot
+    "MultibodyModel", "model_from_screws", "JointLimits", "Frame", "spatial_inertia",
+    # kinematics
+    "forward_kinematics", "frame_pose", "jacobian", "jacobian_dot", "BodyMotion", "BaseMotion",
+    # dynamics
+    "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
+    "interbody_wrenches", "gravity_wrenches", "wrench_to_world",
+    "mass_matrix", "gravity_forces", "forward_dynamics",
+    # Lie groups, conventions, errors
+    "so3", "se3", "REPRESENTATIONS", "SYMBOLS", "to_linear_first", "from_linear_first",
+    "DynamicsError", "ModelError", "InputError", "TrajectoryError", "ModelWarning",
+]  # fmt: skip

@@ -67,24 +67,24 @@ if numba is None:
         stacklevel=2,
     )
 
-    def inlined(function: Callable) -> Callable:
-        return function
-
-    def compiled(function: Callable) -> Callable:
-        return function
-
     IS_COMPILED = False
 else:
-    inlined = register_jitable
     IS_COMPILED = not numba.config.DISABLE_JIT
-    _CACHE = cache_directory() if IS_COMPILED else None
 
-    def compiled(function: Callable) -> Callable[..., Any]:
-        """The machine code of a recursion: fused multiply-add allowed, no other liberty taken."""
-        if not IS_COMPILED:
-            return function
-        previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_CACHE)
-        try:
-            return numba.njit(cache=True, fastmath={"contract"}, error_model="numpy")(function)
-        finally:
-            numba.config.CACHE_DIR = previous
+_CACHE = cache_directory() if IS_COMPILED else None
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` itself, which compiled code may call from now on."""
+    return register_jitable(function) if IS_COMPILED else function
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The machine code of a recursion: fused multiply-add allowed, no other liberty taken."""
+    if not IS_COMPILED:
+        return function
+    previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_CACHE)
+    try:
+        return numba.njit(cache=True, fastmath={"contract"}, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = previous

@@ -44,7 +44,7 @@ class Symbol(NamedTuple):
 
 
 SYMBOLS: tuple[Symbol, ...] = (
-    Symbol("q, q', q'', q''', q''''", "q, qd, qdd, qddd, qdddd", "(..., n)", "rad, m; per s^k", "joint"),
+    Symbol("q ... q''''", "q, qd, qdd, qddd, qdddd", "(..., n)", "rad, m; per s^k", "joint"),
     Symbol("Q, Q', Q''", "tau, tau_dot, tau_ddot", "(..., n)", "N m, N; per s^k", "joint"),
     Symbol("Y_i", "model.screws", "(n, 6)", "1, m", "inertial axes and origin, at q = 0"),
     Symbol("A_i", "model.poses", "(n, 4, 4)", "1, m", "body i to inertial, at q = 0"),

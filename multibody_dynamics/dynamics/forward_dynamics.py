@@ -5,7 +5,6 @@ O(n^3), and for the arms that this package is for not the bottleneck of a simula
 
 from __future__ import annotations
 
-from math import cos, sin
 from typing import Any
 
 import numpy as np

@@ -18,8 +18,8 @@ ROUNDING = 1e-6
 def spatial_inertia(mass: float, com: Any, inertia_com: Any) -> Array:
     """M^b (6, 6) about the origin of the body frame, [M21] (12).
 
-    `mass` in kg; `com` (3,) in m, from the frame's origin; `inertia_com` (3, 3) in kg m^2, about the
-    centre of mass. All in the axes of the body frame.
+    `mass` in kg; `com` (3,) in m, from the frame's origin; `inertia_com` (3, 3) in kg m^2, about
+    the centre of mass. All in the axes of the body frame.
     """
     c = so3.hat(as_array("com", com, (3,)))
     inertia = as_array("inertia_com", inertia_com, (3, 3))
@@ -47,7 +47,7 @@ def transform(M: Any, C: Any) -> Array:
 
 def principal_moments(inertia_com: Array) -> Array:
     """The principal moments of inertia (3,), ascending, kg m^2."""
-    return np.linalg.eigvalsh((inertia_com + inertia_com.T) / 2)
+    return np.asarray(np.linalg.eigvalsh((inertia_com + inertia_com.T) / 2))
 
 
 def check(M: Array, what: str) -> None:
@@ -72,8 +72,8 @@ def check(M: Array, what: str) -> None:
     moments = principal_moments(inertia)
     if moments[0] < -ROUNDING * np.abs(moments).max():
         raise ModelError(
-            f"{what}: principal moments of inertia about the COM are {_listed(moments)} kg m^2; none "
-            "can be negative. Was the inertia given about the frame's origin instead?"
+            f"{what}: principal moments of inertia about the COM are {_listed(moments)} kg m^2; "
+            "none can be negative. Was the inertia given about the frame's origin instead?"
         )
 
 

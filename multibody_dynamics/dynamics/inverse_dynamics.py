@@ -67,21 +67,21 @@ class InverseDynamics(NamedTuple):
 def inverse_dynamics_recursion(parents, joints, gravity, trig, state, order, bodies, result):
     """[M21] Algorithms 1 and 3 for a tree: the joint torques and their first `order` derivatives.
 
-    The momentum balance is taken at the centre of mass and then moved to the inertial origin, which
-    needs 3-vectors only: with c the COM and h = I omega the angular momentum about it,
+    The momentum balance is taken at the centre of mass and then moved to the inertial origin,
+    which needs 3-vectors only: with c the COM and h = Theta omega the angular momentum about it,
 
         W = (h' + c x f, f),   f = m (c'' - g),
 
     and W', W'' are its derivatives by the product rule. Gravity enters as the force that it is; the
     twists are free of it, and none of the corrections for a ground acceleration is needed.
-    x* below is the derivative of x as seen from the body: x' = x* + omega x x, in which I is constant.
+    x* below is the derivative of x as seen from the body, x' = x* + omega x x: Theta* = 0.
 
     Parameters
     ----------
     parents, joints, trig, state, order, bodies : as in `forward_kinematics_recursion`.
     gravity : (3,).
-    bodies : on entry, WRENCH holds minus the wrench that the world applies to the body; on return the
-        wrench that the joint transmits to it ([M21] (30)); in row 0 the reaction of the base.
+    bodies : on entry, WRENCH holds minus the wrench that the world applies to the body; on return
+        what the joint transmits to it ([M21] (30)); in row 0 what the ground gives the base.
     result : (3, n), written up to row `order`: Q, Q', Q''.
     """
     forward_kinematics_recursion(parents, joints, trig, state, order, bodies)
@@ -94,7 +94,7 @@ def inverse_dynamics_recursion(parents, joints, gravity, trig, state, order, bod
         m = joints[i, MASS]
         rotor = joints[i, ROTOR]
         R = load_rotation(bodies, b, POSE)
-        I = rotate_symmetric(R, load_symmetric(joints, i, INERTIA))
+        Theta = rotate_symmetric(R, load_symmetric(joints, i, INERTIA))
         w, v = load_screw(bodies, b, TWIST)
         w1, v1 = load_screw(bodies, b, TWIST + 6)
 
@@ -102,8 +102,8 @@ def inverse_dynamics_recursion(parents, joints, gravity, trig, state, order, bod
         c1 = add(v, cross(w, c))
         c2 = add3(v1, cross(w1, c), cross(w, c1))
         f = scale(m, subtract(c2, g))
-        h = symmetric_times(I, w)
-        hs = symmetric_times(I, w1)  # h*, as omega* = omega'
+        h = symmetric_times(Theta, w)
+        hs = symmetric_times(Theta, w1)  # h*, as omega* = omega'
         h1 = add(hs, cross(w, h))
 
         S = load_screw(bodies, b, SCREW)
@@ -116,7 +116,7 @@ def inverse_dynamics_recursion(parents, joints, gravity, trig, state, order, bod
             c3 = add3(v2, cross(w2, c), add(scale(2, cross(w1, c1)), cross(w, c2)))
             f1 = scale(m, c3)
             w2s = subtract(w2, cross(w, w1))  # omega**
-            hss = symmetric_times(I, w2s)
+            hss = symmetric_times(Theta, w2s)
             h1s = add3(hss, cross(w1, h), cross(w, hs))  # (h')*
             h2 = add(h1s, cross(w, h1))
 
@@ -136,7 +136,7 @@ def inverse_dynamics_recursion(parents, joints, gravity, trig, state, order, bod
                 f2 = scale(m, c4)
                 w3s = add3(w3, scale(-2, cross(w, w2)), cross(w, cross(w, w1)))  # omega***
                 h1ss = add3(
-                    add(symmetric_times(I, w3s), cross(w2s, h)),
+                    add(symmetric_times(Theta, w3s), cross(w2s, h)),
                     scale(2, cross(w1, hs)),
                     cross(w, hss),
                 )
@@ -198,15 +198,15 @@ def inverse_dynamics(
     ----------
     q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k; leading dimensions broadcast.
         Without `qddd` only tau is computed, without `qdddd` no tau_ddot.
-    wrenches : {body or frame name: (..., 6) or (..., 3, 6)}, what the world applies to that body, in
-        inertial axes about the inertial origin, and its two time derivatives (default zero).
+    wrenches : {body or frame name: (..., 6) or (..., 3, 6)}, what the world applies to that body,
+        in inertial axes about the inertial origin, and its two time derivatives (default zero).
     base : motion of the base; at rest if None.
     representation : the torques do not depend on it; it is accepted as by every function.
 
     Raises InputError for wrong shapes or names, gaps (`qdddd` without `qddd`), and NaN or infinity.
     """
-    tau, _ = _evaluate(model, (q, qd, qdd, qddd, qdddd), wrenches, base, representation, False)
-    return tau
+    rows = (q, qd, qdd, qddd, qdddd)
+    return _evaluate(model, rows, wrenches, base, representation, keep=False)[0]
 
 
 def interbody_wrenches(
@@ -222,10 +222,11 @@ def interbody_wrenches(
 ) -> Array:
     """What each joint transmits to its body, with rates: (..., n, k, 6), [M21] (30).
 
-    k is 1, 2 or 3, as far as `qddd` and `qdddd` are given. Inertial axes about the inertial origin,
+    k is 1, 2 or 3, as far as `qddd` and `qdddd` are given. Inertial axes and origin,
     gravity included. Arguments and errors as :func:`inverse_dynamics`.
     """
-    tau, bodies = _evaluate(model, (q, qd, qdd, qddd, qdddd), wrenches, base, "spatial", True)
+    given = (q, qd, qdd, qddd, qdddd)
+    tau, bodies = _evaluate(model, given, wrenches, base, "spatial", keep=True)
     rates = 1 + (tau.tau_dot is not None) + (tau.tau_ddot is not None)
     rows = bodies[:, 1:, WRENCH : WRENCH + 6 * rates]
     return rows.reshape(*tau.tau.shape, rates, 6)
@@ -271,7 +272,8 @@ def _evaluate(
         inverse_dynamics_recursion(*constants[:3], trig, state, order, bodies, result)
         results, bodies = result.transpose(2, 0, 1), bodies.transpose(2, 0, 1)
     values = (np.ascontiguousarray(results[:, k]).reshape(*full, n) for k in range(3))
-    tau, *rates = (row if k <= order else None for k, row in enumerate(values))
+    tau, tau_dot, tau_ddot = values
+    rates = tau_dot if order > 0 else None, tau_ddot if order > 1 else None
     return InverseDynamics(tau, *rates), bodies
 
 
@@ -289,8 +291,9 @@ def generic_inverse_dynamics(
 ) -> NDArray[Any]:
     """The same recursion over any scalars, never compiled: Q, Q', Q'' as (3, n).
 
-    Each row holds n scalars: complex (derivatives by complex step), mpmath.mpf with `sin=mpmath.sin,
-    cos=mpmath.cos` (exact references), casadi.SX (code generation), or NumPy arrays (a batch).
+    Each row holds n scalars: complex (derivatives by complex step), mpmath.mpf with
+    `sin=mpmath.sin, cos=mpmath.cos` (exact references), casadi.SX (code generation), or NumPy
+    arrays (a batch).
     `wrenches` is {body name: 3 rows of 6 scalars}. Nothing is checked beyond lengths and names.
     """
     n = model.n
@@ -326,8 +329,8 @@ class InverseDynamicsSolver:
     >>> tau, tau_dot, tau_ddot = solver(q, qd, qdd, qddd, qdddd)
 
     or, without any copy: fill `solver.state` (5, n), call `solver.update()`, read `solver.result`
-    (3, n). `solver.applied_wrenches` (n, 3, 6) is what the world applies to each body, with rates, in
-    inertial axes about the inertial origin; it stays as it was set. `solver.interbody_wrenches`
+    (3, n). `solver.applied_wrenches` (n, 3, 6) is what the world applies to each body, with rates,
+    in inertial axes about the inertial origin; it stays as it was set. `solver.interbody_wrenches`
     (n, 3, 6) is what each joint transmits. The results are views that the next call overwrites.
 
     The constructor compiles and warms up; from the second start on, the machine code comes from the

@@ -178,7 +178,7 @@ def base_rows(base: BaseMotion | None) -> Array:
 def body_rows(
     model: MultibodyModel, rows: Sequence[Any], base: BaseMotion | None = None
 ) -> tuple[Array, tuple[int, ...], int]:
-    """[M21] Algorithm 1 for a batch: (N, n + 1, BODY_ROW), the batch shape, and how many of the rows
+    """[M21] Algorithm 1 for a batch: (N, n + 1, BODY_ROW), the batch shape, and how many rows of
     q ... q'''' were given. See :mod:`.records` for the columns."""
     n = model.n
     states, shape, given = as_state(model.joint_names, *rows)
@@ -217,8 +217,8 @@ def forward_kinematics(
 ) -> BodyMotion:
     """Poses of all bodies, and their twists up to the jounce as far as q, q', ... are given.
 
-    [M21] Algorithm 1; q ... q'''' are (..., n), leading dimensions broadcast. Computed in the spatial
-    representation and converted to the others ([M18d] table 3 and its derivatives).
+    [M21] Algorithm 1; q ... q'''' are (..., n), leading dimensions broadcast. Computed in the
+    spatial representation and converted to the others ([M18d] table 3 and its derivatives).
 
     Raises InputError for wrong shapes, gaps (`qdd` without `qd`), NaN or infinity, and an unknown
     representation.

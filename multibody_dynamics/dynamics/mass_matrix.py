@@ -38,9 +38,9 @@ COMPOSITE_ROW = 10  # mass, first moment m c, and the inertia about the inertial
 
 @inlined
 def mass_matrix_recursion(parents, joints, bodies, composite, M):
-    """M (n, n) from the poses and joint screws that `forward_kinematics_recursion` left in `bodies`.
+    """M (n, n) from the poses and joint screws that the forward kinematics left in `bodies`.
 
-    `composite` is (n + 1, COMPOSITE_ROW) scratch. The rotor inertias are on the diagonal.
+    `composite` (n + 1, COMPOSITE_ROW) is scratch. The rotor inertias are on the diagonal.
     """
     n = parents.shape[0]
     for b in range(n + 1):
@@ -52,16 +52,16 @@ def mass_matrix_recursion(parents, joints, bodies, composite, M):
         m = joints[i, MASS]
         R = load_rotation(bodies, b, POSE)
         c = add(load_vector(bodies, b, POSITION), rotate(R, load_vector(joints, i, COM)))
-        I = rotate_symmetric(R, load_symmetric(joints, i, INERTIA))
+        Theta = rotate_symmetric(R, load_symmetric(joints, i, INERTIA))
         d = dot(c, c)
         composite[b, 0] += m
         store_vector(composite, b, 1, muladd(m, c, load_vector(composite, b, 1)))
-        composite[b, 4] += I[0] + m * (d - c[0] * c[0])
-        composite[b, 5] += I[1] - m * c[0] * c[1]
-        composite[b, 6] += I[2] - m * c[0] * c[2]
-        composite[b, 7] += I[3] + m * (d - c[1] * c[1])
-        composite[b, 8] += I[4] - m * c[1] * c[2]
-        composite[b, 9] += I[5] + m * (d - c[2] * c[2])
+        composite[b, 4] += Theta[0] + m * (d - c[0] * c[0])
+        composite[b, 5] += Theta[1] - m * c[0] * c[1]
+        composite[b, 6] += Theta[2] - m * c[0] * c[2]
+        composite[b, 7] += Theta[3] + m * (d - c[1] * c[1])
+        composite[b, 8] += Theta[4] - m * c[1] * c[2]
+        composite[b, 9] += Theta[5] + m * (d - c[2] * c[2])
 
         S = load_screw(bodies, b, SCREW)
         mc = load_vector(composite, b, 1)
@@ -96,14 +96,15 @@ _compiled_batch = compiled(_batch)
 def mass_matrix(model: MultibodyModel, q: Any) -> Array:
     """M(q) (..., n, n) of the configurations q (..., n), symmetric and positive definite.
 
-    kg m^2 between angles, kg m or kg where a translation takes part. Reflected rotor inertias are on
-    the diagonal. Raises InputError for wrong shapes, NaN or infinity.
+    kg m^2 between angles, kg m or kg where a translation takes part. Reflected rotor inertias are
+    on the diagonal. Raises InputError for wrong shapes, NaN or infinity.
     """
     bodies, shape, _ = body_rows(model, (q,))
     n = model.n
     result = np.empty((len(bodies), n, n))
     composite = np.empty((n + 1, COMPOSITE_ROW))
-    _compiled_batch(model.parents, model.joint_rows, np.ascontiguousarray(bodies), composite, result)
+    constants = (model.parents, model.joint_rows)
+    _compiled_batch(*constants, np.ascontiguousarray(bodies), composite, result)
     return result.reshape(*shape, n, n)
 
 

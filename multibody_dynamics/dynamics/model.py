@@ -56,8 +56,8 @@ class Payload(NamedTuple):
 class MultibodyModel:
     """A tree of n bodies; body i is moved by joint i, and a parent comes before its children.
 
-    The configuration is the product of exponentials C_i(q) = exp(Y_1 q_1) ... exp(Y_i q_i) A_i along
-    the path from the base to body i, [M21] (4).
+    The configuration is the product of exponentials C_i(q) = exp(Y_1 q_1) ... exp(Y_i q_i) A_i
+    along the path from the base to body i, [M21] (4).
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ class MultibodyModel:
                 f"no body or frame '{body}' in robot '{self.name}'; it has {', '.join(self.frames)}"
             )
         if not isinstance(body, (int, np.integer)) or not 0 <= body < self.n:
-            raise InputError(f"body must be a name or an index from 0 to {self.n - 1}, got {body!r}")
+            raise InputError(f"body must be a name or an index below {self.n}, got {body!r}")
         return Frame(int(body), np.eye(4))
 
     def body_index(self, body: str | int) -> int:
@@ -235,8 +235,8 @@ class MultibodyModel:
     ) -> MultibodyModel:
         """The robot with a load in its hand; `without_payload` takes it off again, exactly.
 
-        `mass` in kg; `com` (3,) in m and `inertia_com` (3, 3) in kg m^2 in the frame of `body`, which
-        may be a link that was merged into a moving one.
+        `mass` in kg; `com` (3,) in m and `inertia_com` (3, 3) in kg m^2 in the frame of `body`,
+        which may be a link that was merged into a moving one.
         """
         if name in self.payloads or name in self.frames:
             raise InputError(f"the name '{name}' is taken in robot '{self.name}'; give another")

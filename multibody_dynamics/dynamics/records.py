@@ -9,11 +9,17 @@ is the two-frame form of the kinematics ([M18k] section 2.1): a revolute joint h
 helical one the pitch h, a prismatic one a = 0, h = 1. All inertial data of a body is in its joint
 frame, which moves with the body.
 
-``JOINT`` row (constants)                      ``BODY`` row (results; row 0 is the base, i + 1 body i)
-    PLACEMENT  B_i: 9 rotation, 3 position         POSE     9 rotation, 3 position of the joint frame
-    ANGULAR, LINEAR  a, h                          TWIST    V, V', V'', V''' of the body
-    MASS, COM (3), INERTIA (6, about the COM)      SCREW    S, S', S'', S''' of the joint
-    ROTOR      reflected rotor inertia             WRENCH   W, W', W'' transmitted by the joint
+``JOINT`` row: constants of joint i and of the body that it moves
+    PLACEMENT            B_i: rotation (9, row by row), position (3)
+    ANGULAR, LINEAR      a, h
+    MASS, COM, INERTIA   mass, centre of mass (3), inertia about it (xx xy xz yy yz zz)
+    ROTOR                reflected rotor inertia
+
+``BODY`` row: what the recursions compute; row 0 is the base, row i + 1 body i
+    POSE                 C_i: rotation (9), POSITION (3)
+    TWIST                V, V', V'', V''' of the body
+    SCREW                S, S', S'', S''' of the joint
+    WRENCH               W, W', W'' that the joint transmits
 
 Twists, screws and wrenches are in the spatial representation: inertial axes, inertial origin.
 """

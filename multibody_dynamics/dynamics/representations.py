@@ -16,9 +16,9 @@ from .inputs import Array
 
 
 def from_spatial(pose: Array, rates: Sequence[Array], representation: str) -> list[Array]:
-    """Convert a spatial twist and up to three derivatives of it, each (..., 6), for a body at `pose`.
+    """Convert the spatial twist of a body at `pose` (..., 4, 4), and up to three derivatives of it.
 
-    (..., 4, 4). `rates` holds the twist, then as many of its derivatives as are known.
+    `rates` holds the twist (..., 6), then as many of its derivatives as are known.
     """
     if representation == "spatial":
         return list(rates)
@@ -35,12 +35,12 @@ def from_spatial(pose: Array, rates: Sequence[Array], representation: str) -> li
 def _body(pose: Array, rates: Sequence[Array]) -> list[Array]:
     """V^b = Ad_C^-1 V and derivatives: each differentiation adds -ad_V, [M21] (39)."""
     V = [rate[..., None] for rate in rates]
-    ad = se3.ad(rates[0]) if rates else None
     seen = V[:2]  # ad_V V = 0
     if len(V) > 2:
+        ad = se3.ad(rates[0])
         seen.append(V[2] - ad @ V[1])
-    if len(V) > 3:
-        seen.append(V[3] - 2 * ad @ V[2] + ad @ ad @ V[1])
+        if len(V) > 3:
+            seen.append(V[3] - 2 * ad @ V[2] + ad @ ad @ V[1])
     to_body = se3.Ad(se3.inverse(pose))
     return [(to_body @ x)[..., 0] for x in seen]
 

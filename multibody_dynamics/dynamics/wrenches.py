@@ -60,6 +60,8 @@ def wrench_to_world(
     W = with_rates("W", W)[..., None]
     motion = forward_kinematics(model, q, qd, qdd)
     pose = motion.pose[..., index, :, :] @ offset
+    if motion.twist is None or motion.acceleration is None:
+        raise InputError("the rates of a wrench need qd and qdd")
     spatial = [motion.twist[..., index, :], motion.acceleration[..., index, :]]
     V, Vd = from_spatial(pose, spatial, "body")
     adT, addT = np.swapaxes(se3.ad(V), -1, -2), np.swapaxes(se3.ad(Vd), -1, -2)

@@ -1,0 +1,41 @@
+"""The gravity wrenches of the bodies by themselves, [M21] section V.C."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import inertia
+from .errors import InputError
+from .inputs import Array
+from .kinematics import BaseMotion, forward_kinematics
+from .model import MultibodyModel
+from .se3 import ad
+
+
+def gravity_wrenches(
+    model: MultibodyModel, q: Any, qd: Any, qdd: Any, *, base: BaseMotion | None = None
+) -> Array:
+    """W^grav_i = M^s_i G and its first and second time derivatives, (..., n, 3, 6).
+
+    [M21] (23), (24) and (25), the last with the sign of its M^s ad_V' term corrected. G = (0, -g),
+    so that W^grav adds to the momentum balance as in [M21] (15): it is what must be applied to the
+    body to hold it against gravity. Spatial representation: N m and N, inertial axes and origin.
+
+    Raises InputError for wrong shapes, NaN or infinity.
+    """
+    if qd is None or qdd is None:
+        raise InputError("the rates of the gravity wrenches need qd and qdd")
+    motion = forward_kinematics(model, q, qd, qdd, base=base)
+    M = inertia.transform(model.inertias, motion.pose)
+    G = np.concatenate([np.zeros(3), -model.gravity])[:, None]
+    adV, adVd = ad(motion.twist), ad(motion.acceleration)
+    first = M @ adV
+    second = first @ adV + np.swapaxes(adV, -1, -2) @ first - M @ adVd
+    wrenches = (
+        M @ G,
+        -(first + np.swapaxes(first, -1, -2)) @ G,
+        (second + np.swapaxes(second, -1, -2)) @ G,
+    )
+    return np.stack([W[..., 0] for W in wrenches], axis=-2)
