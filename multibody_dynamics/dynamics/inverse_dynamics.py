@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import cos, sin
+from math import cos, isfinite, sin
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -322,6 +322,21 @@ def generic_inverse_dynamics(
     return result
 
 
+def _copy_rows(state, q, qd, qdd, qddd, qdddd):
+    rows = (q, qd, qdd, qddd, qdddd)
+    for k in range(5):
+        if rows[k].shape != state[k].shape:
+            return False
+        for i in range(state.shape[1]):
+            if not isfinite(rows[k][i]):
+                return False
+            state[k, i] = rows[k][i]
+    return True
+
+
+_fill = compiled(_copy_rows)
+
+
 class InverseDynamicsSolver:
     """Q, Q' and Q'' in the control cycle: own buffers, compiled, no allocation after construction.
 
@@ -348,8 +363,7 @@ class InverseDynamicsSolver:
         self.applied_wrenches: Array = np.zeros((n, 3, 6))
         bodies = np.zeros((n + 1, BODY_ROW))
         bodies[0, :WRENCH] = base_rows(None)
-        self.interbody_wrenches: Array = bodies[1:, WRENCH:].reshape(n, 3, 6, copy=False)
-        self._rows = tuple(self.state)
+        self.interbody_wrenches: Array = bodies[1:, WRENCH:].reshape(n, 3, 6)
         self._results = tuple(self.result)
         self.update = partial(
             inverse_dynamics_cycle,
@@ -364,17 +378,27 @@ class InverseDynamicsSolver:
             self.result,
         )
         self.update()
+        self(*np.zeros((5, n)))
+        if IS_COMPILED:
+            _fill.disable_compile()  # type: ignore[attr-defined]
 
     def __call__(
         self, q: Any, qd: Any, qdd: Any, qddd: Any, qdddd: Any
     ) -> tuple[Array, Array, Array]:
-        """Q, Q', Q'' (n,) each, as views of `result`; InputError for a row of the wrong length."""
+        """Q, Q', Q'' (n,) each, as views of `result`, for a state of five (n,) arrays.
+
+        Raises InputError for a wrong length, NaN or infinity; the results then stay as they were.
+        """
         rows = (q, qd, qdd, qddd, qdddd)
         try:
-            self.state[:] = rows
-        except (TypeError, ValueError):
-            for name, row in zip(STATE_ROWS, rows, strict=True):
-                as_array(name, row, (self.model.n,), self.model.joint_names)
-            raise
+            accepted = _fill(self.state, *rows)
+        except (TypeError, AttributeError):  # lists, float32, strided: not for machine code
+            accepted = False
+        if not accepted:
+            for k, name in enumerate(STATE_ROWS):
+                row = as_array(name, rows[k], (self.model.n,), self.model.joint_names)
+                if row.ndim != 1:
+                    raise InputError(f"{name}: expected shape ({self.model.n},), got {row.shape}")
+                self.state[k] = row
         self.update()
         return self._results
