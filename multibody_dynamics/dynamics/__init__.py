@@ -10,6 +10,8 @@ SI units; twists (omega, v) and wrenches (m, f) angular part first. docs/symbols
 
 from . import se3, so3
 from .conventions import REPRESENTATIONS, SYMBOLS, from_linear_first, to_linear_first
+from .elastic_joints import MotorCommand, SeriesElasticJoints, load_elastic_joints
+from .elastic_robot import ElasticRobot, MotorDrive
 from .errors import DynamicsError, InputError, ModelError, ModelWarning, TrajectoryError
 from .forward_dynamics import forward_dynamics
 from .gravity import gravity_wrenches
@@ -22,20 +24,39 @@ from .inverse_dynamics import (
     inverse_dynamics,
 )
 from .jacobians import jacobian, jacobian_dot
+from .joints import (
+    cylindrical,
+    floating,
+    helical,
+    planar,
+    prismatic,
+    revolute,
+    spherical,
+    universal,
+)
 from .kinematics import BaseMotion, BodyMotion, forward_kinematics, frame_pose
+from .limits import JointCommandLimits
 from .mass_matrix import gravity_forces, mass_matrix
 from .model import Frame, JointLimits, MultibodyModel, model_from_screws
+from .trajectories import Reference, Trajectory, hold, interpolate, splice, stop, sum_of_sines
+from .urdf import load_urdf, parse_urdf
 from .wrenches import wrench_to_world
 
 __all__ = [
     # the robot
-    "MultibodyModel", "model_from_screws", "JointLimits", "Frame", "spatial_inertia",
+    "load_urdf", "parse_urdf", "model_from_screws", "MultibodyModel", "JointLimits", "Frame",
+    "spatial_inertia",
+    "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "floating",
     # kinematics
     "forward_kinematics", "frame_pose", "jacobian", "jacobian_dot", "BodyMotion", "BaseMotion",
     # dynamics
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
     "interbody_wrenches", "gravity_wrenches", "wrench_to_world",
     "mass_matrix", "gravity_forces", "forward_dynamics",
+    # references, limits, elastic joints
+    "Reference", "Trajectory", "interpolate", "splice", "hold", "stop", "sum_of_sines",
+    "JointCommandLimits",
+    "SeriesElasticJoints", "MotorCommand", "load_elastic_joints", "ElasticRobot", "MotorDrive",
     # Lie groups, conventions, errors
     "so3", "se3", "REPRESENTATIONS", "SYMBOLS", "to_linear_first", "from_linear_first",
     "DynamicsError", "ModelError", "InputError", "TrajectoryError", "ModelWarning",

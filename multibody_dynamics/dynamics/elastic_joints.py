@@ -1,6 +1,6 @@
 """Joints with springs: what the motor must do so that the link does what it should.
 
-Series elastic actuators with Spong's simplification (the rotors' kinetic energy is that of their own
+Series elastic actuators with Spong's simplification (a rotor's kinetic energy is that of its own
 spin; good for gear ratios well above 1): [M21] (2), (3) with joint friction,
 
     Q = K (theta - q),        M_m theta'' + Q + friction(theta') = tau_m,
@@ -15,10 +15,10 @@ A rigid joint is the limit K = inf: theta = q. Everything here is on the link si
 motor angle is the angle of the shaft divided by the gear ratio, a motor torque the torque of the
 shaft times the ratio.
 
-Who counts the rotor inertia: this module, for elastic and rigid joints alike, and nobody else. Q must
-come from a model whose `reflected_inertia` is zero on every joint that has a motor inertia here
-(:func:`refuse_counting_twice` checks that). A rigid joint's rotor may instead be left to the model;
-then its motor inertia here is zero, and Q is what the motor must push.
+Who counts the rotor inertia: this module, for elastic and rigid joints alike, and nobody else. Q
+must come from a model whose `reflected_inertia` is zero on every joint that has a motor inertia
+here (:func:`refuse_counting_twice` checks that). A rigid joint's rotor may instead be left to the
+model; then its motor inertia here is zero, and Q, which includes it, is what the motor must push.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ VARIANTS: Mapping[str, tuple[float, float, float]] = {
 }
 """Which of Q, Q', Q'' bend the spring in the feedforward. `full` is exact. `quasi_static` knows the
 deflection but not its rates (theta = q + K^-1 Q, theta' = q', theta'' = q''), as does the usual
-motor-side controller with gravity or inverse-dynamics feedforward. `rigid` is that of a robot without
-springs: theta = q and rates, tau_m = Q + M_m q''. All three compensate friction, at their theta'."""
+motor-side controller with gravity or inverse-dynamics feedforward. `rigid` is that of a robot
+without springs: theta = q and its rates, tau_m = Q + M_m q''. All three compensate friction, at
+their theta'."""
 
 
 class MotorCommand(NamedTuple):
@@ -57,36 +58,37 @@ class MotorCommand(NamedTuple):
     torque: Array
 
 
+_ZERO: Any = 0.0
+_ONE: Any = 1.0
+_UNLIMITED: Any = np.inf
+
+
 @dataclass(frozen=True, eq=False)
 class SeriesElasticJoints:
     """Springs and motors, one of each per joint, (n,) arrays on the link side of the gear.
 
-    Units are those of a revolute joint; of a prismatic one they are N/m, kg, N s/m, N and m/s.
-    Raises InputError that names the joint for values that no hardware has.
+    A scalar is the value of every joint. Units are those of a revolute joint; of a prismatic one
+    they are N/m, kg, N s/m, N and m/s. Raises InputError that names the joint for values that no
+    hardware has.
     """
 
     joint_names: tuple[str, ...]
     stiffness: Array  # N m/rad, positive; inf: a rigid joint
     motor_inertia: Array  # kg m^2, rotor and gear; positive, or zero on a rigid joint
-    gear_ratio: Array | None = None  # motor travel per link travel, positive; default 1
-    viscous: Array | None = None  # N m s/rad; default 0
-    coulomb: Array | None = None  # N m; default 0
-    coulomb_velocity: Array | None = None  # rad/s at which tanh reaches 0.76 of coulomb; default 1
-    torque_limit: Array | None = None  # N m of the motor; default inf
-    speed_limit: Array | None = None  # rad/s of the motor; default inf
+    gear_ratio: Array = _ONE  # motor travel per link travel, positive
+    viscous: Array = _ZERO  # friction, N m s/rad
+    coulomb: Array = _ZERO  # friction, N m
+    coulomb_velocity: Array = _ONE  # rad/s, at which friction is 0.76 coulomb
+    torque_limit: Array = _UNLIMITED  # of the motor, N m
+    speed_limit: Array = _UNLIMITED  # of the motor, rad/s
 
     def __post_init__(self) -> None:
         names = tuple(self.joint_names)
         if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
             raise InputError(f"joint_names: expected different strings, got {names}")
         object.__setattr__(self, "joint_names", names)
-        default = {"gear_ratio": 1.0, "coulomb_velocity": 1.0}
-        default |= {"torque_limit": np.inf, "speed_limit": np.inf}
-        for name in (field.name for field in fields(self)[1:]):
-            given = getattr(self, name)
-            if given is None:
-                given = np.full(len(names), default.get(name, 0.0))
-            object.__setattr__(self, name, _read_only(name, given, names))
+        for name in (each.name for each in fields(self)[1:]):
+            object.__setattr__(self, name, _per_joint(name, getattr(self, name), names))
         for name in ("stiffness", "gear_ratio", "coulomb_velocity", "torque_limit", "speed_limit"):
             self._refuse(name, getattr(self, name) <= 0.0, "greater than zero")
         for name in ("motor_inertia", "viscous", "coulomb"):
@@ -128,8 +130,8 @@ class SeriesElasticJoints:
     ) -> MotorCommand:
         """The motor command that moves the link along `state`.
 
-        state: (..., 5, n) rows q, q', q'', q''', q''''; torque: (..., 3, n) rows Q, Q', Q'' of the same
-        motion (or the tuple that inverse_dynamics returns); variant: see VARIANTS.
+        state: (..., 5, n) rows q, q', q'', q''', q''''; torque: (..., 3, n) rows Q, Q', Q'' of the
+        same motion (or the tuple that inverse_dynamics returns); variant: see VARIANTS.
         Raises InputError on a wrong shape or variant, on missing rates and on NaN or inf.
         """
         if isinstance(torque, tuple):
@@ -200,8 +202,8 @@ class MotorFeedforward:
     """:meth:`SeriesElasticJoints.feedforward` for the control cycle: in place, nothing allocated.
 
     `state` (5, n), `torque` (3, n): arrays to read from at every update, such as an
-    InverseDynamicsSolver's `state` and `result`; own zeros if not given. `result` (4, n) and `command`
-    (its rows) are overwritten. The caller answers for finite numbers.
+    InverseDynamicsSolver's `state` and `result`; own zeros if not given. `result` (4, n) and its
+    rows, `command`, are overwritten. The caller answers for finite numbers.
     """
 
     def __init__(
@@ -247,15 +249,16 @@ class MotorFeedforward:
         return self.command
 
 
-def _read_only(name: str, value: ArrayLike, joint_names: tuple[str, ...]) -> Array:
+def _per_joint(name: str, value: ArrayLike, joint_names: tuple[str, ...]) -> Array:
+    """A read-only copy (n,) without NaN."""
+    n = len(joint_names)
     try:
-        array = np.array(value, dtype=np.float64)
+        given = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{name}: expected numbers, got {value!r}") from None
-    if array.shape != (len(joint_names),):
-        raise InputError(
-            f"{name}: shape {array.shape}, expected one value for each of {len(joint_names)} joints"
-        )
+    if given.shape not in ((), (n,)):
+        raise InputError(f"{name}: shape {given.shape}, expected a value for each of {n} joints")
+    array = np.full(n, given)
     for i in np.flatnonzero(np.isnan(array)):
         raise InputError(f"joint '{joint_names[i]}': {name} is NaN")
     array.flags.writeable = False
@@ -300,12 +303,12 @@ def load_elastic_joints(
     joint_names: Sequence[str],
     joint_types: Sequence[str] | None = None,
 ) -> SeriesElasticJoints:
-    """Springs and motors of a robot from a YAML file (or its mapping), in the order of `joint_names`.
+    """Springs and motors of a robot from a YAML file or its mapping, in the order of `joint_names`.
 
     joint_types: as MultibodyModel.joint_types; where given, the units must suit them.
-    Raises InputError that names the file, joint and key, and says what would be right: keys that do
-    not exist or are missing or doubled, joints that the robot has not or that the file has not, units
-    and sides that do not fit, and values that no hardware has.
+    Raises InputError that names the file, joint and key, and says what would be right: unknown,
+    missing and doubled keys, joints that the robot has not or that the file has not, units and
+    sides that do not fit, and values that no hardware has.
     """
     if isinstance(source, Mapping):
         where, data = "elastic joints", source
@@ -360,10 +363,10 @@ def _joint(data: Any, where: str, joint_type: str | None) -> dict[str, float]:
         "coulomb": 0.0, "viscous": 0.0, "coulomb_velocity": 1.0,
         "torque_limit": np.inf, "speed_limit": np.inf,
     }  # fmt: skip
-    for key, (field, dimension) in _MOTOR_QUANTITIES.items():
+    for key, (name, dimension) in _MOTOR_QUANTITIES.items():
         if key in motor:
             at = f"{where}: motor.{key}"
-            values[field] = _quantity(motor[key], at, dimension, motions, ratio)
+            values[name] = _quantity(motor[key], at, dimension, motions, ratio)
 
     if entry["spring"] == "rigid":
         values["stiffness"] = np.inf
@@ -419,7 +422,7 @@ def _factor(unit: Any, where: str, dimension: str, motion: str) -> float:
         if plain(str(unit)) == plain(known):
             return factor
     raise InputError(
-        f"{where}: unit {unit!r} is not one of {', '.join(units)} (for {motion} motion on that side)"
+        f"{where}: unit {unit!r} is not one of {', '.join(units)} (motion there is {motion})"
     )
 
 

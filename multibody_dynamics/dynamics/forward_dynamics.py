@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .compilation import compiled
-from .errors import DynamicsError
-from .inputs import Array, as_array, as_state, broadcast_shapes
+from .errors import DynamicsError, InputError
+from .inputs import STATE_ROWS, Array, as_array, as_state, broadcast_shapes, spread
 from .inverse_dynamics import inverse_dynamics_cycle
 from .kinematics import base_rows
 from .mass_matrix import COMPOSITE_ROW, mass_matrix_recursion
@@ -88,22 +88,23 @@ def forward_dynamics(
     infinity; DynamicsError where the mass matrix is singular.
     """
     n = model.n
-    states, shape, _ = as_state(model.joint_names, q, qd)
+    states, shape, given = as_state(model.joint_names, q, qd)
+    if given < 2:
+        raise InputError(f"forward dynamics needs {STATE_ROWS[given]}")
     torques = as_array("tau", tau, (n,), model.joint_names)
     applied = wrench_rows(model, wrenches)
     full = broadcast_shapes(
         ("states", "tau", "wrenches"), (shape, torques.shape[:-1], applied.shape[:-2])
     )
-    count = int(np.prod(full))
-    states = np.broadcast_to(states.reshape(*shape, 5, n), (*full, 5, n)).reshape(count, 5, n)
-    torques = np.broadcast_to(torques, (*full, n)).reshape(count, n)
-    applied = np.ascontiguousarray(np.broadcast_to(applied, (*full, n, 18)).reshape(count, n, 18))
-    result = np.empty((count, n))
+    states = spread(states.reshape(*shape, 5, n), full, (5, n))
+    torques = spread(torques, full, (n,))
+    applied = spread(applied, full, (n, 18))
+    result = np.empty((len(states), n))
     scratch = forward_dynamics_scratch(n)
     constants = (model.parents, model.joint_rows, model.gravity)
-    for k in range(count):
-        given = (states[k, 0], states[k, 1], np.ascontiguousarray(torques[k]), applied[k])
-        if not forward_dynamics_cycle(*constants, *given, *scratch, result[k]):
+    for k in range(len(states)):
+        state = (states[k, 0], states[k, 1], torques[k], applied[k])
+        if not forward_dynamics_cycle(*constants, *state, *scratch, result[k]):
             raise DynamicsError(
                 f"robot '{model.name}': the mass matrix is singular at q = {states[k, 0]}; a body "
                 "without inertia about its joint axis has no determined acceleration"

@@ -15,6 +15,17 @@ Array = NDArray[np.float64]
 STATE_ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
 
 
+def as_real(name: str, value: Any) -> Array:
+    """`value` as a float64 array of any shape; never a copy where none is needed."""
+    try:
+        raw = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: not an array of numbers ({error})") from None
+    if raw.dtype.kind not in "fiu":
+        raise InputError(f"{name}: expected real numbers, got an array of {raw.dtype}")
+    return np.asarray(raw, dtype=np.float64)
+
+
 def as_array(
     name: str, value: Any, tail: tuple[int, ...], labels: Sequence[str] | None = None
 ) -> Array:
@@ -23,13 +34,7 @@ def as_array(
     `labels` name the entries along the last axis but one of `tail` that has their number, so that
     a bad number can be reported with its joint. Raises InputError for anything but finite reals.
     """
-    try:
-        raw = np.asarray(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: not an array of numbers ({error})") from None
-    if raw.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected real numbers, got an array of {raw.dtype}")
-    array = np.asarray(raw, dtype=np.float64)
+    array = as_real(name, value)
     if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
         wanted = ", ".join(("...", *map(str, tail)))
         joints = f" (joints {', '.join(labels)})" if labels and len(labels) <= 12 else ""
@@ -64,6 +69,14 @@ def as_state(
     for k, array in enumerate(arrays):
         state[..., k, :] = array
     return state.reshape(-1, 5, n), shape, count
+
+
+def spread(array: Array, shape: tuple[int, ...], tail: tuple[int, ...]) -> Array:
+    """`array` (..., *tail) broadcast to the batch `shape`, as a copy (N, *tail).
+
+    All batches have one memory layout then, and one machine code serves them.
+    """
+    return np.array(np.broadcast_to(array, (*shape, *tail)), order="C").reshape(-1, *tail)
 
 
 def broadcast_shapes(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .compilation import IS_COMPILED, compiled, inlined
 from .conventions import Representation, check_representation
 from .errors import InputError
-from .inputs import STATE_ROWS, Array, as_array, as_state, broadcast_shapes
+from .inputs import STATE_ROWS, Array, as_array, as_state, broadcast_shapes, spread
 from .kinematics import BaseMotion, base_rows, forward_kinematics_recursion
 from .model import MultibodyModel
 from .records import (
@@ -251,10 +251,10 @@ def _evaluate(
     full = broadcast_shapes(
         ("states", "wrenches", "base"), (shape, applied.shape[:-2], bases.shape[:-1])
     )
-    count = int(np.prod(full))
-    states = np.broadcast_to(states.reshape(*shape, 5, n), (*full, 5, n)).reshape(count, 5, n)
-    applied = np.broadcast_to(applied, (*full, n, 18)).reshape(count, n, 18)
-    bases = np.broadcast_to(bases, (*full, WRENCH)).reshape(count, WRENCH)
+    states = spread(states.reshape(*shape, 5, n), full, (5, n))
+    applied = spread(applied, full, (n, 18))
+    bases = spread(bases, full, (WRENCH,))
+    count = len(states)
     results = np.zeros((count, 3, n))
     bodies = np.zeros((count if keep else 1, n + 1, BODY_ROW))
     constants = (model.parents, model.joint_rows, model.gravity, order)
@@ -323,6 +323,7 @@ def generic_inverse_dynamics(
 
 
 def _copy_rows(state, q, qd, qdd, qddd, qdddd):
+    """The rows into `state` if they are finite and of its length; otherwise nothing is written."""
     rows = (q, qd, qdd, qddd, qdddd)
     for k in range(5):
         if rows[k].shape != state[k].shape:
@@ -330,6 +331,8 @@ def _copy_rows(state, q, qd, qdd, qddd, qdddd):
         for i in range(state.shape[1]):
             if not isfinite(rows[k][i]):
                 return False
+    for k in range(5):
+        for i in range(state.shape[1]):
             state[k, i] = rows[k][i]
     return True
 
@@ -387,7 +390,7 @@ class InverseDynamicsSolver:
     ) -> tuple[Array, Array, Array]:
         """Q, Q', Q'' (n,) each, as views of `result`, for a state of five (n,) arrays.
 
-        Raises InputError for a wrong length, NaN or infinity; the results then stay as they were.
+        Raises InputError for a wrong length, NaN or infinity; state and results then stay as they were.
         """
         rows = (q, qd, qdd, qddd, qdddd)
         try:
@@ -395,10 +398,14 @@ class InverseDynamicsSolver:
         except (TypeError, AttributeError):  # lists, float32, strided: not for machine code
             accepted = False
         if not accepted:
-            for k, name in enumerate(STATE_ROWS):
-                row = as_array(name, rows[k], (self.model.n,), self.model.joint_names)
-                if row.ndim != 1:
-                    raise InputError(f"{name}: expected shape ({self.model.n},), got {row.shape}")
-                self.state[k] = row
+            shape = (self.model.n,)
+            checked = [
+                as_array(name, row, shape, self.model.joint_names)
+                for name, row in zip(STATE_ROWS, rows, strict=True)
+            ]
+            for name, row in zip(STATE_ROWS, checked, strict=True):
+                if row.shape != shape:
+                    raise InputError(f"{name}: expected shape {shape}, got {row.shape}")
+            self.state[:] = checked
         self.update()
         return self._results

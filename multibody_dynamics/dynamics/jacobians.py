@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .conventions import Representation, check_representation
+from .errors import InputError
 from .inputs import Array
 from .kinematics import body_rows, joint_poses
 from .model import MultibodyModel
@@ -47,7 +48,9 @@ def _jacobians(
 ) -> tuple[Array, Array]:
     check_representation(representation)
     index, offset = model.frame(body)
-    bodies, shape, _ = body_rows(model, rows)
+    bodies, shape, given = body_rows(model, rows)
+    if given < len(rows):
+        raise InputError("the derivative of a Jacobian needs qd")
     J = np.zeros((len(bodies), 6, model.n))
     Jd = np.zeros_like(J)
     pose = np.broadcast_to(offset, (len(bodies), 4, 4))

@@ -13,7 +13,7 @@ from . import se3
 from .compilation import IS_COMPILED, compiled, inlined
 from .conventions import Representation, check_representation
 from .errors import InputError
-from .inputs import Array, as_array, as_state, broadcast_shapes
+from .inputs import Array, as_array, as_state, broadcast_shapes, spread
 from .model import MultibodyModel
 from .records import (
     ANGULAR,
@@ -186,9 +186,9 @@ def body_rows(
         raise InputError("kinematics need q")
     bases = base_rows(base)
     full = broadcast_shapes(("states", "base"), (shape, bases.shape[:-1]))
-    count = int(np.prod(full))
-    states = np.broadcast_to(states.reshape(*shape, 5, n), (*full, 5, n)).reshape(count, 5, n)
-    bases = np.broadcast_to(bases, (*full, WRENCH)).reshape(count, WRENCH)
+    states = spread(states.reshape(*shape, 5, n), full, (5, n))
+    bases = spread(bases, full, (WRENCH,))
+    count = len(states)
     order = max(given - 3, 0)
     if IS_COMPILED:
         bodies = np.zeros((count, n + 1, BODY_ROW))

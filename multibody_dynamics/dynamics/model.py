@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import inertia, se3, so3
+from . import inertia, se3
 from .description import describe
 from .errors import InputError, ModelError
 from .inputs import Array, as_array
+from .joints import turn_z_to
 from .records import ANGULAR, COM, INERTIA, JOINT_ROW, LINEAR, MASS, PLACEMENT, ROTOR
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -138,11 +139,7 @@ class MultibodyModel:
         if parents.shape != (self.n,) or parents.dtype.kind not in "iu":
             raise ModelError(f"parents: expected {self.n} whole numbers, got {parents!r}")
         for i, parent in enumerate(parents):
-            if not -1 <= parent < i:
-                raise ModelError(
-                    f"joint '{self.joint_names[i]}': parent {parent} must be -1 (the base) or the "
-                    f"index of an earlier joint, below {i}"
-                )
+            _check_parent(self.joint_names[i], parent, i)
         object.__setattr__(self, "parents", _frozen(parents.astype(np.int64)))
         for joint, Y in zip(self.joint_names, self.screws, strict=True):
             if not np.any(Y):
@@ -307,7 +304,7 @@ def model_from_screws(
     poses: Any,
     inertias: Any,
     *,
-    joint_names: Sequence[str] | None = None,
+    joint_names: Sequence[str | Sequence[str]] | None = None,
     body_names: Sequence[str] | None = None,
     gravity: Any = STANDARD_GRAVITY,
     name: str = "robot",
@@ -326,40 +323,117 @@ def model_from_screws(
     parents : n indices, -1 for the base; a parent comes before its children.
     screws : (n, 6) Y_i = (e, y x e + h e), or (0, e) for a prismatic joint, inertial frame, q = 0.
         Helical joints have the pitch h in m/rad. e need not be of unit length: q scales with it.
+        Instead of a (6,) an entry may be a stack (k, 6), a joint with k degrees of freedom (see
+        :mod:`.joints`): it becomes k joints with massless bodies in between.
     poses : (n, 4, 4) A_i.
     inertias : (n, 6, 6) M^b_i about the origin of the body frame, see :func:`.spatial_inertia`.
+    joint_names : one per entry, default joint1 ...; the joints of a stack are `<name>_1` ...
+        `<name>_k`, or as a sequence of k names says. Their massless bodies are `<joint>_body`.
+    body_names : one per entry, default body1 ...
+    joint_types, reflected_inertia, limits : one per joint, those of a stack counted singly; the
+        types are read off the screws if not given.
+    frames : `Frame.body` counts as `parents` do.
 
-    Names default to joint1 ... and body1 ...; `joint_types` are read off the screws. Raises
-    ModelError; a violated triangle inequality of an inertia is a ModelWarning, or with `strict` an
-    error.
+    Raises ModelError; a violated triangle inequality of an inertia is a ModelWarning, or with
+    `strict` an error.
     """
-    n = len(parents)
-    named = tuple(f"body{i + 1}" for i in range(n)) if body_names is None else tuple(body_names)
-    try:
-        Y = as_array("screws", screws, (n, 6))
-    except InputError as error:
-        raise ModelError(str(error)) from None
+    joints = _default_names("joint", joint_names, len(parents))
+    bodies = _default_names("body", body_names, len(parents))
+    single = _singly(parents, screws, poses, inertias, joints, bodies)
+    n = len(single.parents)
+    last = {-1: -1, **dict(enumerate(single.last))}
     model = MultibodyModel(
         name=name,
-        joint_names=tuple(f"joint{i + 1}" for i in range(n))
-        if joint_names is None
-        else tuple(joint_names),
-        body_names=named,
-        joint_types=tuple(map(screw_type, Y)) if joint_types is None else tuple(joint_types),
-        parents=np.asarray(parents),
-        screws=Y,
-        poses=poses,
-        link_inertias=inertias,
+        joint_names=tuple(single.joint_names),
+        body_names=tuple(single.body_names),
+        joint_types=tuple(joint_types or map(screw_type, single.screws)),
+        parents=np.asarray(single.parents, dtype=np.int64),
+        screws=np.reshape(single.screws, (n, 6)),
+        poses=np.reshape(single.poses, (n, 4, 4)),
+        link_inertias=np.reshape(single.inertias, (n, 6, 6)),
         gravity=gravity,
         reflected_inertia=np.zeros(n),
         limits=JointLimits.unlimited(n) if limits is None else limits,
         base_name=base_name,
-        frames=frames or {},
+        frames={key: Frame(last[f.body], f.pose) for key, f in (frames or {}).items()},
         notes=tuple(notes),
     )
-    for body, M in zip(named, model.link_inertias, strict=True):
+    for body, M in zip(model.body_names, model.link_inertias, strict=True):
         inertia.check_triangle(M, f"body '{body}'", strict=strict)
     return model if reflected_inertia is None else model.with_reflected_inertia(reflected_inertia)
+
+
+class _Singly(NamedTuple):
+    """Joints of one degree of freedom each; `last` is the final one of each of the caller's."""
+
+    parents: list[int]
+    screws: list[Array]
+    poses: list[Array]
+    inertias: list[Array]
+    joint_names: list[str]
+    body_names: list[str]
+    last: list[int]
+
+
+def _singly(
+    parents: Sequence[int],
+    screws: Any,
+    poses: Any,
+    inertias: Any,
+    joints: Sequence[str | Sequence[str]],
+    bodies: Sequence[str],
+) -> _Singly:
+    """The joints of `model_from_screws` with every stack of screws taken apart."""
+    n = len(parents)
+    if len(screws) != n:
+        raise ModelError(f"screws: expected {n} of them, one per parent, got {len(screws)}")
+    try:
+        A = as_array("poses", poses, (n, 4, 4))
+        M = as_array("inertias", inertias, (n, 6, 6))
+        stacks = [
+            np.atleast_2d(as_array(f"screws[{i}] (joint '{joint}')", screws[i], (6,)))
+            for i, joint in enumerate(joints)
+        ]
+    except InputError as error:
+        raise ModelError(str(error)) from None
+
+    single = _Singly([], [], [], [], [], [], [])
+    for i, (joint, stack) in enumerate(zip(joints, stacks, strict=True)):
+        k = len(stack)
+        names = [joint] if isinstance(joint, str) else list(joint)
+        if len(names) == 1 < k:
+            names = [f"{names[0]}_{j + 1}" for j in range(k)]
+        if stack.ndim != 2 or len(names) != k or k == 0:
+            raise ModelError(f"joint '{joint}': {len(names)} names for screws {stack.shape}")
+        _check_parent(names[0], parents[i], i)
+        parent = -1 if parents[i] < 0 else single.last[parents[i]]
+        for j, name in enumerate(names):
+            carries = j == k - 1
+            single.parents.append(parent)
+            single.screws.append(stack[j])
+            single.poses.append(A[i])
+            single.inertias.append(M[i] if carries else np.zeros((6, 6)))
+            single.joint_names.append(name)
+            single.body_names.append(bodies[i] if carries else f"{name}_body")
+            parent = len(single.parents) - 1
+        single.last.append(parent)
+    return single
+
+
+def _default_names(kind: str, names: Sequence[Any] | None, n: int) -> Sequence[Any]:
+    if names is None:
+        return [f"{kind}{i + 1}" for i in range(n)]
+    if len(names) != n:
+        raise ModelError(f"{len(names)} {kind} names for {n} parents")
+    return names
+
+
+def _check_parent(joint: str, parent: Any, i: int) -> None:
+    if not isinstance(parent, (int, np.integer)) or not -1 <= parent < i:
+        raise ModelError(
+            f"joint '{joint}': parent {parent} must be -1 (the base) or the index of an earlier "
+            f"joint, below {i}"
+        )
 
 
 def screw_type(Y: Array) -> str:
@@ -383,7 +457,7 @@ def _joint_frame(X: Array) -> tuple[Array, float, float]:
     """The frame, in the body frame, whose z axis carries the joint screw X (6,) of the body frame.
 
     Returns its pose (4, 4) and (a, h) with X = Ad_F (0, 0, a, 0, 0, h). Its origin is the point of
-    the axis nearest to the body's; the turn from the body's axes is the smallest one.
+    the axis nearest to the body's.
     """
     e, v = X[:3], X[3:]
     a = float(np.linalg.norm(e))
@@ -392,8 +466,4 @@ def _joint_frame(X: Array) -> tuple[Array, float, float]:
     else:
         a, h = 0.0, float(np.linalg.norm(v))
         axis, origin = v / h, np.zeros(3)
-    flip = np.diag([1.0, -1.0, -1.0]) if axis[2] < 0 else np.eye(3)
-    w = np.cross((0, 0, 1), flip @ axis)  # turn z into +-axis by less than a right angle
-    W = so3.hat(w)
-    turn = np.eye(3) + W + W @ W / (1 + abs(axis[2]))
-    return se3.from_rotation_translation(flip @ turn, origin), a, h
+    return se3.from_rotation_translation(turn_z_to(axis), origin), a, h

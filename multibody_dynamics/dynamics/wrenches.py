@@ -9,7 +9,7 @@ import numpy as np
 
 from . import se3
 from .errors import InputError
-from .inputs import Array, as_array, broadcast_shapes
+from .inputs import Array, as_array, as_real, broadcast_shapes
 from .kinematics import forward_kinematics
 from .model import MultibodyModel
 from .representations import from_spatial
@@ -19,14 +19,15 @@ Wrenches = Mapping[str, Any]
 
 def with_rates(name: str, wrench: Any) -> Array:
     """A wrench (..., 6) with zero rates, or (..., 3, 6) as it is, as (..., 3, 6)."""
-    if np.ndim(wrench) >= 2 and np.shape(wrench)[-2:] == (3, 6):
-        return as_array(name, wrench, (3, 6))
-    if np.ndim(wrench) < 1 or np.shape(wrench)[-1] != 6:
+    array = as_real(name, wrench)
+    if array.shape[-2:] == (3, 6):
+        return as_array(name, array, (3, 6))
+    if array.shape[-1:] != (6,):
         raise InputError(
             f"{name}: expected (..., 6), or (..., 3, 6) with two time derivatives, got "
-            f"{np.shape(wrench)}"
+            f"{array.shape}"
         )
-    value = as_array(name, wrench, (6,))
+    value = as_array(name, array, (6,))
     return np.stack([value, np.zeros_like(value), np.zeros_like(value)], axis=-2)
 
 
@@ -59,6 +60,7 @@ def wrench_to_world(
         raise InputError(f"'{body}' belongs to the base; a wrench on it moves no joint")
     W = with_rates("W", W)[..., None]
     motion = forward_kinematics(model, q, qd, qdd)
+    broadcast_shapes(("states", "W"), (motion.pose.shape[:-3], W.shape[:-3]))
     pose = motion.pose[..., index, :, :] @ offset
     if motion.twist is None or motion.acceleration is None:
         raise InputError("the rates of a wrench need qd and qdd")

@@ -1,0 +1,32 @@
+# The two commands: make demo, make test. Both make their own environment, see scripts/environment.sh.
+RUN := scripts/environment.sh
+PYTEST := $(RUN) python -m pytest --timeout 300
+
+.PHONY: help demo test lint benchmark clean
+
+help:
+	@echo "make demo       run the arm with elastic joints over ROS 2 and write a report"
+	@echo "make test       check the style and types, and run every test"
+	@echo "make lint       the first part of it: style and types"
+	@echo "make benchmark  measure the dynamics beside Pinocchio"
+	@echo "make clean      remove the environment and whatever was built"
+	@echo "ARGS=... hands arguments on to the demo and the benchmark: make demo ARGS=--help"
+
+demo:
+	$(RUN) multibody_dynamics demo $(ARGS)
+
+# Tests with ROS nodes run alone: they need the processor in time.
+test: lint
+	$(PYTEST) -m "not ros" -n 2
+	$(PYTEST) -m ros
+
+lint:
+	$(RUN) ruff check
+	$(RUN) mypy
+
+benchmark:
+	$(RUN) python benchmark $(ARGS)
+
+clean:
+	rm -rf .venv build dist install log *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

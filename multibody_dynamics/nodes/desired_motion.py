@@ -1,0 +1,126 @@
+"""What a node follows: a hold, a trajectory, and one that begins later. No ROS but its messages.
+
+Trajectories follow joint_trajectory_controller: stamp 0 is now, past points are dropped, an empty
+one stops. A new one is spliced into the running motion and stays continuous through q''''.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..dynamics.errors import TrajectoryError
+from ..dynamics.inputs import Array
+from ..dynamics.limits import check_reference
+from ..dynamics.model import JointLimits
+from ..dynamics.trajectories import Reference, hold, splice, stop
+from .messages import MessageError, TrajectoryRequest
+
+
+class DesiredMotion:
+    """The desired motion of n joints over time in ns (of stamps, so that nothing is rounded).
+
+    limits: positions that no trajectory may leave (one that begins outside may come back) and
+    velocities that none may exceed.
+    """
+
+    def __init__(self, joint_names: Sequence[str], limits: JointLimits) -> None:
+        self.joint_names = tuple(joint_names)
+        self.limits = limits
+        self._running: Reference | None = None
+        self._next: Reference | None = None
+        self._origin = 0  # ns, zero of the references' own axis
+        self._now = 0.0  # s on that axis, where the motion was last evaluated
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a motion to follow."""
+        return self._running is not None
+
+    @property
+    def mode(self) -> str:
+        """'waiting', 'holding' or 'moving'."""
+        if self._running is None:
+            return "waiting"
+        return "moving" if self._now < self._running.end_time else "holding"
+
+    def release(self) -> None:
+        """Follow nothing."""
+        self._running = self._next = None
+
+    def hold(self, position: Array, time: int) -> None:
+        """Rest at `position` (n,) from `time` on; a new axis of time begins."""
+        self._origin, self._now = time, 0.0
+        self._running, self._next = hold(self.joint_names, position), None
+
+    def evaluate(self, time: int, out: Array) -> None:
+        """Write q..q'''' at `time` to `out` (5, n)."""
+        self._now = 1e-9 * (time - self._origin)
+        if self._next is not None and self._now >= self._next.start_time:
+            self._running, self._next = self._next, None
+        self._require().evaluate(self._now, out)
+
+    def stop(self, duration: float) -> None:
+        """Come to rest in `duration` seconds."""
+        self._running, self._next = stop(self._require(), self._now, duration=duration), None
+
+    def follow(
+        self, request: TrajectoryRequest, measured: Array, *, tolerance: float, lead: float
+    ) -> None:
+        """Take over a trajectory with points, from now or from its stamp in the future on.
+
+        tolerance: how far measured position, running motion and trajectory may be apart where it
+        begins. lead: s; points due sooner are dropped. Raises MessageError; the running motion then
+        stays.
+        """
+        running = self._require()
+        start = self._now
+        if request.start is not None:
+            start = 1e-9 * (request.start - self._origin)
+        times, begin = start + request.times, max(self._now, start)
+        later = times > begin + lead
+        if not later.any():
+            overdue = begin - times[-1]
+            raise MessageError("in the past", f"the last point was due {overdue:.3f} s ago")
+        self._refuse_jump("the measured position", measured, running(self._now)[0], tolerance)
+        q = running(begin)[0]
+        if not later[0] and request.positions is not None:
+            given = ~np.isnan(request.positions).any(axis=1)
+            path = [np.interp(begin, times[given], x) for x in request.positions[given].T]
+            self._refuse_jump("the trajectory", np.array(path), q, tolerance)
+        rows = (request.positions, request.velocities, request.accelerations)
+        later_rows = (None if table is None else table[later] for table in rows)
+        try:
+            motion = splice(running, begin, times[later], *later_rows)
+        except TrajectoryError as error:
+            raise MessageError("trajectory", str(error)) from None
+        self._refuse_beyond_limits(motion, q)
+        if begin > self._now:
+            self._next = motion
+        else:
+            self._running, self._next = motion, None
+
+    def _require(self) -> Reference:
+        if self._running is None:
+            raise MessageError("no state", "no joint state has come yet to begin from")
+        return self._running
+
+    def _refuse_jump(self, what: str, position: Array, reference: Array, tolerance: float) -> None:
+        distance = np.abs(position - reference)
+        k = int(distance.argmax())
+        if distance[k] > tolerance:
+            raise MessageError(
+                "jump",
+                f"{what} of '{self.joint_names[k]}' is {distance[k]:.4g} from the running motion;"
+                f" allowed: {tolerance:g}",
+            )
+
+    def _refuse_beyond_limits(self, motion: Reference, q: Array) -> None:
+        slack = 1e-6  # a motion may end on a limit
+        allowed = self.limits._replace(
+            lower=np.minimum(self.limits.lower, q) - slack,
+            upper=np.maximum(self.limits.upper, q) + slack,
+        )
+        for event in check_reference(allowed, motion):
+            raise MessageError(f"{event.quantity} limit", str(event))

@@ -1,0 +1,163 @@
+"""Cycle statistics and event counts on /diagnostics, without cost to the control cycle.
+
+The cycle writes a few numbers into fixed buffers; percentiles and messages are made once a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from numpy.typing import NDArray
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+OK, WARN, ERROR, STALE = (
+    DiagnosticStatus.OK,
+    DiagnosticStatus.WARN,
+    DiagnosticStatus.ERROR,
+    DiagnosticStatus.STALE,
+)
+PERCENTILES = (50, 90, 99)
+
+
+class CycleStatistics:
+    """The last `window` cycles: when they began, how old their input was, how long they took.
+
+    Times in ns; `record` costs a fraction of a microsecond and allocates nothing that stays.
+    """
+
+    QUANTITIES = ("period", "stamp period", "compute", "latency")
+
+    def __init__(self, window: int = 4096) -> None:
+        self.total = 0
+        self._samples = np.zeros((window, len(self.QUANTITIES)), dtype=np.int64)
+        self._count = 0  # since the last report
+        self._last_begin = 0
+        self._last_stamp = 0
+
+    def record(self, begin: int, end: int, stamp: int, published: int) -> None:
+        """One cycle.
+
+        begin, end: monotonic ns at the input's arrival and after publishing. stamp: of the input;
+        published: the time of publishing on the same clock as the stamp.
+        """
+        if self._last_begin:
+            row = self._samples[self._count % len(self._samples)]
+            row[0] = begin - self._last_begin
+            row[1] = stamp - self._last_stamp
+            row[2] = end - begin
+            row[3] = published - stamp
+            self._count += 1
+        self._last_begin, self._last_stamp = begin, stamp
+        self.total += 1
+
+    def restart(self) -> None:
+        """Forget the previous cycle: the next period would span a pause or a jump of the clock."""
+        self._last_begin = 0
+
+    def report(self, expected_period: float = 0.0) -> dict[str, float]:
+        """Figures in microseconds since the last report, which is then forgotten.
+
+        Missed cycles are counted by the steps of the input stamps, in multiples of
+        `expected_period` (s), or of the median step where that is 0.
+        """
+        count = min(self._count, len(self._samples))
+        samples = self._samples[:count]
+        self._count = 0
+        figures: dict[str, float] = {"cycles": count}
+        if count == 0:
+            return figures
+        for name, column in zip(self.QUANTITIES, samples.T, strict=True):
+            figures |= _summary(name, 1e-3 * column)
+        period = samples[:, 0]
+        figures["jitter (standard deviation of period) [us]"] = 1e-3 * float(period.std())
+        step = 1e9 * expected_period or float(np.median(samples[:, 1]))
+        if step > 0:
+            figures["missed cycles"] = int(np.maximum(np.rint(samples[:, 1] / step) - 1, 0).sum())
+        return figures
+
+
+def _summary(name: str, microseconds: NDArray[np.float64]) -> dict[str, float]:
+    percentiles = np.percentile(microseconds, PERCENTILES)
+    return {
+        f"{name} mean [us]": float(microseconds.mean()),
+        **{f"{name} p{p} [us]": float(x) for p, x in zip(PERCENTILES, percentiles, strict=True)},
+        f"{name} max [us]": float(microseconds.max()),
+    }
+
+
+class EventCounter:
+    """Counts events by a short reason and keeps the last one's text.
+
+    Reasons are a fixed vocabulary of the node's, so the table stays small. Numbers that arrive from
+    outside (joint names, say) belong in the detail.
+    """
+
+    def __init__(self) -> None:
+        self.totals: dict[str, int] = {}
+        self.recent = 0  # since the last report
+        self.detail = ""
+
+    def add(self, reason: str, detail: str = "") -> int:
+        """Count one; returns how many of this reason there were, this one included."""
+        self.totals[reason] = count = self.totals.get(reason, 0) + 1
+        self.recent += 1
+        self.detail = detail or reason
+        return count
+
+    def report(self) -> tuple[int, dict[str, int | str]]:
+        """How many since the last report, and totals with the last detail as key-values."""
+        values: dict[str, int | str] = dict(self.totals)
+        if self.detail:
+            values["last"] = self.detail
+        recent, self.recent = self.recent, 0
+        return recent, values
+
+
+def status(
+    name: str, level: bytes, message: str, values: Mapping[str, object], hardware_id: str = ""
+) -> DiagnosticStatus:
+    """One DiagnosticStatus; numbers are written with six significant digits."""
+    return DiagnosticStatus(
+        name=name,
+        level=level,
+        message=message,
+        hardware_id=hardware_id,
+        values=[
+            KeyValue(key=key, value=f"{x:.6g}" if isinstance(x, float) else str(x))
+            for key, x in values.items()
+        ],
+    )
+
+
+class Diagnostics:
+    """Publishes what `statuses()` returns, once every `period` seconds and whenever asked to.
+
+    By the steady clock, because a fault must show while simulated time stands still.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        statuses: Callable[[], Iterable[DiagnosticStatus]],
+        period: float = 1.0,
+    ) -> None:
+        self._node = node
+        self._statuses = statuses
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._timer = node.create_timer(
+            period, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    def publish(self) -> None:
+        """Publish now."""
+        message = DiagnosticArray(status=list(self._statuses()))
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(message)
+
+    def close(self) -> None:
+        """Destroy timer and publisher."""
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_publisher(self._publisher)

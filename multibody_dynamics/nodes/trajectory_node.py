@@ -1,0 +1,344 @@
+"""Sends a demo motion to `joint_trajectory`: a sum of sines, or from rest to rest through points.
+
+It waits until the receiver is there, sends the motion with a stamp somewhat in the future, so that
+all of it is still to come on arrival, waits until it is over, and repeats it if wanted. A robot
+that stands elsewhere is first led to where the motion begins. docs/trajectory_node.md has the
+parameters.
+"""
+
+from __future__ import annotations
+
+import array
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ..dynamics import urdf
+from ..dynamics.inputs import Array
+from ..dynamics.model import MultibodyModel
+from ..dynamics.trajectories import DERIVATIVES, Reference
+from ..resources import share_directory
+from .demo_motions import (
+    MOTIONS,
+    Points,
+    approach_time,
+    exciting_motion,
+    reproduction_error,
+    rest_to_rest_motion,
+    sampled,
+)
+from .messages import SECOND, JointStates, MessageError, set_stamp
+from .parameters import NodeParameters, ParameterError, parameter
+from .runtime import ManagedNode, run
+
+RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+POLL_PERIOD = 0.02  # s
+AT_START = 1e-3  # rad or m; a robot as near as this to the motion's beginning needs no approach
+
+
+@dataclass(frozen=True)
+class TrajectoryParameters(NodeParameters):
+    """See the descriptions; docs/trajectory_node.md has them as a table."""
+
+    robot_file: str = parameter(
+        "", "URDF file, absolute or below the package's share folder; '': see robot_description"
+    )
+    robot_description: str = parameter("", "URDF as text")
+    motion: str = parameter(
+        "sum_of_sines",
+        "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': points,"
+        " sent without velocities",
+        choices=MOTIONS,
+    )
+    joints: tuple[str, ...] = parameter(
+        (), "joints in the order of offset, cosine, sine and waypoints; empty: the robot's order"
+    )
+    offset: tuple[float, ...] = parameter(
+        (), "sum_of_sines: q0, one per joint; empty: made from the joint limits", unit="rad or m"
+    )
+    cosine: tuple[float, ...] = parameter(
+        (),
+        "sum_of_sines: amplitudes a of the velocity, all harmonics of the first joint, then those"
+        " of the next",
+        unit="rad/s or m/s",
+    )
+    sine: tuple[float, ...] = parameter((), "as cosine: amplitudes b", unit="rad/s or m/s")
+    frequency: float = parameter(
+        0.15 * np.pi, "sum_of_sines: of the first harmonic", unit="rad/s", bounds=(1e-3, 100.0)
+    )
+    ramp: float = parameter(
+        1.0, "sum_of_sines: to and from full speed, on top of duration", unit="s", bounds=(0.01, 60)
+    )
+    waypoints: tuple[float, ...] = parameter(
+        (),
+        "rest_to_rest: points evenly spaced in time, one after the other; empty: made from the"
+        " joint limits",
+        unit="rad or m",
+    )
+    duration: float = parameter(10.0, "of the motion", unit="s", bounds=(0.1, 3600.0))
+    reach: float = parameter(
+        0.5, "share of its half range that a joint uses at most, where limits make the motion",
+        bounds=(0.01, 1.0),
+    )  # fmt: skip
+    speed: float = parameter(
+        0.5, "share of the velocity limit, in such a motion and in the approach", bounds=(0.01, 1.0)
+    )
+    sample_period: float = parameter(
+        0.02, "sum_of_sines: time between the points sent", unit="s", bounds=(0.001, 1.0)
+    )
+
+    start_delay: float = parameter(
+        0.5, "from sending to the stamp of the trajectory", unit="s", bounds=(0.0, 60.0)
+    )
+    shortest_approach: float = parameter(
+        1.0, "least time to the beginning of the motion from elsewhere", unit="s", bounds=(0.01, 60)
+    )
+    subscribers: int = parameter(
+        1, "receivers to wait for; 2 where a recorder listens as well", bounds=(1, 100)
+    )
+    patience: float = parameter(
+        30.0, "how long to wait for receivers and joint_states", unit="s", bounds=(0.1, 3600.0)
+    )
+    repeat: int = parameter(1, "how many times; 0: without end", bounds=(0, 1_000_000))
+    exit_when_done: bool = parameter(
+        False, "end the process afterwards, with exit status 1 if nothing could be sent"
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.robot_file and self.robot_description:
+            raise ParameterError("robot_file and robot_description are both given; choose one")
+        if len(set(self.joints)) < len(self.joints):
+            raise ParameterError(f"joints names a joint twice: {self.joints}")
+        if self.motion == "rest_to_rest" and (self.offset or self.cosine or self.sine):
+            raise ParameterError("offset, cosine and sine belong to the motion sum_of_sines")
+        if self.motion == "sum_of_sines" and self.waypoints:
+            raise ParameterError("waypoints belong to the motion rest_to_rest")
+
+
+class TrajectoryNode(ManagedNode):
+    """See the module's text and docs/trajectory_node.md."""
+
+    Parameters = TrajectoryParameters
+
+    def __init__(self) -> None:
+        super().__init__("trajectory_node")
+        self.exit_code = 0
+        self._publisher = None
+        self._timer = None
+        self._end: int | None = None  # ns, ROS time: of the motion under way
+
+    # Life cycle
+
+    def start(self) -> bool:
+        started = super().start()
+        if not started and self.parameters.exit_when_done:
+            self._finish(1)
+        return started
+
+    def configure(self) -> None:
+        p = self.parameters
+        self._model = load_model(p)
+        self._motion = make_motion(self._model, p)
+        if p.motion == "sum_of_sines":
+            self._points = sampled(self._motion, p.sample_period)
+            error = reproduction_error(self._motion, self._points)
+            quality = "; interpolated again they differ by " + ", ".join(
+                f"{x:.1e} in {name}" for x, name in zip(error, DERIVATIVES, strict=True)
+            )
+        else:
+            self._points = Points(self._motion.knots, self._motion.states[:, 0])
+            quality = ", positions only"
+        self._publisher = self.create_lifecycle_publisher(
+            JointTrajectory, "joint_trajectory", RELIABLE
+        )
+        self.get_logger().info(
+            f"{p.motion} for {self._model.name}: {self._motion.duration:.2f} s,"
+            f" {len(self._points.times)} points{quality}"
+        )
+
+    def activate(self) -> None:
+        p = self.parameters
+        self._measured = JointStates(self._model.joint_names)
+        self._sent, self._end = 0, None
+        self._deadline = time.monotonic() + p.patience
+        self._subscription = self.create_subscription(
+            JointState, "joint_states", self._on_state, BEST_EFFORT
+        )
+        self._timer = self.create_timer(
+            POLL_PERIOD, self._poll, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    def deactivate(self) -> None:
+        """A motion under way is stopped: by an empty trajectory, as for any controller."""
+        if self._timer is None:
+            return
+        self.destroy_timer(self._timer)
+        self.destroy_subscription(self._subscription)
+        self._timer = None
+        if self._end is not None:
+            self.get_logger().info("stopping the motion under way")
+            self._publisher.publish(JointTrajectory(joint_names=list(self._model.joint_names)))
+            self._end = None
+
+    def cleanup(self) -> None:
+        if self._publisher is not None:
+            self.destroy_lifecycle_publisher(self._publisher)
+            self._publisher = None
+
+    # What it does
+
+    def _on_state(self, message: JointState) -> None:
+        try:
+            self._measured.accept(message, self._now())
+        except MessageError as error:
+            self.get_logger().warning(f"passed over: {error}", throttle_duration_sec=1.0)
+
+    def _now(self) -> int:
+        return int(self.get_clock().now().nanoseconds)
+
+    def _poll(self) -> None:
+        p, now = self.parameters, self._now()
+        if self._end is None:
+            self._send_when_possible()
+        elif now >= self._end:
+            self._end = None
+            self.get_logger().info(f"done {self._sent}" + (f" of {p.repeat}" if p.repeat else ""))
+            if self._sent == p.repeat:
+                self._finish(0)
+        elif self._end - now > self._length + SECOND:
+            self.get_logger().warning("the clock went back: sending the motion again")
+            self._end = None
+
+    def _send_when_possible(self) -> None:
+        p = self.parameters
+        found = self._publisher.get_subscription_count()
+        if found >= p.subscribers and self._measured.stamp:
+            self._send()
+        elif time.monotonic() > self._deadline:
+            missing = (
+                f"only {found} of {p.subscribers} subscribers on "
+                f"{self.resolve_topic_name('joint_trajectory')}"
+                if found < p.subscribers
+                else f"no complete state on {self.resolve_topic_name('joint_states')}"
+            )
+            self.get_logger().error(f"nothing sent: after {p.patience} s there is {missing}")
+            self._finish(1)
+
+    def _send(self) -> None:
+        p, points = self.parameters, self._points
+        distance = np.abs(self._measured.position - points.positions[0])
+        approach = 0.0
+        if distance.max() > AT_START:
+            approach = max(approach_time(self._model, distance, p.speed), p.shortest_approach)
+        start = self._now() + int(SECOND * p.start_delay)
+        later = points._replace(times=approach + points.times)
+        self._publisher.publish(trajectory_message(self._model.joint_names, start, later))
+        self._length = int(SECOND * (p.start_delay + later.times[-1]))
+        self._end = start + int(SECOND * later.times[-1])
+        self._sent += 1
+        self.get_logger().info(
+            f"sent: {approach:.2f} s to the beginning, then {self._motion.duration:.2f} s of motion"
+        )
+
+    def _finish(self, exit_code: int) -> None:
+        """Nothing more to do: leave by the same way as on a signal, or stay inactive."""
+        self.exit_code = exit_code
+        if self.parameters.exit_when_done:
+            signal.raise_signal(signal.SIGTERM)
+        else:
+            self.defer(lambda: self.state == "active" and self.trigger_deactivate())
+
+
+def load_model(p: TrajectoryParameters) -> MultibodyModel:
+    """The robot that the parameters name. Raises ParameterError where they name none."""
+    if p.robot_file:
+        path = Path(p.robot_file)
+        found = path if path.is_absolute() or path.exists() else share_directory() / path
+        return urdf.load_urdf(found)
+    if p.robot_description:
+        return urdf.parse_urdf(p.robot_description)
+    raise ParameterError("no robot: set robot_file or robot_description")
+
+
+def make_motion(model: MultibodyModel, p: TrajectoryParameters) -> Reference:
+    """The motion that the parameters describe, in the order of the robot's joints."""
+    joints = p.joints or model.joint_names
+    if set(joints) != set(model.joint_names):
+        raise ParameterError(
+            f"joints is {', '.join(joints)}: must be the robot's {', '.join(model.joint_names)}"
+        )
+    order = [joints.index(name) for name in model.joint_names]
+
+    def sorted_rows(name: str) -> list[float]:
+        """A joint's numbers stand together."""
+        values = getattr(p, name)
+        if len(values) % len(order):
+            raise ParameterError(
+                f"{name}: {len(values)} numbers; a multiple of {len(order)}, the joints, is needed"
+            )
+        return np.reshape(values, (len(order), -1))[order].ravel().tolist()
+
+    if p.motion == "rest_to_rest":
+        if len(p.waypoints) % len(order):
+            raise ParameterError(
+                f"waypoints: {len(p.waypoints)} numbers; a multiple of {len(order)} is needed"
+            )
+        waypoints = np.reshape(p.waypoints, (-1, len(order)))[:, order].ravel().tolist()
+        return rest_to_rest_motion(
+            model, duration=p.duration, waypoints=waypoints, reach=p.reach, speed=p.speed
+        )
+    return exciting_motion(
+        model,
+        duration=p.duration,
+        ramp=p.ramp,
+        frequency=p.frequency,
+        offset=sorted_rows("offset"),
+        cosine=sorted_rows("cosine"),
+        sine=sorted_rows("sine"),
+        reach=p.reach,
+        speed=p.speed,
+    )
+
+
+def trajectory_message(joint_names: tuple[str, ...], start: int, points: Points) -> JointTrajectory:
+    """The points as a JointTrajectory whose time_from_start counts from `start` (ns)."""
+    message = JointTrajectory(joint_names=list(joint_names))
+    set_stamp(message.header.stamp, start)
+
+    def field(rows: Array | None, k: int) -> array.array[float]:
+        return array.array("d", () if rows is None else rows[k].tolist())
+
+    for k, t in enumerate(points.times):
+        point = JointTrajectoryPoint(
+            positions=field(points.positions, k),
+            velocities=field(points.velocities, k),
+            accelerations=field(points.accelerations, k),
+        )
+        set_stamp(point.time_from_start, round(SECOND * t))  # type: ignore[arg-type]
+        message.points.append(point)
+    return message
+
+
+def main(args: list[str] | None = None) -> int:
+    """Entry point; returns the exit code."""
+    nodes: list[TrajectoryNode] = []
+
+    def make() -> TrajectoryNode:
+        nodes.append(TrajectoryNode())
+        return nodes[0]
+
+    return run(make, args) or nodes[0].exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

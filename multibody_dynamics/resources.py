@@ -1,0 +1,26 @@
+"""Where the package's own files are: launch/, config/ and package.xml, however it was installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+NAME = __name__.partition(".")[0]
+
+
+def share_directory() -> Path:
+    """The folder that holds launch/, config/ and package.xml.
+
+    Found from where this code lies, so that code and files always belong together: a checkout
+    (also when installed with ``pip install -e`` or ``colcon build --symlink-install``) uses its
+    own files, and an installed copy those below share/ of its prefix. Needs no ROS, no environment
+    variable. Raises FileNotFoundError where neither is there.
+    """
+    package = Path(__file__).resolve().parent
+    candidates = [package.parent, *(prefix / "share" / NAME for prefix in package.parents)]
+    for folder in candidates:
+        if (folder / "package.xml").is_file() and (folder / "config").is_dir():
+            return folder
+    raise FileNotFoundError(
+        f"no share folder of {NAME} belongs to {package}: expected share/{NAME} in one of the "
+        "folders above it; reinstall the package with pip or colcon"
+    )

@@ -1,0 +1,1 @@
+"""What has a command line: the demo, its report, and the command `multibody_dynamics`."""

@@ -1,0 +1,55 @@
+"""Keep the tables in docs/ equal to the code: symbols, and the parameters of every node.
+
+`python -m multibody_dynamics.tools.reference` rewrites what stands between `<!-- begin NAME -->` and
+`<!-- end NAME -->` in docs/*.md; a test fails when that would change anything.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+from ..dynamics import SYMBOLS
+
+DOCS = Path(__file__).parents[2] / "docs"
+NODES = {
+    "feedforward_node": "FeedforwardParameters",
+    "elastic_robot_simulator_node": "SimulatorParameters",
+    "trajectory_node": "TrajectoryParameters",
+}
+
+
+def generate(name: str) -> str:
+    """The generated text of one place, by its name."""
+    if name == "symbols":
+        head = "| symbol | name in the code | shape | unit | frame |\n|---|---|---|---|---|\n"
+        return head + "".join(
+            f"| {s.symbol} | `{s.name}` | {s.shape} | {s.unit} | {s.frame} |\n" for s in SYMBOLS
+        )
+    from ..nodes.parameters import markdown_table
+
+    node = import_module(f"multibody_dynamics.nodes.{name.removesuffix(' parameters')}")
+    return markdown_table(getattr(node, NODES[name.removesuffix(" parameters")]))
+
+
+def updated(text: str) -> str:
+    """`text` with every marked place generated anew."""
+    return re.sub(
+        r"(<!-- begin ([\w ]+) -->\n).*?(<!-- end \2 -->)",
+        lambda match: match[1] + generate(match[2]) + match[3],
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def main() -> None:
+    for page in sorted(DOCS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if (new := updated(text)) != text:
+            page.write_text(new, encoding="utf-8")
+            print(f"updated {page.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Runs a command in the project's own Python environment, which it makes first where it is missing
+# or out of date: scripts/environment.sh COMMAND [ARGUMENT...]
+#
+# No ROS 2 sourced: ROS 2 comes from PyPI (Jazzy; Linux on x86-64, CPython 3.10 to 3.14).
+# ROS 2 sourced:    it is used as it is; the environment sees the system's packages, keeps their
+#                   NumPy, for which the ROS messages were compiled, and adds only what is missing.
+#
+# PYTHON                   the interpreter to build on (python3)
+# MULTIBODY_DYNAMICS_VENV  where the environment lies (.venv)
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+venv=${MULTIBODY_DYNAMICS_VENV:-$root/.venv}
+python=${PYTHON:-python3}
+
+fail() {
+    echo "environment.sh: $*" >&2
+    exit 1
+}
+
+# A process started from another environment with ROS wheels inherits its library path, and a guard
+# that keeps ours from being set.
+if [[ -n ${_ROS_WHEELS_BOOTSTRAP_COMPLETE:-} ]]; then
+    unset _ROS_WHEELS_BOOTSTRAP_COMPLETE LD_LIBRARY_PATH
+fi
+
+if [[ -n ${ROS_DISTRO:-} && -n ${AMENT_PREFIX_PATH:-} ]] && "$python" -c "import rclpy" 2>/dev/null; then
+    ros="sourced $ROS_DISTRO"
+else
+    ros="wheels"
+    unset ROS_DISTRO AMENT_PREFIX_PATH PYTHONPATH
+    export RMW_IMPLEMENTATION=rmw_fastrtps_cpp # the only one among the wheels
+fi
+
+check_machine() {
+    "$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 15))' ||
+        fail "$python is $("$python" --version 2>&1); CPython 3.10 to 3.14 is needed: set PYTHON=..."
+    "$python" -c "import venv, ensurepip" 2>/dev/null ||
+        fail "$python cannot make an environment with pip in it." \
+            "On Debian and Ubuntu: apt install python3-venv; or set PYTHON=... to another Python."
+    if [[ $ros == wheels && $(uname -sm) != "Linux x86_64" ]]; then
+        fail "the ROS 2 wheels are for Linux on x86-64, this is $(uname -sm):" \
+            "source an installed ROS 2 (source /opt/ros/jazzy/setup.bash) and try again."
+    fi
+}
+
+make_environment() {
+    local started=$SECONDS
+    check_machine
+    if [[ $ros == wheels ]]; then
+        echo "Making $venv with ROS 2 Jazzy from PyPI: about one minute, 1 GB ..." >&2
+        "$python" -m venv --clear "$venv"
+        install=("$root[ros,test]")
+    else
+        echo "Making $venv on top of the $ros ROS 2 ..." >&2
+        "$python" -m venv --clear --system-site-packages "$venv"
+        install=("$root[test]" "numpy==$("$python" -c 'import numpy; print(numpy.__version__)')")
+    fi
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input --prefer-binary \
+        --editable "${install[@]}" || fail "pip could not install what setup.py names (see above)."
+    echo "$stamp" >"$venv/made-from"
+    echo "Made $venv in $((SECONDS - started)) s." >&2
+}
+
+# Made again whenever any of this changes.
+stamp="$ros, $("$python" --version 2>&1), $venv, $(cat "$root"/{setup.py,setup.cfg,package.xml,scripts/environment.sh} | cksum)"
+if [[ $(cat "$venv/made-from" 2>/dev/null) != "$stamp" ]]; then
+    make_environment
+fi
+
+export VIRTUAL_ENV=$venv PATH=$venv/bin:$PATH
+settings=$("$venv/bin/python" -m multibody_dynamics.tools.environment)
+eval "$settings"
+exec "$@"

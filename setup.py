@@ -1,0 +1,93 @@
+"""Installs the package; names and version come from package.xml, as ROS tools expect."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from setuptools import Distribution, find_packages, setup
+
+manifest = ElementTree.parse("package.xml").getroot()
+name = manifest.findtext("name")
+maintainer = manifest.find("maintainer")
+share = f"share/{name}"
+
+
+def folders_with_files(*tops):
+    """Pairs (folder in share/, its files) for all folders below `tops`: the structure is kept."""
+    files = [f for top in tops for f in sorted(Path(top).rglob("*")) if f.is_file()]
+    files = [f.as_posix() for f in files if "__pycache__" not in f.parts]
+    folders = sorted({f.rpartition("/")[0] for f in files})
+    return [
+        (f"{share}/{folder}", [f for f in files if f.rpartition("/")[0] == folder])
+        for folder in folders
+    ]
+
+
+class DistributionWithData(Distribution):
+    """Makes `pip install -e` install the data files too: setuptools asks for them under a name
+    that it does not define."""
+
+    has_data = Distribution.has_data_files
+
+
+setup(
+    name=name,
+    distclass=DistributionWithData,
+    version=manifest.findtext("version"),
+    description=manifest.findtext("description"),
+    license=manifest.findtext("license"),
+    maintainer=maintainer.text,
+    maintainer_email=maintainer.get("email"),
+    packages=find_packages(include=[name, f"{name}.*"]),
+    package_data={name: ["py.typed"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
+        (share, ["package.xml"]),
+        *folders_with_files("launch", "config"),
+    ],
+    python_requires=">=3.10",
+    # The lower bounds are what Ubuntu 24.04 ships beside ROS 2 Jazzy.
+    install_requires=[
+        "matplotlib>=3.6",
+        "numba>=0.58",
+        "numpy>=1.26",
+        "pyyaml>=6.0",
+        "scipy>=1.11",
+        "urdfdom-py>=1.2",
+    ],
+    extras_require={
+        # ROS 2 itself, where none is installed: unofficial wheels for Linux on x86-64.
+        "ros": [
+            "ros-jazzy-builtin-interfaces~=2.0",
+            "ros-jazzy-diagnostic-msgs~=5.3",
+            "ros-jazzy-geometry-msgs~=5.3",
+            "ros-jazzy-lifecycle-msgs~=2.0",
+            "ros-jazzy-rcl-interfaces~=2.0",
+            "ros-jazzy-rclpy[fastrtps]~=7.1",
+            "ros-jazzy-rosgraph-msgs~=2.0",
+            "ros-jazzy-sensor-msgs~=5.3",
+            "ros-jazzy-std-msgs~=5.3",
+            "ros-jazzy-trajectory-msgs~=5.3",
+        ],
+        "test": [
+            "catkin-pkg>=1.0",
+            "colcon-common-extensions>=0.3",
+            "hypothesis>=6.98",
+            "mpmath>=1.2",
+            "mypy>=1.9",
+            "pin>=3.0",
+            "pytest>=7.4",
+            "pytest-timeout>=2.2",
+            "pytest-xdist>=3.4",
+            "ruff>=0.9",
+            "setuptools>=70.1,<80",  # makes wheels by itself; still has what colcon uses
+        ],
+    },
+    entry_points={
+        "console_scripts": [
+            f"{name} = {name}.tools.cli:main",
+            f"elastic_robot_simulator_node = {name}.nodes.elastic_robot_simulator_node:main",
+            f"feedforward_node = {name}.nodes.feedforward_node:main",
+            f"trajectory_node = {name}.nodes.trajectory_node:main",
+        ],
+    },
+)

@@ -1,0 +1,83 @@
+"""What the tests share: reference data beside the project, ROS domains, settings of hypothesis."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from multibody_dynamics.tools.environment import DOMAINS
+
+HERE = Path(__file__).resolve().parent
+SHARED = Path(os.environ.get("MULTIBODY_DYNAMICS_SHARED") or HERE.parents[1] / "shared")
+HAS_SHARED = (SHARED / "cases").is_dir() and (SHARED / "logs").is_dir()
+
+# Tests that need the reference data have files of their own, test_shared_*.py.
+collect_ignore_glob = [] if HAS_SHARED else ["test_shared_*.py"]
+
+hypothesis.settings.register_profile("project", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("project")
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+class ComparisonIsMissing(pytest.Item):
+    def runtest(self) -> None:
+        pytest.fail(
+            f"the reference data is there ({SHARED}), but this full run collected no test that "
+            "compares with it: no test_shared_*.py",
+            pytrace=False,
+        )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    session: pytest.Session, items: list[pytest.Item]
+) -> Iterator[None]:
+    """Mark what needs the processor to itself; fail a full run that compared with no data."""
+    for item in items:
+        module = getattr(item, "module", None)
+        if hasattr(module, "rclpy") or "ros_domain_id" in getattr(item, "fixturenames", ()):
+            item.add_marker("ros")
+
+    collected = {item.path.name for item in items}
+    files = {file.name for file in HERE.glob("test_*.py")}
+    shared = {name for name in files if name.startswith("test_shared_")}
+    yield  # -k and -m take their choice
+    if HAS_SHARED and collected >= files - shared and not collected & shared:
+        items.append(
+            ComparisonIsMissing.from_parent(session, name="comparison with reference data")
+        )
+
+
+@pytest.fixture(scope="session")
+def shared_cases() -> Path:
+    """The folder with the reference robots and their states; only for test_shared_*.py."""
+    return SHARED / "cases"
+
+
+@pytest.fixture(scope="session")
+def shared_logs() -> Path:
+    """The folder with recorded motions of real robots; only for test_shared_*.py."""
+    return SHARED / "logs"
+
+
+@pytest.fixture
+def ros_domain_id() -> Iterator[int]:
+    """A ROS domain that no other test on this computer uses for as long as this one runs."""
+    folder = Path(tempfile.gettempdir(), f"multibody_dynamics_domains_{os.getuid()}")
+    folder.mkdir(exist_ok=True)
+    first = os.getpid() % len(DOMAINS)
+    for domain_id in (*DOMAINS[first:], *DOMAINS[:first]):
+        with (folder / str(domain_id)).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            yield domain_id
+            return
+    pytest.fail(f"every ROS domain is in use, see the locks in {folder}")

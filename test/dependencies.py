@@ -1,0 +1,51 @@
+"""The one map of names: what is imported, its rosdep key in package.xml, its name on PyPI."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Dependency(NamedTuple):
+    rosdep: str
+    pypi: str | None  # None: not on PyPI, only in a real ROS 2
+
+
+IMPORTS = {
+    # libraries
+    "hypothesis": Dependency("python3-hypothesis", "hypothesis"),
+    "llvmlite": Dependency("python3-numba", "numba"),  # comes with it, version by version
+    "matplotlib": Dependency("python3-matplotlib", "matplotlib"),
+    "mpmath": Dependency("python3-sympy", "mpmath"),  # no key of its own; comes with SymPy
+    "numba": Dependency("python3-numba", "numba"),
+    "numpy": Dependency("python3-numpy", "numpy"),
+    "pinocchio": Dependency("pinocchio", "pin"),
+    "scipy": Dependency("python3-scipy", "scipy"),
+    "urdf_parser_py": Dependency("urdfdom_py", "urdfdom-py"),
+    "yaml": Dependency("python3-yaml", "pyyaml"),
+    # packaging and testing
+    "catkin_pkg": Dependency("python3-catkin-pkg", "catkin-pkg"),
+    "pytest": Dependency("python3-pytest", "pytest"),
+    "setuptools": Dependency("python3-setuptools", "setuptools"),
+    # ROS 2
+    "builtin_interfaces": Dependency("builtin_interfaces", "ros-jazzy-builtin-interfaces"),
+    "diagnostic_msgs": Dependency("diagnostic_msgs", "ros-jazzy-diagnostic-msgs"),
+    "geometry_msgs": Dependency("geometry_msgs", "ros-jazzy-geometry-msgs"),
+    "launch": Dependency("launch", None),
+    "launch_ros": Dependency("launch_ros", None),
+    "lifecycle_msgs": Dependency("lifecycle_msgs", "ros-jazzy-lifecycle-msgs"),
+    "rcl_interfaces": Dependency("rcl_interfaces", "ros-jazzy-rcl-interfaces"),
+    "rclpy": Dependency("rclpy", "ros-jazzy-rclpy"),
+    "rosgraph_msgs": Dependency("rosgraph_msgs", "ros-jazzy-rosgraph-msgs"),
+    "sensor_msgs": Dependency("sensor_msgs", "ros-jazzy-sensor-msgs"),
+    "std_msgs": Dependency("std_msgs", "ros-jazzy-std-msgs"),
+    "trajectory_msgs": Dependency("trajectory_msgs", "ros-jazzy-trajectory-msgs"),
+}
+
+# In setup.py's extra `test` without being imported by name, and why.
+COMMANDS = {
+    "colcon-common-extensions": "test_installation.py builds with `python -m colcon`",
+    "mypy": "`make lint`",
+    "pytest-timeout": "`make test` ends a test that hangs",
+    "pytest-xdist": "`make test` uses two processors",
+    "ruff": "`make lint`",
+}

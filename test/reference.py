@@ -1,0 +1,251 @@
+"""Dynamics from first principles, to 40 digits: what the tests hold the recursions against.
+
+A body is its particles p, known by J = integral p p^T dm (4x4, homogeneous), and moves by a product
+of matrix exponentials C(t). All else is the power series of C in time: no screw algebra, no inertia
+tensor, no recursion of the papers. With X = integral (p'' - g) p^T dm = (C'' - [g; 0] e_4^T) J C^T
+summed over a subtree, and S the 4x4 generator of its joint, the principle of d'Alembert reads
+Q = sum_ab S_ab X_ab. The skew part of X is the moment about the origin, its last column the force.
+
+A series is an object array (k, ...) of the coefficients of 1, t, t^2, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import mpmath as mp
+import numpy as np
+
+DIGITS = 40
+
+
+def exact(values: Any) -> np.ndarray:
+    """Float64 numbers as they are, for arithmetic with 40 digits."""
+    mp.mp.dps = DIGITS
+    array = np.asarray(values)
+    result = np.empty(array.shape, dtype=object)
+    for index, x in np.ndenumerate(array):
+        result[index] = x if isinstance(x, mp.mpf) else mp.mpf(float(x))
+    return result
+
+
+def error(actual: Any, expected: Any, axes: int = 1) -> float:
+    """The largest difference over the largest component, of each vector (matrix with `axes` 2)."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert actual.shape == expected.shape, (actual.shape, expected.shape)
+    if not actual.size:
+        return 0.0
+    last = tuple(range(actual.ndim - axes, actual.ndim))
+    difference = np.asarray(np.abs(actual - expected).max(axis=last), dtype=float)
+    size = np.asarray(np.abs(expected).max(axis=last), dtype=float)
+    return float(np.max(difference / np.where(size > 0, size, 1.0)))
+
+
+# Power series in time
+
+
+def series(derivatives: Any) -> np.ndarray:
+    """Coefficients x_k / k! of the function with these derivatives (k, ...) at t = 0."""
+    x = exact(derivatives)
+    return np.array([x[k] / mp.factorial(k) for k in range(len(x))])
+
+
+def derivatives(x: np.ndarray) -> np.ndarray:
+    """The values of a function and of its derivatives at t = 0."""
+    return np.array([x[k] * mp.factorial(k) for k in range(len(x))])
+
+
+def rate(x: np.ndarray) -> np.ndarray:
+    """The time derivative; one order less is known of it."""
+    return np.array([k * x[k] for k in range(1, len(x))])
+
+
+def times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The product of two series of matrices, as far as both are known."""
+    count = min(len(a), len(b))
+    return np.array([sum(a[j] @ b[k - j] for j in range(k + 1)) for k in range(count)])
+
+
+def transpose(a: np.ndarray) -> np.ndarray:
+    return np.swapaxes(a, -1, -2)
+
+
+# Rigid motions and bodies as homogeneous matrices
+
+
+def hat(screw: np.ndarray) -> np.ndarray:
+    """The 4x4 generator of a twist (..., 6)."""
+    wx, wy, wz, vx, vy, vz = np.moveaxis(exact(screw), -1, 0)
+    o = 0 * wx
+    rows = [[o, -wz, wy, vx], [wz, o, -wx, vy], [-wy, wx, o, vz], [o, o, o, o]]
+    return np.moveaxis(np.array(rows, dtype=object), (0, 1), (-2, -1))
+
+
+def twist(generator: np.ndarray) -> np.ndarray:
+    """(omega, v) of 4x4 generators (..., 4, 4)."""
+    g = generator
+    entries = (g[..., 2, 1], g[..., 0, 2], g[..., 1, 0], g[..., 0, 3], g[..., 1, 3], g[..., 2, 3])
+    return np.stack(entries, axis=-1)
+
+
+def wrench(X: np.ndarray) -> np.ndarray:
+    """(m, f) of X = integral a p^T dm (..., 4, 4): m = integral p x a dm, f = integral a dm."""
+    return twist(np.concatenate([X[..., :3] - transpose(X)[..., :3], X[..., 3:]], axis=-1))
+
+
+def rigid(C: Any) -> np.ndarray:
+    """The exact rigid motion next to a float64 pose (4, 4), whose rotation is one to rounding."""
+    C = exact(C)
+    for _ in range(2):  # 1e-16, 1e-32, 1e-64
+        R = C[:3, :3]
+        C[:3, :3] = R @ (3 * np.eye(3, dtype=int) - R.T @ R) / 2
+    return C
+
+
+def inverse(C: np.ndarray) -> np.ndarray:
+    """The inverse of a series of rigid motions."""
+    R = transpose(C[:, :3, :3])
+    result = np.array([C[0] * 0] * len(C))
+    result[:, :3, :3] = R
+    result[:, :3, 3:] = -times(R, C[:, :3, 3:])
+    result[0, 3, 3] = mp.mpf(1)
+    return result
+
+
+def exponential(Y: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """exp(Y q(t)) of a screw (6,) and a series of scalars: exp(Y q(0)) times a finite sum."""
+    generator = hat(Y)
+    start = exact(mp.expm(mp.matrix((generator * q[0]).tolist())).tolist())
+    step = generator * np.array([0 * q[0], *q[1:]])[:, None, None]
+    term = np.array([exact(np.eye(4)) * (k == 0) for k in range(len(q))])
+    total = term
+    for k in range(1, len(q)):
+        term = times(term, step) / k
+        total = total + term
+    return start @ total
+
+
+def moved_by(pose: Any, twists: Any) -> np.ndarray:
+    """The pose (4, 4) that moves with spatial twist, acceleration, ... (k, 6): C' = V^ C."""
+    V = hat(series(twists))
+    C = [rigid(pose)]
+    for k in range(len(V)):
+        C.append(sum(V[j] @ C[k - j] for j in range(k + 1)) / (k + 1))
+    return np.array(C)
+
+
+def particles(M: np.ndarray) -> np.ndarray:
+    """J = integral p p^T dm (4, 4) of a spatial inertia (6, 6) about the origin."""
+    M = exact(M)
+    moment = np.array([M[2, 4], M[0, 5], M[1, 3]])  # m c, from m c~
+    J = np.empty((4, 4), dtype=object)
+    J[:3, :3] = np.trace(M[:3, :3]) / 2 * np.eye(3) - M[:3, :3]
+    J[:3, 3] = J[3, :3] = moment
+    J[3, 3] = M[5, 5]
+    return J
+
+
+# The robot
+
+
+class Motion(NamedTuple):
+    """Series of the base's pose, of the bodies' poses and of the joints' generators."""
+
+    base: np.ndarray
+    poses: list[np.ndarray]
+    joints: list[np.ndarray]
+
+
+def motion(model: Any, state: Any, base: np.ndarray | None = None) -> Motion:
+    """Move the robot by q, q', ... in `state` (k, n); `base` is a series of poses, None at rest."""
+    q = series(state)
+    still = np.array([exact(np.eye(4)) * (k == 0) for k in range(len(q))])
+    base = still if base is None else base[: len(q)]
+    frames, poses, joints = [], [], []
+    for i, parent in enumerate(model.parents):
+        before = base if parent < 0 else frames[parent]
+        generator = hat(model.screws[i])
+        frames.append(times(before, exponential(model.screws[i], q[:, i])))
+        poses.append(frames[i] @ rigid(model.poses[i]))
+        joints.append(times(before @ generator, inverse(before)))
+    return Motion(base, poses, joints)
+
+
+def twists(pose: np.ndarray, representation: str = "spatial") -> np.ndarray:
+    """The twist of a series of poses and its derivatives, (k - 1, 6)."""
+    omega = twist(times(rate(pose), inverse(pose)))
+    turned = twist(times(inverse(pose), rate(pose)))
+    velocity = rate(pose)[:, :3, 3]
+    parts = {
+        "spatial": (omega[:, :3], omega[:, 3:]),
+        "body": (turned[:, :3], turned[:, 3:]),
+        "hybrid": (omega[:, :3], velocity),
+        "mixed": (turned[:, :3], velocity),
+    }
+    return derivatives(np.concatenate(parts[representation], axis=-1))
+
+
+class Dynamics(NamedTuple):
+    """Derivatives of the joint torques (k, n), and of the wrenches (k, n, 6) that joints transmit,
+    that bodies need for their motion under gravity, and that gravity alone asks for."""
+
+    torques: np.ndarray
+    transmitted: np.ndarray
+    needed: np.ndarray
+    against_gravity: np.ndarray
+
+
+def dynamics(
+    model: Any,
+    state: Any,
+    applied: Mapping[int, Any] | None = None,
+    base: np.ndarray | None = None,
+    inertias: Any = None,
+) -> Dynamics:
+    """Everything that order len(state) - 3 of the dynamics is about.
+
+    `applied` is {body index: (k, 6)}, the wrench that the world applies and its derivatives, in
+    inertial axes about the inertial origin. `inertias` (n, 6, 6) replaces those of the model.
+    """
+    moving = motion(model, state, base)
+    inertias = model.inertias if inertias is None else inertias
+    g = np.zeros((4, 4), dtype=object)
+    g[:3, 3] = exact(model.gravity)
+    needed, weight = [], []
+    for C, M in zip(moving.poses, inertias, strict=True):
+        J = particles(M)
+        lever = J @ transpose(C)
+        acceleration = rate(rate(C))
+        gravity = np.array([g * (k == 0) for k in range(len(acceleration))])
+        needed.append(wrench(times(acceleration - gravity, lever)))
+        weight.append(wrench(times(-gravity, lever)))
+    transmitted = [W.copy() for W in needed]
+    for i, W in (applied or {}).items():
+        transmitted[i] = transmitted[i] - series(W)[: len(transmitted[i])]
+    for i in reversed(range(model.n)):
+        if model.parents[i] >= 0:
+            transmitted[model.parents[i]] = transmitted[model.parents[i]] + transmitted[i]
+    q2 = rate(rate(series(state)))
+    torques = [
+        times(twist(S)[:, None, :], W[:, :, None])[:, 0, 0] + rotor * q2[:, i]
+        for i, (S, W, rotor) in enumerate(
+            zip(moving.joints, transmitted, exact(model.reflected_inertia), strict=True)
+        )
+    ]
+    return Dynamics(
+        *(derivatives(np.stack(x, axis=1)) for x in (torques, transmitted, needed, weight))
+    )
+
+
+def energy(model: Any, state: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives of the kinetic energy, rotors included, and of the potential energy."""
+    q1 = rate(series(state))
+    kinetic = potential = 0
+    for i, C in enumerate(motion(model, state).poses):
+        J, v = particles(model.inertias[i]), rate(C)
+        kinetic = kinetic + np.trace(times(v @ J, transpose(v)), axis1=1, axis2=2) / 2
+        potential = potential - (C @ J)[:, :3, 3] @ exact(model.gravity)
+        spin = times(q1[:, i, None, None], q1[:, i, None, None])[:, 0, 0]
+        kinetic = kinetic + exact(model.reflected_inertia)[i] / 2 * spin
+    return derivatives(kinetic), derivatives(potential)

@@ -1,0 +1,227 @@
+"""Nodes under test as processes of their own, and a peer node in the test that talks to them.
+
+    def test_something(ros):                         # the fixture below
+        node = ros.start("feedforward_node", parameters)
+        ros.transition(node, "configure")
+        torques = ros.record(JointState, f"{node.name}/torque")
+        ros.until(lambda: torques, "a torque")
+
+Nothing sleeps for a fixed time: `until` spins the peer until a condition holds, or fails after
+`PATIENCE` with what the nodes printed. Only processes that were started here are ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.srv import SetParameters
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+from multibody_dynamics.tools.environment import ros_environment
+
+PATIENCE = 20.0  # s; discovery alone may take 3
+NAMESPACE = "/test"
+RELIABLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+TRANSITIONS = {
+    "configure": Transition.TRANSITION_CONFIGURE,
+    "activate": Transition.TRANSITION_ACTIVATE,
+    "deactivate": Transition.TRANSITION_DEACTIVATE,
+    "cleanup": Transition.TRANSITION_CLEANUP,
+    "shut down unconfigured": Transition.TRANSITION_UNCONFIGURED_SHUTDOWN,
+    "shut down active": Transition.TRANSITION_ACTIVE_SHUTDOWN,
+}
+
+
+class NodeProcess:
+    """A node that runs; `output` is what it printed so far."""
+
+    def __init__(self, name: str, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.name = name
+        self.process = process
+        self._log = log
+
+    @property
+    def output(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    @property
+    def exit_code(self) -> int | None:
+        return self.process.poll()
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+
+class RosHarness:
+    """One ROS domain with the peer node `peer` and the processes that were started."""
+
+    def __init__(self, domain_id: int, folder: Path) -> None:
+        self.environment = ros_environment(domain_id)
+        self._folder = folder
+        self._processes: list[NodeProcess] = []
+        self._services: dict[tuple[str, str], Any] = {}
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=domain_id)
+        self.peer = rclpy.create_node("peer", namespace=NAMESPACE, context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.peer)
+        self._diagnostics: dict[str, Any] = {}
+        self.peer.create_subscription(
+            DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE
+        )
+
+    def start(
+        self,
+        name: str,
+        parameters: Mapping[str, Any] | None = None,
+        *arguments: str,
+        program: Path | None = None,
+    ) -> NodeProcess:
+        """Start `multibody_dynamics.nodes.<name>`, or a program, in our namespace.
+
+        `arguments` are further ROS arguments.
+        """
+        number = len(self._processes)
+        settings = self._folder / f"{name}_{number}.yaml"
+        settings.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters or {})}}))
+        log = self._folder / f"{name}_{number}.log"
+        command = [
+            sys.executable,
+            *((str(program),) if program else ("-m", f"multibody_dynamics.nodes.{name}")),
+            "--ros-args",
+            "-r", f"__ns:={NAMESPACE}", "--params-file", str(settings), *arguments,
+        ]  # fmt: skip
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command, env=self.environment, stdout=output, stderr=subprocess.STDOUT
+            )
+        node = NodeProcess(name, process, log)
+        self._processes.append(node)
+        return node
+
+    def spin(self, seconds: float = 0.0) -> None:
+        """Let the peer work: at least one turn, and for so long."""
+        end = time.monotonic() + seconds
+        while True:
+            self.executor.spin_once(timeout_sec=max(0.0, min(0.01, end - time.monotonic())))
+            if time.monotonic() >= end:
+                return
+
+    def until(
+        self,
+        condition: Callable[[], Any],
+        what: str,
+        each: Callable[[], None] = lambda: None,
+        patience: float = PATIENCE,
+    ) -> Any:
+        """Spin, calling `each` every 2 ms, until `condition()` is true, and return it."""
+        end = time.monotonic() + patience
+        while True:
+            result = condition()
+            if result:
+                return result
+            if time.monotonic() > end:
+                printed = "\n".join(f"--- {p.name}:\n{p.output}" for p in self._processes)
+                pytest.fail(f"waited {patience} s in vain for {what}\n{printed}")
+            each()
+            self.spin(0.002)
+
+    def publisher(self, kind: type, topic: str, readers: int = 1, qos: Any = RELIABLE) -> Any:
+        """A publisher of the peer that already has `readers`."""
+        publisher = self.peer.create_publisher(kind, topic, qos)
+        self.until(lambda: publisher.get_subscription_count() >= readers, f"a reader of {topic}")
+        return publisher
+
+    def record(self, kind: type, topic: str, qos: Any = RELIABLE, writers: int = 1) -> list[Any]:
+        """A list that fills with the messages of a topic that already has `writers`."""
+        messages: list[Any] = []
+        self.peer.create_subscription(kind, topic, messages.append, qos)
+        if writers:
+            self.until(lambda: self.peer.count_publishers(topic) >= writers, f"a writer of {topic}")
+        return messages
+
+    def call(self, kind: type, name: str, request: Any) -> Any:
+        """The response of a service."""
+        client = self._services.get((kind.__name__, name))
+        if client is None:
+            client = self.peer.create_client(kind, name)
+            self._services[kind.__name__, name] = client
+        self.until(client.service_is_ready, f"the service {name}")
+        future = client.call_async(request)
+        self.until(future.done, f"an answer of {name}", patience=60.0)  # a first compilation
+        return future.result()
+
+    def transition(self, node: NodeProcess, what: str | int) -> bool:
+        """Ask for a transition, by our name for it or its number; tells whether it was made."""
+        number = TRANSITIONS[what] if isinstance(what, str) else what
+        request = ChangeState.Request(transition=Transition(id=number))
+        return bool(self.call(ChangeState, f"{node.name}/change_state", request).success)
+
+    def state(self, node: NodeProcess) -> str:
+        """The lifecycle state."""
+        answer = self.call(GetState, f"{node.name}/get_state", GetState.Request())
+        return str(answer.current_state.label)
+
+    def set_parameters(self, node: NodeProcess, **values: Any) -> list[Any]:
+        """The results (successful, reason) of setting parameters one by one."""
+        request = SetParameters.Request(
+            parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
+        )
+        return list(self.call(SetParameters, f"{node.name}/set_parameters", request).results)
+
+    def diagnosis(self, part: str) -> tuple[int, str, dict[str, str]]:
+        """Level, message and values of the newest status whose name ends with `part`."""
+        for name, status in self._diagnostics.items():
+            if name.endswith(part):
+                values = {item.key: item.value for item in status.values}
+                return status.level[0], status.message, values
+        return 3, "", {}
+
+    def leave(self, node: NodeProcess, number: signal.Signals = signal.SIGTERM) -> int:
+        """End a node by a signal; its exit code."""
+        node.send(number)
+        self.until(lambda: node.exit_code is not None, f"the end of {node.name}")
+        return int(node.process.returncode)
+
+    def close(self) -> None:
+        for node in self._processes:
+            if node.exit_code is None:
+                node.process.kill()
+                node.process.wait()
+        self.executor.shutdown()
+        self.peer.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        self._diagnostics.update({status.name: status for status in message.status})
+
+
+@pytest.fixture
+def ros(ros_domain_id: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[RosHarness]:
+    """A harness in a domain of its own; import it into the test module."""
+    for key, value in ros_environment(ros_domain_id).items():
+        if os.environ.get(key) != value:
+            monkeypatch.setenv(key, value)
+    with tempfile.TemporaryDirectory() as folder:
+        harness = RosHarness(ros_domain_id, Path(folder))
+        try:
+            yield harness
+        finally:
+            harness.close()

@@ -1,0 +1,60 @@
+"""The settings under which the package's processes find each other, and only each other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+from multibody_dynamics.tools.environment import (
+    DOMAIN_VARIABLE,
+    DOMAINS,
+    ros_environment,
+    ros_settings,
+)
+
+
+def test_only_this_computer_and_a_domain_of_our_own():
+    settings = ros_settings(environ={"ROS_DOMAIN_ID": "0", "ROS_STATIC_PEERS": "10.0.0.7"})
+    assert settings["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+    assert settings["ROS_STATIC_PEERS"] == ""
+    assert int(settings["ROS_DOMAIN_ID"]) in DOMAINS
+    assert settings["ROS_DOMAIN_ID"] == ros_settings(environ={})["ROS_DOMAIN_ID"]
+
+
+def test_the_domain_can_be_chosen():
+    assert ros_settings(environ={DOMAIN_VARIABLE: "7"})["ROS_DOMAIN_ID"] == "7"
+    assert ros_settings(9, environ={DOMAIN_VARIABLE: "7"})["ROS_DOMAIN_ID"] == "9"
+
+
+def test_a_child_inherits_the_rest(monkeypatch):
+    monkeypatch.setenv("SOMETHING_ELSE", "kept")
+    child = ros_environment(5)
+    assert child["SOMETHING_ELSE"] == "kept"
+    assert child["ROS_DOMAIN_ID"] == "5"
+
+
+def test_sourced_prefixes_are_kept():
+    inherited = os.pathsep.join(["/opt/ros/jazzy", "/opt/overlay"])
+    prefixes = ros_settings(environ={"AMENT_PREFIX_PATH": inherited})["AMENT_PREFIX_PATH"]
+    assert prefixes.split(os.pathsep)[-2:] == ["/opt/ros/jazzy", "/opt/overlay"]
+
+
+def test_the_profiles_are_xml_that_announces_several_times_a_second():
+    file = ros_settings()["FASTRTPS_DEFAULT_PROFILES_FILE"]
+    xmlns = "{http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles}"
+    period = ElementTree.parse(file).find(f".//{xmlns}leaseAnnouncement/{xmlns}nanosec")
+    assert period is not None
+    assert int(period.text) <= 250_000_000
+
+
+def test_a_shell_can_take_the_settings():
+    program = [sys.executable, "-m", "multibody_dynamics.tools.environment"]
+    root = Path(__file__).resolve().parents[1]
+    lines = subprocess.check_output(program, text=True, cwd=root)
+    shell = ["sh", "-c", f'{lines}\necho "$ROS_DOMAIN_ID $FASTRTPS_DEFAULT_PROFILES_FILE"']
+    domain_id, profiles = subprocess.check_output(shell, text=True).split(maxsplit=1)
+    assert int(domain_id) in DOMAINS
+    assert Path(profiles.strip()).is_file()

@@ -1,0 +1,127 @@
+"""The package as pip and colcon install it: executables, share files, ament index, code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+NAME = "multibody_dynamics"
+EXECUTABLES = {NAME, *(file.stem for file in (ROOT / NAME / "nodes").glob("*_node.py"))}
+PARTS = (NAME, "launch", "config", "resource")
+
+PROBE = f"""
+import {NAME}.dynamics
+from {NAME}.resources import share_directory
+from ament_index_python.packages import get_package_share_directory
+print({NAME}.__file__, share_directory(), get_package_share_directory("{NAME}"), sep="\\n")
+"""
+
+
+@dataclass(frozen=True)
+class Installation:
+    prefix: Path  # what goes into AMENT_PREFIX_PATH
+    executables: Path
+    code: Path
+    python: Path
+    search_path: Path | None = None  # for PYTHONPATH
+
+    def run(self, *command: Path | str) -> str:
+        environ = dict(os.environ, AMENT_PREFIX_PATH=str(self.prefix))
+        places = [p for p in environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+        places = [p for p in places if Path(p).resolve() != ROOT]
+        environ["PYTHONPATH"] = os.pathsep.join([str(self.search_path or ""), *places]).strip(":")
+        return run(*command, cwd=self.prefix, environ=environ)
+
+
+def run(*command: Path | str, cwd: Path, environ: dict[str, str] | None = None) -> str:
+    done = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def scratch_environment(folder: Path) -> Path:
+    """A virtual environment that sees the packages of this one; returns its Python."""
+    venv.create(folder, symlinks=True)
+    scheme = {"base": str(folder), "platbase": str(folder)}
+    packages = {sysconfig.get_path(kind) for kind in ("purelib", "platlib")}
+    seen = Path(sysconfig.get_path("purelib", "venv", vars=scheme), "seen.pth")
+    seen.write_text("\n".join(sorted(packages)))
+    return folder / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what is installed, so that building leaves nothing behind in the project."""
+    folder = tmp_path_factory.mktemp("source")
+    for file in ROOT.iterdir():
+        if file.is_file():
+            shutil.copy(file, folder)
+    for part in PARTS:
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+@pytest.fixture(scope="module", params=["wheel", "editable", "colcon"])
+def installation(
+    request: pytest.FixtureRequest, source: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Installation:
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "colcon":
+        bases = [f"--{base}-base={folder / base}" for base in ("build", "install")]
+        colcon = [sys.executable, "-m", "colcon", f"--log-base={folder / 'log'}"]
+        run(*colcon, "build", f"--base-paths={source}", *bases, cwd=folder)
+        prefix = folder / "install" / NAME
+        (code,) = prefix.glob(f"lib/python3*/*-packages/{NAME}")
+        python = Path(sys.executable)
+        return Installation(prefix, prefix / "lib" / NAME, code, python, code.parent)
+
+    python = scratch_environment(folder)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-index"]
+    pip += ["--no-deps", "--no-build-isolation", "--no-warn-script-location"]
+    if request.param == "editable":
+        run(*pip, "--editable", source, cwd=folder)
+        return Installation(folder, folder / "bin", source / NAME, python)
+    run(*pip, source, cwd=folder)
+    (code,) = folder.glob(f"lib/python3*/site-packages/{NAME}")
+    return Installation(folder, folder / "bin", code, python)
+
+
+def test_colcon_takes_it_for_an_ament_python_package(source, tmp_path):
+    colcon = [sys.executable, "-m", "colcon", f"--log-base={tmp_path}"]
+    listed = run(*colcon, "list", f"--base-paths={source}", cwd=tmp_path)
+    assert listed.split() == [NAME, str(source), "(ros.ament_python)"]
+
+
+def test_executables_are_in_place_and_start(installation):
+    for name in EXECUTABLES:
+        assert os.access(installation.executables / name, os.X_OK), name
+    assert "usage" in installation.run(installation.executables / NAME, "--help")
+
+
+def test_share_files_and_index_marker_are_in_place(installation, source):
+    share = installation.prefix / "share"
+    files = [
+        f.relative_to(source) for top in ("launch", "config") for f in (source / top).rglob("*")
+    ]
+    for file in [*files, Path("package.xml")]:
+        assert (share / NAME / file).exists(), file
+    assert (share / "ament_index/resource_index/packages" / NAME).is_file()
+
+
+def test_code_runs_from_where_it_was_installed_and_finds_its_files(installation, source):
+    probe = installation.run(installation.python, "-c", PROBE).splitlines()
+    code, own, index = (Path(line) for line in probe)
+    share = installation.prefix / "share" / NAME
+    assert code == installation.code / "__init__.py"
+    assert own == (source if installation.code.parent == source else share)
+    assert index == share
+    assert (installation.code / "py.typed").is_file()

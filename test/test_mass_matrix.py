@@ -1,0 +1,129 @@
+"""The mass matrix: of the kinetic energy, of the inverse dynamics, and as Pinocchio sees it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import dynamics, energy, error
+from robots import random_model, to_pinocchio
+
+from multibody_dynamics import dynamics as dyn
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def configuration(model, *batch, seed=1):
+    return np.random.default_rng(seed).normal(size=(*batch, model.n))
+
+
+@settings(max_examples=20)
+@given(SEEDS)
+def test_symmetric_and_positive_definite(seed):
+    model = random_model(seed)
+    M = dyn.mass_matrix(model, configuration(model, 10, seed=seed))
+    np.testing.assert_array_equal(M, np.swapaxes(M, 1, 2))
+    assert np.linalg.eigvalsh(M).min() > 0
+
+
+@settings(max_examples=20)
+@given(SEEDS)
+def test_accelerations_and_bias_make_the_torque(seed):
+    model = random_model(seed)
+    q, qd, qdd = np.random.default_rng(seed).normal(size=(3, 10, model.n))
+    bias = dyn.inverse_dynamics(model, q, qd, np.zeros(model.n)).tau
+    tau = dyn.inverse_dynamics(model, q, qd, qdd).tau
+    assert error((dyn.mass_matrix(model, q) @ qdd[..., None])[..., 0] + bias, tau) < 1e-12
+
+
+@settings(max_examples=10)
+@given(SEEDS)
+def test_kinetic_energy_is_that_of_the_particles(seed):
+    model = random_model(seed)
+    rotors = np.random.default_rng(seed).uniform(0, 1, model.n)
+    model = model.with_reflected_inertia(rotors)
+    q, qd = np.random.default_rng(seed).normal(size=(2, model.n))
+    kinetic, _ = energy(model, [q, qd])
+    assert qd @ dyn.mass_matrix(model, q) @ qd / 2 == pytest.approx(float(kinetic[0]), rel=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_are_torques_of_unit_accelerations_from_first_principles(seed):
+    model = random_model(seed).with_gravity(np.zeros(3))
+    q = configuration(model, seed=seed)
+    columns = [dynamics(model, [q, 0 * q, unit]).torques[0] for unit in np.eye(model.n)]
+    assert error(dyn.mass_matrix(model, q), np.array(columns).T, 2) < 1e-13
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pinocchio_agrees(seed):
+    model = random_model(seed, kinds=("revolute", "prismatic"))
+    oracle, order = to_pinocchio(model)
+    data = oracle.createData()
+    for q in configuration(model, 5, seed=seed):
+        M = pin.crba(oracle, data, q[order])
+        M = np.triu(M) + np.triu(M, 1).T
+        assert error(dyn.mass_matrix(model, q)[np.ix_(order, order)], M, 2) < 1e-13
+        weight = pin.computeGeneralizedGravity(oracle, data, q[order])
+        assert error(dyn.gravity_forces(model, q)[order], weight) < 1e-12
+
+
+def test_branches_do_not_couple_through_a_fixed_base():
+    model = random_model(3)
+    legs = dyn.model_from_screws(
+        [*model.parents, *np.where(model.parents < 0, -1, model.parents + model.n)],
+        np.concatenate([model.screws] * 2),
+        np.concatenate([model.poses] * 2),
+        np.concatenate([model.inertias] * 2),
+    )
+    q = configuration(legs)
+    M = dyn.mass_matrix(legs, q)
+    assert not M[: model.n, model.n :].any()
+    assert error(M[: model.n, : model.n], dyn.mass_matrix(model, q[: model.n]), 2) < 1e-15
+    assert error(M[model.n :, model.n :], dyn.mass_matrix(model, q[model.n :]), 2) < 1e-15
+
+
+def test_rotors_are_on_the_diagonal():
+    model = random_model(4)
+    q, rotors = configuration(model), np.arange(1.0, model.n + 1)
+    M = dyn.mass_matrix(model.with_reflected_inertia(rotors), q)
+    np.testing.assert_allclose(M - dyn.mass_matrix(model, q), np.diag(rotors), atol=1e-14)
+
+
+@settings(max_examples=10)
+@given(SEEDS)
+def test_gravity_forces_are_the_gradient_of_the_potential(seed):
+    model = random_model(seed)
+    q = configuration(model, seed=seed)
+    gradient = [energy(model, [q, unit])[1][1] for unit in np.eye(model.n)]
+    assert error(dyn.gravity_forces(model, q), np.array(gradient)) < 1e-13
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
+def test_batches_hold_single_results(shape):
+    model = random_model(5)
+    q = configuration(model, *shape)
+    M, g = dyn.mass_matrix(model, q), dyn.gravity_forces(model, q)
+    assert M.shape == (*shape, model.n, model.n)
+    assert g.shape == (*shape, model.n)
+    for index in np.ndindex(shape):
+        np.testing.assert_array_equal(M[index], dyn.mass_matrix(model, q[index]))
+        np.testing.assert_array_equal(g[index], dyn.gravity_forces(model, q[index]))
+
+
+@pytest.mark.parametrize("function", [dyn.mass_matrix, dyn.gravity_forces])
+@pytest.mark.parametrize("bad", [None, 0.0, [1.0], np.full(5, np.nan), np.zeros(5) * 1j, ["a"] * 5])
+def test_bad_input_is_refused(function, bad):
+    with pytest.raises(dyn.InputError, match="q"):
+        function(random_model(6, n=5), bad)
+
+
+def test_arguments_are_never_written_to():
+    model = random_model(7)
+    q = configuration(model, 4)[::2]
+    before = q.copy()
+    q.flags.writeable = False
+    dyn.mass_matrix(model, q)[...] = 7
+    np.testing.assert_array_equal(q, before)

@@ -1,0 +1,265 @@
+"""The parts of the package agree: imports, manifests, versions, public names, floors, files."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+import runpy
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+import setuptools
+import yaml
+from catkin_pkg.changelog import get_changelog_from_path
+from catkin_pkg.package import Package, parse_package
+
+import multibody_dynamics
+from dependencies import COMMANDS, IMPORTS
+
+ROOT = Path(__file__).resolve().parents[1]
+NAME = "multibody_dynamics"
+DYNAMICS = ROOT / NAME / "dynamics"
+RUNTIME = (NAME, "launch")
+DEVELOPMENT = ("test", "benchmark")
+
+# The house of dynamics/, from the ground up. A module imports from lower floors and from modules
+# that stand before it on its own.
+FLOORS = (
+    ("errors", "compilation", "screws", "conventions", "inputs"),
+    ("so3", "se3", "inertia"),
+    ("model", "joints", "denavit_hartenberg", "urdf", "description"),
+    ("kinematics", "inverse_dynamics", "mass_matrix", "forward_dynamics", "wrenches"),
+    ("trajectories", "limits", "elastic_joints"),
+    ("elastic_robot",),
+)
+
+
+@pytest.fixture(scope="module")
+def manifest() -> Package:
+    """package.xml, validated by the rules that ROS tools apply; its warnings are errors here."""
+    warnings: list[str] = []
+    package = parse_package(str(ROOT), warnings=warnings)
+    assert not warnings
+    return package
+
+
+@pytest.fixture(scope="module")
+def arguments() -> dict[str, Any]:
+    """What setup.py hands to setuptools.setup."""
+    handed: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setattr(setuptools, "setup", lambda **kwargs: handed.update(kwargs))
+        runpy.run_path("setup.py")
+    return handed
+
+
+def sources(*folders: str) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted((ROOT / folder).rglob("*.py"))
+
+
+def imported(*folders: str) -> dict[str, Path]:
+    """Third-party packages imported anywhere below `folders`, each with a file that does."""
+    own = {NAME, *(file.stem for folder in DEVELOPMENT for file in sources(folder))}
+    found: dict[str, Path] = {}
+    for file in sources(*folders):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            else:
+                continue
+            found.update({name.partition(".")[0]: file for name in names})
+    return {k: v for k, v in found.items() if k not in own | sys.stdlib_module_names}
+
+
+def distributions(requirements: list[str]) -> set[str]:
+    """Names without extras and versions: "ros-jazzy-rclpy[fastrtps]~=7.1" is ros-jazzy-rclpy."""
+    return {re.split(r"[\[<>=~!; ]", requirement, maxsplit=1)[0] for requirement in requirements}
+
+
+def started_by_launch_files() -> set[str]:
+    """Packages whose executables the launch files start: the `package=` of their actions."""
+    return {
+        keyword.value.value
+        for file in sources("launch")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "package" and isinstance(keyword.value, ast.Constant)
+    } - {NAME}
+
+
+def project_files() -> Iterator[Path]:
+    """Every file of the project that is text."""
+    folders = (NAME, "launch", "config", "resource", "test", "docs", "benchmark", "scripts", ".ci")
+    found = [f for folder in folders for f in (ROOT / folder).rglob("*") if f.is_file()]
+    found += [f for f in ROOT.iterdir() if f.is_file()]
+    for file in found:
+        if "__pycache__" not in file.parts and b"\0" not in file.read_bytes():
+            yield file
+
+
+# declared and imported: the same
+
+
+def test_every_import_is_in_the_map_of_names():
+    unknown = {k: v for k, v in imported(*RUNTIME, *DEVELOPMENT).items() if k not in IMPORTS}
+    assert not unknown, f"add to test/dependencies.py, package.xml and setup.py: {unknown}"
+    needless = IMPORTS.keys() - imported(*RUNTIME, *DEVELOPMENT)
+    assert not needless, f"in test/dependencies.py but imported nowhere: {needless}"
+
+
+def test_package_xml_declares_what_is_imported(manifest):
+    runtime = {IMPORTS[name].rosdep for name in imported(*RUNTIME)}
+    development = {IMPORTS[name].rosdep for name in imported(*DEVELOPMENT)}
+    assert {d.name for d in manifest.exec_depends} == runtime | started_by_launch_files()
+    assert {d.name for d in manifest.test_depends} == development - runtime
+
+
+def test_setup_py_declares_what_is_imported(arguments):
+    runtime = {IMPORTS[name].pypi for name in imported(*RUNTIME)} - {None}
+    development = {IMPORTS[name].pypi for name in imported(*DEVELOPMENT)} - {None}
+    ros = {name for name in runtime | development if name.startswith("ros-")}
+    extras = arguments["extras_require"]
+    assert distributions(arguments["install_requires"]) == runtime - ros
+    assert distributions(extras["ros"]) == ros
+    assert distributions(extras["test"]) == development - runtime - ros | COMMANDS.keys()
+
+
+# the manifests themselves
+
+
+def test_package_xml_is_of_ament_python(manifest):
+    assert manifest.package_format == 3
+    assert manifest.get_build_type() == "ament_python"
+    assert manifest.name == NAME
+
+
+def test_versions_agree(manifest, arguments):
+    changelog = get_changelog_from_path(str(ROOT), package_name=NAME)
+    released = [version for version, _, _ in changelog.foreach_version() if version]
+    assert manifest.version == multibody_dynamics.__version__
+    assert manifest.version == arguments["version"]
+    assert manifest.version == released[0]
+    assert manifest.version == yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]
+
+
+def test_licence_is_the_same_everywhere(manifest, arguments):
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert manifest.licenses == [arguments["license"]] == [citation["license"]] == ["Apache-2.0"]
+    assert "Apache License" in (ROOT / manifest.licenses[0].file).read_text()
+
+
+def test_every_entry_point_resolves(arguments):
+    for line in arguments["entry_points"]["console_scripts"]:
+        name, value = line.split(" = ")
+        assert callable(EntryPoint(name, value, "console_scripts").load()), line
+
+
+def test_every_node_has_an_executable(arguments):
+    executables = {e.split(" = ")[0] for e in arguments["entry_points"]["console_scripts"]}
+    nodes = {file.stem for file in (ROOT / NAME / "nodes").glob("*_node.py")}
+    assert executables == nodes | {NAME}
+
+
+def test_every_launch_and_config_file_is_installed_where_it_was(arguments):
+    installed = {
+        file: f"{folder}/{Path(file).name}"
+        for folder, files in arguments["data_files"]
+        for file in files
+    }
+    expected = [
+        file.relative_to(ROOT).as_posix()
+        for folder in ("launch", "config")
+        for file in (ROOT / folder).rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    ]
+    assert expected
+    for file in [*expected, "package.xml"]:
+        assert installed[file] == f"share/{NAME}/{file}"
+    assert installed[f"resource/{NAME}"] == f"share/ament_index/resource_index/packages/{NAME}"
+
+
+# the modules
+
+
+def test_every_public_name_resolves():
+    modules = pkgutil.walk_packages(multibody_dynamics.__path__, prefix=f"{NAME}.")
+    for module in (importlib.import_module(info.name) for info in modules):
+        names = getattr(module, "__all__", [])
+        missing = [name for name in names if not hasattr(module, name)]
+        assert not missing, f"{module.__name__}.__all__ names what it does not have: {missing}"
+        assert len(set(names)) == len(names), f"{module.__name__}.__all__ repeats a name"
+
+
+def test_dynamics_needs_no_ros():
+    program = f"import sys, {NAME}.dynamics; print(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    modules = {name.partition(".")[0] for name in run.stdout.split()}
+    assert "numpy" in modules
+    ros = {name for name in modules if name.startswith(("rcl", "ament", "rosidl"))}
+    assert not ros | {name for name in modules if name.endswith(("_msgs", "_interfaces"))}
+
+
+def test_every_module_of_dynamics_has_its_floor():
+    assert {name for floor in FLOORS for name in floor} == {
+        file.stem for file in DYNAMICS.glob("*.py") if file.stem != "__init__"
+    }
+
+
+@pytest.mark.parametrize("floor", range(len(FLOORS)))
+def test_a_floor_of_dynamics_stands_on_those_below(floor):
+    below = {name for lower in FLOORS[:floor] for name in lower}
+    for place, module in enumerate(FLOORS[floor]):
+        allowed = below | set(FLOORS[floor][:place])
+        for node in ast.walk(ast.parse((DYNAMICS / f"{module}.py").read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                used = [node.module] if node.module else [alias.name for alias in node.names]
+                assert node.level == 1, f"{module} imports from outside of dynamics/"
+                assert allowed.issuperset(used), f"{module} imports {used}: not below it"
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                names = [getattr(node, "module", None), *(alias.name for alias in node.names)]
+                assert NAME not in names, f"{module} imports {NAME} by its full name"
+
+
+def test_every_module_of_dynamics_has_its_test():
+    modules = {file.stem for file in DYNAMICS.glob("*.py")} - {"__init__"}
+    tests = {file.stem.removeprefix("test_") for file in (ROOT / "test").glob("test_*.py")}
+    assert not modules - tests, f"without a test file of their own: {sorted(modules - tests)}"
+
+
+# the text
+
+
+def test_no_file_names_a_place_on_somebodys_machine():
+    place = re.compile(r"(?<![\w.}])/(?:home|root|Users|work|mnt)/\w")
+    found = {
+        f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
+        for file in project_files()
+        for number, line in enumerate(file.read_text().splitlines(), start=1)
+        if place.search(line)
+    }
+    assert not found
+
+
+def test_nothing_is_left_undone():
+    marks = re.compile("TO[D]O|FIX[M]E|XX[X]|NotImplemented[E]rror")
+    found = {
+        f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
+        for file in project_files()
+        for number, line in enumerate(file.read_text().splitlines(), start=1)
+        if marks.search(line)
+    }
+    assert not found
