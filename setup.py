@@ -66,6 +66,7 @@ setup(
             "ros-jazzy-rosgraph-msgs~=2.0",
             "ros-jazzy-sensor-msgs~=5.3",
             "ros-jazzy-std-msgs~=5.3",
+            "ros-jazzy-std-srvs~=5.3",
             "ros-jazzy-trajectory-msgs~=5.3",
         ],
         "test": [
@@ -74,7 +75,7 @@ setup(
             "hypothesis>=6.98",
             "mpmath>=1.2",
             "mypy>=1.9",
-            "pin>=3.0",
+            "pin>=2.7",
             "pytest>=7.4",
             "pytest-timeout>=2.2",
             "pytest-xdist>=3.4",

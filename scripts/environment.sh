@@ -34,6 +34,7 @@ else
 fi
 
 check_machine() {
+    command -v "$python" >/dev/null || fail "there is no $python: set PYTHON=..."
     "$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 15))' ||
         fail "$python is $("$python" --version 2>&1); CPython 3.10 to 3.14 is needed: set PYTHON=..."
     "$python" -c "import venv, ensurepip" 2>/dev/null ||
@@ -55,9 +56,11 @@ make_environment() {
     else
         echo "Making $venv on top of the $ros ROS 2 ..." >&2
         "$python" -m venv --clear --system-site-packages "$venv"
-        install=("$root[test]" "numpy==$("$python" -c 'import numpy; print(numpy.__version__)')")
+        numpy=$("$python" -c "import numpy; print(numpy.__version__)")
+        install=("$root[test]" "numpy==$numpy")
+        [[ $numpy != 1.* ]] || install+=("pin<3") # later ones need NumPy 2
     fi
-    "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input --prefer-binary \
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input \
         --editable "${install[@]}" || fail "pip could not install what setup.py names (see above)."
     echo "$stamp" >"$venv/made-from"
     echo "Made $venv in $((SECONDS - started)) s." >&2

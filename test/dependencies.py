@@ -38,6 +38,7 @@ IMPORTS = {
     "rosgraph_msgs": Dependency("rosgraph_msgs", "ros-jazzy-rosgraph-msgs"),
     "sensor_msgs": Dependency("sensor_msgs", "ros-jazzy-sensor-msgs"),
     "std_msgs": Dependency("std_msgs", "ros-jazzy-std-msgs"),
+    "std_srvs": Dependency("std_srvs", "ros-jazzy-std-srvs"),
     "trajectory_msgs": Dependency("trajectory_msgs", "ros-jazzy-trajectory-msgs"),
 }
 

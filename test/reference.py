@@ -56,6 +56,11 @@ def derivatives(x: np.ndarray) -> np.ndarray:
     return np.array([x[k] * mp.factorial(k) for k in range(len(x))])
 
 
+def constant(x: np.ndarray, count: int) -> np.ndarray:
+    """`x` at all times, as a series of `count` coefficients."""
+    return np.array([x, *[0 * x] * (count - 1)])
+
+
 def rate(x: np.ndarray) -> np.ndarray:
     """The time derivative; one order less is known of it."""
     return np.array([k * x[k] for k in range(1, len(x))])
@@ -106,10 +111,9 @@ def rigid(C: Any) -> np.ndarray:
 def inverse(C: np.ndarray) -> np.ndarray:
     """The inverse of a series of rigid motions."""
     R = transpose(C[:, :3, :3])
-    result = np.array([C[0] * 0] * len(C))
+    result = constant(exact(np.eye(4)), len(C))
     result[:, :3, :3] = R
     result[:, :3, 3:] = -times(R, C[:, :3, 3:])
-    result[0, 3, 3] = mp.mpf(1)
     return result
 
 
@@ -117,13 +121,13 @@ def exponential(Y: np.ndarray, q: np.ndarray) -> np.ndarray:
     """exp(Y q(t)) of a screw (6,) and a series of scalars: exp(Y q(0)) times a finite sum."""
     generator = hat(Y)
     start = exact(mp.expm(mp.matrix((generator * q[0]).tolist())).tolist())
-    step = generator * np.array([0 * q[0], *q[1:]])[:, None, None]
-    term = np.array([exact(np.eye(4)) * (k == 0) for k in range(len(q))])
-    total = term
+    step = np.array([0 * q[0], *q[1:]])[:, None, None]
+    power, term = constant(exact([[1]]), len(q)), start
+    total = power * term
     for k in range(1, len(q)):
-        term = times(term, step) / k
-        total = total + term
-    return start @ total
+        power, term = times(power, step), term @ generator / k
+        total = total + power * term
+    return total
 
 
 def moved_by(pose: Any, twists: Any) -> np.ndarray:
@@ -160,8 +164,7 @@ class Motion(NamedTuple):
 def motion(model: Any, state: Any, base: np.ndarray | None = None) -> Motion:
     """Move the robot by q, q', ... in `state` (k, n); `base` is a series of poses, None at rest."""
     q = series(state)
-    still = np.array([exact(np.eye(4)) * (k == 0) for k in range(len(q))])
-    base = still if base is None else base[: len(q)]
+    base = constant(exact(np.eye(4)), len(q)) if base is None else base[: len(q)]
     frames, poses, joints = [], [], []
     for i, parent in enumerate(model.parents):
         before = base if parent < 0 else frames[parent]
@@ -202,13 +205,15 @@ def dynamics(
     applied: Mapping[int, Any] | None = None,
     base: np.ndarray | None = None,
     inertias: Any = None,
+    moving: Motion | None = None,
 ) -> Dynamics:
     """Everything that order len(state) - 3 of the dynamics is about.
 
     `applied` is {body index: (k, 6)}, the wrench that the world applies and its derivatives, in
-    inertial axes about the inertial origin. `inertias` (n, 6, 6) replaces those of the model.
+    inertial axes about the inertial origin. `inertias` (n, 6, 6) replaces those of the model;
+    `moving` saves the computation of what :func:`motion` returned before.
     """
-    moving = motion(model, state, base)
+    moving = moving or motion(model, state, base)
     inertias = model.inertias if inertias is None else inertias
     g = np.zeros((4, 4), dtype=object)
     g[:3, 3] = exact(model.gravity)
@@ -217,7 +222,7 @@ def dynamics(
         J = particles(M)
         lever = J @ transpose(C)
         acceleration = rate(rate(C))
-        gravity = np.array([g * (k == 0) for k in range(len(acceleration))])
+        gravity = constant(g, len(acceleration))
         needed.append(wrench(times(acceleration - gravity, lever)))
         weight.append(wrench(times(-gravity, lever)))
     transmitted = [W.copy() for W in needed]

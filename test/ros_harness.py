@@ -30,7 +30,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import SetParameters
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.experimental import EventsExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
@@ -80,7 +80,7 @@ class RosHarness:
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain_id)
         self.peer = rclpy.create_node("peer", namespace=NAMESPACE, context=self.context)
-        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor = EventsExecutor(context=self.context)  # keeps up with several topics
         self.executor.add_node(self.peer)
         self._diagnostics: dict[str, Any] = {}
         self.peer.create_subscription(
@@ -131,7 +131,7 @@ class RosHarness:
         each: Callable[[], None] = lambda: None,
         patience: float = PATIENCE,
     ) -> Any:
-        """Spin, calling `each` every 2 ms, until `condition()` is true, and return it."""
+        """Spin, calling `each` every 4 ms, until `condition()` is true, and return it."""
         end = time.monotonic() + patience
         while True:
             result = condition()
@@ -141,7 +141,7 @@ class RosHarness:
                 printed = "\n".join(f"--- {p.name}:\n{p.output}" for p in self._processes)
                 pytest.fail(f"waited {patience} s in vain for {what}\n{printed}")
             each()
-            self.spin(0.002)
+            self.spin(0.004)
 
     def publisher(self, kind: type, topic: str, readers: int = 1, qos: Any = RELIABLE) -> Any:
         """A publisher of the peer that already has `readers`."""

@@ -99,7 +99,7 @@ def test_motor_speed_is_cut_and_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    "torque, previous, dt, says",
+    ("torque", "previous", "dt", "says"),
     [
         ([0, np.nan, 0], [0, 0, 0], 1e-3, "torque.*elbow.*nan"),
         ([0, 0, np.inf], [0, 0, 0], 1e-3, "torque.*wrist.*inf"),
@@ -118,7 +118,7 @@ def test_what_cannot_be_limited_is_refused(torque, previous, dt, says) -> None:
 
 
 @pytest.mark.parametrize(
-    "limits, says",
+    ("limits", "says"),
     [
         ({"torque": [1, -1, 1]}, "torque of joint 'elbow'"),
         ({"torque_rate": [1, 1, 0]}, "torque_rate of joint 'wrist'"),

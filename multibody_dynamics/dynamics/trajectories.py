@@ -434,6 +434,8 @@ def _least_jerk(knots: Array, data: Array) -> Array:
             f"the point at {knots[i]:.9g} s has no position, velocity or acceleration, or only NaN"
         )
     given = ~np.isnan(data).reshape(5 * m, n)
+    if given.all():
+        return data
     step = np.diff(knots)
     units = step[:, None] ** _ORDER
     blocks = _JERK.T @ _JERK / step[:, None, None] ** 5 * units[:, :, None] * units[:, None, :]

@@ -339,7 +339,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
 
     def _on_motor_torque(self, message: Float64MultiArray) -> None:
         try:
-            given = read_command_array(message, self._command_joints, "motor_torque")
+            given = read_command_array(message, self._command_joints)
         except MessageError as error:
             self._refuse(error)
             return
@@ -355,8 +355,8 @@ class ElasticRobotSimulatorNode(ManagedNode):
             if fresh and 0 < command.stamp < self._last_stamp:
                 raise MessageError(
                     "out of order",
-                    f"motor_command: the stamp is {1e-9 * (self._last_stamp - command.stamp):.6f} s"
-                    f" before one already used",
+                    f"the stamp is {1e-9 * (self._last_stamp - command.stamp):.6f} s before one "
+                    f"already used",
                 )
         except MessageError as error:
             self._refuse(error)
@@ -381,8 +381,9 @@ class ElasticRobotSimulatorNode(ManagedNode):
         return Command(now, hold, theta, self._zero)
 
     def _refuse(self, error: MessageError) -> None:
-        self._rejected.add(error.reason, str(error))
-        self.get_logger().warning(f"refused: {error}", throttle_duration_sec=1.0)
+        topic = self._interface
+        self._rejected.add(f"{topic}: {error.reason}", f"{topic}: {error}")
+        self.get_logger().warning(f"refused {topic}: {error}", throttle_duration_sec=1.0)
 
     # The plant, on its own thread
 

@@ -109,8 +109,8 @@ class ManagedNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         result = self._attempt("configure", state, self.configure, self.cleanup)
-        # What is there now stays: collections during the control cycle need not walk it, and the
-        # compiler alone holds a million objects.
+        # What is there now stays, and there is much of it (the compiler's): collections during the
+        # control cycle need not walk it.
         gc.collect()
         gc.freeze()
         return result

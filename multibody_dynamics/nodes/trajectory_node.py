@@ -42,7 +42,6 @@ from .runtime import ManagedNode, run
 RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 POLL_PERIOD = 0.02  # s
-AT_START = 1e-3  # rad or m; a robot as near as this to the motion's beginning needs no approach
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,10 @@ class TrajectoryParameters(NodeParameters):
         0.15 * np.pi, "sum_of_sines: of the first harmonic", unit="rad/s", bounds=(1e-3, 100.0)
     )
     ramp: float = parameter(
-        1.0, "sum_of_sines: to and from full speed, on top of duration", unit="s", bounds=(0.01, 60)
+        1.0,
+        "sum_of_sines: to full speed, and from it, on top of duration",
+        unit="s",
+        bounds=(0.01, 60.0),
     )
     waypoints: tuple[float, ...] = parameter(
         (),
@@ -97,10 +99,17 @@ class TrajectoryParameters(NodeParameters):
     )
 
     start_delay: float = parameter(
-        0.5, "from sending to the stamp of the trajectory", unit="s", bounds=(0.0, 60.0)
+        0.2,
+        "from sending to the stamp of the trajectory, so that all of it is still to come",
+        unit="s",
+        bounds=(0.0, 60.0),
     )
     shortest_approach: float = parameter(
-        1.0, "least time to the beginning of the motion from elsewhere", unit="s", bounds=(0.01, 60)
+        1.0,
+        "from the stamp to the first point, where the motion begins; longer for a robot that stands"
+        " far from it",
+        unit="s",
+        bounds=(0.01, 60.0),
     )
     subscribers: int = parameter(
         1, "receivers to wait for; 2 where a recorder listens as well", bounds=(1, 100)
@@ -236,10 +245,8 @@ class TrajectoryNode(ManagedNode):
 
     def _send(self) -> None:
         p, points = self.parameters, self._points
-        distance = np.abs(self._measured.position - points.positions[0])
-        approach = 0.0
-        if distance.max() > AT_START:
-            approach = max(approach_time(self._model, distance, p.speed), p.shortest_approach)
+        distance = self._measured.position - points.positions[0]
+        approach = max(approach_time(self._model, distance, p.speed), p.shortest_approach)
         start = self._now() + int(SECOND * p.start_delay)
         later = points._replace(times=approach + points.times)
         self._publisher.publish(trajectory_message(self._model.joint_names, start, later))

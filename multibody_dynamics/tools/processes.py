@@ -14,7 +14,7 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 PATIENCE = 5.0  # s that a node has to leave after a signal
 
 
-class NodeDied(RuntimeError):
+class NodeEndedError(RuntimeError):
     """A node ended on its own; the text has its exit status and last words."""
 
 
@@ -108,11 +108,11 @@ class NodeProcesses:
         return node
 
     def check(self, may_leave: Sequence[NodeProcess] = ()) -> None:
-        """Raise NodeDied if a node has ended: badly, or at all unless it `may_leave`."""
+        """Raise NodeEndedError if a node has ended: badly, or at all unless it `may_leave`."""
         for node in self._nodes:
             code = node.exit_code
             if code is not None and (code != 0 or node not in may_leave):
-                raise NodeDied(
+                raise NodeEndedError(
                     f"{node.name} ended with status {code}; the end of {node.log}:\n"
                     f"{node.last_words()}"
                 )

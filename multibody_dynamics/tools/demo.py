@@ -1,0 +1,395 @@
+"""The demo: simulator, feedforward and trajectory as processes of their own, one run per variant of
+the feedforward, with the same robot, drives and trajectory; then a report of what was recorded.
+
+`prepare` makes everything that a run needs for any robot, `record` listens to a run that is under
+way (it serves launch/demo.launch.py, too), and `run_demo` does both and starts the nodes itself.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rclpy
+import yaml
+from rclpy.context import Context
+from rclpy.signals import SignalHandlerOptions
+
+from ..dynamics import urdf
+from ..dynamics.elastic_joints import VARIANTS, load_elastic_joints
+from ..dynamics.errors import InputError, ModelWarning
+from ..dynamics.mass_matrix import mass_matrix
+from ..dynamics.model import MultibodyModel
+from ..nodes.trajectory_node import TrajectoryParameters, make_motion
+from ..resources import share_directory
+from .environment import ros_settings
+from .processes import NodeProcess, NodeProcesses
+from .recording import FEEDFORWARD, SIMULATOR, TOPICS, TRAJECTORY, Recorder, Recording
+from .report import reference_of, write_report
+
+NODES = (SIMULATOR, FEEDFORWARD, TRAJECTORY)
+REMAPPINGS = {SIMULATOR: {"motor_command": f"{FEEDFORWARD}/motor_command"}}
+PARAMETERS = "parameters.yaml"  # in the output folder, as are the recordings
+
+POLL_PERIOD = 0.01  # s
+STATUS_PERIOD = 0.25  # s
+START_PATIENCE = 180.0  # s: the first start of all compiles
+END_PATIENCE = 20.0  # s beyond the end of the motion
+
+# Springs and motors for a robot that comes without: every link, the others locked, swings against
+# its locked motor at SPRING_FREQUENCY, and rotor and gear weigh MOTOR_SHARE of the link.
+SPRING_FREQUENCY = 10.0  # Hz
+MOTOR_SHARE = 0.5
+GEAR_RATIO = 100.0
+
+
+class DemoError(RuntimeError):
+    """The nodes ran, but not as they should."""
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the nodes get: the file with the parameters of all three is in `folder`."""
+
+    folder: Path
+    model: MultibodyModel
+    parameters: Mapping[str, Mapping[str, Any]]  # by node
+
+    @property
+    def file(self) -> Path:
+        return self.folder / PARAMETERS
+
+
+def prepare(
+    folder: Path,
+    *,
+    robot: str = "",
+    elastic_joints: str = "",
+    motion: str = "",
+    duration: float | None = None,
+    rate: float | None = None,
+) -> Demo:
+    """Write the parameters of the demo for a robot (URDF file; '': the Panda) to `folder`.
+
+    From config/demo.yaml; springs (YAML file) and motion that belong to other joints than the
+    robot's are replaced by generated ones. rate: of the simulator, Hz. Raises DynamicsError or
+    OSError for files that cannot be used.
+    """
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    parameters = read_parameters(share_directory() / "config" / "demo.yaml")
+    simulator, feedforward, trajectory = (parameters[name] for name in NODES)
+    file = _found(robot or feedforward["robot_file"])
+    model = _load_quietly(file)
+    names = model.joint_names
+
+    is_ours = set(names) == set(trajectory["joints"])
+    if not is_ours:
+        for key in ("joints", "offset", "cosine", "sine"):
+            del trajectory[key]
+    if motion and motion != trajectory["motion"]:
+        trajectory["motion"] = motion
+        for key in ("offset", "cosine", "sine"):
+            trajectory.pop(key, None)
+    if duration is not None:
+        trajectory["duration"] = float(duration)
+    if elastic_joints or is_ours:
+        springs = _found(elastic_joints or feedforward["elastic_joints_file"])
+    else:
+        springs = folder / "elastic_joints.yaml"
+        springs.write_text(generated_springs(model))
+    load_elastic_joints(springs, names, model.joint_types)
+    if rate is not None:
+        simulator["update_rate"] = feedforward["expected_rate"] = float(rate)
+        feedforward["lookahead"] = 1.5 / rate
+
+    for node in parameters.values():
+        node["robot_file"] = str(file)
+    for node in (simulator, feedforward):
+        node["elastic_joints_file"] = str(springs)
+        node["command_joints"] = list(names)
+    reference = make_motion(model, trajectory_parameters(trajectory))
+    simulator["initial_positions"] = reference(reference.start_time)[0].tolist()
+
+    demo = Demo(folder, model, parameters)
+    text = yaml.safe_dump(
+        {f"/**/{name}": {"ros__parameters": values} for name, values in parameters.items()},
+        sort_keys=False,
+        default_flow_style=None,
+    )
+    demo.file.write_text(f"# Of the demo's nodes, from config/demo.yaml and its arguments.\n{text}")
+    return demo
+
+
+def read_parameters(file: Path) -> dict[str, dict[str, Any]]:
+    """The parameters by node of a file as `prepare` writes it."""
+    data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return {name: dict(data[f"/**/{name}"]["ros__parameters"]) for name in NODES}
+
+
+def trajectory_parameters(values: Mapping[str, Any]) -> TrajectoryParameters:
+    """The trajectory node's parameters from those of a file."""
+    return TrajectoryParameters(
+        **{key: tuple(x) if isinstance(x, list) else x for key, x in values.items()}
+    )
+
+
+def generated_springs(model: MultibodyModel) -> str:
+    """Springs and motors in the schema of config/elastic_joints/, from the robot's mass matrix."""
+    rng = np.random.default_rng(0)
+    limits = model.limits
+    lower, upper = np.maximum(limits.lower, -np.pi), np.minimum(limits.upper, np.pi)
+    poses = rng.uniform(lower, np.maximum(lower, upper), size=(32, model.n))
+    inertia = np.mean([np.diag(mass_matrix(model, q)) for q in poses], axis=0)
+    joints = {}
+    for name, kind, m in zip(model.joint_names, model.joint_types, inertia.tolist(), strict=True):
+        prismatic = kind == "prismatic"
+        stiffness, mass = ("N/m", "kg") if prismatic else ("N m/rad", "kg m^2")
+        ratio: Any = {"value": GEAR_RATIO, "unit": "rad/m"} if prismatic else GEAR_RATIO
+        joints[name] = {
+            **({"motion": "prismatic"} if prismatic else {}),
+            "spring": {
+                "law": "linear",
+                "stiffness": _quantity(m * (2.0 * np.pi * SPRING_FREQUENCY) ** 2, stiffness),
+            },
+            "motor": {"gear_ratio": ratio, "inertia": _quantity(MOTOR_SHARE * m, mass)},
+        }
+    description = (
+        f"generated for {model.name}: each link, the others locked, swings at {SPRING_FREQUENCY:g}"
+        f" Hz against its locked motor; motors of {MOTOR_SHARE:g} of the link's inertia (means over"
+        f" {len(poses)} configurations); no friction"
+    )
+    return yaml.safe_dump(
+        {"description": description, "joints": joints}, sort_keys=False, width=100
+    )
+
+
+def _quantity(value: float, unit: str) -> dict[str, Any]:
+    return {"value": float(f"{value:.4g}"), "unit": unit, "side": "link"}
+
+
+def _found(name: str) -> Path:
+    """A file by its path, or by its path below the package's share folder."""
+    for path in (Path(name), share_directory() / name):
+        if path.is_file():
+            return path.resolve()
+    raise InputError(f"{name}: no such file")
+
+
+def _load_quietly(file: Path) -> MultibodyModel:
+    """The nodes warn of the same model, in their logs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return urdf.load_urdf(file)
+
+
+def record(
+    demo: Demo,
+    variant: str,
+    context: Context,
+    check: Callable[[], None],
+    is_over: Callable[[Recorder], bool],
+    *,
+    on_ready: Callable[[], None] = lambda: None,
+    cpu: Callable[[], Mapping[str, float]] = dict,
+    namespace: str = "",
+) -> Recording:
+    """Listen to one run until `is_over`, with a line of status.
+
+    check: called all the time, to raise where a node is gone. on_ready: called once every topic
+    speaks. cpu: processor time by node, s. Raises DemoError when nothing comes.
+    """
+    recorder = Recorder(context, namespace)
+    names = demo.model.joint_names
+
+    def until(condition: Callable[[], bool], what: Callable[[], str], patience: float) -> None:
+        deadline = time.monotonic() + patience
+        while not condition():
+            check()
+            if time.monotonic() > deadline:
+                raise DemoError(f"waited {patience:.0f} s in vain for {what()}")
+            time.sleep(POLL_PERIOD)
+            recorder.poll()
+
+    def silent() -> str:
+        return "messages on " + ", ".join(
+            topic.name for key, topic in TOPICS.items() if not recorder.count(key)
+        )
+
+    try:
+        until(lambda: all(map(recorder.count, TOPICS)), silent, START_PATIENCE)
+        on_ready()
+        until(lambda: bool(recorder.trajectories), lambda: "a trajectory", START_PATIENCE)
+        request = recorder.request(names)
+        assert request is not None
+        line, begin, used = StatusLine(variant), time.monotonic(), cpu()
+        duration = float(request.times[-1])
+        hold = np.array(recorder.newest("joint_states")[0][0].position)
+
+        def going_on() -> bool:
+            line.update(recorder, request, hold)
+            return is_over(recorder)
+
+        until(going_on, lambda: "the end of the motion", duration + END_PATIENCE)
+        elapsed = time.monotonic() - begin
+        share = {name: (t - used[name]) / elapsed for name, t in cpu().items() if name in used}
+        line.close(recorder, duration)
+        recorder.poll()
+        return recorder.recording(variant, names, share)
+    finally:
+        recorder.close()
+
+
+class StatusLine:
+    """What happens now, in one line: on a terminal it is written again and again."""
+
+    def __init__(self, variant: str) -> None:
+        self._variant = variant
+        self._live = sys.stdout.isatty()
+        self._next = 0.0
+        self._reference: Any = None
+        self._peak = 0.0
+
+    def update(self, recorder: Recorder, request: Any, hold: Any) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + STATUS_PERIOD
+        if self._reference is None:
+            names = recorder.newest("joint_states")[0][0].name
+            self._reference = reference_of(tuple(names), request, hold)
+        states, torques = recorder.newest("joint_states", 100), recorder.newest("torque", 60)
+        sent = {_ns(message): at for message, at in states}
+        delays = [at - sent[_ns(message)] for message, at in torques if _ns(message) in sent]
+        message = states[-1][0]
+        t = 1e-9 * (_ns(message) - request.start)
+        error = np.abs(np.array(message.position) - self._reference(t)[0]).max()
+        self._peak = max(self._peak, error)
+        period = (torques[-1][1] - torques[0][1]) / max(len(torques) - 1, 1)
+        latency = np.median(delays) if delays else np.nan
+        if self._live:
+            print(
+                f"\r{self._variant:<13}{max(t, 0.0):6.1f} of {request.times[-1]:.1f} s"
+                f"   tracking error {1e3 * error:8.3f} mrad"
+                f"   {1e9 / period:5.0f} Hz   state to torque {1e-6 * latency:.2f} ms\x1b[K",
+                end="",
+                flush=True,
+            )
+
+    def close(self, recorder: Recorder, duration: float) -> None:
+        start = "\r" if self._live else ""
+        end = "\x1b[K" if self._live else ""
+        print(
+            f"{start}{self._variant:<13}{duration:.1f} s done, {recorder.count('torque')} torques"
+            f" received, tracking error at most {1e3 * self._peak:.3f} mrad{end}",
+            flush=True,
+        )
+
+
+def _ns(message: Any) -> int:
+    return message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+
+
+def run_once(demo: Demo, variant: str, context: Context) -> Recording:
+    """Start the three nodes, record until the trajectory node is done, end them."""
+    with NodeProcesses() as nodes:
+
+        def start(name: str, **overrides: str) -> NodeProcess:
+            log = demo.folder / f"{variant}_{name}.log"
+            return nodes.add(
+                NodeProcess(
+                    name,
+                    demo.file,
+                    log=log,
+                    overrides=overrides,
+                    remappings=REMAPPINGS.get(name),
+                )
+            )
+
+        sender: list[NodeProcess] = []
+
+        def is_over(recorder: Recorder) -> bool:
+            return bool(sender) and sender[0].exit_code is not None
+
+        start(SIMULATOR)
+        start(FEEDFORWARD, variant=variant)
+        recording = record(
+            demo,
+            variant,
+            context,
+            lambda: nodes.check(may_leave=sender),
+            is_over,
+            on_ready=lambda: sender.append(start(TRAJECTORY)),
+            cpu=nodes.cpu_seconds,
+        )
+        nodes.check(may_leave=sender)
+        codes = nodes.stop()
+    for name, code in codes.items():
+        if code != 0:
+            raise DemoError(f"{name} left with status {code}; see {demo.folder}")
+    return recording
+
+
+def run_demo(demo: Demo, *, domain_id: int | None = None) -> dict[str, Any]:
+    """Run every variant, write recordings and report; the figures of report.json.
+
+    Raises NodeEndedError, DemoError. Ctrl-C and SIGTERM end the nodes, too.
+    """
+    os.environ.update(ros_settings(domain_id))
+    with _terminating(), _context() as context:
+        for variant in VARIANTS:
+            recording = run_once(demo, variant, context)
+            recording.save(demo.folder / f"{variant}.npz")
+    return write_report(demo.folder)
+
+
+def record_launched(folder: Path, variant: str, namespace: str = "") -> dict[str, Any]:
+    """Record nodes that somebody else has started on what `prepare` wrote, until the motion is
+    over; then write the report."""
+    parameters = read_parameters(folder / PARAMETERS)
+    demo = Demo(folder, _load_quietly(Path(parameters[FEEDFORWARD]["robot_file"])), parameters)
+
+    def is_over(recorder: Recorder) -> bool:
+        request = recorder.request(demo.model.joint_names)
+        if request is None or request.start is None:
+            return False
+        end = request.start + 1e9 * (request.times[-1] + 0.3)
+        return _ns(recorder.newest("torque")[0][0]) > end
+
+    with _terminating(), _context() as context:
+        recording = record(demo, variant, context, lambda: None, is_over, namespace=namespace)
+    recording.save(folder / f"{variant}.npz")
+    return write_report(folder)
+
+
+@contextmanager
+def _context() -> Iterator[Context]:
+    context = Context()
+    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        yield context
+    finally:
+        rclpy.try_shutdown(context=context)
+
+
+@contextmanager
+def _terminating() -> Iterator[None]:
+    """SIGTERM as Ctrl-C, so that the nodes are ended on it."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)

@@ -1,0 +1,388 @@
+"""The simulator node over the real middleware, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from signal import SIGCONT, SIGINT, SIGSTOP, SIGTERM
+from typing import Any
+
+import numpy as np
+import pytest
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from multibody_dynamics.dynamics.elastic_joints import load_elastic_joints
+from multibody_dynamics.dynamics.elastic_robot import ElasticRobot, MotorDrive
+from multibody_dynamics.dynamics.mass_matrix import gravity_forces
+from multibody_dynamics.dynamics.urdf import parse_urdf
+from multibody_dynamics.nodes.elastic_robot_simulator_node import SimulatorParameters
+from multibody_dynamics.nodes.messages import SECOND, nanoseconds, set_stamp
+from multibody_dynamics.nodes.parameters import ParameterError
+from ros_harness import RosHarness, ros
+
+__all__ = ["ros"]  # the fixture
+
+NODE = "elastic_robot_simulator_node"
+NAMES = ("turret", "shoulder", "rail")
+
+
+def link(name: str, mass: float, com: str) -> str:
+    return (
+        f'<link name="{name}"><inertial><origin xyz="{com}"/><mass value="{mass}"/>'
+        '<inertia ixx="0.04" iyy="0.06" izz="0.05" ixy="0.002" ixz="0" iyz="0.001"/>'
+        "</inertial></link>"
+    )
+
+
+def joint(name: str, kind: str, parent: str, child: str, xyz: str, axis: str) -> str:
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{xyz}" rpy="0.1 0.2 -0.1"/><axis xyz="{axis}"/>'
+        '<limit lower="0.1" upper="2.5" velocity="6" effort="400"/></joint>'
+    )
+
+
+ROBOT = "".join(
+    [
+        '<robot name="arm"><link name="stand"/>',
+        joint("turret", "revolute", "stand", "column", "0 0 0.3", "0 0 1"),
+        link("column", 4.0, "0.01 0.02 0.1"),
+        joint("shoulder", "revolute", "column", "upper_arm", "0.05 0 0.2", "0 1 0"),
+        link("upper_arm", 3.0, "0.2 0.01 0.02"),
+        joint("rail", "prismatic", "upper_arm", "slide", "0.4 0.03 0", "1 0 0"),
+        link("slide", 2.0, "0.15 0 0.01"),
+        "</robot>",
+    ]
+)
+
+
+def amount(value: float, unit: str) -> dict[str, Any]:
+    return {"value": value, "unit": unit, "side": "link"}
+
+
+def elastic(stiffness: float) -> dict[str, Any]:
+    return {
+        "spring": {"law": "linear", "stiffness": amount(stiffness, "N m/rad")},
+        "motor": {
+            "gear_ratio": 100.0,
+            "inertia": amount(0.3, "kg m^2"),
+            "viscous_friction": amount(0.5, "N m s/rad"),
+            "coulomb_friction": amount(0.3, "N m"),
+            "coulomb_velocity": amount(0.1, "rad/s"),
+            "torque_limit": amount(60.0, "N m"),
+        },
+    }
+
+
+RAIL = {
+    "motion": "prismatic",
+    "spring": "rigid",
+    "motor": {"gear_ratio": 1.0, "inertia": amount(1.5, "kg")},
+}
+SPRINGS = {"joints": {"turret": elastic(900.0), "shoulder": elastic(600.0), "rail": RAIL}}
+MODEL = parse_urdf(ROBOT)
+JOINTS = load_elastic_joints(SPRINGS, NAMES, MODEL.joint_types)
+COMMAND_JOINTS = ("rail", "turret", "shoulder")
+HOME = np.array([0.2, 0.6, 0.3])
+HOLD = gravity_forces(MODEL, HOME)
+BANDWIDTH = 10.0
+
+
+def settings(folder: Path, interface: str, **changes: Any) -> dict[str, Any]:
+    springs = folder / "springs.yaml"
+    springs.write_text(json.dumps(SPRINGS))
+    return {
+        "robot_description": ROBOT,
+        "elastic_joints_file": str(springs),
+        "command_interface": interface,
+        "command_joints": list(COMMAND_JOINTS),
+        "initial_positions": [float(HOME[NAMES.index(name)]) for name in COMMAND_JOINTS],
+        "drive_bandwidth": BANDWIDTH,
+        "link_viscous_friction": [0.3],
+        "autostart": True,
+        **changes,
+    }
+
+
+def plant() -> ElasticRobot:
+    drive = MotorDrive.from_bandwidth(MODEL, JOINTS, HOME, bandwidth=BANDWIDTH)
+    robot = ElasticRobot(MODEL, JOINTS, drive=drive, link_viscous=0.3)
+    robot.reset(HOME)
+    return robot
+
+
+def torque_message(torque: Any) -> Float64MultiArray:
+    """In the order of COMMAND_JOINTS."""
+    return Float64MultiArray(data=[float(torque[NAMES.index(name)]) for name in COMMAND_JOINTS])
+
+
+def motor_message(stamp: int, names: Any = NAMES, **fields: Any) -> JointTrajectory:
+    rows = {key: [float(x) for x in row] for key, row in fields.items()}
+    message = JointTrajectory(joint_names=list(names), points=[JointTrajectoryPoint(**rows)])
+    set_stamp(message.header.stamp, stamp)
+    return message
+
+
+def stamp_of(message: Any) -> int:
+    return nanoseconds(message.header.stamp)
+
+
+class Simulation:
+    """The node's outputs by stamp, and its command topic."""
+
+    def __init__(self, ros: RosHarness, interface: str) -> None:
+        self.links = ros.record(JointState, "joint_states")
+        self.motors = ros.record(JointState, "motor_states")
+        kind = Float64MultiArray if interface == "motor_torque" else JointTrajectory
+        self.command = ros.publisher(kind, interface)
+        ros.until(lambda: self.links and self.motors, "states")
+
+    def states(self) -> dict[int, np.ndarray]:
+        """stamp: rows q, q', Q, theta, theta', tau_m of the stamps of which both have come."""
+        motors = {stamp_of(message): message for message in self.motors}
+        found = {}
+        for a in self.links:
+            b = motors.get(stamp_of(a))
+            if b is not None:
+                assert tuple(a.name) == tuple(b.name) == NAMES
+                rows = (a.position, a.velocity, a.effort, b.position, b.velocity, b.effort)
+                found[stamp_of(a)] = np.array(rows)
+                assert np.isfinite(found[stamp_of(a)]).all()
+        return found
+
+
+def rows_of(robot: ElasticRobot) -> np.ndarray:
+    return np.array(
+        [robot.q, robot.qd, robot.joint_torque, robot.theta, robot.thetad, robot.motor_torque]
+    )
+
+
+def moving_from(states: dict[int, np.ndarray]) -> int:
+    """The stamp of the last state before the robot moved."""
+    standing = [stamp for stamp, rows in states.items() if not rows[1].any()]
+    return max(standing)
+
+
+def test_equilibrium_holds_through_brakes_and_command_and_every_activation(ros, tmp_path):
+    """Also: a life cycle of its own, publishing only while active."""
+    node = ros.start(NODE, settings(tmp_path, "motor_command", autostart=False))
+    assert ros.transition(node, "configure")
+    assert ros.transition(node, "activate")
+    simulation = Simulation(ros, "motor_command")
+    wanted = rows_of(plant())
+    for rows in simulation.states().values():
+        np.testing.assert_allclose(rows, wanted, rtol=0, atol=1e-12)
+    assert "brakes closed" in ros.until(lambda: ros.diagnosis(": commands")[1], "diagnostics")
+
+    theta = HOME + JOINTS.compliance * HOLD
+
+    def hold() -> None:
+        simulation.command.publish(motor_message(0, positions=theta, effort=HOLD))
+
+    ros.until(lambda: ros.diagnosis(": commands")[0] == 0, "acceptance", each=hold)
+    count = len(simulation.links)
+    ros.until(lambda: len(simulation.links) > count + 300, "states", each=hold)
+    for rows in simulation.states().values():
+        np.testing.assert_allclose(rows[0], HOME, rtol=0, atol=1e-9)
+
+    assert ros.transition(node, "deactivate")
+    count = len(simulation.links)
+    ros.spin(0.1)
+    assert len(simulation.links) <= count + 10  # what was still under way
+    assert not ros.transition(node, "deactivate")
+    assert ros.transition(node, "activate")
+    count = len(simulation.links)
+    ros.until(lambda: len(simulation.links) > count + 10, "states again")
+    np.testing.assert_allclose(simulation.links[-1].position, HOME, rtol=0, atol=1e-12)
+    assert ros.transition(node, "deactivate")
+    assert ros.transition(node, "cleanup")
+    assert ros.state(node) == "unconfigured"
+    assert ros.leave(node) == 0
+
+
+def test_a_torque_step_moves_it_as_the_library_says_and_silence_sets_it_free(ros, tmp_path):
+    """The joints of the command in another order than the robot's; as time source."""
+    ros.start(NODE, settings(tmp_path, "motor_torque", publish_clock=True, command_timeout=0.3))
+    simulation = Simulation(ros, "motor_torque")
+    clock = ros.record(Clock, "/clock")
+    torque = HOLD + [8.0, -12.0, 5.0]
+    simulation.command.publish(torque_message(torque))
+    ros.until(lambda: ros.diagnosis(": commands")[0] == 2, "the report of silence")
+    assert "zero torque" in ros.diagnosis(": commands")[1]
+
+    states = simulation.states()
+    begin = moving_from(states)
+    robot = plant()
+    period = SECOND // 1000
+    compared = 0
+    for k in range(1, 250):  # less than command_timeout
+        robot.step(torque, 1e-3)
+        if begin + k * period in states:
+            compared += 1
+            np.testing.assert_allclose(
+                states[begin + k * period], rows_of(robot), rtol=1e-9, atol=1e-9
+            )
+    assert compared > 200
+    last = states[max(states)]
+    np.testing.assert_array_equal(last[5], 0.0)
+    assert np.abs(last[1]).max() > 0.1  # it falls
+    ticks = {nanoseconds(message.clock) for message in clock}
+    assert ticks
+    assert all(tick % period == 0 for tick in ticks)
+    assert len(ticks & states.keys()) > 0.8 * len(ticks)
+
+    simulation.command.publish(torque_message([100.0, 0.0, 0.0]))
+    ros.until(lambda: simulation.motors[-1].effort[0] > 0.0, "the new torque")
+    assert simulation.motors[-1].effort[0] == 60.0  # the limit
+    ros.until(lambda: ros.diagnosis(": motors")[0] == 1, "the report of saturation")
+
+
+def test_drives_follow_a_reference_that_moves_on_at_its_velocity(ros, tmp_path):
+    """One command with a stamp of the simulation, then silence: the reference goes on, stops, and
+    is held with its torque."""
+    reach = 0.15
+    ros.start(
+        NODE,
+        settings(tmp_path, "motor_command", publish_clock=True, drive_interpolation=reach),
+    )
+    simulation = Simulation(ros, "motor_command")
+    theta = HOME + JOINTS.compliance * HOLD
+    velocity = np.array([0.8, -0.6, 0.4])
+    time = stamp_of(simulation.links[-1])
+    message = motor_message(
+        time, names=NAMES[::-1], positions=theta[::-1], velocities=velocity[::-1],
+        effort=HOLD[::-1],
+    )  # fmt: skip
+    message.points[0].time_from_start.nanosec = later = 5_000_000
+    simulation.command.publish(message)
+    ros.until(lambda: ros.diagnosis(": commands")[0] == 2, "the report of silence")
+    assert "hold the last reference" in ros.diagnosis(": commands")[1]
+
+    states = simulation.states()
+    begin = moving_from(states)
+    robot = plant()
+    compared = 0
+    for k in range(400):
+        stamp = begin + k * SECOND // 1000
+        if stamp in states:
+            compared += 1
+            np.testing.assert_allclose(states[stamp], rows_of(robot), rtol=1e-8, atol=1e-8)
+        elapsed = 1e-9 * (stamp - time - later)
+        goes = elapsed <= reach
+        robot.follow(theta + min(elapsed, reach) * velocity, goes * velocity, HOLD, 1e-3)
+    assert compared > 300
+    np.testing.assert_allclose(simulation.motors[-1].position, theta + reach * velocity, atol=0.1)
+
+
+@pytest.mark.parametrize("interface", ["motor_torque", "motor_command"])
+def test_bad_commands_are_refused_with_the_reason_and_do_nothing(ros, tmp_path, interface):
+    ros.start(NODE, settings(tmp_path, interface))
+    simulation = Simulation(ros, interface)
+    good = [0.0, 0.0, 0.0]
+    labels = Float64MultiArray(data=good)
+    labels.layout.dim = [MultiArrayDimension(label=name, size=1, stride=1) for name in NAMES]
+    two = motor_message(0, positions=good)
+    two.points = two.points * 2
+    bad = {
+        "motor_torque": {
+            "not finite": torque_message([0.0, math.nan, 0.0]),
+            "wrong length": Float64MultiArray(data=[0.0, 0.0]),
+            "unknown joint": labels,  # in the robot's order, not that of command_joints
+        },
+        "motor_command": {
+            "not finite": motor_message(0, positions=[0.0, math.inf, 0.0]),
+            "unknown joint": motor_message(0, names=("turret", "shoulder", "knee"), positions=good),
+            "missing joint": motor_message(0, names=NAMES[:2], positions=good[:2]),
+            "repeated joint": motor_message(0, names=("rail",) * 3, positions=good),
+            "unnamed": motor_message(0, names=(), positions=good),
+            "wrong length": two,
+        },
+    }[interface]
+    for reason, message in bad.items():
+        simulation.command.publish(message)
+        key = f"{interface}: {reason}"
+        ros.until(
+            lambda key=key: ros.diagnosis(": commands")[2].get(key) == "1", f"the report of {key}"
+        )
+    for rows in simulation.states().values():  # the brakes are still closed
+        np.testing.assert_array_equal(rows, rows_of(plant()))
+
+    if interface == "motor_command":
+        theta = HOME + JOINTS.compliance * HOLD
+        stamp = stamp_of(simulation.links[-1])
+        simulation.command.publish(motor_message(stamp, positions=theta, effort=HOLD))
+        simulation.command.publish(motor_message(stamp - 1000, positions=theta + 1.0))
+        key = "motor_command: out of order"
+        ros.until(lambda: key in ros.diagnosis(": commands")[2], f"the report of {key}")
+        assert np.abs(np.subtract(simulation.links[-1].position, HOME)).max() < 0.01
+
+
+def test_lost_real_time_is_reported_and_the_stamps_go_on_with_the_clock(ros, tmp_path):
+    node = ros.start(NODE, settings(tmp_path, "motor_command", max_lag=0.02))
+    simulation = Simulation(ros, "motor_command")
+    node.send(SIGSTOP)
+    ros.spin(0.3)
+    node.send(SIGCONT)
+
+    def lost() -> float:
+        return float(ros.diagnosis(": real time")[2].get("real time lost [s]", 0.0))
+
+    ros.until(lambda: lost() >= 0.2, "the report of lost time")
+    stamps = [stamp_of(message) for message in simulation.links]
+    steps = np.diff(stamps)
+    assert steps.min() > 0
+    assert steps.max() > 0.2 * SECOND
+    ros.until(lambda: ros.diagnosis(": real time")[1].endswith("Hz"), "real time again")
+
+
+@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
+def test_signals_end_it_cleanly_while_active(ros, tmp_path, number):
+    node = ros.start(NODE, settings(tmp_path, "motor_command"))
+    Simulation(ros, "motor_command")
+    node.send(number)  # twice, as from a launcher and its terminal
+    assert ros.leave(node, number) == 0
+    assert "Traceback" not in node.output
+
+
+def test_configurations_that_cannot_be_are_refused_and_can_be_mended(ros, tmp_path):
+    good = settings(tmp_path, "motor_torque", autostart=False)
+    node = ros.start(NODE, good)
+    for changes, message in (
+        ({"use_sim_time": True}, "publish_clock"),
+        ({"use_sim_time": False, "command_joints": [], "initial_positions": []}, "command_joints"),
+        ({"command_joints": ["rail", "turret", "knee"]}, "must be the robot's joints"),
+        ({"command_joints": good["command_joints"], "step": 0.01}, "is unstable"),
+        ({"step": 0.0, "elastic_joints_file": "nowhere.yaml"}, "nowhere.yaml"),
+        ({"robot_description": ""}, "no robot"),
+    ):
+        results = ros.set_parameters(node, **changes)
+        assert all(result.successful for result in results), results
+        assert not ros.transition(node, "configure")
+        ros.until(lambda message=message: message in node.output, message)
+        assert ros.state(node) == "unconfigured"
+    assert "Traceback" not in node.output
+    names = ("robot_description", "elastic_joints_file")
+    ros.set_parameters(node, **{name: good[name] for name in names})
+    assert ros.transition(node, "configure")
+    (result,) = ros.set_parameters(node, update_rate=500.0)
+    assert not result.successful
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"robot_file": "a", "robot_description": "b"}, "both"),
+        ({"gravity": (0.0, 9.81)}, "gravity has 2 numbers"),
+        ({"command_joints": ("a", "a")}, "twice"),
+        ({"command_joints": ("a", "b"), "initial_positions": (1.0,)}, "initial_positions has 1"),
+        ({"command_joints": ("a",), "link_viscous_friction": (1.0, 2.0)}, "friction has 2"),
+        ({"command_timeout": 0.001, "update_rate": 500.0}, "command_timeout.*one cycle"),
+    ],
+)
+def test_parameters_that_do_not_go_together(changes, message):
+    with pytest.raises(ParameterError, match=message):
+        SimulatorParameters(**changes).check()
