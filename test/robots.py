@@ -1,123 +1,212 @@
-"""Robots for the tests: off-axis joints, turned and displaced body frames, full inertias, trees.
-
-And the way to Pinocchio, which is the oracle for every one of them.
-"""
+"""Robots for the tests: the Panda, generated ones with nothing left zero, and their Pinocchio twins."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import pinocchio as pin
 
-from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import inertia, joints, so3
+from multibody_dynamics.dynamics.inputs import Array
+from multibody_dynamics.dynamics.model import MultibodyModel, model_from_screws
+from multibody_dynamics.dynamics.se3 import Ad, from_rotation_translation, inverse
+from multibody_dynamics.dynamics.urdf import load_urdf
 
-ROOT = Path(__file__).parents[1]
-PANDA = ROOT / "config" / "robots" / "panda.urdf"
-
-
-def panda(**options):
-    """The project's own Panda."""
-    return dyn.load_urdf(PANDA, **options)
-
-
-def random_inertia(rng):
-    """That of six point masses, so that a real body could have it; (6, 6) about the frame's origin."""
-    masses, points = rng.uniform(0.2, 1.0, 6), rng.normal(scale=0.3, size=(6, 3))
-    com = masses @ points / masses.sum()
-    arms = dyn.so3.hat(points - com)
-    return dyn.spatial_inertia(masses.sum(), com, -np.einsum("k,kij->ij", masses, arms @ arms))
+CONFIG = Path(__file__).parents[1] / "config"
+PANDA = CONFIG / "robots" / "panda.urdf"
+TILTED = (1.7, -3.1, -8.9)
 
 
-def random_pose(rng, scale=0.5):
-    turn = Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix()
-    return dyn.se3.from_rotation_translation(turn, rng.normal(scale=scale, size=3))
+@cache
+def panda() -> MultibodyModel:
+    """The Panda that the package ships."""
+    return load_urdf(PANDA)
+
+
+def random_inertia(rng: np.random.Generator) -> Array:
+    """M (6, 6) of twelve point masses: a body that can exist, with nothing zero."""
+    points = rng.normal(scale=0.15, size=(12, 3)) * rng.uniform(0.3, 1, 3) + rng.normal(0, 0.1, 3)
+    masses = rng.uniform(0.05, 0.6, 12)
+    return sum(
+        inertia.spatial_inertia(m, p, np.zeros((3, 3)))
+        for m, p in zip(masses, points, strict=True)
+    )
+
+
+def random_pose(rng: np.random.Generator, reach: float = 0.4) -> Array:
+    return from_rotation_translation(
+        so3.exp(rng.normal(size=3)), rng.uniform(-reach, reach, 3)
+    )
+
+
+def random_screw(rng: np.random.Generator, kind: str) -> Array:
+    """A joint screw with its axis anywhere, missing the origin by some decimetres."""
+    axis, point = rng.normal(size=3), rng.uniform(-0.5, 0.5, 3)
+    if kind == "prismatic":
+        return joints.prismatic(axis)
+    pitch = rng.uniform(0.05, 0.3) * rng.choice((-1, 1)) if kind == "helical" else 0.0
+    return joints.helical(axis, point, pitch)
 
 
 def random_tree(
-    n, seed, kinds=("revolute", "prismatic", "helical"), branching=0.4, gravity=(1.2, -3.4, -8.7)
-):
-    """A tree of n joints of the given kinds; with `branching` = 0 a chain."""
+    n: int,
+    seed: int,
+    kinds: Sequence[str] = ("revolute", "prismatic", "helical"),
+    branching: float = 0.4,
+    gravity: Sequence[float] = TILTED,
+) -> MultibodyModel:
+    """A tree of n bodies: axes off every frame, frames turned and displaced, full inertias.
+
+    `branching` is the chance that a body is not mounted on the one before it; the numbering is then
+    not depth-first. `branching=0` gives a chain. Equal arguments give equal robots.
+    """
     rng = np.random.default_rng(seed)
-    parents = [-1]
-    for i in range(1, n):
-        parents.append(int(rng.integers(-1, i)) if rng.random() < branching else i - 1)
-    screws = []
-    for i in range(n):
-        axis, point = rng.normal(size=3), rng.normal(scale=0.4, size=3)
-        kind = kinds[(i + seed) % len(kinds)]
-        screws.append(
-            dyn.prismatic(axis)
-            if kind == "prismatic"
-            else dyn.helical(axis, point, 0.0 if kind == "revolute" else rng.uniform(0.05, 0.3))
-        )
-    poses = [random_pose(rng) for _ in range(n)]
-    inertias = [random_inertia(rng) for _ in range(n)]
-    return dyn.model_from_screws(parents, screws, poses, inertias, gravity=gravity)
-
-
-def random_model(seed, n=6, **options):
-    return random_tree(n, seed, **options)
-
-
-def two_link_planar(length=1.0):
-    """Two links of `length` that turn about y, hanging at q = 0, each with 2 kg at its middle."""
-    rod = dyn.spatial_inertia(2.0, (0, 0, -length / 2), np.diag([0.2, 0.2, 0.01]))
-    poses = [np.eye(4), dyn.se3.from_rotation_translation(np.eye(3), (0, 0, -length))]
-    screws = [dyn.revolute((0, 1, 0)), dyn.revolute((0, 1, 0), (0, 0, -length))]
-    return dyn.model_from_screws([-1, 0], screws, poses, [rod, rod])
-
-
-def with_multidof(seed=1):
-    """A floating body with a spherical and a universal joint on it: 11 joints, 8 massless bodies."""
-    rng = np.random.default_rng(seed)
-    point = rng.normal(scale=0.4, size=(3, 3))
-    screws = [
-        dyn.floating(point[0]),
-        dyn.spherical(point[1]),
-        dyn.universal(point[2], rng.normal(size=3), rng.normal(size=3)),
+    parents = [
+        int(rng.integers(-1, i)) if i and rng.random() < branching else i - 1 for i in range(n)
     ]
-    poses = [random_pose(rng) for _ in range(3)]
-    inertias = [random_inertia(rng) for _ in range(3)]
-    return dyn.model_from_screws([-1, 0, 0], screws, poses, inertias, gravity=(1.2, -3.4, -8.7))
+    chosen = [str(rng.choice(kinds)) for _ in range(n)]
+    return model_from_screws(
+        parents,
+        [random_screw(rng, kind) for kind in chosen],
+        [random_pose(rng) for _ in range(n)],
+        [random_inertia(rng) for _ in range(n)],
+        gravity=gravity,
+        name=f"tree{seed}",
+    )
 
 
-def to_pinocchio(model):
-    """The same robot as a pin.Model whose joints are in our order, body frames as frames."""
-    import pinocchio as pin
+def two_link_planar(l1: float = 1.0, l2: float = 0.7) -> MultibodyModel:
+    """Two point masses of 1.5 and 0.8 kg at the ends of rods that turn about y; gravity along -z.
 
-    robot = pin.Model()
-    robot.gravity = pin.Motion(model.gravity, np.zeros(3))
-    ids, placed = [], []
-    for i in range(model.n):
-        p = int(model.parents[i])
-        parent_pose = np.eye(4) if p < 0 else model.poses[p]
-        local = dyn.se3.Ad(dyn.se3.inverse(model.poses[i])) @ model.screws[i]
-        e, v = local[:3], local[3:]
-        if np.any(e):
-            origin = np.cross(e, v) / (e @ e)
-            pitch = float(e @ v / (e @ e))
-            joint = (
-                pin.JointModelHelicalUnaligned(e, pitch)
-                if abs(pitch) > 1e-12
-                else pin.JointModelRevoluteUnaligned(e)
-            )
+    At q = 0 the rods lie along x; its equations of motion stand in every textbook.
+    """
+    y = (0, 1, 0)
+    point = np.zeros((3, 3))
+    return model_from_screws(
+        (-1, 0),
+        [joints.revolute(y), joints.revolute(y, (l1, 0, 0))],
+        [np.eye(4), from_rotation_translation(np.eye(3), (l1, 0, 0))],
+        [
+            inertia.spatial_inertia(1.5, (l1, 0, 0), point),
+            inertia.spatial_inertia(0.8, (l2, 0, 0), point),
+        ],
+        joint_names=("shoulder", "elbow"),
+        body_names=("upper_arm", "forearm"),
+        name="two_link_planar",
+    )
+
+
+def with_multidof(seed: int = 3) -> MultibodyModel:
+    """A branched robot of joints with several degrees of freedom: 6 bodies with mass, 16 joints."""
+    rng = np.random.default_rng(seed)
+    return model_from_screws(
+        (-1, 0, 1, 1, 3, 2),
+        [
+            joints.planar((0.1, -0.2, 1), rng.normal(0, 0.3, 3)),
+            joints.universal(rng.normal(0, 0.3, 3), (1, 0.2, 0), (0, 0.9, 0.4)),
+            joints.cylindrical((0.3, 0.1, -0.8), rng.normal(0, 0.3, 3)),
+            joints.spherical(rng.normal(0, 0.3, 3)),
+            joints.revolute((0.2, 1, 0.1), rng.normal(0, 0.3, 3)),
+            np.concatenate(
+                [joints.universal((0.4, 0, 0.2), (0, 1, 0), (0, 0, 1)),
+                 joints.helical((1, 1, 0), (0.1, 0.2, 0.6), 0.12)[None],
+                 joints.cylindrical((0, 0.6, 0.8), (0.3, 0, 0.1))]
+            ),
+        ],
+        [random_pose(rng) for _ in range(6)],
+        [random_inertia(rng) for _ in range(6)],
+        joint_names=("base", "shoulder", "slide", "ball", "elbow", "wrist"),
+        gravity=TILTED,
+        name="multidof",
+    )  # fmt: skip
+
+
+def random_state(model: MultibodyModel, seed: int = 0, scale: float = 1.0) -> Array:
+    """q, q', q'', q''', q'''' as (5, n)."""
+    return np.random.default_rng(seed).uniform(-1, 1, (5, model.n)) * scale
+
+
+class PinocchioTwin(NamedTuple):
+    """A Pinocchio model of the same robot; `order[i]` is the place of our joint i in its vectors."""
+
+    model: pin.Model
+    order: Array
+
+    def to_pin(self, vector: Array) -> Array:
+        """Joint values in our order to Pinocchio's; along the last axis."""
+        out = np.empty_like(vector)
+        out[..., self.order] = vector
+        return out
+
+    def from_pin(self, vector: Array) -> Array:
+        return np.asarray(vector)[..., self.order]
+
+
+def to_pinocchio(model: MultibodyModel) -> PinocchioTwin:
+    """The same robot as a Pinocchio model, with gravity, payloads, rotor inertias and body frames.
+
+    Pinocchio needs depth-first numbering, so joints are added in that order. Its joint frame has the
+    axes of our body frame, and its origin on the joint axis. Axes must be of unit length.
+    """
+    twin = pin.Model()
+    twin.name = model.name
+    twin.gravity = pin.Motion(np.asarray(model.gravity), np.zeros(3))
+    order = np.full(model.n, -1)
+    ids = {-1: 0}
+    mounts = {-1: np.eye(4)}
+    waiting = [i for i in range(model.n) if model.parents[i] < 0][::-1]
+    while waiting:
+        i = waiting.pop()
+        waiting += [j for j in range(model.n) if model.parents[j] == i][::-1]
+        p, A = int(model.parents[i]), model.poses[i]
+        e, v = model.screws[i, :3], model.screws[i, 3:]
+        rotates = np.any(e)
+        np.testing.assert_allclose(np.linalg.norm(e if rotates else v), 1, rtol=1e-12)
+        R = A[:3, :3]
+        if not rotates:
+            joint, point = pin.JointModelPrismaticUnaligned(R.T @ v), A[:3, 3]
         else:
-            origin, joint = np.zeros(3), pin.JointModelPrismaticUnaligned(v)
-        offset = dyn.se3.from_rotation_translation(np.eye(3), origin)  # joint frame in the body
-        base = parent_pose if p < 0 else parent_pose @ placed[p]
-        placement = dyn.se3.inverse(base) @ model.poses[i] @ offset
-        ids.append(
-            robot.addJoint(ids[p] if p >= 0 else 0, joint, pin.SE3(placement), model.joint_names[i])
+            point, pitch = np.cross(e, v), float(e @ v)
+            joint = (
+                pin.JointModelHelicalUnaligned(R.T @ e, pitch)
+                if model.joint_types[i] == "helical"
+                else pin.JointModelRevoluteUnaligned(R.T @ e)
+            )
+        mounts[i] = from_rotation_translation(R, point)
+        ids[i] = twin.addJoint(
+            ids[p], joint, pin.SE3(inverse(mounts[p]) @ mounts[i]), model.joint_names[i]
         )
-        placed.append(offset)
-        M = dyn.se3.coAd(dyn.se3.inverse(offset)) @ model.inertias[i]
-        M = M @ dyn.se3.coAd(dyn.se3.inverse(offset)).T
-        mass = M[5, 5]
-        com = dyn.so3.vee(M[:3, 3:]) / mass if mass else np.zeros(3)
-        about = M[:3, :3] + mass * dyn.so3.hat(com) @ dyn.so3.hat(com)
-        robot.appendBodyToJoint(ids[-1], pin.Inertia(mass, com, about), pin.SE3.Identity())
-        robot.addBodyFrame(model.body_names[i], ids[-1], pin.SE3(dyn.se3.inverse(offset)), 0)
-    robot.armature[:] = model.reflected_inertia
-    assert ids == list(range(1, model.n + 1))
-    return robot
+        order[i] = twin.joints[ids[i]].idx_v
+        in_joint = inverse(mounts[i]) @ A
+        mass, com, about_com = inertia.decompose(inertia.transform(model.inertias[i], in_joint))
+        twin.appendBodyToJoint(ids[i], pin.Inertia(mass, com, about_com), pin.SE3.Identity())
+        twin.addFrame(
+            pin.Frame(model.body_names[i], ids[i], 0, pin.SE3(in_joint), pin.FrameType.BODY)
+        )
+    twin.armature = PinocchioTwin(twin, order).to_pin(np.array(model.reflected_inertia))
+    return PinocchioTwin(twin, order)
+
+
+def product_of_exponentials(model: MultibodyModel, q: Array) -> Array:
+    """C_i = exp(Y_1 q_1) ... exp(Y_i q_i) A_i, [M21] (4), by SciPy's matrix exponential."""
+    from scipy.linalg import expm
+
+    poses = np.zeros((model.n, 4, 4))
+    for i in range(model.n):
+        C = np.eye(4)
+        for j in model.path(i):
+            Y = model.screws[j]
+            generator = np.zeros((4, 4))
+            generator[:3, :3], generator[:3, 3] = so3.hat(Y[:3]), Y[3:]
+            C = C @ expm(generator * q[j])
+        poses[i] = C @ model.poses[i]
+    return poses
+
+
+def screw_in_frame(C: Array, Y: Array) -> Array:
+    """A screw Y of the inertial frame in the frame of pose C."""
+    return Ad(inverse(C)) @ Y

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference import error
-from robots import random_model
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import compilation
@@ -25,6 +23,8 @@ from multibody_dynamics.dynamics.compilation import (
     inlined,
     source_digest,
 )
+from reference import error
+from robots import random_tree
 
 TESTS = Path(__file__).resolve().parent
 PACKAGE = Path(dyn.__file__).resolve().parents[1]
@@ -32,7 +32,7 @@ PACKAGE = Path(dyn.__file__).resolve().parents[1]
 
 def numbers():
     """Something of everything that is compiled."""
-    model = random_model(1).with_reflected_inertia(np.full(random_model(1).n, 0.1))
+    model = random_tree(6, 1).with_reflected_inertia(np.full(6, 0.1))
     rng = np.random.default_rng(2)
     state, tau = rng.normal(size=(5, 4, model.n)), rng.normal(size=model.n)
     wrenches = {"body1": rng.normal(size=(4, 3, 6))}
@@ -235,7 +235,7 @@ def test_the_digest_is_of_numba_and_the_processor(sources, monkeypatch):
 
 @pytest.fixture
 def clean_environment(monkeypatch, tmp_path):
-    """No variable set that has a say in where the cache is; temporary files go to a folder of ours."""
+    """No variable has a say in where the cache is; temporary files go to a folder of ours."""
     for variable in (CACHE_VARIABLE, "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))

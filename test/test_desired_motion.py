@@ -20,7 +20,9 @@ def request(times, positions, start=None, velocities=None) -> TrajectoryRequest:
     def rows(table):
         return None if table is None else np.asarray(table, float)
 
-    return TrajectoryRequest(start, np.asarray(times, float), rows(positions), rows(velocities), None)
+    return TrajectoryRequest(
+        start, np.asarray(times, float), rows(positions), rows(velocities), None
+    )
 
 
 @pytest.fixture
@@ -103,6 +105,19 @@ def test_points_within_the_lead_are_dropped(motion):
     assert motion._running.knots[1] == pytest.approx(0.06)
 
 
+def test_a_point_may_leave_out_its_positions(motion):
+    nothing = [np.nan, np.nan]
+    follow(motion, request([1.0, 2.0], [nothing, [1.0, 1.0]], velocities=[[0.5, 0.5], nothing]))
+    np.testing.assert_allclose(state(motion, START + SECOND)[1], [0.5, 0.5], atol=1e-12)
+
+
+def test_time_that_steps_back_before_a_splice_waits_there(motion):
+    follow(motion, request([1.0], [[1.0, 1.0]]))
+    before = state(motion, START + SECOND // 2)
+    follow(motion, request([1.0], [[0.5, 0.5]]), measured=before[0])
+    np.testing.assert_allclose(state(motion, START + SECOND // 4), before, rtol=1e-12, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("wanted", "measured", "reason", "says"),
     [
@@ -125,7 +140,9 @@ def test_from_outside_the_position_limits_one_may_come_back_but_not_go_on():
     motion = DesiredMotion(NAMES, LIMITS)
     outside = np.array([2.3, 0.0])
     motion.hold(outside, START)
-    assert refusal(motion, request([2.0], [[2.4, 0.0]]), measured=outside).reason == "position limit"
+    assert (
+        refusal(motion, request([2.0], [[2.4, 0.0]]), measured=outside).reason == "position limit"
+    )
     follow(motion, request([2.0], [[1.5, 0.0]]), measured=outside)
 
 

@@ -169,7 +169,7 @@ def moving_from(states: dict[int, np.ndarray]) -> int:
 
 def test_equilibrium_holds_through_brakes_and_command_and_every_activation(ros, tmp_path):
     """Also: a life cycle of its own, publishing only while active."""
-    node = ros.start(NODE, settings(tmp_path, "motor_command", autostart=False))
+    node = ros.start(NODE, settings(tmp_path, "motor_command", autostart=False, update_rate=100.0))
     assert ros.transition(node, "configure")
     assert ros.transition(node, "activate")
     simulation = Simulation(ros, "motor_command")
@@ -185,14 +185,15 @@ def test_equilibrium_holds_through_brakes_and_command_and_every_activation(ros, 
 
     ros.until(lambda: ros.diagnosis(": commands")[0] == 0, "acceptance", each=hold)
     count = len(simulation.links)
-    ros.until(lambda: len(simulation.links) > count + 300, "states", each=hold)
+    ros.until(lambda: len(simulation.links) > count + 50, "states", each=hold)
     for rows in simulation.states().values():
         np.testing.assert_allclose(rows[0], HOME, rtol=0, atol=1e-9)
 
     assert ros.transition(node, "deactivate")
+    ros.spin(0.1)  # what was still under way
     count = len(simulation.links)
     ros.spin(0.1)
-    assert len(simulation.links) <= count + 10  # what was still under way
+    assert len(simulation.links) == count
     assert not ros.transition(node, "deactivate")
     assert ros.transition(node, "activate")
     count = len(simulation.links)
@@ -206,10 +207,10 @@ def test_equilibrium_holds_through_brakes_and_command_and_every_activation(ros, 
 
 def test_a_torque_step_moves_it_as_the_library_says_and_silence_sets_it_free(ros, tmp_path):
     """The joints of the command in another order than the robot's; as time source."""
-    ros.start(NODE, settings(tmp_path, "motor_torque", publish_clock=True, command_timeout=0.3))
+    ros.start(NODE, settings(tmp_path, "motor_torque", publish_clock=True, command_timeout=1.0))
     simulation = Simulation(ros, "motor_torque")
     clock = ros.record(Clock, "/clock")
-    torque = HOLD + [8.0, -12.0, 5.0]
+    torque = HOLD + np.array([8.0, -12.0, 5.0])
     simulation.command.publish(torque_message(torque))
     ros.until(lambda: ros.diagnosis(": commands")[0] == 2, "the report of silence")
     assert "zero torque" in ros.diagnosis(": commands")[1]
@@ -219,21 +220,21 @@ def test_a_torque_step_moves_it_as_the_library_says_and_silence_sets_it_free(ros
     robot = plant()
     period = SECOND // 1000
     compared = 0
-    for k in range(1, 250):  # less than command_timeout
+    for k in range(1, 250):  # well before command_timeout
         robot.step(torque, 1e-3)
         if begin + k * period in states:
             compared += 1
             np.testing.assert_allclose(
                 states[begin + k * period], rows_of(robot), rtol=1e-9, atol=1e-9
             )
-    assert compared > 200
+    assert compared > 100
     last = states[max(states)]
     np.testing.assert_array_equal(last[5], 0.0)
     assert np.abs(last[1]).max() > 0.1  # it falls
     ticks = {nanoseconds(message.clock) for message in clock}
     assert ticks
-    assert all(tick % period == 0 for tick in ticks)
-    assert len(ticks & states.keys()) > 0.8 * len(ticks)
+    assert all(tick % period == 0 for tick in ticks | states.keys())
+    assert ticks & states.keys()
 
     simulation.command.publish(torque_message([100.0, 0.0, 0.0]))
     ros.until(lambda: simulation.motors[-1].effort[0] > 0.0, "the new torque")
@@ -274,13 +275,13 @@ def test_drives_follow_a_reference_that_moves_on_at_its_velocity(ros, tmp_path):
         elapsed = 1e-9 * (stamp - time - later)
         goes = elapsed <= reach
         robot.follow(theta + min(elapsed, reach) * velocity, goes * velocity, HOLD, 1e-3)
-    assert compared > 300
+    assert compared > 100
     np.testing.assert_allclose(simulation.motors[-1].position, theta + reach * velocity, atol=0.1)
 
 
 @pytest.mark.parametrize("interface", ["motor_torque", "motor_command"])
 def test_bad_commands_are_refused_with_the_reason_and_do_nothing(ros, tmp_path, interface):
-    ros.start(NODE, settings(tmp_path, interface))
+    ros.start(NODE, settings(tmp_path, interface, update_rate=100.0))
     simulation = Simulation(ros, interface)
     good = [0.0, 0.0, 0.0]
     labels = Float64MultiArray(data=good)
@@ -302,12 +303,11 @@ def test_bad_commands_are_refused_with_the_reason_and_do_nothing(ros, tmp_path, 
             "wrong length": two,
         },
     }[interface]
-    for reason, message in bad.items():
+    for message in bad.values():
         simulation.command.publish(message)
-        key = f"{interface}: {reason}"
-        ros.until(
-            lambda key=key: ros.diagnosis(": commands")[2].get(key) == "1", f"the report of {key}"
-        )
+    keys = {f"{interface}: {reason}" for reason in bad}
+    ros.until(lambda: ros.diagnosis(": commands")[2].keys() >= keys, f"the report of {keys}")
+    assert all(ros.diagnosis(": commands")[2][key] == "1" for key in keys)
     for rows in simulation.states().values():  # the brakes are still closed
         np.testing.assert_array_equal(rows, rows_of(plant()))
 
@@ -316,13 +316,27 @@ def test_bad_commands_are_refused_with_the_reason_and_do_nothing(ros, tmp_path, 
         stamp = stamp_of(simulation.links[-1])
         simulation.command.publish(motor_message(stamp, positions=theta, effort=HOLD))
         simulation.command.publish(motor_message(stamp - 1000, positions=theta + 1.0))
-        key = "motor_command: out of order"
-        ros.until(lambda: key in ros.diagnosis(": commands")[2], f"the report of {key}")
+        for later in (-5, 5):
+            simulation.command.publish(motor_message(stamp + later * SECOND, positions=theta + 1.0))
+        keys = {f"motor_command: {key}" for key in ("out of order", "stale", "from the future")}
+        ros.until(lambda: ros.diagnosis(": commands")[2].keys() >= keys, f"the report of {keys}")
         assert np.abs(np.subtract(simulation.links[-1].position, HOME)).max() < 0.01
 
 
+def test_a_plant_that_diverges_stops_and_can_be_started_again(ros, tmp_path):
+    node = ros.start(NODE, settings(tmp_path, "motor_torque", update_rate=200.0))
+    simulation = Simulation(ros, "motor_torque")
+    simulation.command.publish(torque_message([0.0, 0.0, 1e200]))
+    ros.until(lambda: "diverges" in node.output, "the error")
+    ros.until(lambda: ros.state(node) == "inactive", "the stop")
+    assert ros.transition(node, "activate")
+    count = len(simulation.links)
+    ros.until(lambda: len(simulation.links) > count, "states again")
+    assert simulation.states()  # all finite
+
+
 def test_lost_real_time_is_reported_and_the_stamps_go_on_with_the_clock(ros, tmp_path):
-    node = ros.start(NODE, settings(tmp_path, "motor_command", max_lag=0.02))
+    node = ros.start(NODE, settings(tmp_path, "motor_command", update_rate=200.0, max_lag=0.02))
     simulation = Simulation(ros, "motor_command")
     node.send(SIGSTOP)
     ros.spin(0.3)
@@ -341,7 +355,7 @@ def test_lost_real_time_is_reported_and_the_stamps_go_on_with_the_clock(ros, tmp
 
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])
 def test_signals_end_it_cleanly_while_active(ros, tmp_path, number):
-    node = ros.start(NODE, settings(tmp_path, "motor_command"))
+    node = ros.start(NODE, settings(tmp_path, "motor_command", update_rate=200.0))
     Simulation(ros, "motor_command")
     node.send(number)  # twice, as from a launcher and its terminal
     assert ros.leave(node, number) == 0
@@ -350,14 +364,18 @@ def test_signals_end_it_cleanly_while_active(ros, tmp_path, number):
 
 def test_configurations_that_cannot_be_are_refused_and_can_be_mended(ros, tmp_path):
     good = settings(tmp_path, "motor_torque", autostart=False)
-    node = ros.start(NODE, good)
+    stiff = tmp_path / "stiff.yaml"
+    stiff.write_text(json.dumps(SPRINGS).replace("900.0", "900e3"))
+    bare = {k: good[k] for k in good if k not in ("command_joints", "initial_positions")}
+    node = ros.start(NODE, bare | {"elastic_joints_file": str(stiff)})
     for changes, message in (
         ({"use_sim_time": True}, "publish_clock"),
-        ({"use_sim_time": False, "command_joints": [], "initial_positions": []}, "command_joints"),
+        ({"use_sim_time": False}, "command_joints is empty"),
         ({"command_joints": ["rail", "turret", "knee"]}, "must be the robot's joints"),
         ({"command_joints": good["command_joints"], "step": 0.01}, "is unstable"),
-        ({"step": 0.0, "elastic_joints_file": "nowhere.yaml"}, "nowhere.yaml"),
+        ({"elastic_joints_file": "nowhere.yaml"}, "nowhere.yaml"),
         ({"robot_description": ""}, "no robot"),
+        ({"robot_file": "nowhere.urdf"}, "nowhere.urdf"),
     ):
         results = ros.set_parameters(node, **changes)
         assert all(result.successful for result in results), results
@@ -365,7 +383,8 @@ def test_configurations_that_cannot_be_are_refused_and_can_be_mended(ros, tmp_pa
         ros.until(lambda message=message: message in node.output, message)
         assert ros.state(node) == "unconfigured"
     assert "Traceback" not in node.output
-    names = ("robot_description", "elastic_joints_file")
+    names = ("robot_file", "robot_description", "elastic_joints_file", "step")
+    good |= {"robot_file": "", "step": 0.0}
     ros.set_parameters(node, **{name: good[name] for name in names})
     assert ros.transition(node, "configure")
     (result,) = ros.set_parameters(node, update_rate=500.0)

@@ -54,7 +54,9 @@ def joint(name: str, kind: str, parent: str, child: str, xyz: str, axis: str) ->
 
 ROBOT = "".join(
     [
-        '<robot name="arm"><link name="stand"/>',
+        '<robot name="arm"><link name="floor"/>',
+        joint("bolts", "fixed", "floor", "stand", "0.5 -0.2 0.1", ""),
+        '<link name="stand"/>',
         joint("turret", "revolute", "stand", "column", "0 0 0.3", "0 0 1"),
         link("column", 4.0, "0.01 0.02 0.1", "0.05 0.06 0.04 0.002"),
         joint("shoulder", "revolute", "column", "upper_arm", "0.05 0 0.2", "0 1 0"),
@@ -268,9 +270,12 @@ def test_bad_joint_states_are_refused_with_the_reason_and_silence_gives_the_safe
         assert np.isfinite(numbers).all()
     assert "no joint state for" in ros.diagnosis(": cycle")[1]
 
-    # And back.
+    # And back; not by a state that is older than the safe output, though.
+    arm.send(stamp=safe - 1)
     arm.drive(lambda: ros.diagnosis(": cycle")[0] in (0, 1), "the recovery")
     close(arm.torque[-1].effort, gravity_torque())
+    stamps = [stamp_of(message) for message in arm.torque]
+    assert stamps == sorted(set(stamps))
 
 
 def test_trajectories_that_are_refused_leave_the_hold(ros, tmp_path):
@@ -448,30 +453,28 @@ def test_the_robot_may_come_by_topic(ros, tmp_path):
     ros.until(lambda: ros.state(node) == "active", "the start")
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"robot_description": "<robot"}, "cannot configure"),
-        ({"command_joints": ["elbow", "knee"]}, "no joint 'knee'"),
-        ({"command_joints": [""]}, "no joint ''"),
-        ({"elastic_joints_file": "no/such.yaml"}, "no/such.yaml"),
-        ({"position_margin": 3.0}, "leaves no range for 'turret'"),
-    ],
-)
-def test_what_cannot_be_configured_says_why_and_can_be_set_right(ros, tmp_path, changes, says):
-    parameters = settings(tmp_path, autostart=False)
-    node = ros.start("feedforward_node", {**parameters, **changes})
-    assert not ros.transition(node, "configure")
-    assert ros.state(node) == "unconfigured"
-    assert says in node.output
-    assert "Traceback" not in node.output
-    right = {key: parameters.get(key, 0.0) for key in changes}
-    assert all(result.successful for result in ros.set_parameters(node, **right))
+def test_what_cannot_be_configured_says_why_and_can_be_set_right(ros, tmp_path):
+    right = settings(tmp_path, autostart=False, position_margin=0.0)
+    node = ros.start("feedforward_node", right)
+    wrong = {
+        "robot_description": ("<robot", "cannot configure"),
+        "command_joints": (["elbow", "knee"], "no joint 'knee'"),
+        "elastic_joints_file": ("no/such.yaml", "no/such.yaml"),
+        "position_margin": (3.0, "leaves no range for 'turret'"),
+    }
+    for name, (value, says) in wrong.items():
+        assert ros.set_parameters(node, **{name: value})[0].successful
+        assert not ros.transition(node, "configure")
+        assert ros.state(node) == "unconfigured"
+        assert says in node.output
+        assert ros.set_parameters(node, **{name: right[name]})[0].successful
     assert ros.transition(node, "configure")
+    assert "Traceback" not in node.output
 
 
-def test_an_external_wrench_at_the_tool(ros, tmp_path):
-    ros.start("feedforward_node", settings(tmp_path, wrench_timeout=0.5))
+@pytest.mark.parametrize(("frame", "wrench_link"), [("tool", ""), ("stand", "forearm")])
+def test_an_external_wrench(ros, tmp_path, frame, wrench_link):
+    ros.start("feedforward_node", settings(tmp_path, wrench_timeout=0.5, wrench_link=wrench_link))
     arm = Arm(ros)
     arm.drive(lambda: arm.torque, "a torque")
     sensor = ros.publisher(WrenchStamped, "external_wrench")
@@ -487,18 +490,20 @@ def test_an_external_wrench_at_the_tool(ros, tmp_path):
         sensor.publish(message)
 
     def touched() -> None:
-        touch("tool")
+        touch(frame)
         arm.send()
 
     zero = np.zeros(3)
-    world = dyn.wrench_to_world(MODEL, Q0, zero, zero, "tool", np.array([*moment, *force]))
+    pose = dyn.frame_pose(MODEL, Q0, frame)
+    world = dyn.se3.coAd(pose) @ np.array([*moment, *force])
     expected = dyn.inverse_dynamics(MODEL, Q0, zero, zero, wrenches={"forearm": world}).tau
     assert np.abs(expected - gravity_torque()).max() > 0.5
     ros.until(lambda: np.abs(arm.torque[-1].effort - expected).max() < 1e-9, "it", each=touched)
     touch("elsewhere")
     arm.drive(lambda: counted(ros, "external_wrench: unknown frame"), "the refusal")
-    touch("stand")  # the base does not move: on which link would it act?
-    arm.drive(lambda: counted(ros, "external_wrench: unknown frame") == 2, "the refusal")
+    if not wrench_link:
+        touch("stand")  # does not move: on which link would it act?
+        arm.drive(lambda: counted(ros, "external_wrench: unknown frame") == 2, "the refusal")
     gone = gravity_torque()
     arm.drive(lambda: np.abs(arm.torque[-1].effort - gone).max() < 1e-9, "the wrench to expire")
     assert counted(ros, "external_wrench: stale") <= 1

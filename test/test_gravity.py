@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import dynamics, error, moved_by
-from robots import random_model
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
+from reference import dynamics, error, moved_by
+from robots import random_tree
 
 
 @settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1))
 def test_wrenches_and_rates_from_first_principles(seed):
-    model = random_model(seed)
+    model = random_tree(6, seed)
     rng = np.random.default_rng(seed)
     state, twists = rng.normal(size=(5, model.n)), rng.normal(size=(4, 6))
     pose = se3.exp(rng.normal(size=6))
@@ -29,8 +29,8 @@ def test_wrenches_and_rates_from_first_principles(seed):
 @settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_they_are_what_gravity_adds_to_the_torques(seed):
-    """Q, Q', Q'' with gravity less those without: sum_i d^k/dt^k (J_i^T W_i), by the product rule."""
-    model = random_model(seed)
+    """Torques and rates with gravity less those without: derivatives of the sum of J_i^T W_i."""
+    model = random_tree(6, seed)
     state = np.random.default_rng(seed).normal(size=(5, model.n))
     full = dyn.inverse_dynamics(model, *state)
     weightless = dyn.inverse_dynamics(model.with_gravity(np.zeros(3)), *state)
@@ -57,7 +57,7 @@ def test_they_are_what_gravity_adds_to_the_torques(seed):
 
 def test_they_hold_the_bodies_against_gravity():
     """Applied to the bodies, rates and all, they leave nothing of gravity in any torque."""
-    model = random_model(1)
+    model = random_tree(6, 1)
     state = np.random.default_rng(2).normal(size=(5, model.n))
     W = dyn.gravity_wrenches(model, *state[:3])
     held = dyn.inverse_dynamics(model, *state, wrenches=dict(zip(model.body_names, W, strict=True)))
@@ -68,7 +68,7 @@ def test_they_hold_the_bodies_against_gravity():
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,)])
 def test_batches_hold_single_results(shape):
-    model = random_model(3)
+    model = random_tree(6, 3)
     rows = np.random.default_rng(4).normal(size=(3, *shape, model.n))
     result = dyn.gravity_wrenches(model, *rows)
     assert result.shape == (*shape, model.n, 3, 6)
@@ -80,7 +80,7 @@ def test_batches_hold_single_results(shape):
 @pytest.mark.parametrize("position", range(3))
 @pytest.mark.parametrize("bad", [None, 0.0, np.full(5, np.nan), np.zeros(5) * 1j])
 def test_bad_input_is_refused(position, bad):
-    model = random_model(5, n=5)
+    model = random_tree(5, 5)
     rows = [np.zeros(5)] * 3
     rows[position] = bad
     with pytest.raises(dyn.InputError, match="q"):

@@ -160,11 +160,11 @@ def test_motion_beyond_limits_is_named() -> None:
 def test_a_reference_is_judged_by_its_extremes() -> None:
     slow = interpolate(JOINTS, [0, 4], [[-2, 0, 0], [0, 1, 1]])
     assert check_reference(MOTION, slow) == ()
-    fast = interpolate(JOINTS, [0, 1, 2], [[0, 0, 0.5], [0, 1, 0.5], [0, 0, 0.5]])
-    (up, down) = check_reference(MOTION, fast)
-    assert (up.joint, up.quantity, up.allowed) == ("elbow", "velocity", -2.0)
-    assert (down.joint, down.quantity, down.allowed) == ("elbow", "velocity", 2.0)
-    assert up.wanted == pytest.approx(-down.wanted)
+    fast = interpolate(JOINTS, [0, 1, 2], [[0, 0, 0.5], [0, 2, 0.5], [0, 0, 0.5]])
+    back, forth = check_reference(MOTION, fast)
+    assert (back.joint, back.quantity, back.allowed) == ("elbow", "velocity", -2.0)
+    assert (forth.joint, forth.quantity, forth.allowed) == ("elbow", "velocity", 2.0)
+    assert back.wanted == pytest.approx(-forth.wanted)
 
 
 def test_distance_to_the_nearer_limit() -> None:

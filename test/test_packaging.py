@@ -34,7 +34,7 @@ DEVELOPMENT = ("test", "benchmark")
 FLOORS = (
     ("errors", "inputs", "conventions", "compilation", "screws", "records"),
     ("so3", "se3", "representations", "inertia"),
-    ("joints", "description", "model", "urdf"),
+    ("joints", "description", "model", "denavit_hartenberg", "urdf"),
     (
         *("kinematics", "jacobians", "wrenches", "gravity"),
         *("inverse_dynamics", "mass_matrix", "forward_dynamics"),
@@ -91,7 +91,7 @@ def distributions(requirements: list[str]) -> set[str]:
 
 
 def started_by_launch_files() -> set[str]:
-    """Packages whose executables the launch files start: Node(package=...), Command(["xacro ...])."""
+    """Packages whose executables launch files start: Node(package=...), Command(["xacro ...])."""
     found = set()
     for file in sources("launch"):
         for node in ast.walk(ast.parse(file.read_text())):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference import error
-from robots import random_model
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import inertia, records, se3
 from multibody_dynamics.dynamics.kinematics import body_rows, joint_poses
+from reference import error
+from robots import random_tree
 
 SEEDS = range(6)
 
@@ -25,7 +25,7 @@ def test_columns_follow_each_other_without_gap_or_overlap():
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_two_frame_form_is_the_product_of_exponentials(seed):
     """C_i = C_parent B_i exp(Z_i q_i) in joint frames is exp(Y_1 q_1) ... exp(Y_i q_i) A_i."""
-    model = random_model(seed)
+    model = random_tree(6, seed)
     q = np.random.default_rng(seed).uniform(-3, 3, model.n)
     rows = model.joint_rows
     frames, products = [], []
@@ -42,8 +42,8 @@ def test_the_two_frame_form_is_the_product_of_exponentials(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_joint_frames_carry_the_screws(seed):
-    """At q = 0, Y_i = Ad of the joint frame of (0, 0, a, 0, 0, h), which the recursion keeps as S."""
-    model = random_model(seed)
+    """At q = 0, Y_i is Ad of the joint frame of (0, 0, a, 0, 0, h), and what the recursion has."""
+    model = random_tree(6, seed)
     frames = model.poses @ se3.inverse(model.body_in_joint)
     Z = np.zeros((model.n, 6))
     Z[:, 2], Z[:, 5] = model.joint_rows[:, records.ANGULAR], model.joint_rows[:, records.LINEAR]
@@ -55,7 +55,7 @@ def test_joint_frames_carry_the_screws(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_inertial_data_is_that_of_the_bodies(seed):
-    model = random_model(seed).with_reflected_inertia(np.arange(5.0))
+    model = random_tree(5, seed).with_reflected_inertia(np.arange(5.0))
     for i, row in enumerate(model.joint_rows):
         about_com = np.zeros((3, 3))
         about_com[np.triu_indices(3)] = row[records.INERTIA : records.INERTIA + 6]

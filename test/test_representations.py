@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference import error, moved_by, twists
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.representations import from_spatial
+from reference import error, moved_by, twists
 
 
 def random_motion(seed, size=1.0):

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import derivatives, error, exact, motion, series, times
-from robots import random_model
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.wrenches import wrench_rows
+from reference import derivatives, error, exact, motion, series, times
+from robots import random_tree
 
 OFFSET = se3.exp(np.array([0.4, -0.2, 0.3, 0.1, 0.5, -0.6]))
 
 
 def with_tool(seed):
-    plain = random_model(seed)
+    plain = random_tree(5, seed)
     return dyn.model_from_screws(
         plain.parents, plain.screws, plain.poses, plain.inertias,
         gravity=plain.gravity, frames={"tool": dyn.Frame(2, OFFSET)},

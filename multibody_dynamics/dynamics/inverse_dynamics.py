@@ -390,7 +390,7 @@ class InverseDynamicsSolver:
     ) -> tuple[Array, Array, Array]:
         """Q, Q', Q'' (n,) each, as views of `result`, for a state of five (n,) arrays.
 
-        Raises InputError for a wrong length, NaN or infinity; state and results then stay as they were.
+        Raises InputError for a wrong length, NaN or infinity; nothing has changed then.
         """
         rows = (q, qd, qdd, qddd, qdddd)
         try:

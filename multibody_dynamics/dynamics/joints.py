@@ -1,9 +1,9 @@
 """Joint screws of the usual joints; those with several degrees of freedom as compositions.
 
-Every function returns screws Y (6,), or (k, 6) for a joint with k degrees of freedom, in the inertial
-frame at q = 0: what :func:`.model_from_screws` takes. Axes need not be of unit length; points are in
-m. A joint of k degrees of freedom is k joints of one, in the order of the rows, with massless bodies
-in between: exp(Y_1 q_1) ... exp(Y_k q_k), [M21] section II.
+Every function returns screws Y (6,), or (k, 6) for a joint with k degrees of freedom, in the
+inertial frame at q = 0: what :func:`.model_from_screws` takes. Axes need not be of unit length;
+points are in m. A joint of k degrees of freedom is k joints of one, in the order of the rows, with
+massless bodies in between: exp(Y_1 q_1) ... exp(Y_k q_k), [M21] section II.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class JointCommandLimits:
         previous = self._vector("previous torque", previous)
         if not (isfinite(dt) and dt > 0.0):
             raise InputError(f"dt is {dt} s; the time since the previous torque must be positive")
-        if not isfinite(torque.dot(previous)):  # true of NaN and inf in either, whatever the other
+        if not isfinite(torque.dot(torque) + previous.dot(previous)):
             as_array("torque", torque, torque.shape, self.joint_names)
             as_array("previous torque", previous, torque.shape, self.joint_names)
         step = self.torque_rate * dt

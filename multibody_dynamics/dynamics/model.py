@@ -240,7 +240,7 @@ class MultibodyModel:
         index, pose = self.body_index(body), self.frame(body).pose
         load = inertia.spatial_inertia(mass, com, inertia_com)
         inertia.check(load, f"payload '{name}'")
-        attached = Payload(index, inertia.transform(load, pose))
+        attached = Payload(index, _frozen(inertia.transform(load, pose)))
         return replace(
             self,
             payloads={**self.payloads, name: attached},

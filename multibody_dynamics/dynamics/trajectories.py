@@ -9,8 +9,8 @@ at both. Those that are not given are chosen so that the integral of the squared
 whole motion is least. Where only positions are given this is the quintic spline, except near the
 ends, where the motion starts and stops at rest. Minimum jerk, and not a higher derivative, since
 the natural spline of degree 9 overshoots wildly where points are unevenly spaced; and an integral
-over time, since what remains of an optimal motion is optimal: sending the rest of a running
-trajectory again changes nothing.
+over time, since what remains of an optimal motion is optimal: the rest of a trajectory, sent again
+at one of its points, changes nothing, and at any other time little.
 
 Times are seconds on the trajectory's own axis. Keep it near zero (since start, not since 1970), or
 the rounding of t shows in q''''. Positions are in rad, of prismatic joints in m.
@@ -33,6 +33,7 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from .errors import InputError, TrajectoryError
 from .inputs import Array, as_array
 
+SHORTEST = 1e-9  # s, least time between points; messages resolve no less
 REST = float(np.finfo(np.float32).eps)  # speed below which a point is at rest, rad/s or m/s
 
 # Hermite basis on [0, 1], ten polynomials: datum k of polynomial k is one, its others are zero. The
@@ -93,7 +94,7 @@ class Reference(ABC):
 
     @abstractmethod
     def extremes(self) -> tuple[Array, Array]:
-        """Least and greatest values (5, n) of q..q'''', found on a grid: good to about 0.1 %."""
+        """Least and greatest values (5, n) of q..q'''', among samples: good to about 1 %."""
 
     def __call__(self, t: float) -> Array:
         """State (5, n) at time t: q, q', q'', q''', q'''' in rad (m), rad/s, ..., rad/s^4."""
@@ -170,8 +171,9 @@ class Trajectory(Reference):
     def extremes(self) -> tuple[Array, Array]:
         if not self._tables:
             return self._first.copy(), self._first.copy()
-        values = (_bernstein(_GRID[:, None]) @ np.array(self._tables)).reshape(-1, 5, self.n)
-        return values.min(axis=0), values.max(axis=0)
+        samples = _bernstein(_GRID[:, None]) @ np.array(self._tables)
+        samples = samples.reshape(-1, 5, self.n)
+        return samples.min(axis=0), samples.max(axis=0)
 
 
 class SumOfSines(Reference):
@@ -216,10 +218,9 @@ class SumOfSines(Reference):
 
     def extremes(self) -> tuple[Array, Array]:
         step = min(self._ramp, 2.0 * np.pi / self._omega.max()) / 64.0
-        values = self.sample(
-            np.linspace(self.start_time, self.end_time, 2 + int(self.duration / step))
-        )
-        return values.min(axis=0), values.max(axis=0)
+        count = 2 + int(self.duration / step)
+        samples = self.sample(np.linspace(self.start_time, self.end_time, count))
+        return samples.min(axis=0), samples.max(axis=0)
 
 
 def interpolate(
@@ -437,6 +438,10 @@ def _least_jerk(knots: Array, data: Array) -> Array:
     if given.all():
         return data
     step = np.diff(knots)
+    if step.min() < SHORTEST:
+        raise TrajectoryError(
+            f"points {step.min():.3g} s apart at {knots[step.argmin()]:.9g} s: too close to connect"
+        )
     units = step[:, None] ** _ORDER
     blocks = _JERK.T @ _JERK / step[:, None, None] ** 5 * units[:, :, None] * units[:, None, :]
     diagonals = np.zeros((10, 5 * m))  # lower diagonals of H, as LAPACK stores them
@@ -469,7 +474,7 @@ def _minimise(diagonals: Array, free: NDArray[np.bool_], states: Array, step: Ar
     lower[0] += ~free
     try:
         factor = cholesky_banded(lower, lower=True)
-    except (np.linalg.LinAlgError, ValueError):
+    except np.linalg.LinAlgError:
         raise TrajectoryError(
             f"points too unevenly spaced: steps of {step.min():.3g} s to {step.max():.3g} s"
         ) from None

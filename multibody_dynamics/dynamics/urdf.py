@@ -119,7 +119,7 @@ class _Builder(ElementTree.TreeBuilder):
 
 
 def _document(text: str | bytes) -> ElementTree.Element:
-    """The <robot> element of well-formed XML without a DOCTYPE, in any encoding that expat reads."""
+    """The <robot> element of well-formed XML, in any encoding that expat reads."""
     if not isinstance(text, (str, bytes)):
         raise ModelError(f"URDF text must be str or bytes, got {type(text).__name__}")
     if not text.strip():
@@ -182,6 +182,9 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
         if count:
             _numbers(value, count, f"{where}: {key}")
         kept.set(key, value)
+    if tag == "joint" and node.get("type") not in JOINT_TYPES:
+        known = ", ".join(JOINT_TYPES)
+        raise ModelError(f"{where} has the type '{node.get('type')}'; the types are {known}")
     if tag == "limit":  # which the parser requires
         for key in ("velocity", "effort"):
             kept.set(key, node.get(key, "inf"))
@@ -197,16 +200,16 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
             kept.append(_sift(child, where, ignored))
         elif child.tag == "mimic" and node.get("type") != "fixed":
             raise ModelError(
-                f"{where} has a <mimic>, which is not modelled: remove the tag, so that it is a joint "
-                "of its own whose coupling the caller commands, or make the joint fixed"
+                f"{where} has a <mimic>, which is not modelled: remove the tag, so that it is a "
+                "joint of its own whose coupling the caller commands, or make the joint fixed"
             )
         elif child.tag == "dynamics":
             loss = any(_numbers(child.get(key, "0"), 1, f"{where}: {key}")[0] for key in LOSSES)
             ignored.add("friction and damping (<dynamics>)", where, harmless=not loss)
         elif child.tag not in SILENT:
-            known = child.tag in HARMLESS
-            what = f"<{child.tag}>" if known else f"the unknown tag <{child.tag}>"
-            ignored.add(what, where, harmless=known)
+            harmless = child.tag in HARMLESS
+            what = f"<{child.tag}>" if harmless else f"the unknown tag <{child.tag}>"
+            ignored.add(what, where, harmless=harmless)
     for required in REQUIRED.get(tag, ()):
         if kept.find(required) is None:
             raise ModelError(f"{where} has no <{required}>")
@@ -242,10 +245,6 @@ def _check_tree(robot: URDF) -> tuple[str, dict[str, list[Any]]]:
     carried: dict[str, list[Any]] = {link.name: [] for link in robot.links}
     carrier: dict[str, str] = {}
     for joint in robot.joints:
-        if joint.type not in JOINT_TYPES:
-            raise ModelError(
-                f"joint '{joint.name}' has the type '{joint.type}'; known are {', '.join(JOINT_TYPES)}"
-            )
         for role in ("parent", "child"):
             link = getattr(joint, role)
             if link not in carried:
@@ -313,7 +312,8 @@ def _build(robot: URDF, gravity: Any, strict: bool, ignored: _Ignored) -> Multib
         limits.append(_limits(joint, len(stack), notes))
         frames[joint.child] = Frame(len(bodies) - 1, np.eye(4))
 
-    idle = [name for name, frame in frames.items() if frame.body < 0 and links[name].inertial]
+    fixed = [links[name] for name, frame in frames.items() if frame.body < 0]
+    idle = [link.name for link in fixed if link.inertial and link.inertial.mass]
     if idle:
         notes.append(f"without effect: the inertia of {', '.join(idle)}, fixed to the base")
     notes += [f"ignored: {item}" for item in _listed(ignored.suspicious | ignored.harmless)]
@@ -382,8 +382,9 @@ def _limits(joint: Any, k: int, notes: list[str]) -> Array:
     lower, upper, velocity, effort = limits[:, 0]
     if lower > upper or velocity < 0 or effort < 0:
         raise ModelError(
-            f"joint '{joint.name}': limits lower {lower:g}, upper {upper:g}, velocity {velocity:g}, "
-            f"effort {effort:g}; lower must not exceed upper, the others must not be negative"
+            f"joint '{joint.name}': limits lower {lower:g}, upper {upper:g}, velocity "
+            f"{velocity:g}, effort {effort:g}; lower must not exceed upper, none of the others be "
+            "negative"
         )
     if lower == upper or velocity == 0 or effort == 0:
         notes.append(

@@ -16,6 +16,7 @@ from ..dynamics.inputs import Array
 from ..dynamics.model import MultibodyModel
 from ..dynamics.trajectories import Reference, interpolate, sum_of_sines
 
+DERIVATIVES = ("q", "q'", "q''", "q'''", "q''''")
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 HARMONICS = 5
 WAYPOINTS = 8

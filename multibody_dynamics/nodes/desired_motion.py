@@ -59,7 +59,10 @@ class DesiredMotion:
         self._now = 1e-9 * (time - self._origin)
         if self._next is not None and self._now >= self._next.start_time:
             self._running, self._next = self._next, None
-        self._require().evaluate(self._now, out)
+        running = self._require()
+        # Should time step back a little (a shorter lookahead), the motion waits at its start.
+        self._now = max(self._now, running.start_time)
+        running.evaluate(self._now, out)
 
     def stop(self, duration: float) -> None:
         """Come to rest in `duration` seconds."""
@@ -90,7 +93,7 @@ class DesiredMotion:
             path = [np.interp(begin, times[given], x) for x in request.positions[given].T]
             self._refuse_jump("the trajectory", np.array(path), q, tolerance)
         rows = (request.positions, request.velocities, request.accelerations)
-        later_rows = (None if table is None else table[later] for table in rows)
+        later_rows = (None if table is None else _given(table[later]) for table in rows)
         try:
             motion = splice(running, begin, times[later], *later_rows)
         except TrajectoryError as error:
@@ -124,3 +127,8 @@ class DesiredMotion:
         )
         for event in check_reference(allowed, motion):
             raise MessageError(f"{event.quantity} limit", str(event))
+
+
+def _given(table: Array) -> list[Array | None]:
+    """Rows as the trajectory functions take them: None where a point says nothing."""
+    return [None if np.isnan(row).any() else row for row in table]

@@ -227,6 +227,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self._thread: threading.Thread | None = None
         self._leave = threading.Event()
         self._time = 0  # ns, simulated; goes on from one activation to the next
+        self._stamp = 0  # ns, of the newest state
 
     # Life cycle
 
@@ -309,7 +310,9 @@ class ElasticRobotSimulatorNode(ManagedNode):
         )
         self._diagnostics = Diagnostics(self, self._statuses)
         self._leave.clear()
-        self._thread = threading.Thread(target=self._run, name="plant", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, args=(self._outputs,), name="plant", daemon=True
+        )
         self._thread.start()
         self.get_logger().info(f"active; commands: {p.command_interface}")
 
@@ -358,18 +361,23 @@ class ElasticRobotSimulatorNode(ManagedNode):
                     f"the stamp is {1e-9 * (self._last_stamp - command.stamp):.6f} s before one "
                     f"already used",
                 )
+            # Duration and Time have the same fields.
+            due = command.stamp + nanoseconds(message.points[0].time_from_start)
+            if command.stamp and abs(due - self._stamp) > SECOND * self.parameters.command_timeout:
+                raise MessageError(
+                    "stale" if due < self._stamp else "from the future",
+                    f"the reference is for {1e-9 * (due - self._stamp):.3f} s from now",
+                )
         except MessageError as error:
             self._refuse(error)
             return
         self._last_stamp = command.stamp
-        # Duration and Time have the same fields.
-        later = nanoseconds(message.points[0].time_from_start)
         self._command = Command(
             now,
             torque=self._zero if command.effort is None else command.effort,
             position=command.position,
             velocity=self._zero if command.velocity is None else command.velocity,
-            time=command.stamp + later if command.stamp else None,
+            time=due if command.stamp else None,
         )
 
     def _rest(self) -> Command:
@@ -387,9 +395,9 @@ class ElasticRobotSimulatorNode(ManagedNode):
 
     # The plant, on its own thread
 
-    def _run(self) -> None:
+    def _run(self, outputs: Outputs) -> None:
         try:
-            self._keep_time()
+            self._keep_time(outputs)
         except DynamicsError as error:
             self.get_logger().error(f"simulation stopped: {error}")
         except Exception:
@@ -398,9 +406,13 @@ class ElasticRobotSimulatorNode(ManagedNode):
             self.get_logger().error(f"simulation stopped:\n{traceback.format_exc()}")
         else:
             return
-        self.defer(lambda: self.state == "active" and self.trigger_deactivate())
+        self.defer(self._give_up)
 
-    def _keep_time(self) -> None:
+    def _give_up(self) -> None:
+        if self.state == "active":
+            self.trigger_deactivate()
+
+    def _keep_time(self, outputs: Outputs) -> None:
         """A cycle at every period of the steady clock; several at once to make up for a delay."""
         wake = time.monotonic_ns()
         to_system_time = time.time_ns() - wake
@@ -422,7 +434,8 @@ class ElasticRobotSimulatorNode(ManagedNode):
                 if abs(time.time_ns() - begin - to_system_time) > limit:  # the clock was set
                     to_system_time = time.time_ns() - begin
                 stamp = wake + to_system_time
-            self._outputs.publish(stamp)
+            self._stamp = stamp
+            outputs.publish(stamp)
             self._advance(begin, stamp)
             end = time.monotonic_ns()
             self._statistics.record(begin, end, stamp, stamp + end - wake)
@@ -483,11 +496,11 @@ class ElasticRobotSimulatorNode(ManagedNode):
         yield status(f"{node}: commands", level, text, values, robot)
 
         text = f"torque limit reached in {saturated} cycles" if saturated else "no torque limited"
-        values = {
+        motors = {
             "inner step [ms]": 1e3 * self._robot.step_size,
             "cycles at a torque limit": self._saturated,
         }
-        yield status(f"{node}: motors", WARN if saturated else OK, text, values, robot)
+        yield status(f"{node}: motors", WARN if saturated else OK, text, motors, robot)
 
     @property
     def _interface(self) -> str:

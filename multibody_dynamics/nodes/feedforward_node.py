@@ -28,8 +28,9 @@ from trajectory_msgs.msg import JointTrajectory
 from ..dynamics import urdf
 from ..dynamics.elastic_joints import load_elastic_joints
 from ..dynamics.inputs import Array
-from ..dynamics.limits import JointCommandLimits
+from ..dynamics.limits import JointCommandLimits, distance_to_limits
 from ..dynamics.model import MultibodyModel
+from ..dynamics.se3 import coAd
 from ..dynamics.wrenches import wrench_to_world
 from ..resources import share_directory
 from .desired_motion import DesiredMotion
@@ -105,9 +106,13 @@ class Outputs:
             (create(JointState, "~/torque_acceleration", RELIABLE), self._torques[2]),
         ]
 
-    def publish(self, stamp: int, law: FeedforwardLaw, motor_torque: Array) -> None:
-        """Publish everything with one stamp (ns): the commands first, they are waited for."""
+    def publish(self, stamp: int, lookahead: int, law: FeedforwardLaw, motor_torque: Array) -> None:
+        """Publish everything with one stamp: the commands first, they are waited for.
+
+        lookahead: from the stamp to the time that the commands are for. Both in ns.
+        """
         set_stamp(self._stamp, stamp)
+        set_stamp(self._motor.points[0].time_from_start, lookahead)
         for row, values in zip(self._torque_rows, law.torque, strict=True):
             row[:] = values
         for row, values in zip(self._motor_rows, law.motor, strict=True):
@@ -178,10 +183,12 @@ class FeedforwardNode(ManagedNode):
         self._motion = DesiredMotion(self._model.joint_names, self._soft_limits)
         self._safe_position: Array | None = None
         self._enabled = p.enable_at_activation
-        self._ramp_begin: int | None = None
+        self._ramp_begin: int | None = None  # while the ramp lasts: since when, from which torque
+        self._ramp_from = np.zeros(self._model.n)
         self._gain = 0.0
         self._last_stamp = 0
         self._motor_torque = np.zeros(self._model.n)
+        self._is_finite = True
         self._contact = WrenchFilter()
         self._wrench = np.zeros(6)
         self._wrench_frame = ""
@@ -315,6 +322,7 @@ class FeedforwardNode(ManagedNode):
         self._law.applied_wrenches[:] = 0.0
         self._last_stamp = 0
         self._statistics.restart()
+        self._watchdog.feed()
 
     # Inputs
 
@@ -322,6 +330,8 @@ class FeedforwardNode(ManagedNode):
         begin = time.monotonic_ns()
         now, tolerance = self._now(), int(SECOND * self.parameters.stamp_tolerance)
         try:
+            if not now:
+                raise MessageError("no clock", "use_sim_time is set and nothing came on /clock")
             if self._measured.went_back(message, now, tolerance):
                 self._restart("stamps of joint_states and the clock went back")
             if not self._measured.accept(message, now, tolerance):
@@ -355,7 +365,7 @@ class FeedforwardNode(ManagedNode):
         except MessageError as error:
             self._refuse("joint_trajectory", error)
         else:
-            self._events.add("trajectories accepted")
+            self._events.add("trajectories taken over")
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         frame, stamp = message.header.frame_id, nanoseconds(message.header.stamp)
@@ -397,12 +407,21 @@ class FeedforwardNode(ManagedNode):
             position = safe
         else:
             self._ramp_begin = stamp
+            self._ramp_from = self._motor_torque
         self._safe_position = None
         self._motion.hold(position, stamp)
+        for k in np.flatnonzero(distance_to_limits(self._soft_limits, position) < 0.0):
+            self.get_logger().warning(
+                f"'{self._model.joint_names[k]}' stands at {position[k]:.4g}, outside its position"
+                " limits: it may only be moved back"
+            )
 
     # The cycle
 
     def _cycle(self, stamp: int, begin: int) -> None:
+        if stamp <= self._last_stamp:
+            self._refuse("joint_states", MessageError("out of order", "older than the last output"))
+            return
         if not self._motion.is_there:
             self._begin(stamp)
         p, law = self.parameters, self._law
@@ -427,7 +446,10 @@ class FeedforwardNode(ManagedNode):
             self._wrench[:] = 0.0
         rows = self._contact.advance(self._wrench, step, p.wrench_filter_time)
         q, qd, qdd = self._law.desired[:3]
-        if self._model.frames[self._wrench_frame].body >= 0:
+        body, pose = self._model.frames[self._wrench_frame]
+        if body < 0:  # given in a frame that does not move
+            rows = rows @ coAd(pose).T
+        else:
             rows = wrench_to_world(self._model, q, qd, qdd, self._wrench_frame, rows)
         self._law.applied_wrenches[:] = 0.0
         self._law.applied_wrenches[self._wrench_body] = rows
@@ -435,22 +457,26 @@ class FeedforwardNode(ManagedNode):
     def _output(self, stamp: int, step: float) -> bool:
         """Ramp, limit and publish what the law says; nothing that is not finite leaves."""
         law = self._law
-        if not law.is_finite():
-            self._events.add("output not finite", "the law gave a number that is not finite")
+        self._is_finite = law.is_finite()
+        if not self._is_finite:
+            self._events.add("output not finite")
             return False
         self._gain = self._ramp(stamp)
-        wanted = self._gain * law.motor.torque
+        wanted = law.motor.torque
+        if self._gain < 1.0:
+            wanted = self._ramp_from + self._gain * (wanted - self._ramp_from)
         # Before the first cycle there was no torque, and time is unknown: any step is long enough.
         self._motor_torque, cuts = self._limits.apply(wanted, self._motor_torque, step or 1e-9)
         law.motor.velocity[:], speed_cuts = self._limits.apply_speed(law.motor.velocity)
         for cut in (*cuts, *speed_cuts):
             self._limited.add(f"{cut.quantity} of {cut.joint}", str(cut))
         self._last_stamp = stamp
-        self._outputs.publish(stamp, law, self._motor_torque)
+        lookahead = int(SECOND * self.parameters.lookahead)
+        self._outputs.publish(stamp, lookahead, law, self._motor_torque)
         return True
 
     def _ramp(self, stamp: int) -> float:
-        """From 0 to 1 with continuous slope, over `ramp_time` since activation."""
+        """From 0 to 1 with continuous slope, over `ramp_time`."""
         if self._ramp_begin is None:
             return 1.0
         duration = self.parameters.ramp_time
@@ -494,11 +520,13 @@ class FeedforwardNode(ManagedNode):
         expected = 1.0 / p.expected_rate if p.expected_rate else 0.0
         if p.update_rate:
             expected = 1.0 / p.update_rate
-        figures = self._statistics.report(expected)
+        figures = self._statistics.report(expected) | {"age of the state [s]": self._watchdog.age()}
         if not self._statistics.total:
             level, text = STALE, f"no state yet of {', '.join(self._measured.missing)}"
         elif self._is_stale:
             level, text = ERROR, f"no joint state for {self._watchdog.age():.1f} s: safe output"
+        elif not self._is_finite:
+            level, text = ERROR, "the output would not be finite: nothing is published"
         elif figures.get("missed cycles"):
             level, text = WARN, f"{figures['missed cycles']} cycles missed"
         elif not figures["cycles"]:

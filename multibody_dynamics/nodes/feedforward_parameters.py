@@ -103,7 +103,7 @@ class FeedforwardParameters(NodeParameters):
     )
     ramp_time: float = parameter(
         0.5,
-        "after activation, motor torques rise from zero for this long",
+        "how long motor torques take from zero at activation, or from the safe output, to theirs",
         unit="s",
         bounds=(0.0, 60.0),
         live=True,

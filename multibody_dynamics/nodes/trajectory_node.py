@@ -24,9 +24,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ..dynamics import urdf
 from ..dynamics.inputs import Array
 from ..dynamics.model import MultibodyModel
-from ..dynamics.trajectories import DERIVATIVES, Reference
+from ..dynamics.trajectories import Reference
 from ..resources import share_directory
 from .demo_motions import (
+    DERIVATIVES,
     MOTIONS,
     Points,
     approach_time,

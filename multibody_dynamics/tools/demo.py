@@ -11,8 +11,7 @@ import os
 import signal
 import sys
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,37 +22,46 @@ import rclpy
 import yaml
 from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
 
-from ..dynamics import urdf
 from ..dynamics.elastic_joints import VARIANTS, load_elastic_joints
-from ..dynamics.errors import InputError, ModelWarning
+from ..dynamics.errors import InputError
+from ..dynamics.inputs import Array
 from ..dynamics.mass_matrix import mass_matrix
 from ..dynamics.model import MultibodyModel
+from ..dynamics.trajectories import match_joints
+from ..nodes.messages import SECOND, TrajectoryRequest, nanoseconds
 from ..nodes.trajectory_node import TrajectoryParameters, make_motion
 from ..resources import share_directory
+from .analysis import load_quietly, reference_of
 from .environment import ros_settings
-from .processes import NodeProcess, NodeProcesses
-from .recording import FEEDFORWARD, SIMULATOR, TOPICS, TRAJECTORY, Recorder, Recording
-from .report import reference_of, write_report
+from .processes import DemoError, NodeProcess, NodeProcesses
+from .recording import (
+    FEEDFORWARD,
+    NODES,
+    PARAMETERS,
+    SIMULATOR,
+    TOPICS,
+    TRAJECTORY,
+    Recorder,
+    Recording,
+    read_parameters,
+)
+from .report import write_report
 
-NODES = (SIMULATOR, FEEDFORWARD, TRAJECTORY)
 REMAPPINGS = {SIMULATOR: {"motor_command": f"{FEEDFORWARD}/motor_command"}}
-PARAMETERS = "parameters.yaml"  # in the output folder, as are the recordings
 
 POLL_PERIOD = 0.01  # s
 STATUS_PERIOD = 0.25  # s
 START_PATIENCE = 180.0  # s: the first start of all compiles
 END_PATIENCE = 20.0  # s beyond the end of the motion
+SETTLING = 3 * SECOND // 10  # ns that are recorded after it
 
 # Springs and motors for a robot that comes without: every link, the others locked, swings against
 # its locked motor at SPRING_FREQUENCY, and rotor and gear weigh MOTOR_SHARE of the link.
 SPRING_FREQUENCY = 10.0  # Hz
 MOTOR_SHARE = 0.5
 GEAR_RATIO = 100.0
-
-
-class DemoError(RuntimeError):
-    """The nodes ran, but not as they should."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ def prepare(
     parameters = read_parameters(share_directory() / "config" / "demo.yaml")
     simulator, feedforward, trajectory = (parameters[name] for name in NODES)
     file = _found(robot or feedforward["robot_file"])
-    model = _load_quietly(file)
+    model = load_quietly(file)
     names = model.joint_names
 
     is_ours = set(names) == set(trajectory["joints"])
@@ -128,12 +136,6 @@ def prepare(
     )
     demo.file.write_text(f"# Of the demo's nodes, from config/demo.yaml and its arguments.\n{text}")
     return demo
-
-
-def read_parameters(file: Path) -> dict[str, dict[str, Any]]:
-    """The parameters by node of a file as `prepare` writes it."""
-    data = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return {name: dict(data[f"/**/{name}"]["ros__parameters"]) for name in NODES}
 
 
 def trajectory_parameters(values: Mapping[str, Any]) -> TrajectoryParameters:
@@ -185,13 +187,6 @@ def _found(name: str) -> Path:
     raise InputError(f"{name}: no such file")
 
 
-def _load_quietly(file: Path) -> MultibodyModel:
-    """The nodes warn of the same model, in their logs."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
-        return urdf.load_urdf(file)
-
-
 def record(
     demo: Demo,
     variant: str,
@@ -231,18 +226,16 @@ def record(
         until(lambda: bool(recorder.trajectories), lambda: "a trajectory", START_PATIENCE)
         request = recorder.request(names)
         assert request is not None
-        line, begin, used = StatusLine(variant), time.monotonic(), cpu()
-        duration = float(request.times[-1])
-        hold = np.array(recorder.newest("joint_states")[0][0].position)
+        line, begin, used = StatusLine(variant, names, request, recorder), time.monotonic(), cpu()
 
-        def going_on() -> bool:
-            line.update(recorder, request, hold)
+        def is_done() -> bool:
+            line.update()
             return is_over(recorder)
 
-        until(going_on, lambda: "the end of the motion", duration + END_PATIENCE)
+        until(is_done, lambda: "the end of the motion", float(request.times[-1]) + END_PATIENCE)
         elapsed = time.monotonic() - begin
         share = {name: (t - used[name]) / elapsed for name, t in cpu().items() if name in used}
-        line.close(recorder, duration)
+        line.close()
         recorder.poll()
         return recorder.recording(variant, names, share)
     finally:
@@ -252,51 +245,63 @@ def record(
 class StatusLine:
     """What happens now, in one line: on a terminal it is written again and again."""
 
-    def __init__(self, variant: str) -> None:
-        self._variant = variant
+    def __init__(
+        self,
+        variant: str,
+        joint_names: Sequence[str],
+        request: TrajectoryRequest,
+        recorder: Recorder,
+    ) -> None:
+        self._variant, self._request, self._recorder = variant, request, recorder
+        state, _ = recorder.newest("joint_states")[0]
+        self._order = match_joints(joint_names, state.name)
+        self._reference = reference_of(joint_names, request, self._position(state))
         self._live = sys.stdout.isatty()
         self._next = 0.0
-        self._reference: Any = None
         self._peak = 0.0
 
-    def update(self, recorder: Recorder, request: Any, hold: Any) -> None:
+    def update(self) -> None:
+        """Write it anew, if it is time to."""
         now = time.monotonic()
         if now < self._next:
             return
         self._next = now + STATUS_PERIOD
-        if self._reference is None:
-            names = recorder.newest("joint_states")[0][0].name
-            self._reference = reference_of(tuple(names), request, hold)
-        states, torques = recorder.newest("joint_states", 100), recorder.newest("torque", 60)
-        sent = {_ns(message): at for message, at in states}
-        delays = [at - sent[_ns(message)] for message, at in torques if _ns(message) in sent]
-        message = states[-1][0]
-        t = 1e-9 * (_ns(message) - request.start)
-        error = np.abs(np.array(message.position) - self._reference(t)[0]).max()
+        states = self._recorder.newest("joint_states", 100)
+        torques = self._recorder.newest("torque", 60)
+        sent = {_stamp(message): at for message, at in states}
+        delays = [at - sent[_stamp(message)] for message, at in torques if _stamp(message) in sent]
+        state, _ = states[-1]
+        t = 1e-9 * (_stamp(state) - (self._request.start or 0))
+        error = np.abs(self._position(state) - self._reference(t)[0]).max()
         self._peak = max(self._peak, error)
         period = (torques[-1][1] - torques[0][1]) / max(len(torques) - 1, 1)
-        latency = np.median(delays) if delays else np.nan
-        if self._live:
-            print(
-                f"\r{self._variant:<13}{max(t, 0.0):6.1f} of {request.times[-1]:.1f} s"
-                f"   tracking error {1e3 * error:8.3f} mrad"
-                f"   {1e9 / period:5.0f} Hz   state to torque {1e-6 * latency:.2f} ms\x1b[K",
-                end="",
-                flush=True,
-            )
-
-    def close(self, recorder: Recorder, duration: float) -> None:
-        start = "\r" if self._live else ""
-        end = "\x1b[K" if self._live else ""
-        print(
-            f"{start}{self._variant:<13}{duration:.1f} s done, {recorder.count('torque')} torques"
-            f" received, tracking error at most {1e3 * self._peak:.3f} mrad{end}",
-            flush=True,
+        self._write(
+            f"{max(t, 0.0):6.1f} of {self._request.times[-1]:.1f} s"
+            f"   tracking error {1e3 * error:8.3f} mrad   {1e9 / max(period, 1.0):5.0f} Hz"
+            f"   state to torque {1e-6 * np.median(delays or [np.nan]):.2f} ms",
+            end="",
         )
 
+    def close(self) -> None:
+        """The last word."""
+        self._write(
+            f"{self._request.times[-1]:.1f} s done, {self._recorder.count('torque')} torques"
+            f" received, tracking error up to {1e3 * self._peak:.3f} mrad",
+            end="\n",
+        )
 
-def _ns(message: Any) -> int:
-    return message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+    def _write(self, text: str, end: str) -> None:
+        if self._live:
+            print(f"\r{self._variant:<13}{text}\x1b[K", end=end, flush=True)
+        elif end:
+            print(f"{self._variant:<13}{text}", flush=True)
+
+    def _position(self, state: JointState) -> Array:
+        return np.array(state.position)[self._order]
+
+
+def _stamp(message: Any) -> int:
+    return nanoseconds(message.header.stamp)
 
 
 def run_once(demo: Demo, variant: str, context: Context) -> Recording:
@@ -356,14 +361,12 @@ def record_launched(folder: Path, variant: str, namespace: str = "") -> dict[str
     """Record nodes that somebody else has started on what `prepare` wrote, until the motion is
     over; then write the report."""
     parameters = read_parameters(folder / PARAMETERS)
-    demo = Demo(folder, _load_quietly(Path(parameters[FEEDFORWARD]["robot_file"])), parameters)
+    demo = Demo(folder, load_quietly(Path(parameters[FEEDFORWARD]["robot_file"])), parameters)
 
     def is_over(recorder: Recorder) -> bool:
-        request = recorder.request(demo.model.joint_names)
-        if request is None or request.start is None:
-            return False
-        end = request.start + 1e9 * (request.times[-1] + 0.3)
-        return _ns(recorder.newest("torque")[0][0]) > end
+        sent = recorder.trajectories[0]
+        end = _stamp(sent) + nanoseconds(sent.points[-1].time_from_start) + SETTLING
+        return _stamp(recorder.newest("torque")[0][0]) > end
 
     with _terminating(), _context() as context:
         recording = record(demo, variant, context, lambda: None, is_over, namespace=namespace)

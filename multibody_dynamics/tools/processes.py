@@ -14,7 +14,11 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 PATIENCE = 5.0  # s that a node has to leave after a signal
 
 
-class NodeEndedError(RuntimeError):
+class DemoError(RuntimeError):
+    """The nodes ran, but not as they should."""
+
+
+class NodeEndedError(DemoError):
     """A node ended on its own; the text has its exit status and last words."""
 
 
@@ -83,7 +87,7 @@ class NodeProcess:
                 return self._process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 continue
-        raise RuntimeError(f"process {self.pid} of {self.name} cannot be ended")
+        raise DemoError(f"process {self.pid} of {self.name} cannot be ended")
 
 
 class NodeProcesses:

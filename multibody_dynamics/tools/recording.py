@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import rclpy
+import yaml
 from diagnostic_msgs.msg import DiagnosticArray
 from numpy.typing import NDArray
 from rclpy.context import Context
@@ -24,11 +25,18 @@ from ..nodes.messages import JointMatcher, TrajectoryRequest, nanoseconds, read_
 
 QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)  # seconds of a 1 kHz topic
 STATE = ("position", "velocity", "effort")
-FEEDFORWARD, SIMULATOR, TRAJECTORY = (
-    "feedforward_node",
+SIMULATOR, FEEDFORWARD, TRAJECTORY = NODES = (
     "elastic_robot_simulator_node",
+    "feedforward_node",
     "trajectory_node",
 )
+PARAMETERS = "parameters.yaml"  # of all three, beside the recordings
+
+
+def read_parameters(file: Path) -> dict[str, dict[str, Any]]:
+    """The parameters of the demo's nodes, by node, from a file like config/demo.yaml."""
+    data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return {name: dict(data[f"/**/{name}"]["ros__parameters"]) for name in NODES}
 
 
 class Topic(NamedTuple):
@@ -157,9 +165,7 @@ class Recorder:
         self._on_trajectory = subscribe(
             JointTrajectory, "joint_trajectory", lambda message: None, 10
         )
-        self._on_diagnostics = subscribe(
-            DiagnosticArray, "/diagnostics", lambda message: None, 100
-        )
+        self._on_diagnostics = subscribe(DiagnosticArray, "/diagnostics", lambda message: None, 100)
         self.trajectories: list[JointTrajectory] = []  # those with points
         self.diagnostics: list[dict[str, Any]] = []
 
@@ -240,6 +246,7 @@ class Recorder:
 
 
 def _drain(subscription: Any, keep: Callable[[Any], None]) -> None:
-    with subscription.handle as handle:
-        while (taken := handle.take_message(subscription.msg_type, subscription.raw)) is not None:
+    take = subscription.handle.take_message
+    with subscription.handle:
+        while (taken := take(subscription.msg_type, subscription.raw)) is not None:
             keep(taken)

@@ -1,0 +1,227 @@
+"""One run of the demo beside what the library says to it, worked out again offline.
+
+The reference comes from the trajectory message, the torques from the reference, the errors from the
+measured states: nothing is taken over from the nodes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dynamics import urdf
+from ..dynamics.elastic_joints import VARIANTS, SeriesElasticJoints, load_elastic_joints
+from ..dynamics.errors import InputError, ModelWarning
+from ..dynamics.inputs import Array
+from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..dynamics.model import MultibodyModel
+from ..dynamics.trajectories import Reference, hold, splice
+from ..nodes.feedforward_parameters import FeedforwardParameters
+from ..nodes.messages import TrajectoryRequest
+from .recording import FEEDFORWARD, PARAMETERS, Recording, read_parameters
+
+PERCENTILES = (50, 90, 99, 100)
+RATES = {"torque": "Q", "torque_rate": "Q'", "torque_acceleration": "Q''"}
+
+
+def reference_of(
+    joint_names: Sequence[str], request: TrajectoryRequest, position: Array, lead: float = 0.01
+) -> Reference:
+    """What the feedforward makes of a trajectory that it received while holding `position` (n,).
+
+    Its time is zero at the stamp of the trajectory, which must have been in the future then. lead:
+    the node's parameter splice_lead. Raises InputError where the trajectory has no stamp.
+    """
+    if request.start is None:
+        raise InputError("the trajectory has no stamp, so nothing tells when it began")
+    later = request.times > lead
+    rows = (request.positions, request.velocities, request.accelerations)
+    return splice(
+        hold(joint_names, position),
+        0.0,
+        request.times[later],
+        *(None if row is None else row[later] for row in rows),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One recording beside what the library says to it. Times in s after the trajectory's stamp."""
+
+    recording: Recording
+    model: MultibodyModel
+    joints: SeriesElasticJoints
+    lookahead: float = 0.0  # s
+    lead: float = 0.01  # s
+
+    def __post_init__(self) -> None:
+        for name, series in self.recording.series.items():
+            if not len(series.stamp):
+                raise InputError(f"{self.recording.variant}: nothing was received of {name}")
+        if self.recording.request is None:
+            raise InputError(f"{self.recording.variant}: no trajectory was received")
+
+    @property
+    def begin(self) -> float:
+        """When the motion begins: the robot has come to its first point."""
+        return float(self.recording.request.times[0])
+
+    @property
+    def end(self) -> float:
+        return float(self.recording.request.times[-1])
+
+    def times(self, name: str) -> Array:
+        """Of the messages of a topic."""
+        return 1e-9 * (self.recording.series[name].stamp - self.recording.request.start)
+
+    @cached_property
+    def reference(self) -> Reference:
+        """The desired motion. The hold before it is where the robot stood at the first torque."""
+        states, torque = self.recording.series["joint_states"], self.recording.series["torque"]
+        first = max(int(np.searchsorted(states.stamp, torque.stamp[0], side="right")) - 1, 0)
+        position = states.values[first, 0]
+        return reference_of(self.model.joint_names, self.recording.request, position, self.lead)
+
+    @cached_property
+    def desired(self) -> Array:
+        """(m, 5, n) at the instants that the published torques are for."""
+        return self.reference.sample(self.times("torque") + self.lookahead)
+
+    @cached_property
+    def library(self) -> Array:
+        """(m, 3, n) Q, Q', Q'' of the desired motion, worked out here."""
+        return np.stack(inverse_dynamics(self.model, *np.moveaxis(self.desired, 1, 0)), axis=1)
+
+    @cached_property
+    def published(self) -> Array:
+        """(m, 3, n) Q, Q', Q'' as received, of the stamps that all three have; NaN elsewhere."""
+        series = self.recording.series
+        stamp = series["torque"].stamp
+        rows = np.full((len(stamp), 3, self.model.n), np.nan)
+        for k, name in enumerate(RATES):
+            _, here, there = np.intersect1d(stamp, series[name].stamp, return_indices=True)
+            rows[here, k] = series[name].values[there, 0]
+        return rows
+
+    def disagreement(self) -> dict[str, float]:
+        """Largest difference between published and library, as a share of the largest value."""
+        difference = np.nanmax(np.abs(self.published - self.library), axis=(0, 2))
+        shares = difference / np.abs(self.library).max(axis=(0, 2))
+        motor = self.recording.series["motor_command"]
+        _, here, there = np.intersect1d(
+            self.recording.series["torque"].stamp, motor.stamp, return_indices=True
+        )
+        command = self.joints.feedforward(
+            self.desired[here], self.library[here], variant=self.recording.variant
+        )
+        theta = np.abs(motor.values[there, 0] - command.position).max()
+        return dict(zip(RATES.values(), shares.tolist(), strict=True)) | {
+            "theta": float(theta / np.abs(command.position).max())
+        }
+
+    @cached_property
+    def motion(self) -> NDArray[np.bool_]:
+        """Which joint states belong to the motion."""
+        t = self.times("joint_states")
+        return (t >= self.begin) & (t <= self.end)
+
+    @cached_property
+    def error(self) -> Array:
+        """(m, n) measured minus desired link position, during the motion."""
+        t = self.times("joint_states")[self.motion]
+        measured = self.recording.series["joint_states"].values[self.motion, 0]
+        return measured - self.reference.sample(t)[:, 0]
+
+    def period(self) -> Array:
+        """(m,) s between torques, by the time at which they were sent, during the motion."""
+        t = self.times("torque")
+        moving = (t >= self.begin) & (t <= self.end)
+        return 1e-9 * np.diff(self.recording.series["torque"].sent[moving])
+
+    def latency(self) -> Array:
+        """(m,) s from the sending of a joint state to that of its torque, during the motion."""
+        states, torque = self.recording.series["joint_states"], self.recording.series["torque"]
+        _, here, there = np.intersect1d(states.stamp, torque.stamp, return_indices=True)
+        moving = self.motion[here]
+        return 1e-9 * (torque.sent[there] - states.sent[here])[moving]
+
+    def figures(self) -> dict[str, Any]:
+        """Everything that is told about this run, for report.json."""
+        states, torque = self.recording.series["joint_states"], self.recording.series["torque"]
+        since = (states.stamp >= torque.stamp[0]) & (states.stamp <= torque.stamp[-1])
+        peaks = np.abs(self.library).max(axis=0)
+        rms = np.sqrt((self.error**2).mean(axis=0))
+        return {
+            "tracking error rms": float(np.sqrt((self.error**2).mean())),
+            "tracking error peak": float(np.abs(self.error).max()),
+            "joints": {
+                joint: {
+                    **{f"peak {q}": float(peaks[k, j]) for k, q in enumerate(RATES.values())},
+                    "rms error": float(rms[j]),
+                    "peak error": float(np.abs(self.error[:, j]).max()),
+                }
+                for j, joint in enumerate(self.model.joint_names)
+            },
+            "disagreement": self.disagreement(),
+            "period [ms]": _percentiles(self.period()),
+            "latency [ms]": _percentiles(self.latency()),
+            "messages": {
+                name: {"published": s.published, "received": len(s.stamp), "lost": s.lost}
+                for name, s in self.recording.series.items()
+            },
+            "states without a torque": int((~np.isin(states.stamp[since], torque.stamp)).sum()),
+            "states": int(since.sum()),
+            "cpu": dict(self.recording.cpu),
+            "warnings": _warnings(self.recording),
+        }
+
+
+def _percentiles(seconds: Array) -> dict[str, float]:
+    values = np.percentile(1e3 * seconds, PERCENTILES) if len(seconds) else [np.nan] * 4
+    return {
+        "max" if p == 100 else f"p{p}": round(float(x), 4)
+        for p, x in zip(PERCENTILES, values, strict=True)
+    }
+
+
+def _warnings(recording: Recording) -> dict[str, int]:
+    """What the nodes warned of on /diagnostics, and how often."""
+    found: dict[str, int] = {}
+    for status in recording.diagnostics:
+        if status["level"] in (1, 2):
+            last = status["values"].get("last")
+            text = f"{status['name']}: {last or status['message']}"
+            found[text] = found.get(text, 0) + 1
+    return found
+
+
+def load_quietly(file: str | Path) -> MultibodyModel:
+    """A model without its warnings, which the nodes have in their logs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return urdf.load_urdf(file)
+
+
+def load_runs(folder: Path) -> list[Run]:
+    """The runs recorded in a folder, in the order of VARIANTS. Raises InputError where none is."""
+    if not (folder / PARAMETERS).is_file():
+        raise InputError(f"{folder}: no {PARAMETERS} in it: not the output of a demo")
+    p = read_parameters(folder / PARAMETERS)[FEEDFORWARD]
+    model = load_quietly(p["robot_file"])
+    joints = load_elastic_joints(p["elastic_joints_file"], model.joint_names, model.joint_types)
+    lead = p.get("splice_lead", FeedforwardParameters.splice_lead)
+    runs = [
+        Run(Recording.load(file), model, joints, p.get("lookahead", 0.0), lead)
+        for variant in VARIANTS
+        if (file := folder / f"{variant}.npz").is_file()
+    ]
+    if not runs:
+        raise InputError(f"{folder}: no recording in it, one of {', '.join(VARIANTS)}.npz")
+    return runs

@@ -1,0 +1,228 @@
+"""The report of a demo: report.json, report.md, and the pictures report.png and tracking.png."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from .. import __version__
+from ..dynamics.model import MultibodyModel
+from .analysis import RATES, Run, load_runs
+from .pictures import TITLES, draw_torques, draw_tracking
+from .recording import FEEDFORWARD, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
+
+TOLERANCE = 1e-9  # of the largest torque: published against offline
+
+
+def write_report(folder: Path) -> dict[str, Any]:
+    """Write report.json, report.md, report.png and tracking.png beside the recordings of `folder`.
+
+    Returns what report.json holds; "problems" is empty if all is well.
+    """
+    runs = load_runs(folder)
+    parameters = read_parameters(folder / PARAMETERS)
+    simulator, trajectory = parameters[SIMULATOR], parameters[TRAJECTORY]
+    results = {run.recording.variant: run.figures() for run in runs}
+    report = {
+        "robot": runs[0].model.name,
+        "robot file": parameters[FEEDFORWARD]["robot_file"],
+        "springs and motors": _springs(parameters[FEEDFORWARD]["elastic_joints_file"], runs[0]),
+        "drive": (
+            f"position loop of {simulator['drive_bandwidth']:g} Hz, damping ratio"
+            f" {simulator['drive_damping_ratio']:g}"
+        ),
+        "trajectory": (
+            f"{trajectory['motion']}, {runs[0].end - runs[0].begin:.2f} s,"
+            f" {len(runs[0].recording.request.times)} points in its message"
+        ),
+        "runs": results,
+        "ratios of rms errors": _ratios(results),
+        "versions": _versions(),
+        "problems": [],
+    }
+    report["problems"] = _problems(report)
+    (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
+    (folder / "report.md").write_text(_page(report, runs[0].model))
+    draw_torques(runs[0], folder / "report.png")
+    draw_tracking(runs, folder / "tracking.png")
+    return report
+
+
+def _springs(file: str, run: Run) -> dict[str, Any]:
+    data = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+    return {
+        "file": file,
+        "description": data.get("description", ""),
+        "stiffness": [x if np.isfinite(x) else "rigid" for x in run.joints.stiffness.tolist()],
+        "motor inertia": run.joints.motor_inertia.tolist(),
+    }
+
+
+def _ratios(results: Mapping[str, Any]) -> dict[str, float]:
+    if "full" not in results:
+        return {}
+    best = results["full"]["tracking error rms"]
+    return {v: r["tracking error rms"] / best for v, r in results.items() if v != "full"}
+
+
+def _problems(report: Mapping[str, Any]) -> list[str]:
+    """Torques that are not the library's, and a full feedforward that tracks no better."""
+    found = []
+    for variant, run in report["runs"].items():
+        for quantity, share in run["disagreement"].items():
+            if not share <= TOLERANCE:
+                found.append(
+                    f"{variant}: published {quantity} differs from the library by {share:.2g} of"
+                    f" its largest value; at most {TOLERANCE:g} is rounding"
+                )
+    for variant, ratio in report["ratios of rms errors"].items():
+        if not ratio > 1.0:
+            found.append(f"{variant} tracks no worse than full: {ratio:.2f} of its rms error")
+    return found
+
+
+def _versions() -> dict[str, str]:
+    found = {"multibody_dynamics": __version__, "python": platform.python_version()}
+    for package in ("numpy", "numba", "scipy", "rclpy"):
+        for name in (package, f"ros-{os.environ.get('ROS_DISTRO', 'jazzy')}-{package}"):
+            try:
+                found[package] = version(name)
+            except PackageNotFoundError:
+                continue
+            break
+    found["RMW_IMPLEMENTATION"] = os.environ.get("RMW_IMPLEMENTATION", "default")
+    return found | {"system": platform.platform(), "processors": str(os.cpu_count())}
+
+
+# The page
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
+    runs = report["runs"]
+    prismatic = "prismatic" in model.joint_types
+    error_unit = "mrad or mm" if prismatic else "mrad"
+    torque_unit = "N m or N" if prismatic else "N m"
+    first = next(iter(runs.values()))
+    summary = [
+        f"{TITLES[v]}: {ratio:.1f} times the rms error of the full feedforward"
+        for v, ratio in report["ratios of rms errors"].items()
+    ]
+    parts = [
+        f"# {report['robot']} with elastic joints: one demo run\n",
+        "Simulator, feedforward and trajectory ran as processes of their own over ROS 2. The same"
+        " robot, drives and trajectory, with and without Q' and Q'' in the feedforward:\n",
+        "".join(f"- {line}\n" for line in summary),
+        "".join(f"**Problem: {text}**\n\n" for text in report["problems"]),
+        "## Link tracking\n",
+        _table(
+            ["feedforward", f"rms [{error_unit}]", f"peak [{error_unit}]", "rms, full = 1"],
+            [
+                [
+                    TITLES[v],
+                    f"{1e3 * r['tracking error rms']:.4f}",
+                    f"{1e3 * r['tracking error peak']:.4f}",
+                    f"{report['ratios of rms errors'].get(v, 1.0):.1f}",
+                ]
+                for v, r in runs.items()
+            ],
+        ),
+        "![tracking](tracking.png)\n",
+        "## Torques and their rates\n",
+        _table(
+            [
+                "joint",
+                f"peak \\|Q\\| [{torque_unit}]",
+                f"peak \\|Q'\\| [{torque_unit}/s]",
+                f"peak \\|Q''\\| [{torque_unit}/s^2]",
+                *(f"rms error, {v} [{error_unit}]" for v in runs),
+            ],
+            [
+                [
+                    joint,
+                    *(f"{values[f'peak {q}']:.4g}" for q in RATES.values()),
+                    *(f"{1e3 * r['joints'][joint]['rms error']:.4f}" for r in runs.values()),
+                ]
+                for joint, values in first["joints"].items()
+            ],
+        ),
+        "![torques](report.png)\n",
+        "Largest difference between what was published and what the library says offline, as a"
+        " share of the largest value:\n",
+        _table(
+            ["feedforward", *first["disagreement"]],
+            [[v, *(f"{x:.1e}" for x in r["disagreement"].values())] for v, r in runs.items()],
+        ),
+        "## Timing\n",
+        "Period: between torques. Latency: from the sending of a joint state to that of its torque,"
+        " both by the sender's clock.\n",
+        _table(
+            [
+                "feedforward",
+                *(f"{q} {p} [ms]" for q in ("period", "latency") for p in first["period [ms]"]),
+            ],
+            [
+                [v, *(f"{x:.3f}" for q in ("period [ms]", "latency [ms]") for x in r[q].values())]
+                for v, r in runs.items()
+            ],
+        ),
+        _table(
+            ["feedforward", "states", "without a torque", *(f"CPU {n}" for n in first["cpu"])],
+            [
+                [
+                    v,
+                    str(r["states"]),
+                    str(r["states without a torque"]),
+                    *(f"{100 * x:.0f} %" for x in r["cpu"].values()),
+                ]
+                for v, r in runs.items()
+            ],
+        ),
+        "## Messages\n",
+        "Published by the sender's own count, received by the recorder.\n",
+        _table(
+            [
+                "topic",
+                *(f"{what}, {v}" for v in runs for what in ("published", "received", "lost")),
+            ],
+            [
+                [name, *(str(x) for r in runs.values() for x in r["messages"][name].values())]
+                for name in first["messages"]
+            ],
+        ),
+        _warnings_text(runs),
+        "## What ran\n",
+        f"- robot: {report['robot file']}\n"
+        f"- springs and motors: {report['springs and motors']['description']}"
+        f" ({report['springs and motors']['file']}); stiffness"
+        f" {', '.join(_short(x) for x in report['springs and motors']['stiffness'])} N m/rad\n"
+        f"- drive: {report['drive']}\n- trajectory: {report['trajectory']}\n"
+        + "".join(f"- {k}: {x}\n" for k, x in report["versions"].items())
+        + "\nOut of the recordings again: `multibody_dynamics report FOLDER`\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def _warnings_text(runs: Mapping[str, Any]) -> str:
+    lines = [
+        f"- {v}: {text} ({count} times)\n"
+        for v, r in runs.items()
+        for text, count in r["warnings"].items()
+    ]
+    return "## Warnings on /diagnostics\n\n" + "".join(lines) if lines else ""
