@@ -28,5 +28,5 @@ benchmark:
 	$(RUN) python benchmark $(ARGS)
 
 clean:
-	rm -rf .venv build dist install log *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build demo_report dist install log *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

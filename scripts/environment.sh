@@ -52,13 +52,14 @@ make_environment() {
     if [[ $ros == wheels ]]; then
         echo "Making $venv with ROS 2 Jazzy from PyPI: about one minute, 1 GB ..." >&2
         "$python" -m venv --clear "$venv"
-        install=("$root[ros,test]")
+        install=("$root[ros,pinocchio,test]")
     else
         echo "Making $venv on top of the $ros ROS 2 ..." >&2
         "$python" -m venv --clear --system-site-packages "$venv"
         numpy=$("$python" -c "import numpy; print(numpy.__version__)")
         install=("$root[test]" "numpy==$numpy")
-        [[ $numpy != 1.* ]] || install+=("pin<3") # later ones need NumPy 2
+        "$python" -c "import pinocchio" 2>/dev/null ||
+            echo "The tests need Pinocchio: rosdep install --from-paths '$root' --ignore-src" >&2
     fi
     "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input \
         --editable "${install[@]}" || fail "pip could not install what setup.py names (see above)."

@@ -1,4 +1,4 @@
-"""Robots for the tests: the Panda, generated ones with nothing left zero, and their Pinocchio twins."""
+"""Robots for the tests: the Panda, generated ones with nothing left zero, their Pinocchio twins."""
 
 from __future__ import annotations
 
@@ -32,15 +32,12 @@ def random_inertia(rng: np.random.Generator) -> Array:
     points = rng.normal(scale=0.15, size=(12, 3)) * rng.uniform(0.3, 1, 3) + rng.normal(0, 0.1, 3)
     masses = rng.uniform(0.05, 0.6, 12)
     return sum(
-        inertia.spatial_inertia(m, p, np.zeros((3, 3)))
-        for m, p in zip(masses, points, strict=True)
+        inertia.spatial_inertia(m, p, np.zeros((3, 3))) for m, p in zip(masses, points, strict=True)
     )
 
 
 def random_pose(rng: np.random.Generator, reach: float = 0.4) -> Array:
-    return from_rotation_translation(
-        so3.exp(rng.normal(size=3)), rng.uniform(-reach, reach, 3)
-    )
+    return from_rotation_translation(so3.exp(rng.normal(size=3)), rng.uniform(-reach, reach, 3))
 
 
 def random_screw(rng: np.random.Generator, kind: str) -> Array:
@@ -131,7 +128,7 @@ def random_state(model: MultibodyModel, seed: int = 0, scale: float = 1.0) -> Ar
 
 
 class PinocchioTwin(NamedTuple):
-    """A Pinocchio model of the same robot; `order[i]` is the place of our joint i in its vectors."""
+    """A Pinocchio model of the same robot; `order[i]`: the place of our joint i in its vectors."""
 
     model: pin.Model
     order: Array
@@ -149,8 +146,8 @@ class PinocchioTwin(NamedTuple):
 def to_pinocchio(model: MultibodyModel) -> PinocchioTwin:
     """The same robot as a Pinocchio model, with gravity, payloads, rotor inertias and body frames.
 
-    Pinocchio needs depth-first numbering, so joints are added in that order. Its joint frame has the
-    axes of our body frame, and its origin on the joint axis. Axes must be of unit length.
+    Pinocchio needs depth-first numbering, so joints are added in that order. Its joint frame has
+    the axes of our body frame, and its origin on the joint axis. Axes must be of unit length.
     """
     twin = pin.Model()
     twin.name = model.name

@@ -138,7 +138,8 @@ def test_setup_py_declares_what_is_imported(arguments):
     extras = arguments["extras_require"]
     assert distributions(arguments["install_requires"]) == runtime - ros
     assert distributions(extras["ros"]) == ros
-    assert distributions(extras["test"]) == development - runtime - ros | COMMANDS.keys()
+    assert distributions(extras["pinocchio"]) == {"pin"}
+    assert distributions(extras["test"]) == development - runtime - ros - {"pin"} | COMMANDS.keys()
 
 
 # the manifests themselves

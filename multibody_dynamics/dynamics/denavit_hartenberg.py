@@ -46,11 +46,11 @@ def model_from_dh(
 ) -> MultibodyModel:
     """The serial robot of a Denavit-Hartenberg table; body i has the frame of row i as its own.
 
-    "standard": T_i = Rot_z(theta) Trans_z(d) Trans_x(a) Rot_x(alpha), [M21] (5): the axis of joint
-    i is z of frame i - 1. "modified" (Craig): T_i = Rot_x(alpha) Trans_x(a) Rot_z(theta) Trans_z(d),
-    with alpha_{i-1} and a_{i-1} in row i: the axis is z of frame i. [M21] states the first, but the
-    frames that it prints for the Panda are of the second, as is the published table of that robot.
-    So there is no default.
+    "standard": T_i = Rot_z(theta) Trans_z(d) Trans_x(a) Rot_x(alpha), [M21] (5); the axis of joint
+    i is z of frame i - 1. "modified" (Craig): T_i = Rot_x(alpha) Trans_x(a) Rot_z(theta)
+    Trans_z(d) with alpha_{i-1} and a_{i-1} in row i; the axis is z of frame i. [M21] states the
+    first, but the frames that it prints for the Panda are of the second, as is the published table
+    of that robot. So there is no default.
 
     `base` (4, 4) is the pose of frame 0 in the inertial frame. The screws follow from the poses at
     q = 0, [M21] Remark 1. `options` are those of :func:`.model_from_screws`. Raises ModelError,

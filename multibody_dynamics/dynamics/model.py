@@ -53,7 +53,7 @@ class Payload(NamedTuple):
     inertia: Array
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class MultibodyModel:
     """A tree of n bodies; body i is moved by joint i, and a parent comes before its children.
 
@@ -161,6 +161,9 @@ class MultibodyModel:
                     f"body '{body}' has no mass and carries none, so the acceleration of joint "
                     f"'{self.joint_names[i]}' is undetermined; give it an inertia, or fix the joint"
                 )
+
+    def __repr__(self) -> str:
+        return f"<MultibodyModel '{self.name}' with {self.n} joints>"
 
     @property
     def n(self) -> int:
@@ -337,6 +340,8 @@ def model_from_screws(
     Raises ModelError; a violated triangle inequality of an inertia is a ModelWarning, or with
     `strict` an error.
     """
+    if not len(parents):
+        raise ModelError(f"robot '{name}' has no moving joint")
     joints = _default_names("joint", joint_names, len(parents))
     bodies = _default_names("body", body_names, len(parents))
     single = _singly(parents, screws, poses, inertias, joints, bodies)

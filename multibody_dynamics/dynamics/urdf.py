@@ -65,9 +65,9 @@ LOSSES = ("damping", "friction")
 # The tags that have no part in the dynamics: of the first ones not a word, the others are noted.
 SILENT = {"visual", "collision", "material"}
 HARMLESS = {
-    "transmission", "gazebo", "ros2_control", "sensor", "safety_controller", "calibration",
+    "transmission", "gazebo", "ros2_control", "sensor", "safety_controller", "calibration", "mimic",
 }  # fmt: skip
-HARMLESS_ATTRIBUTES = {("robot", "version"), ("link", "type")}
+HARMLESS_ATTRIBUTES_OF = {"robot", "link", "limit"}
 
 
 def load_urdf(
@@ -131,7 +131,9 @@ def _document(text: str | bytes) -> ElementTree.Element:
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         if "unbound prefix" in str(error):
             error = ModelError(f"{error}: an undeclared prefix, as in <xacro:...>; run xacro first")
-        raise ModelError(f"not well-formed XML: {error}") from None
+        is_path = isinstance(text, str) and "<" not in text
+        hint = "; load_urdf takes the path of a file, parse_urdf its text" if is_path else ""
+        raise ModelError(f"not well-formed XML: {error}{hint}") from None
     namespace = root.tag[: root.tag.rfind("}") + 1]  # that of xmlns="...", which Drake's files have
     for node in root.iter():
         node.tag = node.tag.removeprefix(namespace)
@@ -191,8 +193,7 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
     for key in sorted(node.keys() - ATTRIBUTES[tag].keys()):
         if key == "quat_xyzw":
             raise ModelError(f"{where}: quat_xyzw is not read; give the rotation as rpy")
-        if (tag, key) not in HARMLESS_ATTRIBUTES:
-            ignored.add(f"the unknown attribute {key}", where)
+        ignored.add(f"the attribute '{key}'", where, harmless=tag in HARMLESS_ATTRIBUTES_OF)
     for child in node:
         if child.tag in CONTENT.get(tag, ()):
             if tag != "robot" and kept.find(child.tag) is not None:
@@ -348,8 +349,9 @@ def _inertia(link: Any) -> Array:
     mass = link.inertial.mass
     if mass < 0:
         raise ModelError(f"link '{link.name}': the mass is {mass:g} kg; it cannot be negative")
-    about_com = inertia.spatial_inertia(mass, np.zeros(3), link.inertial.inertia.to_matrix())
-    return inertia.transform(about_com, _pose(link.inertial.origin))
+    C = _pose(link.inertial.origin)
+    R = C[:3, :3]
+    return inertia.spatial_inertia(mass, C[:3, 3], R @ link.inertial.inertia.to_matrix() @ R.T)
 
 
 def _screws(joint: Any, notes: list[str]) -> tuple[Array, tuple[str, ...]]:

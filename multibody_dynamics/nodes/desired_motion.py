@@ -14,7 +14,7 @@ from ..dynamics.errors import TrajectoryError
 from ..dynamics.inputs import Array
 from ..dynamics.limits import check_reference
 from ..dynamics.model import JointLimits
-from ..dynamics.trajectories import Reference, hold, splice, stop
+from ..dynamics.trajectories import Reference, hold, interpolate, stop
 from .messages import MessageError, TrajectoryRequest
 
 
@@ -29,8 +29,8 @@ class DesiredMotion:
         self.joint_names = tuple(joint_names)
         self.limits = limits
         self._running: Reference | None = None
-        self._next: Reference | None = None
-        self._origin = 0  # ns, zero of the references' own axis
+        self._origin = 0  # ns, zero of its own axis
+        self._next: tuple[int, Reference] | None = None  # with its origin, where it begins
         self._now = 0.0  # s on that axis, where the motion was last evaluated
 
     @property
@@ -56,10 +56,10 @@ class DesiredMotion:
 
     def evaluate(self, time: int, out: Array) -> None:
         """Write q..q'''' at `time` to `out` (5, n)."""
-        self._now = 1e-9 * (time - self._origin)
-        if self._next is not None and self._now >= self._next.start_time:
-            self._running, self._next = self._next, None
+        if self._next is not None and time >= self._next[0]:
+            (self._origin, self._running), self._next = self._next, None
         running = self._require()
+        self._now = 1e-9 * (time - self._origin)
         # Should time step back a little (a shorter lookahead), the motion waits at its start.
         self._now = max(self._now, running.start_time)
         running.evaluate(self._now, out)
@@ -78,30 +78,39 @@ class DesiredMotion:
         stays.
         """
         running = self._require()
-        start = self._now
-        if request.start is not None:
-            start = 1e-9 * (request.start - self._origin)
-        times, begin = start + request.times, max(self._now, start)
-        later = times > begin + lead
+        now = self._origin + round(1e9 * self._now)
+        start = now if request.start is None else request.start
+        begin = max(now, start)
+        # On an axis of its own, so that times are as exact after a day as after a second: the
+        # fourth derivative multiplies their rounding by the fourth power of the points' rate.
+        times = request.times + 1e-9 * (start - begin)
+        later = times > lead
         if not later.any():
-            overdue = begin - times[-1]
-            raise MessageError("in the past", f"the last point was due {overdue:.3f} s ago")
+            raise MessageError("in the past", f"the last point was due {-times[-1]:.3f} s ago")
         self._refuse_jump("the measured position", measured, running(self._now)[0], tolerance)
-        q = running(begin)[0]
+        state = running(1e-9 * (begin - self._origin))
+        q = state[0]
         if not later[0] and request.positions is not None:
             given = ~np.isnan(request.positions).any(axis=1)
-            path = [np.interp(begin, times[given], x) for x in request.positions[given].T]
+            path = [np.interp(0.0, times[given], x) for x in request.positions[given].T]
             self._refuse_jump("the trajectory", np.array(path), q, tolerance)
         rows = (request.positions, request.velocities, request.accelerations)
-        later_rows = (None if table is None else _given(table[later]) for table in rows)
+        positions, *rates = (None if table is None else _given(table[later]) for table in rows)
         try:
-            motion = splice(running, begin, times[later], *later_rows)
+            motion = interpolate(
+                self.joint_names,
+                [0.0, *times[later]],
+                [q, *(positions or [None] * later.sum())],
+                *(None if table is None else [None, *table] for table in rates),
+                start=state,
+            )
         except TrajectoryError as error:
             raise MessageError("trajectory", str(error)) from None
         self._refuse_beyond_limits(motion, q)
-        if begin > self._now:
-            self._next = motion
+        if begin > now:
+            self._next = begin, motion
         else:
+            self._origin, self._now = begin, 0.0
             self._running, self._next = motion, None
 
     def _require(self) -> Reference:

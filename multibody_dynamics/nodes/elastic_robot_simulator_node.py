@@ -1,8 +1,8 @@
 """An arm with elastic joints in simulation: motor commands in, link and motor states out.
 
-A cycle, on its own thread: publish the state of now, take the newest command, advance the plant by
-one period under it. A command computed from a state therefore acts one period later, as on a robot
-whose drives take set points at the period's begin. The reference of `motor_command` is
+A cycle, on its own thread: take the newest command, publish the state of now, advance the plant by
+one period under that command. A command computed from a state therefore acts one period later, as
+on a robot whose drives take set points at the period's begin. The reference of `motor_command` is
 understood to be for the time header.stamp + time_from_start, and moves on at its velocity from
 there. docs/elastic_robot_simulator_node.md describes topics, parameters and behaviour.
 """
@@ -135,6 +135,11 @@ class SimulatorParameters(NodeParameters):
         "be the time source: publish /clock and stamp with simulated time, which waits for the"
         " simulation; otherwise stamp with system time",
     )
+    lockstep: bool = parameter(
+        False,
+        "wait, for at most command_timeout, until the state before has been answered by a"
+        " motor_command: simulated time slows down instead of losing cycles; needs publish_clock",
+    )
     max_lag: float = parameter(
         0.05,
         "when further behind real time than this, give up catching up and report the loss",
@@ -158,6 +163,11 @@ class SimulatorParameters(NodeParameters):
                 raise ParameterError(
                     f"{name} has {count} numbers for {n} command_joints; allowed: {allowed}"
                 )
+        if self.lockstep and not (self.publish_clock and self.command_interface == "motor_command"):
+            raise ParameterError(
+                "lockstep needs publish_clock, for time to wait, and the command_interface"
+                " motor_command, whose stamps tell which state it answers"
+            )
         if self.command_timeout * self.update_rate < 1.0:
             raise ParameterError(
                 f"command_timeout ({self.command_timeout} s) is shorter than one cycle at "
@@ -226,6 +236,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self._outputs: Outputs | None = None
         self._thread: threading.Thread | None = None
         self._leave = threading.Event()
+        self._answered = threading.Condition()
         self._time = 0  # ns, simulated; goes on from one activation to the next
         self._stamp = 0  # ns, of the newest state
 
@@ -354,13 +365,6 @@ class ElasticRobotSimulatorNode(ManagedNode):
         now = time.monotonic_ns()
         try:
             command = read_motor_command(message, self._matcher)
-            fresh = self._command is not None and not self._is_stale
-            if fresh and 0 < command.stamp < self._last_stamp:
-                raise MessageError(
-                    "out of order",
-                    f"the stamp is {1e-9 * (self._last_stamp - command.stamp):.6f} s before one "
-                    f"already used",
-                )
             # Duration and Time have the same fields.
             due = command.stamp + nanoseconds(message.points[0].time_from_start)
             if command.stamp and abs(due - self._stamp) > SECOND * self.parameters.command_timeout:
@@ -368,10 +372,16 @@ class ElasticRobotSimulatorNode(ManagedNode):
                     "stale" if due < self._stamp else "from the future",
                     f"the reference is for {1e-9 * (due - self._stamp):.3f} s from now",
                 )
+            fresh = self._command is not None and not self._is_stale
+            if fresh and 0 < command.stamp < self._last_stamp:
+                raise MessageError(
+                    "out of order",
+                    f"the stamp is {1e-9 * (self._last_stamp - command.stamp):.6f} s before one "
+                    f"already used",
+                )
         except MessageError as error:
             self._refuse(error)
             return
-        self._last_stamp = command.stamp
         self._command = Command(
             now,
             torque=self._zero if command.effort is None else command.effort,
@@ -379,6 +389,9 @@ class ElasticRobotSimulatorNode(ManagedNode):
             velocity=self._zero if command.velocity is None else command.velocity,
             time=due if command.stamp else None,
         )
+        with self._answered:
+            self._last_stamp = command.stamp
+            self._answered.notify()
 
     def _rest(self) -> Command:
         """What a robot without brakes has before the first command."""
@@ -434,16 +447,22 @@ class ElasticRobotSimulatorNode(ManagedNode):
                 if abs(time.time_ns() - begin - to_system_time) > limit:  # the clock was set
                     to_system_time = time.time_ns() - begin
                 stamp = wake + to_system_time
+            if p.lockstep and self._command is not None and not self._is_stale:
+                with self._answered:
+                    self._answered.wait_for(
+                        lambda: self._last_stamp >= self._stamp, p.command_timeout
+                    )
+            command = self._command  # before this state is known to anybody
             self._stamp = stamp
             outputs.publish(stamp)
-            self._advance(begin, stamp)
+            self._advance(time.monotonic_ns(), stamp, command)
             end = time.monotonic_ns()
             self._statistics.record(begin, end, stamp, stamp + end - wake)
             wake += self._period
 
-    def _advance(self, now: int, stamp: int) -> None:
-        """One period of the plant from the state with `stamp`, under the newest command."""
-        p, robot, command = self.parameters, self._robot, self._command
+    def _advance(self, now: int, stamp: int, command: Command | None) -> None:
+        """One period of the plant from the state with `stamp`."""
+        p, robot = self.parameters, self._robot
         dt = 1e-9 * self._period
         if command is None:  # the brakes are closed
             return
@@ -509,8 +528,10 @@ class ElasticRobotSimulatorNode(ManagedNode):
 
 def _find(name: str) -> Path:
     """A file by its path, or by its path below the package's share folder."""
-    path = Path(name)
-    return path if path.is_absolute() or path.exists() else share_directory() / path
+    for path in (Path(name), share_directory() / name):
+        if path.is_file():
+            return path
+    raise ParameterError(f"no file {name}, neither there nor in {share_directory()}")
 
 
 def main(args: list[str] | None = None) -> int:

@@ -492,8 +492,11 @@ class FeedforwardNode(ManagedNode):
         if not self._is_running or not self._watchdog.stale:  # input came in between
             return
         self._is_stale = True
-        safe = "holding with gravity" if self._motion.is_there else "nothing to publish yet"
-        self.get_logger().error(f"no complete joint state for {self._watchdog.age():.3f} s: {safe}")
+        silence = f"no complete joint state for {self._watchdog.age():.3f} s"
+        if self._motion.is_there:
+            self.get_logger().error(f"{silence}: holding with gravity")
+        else:
+            self.get_logger().warning(f"{silence}: nothing to publish yet")
         self._events.add("joint_states stale")
         self._publish_safe_output()
         self._diagnostics.publish()

@@ -232,14 +232,14 @@ class TrajectoryNode(ManagedNode):
     def _send_when_possible(self) -> None:
         p = self.parameters
         found = self._publisher.get_subscription_count()
-        if found >= p.subscribers and self._measured.stamp:
+        if found >= p.subscribers and self._measured.stamp and self._now():
             self._send()
         elif time.monotonic() > self._deadline:
             missing = (
                 f"only {found} of {p.subscribers} subscribers on "
                 f"{self.resolve_topic_name('joint_trajectory')}"
                 if found < p.subscribers
-                else f"no complete state on {self.resolve_topic_name('joint_states')}"
+                else f"no complete state on {self.resolve_topic_name('joint_states')}, or no time"
             )
             self.get_logger().error(f"nothing sent: after {p.patience} s there is {missing}")
             self._finish(1)

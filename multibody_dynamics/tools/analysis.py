@@ -6,6 +6,7 @@ measured states: nothing is taken over from the nodes.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -83,10 +84,16 @@ class Run:
 
     @cached_property
     def reference(self) -> Reference:
-        """The desired motion. The hold before it is where the robot stood at the first torque."""
-        states, torque = self.recording.series["joint_states"], self.recording.series["torque"]
-        first = max(int(np.searchsorted(states.stamp, torque.stamp[0], side="right")) - 1, 0)
-        position = states.values[first, 0]
+        """The desired motion. It begins where the first motor command holds the robot."""
+        command, torque = self.recording.series["motor_command"], self.recording.series["torque"]
+        bending = VARIANTS[self.recording.variant][0] * self.joints.compliance
+        stamp, here, there = np.intersect1d(command.stamp, torque.stamp, return_indices=True)
+        if not (len(stamp) and stamp[0] < self.recording.request.start):
+            raise InputError(
+                f"{self.recording.variant}: the recording began after the trajectory, so nothing"
+                " tells where the robot was held"
+            )
+        position = command.values[here[0], 0] - bending * torque.values[there[0], 0]
         return reference_of(self.model.joint_names, self.recording.request, position, self.lead)
 
     @cached_property
@@ -152,6 +159,12 @@ class Run:
         moving = self.motion[here]
         return 1e-9 * (torque.sent[there] - states.sent[here])[moving]
 
+    def real_time_factor(self) -> float:
+        """Seconds of stamps per second of real time, during the motion."""
+        states = self.recording.series["joint_states"]
+        stamp, sent = states.stamp[self.motion], states.sent[self.motion]
+        return float((stamp[-1] - stamp[0]) / (sent[-1] - sent[0]))
+
     def figures(self) -> dict[str, Any]:
         """Everything that is told about this run, for report.json."""
         states, torque = self.recording.series["joint_states"], self.recording.series["torque"]
@@ -170,6 +183,7 @@ class Run:
                 for j, joint in enumerate(self.model.joint_names)
             },
             "disagreement": self.disagreement(),
+            "real time factor": self.real_time_factor(),
             "period [ms]": _percentiles(self.period()),
             "latency [ms]": _percentiles(self.latency()),
             "messages": {
@@ -196,9 +210,9 @@ def _warnings(recording: Recording) -> dict[str, int]:
     found: dict[str, int] = {}
     for status in recording.diagnostics:
         if status["level"] in (1, 2):
-            last = status["values"].get("last")
-            text = f"{status['name']}: {last or status['message']}"
-            found[text] = found.get(text, 0) + 1
+            text = f"{status['name']}: {status['message']}"
+            kind = re.sub(r"[\d.]+", "...", text)
+            found[kind] = found.get(kind, 0) + 1
     return found
 
 

@@ -44,6 +44,11 @@ def make_parser() -> argparse.ArgumentParser:
     _robot_options(demo)
     demo.add_argument("--output", metavar="FOLDER", type=Path, default=Path("demo_report"),
                       help="where report and recordings go (%(default)s)")  # fmt: skip
+    demo.add_argument(
+        "--real-time",
+        action="store_true",
+        help="lose commands that come late, as a robot would, instead of letting time wait",
+    )
     demo.add_argument("--domain-id", metavar="N", type=_domain, help="ROS domain (one of our own)")
 
     report = command("report", _report, "Write the report of recorded runs again")
@@ -125,6 +130,7 @@ def _demo(options: argparse.Namespace) -> int:
         motion=options.trajectory,
         duration=options.duration,
         rate=options.rate,
+        real_time=options.real_time,
     )
     print(f"{demo.model.name}, {demo.model.n} joints; the first start of all compiles for a minute")
     return _told(run_demo(demo, domain_id=options.domain_id), demo.folder)
@@ -149,8 +155,8 @@ def _told(report: dict[str, Any], folder: Path) -> int:
     for variant, run in report["runs"].items():
         ratio = report["ratios of rms errors"].get(variant)
         print(
-            f"{variant:<13}rms {1e3 * run['tracking error rms']:8.4f}"
-            f"   peak {1e3 * run['tracking error peak']:8.4f} mrad"
+            f"{variant:<13}rms {1e3 * run['tracking error rms']:9.5f}"
+            f"   peak {1e3 * run['tracking error peak']:9.5f} mrad"
             + (f"   {ratio:6.1f} times the rms of full" if ratio else "")
         )
     for problem in report["problems"]:

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ from .recording import (
     Recording,
     read_parameters,
 )
-from .report import write_report
+from .report import OUTPUTS, write_report
 
 REMAPPINGS = {SIMULATOR: {"motor_command": f"{FEEDFORWARD}/motor_command"}}
 
@@ -85,15 +85,21 @@ def prepare(
     motion: str = "",
     duration: float | None = None,
     rate: float | None = None,
+    real_time: bool = False,
+    keep: bool = False,
 ) -> Demo:
     """Write the parameters of the demo for a robot (URDF file; '': the Panda) to `folder`.
 
     From config/demo.yaml; springs (YAML file) and motion that belong to other joints than the
-    robot's are replaced by generated ones. rate: of the simulator, Hz. Raises DynamicsError or
-    OSError for files that cannot be used.
+    robot's are replaced by generated ones. rate: of the simulator, Hz. real_time: do not wait for
+    commands that come late. keep: the runs that are in the folder. Raises DynamicsError or OSError
+    for files that cannot be used.
     """
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    recordings = () if keep else (f"{variant}.npz" for variant in VARIANTS)
+    for name in (*OUTPUTS, *recordings):
+        (folder / name).unlink(missing_ok=True)  # of an earlier demo
     parameters = read_parameters(share_directory() / "config" / "demo.yaml")
     simulator, feedforward, trajectory = (parameters[name] for name in NODES)
     file = _found(robot or feedforward["robot_file"])
@@ -120,6 +126,10 @@ def prepare(
         simulator["update_rate"] = feedforward["expected_rate"] = float(rate)
         feedforward["lookahead"] = 1.5 / rate
 
+    if real_time:
+        simulator["lockstep"] = simulator["publish_clock"] = False
+        feedforward["use_sim_time"] = trajectory["use_sim_time"] = False
+
     for node in parameters.values():
         node["robot_file"] = str(file)
     for node in (simulator, feedforward):
@@ -139,9 +149,10 @@ def prepare(
 
 
 def trajectory_parameters(values: Mapping[str, Any]) -> TrajectoryParameters:
-    """The trajectory node's parameters from those of a file."""
+    """The trajectory node's own parameters from those of a file."""
+    own = {field.name for field in fields(TrajectoryParameters)} & values.keys()
     return TrajectoryParameters(
-        **{key: tuple(x) if isinstance(x, list) else x for key, x in values.items()}
+        **{key: tuple(values[key]) if isinstance(values[key], list) else values[key] for key in own}
     )
 
 
@@ -277,7 +288,7 @@ class StatusLine:
         period = (torques[-1][1] - torques[0][1]) / max(len(torques) - 1, 1)
         self._write(
             f"{max(t, 0.0):6.1f} of {self._request.times[-1]:.1f} s"
-            f"   tracking error {1e3 * error:8.3f} mrad   {1e9 / max(period, 1.0):5.0f} Hz"
+            f"   tracking error {1e3 * error:9.5f} mrad   {1e9 / max(period, 1.0):5.0f} Hz"
             f"   state to torque {1e-6 * np.median(delays or [np.nan]):.2f} ms",
             end="",
         )
@@ -286,7 +297,7 @@ class StatusLine:
         """The last word."""
         self._write(
             f"{self._request.times[-1]:.1f} s done, {self._recorder.count('torque')} torques"
-            f" received, tracking error up to {1e3 * self._peak:.3f} mrad",
+            f" received, tracking error up to {1e3 * self._peak:.5f} mrad",
             end="\n",
         )
 

@@ -8,6 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics import se3
+from ..dynamics.inertia import decompose
+from ..dynamics.kinematics import forward_kinematics
+from ..dynamics.model import MultibodyModel
 from .analysis import Run
 
 TITLES = {
@@ -87,6 +91,7 @@ def draw_torques(run: Run, file: Path) -> None:
 def draw_tracking(runs: Sequence[Run], file: Path) -> None:
     """Link tracking error of all variants, over time and per joint, on logarithmic scales."""
     from matplotlib import pyplot
+    from matplotlib.ticker import FuncFormatter, LogLocator
 
     figure, (over_time, per_joint) = _figure(
         1, 2, (10.5, 4.2), gridspec_kw={"width_ratios": [1.7, 1.0]}
@@ -94,22 +99,63 @@ def draw_tracking(runs: Sequence[Run], file: Path) -> None:
     prismatic = "prismatic" in runs[0].model.joint_types
     unit = "mrad or mm" if prismatic else "mrad"
     names = runs[0].model.joint_names
-    for run in reversed(runs):
+    worst = [1e3 * np.abs(run.error).max(axis=1) for run in runs]
+    each = np.array([1e3 * np.sqrt((run.error**2).mean(axis=0)) for run in runs])
+    for run, error, rms in reversed(list(zip(runs, worst, each, strict=True))):
         variant = run.recording.variant
-        t = run.times("joint_states")[run.motion]
-        worst = 1e3 * np.abs(run.error).max(axis=1)
-        rms = 1e3 * np.sqrt((run.error**2).mean(axis=0))
         colour = COLOURS[variant]
-        label = f"{TITLES[variant]}   (rms {1e3 * np.sqrt((run.error**2).mean()):.3g} {unit})"
-        over_time.semilogy(t, worst, STYLES[variant], color=colour, label=label)
+        label = f"{TITLES[variant]}   ({1e3 * np.sqrt((run.error**2).mean()):.3g} {unit} rms)"
+        t = run.times("joint_states")[run.motion]
+        over_time.semilogy(t, error, STYLES[variant], color=colour, label=label)
         per_joint.semilogx(rms, range(len(names)), MARKERS[variant], color=colour, ms=7)
-    over_time.set(
-        xlabel="time  [s]", ylabel=f"link tracking error, worst joint  [{unit}]",
-        xlim=(runs[0].begin, runs[0].end),
-    )  # fmt: skip
+    over_time.set_xlim(runs[0].begin, runs[0].end)
+    # The first instants, where nothing moves yet, would stretch the scale to rounding.
+    over_time.set_ylim(0.5 * min(np.percentile(error, 5) for error in worst))
+    over_time.set_xlabel("time  [s]")
+    over_time.set_ylabel(f"link tracking error, worst joint  [{unit}]")
+    per_joint.set_xlim(0.5 * each.min(), 2.0 * each.max())
     per_joint.set_yticks(range(len(names)), names)
     per_joint.set_ylim(len(names) - 0.5, -0.5)
-    per_joint.set_xlabel(f"rms error per joint  [{unit}]")
+    per_joint.set_xlabel(f"rms error of the joint  [{unit}]")
+    for axis in (over_time.yaxis, per_joint.xaxis):
+        axis.set_major_locator(LogLocator())
+        axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        axis.set_minor_formatter("")
     figure.legend(loc="outside upper center", ncols=len(runs), frameon=False)
+    figure.savefig(file, dpi=110)
+    pyplot.close(figure)
+
+
+def draw_robot(model: MultibodyModel, file: Path) -> None:
+    """The robot in the middle of its joint ranges: links as lines, joint axes, centres of mass."""
+    from matplotlib import pyplot
+
+    lower, upper = np.maximum(model.limits.lower, -1.0), np.minimum(model.limits.upper, 1.0)
+    poses = forward_kinematics(model, 0.5 * (lower + upper)).pose
+    origins = poses[:, :3, 3]
+    size = float(np.ptp(np.vstack([origins, np.zeros(3)]), axis=0).max()) or 1.0
+    figure, axis = _figure(1, 1, (7.0, 7.0), subplot_kw={"projection": "3d"})
+    for i, pose in enumerate(poses):
+        parent = int(model.parents[i])
+        start = np.zeros(3) if parent < 0 else origins[parent]
+        axis.plot(*np.transpose([start, origins[i]]), color="#555555", lw=4, solid_capstyle="round")
+        screw = se3.Ad(se3.inverse(model.poses[i])) @ model.screws[i]
+        direction = pose[:3, :3] @ (screw[:3] if screw[:3].any() else screw[3:])
+        reach = 0.08 * size * direction / np.linalg.norm(direction)
+        ends = np.transpose([origins[i] - reach, origins[i] + reach])
+        axis.plot(*ends, color=COLOURS["full"], lw=2)
+        mass, com, _ = decompose(model.inertias[i])
+        centre = origins[i] + pose[:3, :3] @ com
+        axis.plot(*centre[:, None], "o", color=COLOURS["rigid"], ms=3.0 + 2.0 * np.sqrt(mass))
+        axis.text(*(origins[i] + reach), f" {model.joint_names[i]}", fontsize=8)
+    axis.set(xlabel="x  [m]", ylabel="y  [m]", zlabel="z  [m]", title=model.name)
+    axis.set_aspect("equal")
+    handles = [
+        pyplot.Line2D([], [], color=COLOURS["full"], lw=2, label="joint axis"),
+        pyplot.Line2D(
+            [], [], color=COLOURS["rigid"], marker="o", ls="", label="centre of mass, area as mass"
+        ),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
     figure.savefig(file, dpi=110)
     pyplot.close(figure)

@@ -122,8 +122,8 @@ class NodeProcesses:
                 )
 
     def cpu_seconds(self) -> dict[str, float]:
-        """Processor time so far, by node."""
-        return {node.name: node.cpu_seconds() for node in self._nodes}
+        """Processor time so far of the nodes that still run."""
+        return {n.name: n.cpu_seconds() for n in self._nodes if n.exit_code is None}
 
     def stop(self) -> dict[str, int]:
         """End all that still run; exit codes by node."""

@@ -1,0 +1,285 @@
+"""MultibodyModel: immutable, checked, with payloads that leave no trace."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import inertia
+from robots import panda, random_inertia, random_pose, random_state, random_tree, to_pinocchio
+
+ARRAYS = (
+    "parents", "screws", "poses", "link_inertias", "gravity", "reflected_inertia", "inertias",
+    "joint_rows", "body_in_joint",
+)  # fmt: skip
+LOAD = (1.5, (0.1, -0.2, 0.3), ((0.02, 0.001, 0.002), (0.001, 0.03, -0.003), (0.002, -0.003, 0.04)))
+
+
+def parts(n=3):
+    """What a chain of n revolute joints is built from."""
+    rng = np.random.default_rng(7)
+    return {
+        "parents": list(range(-1, n - 1)),
+        "screws": np.stack(
+            [dyn.revolute(rng.normal(size=3), rng.normal(size=3)) for _ in range(n)]
+        ),
+        "poses": np.stack([random_pose(rng) for _ in range(n)]),
+        "inertias": np.stack([random_inertia(rng) for _ in range(n)]),
+    }
+
+
+def build(**changes):
+    return dyn.model_from_screws(**{**parts(), **changes})
+
+
+def refused(word, **changes):
+    with pytest.raises(dyn.ModelError, match=word):
+        build(**changes)
+
+
+# Immutable
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_are_read_only(name):
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(random_tree(3, 0), name)[...] = 0
+
+
+def test_limits_frames_and_payloads_are_read_only():
+    model = panda().with_payload("panda_link8", *LOAD)
+    for array in (
+        *model.limits, model.frames["panda_link8"].pose, model.payloads["payload"].inertia,
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    with pytest.raises(TypeError):
+        model.frames["x"] = model.frames["panda_link8"]
+    with pytest.raises(TypeError):
+        model.payloads.clear() if hasattr(model.payloads, "clear") else model.payloads.pop()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.name = "other"
+
+
+def test_the_caller_keeps_its_arrays():
+    given = parts()
+    limits = dyn.JointLimits(*np.tile(np.array([[-1.0], [1], [2], [3]]), 3))
+    frame = np.eye(4)
+    gravity, rotor = np.array([0.0, 0, -9]), np.ones(3)
+    model = dyn.model_from_screws(
+        **given, limits=limits, gravity=gravity, reflected_inertia=rotor,
+        frames={"tip": dyn.Frame(2, frame)},
+    )  # fmt: skip
+    before = model.joint_rows.copy()
+    for array in (*given.values(), *limits, gravity, rotor, frame):
+        if isinstance(array, np.ndarray):
+            assert array.flags.writeable
+            array += 1
+    copy = dataclasses.replace(model)
+    np.testing.assert_array_equal(copy.joint_rows, before)
+    assert model.gravity.tolist() == [0, 0, -9]
+    assert model.limits.upper.tolist() == [1, 1, 1]
+    assert model.frames["tip"].pose[0, 3] == 0
+
+
+def test_variants_leave_the_original_alone():
+    model = random_tree(3, 1)
+    gravity, rotor = model.gravity.copy(), model.reflected_inertia.copy()
+    other = model.with_gravity((1, 2, 3)).with_reflected_inertia((4, 5, 6))
+    assert other.gravity.tolist() == [1, 2, 3]
+    assert other.reflected_inertia.tolist() == [4, 5, 6]
+    np.testing.assert_array_equal(model.gravity, gravity)
+    np.testing.assert_array_equal(model.reflected_inertia, rotor)
+    assert other.joint_rows[1, -1] == 5
+
+
+# What cannot be a robot
+
+
+@pytest.mark.parametrize(
+    ("word", "changes"),
+    [
+        ("no moving joint", {"parents": []}),
+        ("joint 'joint1': parent 0", {"parents": [0, 0, 1]}),
+        ("joint 'joint2': parent 2", {"parents": [-1, 2, 1]}),
+        ("joint 'joint3': parent -2", {"parents": [-1, 0, -2]}),
+        ("joint 'joint2': parent 0.5", {"parents": [-1, 0.5, 1]}),
+        ("screws", {"screws": np.zeros((2, 6))}),
+        (r"screws\[0\] \(joint 'joint1'\)", {"screws": np.ones((3, 5))}),
+        ("joint 'joint2'.*screw.*zero", {"screws": np.array([[1.0], [0], [1]]) * np.ones(6)}),
+        (r"screws\[1\] \(joint 'joint2'\).*nan", {"screws": [np.ones(6), np.full(6, np.nan), 0]}),
+        ("poses", {"poses": np.eye(4)}),
+        ("body 'body1'.*pose.*rigid", {"poses": np.stack([2 * np.eye(4)] * 3)}),
+        ("body 'body1'.*pose.*rigid", {"poses": np.stack([np.diag((1, 1, -1, 1.0))] * 3)}),
+        ("inertias", {"inertias": np.zeros((3, 3))}),
+        ("body 'body3' has no mass.*'joint3'", {"inertias": np.zeros((3, 6, 6))}),
+        ("body 'body1'.*negative", {"inertias": np.stack([-np.eye(6)] * 3)}),
+        ("gravity", {"gravity": (0, 0)}),
+        ("gravity", {"gravity": (0, 0, np.inf)}),
+        ("2 joint names", {"joint_names": ("a", "b")}),
+        ("two joint names are 'a'", {"joint_names": ("a", "a", "b")}),
+        ("two body names are 'a'", {"body_names": ("b", "a", "a")}),
+        ("'base' of the base", {"body_names": ("b", "a", "base")}),
+        ("joint types", {"joint_types": ("revolute",)}),
+        ("limits.lower", {"limits": dyn.JointLimits.unlimited(2)}),
+        ("joint 'joint2'.*reflected", {"reflected_inertia": (0, -1, 0)}),
+    ],
+)
+def test_is_refused(word, changes):
+    refused(word, **changes)
+
+
+def test_massless_bodies_may_carry_others():
+    M = parts()["inertias"]
+    M[:2] = 0
+    model = build(inertias=M)
+    tau = dyn.inverse_dynamics(model, *np.ones((3, 3))).tau
+    assert np.isfinite(tau).all()
+
+
+def test_triangle_inequality_is_a_warning_or_with_strict_an_error():
+    M = parts()["inertias"]
+    M[1] = dyn.spatial_inertia(1, (0, 0, 0), np.diag((1, 1, 3)))
+    with pytest.warns(dyn.ModelWarning, match=r"body 'body2'.*triangle"):
+        build(inertias=M)
+    refused("body 'body2'.*triangle", inertias=M, strict=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        build(strict=True)
+
+
+def test_screws_tell_the_type_of_the_joint():
+    screws = [dyn.revolute((1, 2, 3), (40, -50, 60)), dyn.prismatic((1, 0, 1))]
+    assert build(screws=[*screws, dyn.helical((1, 2, 3), (4, 5, 6), 1e-4)]).joint_types == (
+        "revolute", "prismatic", "helical",
+    )  # fmt: skip
+
+
+def test_a_screw_of_another_length_scales_its_coordinate():
+    model = random_tree(5, 4, branching=0)
+    scale = np.array([2.0, 0.1, 3, 0.5, 7])
+    scaled = dyn.model_from_screws(
+        model.parents, model.screws * scale[:, None], model.poses, model.inertias,
+        gravity=model.gravity,
+    )  # fmt: skip
+    state = random_state(model)
+    a, b = dyn.inverse_dynamics(model, *state), dyn.inverse_dynamics(scaled, *state / scale)
+    for tau, other in zip(a, b, strict=True):
+        np.testing.assert_allclose(other, tau * scale, rtol=0, atol=1e-12 * np.abs(tau).max())
+
+
+# Names
+
+
+def test_names_and_indices():
+    model = panda()
+    assert model.joint_index("panda_joint3") == 2
+    assert model.body_index("panda_link3") == model.body_index(2) == 2
+    assert model.body_index("panda_link8") == 6
+    assert model.frame("panda_link8").pose[2, 3] == 0.107
+    assert model.frame("panda_link0").body == -1
+    assert model.path("panda_link3") == [0, 1, 2]
+    assert repr(model) == "<MultibodyModel 'panda' with 7 joints>"
+
+
+def test_unknown_names_list_those_there_are():
+    model = panda()
+    with pytest.raises(dyn.InputError, match=r"'elbow'.*panda_joint1"):
+        model.joint_index("elbow")
+    with pytest.raises(dyn.InputError, match=r"'hand'.*panda_link8"):
+        model.frame("hand")
+    with pytest.raises(dyn.InputError, match="'panda_link0' belongs to the base"):
+        model.body_index("panda_link0")
+    for body in (7, -1, 1.0, None):
+        with pytest.raises(dyn.InputError, match="0 to 6"):
+            model.frame(body)
+
+
+# Rotor inertia and payloads
+
+
+def test_reflected_inertia_by_name():
+    model = panda().with_reflected_inertia(np.arange(7.0))
+    other = model.with_reflected_inertia({"panda_joint2": 9})
+    assert other.reflected_inertia.tolist() == [0, 9, 2, 3, 4, 5, 6]
+    with pytest.raises(dyn.InputError, match="'panda_joint9'"):
+        model.with_reflected_inertia({"panda_joint9": 1})
+    with pytest.raises(dyn.InputError, match="reflected_inertia"):
+        model.with_reflected_inertia(np.ones(6))
+    with pytest.raises(dyn.ModelError, match=r"'panda_joint2'.*negative"):
+        model.with_reflected_inertia({"panda_joint2": -1})
+
+
+def test_payload_has_the_torques_of_pinocchio():
+    model = panda().with_payload("panda_link8", *LOAD).with_reflected_inertia(np.arange(7.0))
+    bare = to_pinocchio(panda().with_reflected_inertia(np.arange(7.0)))
+    placement = pin.SE3(np.eye(3), np.array([0, 0, 0.107]))
+    mass, com, about = LOAD
+    bare.model.appendBodyToJoint(7, pin.Inertia(mass, np.array(com), np.array(about)), placement)
+    state = random_state(model, 3)[:3]
+    expected = pin.rnea(bare.model, bare.model.createData(), *state)
+    actual = dyn.inverse_dynamics(model, *state).tau
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
+
+
+def test_payloads_come_off_without_a_trace():
+    model = panda()
+    loaded = model.with_payload("panda_link8", *LOAD).with_payload(2, 0.3, name="camera")
+    assert np.abs(loaded.inertias - model.inertias).max() > 0.1
+    assert (loaded.frame("payload").body, loaded.frame("camera").body) == (6, 2)
+    back = loaded.without_payload("payload").without_payload("camera")
+    np.testing.assert_array_equal(back.inertias, model.inertias)
+    np.testing.assert_array_equal(back.joint_rows, model.joint_rows)
+    assert dict(back.payloads) == {}
+    assert set(back.frames) == set(model.frames)
+
+
+def test_payloads_come_off_in_any_order():
+    one = panda().with_payload("panda_link8", *LOAD)
+    both = one.with_payload("panda_link8", 1e-9, name="fly").with_payload(6, 1e9, name="whale")
+    np.testing.assert_array_equal(
+        both.without_payload("whale").without_payload("fly").inertias, one.inertias
+    )
+
+
+def test_payloads_are_checked():
+    model = panda().with_payload("panda_link8", *LOAD)
+    with pytest.raises(dyn.InputError, match="'payload' is taken"):
+        model.with_payload(6, *LOAD)
+    with pytest.raises(dyn.InputError, match="'panda_link3' is taken"):
+        model.with_payload(6, *LOAD, name="panda_link3")
+    with pytest.raises(dyn.InputError, match=r"no payload 'cup'.*payload"):
+        model.without_payload("cup")
+    with pytest.raises(dyn.InputError, match="base"):
+        model.with_payload("panda_link0", *LOAD, name="cup")
+    with pytest.raises(dyn.ModelError, match=r"payload 'cup'.*negative"):
+        model.with_payload(6, -1, name="cup")
+    with pytest.raises(dyn.ModelError, match=r"payload 'cup'.*principal"):
+        model.with_payload(6, 1, inertia_com=np.diag((1, 1, -1)), name="cup")
+
+
+# What the recursions work on
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_joint_rows_hold_the_robot_in_joint_frames(seed):
+    """Z = (0, 0, a, 0, 0, h) at the end of the placements is the screw Y, and the COM is in place."""
+    model = random_tree(6, seed)
+    placed = []
+    for i, row in enumerate(model.joint_rows):
+        B = dyn.se3.from_rotation_translation(row[:9].reshape(3, 3), row[9:12])
+        parent = model.parents[i]
+        placed.append(B if parent < 0 else placed[parent] @ B)
+        Z = np.array([0, 0, row[12], 0, 0, row[13]])
+        np.testing.assert_allclose(dyn.se3.Ad(placed[i]) @ Z, model.screws[i], atol=1e-14)
+        np.testing.assert_allclose(placed[i] @ model.body_in_joint[i], model.poses[i], atol=1e-14)
+        mass, com, about = inertia.decompose(model.inertias[i])
+        xx, xy, xz, yy, yz, zz = row[18:24]
+        found = dyn.spatial_inertia(row[14], row[15:18], ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+        moved = inertia.transform(dyn.spatial_inertia(mass, com, about), model.body_in_joint[i])
+        np.testing.assert_allclose(found, moved, atol=1e-14)

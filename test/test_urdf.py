@@ -1,0 +1,585 @@
+"""URDF in, model out; and every document that is no robot refused with a word of help."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from contextlib import redirect_stderr, suppress
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multibody_dynamics import dynamics as dyn
+from robots import PANDA
+
+INERTIAL = (
+    '<inertial><origin xyz="0.1 0.02 -0.3" rpy="0.3 -0.5 0.7"/><mass value="2"/>'
+    '<inertia ixx="0.1" ixy="0.01" ixz="0.02" iyy="0.12" iyz="-0.03" izz="0.15"/></inertial>'
+)
+
+
+def link(name, inertial=INERTIAL):
+    return f'<link name="{name}">{inertial}</link>'
+
+
+def joint(name, parent, child, kind="revolute", inside="", axis='<axis xyz="0 0 1"/>'):
+    limit = '<limit lower="-1" upper="2" velocity="3" effort="4"/>' if "limit" not in inside else ""
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="0.1 -0.2 0.3" rpy="0.4 0.5 -0.6"/>{axis}{limit}{inside}</joint>'
+    )
+
+
+def robot(*parts):
+    return f'<robot name="arm">{"".join(parts)}</robot>'
+
+
+# A tree with fixed links at the base, in the middle and at the end.
+TREE = robot(
+    *map(link, ("hand", "world", "upper", "tool", "lower", "base", "slider", "camera")),
+    joint("wrist", "lower", "hand", "continuous", axis='<axis xyz="0.2 -0.5 1"/>'),
+    joint("mount", "world", "base", "fixed"),
+    joint("shoulder", "base", "upper"),
+    joint("rail", "base", "slider", "prismatic", axis='<axis xyz="0 0.6 -0.8"/>'),
+    joint("elbow", "upper", "lower", axis=""),
+    joint("camera_joint", "upper", "camera", "fixed"),
+    joint("tool_joint", "hand", "tool", "fixed"),
+)
+ARM = robot(link("base"), link("upper"), joint("shoulder", "base", "upper"))
+
+
+def refused(text, *words):
+    """The message with which a text is refused; it holds all of `words`."""
+    with pytest.raises(dyn.ModelError) as caught:
+        dyn.parse_urdf(text)
+    message = str(caught.value)
+    for word in words:
+        assert word in message
+    return message
+
+
+def pinocchio(text):
+    model = pin.buildModelFromXML(text)
+    model.gravity = pin.Motion(np.array([0, 0, -9.81]), np.zeros(3))
+    return model, model.createData()
+
+
+# What is read
+
+
+def test_joints_come_depth_first_and_siblings_in_document_order():
+    model = dyn.parse_urdf(TREE)
+    assert model.joint_names == ("shoulder", "elbow", "wrist", "rail")
+    assert model.body_names == ("upper", "lower", "hand", "slider")
+    assert model.parents.tolist() == [-1, 0, 1, -1]
+    assert model.joint_types == ("revolute", "revolute", "continuous", "prismatic")
+    assert (model.name, model.base_name) == ("arm", "world")
+
+
+def test_merged_links_keep_their_own_frames():
+    model = dyn.parse_urdf(TREE)
+    bodies = {name: frame.body for name, frame in model.frames.items()}
+    assert bodies == {
+        "world": -1, "base": -1,
+        "upper": 0, "camera": 0, "lower": 1, "hand": 2, "tool": 2, "slider": 3,
+    }  # fmt: skip
+
+
+def test_every_link_stands_where_pinocchio_puts_it():
+    model = dyn.parse_urdf(TREE)
+    other, data = pinocchio(TREE)
+    q = np.array([0.3, -0.8, 1.1, 0.25])
+    placed = dict(zip(model.joint_names, q, strict=True))
+    values = [
+        [np.cos(placed[name]), np.sin(placed[name])] if name == "wrist" else [placed[name]]
+        for name in other.names[1:]
+    ]
+    pin.framesForwardKinematics(other, data, np.concatenate(values))
+    for name in model.frames:
+        expected = data.oMf[other.getFrameId(name)].homogeneous
+        np.testing.assert_allclose(dyn.frame_pose(model, q, name), expected, atol=1e-14)
+
+
+def test_torques_with_merged_and_turned_inertias_are_those_of_pinocchio():
+    model = dyn.parse_urdf(TREE)
+    other, data = pinocchio(TREE)
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        q, qd, qdd = rng.normal(size=(3, 4))
+        order = [other.joints[other.getJointId(name)].idx_v for name in model.joint_names]
+        q_pin = np.empty(other.nq)
+        for name, value in zip(model.joint_names, q, strict=True):
+            entry = other.joints[other.getJointId(name)]
+            value = [np.cos(value), np.sin(value)] if entry.nq == 2 else value
+            q_pin[entry.idx_q : entry.idx_q + entry.nq] = value
+        back = np.argsort(order)
+        expected = pin.rnea(other, data, q_pin, qd[back], qdd[back])[order]
+        actual = dyn.inverse_dynamics(model, q, qd, qdd).tau
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
+
+
+PARAMETERS = ("mass", "x", "y", "z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+
+@pytest.mark.parametrize("parameter", PARAMETERS)
+@settings(max_examples=10)
+@given(change=st.floats(1e-3, 2e-2), rpy=st.tuples(*[st.floats(-3, 3)] * 3))
+def test_each_inertial_parameter_has_its_own_effect(parameter, change, rpy):
+    """M is that of the masses: kinetic energy of any twist, computed point by point."""
+
+    def read(values):
+        p = dict(zip(PARAMETERS, values, strict=True))
+        entries = " ".join(f'{key}="{p[key]!r}"' for key in PARAMETERS[4:])
+        text = (
+            f'<inertial><origin xyz="{p["x"]!r} {p["y"]!r} {p["z"]!r}" '
+            f'rpy="{" ".join(map(repr, rpy))}"/><mass value="{p["mass"]!r}"/>'
+            f"<inertia {entries}/></inertial>"
+        )
+        text = robot(link("base"), link("upper", text), joint("shoulder", "base", "upper"))
+        return dyn.parse_urdf(text).inertias[0]
+
+    def expected(values):
+        m, x, y, z, xx, xy, xz, yy, yz, zz = values
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        r, p, w = rpy
+        R = (
+            np.array([[np.cos(w), -np.sin(w), 0], [np.sin(w), np.cos(w), 0], [0, 0, 1]])
+            @ np.array([[np.cos(p), 0, np.sin(p)], [0, 1, 0], [-np.sin(p), 0, np.cos(p)]])
+            @ np.array([[1, 0, 0], [0, np.cos(r), -np.sin(r)], [0, np.sin(r), np.cos(r)]])
+        )
+        # second moments of mass about the frame's origin: what 6x6 says of them
+        second = R @ (np.trace(inertia) / 2 * np.eye(3) - inertia) @ R.T
+        c = np.array([x, y, z])
+        second += m * np.outer(c, c)
+        M = np.zeros((6, 6))
+        M[:3, :3] = np.trace(second) * np.eye(3) - second
+        M[:3, 3:] = m * np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+        M[3:, :3] = M[:3, 3:].T
+        M[3:, 3:] = m * np.eye(3)
+        return M
+
+    values = np.array([2.0, 0.1, 0.02, -0.3, 0.1, 0.01, 0.02, 0.12, -0.03, 0.15])
+    changed = values + change * (np.array(PARAMETERS) == parameter)
+    np.testing.assert_allclose(read(values.tolist()), expected(values), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(read(changed.tolist()), expected(changed), rtol=0, atol=1e-15)
+    assert np.abs(read(changed.tolist()) - read(values.tolist())).max() > change / 10
+
+
+def test_limits():
+    limits = dyn.parse_urdf(TREE).limits
+    assert limits.lower.tolist() == [-1, -1, -np.inf, -1]
+    assert limits.upper.tolist() == [2, 2, np.inf, 2]
+    assert limits.velocity.tolist() == [3] * 4
+    assert limits.effort.tolist() == [4] * 4
+
+
+def one_joint(inside="", **options):
+    return robot(
+        link("base"), link("upper"), joint("shoulder", "base", "upper", inside=inside, **options)
+    )
+
+
+def test_a_joint_without_limit_is_unlimited_and_noted():
+    model = dyn.parse_urdf(one_joint().replace('<limit lower="-1"', '<visual lower="-1"'))
+    assert np.isinf([*model.limits]).all()
+    assert any("shoulder" in note and "unlimited" in note for note in model.notes)
+
+
+def test_a_limit_without_velocity_or_effort_leaves_them_unlimited():
+    limits = dyn.parse_urdf(one_joint('<limit lower="-1" upper="1"/>')).limits
+    assert (limits.upper[0], limits.velocity[0], limits.effort[0]) == (1, np.inf, np.inf)
+
+
+def test_a_limit_without_bounds_is_zero_as_urdf_says_and_noted():
+    model = dyn.parse_urdf(one_joint('<limit velocity="1" effort="1"/>'))
+    assert (model.limits.lower[0], model.limits.upper[0]) == (0, 0)
+    assert any("shoulder" in note and "may not move" in note for note in model.notes)
+
+
+@pytest.mark.parametrize(
+    "limit",
+    ['lower="1" upper="-1" velocity="1"', 'velocity="-1"', 'lower="-1" upper="1" effort="-2"'],
+)
+def test_impossible_limits(limit):
+    refused(one_joint(f"<limit {limit}/>"), "joint 'shoulder'", "limits")
+
+
+def test_a_missing_axis_is_x():
+    given_x = one_joint(axis='<axis xyz="1 0 0"/>')
+    np.testing.assert_array_equal(
+        dyn.parse_urdf(one_joint(axis="")).screws, dyn.parse_urdf(given_x).screws
+    )
+
+
+@settings(max_examples=20)
+@given(
+    axis=st.tuples(*[st.integers(-9, 9)] * 3).filter(any),
+    scale=st.sampled_from([1e-200, 1e-3, 1.0, 1e5, 1e200]),
+    kind=st.sampled_from(["revolute", "prismatic", "continuous"]),
+)
+def test_an_axis_of_any_length_is_normalised(axis, scale, kind):
+    text = " ".join(repr(scale * x) for x in axis)
+    model = dyn.parse_urdf(one_joint(kind=kind, axis=f'<axis xyz="{text}"/>'))
+    e = model.screws[0, 3:] if kind == "prismatic" else model.screws[0, :3]
+    length = np.linalg.norm(axis)
+    np.testing.assert_allclose(model.poses[0, :3, :3].T @ e, axis / length, atol=1e-15)
+    noted = any("normalised" in note and "shoulder" in note for note in model.notes)
+    assert noted == (abs(scale * length - 1) > 1e-6)
+
+
+def test_planar_joint_is_two_translations_and_a_turn():
+    text = one_joint(kind="planar", axis='<axis xyz="0 0.6 0.8"/>')
+    model = dyn.parse_urdf(text)
+    assert model.joint_names == ("shoulder_x", "shoulder_y", "shoulder_yaw")
+    assert model.body_names[-1] == "upper"
+    assert model.joint_types == ("prismatic", "prismatic", "revolute")
+    A, q = model.poses[-1], np.array([0.3, -0.4, 1.2])
+    n = A[:3, :3] @ (0, 0.6, 0.8)
+    C = dyn.forward_kinematics(model, q).pose[-1]
+    moved = C[:3, 3] - A[:3, 3]
+    assert abs(moved @ n) < 1e-15
+    assert np.linalg.norm(moved) == pytest.approx(0.5, abs=1e-15)
+    np.testing.assert_allclose(C[:3, :3] @ A[:3, :3].T, dyn.so3.exp(1.2 * n), atol=1e-15)
+
+
+def test_floating_joint_has_the_coordinates_of_a_urdf_origin():
+    model = dyn.parse_urdf(one_joint(kind="floating"))
+    assert model.joint_names == tuple(
+        f"shoulder_{name}" for name in ("x", "y", "z", "yaw", "pitch", "roll")
+    )
+    assert np.isinf([*model.limits]).all()
+    pose = pin.SE3(pin.rpy.rpyToMatrix(0.3, -0.5, 0.9), np.array([1.0, 2.0, -3.0])).homogeneous
+    q = (1, 2, -3, 0.9, -0.5, 0.3)
+    C = dyn.forward_kinematics(model, q).pose[-1]
+    np.testing.assert_allclose(C, model.poses[-1] @ pose, atol=1e-14)
+
+
+def test_a_body_on_a_floating_joint_falls_freely():
+    model = dyn.parse_urdf(one_joint(kind="floating"), gravity=(1, 2, -9))
+    R = model.poses[-1, :3, :3]
+    qdd = [*(R.T @ (1, 2, -9)), 0, 0, 0]
+    tau = dyn.inverse_dynamics(model, np.full(6, 0.3), np.zeros(6), qdd).tau
+    np.testing.assert_allclose(tau, 0, atol=1e-13)
+
+
+def test_gravity_is_that_of_the_caller():
+    assert dyn.parse_urdf(ARM, (1, 2, 3)).gravity.tolist() == [1, 2, 3]
+    assert dyn.load_urdf(PANDA).gravity.tolist() == [0, 0, -9.81]
+
+
+# Massless and impossible bodies
+
+
+def test_massless_links_are_fine_where_they_carry_or_are_fixed():
+    text = TREE
+    for name in ("world", "upper", "camera", "tool", "base"):
+        text = text.replace(link(name), f'<link name="{name}"/>')
+    model = dyn.parse_urdf(text)
+    assert not model.inertias[0].any()
+    assert model.inertias[2].any()
+
+
+def test_fixed_links_are_merged_before_a_body_is_judged():
+    text = TREE.replace(link("hand"), '<link name="hand"/>')
+    assert dyn.parse_urdf(text).inertias[2].any()  # the tool's
+
+
+def test_massless_moving_leaf():
+    refused(
+        TREE.replace(link("slider"), '<link name="slider"/>'), "slider", "no mass", "joint 'rail'"
+    )
+
+
+@pytest.mark.parametrize("name", ["upper", "tool"])
+def test_negative_mass(name):
+    negative = link(name).replace('<mass value="2"/>', '<mass value="-2"/>')
+    refused(TREE.replace(link(name), negative), f"link '{name}'", "-2 kg", "negative")
+
+
+def test_the_inertia_of_the_base_is_noted_and_does_nothing():
+    model = dyn.parse_urdf(TREE)
+    assert any("world, base" in note and "without effect" in note for note in model.notes)
+    negative = link("world").replace('<mass value="2"/>', '<mass value="-2"/>')
+    other = dyn.parse_urdf(TREE.replace(link("world"), negative))
+    np.testing.assert_array_equal(model.inertias, other.inertias)
+
+
+def test_indefinite_inertia():
+    bad = INERTIAL.replace('ixy="0.01"', 'ixy="0.5"')
+    refused(ARM.replace(link("upper"), link("upper", bad)), "'upper'", "principal moments", "COM")
+
+
+def test_triangle_inequality_is_a_named_warning_or_with_strict_an_error():
+    bad = INERTIAL.replace('izz="0.15"', 'izz="0.9"')
+    text = ARM.replace(link("upper"), link("upper", bad))
+    with pytest.warns(dyn.ModelWarning, match=r"'upper'.*triangle"):
+        dyn.parse_urdf(text)
+    with pytest.raises(dyn.ModelError, match=r"'upper'.*triangle"):
+        dyn.parse_urdf(text, strict=True)
+
+
+# What is ignored
+
+
+def test_friction_is_one_warning_and_a_note():
+    text = TREE.replace("</joint>", '<dynamics damping="0.5" friction="0"/></joint>')
+    with pytest.warns(dyn.ModelWarning) as caught:
+        model = dyn.parse_urdf(text)
+    assert len(caught) == 1
+    for message in (str(caught[0].message), *[n for n in model.notes if "ignored" in n]):
+        assert "friction and damping" in message
+        assert "shoulder" in message
+        assert "wrist" in message
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(model.joint_rows, dyn.parse_urdf(TREE).joint_rows)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("</link>", "<inertail/></link>", "<inertail>"),
+        ("</joint>", "<orign/></joint>", "<orign>"),
+        ("</robot>", "<bogus/></robot>", "<bogus>"),
+        ("<origin ", '<origin xzy="0 0 0" ', "'xzy'"),
+        ("<mass ", '<mass unit="g" ', "'unit'"),
+    ],
+)
+def test_what_is_unknown_is_warned_of_by_name(old, new, what):
+    with pytest.warns(dyn.ModelWarning, match=re.escape(what)) as caught:
+        model = dyn.parse_urdf(ARM.replace(old, new))
+    assert len(caught) == 1
+    assert any(what in note for note in model.notes)
+
+
+HARMLESS = """
+    <transmission name="t"><actuator/></transmission>
+    <gazebo reference="upper"><mu1>0.2</mu1></gazebo>
+    <ros2_control name="x" type="system"><joint name="shoulder"/></ros2_control>
+    <material name="odd"/>
+"""
+
+
+def test_tags_of_others_are_noted_without_noise(capfd):
+    decorated = (
+        TREE.replace("</robot>", HARMLESS + "</robot>")
+        .replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" version="1.2" ')
+        .replace("</link>", "<visual><geometry><capsule/></geometry></visual><collision/></link>")
+        .replace("</joint>", '<safety_controller/><calibration/><dynamics damping="0"/></joint>')
+        .replace("<limit ", '<limit acceleration="3" ')
+    )
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()) as said:
+        warnings.simplefilter("error")
+        model = dyn.parse_urdf(decorated)
+    assert said.getvalue() == ""
+    assert capfd.readouterr() == ("", "")
+    notes = "\n".join(model.notes)
+    for tag in ("<transmission>", "<gazebo>", "<ros2_control>", "<safety_controller>"):
+        assert tag in notes
+    assert "visual" not in notes
+    np.testing.assert_array_equal(model.joint_rows, dyn.parse_urdf(TREE).joint_rows)
+
+
+def test_a_default_namespace_as_drake_writes_it():
+    text = ARM.replace("<robot ", '<robot xmlns="http://drake.mit.edu" ')
+    assert dyn.parse_urdf(text).joint_names == ("shoulder",)
+
+
+# What is refused: the document
+
+
+@pytest.mark.parametrize("text", ["", "   \n", b"", b"\n"])
+def test_empty(text):
+    refused(text, "empty", "<robot>")
+
+
+@pytest.mark.parametrize("text", ["<robot", ARM[:-3], "<robot/><robot/>", ARM + "x", "<a>&e;</a>"])
+def test_malformed(text):
+    refused(text, "not well-formed")
+
+
+def test_a_path_for_a_text_and_a_text_for_a_path():
+    refused("robots/arm.urdf", "load_urdf")
+    with pytest.raises(dyn.ModelError, match="parse_urdf"):
+        dyn.load_urdf(ARM)
+    refused(None, "str or bytes", "NoneType")
+
+
+@pytest.mark.parametrize("text", ["<sdf/>", "<html><robot/></html>", "<Robot/>"])
+def test_another_root_element(text):
+    refused(text, "<robot>", "root element")
+
+
+ENTITY = '<!DOCTYPE robot [<!ENTITY m "2">]>'
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1"])
+@pytest.mark.parametrize("doctype", [ENTITY, "<!DOCTYPE robot>", '<!DOCTYPE r SYSTEM "r.dtd">'])
+def test_any_doctype_in_any_encoding(doctype, encoding):
+    declared = {"utf-16-le": "utf-16", "utf-8-sig": "utf-8"}.get(encoding, encoding)
+    text = f'<?xml version="1.0" encoding="{declared}"?>{doctype}{ARM}'
+    if encoding == "utf-16-le":
+        text = "\ufeff" + text
+    refused(text.encode(encoding), "DOCTYPE")
+    refused(text.removeprefix("\ufeff"), "DOCTYPE")
+
+
+def test_entities_are_never_expanded():
+    bomb = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 12))
+    text = f'<!DOCTYPE robot [<!ENTITY e0 "ha">{bomb}]><robot name="&e11;"/>'
+    refused(text, "DOCTYPE")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_encodings_are_read(encoding):
+    text = ARM.replace("upper", "bras_supérieur")
+    declared = encoding.removesuffix("-sig")
+    data = f'<?xml version="1.0" encoding="{declared}"?>{text}'.encode(encoding)
+    assert dyn.parse_urdf(data).body_names == ("bras_supérieur",)
+
+
+@pytest.mark.parametrize("encoding", ["utf-32", "utf-7", "no-such-encoding"])
+def test_encodings_that_nobody_reads(encoding):
+    refused(f'<?xml version="1.0" encoding="{encoding}"?>{ARM}'.encode(), "not well-formed")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ARM.replace('xyz="0 0 1"', 'xyz="${axis}"'),
+        ARM.replace('"upper"', '"$(arg prefix)upper"'),
+        ARM.replace("</robot>", "<xacro:arm/></robot>"),
+        ARM.replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ').replace(
+            "</robot>", '<xacro:include filename="a.xacro"/></robot>'
+        ),
+    ],
+)
+def test_xacro_is_to_be_run_first(text):
+    refused(text, "xacro", "first")
+
+
+def test_errors_name_the_file(tmp_path):
+    file = tmp_path / "arm.urdf"
+    file.write_text(ARM.replace('"shoulder"', '""'))
+    with pytest.raises(dyn.ModelError, match=r"arm\.urdf.*<joint>.*no name"):
+        dyn.load_urdf(file)
+    file.write_text(ARM)
+    assert dyn.load_urdf(str(file)).n == 1
+    with pytest.raises(FileNotFoundError, match="absent"):
+        dyn.load_urdf(tmp_path / "absent.urdf")
+
+
+# What is refused: tags, names and numbers
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('<robot name="arm">', "<robot>", ["<robot> has no name"]),
+        ('<link name="upper">', "<link>", ["<link> has no name"]),
+        ('name="shoulder" ', "", ["<joint> has no name"]),
+        ('type="revolute"', "", ["joint 'shoulder'", "'type'"]),
+        ('type="revolute"', 'type="hinge"', ["joint 'shoulder'", "'hinge'", "continuous"]),
+        ('type="revolute"', 'type="unknown"', ["joint 'shoulder'", "'unknown'"]),
+        ('<parent link="base"/>', "", ["joint 'shoulder'", "<parent>"]),
+        ('<child link="upper"/>', "", ["joint 'shoulder'", "<child>"]),
+        ('<parent link="base"/>', "<parent/>", ["joint 'shoulder'", "<parent>", "'link'"]),
+        ('<parent link="base"/>', '<parent link="bse"/>', ["'shoulder'", "parent link 'bse'"]),
+        ('<child link="upper"/>', '<child link="uper"/>', ["'shoulder'", "child link 'uper'"]),
+        ('xyz="0 0 1"', 'xyz="0 0 0"', ["joint 'shoulder'", "axis is zero"]),
+        ('xyz="0 0 1"', 'xyz="0 nan 1"', ["joint 'shoulder'", "<axis>", "'nan'"]),
+        ('xyz="0 0 1"', 'xyz="0 1"', ["joint 'shoulder'", "<axis>", "3 numbers"]),
+        ('xyz="0 0 1"', "", ["joint 'shoulder'", "<axis>", "'xyz'"]),
+        ('rpy="0.4 0.5 -0.6"', 'rpy="0.4 inf -0.6"', ["'shoulder'", "<origin>", "rpy", "'inf'"]),
+        ('rpy="0.4 0.5 -0.6"', 'rpy="0,4 0,5 0,6"', ["'shoulder'", "rpy", "'0,4'"]),
+        ('rpy="0.4 0.5 -0.6"', 'rpy="1_0 0 0"', ["'shoulder'", "rpy", "'1_0'"]),
+        ('rpy="0.4 0.5 -0.6"', 'rpy=""', ["'shoulder'", "rpy", "3 numbers"]),
+        ('rpy="0.4 0.5 -0.6"', 'quat_xyzw="0 0 0 1"', ["'shoulder'", "quat_xyzw", "rpy"]),
+        ('effort="4"', 'effort="strong"', ["'shoulder'", "<limit>", "effort", "'strong'"]),
+        ("<axis ", '<axis xyz="0 1 0"/><axis ', ["'shoulder'", "two <axis>"]),
+        ("</joint>", '<mimic joint="x"/></joint>', ["'shoulder'", "<mimic>", "joint of its own"]),
+        ("</joint>", '<dynamics damping="x"/></joint>', ["'shoulder'", "damping", "'x'"]),
+        ('<mass value="2"/>', "", ["link 'base'", "<mass>"]),
+        ('<mass value="2"/>', '<mass value="NaN"/>', ["link 'base'", "<mass>", "'NaN'"]),
+        ('<mass value="2"/>', "<mass/>", ["link 'base'", "<mass>", "'value'"]),
+        ("<inertia ", "<material ", ["link 'base'", "<inertia>"]),
+        ('iyz="-0.03"', "", ["link 'base'", "<inertia>", "'iyz'"]),
+        ("</link>", f"{INERTIAL}</link>", ["link 'base'", "two <inertial>"]),
+    ],
+)
+def test_an_impossible_joint_or_link(old, new, words):
+    refused(ARM.replace(old, new), *words)
+
+
+def test_mimic_and_zero_axes_do_not_matter_on_fixed_joints():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = TREE.replace(
+            joint("mount", "world", "base", "fixed"),
+            joint("mount", "world", "base", "fixed", '<mimic joint="x"/>', '<axis xyz="0 0 0"/>'),
+        )
+        assert dyn.parse_urdf(text).n == 4
+
+
+# What is refused: the tree
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ([], ["no link"]),
+        ([link("base")], ["no moving joint"]),
+        ([link("base"), link("tool"), joint("j", "base", "tool", "fixed")], ["no moving joint"]),
+        ([link("base"), link("base")], ["2 links", "'base'", "unique"]),
+        (
+            [*map(link, "abc"), joint("j", "a", "b"), joint("j", "b", "c")],
+            ["2 joints", "'j'", "unique"],
+        ),
+        ([*map(link, "abc"), joint("j", "a", "b")], ["2 root links", "a, c"]),
+        (
+            [*map(link, "abc"), joint("j", "a", "c"), joint("k", "b", "c")],
+            ["link 'c'", "two joints", "'j'", "'k'"],
+        ),
+        ([link("a"), joint("j", "a", "a")], ["links a", "cycle"]),
+        (
+            [*map(link, "abc"), joint("j", "b", "c"), joint("k", "c", "b")],
+            ["links b, c", "cycle"],
+        ),
+        (
+            [*map(link, "ab"), joint("j", "a", "b"), joint("k", "b", "a")],
+            ["links a, b", "cycle"],
+        ),
+    ],
+)
+def test_what_is_no_tree(parts, words):
+    refused(robot(*parts), *words)
+
+
+def test_a_long_chain_needs_no_recursion():
+    n = 1101
+    text = robot(
+        *(link(f"l{i}") for i in range(n)),
+        *(
+            joint(f"j{i}", f"l{i}", f"l{i + 1}", "fixed" if i % 100 else "revolute")
+            for i in range(n - 1)
+        ),
+    )
+    assert dyn.parse_urdf(text).n == 11
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_damaged_document_is_refused_with_an_error_of_ours(data):
+    """Cutting, doubling or changing a piece of the text gives a model or a ModelError, no other."""
+    start = data.draw(st.integers(0, len(TREE)))
+    stop = data.draw(st.integers(start, min(len(TREE), start + 40)))
+    doubled = TREE[start:stop] * 2
+    piece = data.draw(st.sampled_from(["", "<", '"', "nan", "&", "0", "\x00", doubled]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dyn.ModelWarning)
+        with suppress(dyn.ModelError):
+            model = dyn.parse_urdf(TREE[:start] + piece + TREE[stop:])
+            assert np.isfinite(model.joint_rows).all()
