@@ -8,6 +8,7 @@ into the same folder are put side by side in the report: with keep:=true.
 
 from pathlib import Path
 
+from launch import LaunchContext, LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
     ExecuteProcess,
@@ -20,7 +21,6 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import LifecycleNode
 from launch_ros.substitutions import ExecutableInPackage
 
-from launch import LaunchContext, LaunchDescription
 from multibody_dynamics.tools.demo import NODES, REMAPPINGS, prepare
 
 PACKAGE = "multibody_dynamics"
@@ -40,7 +40,7 @@ def generate_launch_description() -> LaunchDescription:
             choices=["sum_of_sines", "rest_to_rest"],
             description="kind of motion",
         ),
-        DeclareLaunchArgument("duration", default_value="10.0", description="of the motion, in s"),
+        DeclareLaunchArgument("duration", default_value="8.0", description="of the motion, in s"),
         DeclareLaunchArgument(
             "rate", default_value="1000.0", description="joint states per second of simulated time"
         ),

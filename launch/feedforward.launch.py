@@ -3,13 +3,12 @@
 ros2 launch multibody_dynamics feedforward.launch.py robot:=/path/to/arm.urdf.xacro
 """
 
+from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
-
-from launch import LaunchContext, LaunchDescription
 
 PACKAGE = "multibody_dynamics"
 

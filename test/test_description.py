@@ -10,7 +10,7 @@ from robots import panda, random_tree, with_multidof
 LOAD = (1.25, (0.1, -0.2, 0.3), np.diag((0.02, 0.03, 0.04)))
 
 
-def line(text, *words, after=""):
+def line(text, *words, after):
     """The one line below the heading `after` that holds all of `words`."""
     section = text[text.index(after) :].split("\n\n")[0]
     found = [row for row in section.splitlines() if all(word in row for word in words)]
@@ -35,7 +35,7 @@ def test_the_panda_as_published():
         "0.001964", "0.000109", "-0.001158", "0.004354", "0.000341", "0.005433",
     ]  # fmt: skip
     assert row.endswith("0.001598, 0.00431, 0.005843")
-    assert line(text, "total").split()[1] == "16.06213"
+    assert line(text, "total", after="Bodies").split()[1] == "16.06213"
     assert "(0, 0, 0.107)" in line(text, "panda_link8", "panda_link7", after="Frames")
 
 
@@ -79,7 +79,7 @@ def test_payloads_rotors_and_notes():
     assert "1.25" in row
     assert "(0.1, -0.2, 0.407)" in row
     assert line(text, "panda_joint2", after="Limits").split()[-1] == "0.625"
-    assert line(text, "total").split()[1] == "17.31213"
+    assert line(text, "total", after="Bodies").split()[1] == "17.31213"
     arm = dyn.model_from_screws(
         [-1], [dyn.revolute((0, 0, 1))], [np.eye(4)],
         [dyn.spatial_inertia(1, (0, 0, 0), np.eye(3))], notes=["something was ignored"],

@@ -468,7 +468,7 @@ def test_errors_name_the_file(tmp_path):
         dyn.load_urdf(file)
     file.write_text(ARM)
     assert dyn.load_urdf(str(file)).n == 1
-    with pytest.raises(FileNotFoundError, match="absent"):
+    with pytest.raises(ModelError, match="absent.urdf: cannot be read"):
         dyn.load_urdf(tmp_path / "absent.urdf")
 
 

@@ -305,11 +305,12 @@ class ElasticRobot:
         self._advance(self._free, hold[None], self._no_reference, 0.0, 0)
 
     def step(self, motor_torque: Any, dt: float) -> None:
-        """Advance by dt in s under motor torques in N m, link side: (n,) held throughout,
+        """Advance by dt in s under motor torques in N m, link side of the gear.
 
-        or (2 k + 1, n) given at the half steps, k = :meth:`inner_steps` of dt. Raises InputError
-        for a wrong shape, NaN or infinity, DynamicsError where the motion diverges; the state then
-        stays as it was.
+        motor_torque: (n,), held throughout, or (2 k + 1, n) at the ends and middles of the k =
+        :meth:`inner_steps` of dt, which keeps the order of the integrator. Raises InputError for a
+        wrong shape, NaN or infinity, DynamicsError where the motion diverges; the state then stays
+        as it was.
         """
         steps = self.inner_steps(dt)
         profile = as_array("motor_torque", motor_torque, (self.n,), self.joints.joint_names)

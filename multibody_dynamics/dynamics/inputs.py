@@ -31,8 +31,8 @@ def as_array(
 ) -> Array:
     """`value` as a float64 array (..., *tail); never a copy where none is needed.
 
-    `labels` name the entries along the last axis but one of `tail` that has their number, so that
-    a bad number can be reported with its joint. Raises InputError for anything but finite reals.
+    `labels` name the entries along the last axis that has their number, so that a bad number can
+    be reported with its joint. Raises InputError for anything but finite reals.
     """
     array = as_real(name, value)
     if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
@@ -43,7 +43,7 @@ def as_array(
         index = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         where = f"[{', '.join(map(str, index))}]" if index else ""
         if labels is not None:
-            axis = array.ndim - len(tail) + tail.index(len(labels))
+            axis = array.ndim - 1 - tail[::-1].index(len(labels))
             where += f" (joint '{labels[index[axis]]}')"
         raise InputError(f"{name}{where} is {array[index]}; every number must be finite")
     return array

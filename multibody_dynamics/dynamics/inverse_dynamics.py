@@ -394,8 +394,8 @@ class InverseDynamicsSolver:
         """
         rows = (q, qd, qdd, qddd, qdddd)
         try:
-            accepted = _fill(self.state, *rows)
-        except (TypeError, AttributeError):  # lists, float32, strided: not for machine code
+            accepted = IS_COMPILED and _fill(self.state, *rows)
+        except TypeError:  # lists, float32, strided: not for machine code
             accepted = False
         if not accepted:
             shape = (self.model.n,)

@@ -76,12 +76,16 @@ def load_urdf(
     """The robot of a URDF file, joints depth-first from the root, siblings in document order.
 
     `gravity` (3,) in m/s^2, axes of the root link. Raises ModelError, naming the file, the joint or
-    link and what would be right; OSError if the file cannot be read. With `strict` a violated
+    link and what would be right, also where the file cannot be read. With `strict` a violated
     triangle inequality of an inertia is an error instead of a ModelWarning.
     """
     if str(path).lstrip().startswith("<"):
         raise ModelError("load_urdf takes the path of a file; for URDF text use parse_urdf")
-    return _load(Path(path).read_bytes(), gravity, strict, source=f"{path}: ")
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return _load(data, gravity, strict, source=f"{path}: ")
 
 
 def parse_urdf(

@@ -122,9 +122,9 @@ def reproduction_error(motion: Reference, points: Points) -> Array:
 
 def approach_time(model: MultibodyModel, distance: Array, speed: float) -> float:
     """Seconds in which every joint can go the distance (n,), rest to rest, at this share of its
-    velocity limit. Of the motion of least jerk the greatest speed is 1.875 times the mean."""
+    velocity limit. From rest to rest, C4, the greatest speed is 315/128 times the mean."""
     _, _, velocity = _limits(model)
-    return float((1.875 * np.abs(distance) / (speed * velocity)).max())
+    return float((315.0 / 128.0 * np.abs(distance) / (speed * velocity)).max())
 
 
 def _fitted(

@@ -107,9 +107,9 @@ class EventCounter:
         self.detail = detail or reason
         return count
 
-    def report(self) -> tuple[int, dict[str, int | str]]:
+    def report(self) -> tuple[int, dict[str, object]]:
         """How many since the last report, and totals with the last detail as key-values."""
-        values: dict[str, int | str] = dict(self.totals)
+        values: dict[str, object] = dict(self.totals)
         if self.detail:
             values["last"] = self.detail
         recent, self.recent = self.recent, 0

@@ -17,7 +17,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
-from rclpy.clock import JumpThreshold, TimeJump
+from rclpy.clock import JumpThreshold, ROSClock, TimeJump
 from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -300,7 +300,7 @@ class FeedforwardNode(ManagedNode):
 
     def _read_clock_type(self) -> None:
         clock = self.get_clock()
-        simulated = clock.ros_time_is_active
+        simulated = isinstance(clock, ROSClock) and clock.ros_time_is_active
         # 0.1 us instead of 4 where the clock is the system's
         self._now = (lambda: clock.now().nanoseconds) if simulated else time.time_ns
         self._simulated_time = self._now if simulated else None

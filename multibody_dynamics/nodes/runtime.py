@@ -101,7 +101,7 @@ class ManagedNode(LifecycleNode):
         if self.state in ("unconfigured", "inactive", "active"):
             self.trigger_shutdown()
 
-    def defer(self, callback: Callable[[], None]) -> None:
+    def defer(self, callback: Callable[[], object]) -> None:
         """Have the executor's thread call `callback`: the one way in from another thread."""
         executor = self.executor
         if executor is not None:

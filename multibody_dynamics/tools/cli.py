@@ -100,7 +100,7 @@ def _motion_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trajectory", choices=MOTIONS, default="", help="kind of motion (%(choices)s)"
     )
-    parser.add_argument("--duration", metavar="S", type=_positive, help="of the motion, s (10)")
+    parser.add_argument("--duration", metavar="S", type=_positive, help="of the motion, s (8)")
 
 
 def _positive(text: str) -> float:
@@ -190,7 +190,7 @@ def _trajectory(options: argparse.Namespace) -> int:
     )
 
     model = load_urdf(options.robot)
-    duration = options.duration or 10.0
+    duration = options.duration or 8.0
     if options.trajectory == "rest_to_rest":
         motion = rest_to_rest_motion(model, duration=duration)
     else:

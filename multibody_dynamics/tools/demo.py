@@ -42,7 +42,6 @@ from .recording import (
     PARAMETERS,
     SIMULATOR,
     TOPICS,
-    TRAJECTORY,
     Recorder,
     Recording,
     read_parameters,
@@ -205,14 +204,13 @@ def record(
     check: Callable[[], None],
     is_over: Callable[[Recorder], bool],
     *,
-    on_ready: Callable[[], None] = lambda: None,
     cpu: Callable[[], Mapping[str, float]] = dict,
     namespace: str = "",
 ) -> Recording:
     """Listen to one run until `is_over`, with a line of status.
 
-    check: called all the time, to raise where a node is gone. on_ready: called once every topic
-    speaks. cpu: processor time by node, s. Raises DemoError when nothing comes.
+    check: called all the time, to raise where a node is gone. cpu: processor time by node, s.
+    Raises DemoError when nothing comes.
     """
     recorder = Recorder(context, namespace)
     names = demo.model.joint_names
@@ -233,7 +231,6 @@ def record(
 
     try:
         until(lambda: all(map(recorder.count, TOPICS)), silent, START_PATIENCE)
-        on_ready()
         until(lambda: bool(recorder.trajectories), lambda: "a trajectory", START_PATIENCE)
         request = recorder.request(names)
         assert request is not None
@@ -318,40 +315,35 @@ def _stamp(message: Any) -> int:
 def run_once(demo: Demo, variant: str, context: Context) -> Recording:
     """Start the three nodes, record until the trajectory node is done, end them."""
     with NodeProcesses() as nodes:
-
-        def start(name: str, **overrides: str) -> NodeProcess:
-            log = demo.folder / f"{variant}_{name}.log"
-            return nodes.add(
+        _, _, sender = (
+            nodes.add(
                 NodeProcess(
                     name,
                     demo.file,
-                    log=log,
-                    overrides=overrides,
+                    log=demo.folder / f"{variant}_{name}.log",
+                    overrides={"variant": variant} if name == FEEDFORWARD else {},
                     remappings=REMAPPINGS.get(name),
                 )
             )
+            for name in NODES
+        )
 
-        sender: list[NodeProcess] = []
+        def check() -> None:
+            nodes.check(may_leave=[sender])
 
-        def is_over(recorder: Recorder) -> bool:
-            return bool(sender) and sender[0].exit_code is not None
-
-        start(SIMULATOR)
-        start(FEEDFORWARD, variant=variant)
         recording = record(
             demo,
             variant,
             context,
-            lambda: nodes.check(may_leave=sender),
-            is_over,
-            on_ready=lambda: sender.append(start(TRAJECTORY)),
+            check,
+            lambda recorder: sender.exit_code is not None,
             cpu=nodes.cpu_seconds,
         )
-        nodes.check(may_leave=sender)
+        check()
         codes = nodes.stop()
     for name, code in codes.items():
         if code != 0:
-            raise DemoError(f"{name} left with status {code}; see {demo.folder}")
+            raise DemoError(f"{name} left with status {code}; see its log in {demo.folder}")
     return recording
 
 

@@ -97,7 +97,7 @@ class Recording:
     diagnostics: Sequence[Mapping[str, Any]] = ()
 
     def save(self, path: Path) -> None:
-        """Write a compressed .npz file."""
+        """Write an .npz file."""
         arrays = {
             f"{name}.{key}": value
             for name, series in self.series.items()
@@ -115,7 +115,7 @@ class Recording:
             for key in ("times", "positions", "velocities", "accelerations"):
                 rows = getattr(self.request, key)
                 arrays[f"request.{key}"] = np.empty(0) if rows is None else rows
-        np.savez_compressed(path, facts=np.array(json.dumps(facts)), **arrays)
+        np.savez(path, facts=np.array(json.dumps(facts)), **arrays)
 
     @classmethod
     def load(cls, path: Path) -> Recording:

@@ -141,8 +141,8 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
                 for v, r in runs.items()
             ],
         ),
-        "The simulated robot has the very parameters that the feedforward knows: what is left of the"
-        " full feedforward's error comes from time steps, not from the model, and a real robot adds"
+        "The simulated robot has the very parameters that the feedforward knows: what is left of"
+        " the full one's error comes from time steps, not from the model, and a real robot adds"
         " the errors of its model. The other two lack terms, whatever the model.\n",
         "![tracking](tracking.png)\n",
         "## Torques and their rates\n",
