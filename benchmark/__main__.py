@@ -1,4 +1,4 @@
-"""All benchmarks in turn: `make benchmark`, or one of them: `python benchmark/inverse_dynamics.py`."""
+"""All benchmarks in turn: `make benchmark`. One of them: `python benchmark/inverse_dynamics.py`."""
 
 import sys
 

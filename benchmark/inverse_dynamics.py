@@ -7,6 +7,7 @@ machine's speed meets all alike; the ratios are what to quote. Outputs are compa
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import platform
 import statistics
@@ -52,7 +53,7 @@ def check(model: dyn.MultibodyModel, robot: pin.Model, state: np.ndarray) -> Non
     tau, tau_dot, tau_ddot = dyn.InverseDynamicsSolver(model)(*state)
     expected = pin.rnea(robot, robot.createData(), *state[:3])
     step = 1e-30j
-    moved = [row + step * rate for row, rate in zip(state[:4], state[1:], strict=True)]
+    moved = [row + step * rate for row, rate in itertools.pairwise(state)]
     ahead = dyn.generic_inverse_dynamics(model, *moved, state[4])
     rates = np.array([[complex(x).imag for x in row] for row in ahead]) / step.imag
     for name, got, wanted in (
@@ -115,9 +116,7 @@ def main() -> int:
         "solver.update(): Q, Q', Q''": loop(solver.update),
         "solver(q, ..., q''''): Q, Q', Q''": loop(lambda: solver(*rows)),
         "inside compiled code: Q, Q', Q''": lambda: repeat(calls, *arguments),
-        "inside compiled code: Q": lambda: repeat(
-            calls, *arguments[:3], 0, *arguments[4:]
-        ),
+        "inside compiled code: Q": lambda: repeat(calls, *arguments[:3], 0, *arguments[4:]),
     }
     times: dict[str, list[float]] = {name: [] for name in blocks}
     for block in blocks.values():

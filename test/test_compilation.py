@@ -126,9 +126,7 @@ print(json.dumps([twist.tolist(), sum(stats.cache_hits.values()), kinematics.__f
 
 def test_an_edited_helper_takes_effect(tmp_path):
     """Although the recursion's own file, which is all that Numba looks at, stays as it was."""
-    shutil.copytree(
-        PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__")
-    )
+    shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
     cache = {CACHE_VARIABLE: str(tmp_path / "cache")}
 
     def start():

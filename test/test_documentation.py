@@ -1,4 +1,4 @@
-"""What README and docs say is true: code runs, tables are those of the code, links lead somewhere."""
+"""What README and docs say is true: code runs, tables are the code's own, links lead somewhere."""
 
 import re
 from dataclasses import fields

@@ -298,9 +298,7 @@ def test_arguments_broadcast():
     result = dyn.inverse_dynamics(model, q, *others, wrenches={"body1": W})
     assert result.tau.shape == (2, 3, 4, model.n)
     for i, j, k in np.ndindex(2, 3, 4):
-        single = dyn.inverse_dynamics(
-            model, q[j, 0], *others[:, k], wrenches={"body1": W[i, 0, 0]}
-        )
+        single = dyn.inverse_dynamics(model, q[j, 0], *others[:, k], wrenches={"body1": W[i, 0, 0]})
         assert worst(single, [part[i, j, k] for part in result]) < 1e-15
 
 
@@ -588,7 +586,6 @@ def native_allocations():
         return 0
     from numba.core.runtime import _nrt_python, rtsys
 
-    rtsys.initialize(None) if not rtsys._init else None
     _nrt_python.memsys_enable_stats()
     stats = rtsys.get_allocation_stats()
     return stats.alloc - stats.free, stats.mi_alloc - stats.mi_free

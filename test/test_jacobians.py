@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from robots import random_tree
 
 from multibody_dynamics import dynamics as dyn
+from robots import random_tree
 
 MODELS = [random_tree(6, seed=seed) for seed in (1, 2, 3)]
 RNG = np.random.default_rng(11)

@@ -72,9 +72,7 @@ def test_a_moving_base_is_a_chain_of_joints_before_the_robot(seed):
 def mounted(robot, carrier, seed):
     """`robot` standing on the last body of `carrier`, and that body's motion as a BaseMotion."""
     parents = [*carrier.parents, *np.where(robot.parents < 0, -1, robot.parents) + carrier.n]
-    parents[carrier.n :] = [
-        carrier.n - 1 if p < 0 else p + carrier.n for p in robot.parents
-    ]
+    parents[carrier.n :] = [carrier.n - 1 if p < 0 else p + carrier.n for p in robot.parents]
     foot = se3.exp(np.random.default_rng(seed).normal(size=6))  # robot's base in that body
     at_zero = carrier.poses[-1] @ foot
     whole = dyn.model_from_screws(

@@ -49,9 +49,7 @@ def test_batches_hold_single_results(representation):
 def test_the_representations_differ_in_axes_and_in_the_point_only():
     pose, (V, *_) = random_motion(13)
     R, r = pose[:3, :3], pose[:3, 3]
-    body, hybrid, mixed = (
-        from_spatial(pose, [V], name)[0] for name in ("body", "hybrid", "mixed")
-    )
+    body, hybrid, mixed = (from_spatial(pose, [V], name)[0] for name in ("body", "hybrid", "mixed"))
     velocity = V[3:] + np.cross(V[:3], r)
     assert error(hybrid, np.r_[V[:3], velocity]) < 1e-15
     assert error(body, np.r_[R.T @ V[:3], R.T @ velocity]) < 1e-15

@@ -30,8 +30,9 @@ ROBOT = "".join(
     [
         '<robot name="arm"><link name="stand"/>',
         *(
-            f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{name}_link"/>'
-            f'<axis xyz="0 1 0"/><limit lower="{lower}" upper="1" velocity="2" effort="9"/></joint>'
+            f'<joint name="{name}" type="{kind}"><parent link="{parent}"/>'
+            f'<child link="{name}_link"/><axis xyz="0 1 0"/>'
+            f'<limit lower="{lower}" upper="1" velocity="2" effort="9"/></joint>'
             f'<link name="{name}_link"><inertial><mass value="1"/>'
             '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
             for name, kind, parent, lower in (
@@ -49,7 +50,8 @@ def settings(tmp_path: Path, **more: Any) -> dict[str, Any]:
     file = tmp_path / "arm.urdf"
     file.write_text(ROBOT)
     chosen = {"robot_file": str(file), "duration": 0.3, "ramp": 0.1, "frequency": 6.0}
-    chosen |= {"start_delay": 0.1, "shortest_approach": 0.2, "autostart": True}
+    chosen |= {"sample_period": 0.005, "start_delay": 0.1, "shortest_approach": 0.2}
+    chosen["autostart"] = True
     return chosen | more
 
 
@@ -74,12 +76,13 @@ def test_sends_the_motion_to_where_it_is_wanted_and_leaves(ros, tmp_path, motion
     received = ros.record(JointTrajectory, "joint_trajectory", writers=0)
     stands = (0.9, 0.1)
     send = state_sender(ros, stands)
+    begin = ros.peer.get_clock().now().nanoseconds
     node = ros.start(NODE, settings(tmp_path, motion=motion, exit_when_done=True))
     ros.until(lambda: received, "a trajectory", each=send)
     now = ros.peer.get_clock().now().nanoseconds
 
     request = read_trajectory(received[0], JointMatcher(NAMES))
-    assert 0 < request.start - now <= 0.1 * SECOND  # all of it is still to come
+    assert begin < request.start - 0.1 * SECOND < now  # the delay on top of when it was sent
     wanted = make_motion(
         model(tmp_path),
         TrajectoryParameters(motion=motion, duration=0.3, ramp=0.1, frequency=6.0),
@@ -93,7 +96,7 @@ def test_sends_the_motion_to_where_it_is_wanted_and_leaves(ros, tmp_path, motion
     sent = interpolate(NAMES, request.times - approach, *rows)
     times = np.linspace(0.0, wanted.duration, 100)
     np.testing.assert_allclose(
-        sent.sample(times)[:, :3], wanted.sample(times)[:, :3], rtol=1e-5, atol=1e-5
+        sent.sample(times)[:, :3], wanted.sample(times)[:, :3], rtol=1e-4, atol=1e-4
     )
 
     ros.until(lambda: node.exit_code is not None, "the end of the motion")

@@ -78,6 +78,10 @@ def test_joints_come_depth_first_and_siblings_in_document_order():
     assert model.parents.tolist() == [-1, 0, 1, -1]
     assert model.joint_types == ("revolute", "revolute", "continuous", "prismatic")
     assert (model.name, model.base_name) == ("arm", "world")
+    legs = robot(
+        *map(link, "abcd"), joint("z", "a", "d"), joint("y", "a", "b"), joint("x", "d", "c")
+    )
+    assert dyn.parse_urdf(legs).joint_names == ("z", "x", "y")
 
 
 def test_merged_links_keep_their_own_frames():
@@ -468,7 +472,7 @@ def test_errors_name_the_file(tmp_path):
         dyn.load_urdf(file)
     file.write_text(ARM)
     assert dyn.load_urdf(str(file)).n == 1
-    with pytest.raises(ModelError, match="absent.urdf: cannot be read"):
+    with pytest.raises(dyn.ModelError, match=r"absent\.urdf: cannot be read"):
         dyn.load_urdf(tmp_path / "absent.urdf")
 
 

@@ -10,6 +10,7 @@ SI units; twists (omega, v) and wrenches (m, f) angular part first. docs/symbols
 
 from . import se3, so3
 from .conventions import REPRESENTATIONS, SYMBOLS, from_linear_first, to_linear_first
+from .denavit_hartenberg import DHRow, LinkInertia, model_from_dh
 from .elastic_joints import MotorCommand, SeriesElasticJoints, load_elastic_joints
 from .elastic_robot import ElasticRobot, MotorDrive
 from .errors import DynamicsError, InputError, ModelError, ModelWarning, TrajectoryError
@@ -44,9 +45,10 @@ from .wrenches import wrench_to_world
 
 __all__ = [
     # the robot
-    "load_urdf", "parse_urdf", "model_from_screws", "MultibodyModel", "JointLimits", "Frame",
-    "spatial_inertia",
-    "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "floating",
+    "load_urdf", "parse_urdf", "model_from_screws", "model_from_dh", "DHRow", "LinkInertia",
+    "MultibodyModel", "JointLimits", "Frame", "spatial_inertia",
+    "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar",
+    "floating",
     # kinematics
     "forward_kinematics", "frame_pose", "jacobian", "jacobian_dot", "BodyMotion", "BaseMotion",
     # dynamics

@@ -146,9 +146,7 @@ def inverse_dynamics_recursion(parents, joints, gravity, trig, state, order, bod
                 m2 = add3(cross(c2, f), scale(2, cross(c1, f1)), cross(c, f2))
                 W2 = accumulate_screw(bodies, b, WRENCH + 12, (add(h3, m2), f2))
                 accumulate_screw(bodies, p, WRENCH + 12, W2)
-                result[2, i] = (
-                    pair(S, W2) + 2 * pair(S1, W1) + pair(S2, W) + rotor * state[4, i]
-                )
+                result[2, i] = pair(S, W2) + 2 * pair(S1, W1) + pair(S2, W) + rotor * state[4, i]
 
 
 def _cycle(parents, joints, gravity, order, state, applied, trig, bodies, result):
@@ -355,9 +353,7 @@ class InverseDynamicsSolver:
     disk. An instance is for one thread. `update()` checks nothing: NaN in, NaN out.
     """
 
-    def __init__(
-        self, model: MultibodyModel, representation: Representation = "spatial"
-    ) -> None:
+    def __init__(self, model: MultibodyModel, representation: Representation = "spatial") -> None:
         self.model = model
         self.representation = check_representation(representation)
         n = model.n

@@ -92,9 +92,7 @@ def forward_kinematics_recursion(parents, joints, trig, state, order, bodies):
         V1 = load_screw(bodies, p, TWIST + 6)
         q2 = state[2, i]
         store_screw(bodies, b, SCREW + 6, S1)
-        store_screw(
-            bodies, b, TWIST + 6, muladd_screw(q2, S0, muladd_screw(q1, S1, V1))
-        )
+        store_screw(bodies, b, TWIST + 6, muladd_screw(q2, S0, muladd_screw(q1, S1, V1)))
 
         if order > 0:  # S'' = ad_V' S + ad_V S', and the jerk
             S2 = add_screws(ad(V1, S0), ad(V0, S1))
@@ -230,9 +228,7 @@ def forward_kinematics(
     spatial = [bodies[:, 1:, TWIST + 6 * k : TWIST + 6 * k + 6] for k in range(count)]
     rates = from_spatial(pose, spatial, representation)
     reshaped = [np.ascontiguousarray(rate).reshape(*shape, model.n, 6) for rate in rates]
-    return BodyMotion(
-        pose.reshape(*shape, model.n, 4, 4), *reshaped, *[None] * (4 - count)
-    )
+    return BodyMotion(pose.reshape(*shape, model.n, 4, 4), *reshaped, *[None] * (4 - count))
 
 
 def joint_poses(rows: Array) -> Array:

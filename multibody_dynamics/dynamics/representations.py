@@ -51,8 +51,6 @@ def _origin_velocities(r: Array, rates: Sequence[Array]) -> list[Array]:
     points = [r]
     binomials = ((1,), (1, 1), (1, 2, 1), (1, 3, 3, 1))
     for k, rate in enumerate(rates):
-        turned = sum(
-            c * np.cross(omega[j], points[k - j]) for j, c in enumerate(binomials[k])
-        )
+        turned = sum(c * np.cross(omega[j], points[k - j]) for j, c in enumerate(binomials[k]))
         points.append(rate[..., 3:] + turned)
     return points[1:]

@@ -36,9 +36,7 @@ def wrench_rows(model: MultibodyModel, wrenches: Wrenches | None) -> Array:
 
     Raises InputError for an unknown body, the base, wrong shapes, NaN or infinity.
     """
-    given = {
-        body: with_rates(f"wrenches['{body}']", W) for body, W in (wrenches or {}).items()
-    }
+    given = {body: with_rates(f"wrenches['{body}']", W) for body, W in (wrenches or {}).items()}
     shape = broadcast_shapes(list(given), [W.shape[:-2] for W in given.values()])
     rows = np.zeros((*shape, model.n, 18))
     for body, W in given.items():

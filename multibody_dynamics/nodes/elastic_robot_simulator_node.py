@@ -15,25 +15,19 @@ import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from ..dynamics import urdf
-from ..dynamics.elastic_joints import SeriesElasticJoints, load_elastic_joints
 from ..dynamics.elastic_robot import ElasticRobot, MotorDrive
 from ..dynamics.errors import DynamicsError
 from ..dynamics.inputs import Array
-from ..dynamics.model import MultibodyModel
-from ..resources import share_directory
 from .diagnostics import (
     ERROR,
     OK,
@@ -55,27 +49,16 @@ from .messages import (
     set_stamp,
     view,
 )
-from .parameters import NodeParameters, ParameterError, parameter
+from .parameters import ParameterError, parameter
+from .qos import RELIABLE, best_effort
+from .robot import ElasticRobotParameters, load_joints, load_model
 from .runtime import ManagedNode, run
-
-RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 @dataclass(frozen=True)
-class SimulatorParameters(NodeParameters):
+class SimulatorParameters(ElasticRobotParameters):
     """See the descriptions; docs/elastic_robot_simulator_node.md has them as a table."""
 
-    robot_file: str = parameter(
-        "", "URDF file, absolute or below the package's share folder; '': see robot_description"
-    )
-    robot_description: str = parameter("", "URDF as text")
-    gravity: tuple[float, ...] = parameter(
-        (0.0, 0.0, -9.81), "x, y, z in the base frame", unit="m/s^2"
-    )
-    elastic_joints_file: str = parameter(
-        "", "YAML file of springs and motors, found like robot_file; '': every joint is rigid"
-    )
     link_viscous_friction: tuple[float, ...] = parameter(
         (),
         "on the link side of the springs: one for all or one per joint of command_joints;"
@@ -87,9 +70,6 @@ class SimulatorParameters(NodeParameters):
         "'motor_torque': torques as they come; 'motor_command': drives close a PD around"
         " reference and torque feedforward",
         choices=("motor_torque", "motor_command"),
-    )
-    command_joints: tuple[str, ...] = parameter(
-        (), "joints of motor_torque in their order (required there), and of initial_positions"
     )
     initial_positions: tuple[float, ...] = parameter(
         (),
@@ -150,13 +130,7 @@ class SimulatorParameters(NodeParameters):
 
     def check(self) -> None:
         super().check()
-        if self.robot_file and self.robot_description:
-            raise ParameterError("robot_file and robot_description are both given; choose one")
-        if len(self.gravity) != 3:
-            raise ParameterError(f"gravity has {len(self.gravity)} numbers; x, y, z are needed")
         n = len(self.command_joints)
-        if len(set(self.command_joints)) < n:
-            raise ParameterError(f"command_joints names a joint twice: {self.command_joints}")
         for name, allowed in (("initial_positions", (0, n)), ("link_viscous_friction", (0, 1, n))):
             count = len(getattr(self, name))
             if count not in allowed:
@@ -249,7 +223,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
                 "use_sim_time is true, but the simulator runs by the steady clock; set "
                 "publish_clock to be the time source, or use_sim_time to false"
             )
-        model = self._load_model()
+        model = load_model(p)
         names = model.joint_names
         order = p.command_joints or names
         if p.command_interface == "motor_torque" and not p.command_joints:
@@ -260,12 +234,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
             raise ParameterError(
                 f"command_joints {', '.join(order)}: must be the robot's joints {', '.join(names)}"
             )
-        if p.elastic_joints_file:
-            file = _find(p.elastic_joints_file)
-            joints = load_elastic_joints(file, names, model.joint_types)
-        else:
-            joints = SeriesElasticJoints(names, np.full(model.n, np.inf), np.zeros(model.n))
-
+        joints = load_joints(p, model)
         self._order = np.array([names.index(name) for name in order], dtype=np.intp)
         home = np.clip(0.0, model.limits.lower, model.limits.upper)
         if p.initial_positions:
@@ -317,7 +286,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         }
         kind, callback = kinds[p.command_interface]
         self._subscription = self.create_subscription(
-            kind, p.command_interface, callback, BEST_EFFORT
+            kind, p.command_interface, callback, best_effort()
         )
         self._diagnostics = Diagnostics(self, self._statuses)
         self._leave.clear()
@@ -340,14 +309,6 @@ class ElasticRobotSimulatorNode(ManagedNode):
         if self._outputs is not None:
             self._outputs.close()
             self._outputs = None
-
-    def _load_model(self) -> MultibodyModel:
-        p = self.parameters
-        if p.robot_file:
-            return urdf.load_urdf(_find(p.robot_file), p.gravity)
-        if p.robot_description:
-            return urdf.parse_urdf(p.robot_description, p.gravity)
-        raise ParameterError("no robot: set robot_file or robot_description")
 
     # Commands, on the executor's thread
 
@@ -524,14 +485,6 @@ class ElasticRobotSimulatorNode(ManagedNode):
     @property
     def _interface(self) -> str:
         return self.parameters.command_interface
-
-
-def _find(name: str) -> Path:
-    """A file by its path, or by its path below the package's share folder."""
-    for path in (Path(name), share_directory() / name):
-        if path.is_file():
-            return path
-    raise ParameterError(f"no file {name}, neither there nor in {share_directory()}")
 
 
 def main(args: list[str] | None = None) -> int:

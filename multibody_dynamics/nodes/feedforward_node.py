@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -19,20 +18,16 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import JumpThreshold, ROSClock, TimeJump
 from rclpy.duration import Duration
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
-from ..dynamics import urdf
-from ..dynamics.elastic_joints import load_elastic_joints
 from ..dynamics.inputs import Array
 from ..dynamics.limits import JointCommandLimits, distance_to_limits
 from ..dynamics.model import MultibodyModel
 from ..dynamics.se3 import coAd
 from ..dynamics.wrenches import wrench_to_world
-from ..resources import share_directory
 from .desired_motion import DesiredMotion
 from .diagnostics import (
     ERROR,
@@ -61,20 +56,10 @@ from .messages import (
     view,
 )
 from .parameters import ParameterError
+from .qos import LATCHED, RELIABLE, best_effort
+from .robot import load_joints, load_model
 from .runtime import ManagedNode, run
 from .watchdog import Watchdog
-
-RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-LATCHED = QoSProfile(
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
-
-
-def best_effort(depth: int) -> QoSProfile:
-    """Accepts reliable and best-effort publishers alike, and never waits for a lost message."""
-    return QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class Outputs:
@@ -152,11 +137,7 @@ class FeedforwardNode(ManagedNode):
         if not p.command_joints:
             raise ParameterError("command_joints is empty; name the joints of ~/commands in order")
         model = self._load_model()
-        joints = None
-        if p.elastic_joints_file:
-            joints = load_elastic_joints(
-                _find(p.elastic_joints_file), model.joint_names, model.joint_types
-            )
+        joints = load_joints(p, model)
         order = [model.joint_index(name) for name in p.command_joints]
         self._model = model
         self._law = FeedforwardLaw(
@@ -272,16 +253,13 @@ class FeedforwardNode(ManagedNode):
 
     def _load_model(self) -> MultibodyModel:
         p = self.parameters
-        if p.robot_file:
-            return urdf.load_urdf(_find(p.robot_file), p.gravity)
-        text = p.robot_description or self._description
-        if not text:
+        if self._needs_description() and not self._description:
             topic = self.resolve_topic_name("robot_description")
             raise ParameterError(
                 f"no robot: nothing received on {topic} yet; try again, or set"
                 " robot_file or robot_description"
             )
-        return urdf.parse_urdf(text, p.gravity)
+        return load_model(p, self._description)
 
     def _on_description(self, message: String) -> None:
         if (
@@ -556,12 +534,6 @@ class FeedforwardNode(ManagedNode):
             values["of joint"] = self._model.joint_names[k]
         mode = "safe output" if self._is_stale else self._motion.mode
         yield status(f"{node}: reference", OK, mode, values, robot)
-
-
-def _find(name: str) -> Path:
-    """A file by its path, or by its path below the package's share folder."""
-    path = Path(name)
-    return path if path.is_absolute() or path.exists() else share_directory() / path
 
 
 def main(args: list[str] | None = None) -> int:

@@ -5,26 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..dynamics.elastic_joints import VARIANTS
-from .parameters import NodeParameters, ParameterError, parameter
+from .parameters import ParameterError, parameter
+from .robot import ElasticRobotParameters
 
 
 @dataclass(frozen=True)
-class FeedforwardParameters(NodeParameters):
+class FeedforwardParameters(ElasticRobotParameters):
     """See the descriptions; docs/feedforward_node.md has them as a table."""
 
-    robot_file: str = parameter(
-        "", "URDF file, absolute or below the package's share folder; '': see robot_description"
-    )
-    robot_description: str = parameter("", "URDF as text; '': from the topic robot_description")
-    gravity: tuple[float, ...] = parameter(
-        (0.0, 0.0, -9.81), "x, y, z in the base frame", unit="m/s^2"
-    )
-    elastic_joints_file: str = parameter(
-        "", "YAML file of springs and motors, found like robot_file; '': every joint is rigid"
-    )
-    command_joints: tuple[str, ...] = parameter(
-        (), "joints of ~/commands in their order, as the receiving controller has them; required"
-    )
     variant: str = parameter(
         "full",
         "how springs enter: 'full' with Q' and Q'', 'quasi_static' without, 'rigid' not at all",
@@ -137,12 +125,6 @@ class FeedforwardParameters(NodeParameters):
 
     def check(self) -> None:
         super().check()
-        if self.robot_file and self.robot_description:
-            raise ParameterError("robot_file and robot_description are both given; choose one")
-        if len(self.gravity) != 3:
-            raise ParameterError(f"gravity has {len(self.gravity)} numbers; x, y, z are needed")
-        if len(set(self.command_joints)) < len(self.command_joints):
-            raise ParameterError(f"command_joints names a joint twice: {self.command_joints}")
         rates = self.torque_rate_limits
         if len(rates) not in (0, 1, len(self.command_joints)):
             raise ParameterError(

@@ -13,19 +13,15 @@ import signal
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ..dynamics import urdf
 from ..dynamics.inputs import Array
 from ..dynamics.model import MultibodyModel
 from ..dynamics.trajectories import Reference
-from ..resources import share_directory
 from .demo_motions import (
     DERIVATIVES,
     MOTIONS,
@@ -37,22 +33,18 @@ from .demo_motions import (
     sampled,
 )
 from .messages import SECOND, JointStates, MessageError, set_stamp
-from .parameters import NodeParameters, ParameterError, parameter
+from .parameters import ParameterError, parameter
+from .qos import RELIABLE, best_effort
+from .robot import RobotParameters, load_model
 from .runtime import ManagedNode, run
 
-RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 POLL_PERIOD = 0.02  # s
 
 
 @dataclass(frozen=True)
-class TrajectoryParameters(NodeParameters):
+class TrajectoryParameters(RobotParameters):
     """See the descriptions; docs/trajectory_node.md has them as a table."""
 
-    robot_file: str = parameter(
-        "", "URDF file, absolute or below the package's share folder; '': see robot_description"
-    )
-    robot_description: str = parameter("", "URDF as text")
     motion: str = parameter(
         "sum_of_sines",
         "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': points,"
@@ -125,8 +117,6 @@ class TrajectoryParameters(NodeParameters):
 
     def check(self) -> None:
         super().check()
-        if self.robot_file and self.robot_description:
-            raise ParameterError("robot_file and robot_description are both given; choose one")
         if len(set(self.joints)) < len(self.joints):
             raise ParameterError(f"joints names a joint twice: {self.joints}")
         if self.motion == "rest_to_rest" and (self.offset or self.cosine or self.sine):
@@ -182,7 +172,7 @@ class TrajectoryNode(ManagedNode):
         self._sent, self._end = 0, None
         self._deadline = time.monotonic() + p.patience
         self._subscription = self.create_subscription(
-            JointState, "joint_states", self._on_state, BEST_EFFORT
+            JointState, "joint_states", self._on_state, best_effort()
         )
         self._timer = self.create_timer(
             POLL_PERIOD, self._poll, clock=Clock(clock_type=ClockType.STEADY_TIME)
@@ -265,17 +255,6 @@ class TrajectoryNode(ManagedNode):
             signal.raise_signal(signal.SIGTERM)
         else:
             self.defer(lambda: self.state == "active" and self.trigger_deactivate())
-
-
-def load_model(p: TrajectoryParameters) -> MultibodyModel:
-    """The robot that the parameters name. Raises ParameterError where they name none."""
-    if p.robot_file:
-        path = Path(p.robot_file)
-        found = path if path.is_absolute() or path.exists() else share_directory() / path
-        return urdf.load_urdf(found)
-    if p.robot_description:
-        return urdf.parse_urdf(p.robot_description)
-    raise ParameterError("no robot: set robot_file or robot_description")
 
 
 def make_motion(model: MultibodyModel, p: TrajectoryParameters) -> Reference:

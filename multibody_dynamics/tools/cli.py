@@ -104,17 +104,19 @@ def _motion_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _positive(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not 0.0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return value
 
 
 def _domain(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= 232:
+    if not (text.isdecimal() and int(text) <= 232):
         raise argparse.ArgumentTypeError(f"{text} is not a domain from 0 to 232")
-    return value
+    return int(text)
 
 
 # ROS, Numba and Matplotlib are imported by the commands that need them: --help is at once there.

@@ -25,14 +25,13 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from ..dynamics.elastic_joints import VARIANTS, load_elastic_joints
-from ..dynamics.errors import InputError
 from ..dynamics.inputs import Array
 from ..dynamics.mass_matrix import mass_matrix
 from ..dynamics.model import MultibodyModel
 from ..dynamics.trajectories import match_joints
 from ..nodes.messages import SECOND, TrajectoryRequest, nanoseconds
 from ..nodes.trajectory_node import TrajectoryParameters, make_motion
-from ..resources import share_directory
+from ..resources import find_file, share_directory
 from .analysis import load_quietly, reference_of
 from .environment import ros_settings
 from .processes import DemoError, NodeProcess, NodeProcesses
@@ -101,7 +100,7 @@ def prepare(
         (folder / name).unlink(missing_ok=True)  # of an earlier demo
     parameters = read_parameters(share_directory() / "config" / "demo.yaml")
     simulator, feedforward, trajectory = (parameters[name] for name in NODES)
-    file = _found(robot or feedforward["robot_file"])
+    file = find_file(robot or feedforward["robot_file"])
     model = load_quietly(file)
     names = model.joint_names
 
@@ -116,7 +115,7 @@ def prepare(
     if duration is not None:
         trajectory["duration"] = float(duration)
     if elastic_joints or is_ours:
-        springs = _found(elastic_joints or feedforward["elastic_joints_file"])
+        springs = find_file(elastic_joints or feedforward["elastic_joints_file"])
     else:
         springs = folder / "elastic_joints.yaml"
         springs.write_text(generated_springs(model))
@@ -187,14 +186,6 @@ def generated_springs(model: MultibodyModel) -> str:
 
 def _quantity(value: float, unit: str) -> dict[str, Any]:
     return {"value": float(f"{value:.4g}"), "unit": unit, "side": "link"}
-
-
-def _found(name: str) -> Path:
-    """A file by its path, or by its path below the package's share folder."""
-    for path in (Path(name), share_directory() / name):
-        if path.is_file():
-            return path.resolve()
-    raise InputError(f"{name}: no such file")
 
 
 def record(

@@ -1,7 +1,7 @@
 """Keep the tables in docs/ equal to the code: symbols, and the parameters of every node.
 
-`python -m multibody_dynamics.tools.reference` rewrites what stands between `<!-- begin NAME -->` and
-`<!-- end NAME -->` in docs/*.md; a test fails when that would change anything.
+`python -m multibody_dynamics.tools.reference` rewrites what stands in docs/*.md between comments
+`begin NAME` and `end NAME`; a test fails when that would change anything.
 """
 
 from __future__ import annotations

@@ -1,0 +1,17 @@
+"""Quality of service: publish so that everyone can listen, subscribe so that everyone is heard."""
+
+from __future__ import annotations
+
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+LATCHED = QoSProfile(
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+
+
+def best_effort(depth: int = 10) -> QoSProfile:
+    """Accepts reliable and best-effort publishers alike, and never waits for a lost message."""
+    return QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)

@@ -1,0 +1,73 @@
+"""The robot of a node: links from a URDF, springs and motors from a YAML file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..dynamics.elastic_joints import SeriesElasticJoints, load_elastic_joints
+from ..dynamics.model import STANDARD_GRAVITY, MultibodyModel
+from ..dynamics.urdf import load_urdf, parse_urdf
+from ..resources import find_file
+from .parameters import NodeParameters, ParameterError, parameter
+
+
+@dataclass(frozen=True)
+class RobotParameters(NodeParameters):
+    """Where the links are described."""
+
+    robot_file: str = parameter(
+        "", "URDF file, absolute or below the package's share folder; '': see robot_description"
+    )
+    robot_description: str = parameter(
+        "", "URDF as text; '': see robot_file, and for feedforward_node the topic of this name"
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.robot_file and self.robot_description:
+            raise ParameterError("robot_file and robot_description are both given; choose one")
+
+
+@dataclass(frozen=True)
+class ElasticRobotParameters(RobotParameters):
+    """And the springs and motors."""
+
+    gravity: tuple[float, ...] = parameter(
+        STANDARD_GRAVITY, "x, y, z in the base frame", unit="m/s^2"
+    )
+    elastic_joints_file: str = parameter(
+        "", "YAML file of springs and motors, found like robot_file; '': every joint is rigid"
+    )
+    command_joints: tuple[str, ...] = parameter(
+        (), "joints in the order of every array that comes or goes without names"
+    )
+
+    def check(self) -> None:
+        super().check()
+        if len(self.gravity) != 3:
+            raise ParameterError(f"gravity has {len(self.gravity)} numbers; x, y, z are needed")
+        if len(set(self.command_joints)) < len(self.command_joints):
+            raise ParameterError(f"command_joints names a joint twice: {self.command_joints}")
+
+
+def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
+    """The robot that the parameters describe, or else the URDF text `description`.
+
+    Raises ModelError, and ParameterError where no robot is given.
+    """
+    gravity = p.gravity if isinstance(p, ElasticRobotParameters) else STANDARD_GRAVITY
+    if p.robot_file:
+        return load_urdf(find_file(p.robot_file), gravity)
+    if not (p.robot_description or description):
+        raise ParameterError("no robot: set robot_file or robot_description")
+    return parse_urdf(p.robot_description or description, gravity)
+
+
+def load_joints(p: ElasticRobotParameters, model: MultibodyModel) -> SeriesElasticJoints:
+    """The springs and motors of the parameters' file; without one, rigid joints without rotors."""
+    names = model.joint_names
+    if not p.elastic_joints_file:
+        return SeriesElasticJoints(names, np.full(model.n, np.inf), np.zeros(model.n))
+    return load_elastic_joints(find_file(p.elastic_joints_file), names, model.joint_types)

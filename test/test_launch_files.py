@@ -1,0 +1,117 @@
+"""Launch files, without ros2 launch, which is not on PyPI: what they name must be there."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from multibody_dynamics.nodes.parameters import NodeParameters
+from multibody_dynamics.resources import NAME, share_directory
+
+FILES = sorted((share_directory() / "launch").glob("*.launch.py"))
+SETUP = (Path(__file__).parents[1] / "setup.py").read_text()
+EXECUTABLES = set(re.findall(r'"(\w+) = multibody_dynamics[\w.]*:main"', SETUP))
+NODES = {name for name in EXECUTABLES if name.endswith("_node")}
+
+
+@pytest.fixture(params=FILES, ids=lambda file: file.name)
+def file(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+@pytest.fixture
+def tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(), file.name)
+
+
+def calls(tree: ast.Module, *names: str) -> Iterator[tuple[list[ast.expr], dict[str, ast.expr]]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            yield node.args, {keyword.arg: keyword.value for keyword in node.keywords}
+
+
+def text(node: ast.expr | None) -> str:
+    """A string constant, or the constant of that name in the package's own launch files."""
+    if isinstance(node, ast.Name) and node.id == "PACKAGE":
+        return NAME
+    return str(node.value) if isinstance(node, ast.Constant) else ""
+
+
+def arguments(tree: ast.Module) -> dict[str, dict[str, ast.expr]]:
+    return {text(args[0]): options for args, options in calls(tree, "DeclareLaunchArgument")}
+
+
+def test_there_are_launch_files():
+    assert {file.name for file in FILES} >= {"demo.launch.py", "feedforward.launch.py"}
+    assert NODES
+
+
+def test_it_compiles_and_makes_a_description(file, tree):
+    compile(tree, file.name, "exec")
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert not functions["generate_launch_description"].args.args
+
+
+def test_it_says_what_it_is_for_and_how_to_call_it(file, tree):
+    assert f"ros2 launch {NAME} {file.name}" in (ast.get_docstring(tree) or "")
+
+
+def test_every_argument_has_a_description_and_a_default(tree):
+    assert arguments(tree)
+    for name, options in arguments(tree).items():
+        assert text(options.get("description")), name
+        assert "default_value" in options, name
+
+
+def test_a_default_is_one_of_the_choices(tree):
+    for name, options in arguments(tree).items():
+        if "choices" in options:
+            assert text(options["default_value"]) in ast.literal_eval(options["choices"]), name
+
+
+def test_arguments_used_are_those_declared(tree):
+    used = {text(args[0]) for args, _ in calls(tree, "LaunchConfiguration", "value")} - {""}
+    assert used == set(arguments(tree))
+
+
+def test_executables_are_there(tree):
+    named = [o for _, o in calls(tree, "Node", "LifecycleNode", "ExecutableInPackage")]
+    assert named
+    for options in named:
+        assert text(options["package"]) == NAME
+        if text(options["executable"]):
+            assert text(options["executable"]) in EXECUTABLES
+
+
+def test_words_that_name_nodes_name_nodes(tree):
+    words = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)}
+    assert {w for w in words if re.fullmatch(r"\w+_node", str(w))} <= NODES
+
+
+def test_files_named_are_there(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.List):
+            parts = [text(item) for item in node.elts]
+            if "config" in parts:
+                path = share_directory().joinpath(*parts[parts.index("config") :])
+                assert path.is_file(), path
+
+
+def test_parameters_set_are_parameters(tree):
+    """Dictionaries with constant keys, and keys assigned later, set parameters of a node."""
+    known = {"use_sim_time"}
+    for name in NODES:
+        for value in vars(import_module(f"{NAME}.nodes.{name}")).values():
+            if isinstance(value, type) and issubclass(value, NodeParameters):
+                known |= {field.name for field in dataclasses.fields(value)}
+    keys = [k for node in ast.walk(tree) if isinstance(node, ast.Dict) for k in node.keys]
+    keys += [n.slice for n in ast.walk(tree) if isinstance(n, ast.Subscript)]
+    named = {text(key) for key in keys} - {""}
+    assert named
+    assert named <= known
