@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .dynamics.errors import InputError
-
 NAME = __name__.partition(".")[0]
 
 
@@ -26,14 +24,3 @@ def share_directory() -> Path:
         f"no share folder of {NAME} belongs to {package}: expected share/{NAME} in one of the "
         "folders above it; reinstall the package with pip or colcon"
     )
-
-
-def find_file(name: str) -> Path:
-    """A file by its path, or by its path below the share folder, as parameters name files.
-
-    Raises InputError that says where it was looked for.
-    """
-    for path in (Path(name), share_directory() / name):
-        if path.is_file():
-            return path.resolve()
-    raise InputError(f"no file {name}: neither from {Path.cwd()} nor from {share_directory()}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from ..dynamics.elastic_joints import SeriesElasticJoints, load_elastic_joints
 from ..dynamics.model import STANDARD_GRAVITY, MultibodyModel
 from ..dynamics.urdf import load_urdf, parse_urdf
-from ..resources import find_file
+from ..resources import share_directory
 from .parameters import NodeParameters, ParameterError, parameter
 
 
@@ -50,6 +51,17 @@ class ElasticRobotParameters(RobotParameters):
             raise ParameterError(f"gravity has {len(self.gravity)} numbers; x, y, z are needed")
         if len(set(self.command_joints)) < len(self.command_joints):
             raise ParameterError(f"command_joints names a joint twice: {self.command_joints}")
+
+
+def find_file(name: str) -> Path:
+    """A file by its path, or by its path below the package's share folder.
+
+    Raises ParameterError that says where it was looked for.
+    """
+    for path in (Path(name), share_directory() / name):
+        if path.is_file():
+            return path.resolve()
+    raise ParameterError(f"no file {name}: neither from {Path.cwd()} nor from {share_directory()}")
 
 
 def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:

@@ -30,8 +30,9 @@ from ..dynamics.mass_matrix import mass_matrix
 from ..dynamics.model import MultibodyModel
 from ..dynamics.trajectories import match_joints
 from ..nodes.messages import SECOND, TrajectoryRequest, nanoseconds
+from ..nodes.robot import find_file
 from ..nodes.trajectory_node import TrajectoryParameters, make_motion
-from ..resources import find_file, share_directory
+from ..resources import share_directory
 from .analysis import load_quietly, reference_of
 from .environment import ros_settings
 from .processes import DemoError, NodeProcess, NodeProcesses
