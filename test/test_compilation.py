@@ -259,5 +259,15 @@ def test_a_folder_that_cannot_be_written_is_replaced(clean_environment, tmp_path
     clean_environment.setenv(CACHE_VARIABLE, str(obstacle / "cache"))
     assert cache_directory().is_relative_to(tmp_path / "tmp")
     clean_environment.setattr(tempfile, "tempdir", str(obstacle))
-    with pytest.raises(OSError, match=CACHE_VARIABLE):
-        cache_directory()
+    assert cache_directory() is None
+
+
+def test_a_temporary_folder_of_somebody_else_is_not_trusted(clean_environment, tmp_path):
+    (tmp_path / "a file").write_text("")
+    clean_environment.setenv(CACHE_VARIABLE, str(tmp_path / "a file" / "cache"))
+    assert cache_directory() is not None
+    uid = os.getuid()
+    clean_environment.setattr(os, "getuid", lambda: uid + 1)
+    planted = tmp_path / "tmp" / f"multibody_dynamics-{uid + 1}"
+    planted.mkdir()
+    assert cache_directory() is None

@@ -40,9 +40,10 @@ def source_digest(folder: Path) -> str:
     return digest.hexdigest()[:24]
 
 
-def cache_directory() -> Path:
+def cache_directory() -> Path | None:
     """Where machine code is kept: $MULTIBODY_DYNAMICS_CACHE_DIR, $NUMBA_CACHE_DIR, else the user's
-    cache folder, or a folder of the user's own below the temporary one if that is not writable."""
+    cache folder, or a folder below the temporary one that belongs to the user; None, and no cache,
+    where nothing of this can be written."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     chosen = os.environ.get(CACHE_VARIABLE) or os.environ.get("NUMBA_CACHE_DIR")
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
@@ -54,9 +55,11 @@ def cache_directory() -> Path:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError:
             continue
-        if os.access(folder, os.W_OK):
+        # Whoever owns the folder decides what code runs here; the temporary one is everybody's.
+        is_ours = base is not fallback or base.stat().st_uid == user
+        if is_ours and os.access(folder, os.W_OK):
             return folder
-    raise OSError(f"no writable cache folder: set {CACHE_VARIABLE} to one")
+    return None
 
 
 if numba is None:
@@ -83,8 +86,8 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The machine code of a recursion: fused multiply-add allowed, no other liberty taken."""
     if not IS_COMPILED:
         return function
-    previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_CACHE)
+    previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_CACHE or "")
     try:
-        return numba.njit(cache=True, fastmath={"contract"}, error_model="numpy")(function)
+        return numba.njit(cache=bool(_CACHE), fastmath={"contract"}, error_model="numpy")(function)
     finally:
         numba.config.CACHE_DIR = previous

@@ -198,6 +198,7 @@ def inverse_dynamics(
         Without `qddd` only tau is computed, without `qdddd` no tau_ddot.
     wrenches : {body or frame name: (..., 6) or (..., 3, 6)}, what the world applies to that body,
         in inertial axes about the inertial origin, and its two time derivatives (default zero).
+        (3, 6) is always one wrench with rates, never a batch of three.
     base : motion of the base; at rest if None.
     representation : the torques do not depend on it; it is accepted as by every function.
 

@@ -45,6 +45,7 @@ from .screws import (
     store_screw,
     store_vector,
 )
+from .so3 import as_rotation
 
 
 @inlined
@@ -157,6 +158,7 @@ def base_rows(base: BaseMotion | None) -> Array:
     """The head of the base's row, (..., WRENCH): its pose, twist and derivatives; see `records`."""
     base = base or BaseMotion()
     pose = as_array("base.pose", np.eye(4) if base.pose is None else base.pose, (4, 4))
+    as_rotation("base.pose: its rotation", pose[..., :3, :3])
     names = ("twist", "acceleration", "jerk", "jounce")
     rates = [
         as_array(f"base.{name}", np.zeros(6) if value is None else value, (6,))
