@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from multibody_dynamics.tools.environment import ros_environment
 from multibody_dynamics.tools.processes import NodeEndedError, NodeProcess, NodeProcesses
 from multibody_dynamics.tools.report import OUTPUTS
 
@@ -70,7 +71,7 @@ def nodes_of(folder: Path) -> list[int]:
 def test_a_robot_of_its_own_from_urdf_to_report(tmp_path, robot, ros_domain_id):
     folder = tmp_path / "out"
     demo = start_demo(
-        folder, ros_domain_id, "--urdf", robot, "--duration", "0.6", "--rate", "250",
+        folder, ros_domain_id, "--urdf", robot, "--duration", "1.2", "--rate", "250",
         "--trajectory", "rest_to_rest",
     )  # fmt: skip
     out, err = demo.communicate(timeout=PATIENCE)
@@ -112,7 +113,10 @@ def test_a_node_that_dies_ends_the_demo(tmp_path, robot, ros_domain_id):
     demo = start_demo(folder, ros_domain_id, "--urdf", robot)
     until(lambda: len(nodes_of(folder)) == 3, "the three nodes")
     for pid in nodes_of(folder):
-        if b"feedforward_node" in b"".join(Path(f"/proc/{pid}/cmdline").read_bytes().split(b".")):
+        if (
+            b"multibody_dynamics.nodes.feedforward_node"
+            in Path(f"/proc/{pid}/cmdline").read_bytes()
+        ):
             os.kill(pid, signal.SIGKILL)
     _, err = demo.communicate(timeout=PATIENCE)
     assert demo.returncode == 1
@@ -121,14 +125,19 @@ def test_a_node_that_dies_ends_the_demo(tmp_path, robot, ros_domain_id):
     assert nodes_of(folder) == []
 
 
-def test_a_process_tells_how_it_ended(tmp_path, ros_environ):
+def test_a_process_tells_how_it_ended(tmp_path, ros_domain_id):
     parameters = tmp_path / "parameters.yaml"
     parameters.write_text(
         "/**: {ros__parameters: {robot_file: absent.urdf, autostart: true, exit_when_done: true}}"
     )
     with NodeProcesses() as nodes:
         node = nodes.add(
-            NodeProcess("trajectory_node", parameters, log=tmp_path / "log", environ=ros_environ)
+            NodeProcess(
+                "trajectory_node",
+                parameters,
+                log=tmp_path / "log",
+                environ=ros_environment(ros_domain_id),
+            )
         )
         assert node.cpu_seconds() >= 0.0
         until(lambda: node.exit_code is not None, "its end")

@@ -15,8 +15,8 @@ from multibody_dynamics.nodes.parameters import NodeParameters
 from multibody_dynamics.resources import NAME, share_directory
 
 FILES = sorted((share_directory() / "launch").glob("*.launch.py"))
-SETUP = (Path(__file__).parents[1] / "setup.py").read_text()
-EXECUTABLES = set(re.findall(r'"(\w+) = multibody_dynamics[\w.]*:main"', SETUP))
+SETUP = (Path(__file__).parents[1] / "setup.py").read_text().replace("{name}", NAME)
+EXECUTABLES = set(re.findall(r'"(\w+) = [\w.]+:main"', SETUP))
 NODES = {name for name in EXECUTABLES if name.endswith("_node")}
 
 

@@ -122,6 +122,25 @@ def test_nothing_is_known_of_the_robot(ros, tmp_path):
     assert "no complete state on /test/joint_states" in node.output
 
 
+def test_the_receiver_is_not_ready(ros, tmp_path):
+    received = ros.record(JointTrajectory, "joint_trajectory", writers=0)
+    ready = ros.publisher(JointTrajectory, "ready", readers=0)
+    send = state_sender(ros, (0.0, 0.5))
+    node = ros.start(
+        NODE, settings(tmp_path, exit_when_done=True, patience=1.0, ready_topic="ready")
+    )
+    ros.until(lambda: node.exit_code is not None, "its giving up", each=send)
+    assert "nothing on /test/ready" in node.output
+    assert not received
+
+    def both() -> None:
+        send()
+        ready.publish(JointTrajectory())
+
+    ros.start(NODE, settings(tmp_path, exit_when_done=True, ready_topic="ready"))
+    ros.until(lambda: received, "a trajectory", each=both)
+
+
 def test_no_robot(ros, tmp_path):
     node = ros.start(NODE, settings(tmp_path, exit_when_done=True, robot_file="absent.urdf"))
     ros.until(lambda: node.exit_code is not None, "its giving up")

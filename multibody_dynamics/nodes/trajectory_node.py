@@ -107,8 +107,13 @@ class TrajectoryParameters(RobotParameters):
     subscribers: int = parameter(
         1, "receivers to wait for; 2 where a recorder listens as well", bounds=(1, 100)
     )
+    ready_topic: str = parameter(
+        "",
+        "JointTrajectory on which the receiver publishes once it can take a motion, such as"
+        " feedforward_node/motor_command: wait for it; '': do not",
+    )
     patience: float = parameter(
-        30.0, "how long to wait for receivers and joint_states", unit="s", bounds=(0.1, 3600.0)
+        30.0, "how long to wait for all of these and joint_states", unit="s", bounds=(0.1, 3600.0)
     )
     repeat: int = parameter(1, "how many times; 0: without end", bounds=(0, 1_000_000))
     exit_when_done: bool = parameter(
@@ -171,9 +176,16 @@ class TrajectoryNode(ManagedNode):
         self._measured = JointStates(self._model.joint_names)
         self._sent, self._end = 0, None
         self._deadline = time.monotonic() + p.patience
-        self._subscription = self.create_subscription(
-            JointState, "joint_states", self._on_state, best_effort()
-        )
+        self._subscriptions_made = [
+            self.create_subscription(JointState, "joint_states", self._on_state, best_effort())
+        ]
+        self._is_receiver_ready = not p.ready_topic
+        if p.ready_topic:
+            self._subscriptions_made.append(
+                self.create_subscription(
+                    JointTrajectory, p.ready_topic, self._on_ready, best_effort(), raw=True
+                )
+            )
         self._timer = self.create_timer(
             POLL_PERIOD, self._poll, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -183,8 +195,8 @@ class TrajectoryNode(ManagedNode):
         if self._timer is None:
             return
         self.destroy_timer(self._timer)
-        self.destroy_subscription(self._subscription)
         self._timer = None
+        self._unsubscribe(0)
         if self._end is not None:
             self.get_logger().info("stopping the motion under way")
             self._publisher.publish(JointTrajectory(joint_names=list(self._model.joint_names)))
@@ -203,6 +215,15 @@ class TrajectoryNode(ManagedNode):
         except MessageError as error:
             self.get_logger().warning(f"passed over: {error}", throttle_duration_sec=1.0)
 
+    def _on_ready(self, message: bytes) -> None:
+        self._is_receiver_ready = True
+
+    def _unsubscribe(self, keep: int) -> None:
+        """Destroy the subscriptions, except the first ones."""
+        for subscription in self._subscriptions_made[keep:]:
+            self.destroy_subscription(subscription)
+        del self._subscriptions_made[keep:]
+
     def _now(self) -> int:
         return int(self.get_clock().now().nanoseconds)
 
@@ -220,17 +241,21 @@ class TrajectoryNode(ManagedNode):
             self._end = None
 
     def _send_when_possible(self) -> None:
-        p = self.parameters
+        p, name = self.parameters, self.resolve_topic_name
         found = self._publisher.get_subscription_count()
-        if found >= p.subscribers and self._measured.stamp and self._now():
+        if found < p.subscribers:
+            missing = f"only {found} of {p.subscribers} subscribers on {name('joint_trajectory')}"
+        elif not self._is_receiver_ready:
+            missing = f"nothing on {name(p.ready_topic)}"
+        elif not self._measured.stamp:
+            missing = f"no complete state on {name('joint_states')}"
+        elif not self._now():
+            missing = "use_sim_time, but nothing on /clock"
+        else:
+            self._unsubscribe(1)
             self._send()
-        elif time.monotonic() > self._deadline:
-            missing = (
-                f"only {found} of {p.subscribers} subscribers on "
-                f"{self.resolve_topic_name('joint_trajectory')}"
-                if found < p.subscribers
-                else f"no complete state on {self.resolve_topic_name('joint_states')}, or no time"
-            )
+            return
+        if time.monotonic() > self._deadline:
             self.get_logger().error(f"nothing sent: after {p.patience} s there is {missing}")
             self._finish(1)
 

@@ -193,6 +193,7 @@ class Run:
             "states without a torque": int((~np.isin(states.stamp[since], torque.stamp)).sum()),
             "states": int(since.sum()),
             "cpu": dict(self.recording.cpu),
+            "refused": _refused(self.recording),
             "warnings": _warnings(self.recording),
         }
 
@@ -203,6 +204,15 @@ def _percentiles(seconds: Array) -> dict[str, float]:
         "max" if p == 100 else f"p{p}": round(float(x), 4)
         for p, x in zip(PERCENTILES, values, strict=True)
     }
+
+
+def _refused(recording: Recording) -> list[str]:
+    """Why the feedforward refused a trajectory, in its own words."""
+    return [
+        status["values"].get("last", "")
+        for status in recording.diagnostics
+        if status["level"] == 1 and any(k.startswith("joint_trajectory") for k in status["values"])
+    ]
 
 
 def _warnings(recording: Recording) -> dict[str, int]:

@@ -79,6 +79,7 @@ def _problems(report: Mapping[str, Any]) -> list[str]:
     """Torques that are not the library's, and a full feedforward that tracks no better."""
     found = []
     for variant, run in report["runs"].items():
+        found += [f"{variant}: the feedforward refused {reason}" for reason in run["refused"]]
         for quantity, share in run["disagreement"].items():
             if not share <= TOLERANCE:
                 found.append(
