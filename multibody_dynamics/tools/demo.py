@@ -273,7 +273,8 @@ class StatusLine:
         state, _ = states[-1]
         t = 1e-9 * (_stamp(state) - (self._request.start or 0))
         error = np.abs(self._position(state) - self._reference(t)[0]).max()
-        self._peak = max(self._peak, error)
+        if t >= self._request.times[0]:  # once the robot is where the motion begins
+            self._peak = max(self._peak, error)
         period = (torques[-1][1] - torques[0][1]) / max(len(torques) - 1, 1)
         self._write(
             f"{max(t, 0.0):6.1f} of {self._request.times[-1]:.1f} s"

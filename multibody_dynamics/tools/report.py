@@ -210,14 +210,18 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
             ],
         ),
         "## Messages\n",
-        "Published by the sender's own count, received by the recorder.\n",
+        "Received by the recorder, of those published by the sender's own count. What the recorder"
+        " lost need not be lost to the nodes.\n",
         _table(
+            ["topic", *runs],
             [
-                "topic",
-                *(f"{what}, {v}" for v in runs for what in ("published", "received", "lost")),
-            ],
-            [
-                [name, *(str(x) for r in runs.values() for x in r["messages"][name].values())]
+                [
+                    name,
+                    *(
+                        "{received} of {published}".format(**r["messages"][name])
+                        for r in runs.values()
+                    ),
+                ]
                 for name in first["messages"]
             ],
         ),
