@@ -367,6 +367,46 @@ def test_lost_real_time_is_reported_and_the_stamps_go_on_with_the_clock(ros, tmp
     ros.until(lambda: ros.diagnosis(": real time")[1].endswith("Hz"), "real time again")
 
 
+def test_in_lockstep_time_waits_and_every_command_acts_one_period_after_its_state(ros, tmp_path):
+    rate, count = 100.0, 40
+    step = round(SECOND / rate)
+    options = {"lockstep": True, "publish_clock": True, "command_timeout": 20.0}
+    ros.start(NODE, settings(tmp_path, "motor_command", update_rate=rate, **options))
+    simulation = Simulation(ros, "motor_command")
+    robot = plant()
+    theta, hold = robot.theta.copy(), robot.motor_torque.copy()
+    commands: dict[int, dict[str, Any]] = {}
+
+    def answer(stamp: int) -> None:
+        wave = np.sin(len(commands) + np.arange(3.0))
+        commands[stamp] = {
+            "positions": theta + 0.002 * wave, "velocities": 0.1 * wave, "effort": hold + wave
+        }  # fmt: skip
+        simulation.command.publish(motor_message(stamp, **commands[stamp]))
+
+    while len(commands) < count:
+        newest = stamp_of(simulation.links[-1])
+        if newest in commands:
+            ros.spin()
+        else:
+            answer(newest)
+    last = max(commands)
+    ros.until(lambda: last + step in simulation.states(), "the state that answers the last one")
+    ros.spin(5 / rate)
+    states = simulation.states()
+    assert max(states) == last + step  # it waits for its answer
+
+    moving = [t for t in commands if t > moving_from(states) + 3 * step and t - step in commands]
+    assert len(moving) > count // 2
+    for t in moving:
+        q, qd, _, motor, motor_rate, _ = states[t]
+        robot.reset(q, qd, theta=motor, thetad=motor_rate)
+        command = commands[t - step]
+        reference = command["positions"] + command["velocities"] / rate
+        robot.follow(reference, command["velocities"], command["effort"], 1.0 / rate)
+        np.testing.assert_allclose(rows_of(robot), states[t + step], rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])
 def test_signals_end_it_cleanly_while_active(ros, tmp_path, number):
     node = ros.start(NODE, settings(tmp_path, "motor_command", update_rate=200.0))
@@ -414,6 +454,7 @@ def test_configurations_that_cannot_be_are_refused_and_can_be_mended(ros, tmp_pa
         ({"command_joints": ("a", "b"), "initial_positions": (1.0,)}, "initial_positions has 1"),
         ({"command_joints": ("a",), "link_viscous_friction": (1.0, 2.0)}, "friction has 2"),
         ({"command_timeout": 0.001, "update_rate": 500.0}, "command_timeout.*one cycle"),
+        ({"lockstep": True}, "lockstep needs publish_clock"),
     ],
 )
 def test_parameters_that_do_not_go_together(changes, message):

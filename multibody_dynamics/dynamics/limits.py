@@ -90,6 +90,8 @@ class JointCommandLimits:
         """The motor speed (n,) cut to its limit, and what was cut."""
         speed = as_array("motor speed", speed, (len(self.joint_names),), self.joint_names)
         limited = np.minimum(np.maximum(speed, -self.motor_speed), self.motor_speed)
+        if (limited == speed).all():
+            return limited, ()
         return limited, _events(self.joint_names, "motor speed", speed, limited, limited != speed)
 
     def _vector(self, name: str, value: Array) -> Array:
