@@ -35,6 +35,12 @@ def generate_launch_description() -> LaunchDescription:
             default_value="",
             description="YAML file of springs and motors; '' leaves it to the parameters file",
         ),
+        DeclareLaunchArgument(
+            "command_joints",
+            default_value="",
+            description="joints of ~/commands in their order, separated by commas; '' leaves them"
+            " to the parameters file, which has those of the Panda",
+        ),
         DeclareLaunchArgument("namespace", default_value="", description="of the node's topics"),
         DeclareLaunchArgument(
             "name", default_value="feedforward_node", description="of the node, and of its topics"
@@ -66,11 +72,15 @@ def node(context: LaunchContext) -> list[LifecycleNode]:
 
     chosen = {}
     if value("robot").endswith(".xacro"):
-        command = Command(["xacro ", value("robot"), " ", value("xacro_arguments")])
+        command = Command(["xacro '", value("robot"), "' ", value("xacro_arguments")])
         chosen["robot_file"] = ""
         chosen["robot_description"] = ParameterValue(command, value_type=str)
     elif value("robot"):
         chosen["robot_file"] = value("robot")
+    if value("robot"):  # the springs of the parameters file belong to another one
+        chosen["elastic_joints_file"] = ""
+    if value("command_joints"):
+        chosen["command_joints"] = [name.strip() for name in value("command_joints").split(",")]
     if value("elastic_joints"):
         chosen["elastic_joints_file"] = value("elastic_joints")
     return [

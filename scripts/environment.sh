@@ -50,7 +50,7 @@ make_environment() {
     local started=$SECONDS
     check_machine
     if [[ $ros == wheels ]]; then
-        echo "Making $venv with ROS 2 Jazzy from PyPI: about one minute, 1 GB ..." >&2
+        echo "Making $venv with ROS 2 Jazzy from PyPI: about one minute, 1.3 GB ..." >&2
         "$python" -m venv --clear "$venv"
         install=("$root[ros,pinocchio,test]")
     else

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from multibody_dynamics.tools.environment import ros_environment
-from multibody_dynamics.tools.processes import NodeEndedError, NodeProcess, NodeProcesses
+from multibody_dynamics.tools.processes import NodeEndedError, NodeProcesses, uninterrupted
 from multibody_dynamics.tools.report import OUTPUTS
 
 ROOT = Path(__file__).parents[1]
@@ -131,15 +131,29 @@ def test_a_process_tells_how_it_ended(tmp_path, ros_domain_id):
         "/**: {ros__parameters: {robot_file: absent.urdf, autostart: true, exit_when_done: true}}"
     )
     with NodeProcesses() as nodes:
-        node = nodes.add(
-            NodeProcess(
-                "trajectory_node",
-                parameters,
-                log=tmp_path / "log",
-                environ=ros_environment(ros_domain_id),
-            )
+        node = nodes.start(
+            "trajectory_node",
+            parameters,
+            log=tmp_path / "log",
+            environ=ros_environment(ros_domain_id),
         )
         assert node.cpu_seconds() >= 0.0
         until(lambda: node.exit_code is not None, "its end")
         with pytest.raises(NodeEndedError, match=r"(?s)status 1.*absent\.urdf"):
             nodes.check(may_leave=[node])
+
+
+def test_a_signal_waits_for_the_end_of_what_must_not_be_interrupted():
+    steps = []
+
+    def work() -> None:
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            steps.append("done")
+        steps.append("never")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert steps == ["done"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -156,3 +156,19 @@ def test_a_stop_is_smooth_and_takes_its_time(motion):
     assert motion.mode == "holding"
     np.testing.assert_array_equal(end[1:], np.zeros((4, 2)))
     assert 0.0 < end[0, 0] - before[0, 0] < 0.4 * before[1, 0]
+
+
+@pytest.mark.parametrize("delay", [0, SECOND // 4])  # from now on, and from a stamp to come
+def test_a_motion_is_as_exact_after_a_day_as_at_once(delay):
+    """Points every 20 ms: q'''' multiplies the rounding of their times by more than a million."""
+    times = 0.02 * np.arange(1, 26)
+    points = Q0 + 0.1 * (1.0 - np.cos(3.0 * times[:, None])) * [1.0, -2.0]
+    found = []
+    for begin in (START, START + 86_400 * SECOND):
+        motion = DesiredMotion(NAMES, LIMITS)
+        motion.hold(Q0, START)
+        state(motion, begin)
+        follow(motion, request(times, points, start=begin + delay if delay else None))
+        later = delay + np.arange(0, SECOND // 2, SECOND // 100)
+        found.append([state(motion, begin + int(t)) for t in later])
+    np.testing.assert_array_equal(found[0], found[1])

@@ -438,3 +438,11 @@ def test_the_mapping_handed_in_is_not_written_to():
     before = copy.deepcopy(data)
     load_elastic_joints(data, ("arm", "slide"))
     assert data == before
+
+
+def test_a_ratio_with_a_colon_is_not_taken_for_sexagesimal(tmp_path):
+    text = PANDA.read_text()
+    file = tmp_path / "springs.yaml"
+    file.write_text(text.replace("gear_ratio: 100.0", "gear_ratio: 100:1", 1))
+    with pytest.raises(InputError, match=r"springs\.yaml.*100:1 is no plain number \(line \d+\)"):
+        load_elastic_joints(file, [f"panda_joint{i}" for i in range(1, 8)])

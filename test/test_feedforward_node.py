@@ -481,10 +481,10 @@ def test_an_external_wrench(ros, tmp_path, frame, wrench_link):
     sensor = ros.publisher(WrenchStamped, "external_wrench")
     force, moment = [1.0, -2.0, 3.0], [0.4, 0.5, -0.6]
 
-    def touch(frame: str) -> None:
+    def touch(frame: str, later: int = 0) -> None:
         message = WrenchStamped()
         message.header.frame_id = frame
-        set_stamp(message.header.stamp, time.time_ns())
+        set_stamp(message.header.stamp, time.time_ns() + later)
         for field, values in (("force", force), ("torque", moment)):
             for axis, value in zip("xyz", values, strict=True):
                 setattr(getattr(message.wrench, field), axis, value)
@@ -502,12 +502,15 @@ def test_an_external_wrench(ros, tmp_path, frame, wrench_link):
     ros.until(lambda: np.abs(arm.torque[-1].effort - expected).max() < 1e-9, "it", each=touched)
     touch("elsewhere")
     arm.drive(lambda: counted(ros, "external_wrench: unknown frame"), "the refusal")
+    touch(frame, later=10 * SECOND)  # would make every later one look old
+    arm.drive(lambda: counted(ros, "external_wrench: from the future"), "the refusal")
+    ros.until(lambda: np.abs(arm.torque[-1].effort - expected).max() < 1e-9, "it", each=touched)
     if not wrench_link:
         touch("stand")  # does not move: on which link would it act?
         arm.drive(lambda: counted(ros, "external_wrench: unknown frame") == 2, "the refusal")
     gone = gravity_torque()
     arm.drive(lambda: np.abs(arm.torque[-1].effort - gone).max() < 1e-9, "the wrench to expire")
-    assert counted(ros, "external_wrench: stale") <= 1
+    assert counted(ros, "external_wrench: stale") <= 2  # once for each time it was left
 
 
 def test_motor_torques_ramp_up_and_keep_their_limits_per_second(ros, tmp_path):
@@ -536,6 +539,49 @@ def test_motor_torques_ramp_up_and_keep_their_limits_per_second(ros, tmp_path):
     assert ros.set_parameters(node, torque_rate_limits=[1e6], torque_limit_scale=1.0)[1].successful
     (result,) = ros.set_parameters(node, torque_rate_limits=[1.0, 2.0])
     assert not result.successful
+
+
+def test_the_last_word_is_the_whole_hold_also_within_ramp_and_rate_limit(ros, tmp_path):
+    slow = {"ramp_time": 60.0, "torque_rate_limits": [0.1], "state_timeout": 0.5}
+    ros.start("feedforward_node", settings(tmp_path, **slow))
+    arm = Arm(ros)
+    arm.drive(lambda: arm.motor, "a command")
+    hold = JOINTS.feedforward(
+        np.array([Q0, *np.zeros((4, 3))]), np.array([gravity_torque(), *np.zeros((2, 3))])
+    )
+    assert np.abs(arm.motor[-1].points[0].effort - hold.torque).max() > 1.0
+    ros.until(
+        lambda: np.abs(arm.motor[-1].points[0].effort - hold.torque).max() < 1e-9, "the safe output"
+    )
+
+
+def test_a_motion_that_the_robot_does_not_follow_is_stopped(ros, tmp_path):
+    tolerance = 0.1
+    changes = {"path_tolerance": tolerance, "stop_duration": 0.2}
+    node = ros.start("feedforward_node", settings(tmp_path, **changes))
+    arm = Arm(ros)  # whose joint states stay where they are
+    arm.drive(lambda: arm.motor, "a command")
+    arm.move()
+    arm.drive(lambda: "from the motion; allowed: 0.1: stopping" in node.output, "the stop")
+    arm.drive_for(0.5)
+    resting = np.array(arm.motor[-1].points[0].velocities)
+    assert np.all(resting == 0.0)
+    expected = Q0 + JOINTS.compliance * arm.torque[-1].effort
+    moved = np.abs(np.array(arm.motor[-1].points[0].positions) - expected).max()
+    assert tolerance < moved < 0.5  # the goals are further away
+
+
+def test_stamps_that_leap_ahead_drop_the_motion(ros, tmp_path):
+    ros.start("feedforward_node", settings(tmp_path, state_timeout=0.4, stamp_tolerance=60.0))
+    arm = Arm(ros)
+    arm.drive(lambda: arm.motor, "a command")
+    arm.move(times=TIMES * 3)
+    arm.drive(lambda: np.abs(arm.motor[-1].points[0].velocities).max() > 0.1, "motion")
+    arm.clock = lambda: time.time_ns() + 2 * SECOND
+    arm.send()
+    leap = arm.stamps[-1]
+    arm.drive(lambda: stamp_of(arm.motor[-1]) > leap, "commands after the leap")
+    assert np.all(np.array(arm.motor[-1].points[0].velocities) == 0.0)
 
 
 def test_variants_and_gravity_left_to_the_robot(ros, tmp_path):

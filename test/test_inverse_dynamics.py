@@ -27,6 +27,19 @@ def random_states(model, *batch, seed=1):
     return np.random.default_rng(seed).normal(size=(5, *batch, model.n))
 
 
+def mounted(robot, carrier):
+    """One robot: `robot` standing on the last body of `carrier`."""
+    last = carrier.n - 1
+    at_zero = carrier.poses[last]
+    return dyn.model_from_screws(
+        [*carrier.parents, *np.where(robot.parents < 0, last, robot.parents + carrier.n)],
+        [*carrier.screws, *(se3.Ad(at_zero) @ robot.screws[..., None])[..., 0]],
+        [*carrier.poses, *at_zero @ robot.poses],
+        [*carrier.inertias, *robot.inertias],
+        gravity=robot.gravity,
+    )
+
+
 def random_wrenches(model, *batch, seed=2):
     """On the first and on the last body, with rates."""
     values = 5 * np.random.default_rng(seed).normal(size=(2, *batch, 3, 6))
@@ -242,23 +255,32 @@ def test_transmitted_wrenches_have_as_many_rates_as_are_determined(given):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_moving_base_is_a_chain_of_joints_before_the_robot(seed):
     robot, carrier = random_tree(6, seed), random_tree(3, seed + 50)
-    last = carrier.n - 1
-    at_zero = carrier.poses[last]
-    whole = dyn.model_from_screws(
-        [*carrier.parents, *np.where(robot.parents < 0, last, robot.parents + carrier.n)],
-        [*carrier.screws, *(se3.Ad(at_zero) @ robot.screws[..., None])[..., 0]],
-        [*carrier.poses, *at_zero @ robot.poses],
-        [*carrier.inertias, *robot.inertias],
-        gravity=robot.gravity,
-    )
+    whole = mounted(robot, carrier)
     state = random_states(whole, 3, seed=seed)
     carried = dyn.forward_kinematics(carrier, *state[..., : carrier.n])
-    base = dyn.BaseMotion(*(x[:, last] for x in carried))
+    base = dyn.BaseMotion(*(x[:, -1] for x in carried))
     result = dyn.inverse_dynamics(robot, *state[..., carrier.n :], base=base)
     full = dyn.inverse_dynamics(whole, *state)
     assert worst(result, [part[..., carrier.n :] for part in full]) < 1e-12
     W = dyn.interbody_wrenches(robot, *state[..., carrier.n :], base=base)
     assert error(W, dyn.interbody_wrenches(whole, *state)[:, carrier.n :]) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wrench_in_the_hand_of_a_robot_on_a_moving_base(seed):
+    robot, carrier = random_tree(6, seed), random_tree(3, seed + 50)
+    whole = mounted(robot, carrier)
+    state = random_states(whole, 4, seed=seed)
+    own, hand = state[..., carrier.n :], robot.n - 1
+    carried = dyn.forward_kinematics(carrier, *state[..., : carrier.n])
+    base = dyn.BaseMotion(*(x[:, -1] for x in carried))
+    in_hand = 5 * np.random.default_rng(seed).normal(size=(4, 3, 6))
+    W = dyn.wrench_to_world(robot, *own[:3], hand, in_hand, base=base)
+    result = dyn.inverse_dynamics(robot, *own, wrenches={robot.body_names[hand]: W}, base=base)
+    hand += carrier.n
+    W = dyn.wrench_to_world(whole, *state[:3], hand, in_hand)
+    full = dyn.inverse_dynamics(whole, *state, wrenches={whole.body_names[hand]: W})
+    assert worst(result, [part[..., carrier.n :] for part in full]) < 1e-12
 
 
 def test_a_base_that_falls_freely_carries_no_weight():
@@ -408,6 +430,24 @@ def test_generic_over_floats_is_the_compiled_one():
     assert worst(result.astype(float), expected) < 1e-13
 
 
+@pytest.mark.parametrize("given", [3, 4, 5])
+def test_generic_returns_what_the_input_determines(given):
+    model = random_tree(6, 16)
+    state, wrenches = random_states(model), random_wrenches(model)
+    result = dyn.generic_inverse_dynamics(model, *state[:given], wrenches=wrenches)
+    full = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
+    assert result.shape == (given - 2, model.n)
+    assert worst(result.astype(float), full[: given - 2]) < 1e-13
+
+
+@pytest.mark.parametrize("missing", ROWS[:4])
+def test_generic_refuses_gaps(missing):
+    model = random_tree(6, 16)
+    rows = dict(zip(ROWS, random_states(model), strict=True)) | {missing: None}
+    with pytest.raises(dyn.InputError, match=f"needs {missing}; given: .*qdddd"):
+        dyn.generic_inverse_dynamics(model, **rows)
+
+
 def test_generic_refuses_wrong_lengths_and_names():
     model = random_tree(6, 17)
     state = random_states(model)
@@ -464,6 +504,23 @@ def test_solver_takes_wrenches_and_tells_those_between_the_bodies():
     assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) < 1e-15
 
 
+def test_solver_takes_the_motion_of_the_base():
+    model = random_tree(6, 19)
+    solver = dyn.InverseDynamicsSolver(model)
+    state, base = random_states(model), random_base(20)
+    solver.set_base(base)
+    expected = dyn.inverse_dynamics(model, *state, base=base)
+    for _ in range(2):  # it stays as it was set
+        assert worst(solver(*state), expected) < 1e-15
+    for bad in (random_base(21, 1), dyn.BaseMotion(twist=np.full(6, np.nan))):
+        with pytest.raises(dyn.InputError, match="base"):
+            solver.set_base(bad)
+    assert worst(solver(*state), expected) < 1e-15
+    assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) > 1e-3
+    solver.set_base(None)
+    assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) < 1e-15
+
+
 def test_solvers_do_not_share_anything():
     models = [random_tree(6, 20), random_tree(6, 21)]
     solvers = [dyn.InverseDynamicsSolver(model) for model in (*models, models[0])]
@@ -492,6 +549,25 @@ def test_solver_takes_what_the_function_takes():
         assert worst(solver(*rows), expected) == 0
     solver.state[:] = whole
     assert worst(solver(*solver.state), expected) == 0
+
+
+@pytest.mark.parametrize("last", [np.asarray, list])  # a list is not for machine code
+def test_solver_takes_its_own_state_in_another_order(last):
+    model = random_tree(6, 22)
+    solver = dyn.InverseDynamicsSolver(model)
+    state, order = random_states(model), [1, 0, 4, 2, 3]
+    solver.state[:] = state
+    result = solver(*solver.state[order])  # a copy
+    expected = np.array(result)
+    solver.state[:] = state
+    *rows, row = (solver.state[k] for k in order)
+    result = solver(*rows, last(row))
+    np.testing.assert_array_equal(solver.state, state[order])
+    np.testing.assert_array_equal(result, expected)
+    before = solver.state.copy()
+    with pytest.raises(dyn.InputError, match="qdddd"):
+        solver(*solver.state[3::-1], np.full(model.n, np.nan))
+    np.testing.assert_array_equal(solver.state, before)
 
 
 BAD_ROWS = {
@@ -589,3 +665,10 @@ def native_allocations():
     _nrt_python.memsys_enable_stats()
     stats = rtsys.get_allocation_stats()
     return stats.alloc - stats.free, stats.mi_alloc - stats.mi_free
+
+
+def test_the_buffers_of_a_solver_cannot_be_replaced():
+    solver = dyn.InverseDynamicsSolver(random_tree(3, seed=1))
+    with pytest.raises(AttributeError, match=r"write into it: solver\.state\[:\]"):
+        solver.state = np.ones((5, 3))
+    solver.state[:] = 1.0

@@ -218,6 +218,8 @@ def test_an_unknown_body_is_refused(bad):
         ({"representation": "world"}, "spatial, body, hybrid, mixed"),
         ({"base": dyn.BaseMotion(pose=np.eye(3))}, "base.pose"),
         ({"base": dyn.BaseMotion(pose=np.diag([2.0, 1, 1, 1]))}, "base.pose.*no rotation"),
+        ({"base": dyn.BaseMotion(pose=np.diag([1.0, 1, 1, 2]))}, "base.pose.*last row"),
+        ({"base": dyn.BaseMotion(pose=np.eye(4) + np.eye(4)[3:].T)}, "base.pose.*last row"),
         ({"base": dyn.BaseMotion(twist=np.zeros(5))}, "base.twist"),
         ({"base": dyn.BaseMotion(jounce=np.full(6, np.nan))}, "base.jounce"),
         ({"base": dyn.BaseMotion(None, np.zeros((2, 6)), np.zeros((3, 6)))}, "acceleration"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 import warnings
 
 import numpy as np
@@ -86,8 +88,8 @@ def test_the_caller_keeps_its_arrays():
         if isinstance(array, np.ndarray):
             assert array.flags.writeable
             array += 1
-    copy = dataclasses.replace(model)
-    np.testing.assert_array_equal(copy.joint_rows, before)
+    again = dataclasses.replace(model)
+    np.testing.assert_array_equal(again.joint_rows, before)
     assert model.gravity.tolist() == [0, 0, -9]
     assert model.limits.upper.tolist() == [1, 1, 1]
     assert model.frames["tip"].pose[0, 3] == 0
@@ -102,6 +104,40 @@ def test_variants_leave_the_original_alone():
     np.testing.assert_array_equal(model.gravity, gravity)
     np.testing.assert_array_equal(model.reflected_inertia, rotor)
     assert other.joint_rows[1, -1] == 5
+
+
+@pytest.mark.parametrize("duplicate", [
+    copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)),
+], ids=["copy", "deepcopy", "pickle"])  # fmt: skip
+def test_copies_and_pickles_are_the_same_robot(duplicate):
+    model = panda().with_payload("panda_link8", *LOAD).with_gravity((1, 2, 3))
+    rows = model.joint_rows
+    twin = duplicate(model)
+    assert "joint_rows" not in vars(twin)  # what was computed is computed anew
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(twin, name), getattr(model, name))
+        assert not getattr(twin, name).flags.writeable
+        assert not np.shares_memory(getattr(twin, name), getattr(model, name))
+    for name in ("name", "joint_names", "body_names", "joint_types", "base_name", "notes"):
+        assert getattr(twin, name) == getattr(model, name)
+    np.testing.assert_array_equal(twin.limits, model.limits)
+    for mine, other in ((twin.frames, model.frames), (twin.payloads, model.payloads)):
+        assert mine.keys() == other.keys()
+        for (body, array), (other_body, other_array) in zip(
+            mine.values(), other.values(), strict=True
+        ):
+            assert body == other_body
+            np.testing.assert_array_equal(array, other_array)
+    for array in (*twin.limits, twin.frames["panda_link8"].pose, twin.payloads["payload"].inertia):
+        assert not array.flags.writeable
+    with pytest.raises(TypeError):
+        twin.frames["x"] = twin.frames["panda_link8"]
+    np.testing.assert_array_equal(twin.without_payload().joint_rows[:-1], rows[:-1])
+    state = random_state(model)
+    for mine, other in zip(
+        dyn.inverse_dynamics(twin, *state), dyn.inverse_dynamics(model, *state), strict=True
+    ):
+        np.testing.assert_array_equal(mine, other)
 
 
 # What cannot be a robot
@@ -138,6 +174,38 @@ def test_variants_leave_the_original_alone():
 )
 def test_is_refused(word, changes):
     refused(word, **changes)
+
+
+SHEARED = np.eye(4) + np.eye(4, k=1)
+SHIFTED = dyn.se3.from_rotation_translation(np.eye(3), [0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "frame"),
+    [
+        ("frame 'tip': body 3 .*below 3", "tip", (3, np.eye(4))),
+        ("frame 'tip': body -2", "tip", (-2, np.eye(4))),
+        ("frame 'tip': body 0.5", "tip", (0.5, np.eye(4))),
+        ("frame 'tip'.*rigid", "tip", (2, SHEARED)),
+        ("frame 'tip'.*rigid", "tip", (2, np.diag((1, 1, -1, 1.0)))),
+        ("frame 'tip'.*rigid", "tip", (2, np.diag((1, 1, 1, 2.0)))),
+        ("frame 'tip'.*rigid", "tip", (2, np.full((4, 4), np.nan))),
+        ("frame 'tip'.*rigid", "tip", (2, np.eye(3))),
+        ("frame 'tip'.*rigid", "tip", (-1, np.eye(4)[None])),
+        ("frame 'body1'.*has this name", "body1", (0, SHIFTED)),
+        ("frame 'body1'.*has this name", "body1", (1, np.eye(4))),
+        ("frame 'base'.*has this name", "base", (0, np.eye(4))),
+    ],
+)
+def test_a_bad_frame_is_refused(word, name, frame):
+    frames = {name: dyn.Frame(*frame)}
+    refused(word, frames=frames)
+    with pytest.raises(dyn.ModelError, match=word):
+        dataclasses.replace(build(), frames=frames)
+
+
+def test_a_body_may_be_listed_as_the_frame_that_it_is():
+    assert build(frames={"body2": dyn.Frame(1, np.eye(4))}).frames.keys() == build().frames.keys()
 
 
 def test_massless_bodies_may_carry_others():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.wrenches import wrench_rows
-from reference import derivatives, error, exact, motion, series, times
+from reference import derivatives, error, exact, motion, moved_by, series, times
 from robots import random_tree
 
 OFFSET = se3.exp(np.array([0.4, -0.2, 0.3, 0.1, 0.5, -0.6]))
@@ -66,6 +66,18 @@ def test_power_does_not_depend_on_the_frame(body):
     spatial, local = ((j @ state[1][..., None])[..., 0] for j in (J, Jb))
     power = np.sum(W * local, axis=-1)
     assert np.abs(np.sum(in_world * spatial, axis=-1) - power).max() < 1e-13 * np.abs(power).max()
+
+
+def test_a_base_that_moves_carries_the_wrench_with_it():
+    """A robot that stands still on a moving base: the wrench moves as one in the base's frame."""
+    model = with_tool(3)
+    rng = np.random.default_rng(4)
+    q, zero, W = rng.normal(size=model.n), np.zeros(model.n), rng.normal(size=(3, 6))
+    base = dyn.BaseMotion(se3.exp(rng.normal(size=6)), *rng.normal(size=(2, 6)))
+    result = dyn.wrench_to_world(model, q, zero, zero, "tool", W, base=base)
+    pose = moved_by(base.pose, [base.twist, base.acceleration])
+    pose = pose @ exact(dyn.frame_pose(model, q, "tool"))
+    assert error(result, by_hand(pose, W)) < 1e-12
 
 
 def test_batches_hold_single_results():

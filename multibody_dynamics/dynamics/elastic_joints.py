@@ -476,6 +476,18 @@ class _Loader(yaml.SafeLoader):
             seen.add(key)
         return super().construct_mapping(node, deep)
 
+    def construct_yaml_number(self, node: yaml.ScalarNode) -> Any:
+        """YAML 1.1 takes 100:1 for sixty times 100 and 1, a data sheet for a gear ratio."""
+        if ":" in node.value:
+            line = node.start_mark.line + 1
+            raise InputError(f"{node.value} is no plain number (line {line}); write a ratio as one")
+        kind = node.tag.rpartition(":")[2]
+        return (self.construct_yaml_int if kind == "int" else self.construct_yaml_float)(node)
+
+
+for _kind in ("int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_yaml_number)
+
 
 def _read_yaml(path: Path) -> Any:
     try:

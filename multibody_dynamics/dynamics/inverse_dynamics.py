@@ -82,7 +82,7 @@ def inverse_dynamics_recursion(parents, joints, gravity, trig, state, order, bod
     gravity : (3,).
     bodies : on entry, WRENCH holds minus the wrench that the world applies to the body; on return
         what the joint transmits to it ([M21] (30)); in row 0 what the ground gives the base.
-    result : (3, n), written up to row `order`: Q, Q', Q''.
+    result : (order + 1, n) or more rows, written up to row `order`: Q, Q', Q''.
     """
     forward_kinematics_recursion(parents, joints, trig, state, order, bodies)
 
@@ -288,20 +288,30 @@ def generic_inverse_dynamics(
     sin: Callable[[Any], Any] = np.sin,
     cos: Callable[[Any], Any] = np.cos,
 ) -> NDArray[Any]:
-    """The same recursion over any scalars, never compiled: Q, Q', Q'' as (3, n).
+    """The same recursion over any scalars, never compiled: Q, Q', Q'' as far as determined.
 
-    Each row holds n scalars: complex (derivatives by complex step), mpmath.mpf with
-    `sin=mpmath.sin, cos=mpmath.cos` (exact references), casadi.SX (code generation), or NumPy
-    arrays (a batch).
-    `wrenches` is {body name: 3 rows of 6 scalars}. Nothing is checked beyond lengths and names.
+    The result is (k, n), k = 1 for q, qd and qdd, 2 with `qddd`, 3 with `qdddd` too. Each row holds
+    n scalars: complex (derivatives by complex step), mpmath.mpf with `sin=mpmath.sin,
+    cos=mpmath.cos` (exact references), casadi.SX (code generation), or NumPy arrays (a batch).
+    `wrenches` is {body name: 3 rows of 6 scalars}.
+
+    Raises InputError for gaps (`qdddd` without `qddd`), and for wrong lengths and names; nothing
+    else is checked.
     """
     n = model.n
-    rows = [[0.0] * n if row is None else row for row in (q, qd, qdd, qddd, qdddd)]
-    for name, row in zip(STATE_ROWS, rows, strict=True):
-        if len(row) != n:
-            raise InputError(f"{name}: expected {n} scalars, got {len(row)}")
-    state = np.empty((5, n), dtype=object)
-    for k, row in enumerate(rows):
+    rows = {
+        name: row
+        for name, row in zip(STATE_ROWS, (q, qd, qdd, qddd, qdddd), strict=True)
+        if row is not None
+    }
+    for name in STATE_ROWS[: max(len(rows), 3)]:
+        if name not in rows:
+            raise InputError(f"inverse dynamics needs {name}; given: {', '.join(rows) or 'none'}")
+        if len(rows[name]) != n:
+            raise InputError(f"{name}: expected {n} scalars, got {len(rows[name])}")
+    order = len(rows) - 3
+    state = np.zeros((5, n), dtype=object)
+    for k, row in enumerate(rows.values()):
         for i in range(n):
             state[k, i] = row[i]
     joints = model.joint_rows.astype(object)
@@ -315,14 +325,17 @@ def generic_inverse_dynamics(
         b = model.body_index(body) + 1
         for k in range(18):
             bodies[b, WRENCH + k] -= W[k // 6][k % 6]
-    result = np.zeros((3, n), dtype=object)
+    result = np.zeros((order + 1, n), dtype=object)
     gravity = model.gravity.astype(object)
-    inverse_dynamics_recursion(model.parents, joints, gravity, trig, state, 2, bodies, result)
+    inverse_dynamics_recursion(model.parents, joints, gravity, trig, state, order, bodies, result)
     return result
 
 
-def _copy_rows(state, q, qd, qdd, qddd, qdddd):
-    """The rows into `state` if they are finite and of its length; otherwise nothing is written."""
+def _copy_rows(state, scratch, q, qd, qdd, qddd, qdddd):
+    """The rows into `state` if they are finite and of its length; otherwise it stays as it was.
+
+    By way of `scratch` (5, n), as the rows may be those of `state` itself in another order.
+    """
     rows = (q, qd, qdd, qddd, qdddd)
     for k in range(5):
         if rows[k].shape != state[k].shape:
@@ -330,9 +343,8 @@ def _copy_rows(state, q, qd, qdd, qddd, qdddd):
         for i in range(state.shape[1]):
             if not isfinite(rows[k][i]):
                 return False
-    for k in range(5):
-        for i in range(state.shape[1]):
-            state[k, i] = rows[k][i]
+            scratch[k, i] = rows[k][i]
+    state[:] = scratch
     return True
 
 
@@ -349,6 +361,9 @@ class InverseDynamicsSolver:
     (3, n). `solver.applied_wrenches` (n, 3, 6) is what the world applies to each body, with rates,
     in inertial axes about the inertial origin; it stays as it was set. `solver.interbody_wrenches`
     (n, 3, 6) is what each joint transmits. The results are views that the next call overwrites.
+    The base is at rest in the inertial frame until `set_base` gives it a motion.
+
+    Every `representation` is computed by the spatial recursion for now; Q does not depend on it.
 
     The constructor compiles and warms up; from the second start on, the machine code comes from the
     disk. An instance is for one thread. `update()` checks nothing: NaN in, NaN out.
@@ -362,9 +377,11 @@ class InverseDynamicsSolver:
         self.result: Array = np.zeros((3, n))
         self.applied_wrenches: Array = np.zeros((n, 3, 6))
         bodies = np.zeros((n + 1, BODY_ROW))
-        bodies[0, :WRENCH] = base_rows(None)
+        self._base = bodies[0, :WRENCH]
+        self.set_base(None)
         self.interbody_wrenches: Array = bodies[1:, WRENCH:].reshape(n, 3, 6)
         self._results = tuple(self.result)
+        self._scratch = np.empty((5, n))
         self.update = partial(
             inverse_dynamics_cycle,
             model.parents,
@@ -382,6 +399,22 @@ class InverseDynamicsSolver:
         if IS_COMPILED:
             _fill.disable_compile()  # type: ignore[attr-defined]
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__:  # the recursion would go on with the old buffer
+            raise AttributeError(f"{name} is fixed; write into it: solver.{name}[:] = ...")
+        super().__setattr__(name, value)
+
+    def set_base(self, base: BaseMotion | None) -> None:
+        """The motion of the base from the next call on, until it is set again; None: at rest.
+
+        Raises InputError for a batch and for what is no motion; nothing has changed then. Unlike
+        the calls, it allocates.
+        """
+        row = base_rows(base)
+        if row.ndim != 1:
+            raise InputError(f"base: expected a single motion, got a batch {row.shape[:-1]}")
+        self._base[:] = row
+
     def __call__(
         self, q: Any, qd: Any, qdd: Any, qddd: Any, qdddd: Any
     ) -> tuple[Array, Array, Array]:
@@ -391,7 +424,7 @@ class InverseDynamicsSolver:
         """
         rows = (q, qd, qdd, qddd, qdddd)
         try:
-            accepted = IS_COMPILED and _fill(self.state, *rows)
+            accepted = IS_COMPILED and _fill(self.state, self._scratch, *rows)
         except TypeError:  # lists, float32, strided: not for machine code
             accepted = False
         if not accepted:
@@ -403,6 +436,6 @@ class InverseDynamicsSolver:
             for name, row in zip(STATE_ROWS, checked, strict=True):
                 if row.shape != shape:
                     raise InputError(f"{name}: expected shape {shape}, got {row.shape}")
-            self.state[:] = checked
+            self.state[:] = np.stack(checked)  # a copy: they may be rows of the state
         self.update()
         return self._results

@@ -155,10 +155,15 @@ class BaseMotion:
 
 
 def base_rows(base: BaseMotion | None) -> Array:
-    """The head of the base's row, (..., WRENCH): its pose, twist and derivatives; see `records`."""
+    """The head of the base's row, (..., WRENCH): its pose, twist and derivatives; see `records`.
+
+    Raises InputError for wrong shapes, NaN or infinity, and a pose that is not rigid.
+    """
     base = base or BaseMotion()
     pose = as_array("base.pose", np.eye(4) if base.pose is None else base.pose, (4, 4))
     as_rotation("base.pose: its rotation", pose[..., :3, :3])
+    if np.any(pose[..., 3, :] != (0, 0, 0, 1)):
+        raise InputError("base.pose: the last row of a pose must be (0, 0, 0, 1)")
     names = ("twist", "acceleration", "jerk", "jounce")
     rates = [
         as_array(f"base.{name}", np.zeros(6) if value is None else value, (6,))

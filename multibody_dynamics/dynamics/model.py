@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -73,7 +73,8 @@ class MultibodyModel:
         a rigid joint includes it. For an elastic joint it is the motor's and must be zero here.
     frames : every name that functions accept as a `body`: bodies, links merged into them, payloads.
 
-    All arrays are read-only. Raises ModelError where the data cannot be a robot.
+    All arrays are read-only; copies and pickles are built and checked anew. Raises ModelError where
+    the data cannot be a robot.
     """
 
     name: str
@@ -117,9 +118,11 @@ class MultibodyModel:
         object.__setattr__(self, "limits", JointLimits(*map(_frozen, self.limits)))
         own = {body: Frame(i, np.eye(4)) for i, body in enumerate(self.body_names)}
         own[self.base_name] = Frame(-1, np.eye(4))
+        self._check_frames(own)
         merged = {name: Frame(f.body, _frozen(f.pose)) for name, f in self.frames.items()}
         object.__setattr__(self, "frames", MappingProxyType(merged | own))
-        object.__setattr__(self, "payloads", MappingProxyType(dict(self.payloads)))
+        loads = {name: Payload(p.body, _frozen(p.inertia)) for name, p in self.payloads.items()}
+        object.__setattr__(self, "payloads", MappingProxyType(loads))
 
     def _check_names(self) -> None:
         n = self.n
@@ -148,12 +151,7 @@ class MultibodyModel:
     def _check_bodies(self) -> None:
         children = set(self.parents.tolist())
         for i, body in enumerate(self.body_names):
-            R = self.poses[i, :3, :3]
-            if (
-                np.abs(R.T @ R - np.eye(3)).max() > 1e-9
-                or np.linalg.det(R) < 0
-                or np.any(self.poses[i, 3] != (0, 0, 0, 1))
-            ):
+            if not _is_rigid(self.poses[i]):
                 raise ModelError(f"body '{body}': its pose at q = 0 is no rigid transformation")
             inertia.check(self.link_inertias[i], f"body '{body}'")
             if i not in children and not np.any(self.link_inertias[i]):
@@ -161,6 +159,20 @@ class MultibodyModel:
                     f"body '{body}' has no mass and carries none, so the acceleration of joint "
                     f"'{self.joint_names[i]}' is undetermined; give it an inertia, or fix the joint"
                 )
+
+    def _check_frames(self, own: Mapping[str, Frame]) -> None:
+        for name, (body, pose) in self.frames.items():
+            _check_frame_body(name, body, self.n)
+            if np.shape(pose) != (4, 4) or not _is_rigid(np.asarray(pose)):
+                raise ModelError(f"frame '{name}': its pose is no rigid transformation (4, 4)")
+            if name in own and (body != own[name].body or np.any(pose != own[name].pose)):
+                raise ModelError(f"frame '{name}': a body or the base has this name; give another")
+
+    def __reduce__(self) -> tuple[Any, tuple[()]]:
+        """Copies and pickles go through the constructor, as a mapping proxy cannot be copied."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        values |= {"frames": dict(self.frames), "payloads": dict(self.payloads)}
+        return partial(type(self), **values), ()
 
     def __repr__(self) -> str:
         return f"<MultibodyModel '{self.name}' with {self.n} joints>"
@@ -346,6 +358,8 @@ def model_from_screws(
     bodies = _default_names("body", body_names, len(parents))
     single = _singly(parents, screws, poses, inertias, joints, bodies)
     n = len(single.parents)
+    for key, frame in (frames or {}).items():
+        _check_frame_body(key, frame.body, len(parents))
     last = {-1: -1, **dict(enumerate(single.last))}
     model = MultibodyModel(
         name=name,
@@ -439,6 +453,20 @@ def _check_parent(joint: str, parent: Any, i: int) -> None:
             f"joint '{joint}': parent {parent} must be -1 (the base) or the index of an earlier "
             f"joint, below {i}"
         )
+
+
+def _check_frame_body(name: str, body: Any, n: int) -> None:
+    if not isinstance(body, (int, np.integer)) or not -1 <= body < n:
+        raise ModelError(
+            f"frame '{name}': body {body} must be -1 (the base) or the index of a body, below {n}"
+        )
+
+
+def _is_rigid(pose: Array) -> bool:
+    """Whether a (4, 4) is a rotation and a translation."""
+    R = pose[:3, :3]
+    orthogonal = np.abs(R.T @ R - np.eye(3)).max() <= 1e-9 and np.linalg.det(R) > 0
+    return bool(orthogonal and np.all(pose[3] == (0, 0, 0, 1)))
 
 
 def screw_type(Y: Array) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from . import se3
 from .errors import InputError
 from .inputs import Array, as_array, as_real, broadcast_shapes
-from .kinematics import forward_kinematics
+from .kinematics import BaseMotion, forward_kinematics
 from .model import MultibodyModel
 from .representations import from_spatial
 
@@ -45,19 +45,27 @@ def wrench_rows(model: MultibodyModel, wrenches: Wrenches | None) -> Array:
 
 
 def wrench_to_world(
-    model: MultibodyModel, q: Any, qd: Any, qdd: Any, body: str | int, W: Any
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    body: str | int,
+    W: Any,
+    *,
+    base: BaseMotion | None = None,
 ) -> Array:
     """A wrench given in a body's own frame, with rates, in inertial axes about the inertial origin.
 
     W is (..., 6), or (..., 3, 6) with two time derivatives of its components in the frame of `body`
     (a body, or a link merged into one), about the origin of that frame. Returns (..., 3, 6), as
-    `wrenches` of the dynamics take it: [M21] (35), corrected, and its derivative.
+    `wrenches` of the dynamics take it: [M21] (35), corrected, and its derivative. `base` is the
+    motion of the base, at rest if None; where it moves, the dynamics need the same.
     """
     index, offset = model.frame(body)
     if index < 0:
         raise InputError(f"'{body}' belongs to the base; a wrench on it moves no joint")
     W = with_rates("W", W)[..., None]
-    motion = forward_kinematics(model, q, qd, qdd)
+    motion = forward_kinematics(model, q, qd, qdd, base=base)
     broadcast_shapes(("states", "W"), (motion.pose.shape[:-3], W.shape[:-3]))
     pose = motion.pose[..., index, :, :] @ offset
     if motion.twist is None or motion.acceleration is None:

@@ -300,6 +300,8 @@ class ElasticRobotSimulatorNode(ManagedNode):
         if self._thread is None:
             return
         self._leave.set()
+        with self._answered:
+            self._answered.notify_all()
         self._thread.join()
         self._thread = None
         self.destroy_subscription(self._subscription)
@@ -411,7 +413,8 @@ class ElasticRobotSimulatorNode(ManagedNode):
             if p.lockstep and self._command is not None and not self._is_stale:
                 with self._answered:
                     self._answered.wait_for(
-                        lambda: self._last_stamp >= self._stamp, p.command_timeout
+                        lambda: self._last_stamp >= self._stamp or self._leave.is_set(),
+                        p.command_timeout,
                     )
             command = self._command  # before this state is known to anybody
             self._stamp = stamp
@@ -434,7 +437,8 @@ class ElasticRobotSimulatorNode(ManagedNode):
             elapsed = 0.0 if command.time is None else 1e-9 * (stamp - command.time)
             reach = p.drive_interpolation
             position = command.position + min(max(elapsed, -reach), reach) * command.velocity
-            velocity = command.velocity if abs(elapsed) <= reach else self._zero
+            is_moving = abs(elapsed) <= reach and not self._is_stale
+            velocity = command.velocity if is_moving else self._zero
             robot.follow(position, velocity, command.torque, dt)
         if (np.abs(robot.motor_torque) >= robot.joints.torque_limit).any():
             self._saturated += 1

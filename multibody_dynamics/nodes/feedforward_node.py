@@ -61,6 +61,8 @@ from .robot import load_joints, load_model
 from .runtime import ManagedNode, run
 from .watchdog import Watchdog
 
+FOREVER = 1e9  # s: longer than any limited rate needs
+
 
 class Outputs:
     """The publishers and their messages, made once and filled in place."""
@@ -139,6 +141,8 @@ class FeedforwardNode(ManagedNode):
         model = self._load_model()
         joints = load_joints(p, model)
         order = [model.joint_index(name) for name in p.command_joints]
+        if p.wrench_link and model.body_index(p.wrench_link) < 0:
+            raise ParameterError(f"wrench_link '{p.wrench_link}' does not move")
         self._model = model
         self._law = FeedforwardLaw(
             model, joints, gravity_compensated_by_robot=p.gravity_compensated_by_robot
@@ -170,6 +174,7 @@ class FeedforwardNode(ManagedNode):
         self._last_stamp = 0
         self._motor_torque = np.zeros(self._model.n)
         self._is_finite = True
+        self._is_stopping = False  # for the path tolerance
         self._contact = WrenchFilter()
         self._wrench = np.zeros(6)
         self._wrench_frame = ""
@@ -343,6 +348,7 @@ class FeedforwardNode(ManagedNode):
         except MessageError as error:
             self._refuse("joint_trajectory", error)
         else:
+            self._is_stopping = False
             self._events.add("trajectories taken over")
 
     def _on_wrench(self, message: WrenchStamped) -> None:
@@ -351,6 +357,7 @@ class FeedforwardNode(ManagedNode):
         link = self.parameters.wrench_link or frame
         try:
             wrench = read_wrench(message)
+            self._check_stamp(stamp)
             if stamp <= self._wrench_stamp:
                 raise MessageError("out of order", "the stamp is not newer than the last one")
             if frame not in frames:
@@ -362,8 +369,20 @@ class FeedforwardNode(ManagedNode):
         except MessageError as error:
             self._refuse("external_wrench", error)
             return
+        if frame != self._wrench_frame:  # the filter's state is in the axes of the old one
+            self._contact = WrenchFilter()
         self._wrench[:], self._wrench_frame, self._wrench_stamp = wrench, frame, stamp
         self._wrench_body = self._model.body_index(link)
+
+    def _check_stamp(self, stamp: int) -> None:
+        """Raise MessageError for a stamp (ns) that is missing or too far from the node's clock."""
+        tolerance = int(SECOND * self.parameters.stamp_tolerance)
+        age = self._now() - stamp
+        if not stamp:
+            raise MessageError("no stamp", "the stamp is zero")
+        if tolerance and abs(age) > tolerance:
+            reason = "stale" if age > 0 else "from the future"
+            raise MessageError(reason, f"the stamp is {1e-9 * age:.3f} s old")
 
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self._motion.is_there and not request.data:
@@ -400,23 +419,46 @@ class FeedforwardNode(ManagedNode):
         if stamp <= self._last_stamp:
             self._refuse("joint_states", MessageError("out of order", "older than the last output"))
             return
+        p, law = self.parameters, self._law
+        gap = stamp - self._last_stamp if self._last_stamp else 0
+        if gap > int(SECOND * p.state_timeout) and self._motion.is_there:  # no alarm yet
+            self._restart(f"{1e-9 * gap:.3f} s are missing between two stamps")
         if not self._motion.is_there:
             self._begin(stamp)
-        p, law = self.parameters, self._law
         step = 1e-9 * (stamp - self._last_stamp) if self._last_stamp else 0.0
         self._motion.evaluate(stamp + int(SECOND * p.lookahead), law.desired)
+        self._watch_path()
         self._apply_wrench(stamp, step)
         law.update()
         if self._output(stamp, step):
             self._is_stale = False
             self._statistics.record(begin, time.monotonic_ns(), stamp, self._now())
+        else:  # whatever made it so is dropped, and the robot held
+            self._wrench[:] = 0.0
+            self._contact = WrenchFilter()
+            self._publish_safe_output()
+
+    def _watch_path(self) -> None:
+        """Stop a motion that the robot does not follow."""
+        p = self.parameters
+        if not p.path_tolerance or self._motion.mode != "moving" or self._is_stopping:
+            return
+        distance = np.abs(self._law.desired[0] - self._measured.position)
+        k = int(distance.argmax())
+        if distance[k] > p.path_tolerance:
+            joint = self._model.joint_names[k]
+            why = f"'{joint}' is {distance[k]:.4g} from the motion; allowed: {p.path_tolerance:g}"
+            self.get_logger().error(f"{why}: stopping")
+            self._events.add("path tolerance", why)
+            self._motion.stop(p.stop_duration)
+            self._is_stopping = True
 
     def _apply_wrench(self, stamp: int, step: float) -> None:
         """Put the newest wrench, with rates, on the body it acts on."""
         if not self._wrench_stamp:
             return
         p = self.parameters
-        if stamp - self._wrench_stamp > int(SECOND * p.wrench_timeout):
+        if abs(stamp - self._wrench_stamp) > int(SECOND * p.wrench_timeout):
             if self._wrench.any():
                 self._refuse(
                     "external_wrench", MessageError("stale", "no longer comes: taken as zero")
@@ -433,7 +475,10 @@ class FeedforwardNode(ManagedNode):
         self._law.applied_wrenches[self._wrench_body] = rows
 
     def _output(self, stamp: int, step: float) -> bool:
-        """Ramp, limit and publish what the law says; nothing that is not finite leaves."""
+        """Ramp, limit and publish what the law says, `step` s after the last output.
+
+        Nothing that is not finite leaves; False if it would have.
+        """
         law = self._law
         self._is_finite = law.is_finite()
         if not self._is_finite:
@@ -443,7 +488,7 @@ class FeedforwardNode(ManagedNode):
         wanted = law.motor.torque
         if self._gain < 1.0:
             wanted = self._ramp_from + self._gain * (wanted - self._ramp_from)
-        # Before the first cycle there was no torque, and time is unknown: any step is long enough.
+        # The first cycle knows no step: where rates are limited, next to nothing is allowed yet.
         self._motor_torque, cuts = self._limits.apply(wanted, self._motor_torque, step or 1e-9)
         law.motor.velocity[:], speed_cuts = self._limits.apply_speed(law.motor.velocity)
         for cut in (*cuts, *speed_cuts):
@@ -487,8 +532,9 @@ class FeedforwardNode(ManagedNode):
         law.desired[1:] = 0.0
         law.applied_wrenches[:] = 0.0
         law.update()
-        now = max(self._now(), self._last_stamp + 1)
-        self._output(now, 1e-9 * (now - self._last_stamp))
+        # Nothing follows to complete a ramp or a limited rate, so this one is the whole hold.
+        self._ramp_begin = None
+        self._output(max(self._now(), self._last_stamp + 1), FOREVER)
         self._safe_position = law.desired[0].copy()
         self._motion.release()
         self._statistics.restart()

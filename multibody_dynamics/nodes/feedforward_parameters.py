@@ -28,7 +28,6 @@ class FeedforwardParameters(ElasticRobotParameters):
         "the reference is evaluated this long after the stamp of the state, to make up for delay",
         unit="s",
         bounds=(0.0, 1.0),
-        live=True,
     )
     update_rate: float = parameter(
         0.0,
@@ -66,6 +65,13 @@ class FeedforwardParameters(ElasticRobotParameters):
     start_tolerance: float = parameter(
         0.1,
         "greatest distance between measured, running and new motion where a trajectory begins",
+        unit="rad or m",
+        bounds=(0.0, 10.0),
+        live=True,
+    )
+    path_tolerance: float = parameter(
+        0.0,
+        "a motion from which the measured position is further away than this is stopped; 0: none",
         unit="rad or m",
         bounds=(0.0, 10.0),
         live=True,

@@ -42,7 +42,9 @@ class ElasticRobotParameters(RobotParameters):
         "", "YAML file of springs and motors, found like robot_file; '': every joint is rigid"
     )
     command_joints: tuple[str, ...] = parameter(
-        (), "joints in the order of every array that comes or goes without names"
+        (),
+        "joints in the order of every array that comes or goes without names; feedforward_node and"
+        " the command_interface motor_torque need it",
     )
 
     def check(self) -> None:

@@ -215,6 +215,8 @@ def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
     try:
         if node.parameters.autostart:
             node.defer(node.start)
+        else:
+            node.get_logger().info("unconfigured: waits for a lifecycle manager, or set autostart")
         while rclpy.ok() and not leave.is_set():
             try:
                 executor.spin_once(timeout_sec=SPIN_TIMEOUT)

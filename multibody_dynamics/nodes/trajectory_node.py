@@ -238,6 +238,7 @@ class TrajectoryNode(ManagedNode):
                 self._finish(0)
         elif self._end - now > self._length + SECOND:
             self.get_logger().warning("the clock went back: sending the motion again")
+            self._measured = JointStates(self._model.joint_names)
             self._end = None
 
     def _send_when_possible(self) -> None:

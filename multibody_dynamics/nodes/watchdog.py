@@ -35,7 +35,7 @@ class Watchdog:
         self.simulated_time = simulated_time
         self._fed = 0
         self._fed_simulated = 0
-        self._armed = False
+        self._alarmed = 0  # for which `_fed` the alarm was given
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -55,10 +55,9 @@ class Watchdog:
 
     def feed(self) -> None:
         """Input has come. Cheap, for the control cycle; single assignments need no lock."""
-        self._fed = time.monotonic_ns()
         if self.simulated_time is not None:
             self._fed_simulated = self.simulated_time()
-        self._armed = True
+        self._fed = time.monotonic_ns()
 
     @property
     def stale(self) -> bool:
@@ -77,6 +76,7 @@ class Watchdog:
     def _watch(self) -> None:
         # A late alarm is at most a quarter of the timeout late.
         while not self._stop.wait(min(self.timeout / 4, 0.25)):
-            if self._armed and self.stale:
-                self._armed = False
+            fed = self._fed
+            if fed != self._alarmed and self.stale:
+                self._alarmed = fed
                 self._on_stale(self.age())

@@ -159,7 +159,7 @@ def _told(report: dict[str, Any], folder: Path) -> int:
         print(
             f"{variant:<13}rms {1e3 * run['tracking error rms']:9.5f}"
             f"   peak {1e3 * run['tracking error peak']:9.5f} mrad"
-            + (f"   {ratio:6.1f} times the rms of full" if ratio else "")
+            + (f"   {ratio:8,.1f} times the rms of full" if ratio else "")
         )
     for problem in report["problems"]:
         print(f"multibody_dynamics: {problem}", file=sys.stderr)

@@ -35,7 +35,7 @@ from ..nodes.trajectory_node import TrajectoryParameters, make_motion
 from ..resources import share_directory
 from .analysis import load_quietly, reference_of
 from .environment import ros_settings
-from .processes import DemoError, NodeProcess, NodeProcesses
+from .processes import DemoError, NodeProcesses
 from .recording import (
     FEEDFORWARD,
     NODES,
@@ -309,14 +309,12 @@ def run_once(demo: Demo, variant: str, context: Context) -> Recording:
     """Start the three nodes, record until the trajectory node is done, end them."""
     with NodeProcesses() as nodes:
         _, _, sender = (
-            nodes.add(
-                NodeProcess(
-                    name,
-                    demo.file,
-                    log=demo.folder / f"{variant}_{name}.log",
-                    overrides={"variant": variant} if name == FEEDFORWARD else {},
-                    remappings=REMAPPINGS.get(name),
-                )
+            nodes.start(
+                name,
+                demo.file,
+                log=demo.folder / f"{variant}_{name}.log",
+                overrides={"variant": variant} if name == FEEDFORWARD else {},
+                remappings=REMAPPINGS.get(name),
             )
             for name in NODES
         )

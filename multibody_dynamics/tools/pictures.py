@@ -80,7 +80,7 @@ def draw_torques(run: Run, file: Path) -> None:
     handles = [
         pyplot.Line2D([], [], color="#56B4E9", lw=2.2, label="library, offline"),
         pyplot.Line2D(
-            [], [], color="black", marker=".", ls="", label=f"published over ROS 2, every {every}th"
+            [], [], color="black", marker=".", ls="", label=f"published over ROS 2, one in {every}"
         ),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)

@@ -6,12 +6,33 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 PATIENCE = 5.0  # s that a node has to leave after a signal
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """SIGINT and SIGTERM wait until the block is done (in the main thread: they arrive there)."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pending: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    previous = {n: signal.signal(n, lambda number, frame: pending.append(number)) for n in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        for number in pending[:1]:
+            signal.raise_signal(number)
 
 
 class DemoError(RuntimeError):
@@ -107,9 +128,11 @@ class NodeProcesses:
     ) -> None:
         self.stop()
 
-    def add(self, node: NodeProcess) -> NodeProcess:
-        self._nodes.append(node)
-        return node
+    def start(self, name: str, parameters: Path, **options: Any) -> NodeProcess:
+        """Start a node, see NodeProcess; there is no moment at which it could be left behind."""
+        with uninterrupted():
+            self._nodes.append(NodeProcess(name, parameters, **options))
+        return self._nodes[-1]
 
     def check(self, may_leave: Sequence[NodeProcess] = ()) -> None:
         """Raise NodeEndedError if a node has ended: badly, or at all unless it `may_leave`."""
@@ -126,7 +149,8 @@ class NodeProcesses:
         return {n.name: n.cpu_seconds() for n in self._nodes if n.exit_code is None}
 
     def stop(self) -> dict[str, int]:
-        """End all that still run; exit codes by node."""
-        codes = {node.name: node.stop() for node in reversed(self._nodes)}
-        self._nodes.clear()
+        """End all that still run, whatever signals come meanwhile; exit codes by node."""
+        with uninterrupted():
+            codes = {node.name: node.stop() for node in reversed(self._nodes)}
+            self._nodes.clear()
         return codes

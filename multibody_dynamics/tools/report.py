@@ -121,7 +121,7 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
     torque_unit = "N m or N" if prismatic else "N m"
     first = next(iter(runs.values()))
     summary = [
-        f"{TITLES[v]}: {ratio:.1f} times the rms error of the full feedforward"
+        f"{TITLES[v]}: {_times(ratio)} times the rms error of the full feedforward"
         for v, ratio in report["ratios of rms errors"].items()
     ]
     parts = [
@@ -138,7 +138,7 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
                     TITLES[v],
                     f"{1e3 * r['tracking error rms']:.3g}",
                     f"{1e3 * r['tracking error peak']:.3g}",
-                    f"{report['ratios of rms errors'].get(v, 1.0):.1f}",
+                    _times(report["ratios of rms errors"].get(v, 1.0)),
                 ]
                 for v, r in runs.items()
             ],
@@ -237,6 +237,10 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
         + "\nOut of the recordings again: `multibody_dynamics report FOLDER`\n",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 1000.0 else f"{ratio:.1f}"
 
 
 def _short(value: Any) -> str:
