@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,11 @@ class ComparisonIsMissing(pytest.Item):
             "compares with it: no test_shared_*.py",
             pytrace=False,
         )
+
+
+def pytest_configure() -> None:
+    """SIGINT as usual: in the background of a shell it is ignored, here and in all children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
