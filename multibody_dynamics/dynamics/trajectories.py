@@ -452,10 +452,12 @@ def _least_jerk(knots: Array, data: Array) -> Array:
     states = data.copy()
     states[:, 0] -= data[0, 0]
     states[np.isnan(data)] = 0.0
-    patterns, which = np.unique(given, axis=1, return_inverse=True)
-    for p, fixed in enumerate(patterns.T):
-        joints = which.ravel() == p  # those with the same entries given share a factorisation
-        states[:, :, joints] = _minimise(diagonals, ~fixed, states[:, :, joints], step)
+    alike: dict[bytes, list[int]] = {}  # joints with the same entries given share a factorisation
+    for j in range(n):
+        alike.setdefault(given[:, j].tobytes(), []).append(j)
+    for joints in alike.values():
+        free = ~given[:, joints[0]]
+        states[:, :, joints] = _minimise(diagonals, free, states[:, :, joints], step)
     states[:, 0] += data[0, 0]
     return np.where(np.isnan(data), states, data)
 
@@ -539,6 +541,10 @@ def _checked_points(joint_names: Sequence[str], count: int, *kinds: Any) -> Arra
 
 def _put_row(out: Array, name: str, row: Any, joint_names: Sequence[str]) -> None:
     """Write what is given of one row into `out` (n,)."""
+    is_plain = isinstance(row, np.ndarray) and row.shape == out.shape and row.dtype == np.float64
+    if is_plain and isfinite(row.sum()):
+        out[:] = row
+        return
     values = _as_list(name, row)
     if len(values) not in (0, len(out)):
         raise TrajectoryError(
