@@ -157,3 +157,15 @@ def test_principal_moments_do_not_depend_on_the_axes():
     R = random_pose(np.random.default_rng(4))[:3, :3]
     moments = inertia.principal_moments(R @ np.diag((3.0, 1.0, 2.0)) @ R.T)
     np.testing.assert_allclose(moments, (1, 2, 3), rtol=1e-14)
+
+
+@pytest.mark.parametrize("com", [(0.3, 0.0, 0.0), (0.07, -0.4, 0.9), (3.0, 2.0, 1.0)])
+def test_point_masses_pass_wherever_they_are(com):
+    """What rounding leaves of their inertia about the COM may be negative."""
+    M = inertia.spatial_inertia(0.1 + 0.2, com, np.zeros((3, 3)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for turn in np.random.default_rng(1).normal(size=(50, 6)):
+            moved = inertia.transform(M, dyn.se3.exp(turn))
+            inertia.check(moved, "point")
+            inertia.check_triangle(moved, "point")

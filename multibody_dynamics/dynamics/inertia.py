@@ -13,6 +13,8 @@ from .inputs import Array, as_array
 
 # A data sheet prints five digits or so; what they leave open is no fault of the body.
 ROUNDING = 1e-6
+# What is left of the inertia of a point mass when it is taken back to its centre of mass.
+CANCELLATION = 1e-12
 
 
 def spatial_inertia(mass: float, com: Any, inertia_com: Any) -> Array:
@@ -70,7 +72,7 @@ def check(M: Array, what: str) -> None:
     if mass < 0:
         raise ModelError(f"{what}: the mass is {mass:g} kg; it cannot be negative")
     moments = principal_moments(inertia)
-    if moments[0] < -ROUNDING * np.abs(moments).max():
+    if moments[0] < -_slack(M, moments):
         raise ModelError(
             f"{what}: principal moments of inertia about the COM are {_listed(moments)} kg m^2; "
             "none can be negative. Was the inertia given about the frame's origin instead?"
@@ -83,7 +85,7 @@ def check_triangle(M: Array, what: str, *, strict: bool = False) -> None:
     No distribution of mass has that, but identified and hand-written models often do.
     """
     moments = principal_moments(decompose(M)[2])
-    if moments[2] <= moments[0] + moments[1] + ROUNDING * abs(moments[2]):
+    if moments[2] <= moments[0] + moments[1] + _slack(M, moments):
         return
     message = (
         f"{what}: principal moments of inertia {_listed(moments)} kg m^2 violate the triangle "
@@ -92,6 +94,10 @@ def check_triangle(M: Array, what: str, *, strict: bool = False) -> None:
     if strict:
         raise ModelError(message)
     warnings.warn(message, ModelWarning, stacklevel=3)
+
+
+def _slack(M: Array, moments: Array) -> float:
+    return float(ROUNDING * np.abs(moments).max() + CANCELLATION * np.abs(M[:3, :3]).max())
 
 
 def _listed(values: Array) -> str:
