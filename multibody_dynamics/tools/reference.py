@@ -1,4 +1,4 @@
-"""Keep the tables in docs/ equal to the code: symbols, and the parameters of every node.
+"""Keep the tables in docs/ equal to the code: symbols, public names, parameters of every node.
 
 `python -m multibody_dynamics.tools.reference` rewrites what stands in docs/*.md between comments
 `begin NAME` and `end NAME`; a test fails when that would change anything.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from inspect import getdoc, ismodule
 from pathlib import Path
 
+from .. import dynamics
 from ..dynamics import SYMBOLS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -27,10 +29,22 @@ def generate(name: str) -> str:
         return head + "".join(
             f"| {s.symbol} | `{s.name}` | {s.shape} | {s.unit} | {s.frame} |\n" for s in SYMBOLS
         )
+    if name == "names":
+        return "| name | what it is |\n|---|---|\n" + "".join(
+            f"| `dyn.{key}` | {summary(getattr(dynamics, key))} |\n" for key in dynamics.__all__
+        )
     from ..nodes.parameters import markdown_table
 
     node = import_module(f"multibody_dynamics.nodes.{name.removesuffix(' parameters')}")
     return markdown_table(getattr(node, NODES[name.removesuffix(" parameters")]))
+
+
+def summary(thing: object) -> str:
+    """The first paragraph of a docstring in one line; of a constant, its kind."""
+    if not callable(thing) and not ismodule(thing):
+        return f"a {type(thing).__name__} of {len(thing)} entries"  # type: ignore[arg-type]
+    text = (getdoc(thing) or "").split("\n\n")[0]
+    return re.sub(r":\w+:(?=`)", "", " ".join(text.split())).replace("|", "\\|")
 
 
 def updated(text: str) -> str:
