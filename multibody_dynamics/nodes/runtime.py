@@ -16,6 +16,7 @@ import gc
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -24,6 +25,7 @@ from typing import Any, ClassVar
 import rclpy
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import ChangeState
+from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -38,6 +40,7 @@ SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
 ERROR = TransitionCallbackReturn.ERROR
 
+FLUSH_TIMEOUT = 0.2  # s, that subscribers get to acknowledge the last messages
 SPIN_TIMEOUT = 0.1  # s; also how long a signal may wait
 
 
@@ -100,6 +103,14 @@ class ManagedNode(LifecycleNode):
         """Leave whatever state the node is in by its proper way, ending in finalized."""
         if self.state in ("unconfigured", "inactive", "active"):
             self.trigger_shutdown()
+        self._flush()
+
+    def _flush(self) -> None:
+        """Let the last messages arrive: a publisher that goes takes with it what is under way."""
+        end = time.monotonic() + FLUSH_TIMEOUT
+        for publisher in self.publishers:
+            left = max(end - time.monotonic(), 0.0)
+            publisher.wait_for_all_acked(Duration(seconds=left))
 
     def defer(self, callback: Callable[[], object]) -> None:
         """Have the executor's thread call `callback`: the one way in from another thread."""
@@ -122,6 +133,7 @@ class ManagedNode(LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         result = self._attempt("deactivate", state, self.deactivate)
+        self._flush()
         super().on_deactivate(state)
         return result
 
@@ -140,6 +152,7 @@ class ManagedNode(LifecycleNode):
 
     def _release(self) -> None:
         self.deactivate()
+        self._flush()
         self.cleanup()
 
     def _is_configured(self) -> bool:
