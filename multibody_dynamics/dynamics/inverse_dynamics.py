@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import cos, isfinite, sin
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,13 @@ from .compilation import IS_COMPILED, compiled, inlined
 from .conventions import Representation, check_representation
 from .errors import InputError
 from .inputs import STATE_ROWS, Array, as_array, as_state, broadcast_shapes, spread
-from .kinematics import BaseMotion, base_rows, forward_kinematics_recursion
+from .kinematics import (
+    BaseMotion,
+    base_rows,
+    batch_trig,
+    forward_kinematics_recursion,
+    store_trig,
+)
 from .model import MultibodyModel
 from .records import (
     ANGULAR,
@@ -151,10 +157,8 @@ def inverse_dynamics_recursion(parents, joints, gravity, trig, state, order, bod
 
 def _cycle(parents, joints, gravity, order, state, applied, trig, bodies, result):
     """One state: sines and cosines, the applied wrenches (n, 18), and the recursion."""
+    store_trig(joints, state, trig)
     for i in range(parents.shape[0]):
-        angle = joints[i, ANGULAR] * state[0, i]
-        trig[0, i] = sin(angle)
-        trig[1, i] = cos(angle)
         for k in range(18):
             bodies[i + 1, WRENCH + k] = -applied[i, k]
     for k in range(18):
@@ -265,8 +269,7 @@ def _evaluate(
         bodies[0, :WRENCH] = bases.T
         bodies[1:, WRENCH:] = -applied.transpose(1, 2, 0)
         state = states.transpose(1, 2, 0)
-        angle = model.joint_rows[:, ANGULAR, None] * state[0]
-        trig = np.stack([np.sin(angle), np.cos(angle)])
+        trig = batch_trig(model.joint_rows, state)
         result = np.zeros((3, n, count))
         inverse_dynamics_recursion(*constants[:3], trig, state, order, bodies, result)
         results, bodies = result.transpose(2, 0, 1), bodies.transpose(2, 0, 1)

@@ -115,13 +115,25 @@ def forward_kinematics_recursion(parents, joints, trig, state, order, bodies):
                 store_screw(bodies, b, TWIST + 18, V3i)
 
 
+@inlined
+def store_trig(joints, state, trig):
+    """Sine and cosine of the joint angles a_i q_i of one state (5, n), into trig (2, n)."""
+    for i in range(state.shape[1]):
+        angle = joints[i, ANGULAR] * state[0, i]
+        trig[0, i] = sin(angle)
+        trig[1, i] = cos(angle)
+
+
+def batch_trig(joints: Array, state: Array) -> Array:
+    """The same for a batch: state (5, n, N), returns (2, n, N)."""
+    angle = joints[:, ANGULAR, None] * state[0]
+    return np.stack([np.sin(angle), np.cos(angle)])
+
+
 def _pass(parents, joints, order, bases, states, trig, bodies):
     for k in range(states.shape[0]):
         bodies[k, 0, :WRENCH] = bases[k]
-        for i in range(parents.shape[0]):
-            angle = joints[i, ANGULAR] * states[k, 0, i]
-            trig[0, i] = sin(angle)
-            trig[1, i] = cos(angle)
+        store_trig(joints, states[k], trig)
         forward_kinematics_recursion(parents, joints, trig, states[k], order, bodies[k])
 
 
@@ -203,8 +215,7 @@ def body_rows(
     stacked = np.zeros((n + 1, BODY_ROW, count))
     stacked[0, :WRENCH] = bases.T
     state = states.transpose(1, 2, 0)
-    angle = model.joint_rows[:, ANGULAR, None] * state[0]
-    trig = np.stack([np.sin(angle), np.cos(angle)])
+    trig = batch_trig(model.joint_rows, state)
     forward_kinematics_recursion(model.parents, model.joint_rows, trig, state, order, stacked)
     return stacked.transpose(2, 0, 1), full, given
 
