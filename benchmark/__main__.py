@@ -3,5 +3,8 @@
 import sys
 
 import inverse_dynamics
+import operations
 
+print("multiplications + additions per joint, counted from the recursions\n")
+print(operations.table(), end="\n\n")
 sys.exit(inverse_dynamics.main())

@@ -1,4 +1,4 @@
-"""Q, Q' and Q'' of the Panda beside what Pinocchio needs for Q alone: `make benchmark`.
+"""Q, Q' and Q'' of the Panda in four representations, beside Pinocchio's Q: `make benchmark`.
 
 Everything runs in one process on one core, in turn, block by block, so that a change of the
 machine's speed meets all alike; the ratios are what to quote. Outputs are compared before timing.
@@ -14,6 +14,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numba
@@ -22,22 +23,23 @@ import pinocchio as pin
 
 from multibody_dynamics import __version__
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.inverse_dynamics import inverse_dynamics_cycle
+from multibody_dynamics.dynamics.inverse_dynamics import CYCLES
 
 ROBOT = Path(__file__).parents[1] / "config" / "robots" / "panda.urdf"
 
 
-@numba.njit
-def repeat(count, parents, joints, gravity, order, state, applied, trig, bodies, result):
-    """The control cycle inside compiled code; the state changes, so that nothing is hoisted."""
-    total = 0.0
-    for k in range(count):
-        state[0, 0] = 1e-9 * k
-        inverse_dynamics_cycle(
-            parents, joints, gravity, order, state, applied, trig, bodies, result
-        )
-        total += result[order, 0]
-    return total
+def repeater(cycle: Callable[..., None]) -> Callable[..., float]:
+    @numba.njit
+    def repeat(count, parents, joints, gravity, order, state, applied, trig, bodies, result):
+        """The control cycle inside compiled code; the state changes, so that nothing is hoisted."""
+        total = 0.0
+        for k in range(count):
+            state[0, 0] = 1e-9 * k
+            cycle(parents, joints, gravity, order, state, applied, trig, bodies, result)
+            total += result[order, 0]
+        return total
+
+    return repeat
 
 
 def processor() -> str:
@@ -50,20 +52,17 @@ def processor() -> str:
 
 def check(model: dyn.MultibodyModel, robot: pin.Model, state: np.ndarray) -> None:
     """Refuse to time what is not right: Q against Pinocchio, Q' and Q'' against complex steps."""
-    tau, tau_dot, tau_ddot = dyn.InverseDynamicsSolver(model)(*state)
     expected = pin.rnea(robot, robot.createData(), *state[:3])
     step = 1e-30j
     moved = [row + step * rate for row, rate in itertools.pairwise(state)]
     ahead = dyn.generic_inverse_dynamics(model, *moved, state[4])
-    rates = np.array([[complex(x).imag for x in row] for row in ahead]) / step.imag
-    for name, got, wanted in (
-        ("Q", tau, expected),
-        ("Q'", tau_dot, rates[0]),
-        ("Q''", tau_ddot, rates[1]),
-    ):
-        error = np.abs(got - wanted).max() / np.abs(wanted).max()
-        if not error < 1e-12:
-            raise SystemExit(f"{name} is off by {error:.1e} of its largest component")
+    rates = np.array([[complex(x).imag for x in row] for row in ahead[:2]]) / step.imag
+    for representation in dyn.REPRESENTATIONS:
+        results = dyn.InverseDynamicsSolver(model, representation)(*state)
+        for name, got, wanted in zip(("Q", "Q'", "Q''"), results, (expected, *rates), strict=False):
+            error = np.abs(got - wanted).max() / np.abs(wanted).max()
+            if not error < 1e-12:
+                raise SystemExit(f"{representation} {name} is off by {error:.1e} of its largest")
     print("outputs checked: Q against Pinocchio, Q' and Q'' against complex steps, below 1e-12\n")
 
 
@@ -86,10 +85,10 @@ def main() -> int:
     state = np.random.default_rng(1).normal(size=(5, model.n))
     check(model, robot, state)
 
-    solver = dyn.InverseDynamicsSolver(model)
-    solver.state[:] = state
+    solvers = {name: dyn.InverseDynamicsSolver(model, name) for name in dyn.REPRESENTATIONS}
+    for solver in solvers.values():
+        solver.state[:] = state
     rows = [row.copy() for row in state]
-    arguments = solver.update.args
     q, v, a = rows[:3]
     calls = options.calls
 
@@ -113,11 +112,15 @@ def main() -> int:
     blocks: dict[str, Callable[[], object]] = {
         "pin.rnea from Python: Q": loop(lambda: pin.rnea(robot, data, q, v, a)),
         "pin.rnea, 3 times and differences: Q, Q', Q''": loop(differences),
-        "solver.update(): Q, Q', Q''": loop(solver.update),
-        "solver(q, ..., q''''): Q, Q', Q''": loop(lambda: solver(*rows)),
-        "inside compiled code: Q, Q', Q''": lambda: repeat(calls, *arguments),
-        "inside compiled code: Q": lambda: repeat(calls, *arguments[:3], 0, *arguments[4:]),
     }
+    for name, solver in solvers.items():
+        blocks[f"{name}, solver.update(): Q, Q', Q''"] = loop(solver.update)
+        blocks[f"{name}, solver(q, ..., q''''): Q, Q', Q''"] = loop(partial(solver, *rows))
+        for order, gives in ((2, "Q, Q', Q''"), (0, "Q")):
+            arguments = list(solver.update.args)
+            arguments[3] = order
+            run = partial(repeater(CYCLES[name]), calls, *arguments)
+            blocks[f"{name}, inside compiled code: {gives}"] = run
     times: dict[str, list[float]] = {name: [] for name in blocks}
     for block in blocks.values():
         block()

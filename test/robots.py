@@ -76,6 +76,28 @@ def random_tree(
     )
 
 
+def aligned_model(seed: int, n: int = 5) -> MultibodyModel:
+    """A tree whose every number is a small multiple of a power of two: exact in float64."""
+    rng = np.random.default_rng(seed)
+    eighths = lambda *shape: rng.integers(-8, 9, shape) / 8  # noqa: E731
+    parents = [-1, *(int(rng.integers(-1, i)) for i in range(1, n))]
+    screws, poses, bodies = [], [], []
+    for i in range(n):
+        axis, kind = rng.permutation(np.diag([1.0, -1.0, 1.0]))[0], i % 3
+        point = np.cross(eighths(3), axis)
+        pitch = [0, 0.25][kind == 1] * axis
+        screws.append(np.r_[0 * axis, axis] if kind == 2 else np.r_[axis, point + pitch])
+        turn = rng.permutation(np.eye(3))
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = turn * np.linalg.det(turn), eighths(3)
+        poses.append(pose)
+        B = eighths(3, 3)
+        particle_moments = B @ B.T
+        about_com = np.trace(particle_moments) * np.eye(3) - particle_moments
+        bodies.append(inertia.spatial_inertia(2.0 ** rng.integers(-2, 3), eighths(3), about_com))
+    return model_from_screws(parents, screws, poses, bodies, gravity=(1.25, -2.5, -9.75))
+
+
 def two_link_planar(l1: float = 1.0, l2: float = 0.7) -> MultibodyModel:
     """Two point masses of 1.5 and 0.8 kg at the ends of rods that turn about y; gravity along -z.
 

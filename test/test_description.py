@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from xml.etree.ElementTree import parse
+
 import numpy as np
+import pytest
 
 from multibody_dynamics import dynamics as dyn
-from robots import panda, random_tree, with_multidof
+from multibody_dynamics.dynamics import se3, so3
+from robots import PANDA, panda, random_tree, with_multidof
 
 LOAD = (1.25, (0.1, -0.2, 0.3), np.diag((0.02, 0.03, 0.04)))
 
@@ -37,6 +42,38 @@ def test_the_panda_as_published():
     assert row.endswith("0.001598, 0.00431, 0.005843")
     assert line(text, "total", after="Bodies").split()[1] == "16.06213"
     assert "(0, 0, 0.107)" in line(text, "panda_link8", "panda_link7", after="Frames")
+
+
+def rows(text, heading):
+    """The cells of a table: below the heading there is a line of titles."""
+    section = text[text.index(heading) :].split("\n\n")[0]
+    return [re.split("  +", row) for row in section.splitlines()[2:]]
+
+
+def numbers(cell):
+    return [float(x) for x in cell.strip("()").split(", ")]
+
+
+def test_placements_are_the_origins_of_the_urdf():
+    joints = {joint.find("child").get("link"): joint for joint in parse(PANDA).iter("joint")}
+    for body, parent, *cells in rows(panda().describe(), "Placement"):
+        assert parent == joints[body].find("parent").get("link")
+        for cell, key in zip(cells, ("xyz", "rpy"), strict=True):
+            expected = [float(x) for x in joints[body].find("origin").get(key).split()]
+            np.testing.assert_allclose(numbers(cell), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("model", [panda(), random_tree(6, 2), with_multidof()], ids=repr)
+def test_screws_and_placements_are_the_model(model):
+    text = model.describe()
+    for Y, cells in zip(model.screws, rows(text, "Screws"), strict=True):
+        np.testing.assert_allclose([*map(numbers, cells[1:])], Y.reshape(2, 3), 1e-6, 1e-12)
+    poses = {model.base_name: np.eye(4)}
+    for A, (body, parent, *cells) in zip(model.poses, rows(text, "Placement"), strict=True):
+        p, (roll, pitch, yaw) = map(numbers, cells)
+        R = so3.exp((0, 0, yaw)) @ so3.exp((0, pitch, 0)) @ so3.exp((roll, 0, 0))
+        poses[body] = poses[parent] @ se3.from_rotation_translation(R, p)
+        np.testing.assert_allclose(poses[body], A, atol=1e-5)
 
 
 def test_it_fits_a_terminal():

@@ -11,11 +11,14 @@ import yaml
 from multibody_dynamics.tools import reference
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / "README.md", ROOT / "examples" / "README.md"),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 
 def page_id(page):
-    return page.name
+    return str(page.relative_to(ROOT))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
@@ -25,7 +28,7 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, monkeypatch):
     namespace = {}
     for block in blocks:
         exec(compile(block, str(page), "exec"), namespace)
-    assert blocks or page.name != "README.md"
+    assert blocks or page != ROOT / "README.md"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
@@ -44,7 +47,7 @@ def test_links_lead_to_files(page):
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_files_and_make_targets_that_are_named_exist(page):
     text = page.read_text()
-    for name in re.findall(r"\b((?:config|launch|docs|test|benchmark)/[\w./-]+\w)", text):
+    for name in re.findall(r"\b((?:config|launch|docs|test|benchmark|examples)/[\w./-]+\w)", text):
         assert (ROOT / name).exists(), f"{page.name} names {name}"
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     for target in re.findall(r"(?:^    |`)make ([a-z][\w-]*)", text, re.MULTILINE):

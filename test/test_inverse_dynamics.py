@@ -1,9 +1,7 @@
-"""[M21] Algorithm 3: Q, Q' and Q'' against first principles, other routes, and its own promises."""
+"""Q, Q' and Q'' in every representation: first principles, other routes, and their promises."""
 
 from __future__ import annotations
 
-import sys
-import tracemalloc
 from dataclasses import replace
 
 import mpmath as mp
@@ -15,9 +13,8 @@ from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
-from multibody_dynamics.dynamics.compilation import IS_COMPILED
 from reference import DIGITS, dynamics, error, exact, motion, moved_by
-from robots import panda, random_tree, to_pinocchio, with_multidof
+from robots import aligned_model, panda, random_tree, to_pinocchio, with_multidof
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
@@ -75,39 +72,22 @@ def test_torques_and_rates_from_first_principles(seed, n, speed):
     model = model.with_reflected_inertia(rng.uniform(0, 2, n))
     state = random_states(model, seed=seed) * speed ** np.arange(5)[:, None]
     wrenches, base = random_wrenches(model, seed=seed), random_base(seed)
-    result = dyn.inverse_dynamics(model, *state, wrenches=wrenches, base=base)
-    expected = dynamics(model, state, by_index(model, wrenches), series_of(base))
-    assert worst(result, expected.torques) < 1e-12
+    expected = dynamics(model, state, by_index(model, wrenches), series_of(base)).torques
+    for name in dyn.REPRESENTATIONS:
+        choice = {"wrenches": wrenches, "base": base, "representation": name}
+        for order in range(3):
+            result = dyn.inverse_dynamics(model, *state[: order + 3], **choice)
+            known = slice(order + 1)
+            assert worst(result[known], expected[known]) < 1e-12, (name, order)
 
 
 @pytest.mark.parametrize("robot", [panda, with_multidof], ids=lambda robot: robot.__name__)
-def test_robots_with_fixed_links_and_with_massless_bodies(robot):
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_robots_with_fixed_links_and_with_massless_bodies(robot, name):
     model = robot()
     state, wrenches = random_states(model), random_wrenches(model)
-    result = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
+    result = dyn.inverse_dynamics(model, *state, wrenches=wrenches, representation=name)
     assert worst(result, dynamics(model, state, by_index(model, wrenches)).torques) < 1e-12
-
-
-def aligned_model(seed, n=5):
-    """A tree whose every number is a small multiple of a power of two: exact in float64."""
-    rng = np.random.default_rng(seed)
-    eighths = lambda *shape: rng.integers(-8, 9, shape) / 8  # noqa: E731
-    parents = [-1, *(int(rng.integers(-1, i)) for i in range(1, n))]
-    screws, poses, bodies = [], [], []
-    for i in range(n):
-        axis, kind = rng.permutation(np.diag([1.0, -1.0, 1.0]))[0], i % 3
-        point = np.cross(eighths(3), axis)
-        pitch = [0, 0.25][kind == 1] * axis
-        screws.append(np.r_[0 * axis, axis] if kind == 2 else np.r_[axis, point + pitch])
-        turn = rng.permutation(np.eye(3))
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = turn * np.linalg.det(turn), eighths(3)
-        poses.append(pose)
-        B = eighths(3, 3)
-        particle_moments = B @ B.T
-        about_com = np.trace(particle_moments) * np.eye(3) - particle_moments
-        bodies.append(dyn.spatial_inertia(2.0 ** rng.integers(-2, 3), eighths(3), about_com))
-    return dyn.model_from_screws(parents, screws, poses, bodies, gravity=(1.25, -2.5, -9.75))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -116,13 +96,16 @@ def test_the_recursion_is_exact(seed):
     model = aligned_model(seed).with_reflected_inertia([0, 1, 0.5, 0, 2])
     state, wrenches = random_states(model, seed=seed), random_wrenches(model)
     exactly = {body: exact(W) for body, W in wrenches.items()}
-    result = dyn.generic_inverse_dynamics(
-        model, *exact(state), wrenches=exactly, sin=mp.sin, cos=mp.cos
-    )
-    expected = dynamics(model, state, by_index(model, wrenches))
-    assert worst(result, expected.torques) < 10.0 ** (7 - DIGITS)
-    compiled = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
-    assert worst(compiled, expected.torques) < 1e-13
+    expected = dynamics(model, state, by_index(model, wrenches)).torques
+    over_exact_numbers = {"wrenches": exactly, "sin": mp.sin, "cos": mp.cos}
+    for name in dyn.REPRESENTATIONS:
+        for order in (0, 2):
+            rows = exact(state)[: order + 3]
+            choice = over_exact_numbers | {"representation": name}
+            result = dyn.generic_inverse_dynamics(model, *rows, **choice)
+            assert worst(result, expected[: order + 1]) < 10.0 ** (7 - DIGITS), (name, order)
+        compiled = dyn.inverse_dynamics(model, *state, wrenches=wrenches, representation=name)
+        assert worst(compiled, expected) < 1e-13
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -130,13 +113,16 @@ def test_every_inertial_parameter_of_every_body_counts_by_itself(seed):
     """Mass, first moments and the six moments of inertia: each adds what its particles need."""
     model = random_tree(4, seed)
     state = random_states(model, seed=seed)
-    before, moving = np.array(dyn.inverse_dynamics(model, *state)), motion(model, state)
+    name = ("spatial", "body", "hybrid")[seed]
+    before = np.array(dyn.inverse_dynamics(model, *state, representation=name))
+    moving = motion(model, state)
     for body in range(model.n):
         for k in range(10):
             change = np.zeros((model.n, 6, 6))
             change[body] = unit_inertia(k)
             changed = replace(model, link_inertias=model.link_inertias + change / 1024)
-            difference = np.array(dyn.inverse_dynamics(changed, *state)) - before
+            after = dyn.inverse_dynamics(changed, *state, representation=name)
+            difference = np.array(after) - before
             expected = dynamics(model, state, inertias=change / 1024, moving=moving).torques
             scale = np.abs(before).max(axis=1)
             assert (np.abs(difference - expected).max(axis=1) < 1e-13 * scale).all(), (body, k)
@@ -158,14 +144,16 @@ def unit_inertia(k):
     return M
 
 
-def test_rotors_feel_the_joint_motion_only():
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_rotors_feel_the_joint_motion_only(name):
     model = random_tree(6, 1)
     rotors = np.arange(1.0, model.n + 1)
     state = random_states(model)
-    plain = dyn.inverse_dynamics(model, *state)
-    geared = dyn.inverse_dynamics(model.with_reflected_inertia(rotors), *state)
-    for k, (with_rotors, without) in enumerate(zip(geared, plain, strict=True)):
-        np.testing.assert_allclose(with_rotors - without, rotors * state[2 + k], atol=1e-11)
+    plain = dyn.inverse_dynamics(model, *state, representation=name)
+    with_rotors = model.with_reflected_inertia(rotors)
+    geared = dyn.inverse_dynamics(with_rotors, *state, representation=name)
+    for k, (total, without) in enumerate(zip(geared, plain, strict=True)):
+        np.testing.assert_allclose(total - without, rotors * state[2 + k], atol=1e-11)
 
 
 # Other routes
@@ -296,11 +284,13 @@ def test_a_base_that_falls_freely_carries_no_weight():
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
-def test_batches_hold_single_results(shape):
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_batches_hold_single_results(shape, name):
     model = random_tree(6, 4)
     state, wrenches = random_states(model, *shape), random_wrenches(model, *shape)
     base = random_base(5, *shape)
-    result = dyn.inverse_dynamics(model, *state, wrenches=wrenches, base=base)
+    choice = {"wrenches": wrenches, "base": base, "representation": name}
+    result = dyn.inverse_dynamics(model, *state, **choice)
     assert all(part.shape == (*shape, model.n) for part in result)
     assert dyn.interbody_wrenches(model, *state).shape == (*shape, model.n, 3, 6)
     for index in np.ndindex(shape):
@@ -308,7 +298,8 @@ def test_batches_hold_single_results(shape):
             model,
             *(row[index] for row in state),
             wrenches={body: W[index] for body, W in wrenches.items()},
-            base=dyn.BaseMotion(**{name: x[index] for name, x in vars(base).items()}),
+            base=dyn.BaseMotion(**{key: x[index] for key, x in vars(base).items()}),
+            representation=name,
         )
         assert worst(single, [part[index] for part in result]) < 1e-15
 
@@ -412,11 +403,13 @@ def test_arguments_are_never_written_to():
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_generic_over_arrays_is_a_batch(count):
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_generic_over_arrays_is_a_batch(count, name):
     model = random_tree(6, 15)
     state = random_states(model, count)
     expected = dyn.inverse_dynamics(model, *state)
-    result = dyn.generic_inverse_dynamics(model, *np.swapaxes(state, 1, 2))
+    columns = np.swapaxes(state, 1, 2)
+    result = dyn.generic_inverse_dynamics(model, *columns, representation=name)
     assert result.shape == (3, model.n)
     for part, whole in zip(result, expected, strict=True):
         assert error(np.array(list(part)).T, whole) < 1e-13
@@ -455,220 +448,3 @@ def test_generic_refuses_wrong_lengths_and_names():
         dyn.generic_inverse_dynamics(model, state[0], state[1][:-1], state[2])
     with pytest.raises(dyn.InputError, match="nobody"):
         dyn.generic_inverse_dynamics(model, *state, wrenches={"nobody": np.zeros((3, 6))})
-
-
-# The solver of the control cycle
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 12])
-def test_solver_equals_the_function(n):
-    model = random_tree(n, n).with_reflected_inertia(np.full(n, 0.3))
-    solver = dyn.InverseDynamicsSolver(model)
-    for seed in range(5):
-        state = random_states(model, seed=seed)
-        expected = dyn.inverse_dynamics(model, *state)
-        assert worst(solver(*state), expected) < 1e-15
-        solver.result[:] = np.nan
-        solver.state[:] = state
-        solver.update()
-        assert worst(solver.result, expected) < 1e-15
-
-
-def test_solver_works_in_the_same_memory_for_ever():
-    model = random_tree(6, 18)
-    solver = dyn.InverseDynamicsSolver(model)
-    state, result = solver.state, solver.result
-    first = solver(*random_states(model))
-    addresses = [array.ctypes.data for array in (state, result, *first)]
-    second = solver(*random_states(model, seed=2))
-    assert solver.state is state
-    assert solver.result is result
-    assert [x.ctypes.data for x in (solver.state, solver.result, *second)] == addresses
-    assert (state.shape, result.shape) == ((5, model.n), (3, model.n))
-    assert all(np.shares_memory(part, result) for part in second)
-    np.testing.assert_array_equal(state, random_states(model, seed=2))
-    np.testing.assert_array_equal(result, np.array(first))
-
-
-def test_solver_takes_wrenches_and_tells_those_between_the_bodies():
-    model = random_tree(6, 19)
-    solver = dyn.InverseDynamicsSolver(model)
-    state, wrenches = random_states(model), random_wrenches(model)
-    for body, W in wrenches.items():
-        solver.applied_wrenches[model.body_index(body)] = W
-    for _ in range(2):  # they stay as they were set
-        assert worst(solver(*state), dyn.inverse_dynamics(model, *state, wrenches=wrenches)) < 1e-15
-    transmitted = dyn.interbody_wrenches(model, *state, wrenches=wrenches)
-    assert error(solver.interbody_wrenches, transmitted) < 1e-15
-    solver.applied_wrenches[:] = 0
-    assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) < 1e-15
-
-
-def test_solver_takes_the_motion_of_the_base():
-    model = random_tree(6, 19)
-    solver = dyn.InverseDynamicsSolver(model)
-    state, base = random_states(model), random_base(20)
-    solver.set_base(base)
-    expected = dyn.inverse_dynamics(model, *state, base=base)
-    for _ in range(2):  # it stays as it was set
-        assert worst(solver(*state), expected) < 1e-15
-    for bad in (random_base(21, 1), dyn.BaseMotion(twist=np.full(6, np.nan))):
-        with pytest.raises(dyn.InputError, match="base"):
-            solver.set_base(bad)
-    assert worst(solver(*state), expected) < 1e-15
-    assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) > 1e-3
-    solver.set_base(None)
-    assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) < 1e-15
-
-
-def test_solvers_do_not_share_anything():
-    models = [random_tree(6, 20), random_tree(6, 21)]
-    solvers = [dyn.InverseDynamicsSolver(model) for model in (*models, models[0])]
-    states = [random_states(model, seed=k) for k, model in enumerate((*models, models[0]))]
-    solvers[2].applied_wrenches[:] = 1
-    for solver, state in zip(solvers, states, strict=True):
-        solver(*state)
-    for solver, state in zip(solvers[:2], states, strict=False):
-        assert worst(solver.result, dyn.inverse_dynamics(solver.model, *state)) < 1e-15
-
-
-def test_solver_takes_what_the_function_takes():
-    model = random_tree(6, 22)
-    solver = dyn.InverseDynamicsSolver(model)
-    whole = np.arange(5 * model.n).reshape(5, model.n) % 4
-    expected = dyn.inverse_dynamics(model, *whole)
-    read_only = whole.astype(float)
-    read_only.flags.writeable = False
-    strided = np.repeat(whole.astype(float), 2, axis=1)[:, ::2]
-    variants = (
-        whole, whole.tolist(), whole.astype(np.float32), whole.astype(">f8"), read_only, strided,
-        np.asfortranarray(whole.astype(float)), [read_only[0], *whole[1:].tolist()],
-    )  # fmt: skip
-    for rows in variants:
-        solver.result[:] = np.nan
-        assert worst(solver(*rows), expected) == 0
-    solver.state[:] = whole
-    assert worst(solver(*solver.state), expected) == 0
-
-
-@pytest.mark.parametrize("last", [np.asarray, list])  # a list is not for machine code
-def test_solver_takes_its_own_state_in_another_order(last):
-    model = random_tree(6, 22)
-    solver = dyn.InverseDynamicsSolver(model)
-    state, order = random_states(model), [1, 0, 4, 2, 3]
-    solver.state[:] = state
-    result = solver(*solver.state[order])  # a copy
-    expected = np.array(result)
-    solver.state[:] = state
-    *rows, row = (solver.state[k] for k in order)
-    result = solver(*rows, last(row))
-    np.testing.assert_array_equal(solver.state, state[order])
-    np.testing.assert_array_equal(result, expected)
-    before = solver.state.copy()
-    with pytest.raises(dyn.InputError, match="qdddd"):
-        solver(*solver.state[3::-1], np.full(model.n, np.nan))
-    np.testing.assert_array_equal(solver.state, before)
-
-
-BAD_ROWS = {
-    "scalar": 0.0,
-    "one number": np.zeros(1),
-    "one number in a list": [0.0],
-    "empty": np.zeros(0),
-    "short": np.zeros(4),
-    "long": np.zeros(6),
-    "column": np.zeros((5, 1)),
-    "batch of one": np.zeros((1, 5)),
-    "batch": np.zeros((5, 5)),
-    "none": None,
-    "nan": np.array([0, 0, np.nan, 0, 0]),
-    "inf in a list": [0, 0, 0, 0, np.inf],
-    "inf in float32": np.full(5, np.inf, dtype=np.float32),
-    "complex": np.zeros(5) * 1j,
-    "objects": np.zeros(5, dtype=object),
-    "text": ["0"] * 5,
-    "ragged": [[1, 2], [3], 0, 0, 0],
-}
-
-
-@pytest.mark.parametrize("row", ROWS)
-@pytest.mark.parametrize("name", BAD_ROWS)
-def test_solver_refuses_bad_rows_and_stays_as_it_was(row, name):
-    model = random_tree(5, 23)
-    solver = dyn.InverseDynamicsSolver(model)
-    solver(*random_states(model))
-    before = solver.state.copy(), solver.result.copy()
-    rows = dict(zip(ROWS, random_states(model, seed=2), strict=True))
-    rows[row] = BAD_ROWS[name]
-    with pytest.raises(dyn.InputError, match=rf"^{row}\b"):
-        solver(**rows)
-    np.testing.assert_array_equal(solver.state, before[0])
-    np.testing.assert_array_equal(solver.result, before[1])
-
-
-def test_solver_of_one_joint_refuses_a_scalar():
-    solver = dyn.InverseDynamicsSolver(random_tree(1, 24))
-    with pytest.raises(dyn.InputError, match=r"qd: expected shape"):
-        solver([0.1], 0.2, [0.3], [0.4], [0.5])
-
-
-def test_solver_forgets_a_bad_state():
-    """update() checks nothing; what it made of NaN is gone with the next state."""
-    model = random_tree(6, 25)
-    solver = dyn.InverseDynamicsSolver(model)
-    solver.state[:] = np.nan
-    solver.update()
-    assert np.isnan(solver.result).all()
-    state = random_states(model)
-    assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) < 1e-15
-
-
-def test_solver_refuses_an_unknown_representation():
-    with pytest.raises(dyn.InputError, match="spatial, body, hybrid, mixed"):
-        dyn.InverseDynamicsSolver(random_tree(6, 26), representation="world")
-
-
-@pytest.mark.parametrize("way", ["update", "call"])
-def test_solver_allocates_nothing_that_stays(way):
-    model = random_tree(6, 27)
-    solver = dyn.InverseDynamicsSolver(model)
-    rows = tuple(random_states(model))
-    cycle = solver.update if way == "update" else lambda: solver(*rows)
-    owned = [solver.state, solver.result, solver.applied_wrenches, model.joint_rows, *rows]
-
-    def run(times):
-        for _ in range(times):
-            cycle()
-
-    run(100)
-    counts = [sys.getrefcount(array) for array in owned]
-    native = native_allocations()
-    tracemalloc.start()
-    run(100)
-    tracemalloc.reset_peak()
-    before, _ = tracemalloc.get_traced_memory()
-    run(10_000)
-    after, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert after - before < 64
-    assert peak - before < 1024  # the frames of the calls; an array of this robot has 200 bytes
-    assert [sys.getrefcount(array) for array in owned] == counts
-    assert native_allocations() == native
-
-
-def native_allocations():
-    """How many blocks Numba's own memory manager holds."""
-    if not IS_COMPILED:
-        return 0
-    from numba.core.runtime import _nrt_python, rtsys
-
-    _nrt_python.memsys_enable_stats()
-    stats = rtsys.get_allocation_stats()
-    return stats.alloc - stats.free, stats.mi_alloc - stats.mi_free
-
-
-def test_the_buffers_of_a_solver_cannot_be_replaced():
-    solver = dyn.InverseDynamicsSolver(random_tree(3, seed=1))
-    with pytest.raises(AttributeError, match=r"write into it: solver\.state\[:\]"):
-        solver.state = np.ones((5, 3))
-    solver.state[:] = 1.0

@@ -27,18 +27,28 @@ ROOT = Path(__file__).resolve().parents[1]
 NAME = "multibody_dynamics"
 DYNAMICS = ROOT / NAME / "dynamics"
 RUNTIME = (NAME, "launch")
-DEVELOPMENT = ("test", "benchmark")
+DEVELOPMENT = ("test", "benchmark", "examples")
 
 # The house of dynamics/, from the ground up. A module imports from lower floors and from modules
 # that stand before it on its own.
 FLOORS = (
-    ("errors", "inputs", "conventions", "compilation", "screws", "records"),
-    ("so3", "se3", "representations", "inertia"),
+    ("errors", "inputs", "conventions", "compilation", "screws", "records", "angular_momentum"),
+    ("so3", "se3", "representations", "inertia", "newton_euler"),
     ("joints", "description", "model", "denavit_hartenberg", "urdf"),
+    ("poses", "spatial", "body_fixed", "hybrid", "mixed"),
     (
-        *("kinematics", "jacobians", "wrenches", "gravity"),
-        *("inverse_dynamics", "mass_matrix", "forward_dynamics"),
+        *("configuration", "kinematics", "jacobians", "jacobian_derivatives"),
+        *("system_jacobian", "overall_inverse_kinematics"),
     ),
+    (
+        *("wrenches", "gravity", "inverse_dynamics", "inverse_dynamics_solver", "higher_order"),
+        *("mass_matrix", "forward_dynamics", "loads"),
+    ),
+    (
+        *("spatial_bodies", "energy", "coriolis", "christoffel", "lagrange", "momentum_form"),
+        "closed_form",
+    ),
+    ("geometric_sensitivity", "calibration", "regressor"),
     ("trajectories", "limits", "elastic_joints"),
     ("elastic_robot",),
 )
@@ -106,7 +116,7 @@ def started_by_launch_files() -> set[str]:
 
 def project_files() -> Iterator[Path]:
     """Every file of the project that is text."""
-    folders = (NAME, "launch", "config", "resource", "test", "docs", "benchmark", "scripts", ".ci")
+    folders = (NAME, "launch", "config", "resource", *DEVELOPMENT, "docs", "scripts", ".ci")
     found = [f for folder in folders for f in (ROOT / folder).rglob("*") if f.is_file()]
     found += [f for f in ROOT.iterdir() if f.is_file()]
     for file in found:

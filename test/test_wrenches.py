@@ -44,6 +44,46 @@ def test_rates_are_those_of_the_moving_frame(seed, body):
     assert error(dyn.wrench_to_world(model, *state, body, W), by_hand(pose, W)) < 1e-12
 
 
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 2, "tool"]))
+def test_a_contact_has_a_frame_of_its_own(seed, body):
+    """A wrench in a frame on the body is one in the frame of a link that sits there."""
+    model = with_tool(seed)
+    rng = np.random.default_rng(seed)
+    state, W, contact = (
+        rng.normal(size=(3, model.n)),
+        rng.normal(size=(3, 6)),
+        se3.exp(rng.normal(size=6)),
+    )
+    pose = motion(model, state).poses[model.body_index(body)] @ exact(model.frame(body).pose)
+    result = dyn.wrench_to_world(model, *state, body, W, frame=contact)
+    assert error(result, by_hand(pose @ exact(contact), W)) < 1e-12
+
+
+def test_contacts_in_a_batch():
+    """A foot with four corners: all of its contacts at once."""
+    model = with_tool(14)
+    rng = np.random.default_rng(15)
+    state, W = rng.normal(size=(3, 5, 1, model.n)), rng.normal(size=(4, 3, 6))
+    corners = se3.exp(rng.normal(size=(4, 6)))
+    result = dyn.wrench_to_world(model, *state, "tool", W, frame=corners)
+    assert result.shape == (5, 4, 3, 6)
+    for i, k in np.ndindex(5, 4):
+        single = dyn.wrench_to_world(model, *state[:, i, 0], "tool", W[k], frame=corners[k])
+        assert error(result[i, k], single) < 1e-15
+
+
+def test_a_frame_that_is_none_is_refused():
+    model = with_tool(16)
+    zero, W = np.zeros(model.n), np.zeros(6)
+    with pytest.raises(dyn.InputError, match="frame: its rotation is no rotation matrix"):
+        dyn.wrench_to_world(model, zero, zero, zero, 0, W, frame=np.zeros((4, 4)))
+    with pytest.raises(dyn.InputError, match="frame: expected shape"):
+        dyn.wrench_to_world(model, zero, zero, zero, 0, W, frame=np.zeros(3))
+    with pytest.raises(dyn.InputError, match=r"states \(2,\), frame \(3,\)"):
+        dyn.wrench_to_world(model, np.zeros((2, 5)), zero, zero, 0, W, frame=[np.eye(4)] * 3)
+
+
 def test_a_wrench_that_stands_still_in_the_hand_moves_in_the_world():
     model = with_tool(1)
     rng = np.random.default_rng(2)

@@ -9,20 +9,55 @@ SI units; twists (omega, v) and wrenches (m, f) angular part first. docs/symbols
 """
 
 from . import se3, so3
+from .calibration import Calibration, calibrate
+from .christoffel import christoffel_symbols, christoffel_symbols_binet
+from .closed_form import coriolis_matrix_mueller, mass_matrix_closed_form, projection_equations
+from .configuration import (
+    BodyScrewDescription,
+    JointFrameDescription,
+    ParentScrewDescription,
+    SpatialScrewDescription,
+    model_from_body_screws,
+    model_from_joint_frames,
+)
 from .conventions import REPRESENTATIONS, SYMBOLS, from_linear_first, to_linear_first
+from .coriolis import coriolis_matrix, mass_matrix_dot
 from .denavit_hartenberg import DHRow, LinkInertia, model_from_dh
 from .elastic_joints import MotorCommand, SeriesElasticJoints, load_elastic_joints
 from .elastic_robot import ElasticRobot, MotorDrive
+from .energy import center_of_mass, kinetic_energy, potential_energy, spatial_momentum
 from .errors import DynamicsError, InputError, ModelError, ModelWarning, TrajectoryError
 from .forward_dynamics import forward_dynamics
+from .geometric_sensitivity import (
+    ErrorScrew,
+    errors_at,
+    frame_errors,
+    jacobian_sensitivity,
+    joint_errors,
+    perturbed_model,
+    pose_sensitivity,
+    torque_sensitivity,
+    twist_sensitivity,
+)
 from .gravity import gravity_wrenches
+from .higher_order import (
+    generic_higher_order_inverse_dynamics,
+    higher_order_inverse_dynamics,
+    higher_order_kinematics,
+)
 from .inertia import spatial_inertia
 from .inverse_dynamics import (
     InverseDynamics,
-    InverseDynamicsSolver,
     generic_inverse_dynamics,
     interbody_wrenches,
     inverse_dynamics,
+)
+from .inverse_dynamics_solver import InverseDynamicsSolver
+from .jacobian_derivatives import (
+    jacobian_ddot,
+    jacobian_gradient,
+    jacobian_hessian,
+    jacobian_partial,
 )
 from .jacobians import jacobian, jacobian_dot
 from .joints import (
@@ -36,9 +71,42 @@ from .joints import (
     universal,
 )
 from .kinematics import BaseMotion, BodyMotion, forward_kinematics, frame_pose
+from .lagrange import generalized_momentum, kinetic_energy_gradient, lagrange_equations
 from .limits import JointCommandLimits
+from .loads import joint_wrenches, load_cell_reading, load_wrench
 from .mass_matrix import gravity_forces, mass_matrix
 from .model import Frame, JointLimits, MultibodyModel, model_from_screws
+from .momentum_form import PhaseRates, body_momenta, momentum_equations, rates_of_momenta
+from .newton_euler import (
+    MovingFrame,
+    moving_frame,
+    newton_euler,
+    newton_euler_rates,
+    rigid_body_coriolis_matrix,
+    rigid_body_inertia,
+    rigid_body_inertia_dot,
+    rigid_body_momentum,
+    twists_in_frame,
+)
+from .overall_inverse_kinematics import (
+    OverallSolution,
+    joint_accelerations_from_motion,
+    joint_positions_from_poses,
+    joint_rates_from_twists,
+)
+from .regressor import (
+    BaseParameters,
+    Regressor,
+    base_parameters,
+    inertial_parameters,
+    inverse_dynamics_regressor,
+    is_physically_consistent,
+    parameter_names,
+    pseudo_inertia,
+    with_inertial_parameters,
+)
+from .representations import change_body_frame, convert_twist, convert_wrench
+from .system_jacobian import SystemKinematics, resolvent, spatial_factors, system_kinematics
 from .trajectories import Reference, Trajectory, hold, interpolate, splice, stop, sum_of_sines
 from .urdf import load_urdf, parse_urdf
 from .wrenches import wrench_to_world
@@ -46,15 +114,43 @@ from .wrenches import wrench_to_world
 __all__ = [
     # the robot
     "load_urdf", "parse_urdf", "model_from_screws", "model_from_dh", "DHRow", "LinkInertia",
+    "model_from_joint_frames", "model_from_body_screws",
     "MultibodyModel", "JointLimits", "Frame", "spatial_inertia",
     "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar",
     "floating",
     # kinematics
+    "JointFrameDescription", "BodyScrewDescription", "ParentScrewDescription",
+    "SpatialScrewDescription",
     "forward_kinematics", "frame_pose", "jacobian", "jacobian_dot", "BodyMotion", "BaseMotion",
+    "jacobian_ddot", "jacobian_gradient", "jacobian_hessian", "jacobian_partial",
+    "convert_twist", "change_body_frame",
+    "system_kinematics", "SystemKinematics", "spatial_factors", "resolvent",
+    "joint_positions_from_poses", "joint_rates_from_twists", "joint_accelerations_from_motion",
+    "OverallSolution",
     # dynamics
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
+    "higher_order_kinematics", "higher_order_inverse_dynamics",
+    "generic_higher_order_inverse_dynamics",
     "interbody_wrenches", "gravity_wrenches", "wrench_to_world",
+    "convert_wrench", "load_wrench", "load_cell_reading", "joint_wrenches",
     "mass_matrix", "gravity_forces", "forward_dynamics",
+    # the same in closed form, energy and momentum
+    "coriolis_matrix", "mass_matrix_dot", "christoffel_symbols", "christoffel_symbols_binet",
+    "mass_matrix_closed_form", "coriolis_matrix_mueller", "projection_equations",
+    "lagrange_equations", "generalized_momentum", "kinetic_energy_gradient",
+    "momentum_equations", "PhaseRates", "body_momenta", "rates_of_momenta",
+    "kinetic_energy", "potential_energy", "center_of_mass", "spatial_momentum",
+    # one rigid body
+    "newton_euler", "newton_euler_rates", "rigid_body_inertia", "rigid_body_inertia_dot",
+    "rigid_body_momentum", "rigid_body_coriolis_matrix",
+    "MovingFrame", "moving_frame", "twists_in_frame",
+    # calibration and identification
+    "ErrorScrew", "joint_errors", "frame_errors", "errors_at", "perturbed_model",
+    "pose_sensitivity", "jacobian_sensitivity", "twist_sensitivity", "torque_sensitivity",
+    "calibrate", "Calibration",
+    "inverse_dynamics_regressor", "Regressor", "inertial_parameters", "with_inertial_parameters",
+    "parameter_names", "pseudo_inertia", "is_physically_consistent",
+    "base_parameters", "BaseParameters",
     # references, limits, elastic joints
     "Reference", "Trajectory", "interpolate", "splice", "hold", "stop", "sum_of_sines",
     "JointCommandLimits",

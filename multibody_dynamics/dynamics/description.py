@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def describe(model: MultibodyModel) -> str:
-    """Tables of joints, limits, bodies, inertias, merged frames and payloads; the notes."""
+    """Tables of joints, screws, limits, bodies, inertias, merged frames and payloads; the notes."""
     lines = [
         f"{model.name}: {model.n} joints; base '{model.base_name}'",
         f"gravity {_vector(model.gravity)} m/s^2",
@@ -24,7 +24,13 @@ def describe(model: MultibodyModel) -> str:
         "Joints: axis and a point on it in the frame of the body that it moves; angles in rad",
         *_joints(model),
         "",
-        "Limits: rad, rad/s, N m (revolute, helical) or m, m/s, N (prismatic)",
+        "Placement at q = 0: of each body's frame in that of the body before, m and rad",
+        *_placements(model),
+        "",
+        "Screws Y at q = 0: angular and linear part, inertial axes and origin, 1 and m",
+        *_screws(model),
+        "",
+        "Limits: rad, rad/s, N m, kg m^2 (revolute, helical) or m, m/s, N, kg (prismatic)",
         *_limits(model),
         "",
         "Bodies: with payloads; body axes; kg, m, kg m^2; COM from the body's origin",
@@ -78,6 +84,23 @@ def _joints(model: MultibodyModel) -> list[str]:
         parent = _carrier(model, model.parents[i])
         rows.append((str(i), joint, kind, parent, model.body_names[i], axis, point))
     return _table(("", "joint", "type", "from", "to body", "axis", "point"), rows)
+
+
+def _placements(model: MultibodyModel) -> list[str]:
+    rows = []
+    for i, body in enumerate(model.body_names):
+        parent = model.parents[i]
+        A = model.poses[i] if parent < 0 else se3.inverse(model.poses[parent]) @ model.poses[i]
+        rows.append((body, _carrier(model, parent), _vector(A[:3, 3]), _vector(_rpy(A))))
+    return _table(("body", "in the frame of", "x, y, z", "roll, pitch, yaw"), rows)
+
+
+def _screws(model: MultibodyModel) -> list[str]:
+    rows = [
+        (joint, _vector(Y[:3]), _vector(Y[3:]))
+        for joint, Y in zip(model.joint_names, model.screws, strict=True)
+    ]
+    return _table(("joint", "angular", "linear"), rows)
 
 
 def _limits(model: MultibodyModel) -> list[str]:

@@ -29,8 +29,13 @@ def gravity_wrenches(
         raise InputError("the rates of the gravity wrenches need qd and qdd")
     motion = forward_kinematics(model, q, qd, qdd, base=base)
     M = inertia.transform(model.inertias, motion.pose)
-    G = np.concatenate([np.zeros(3), -model.gravity])[:, None]
-    adV, adVd = ad(motion.twist), ad(motion.acceleration)
+    return gravity_wrench_rates(M, motion.twist, motion.acceleration, model.gravity)
+
+
+def gravity_wrench_rates(M: Array, twist: Any, acceleration: Any, gravity: Array) -> Array:
+    """The same for bodies of the inertias M^s (..., 6, 6), from spatial twists (..., 6)."""
+    G = np.concatenate([np.zeros(3), -gravity])[:, None]
+    adV, adVd = ad(twist), ad(acceleration)
     first = M @ adV
     second = first @ adV + np.swapaxes(adV, -1, -2) @ first - M @ adVd
     wrenches = (

@@ -219,6 +219,16 @@ class MultibodyModel:
             i = int(self.parents[i])
         return chain[::-1]
 
+    @cached_property
+    def moved_by(self) -> NDArray[np.bool_]:
+        """(n, n): [i, j] is true where joint j moves body i, being on the path from the base."""
+        paths = np.eye(self.n, dtype=bool)
+        for i, parent in enumerate(self.parents):
+            if parent >= 0:
+                paths[i] |= paths[parent]
+        paths.flags.writeable = False
+        return paths
+
     def with_gravity(self, gravity: Any) -> MultibodyModel:
         """The same robot under `gravity` (3,) in m/s^2, inertial axes."""
         return replace(self, gravity=gravity)

@@ -1,56 +1,193 @@
-"""Twists and their time derivatives from one representation into another, [M18d] table 3.
+"""Twists, wrenches and their time derivatives from one representation into another.
 
-spatial: (omega, velocity of the body point at the inertial origin), inertial axes.
-body:    (R^T omega, R^T r').     hybrid: (omega, r').     mixed: (R^T omega, r').
-Here r is the origin of the body frame. Derivatives are componentwise in each representation.
+With C = (R, r) the pose of a body frame, [M18k] table 3 and [M18d] (98)-(100), the latter with
+V^s = Ad_r V^h where (99) prints V^b:
+
+    spatial: (omega, r' + r x omega)    the wrench about the inertial origin, inertial axes
+    body:    (R^T omega, R^T r')        about the body origin, body axes
+    hybrid:  (omega, r')                about the body origin, inertial axes
+    mixed:   (R^T omega, r')            the moment in body axes, the force in inertial axes
+
+Twist and wrench of one representation are dual: their product is the power. Derivatives are
+componentwise in each representation. Every conversion goes by way of the hybrid one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from math import comb
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import se3
-from .inputs import Array
+from .conventions import Representation, check_representation
+from .errors import InputError
+from .inputs import Array, as_array, broadcast_shapes
 
 
-def from_spatial(pose: Array, rates: Sequence[Array], representation: str) -> list[Array]:
-    """Convert the spatial twist of a body at `pose` (..., 4, 4), and up to three derivatives of it.
+def convert_twist(
+    pose: Any, rates: Sequence[Any], source: Representation, target: Representation
+) -> list[Array]:
+    """The twist of a body at `pose` (..., 4, 4) and its derivatives; [M18k] table 3.
 
-    `rates` holds the twist (..., 6), then as many of its derivatives as are known.
+    `rates` holds the twist (..., 6) in the representation `source`, then as many time derivatives
+    of it as are known; rad/s, m/s and per s^k. The same in the representation `target` is returned.
+    The second derivative of the mixed twist is not what [M18d] (33) prints: its angular part is
+    R^T (omega'' - omega x omega').
+
+    Raises InputError for wrong shapes, NaN, infinity, a pose that is none, unknown names.
     """
+    check_representation(source)
+    check_representation(target)
+    C, (rates,) = _batch(pose, rates=rates)
+    return rates if source == target else _twists(_motion(C, rates, source), target)
+
+
+def change_body_frame(
+    pose: Any, rates: Sequence[Any], S: Any, representation: Representation
+) -> list[Array]:
+    """The twist and derivatives of another frame on the same body, [M18k] remark 7 and (21).
+
+    The body frame moves at `pose` (..., 4, 4) with `rates` as in :func:`convert_twist`; the other
+    one has the constant pose `S` (..., 4, 4) in it, hence `pose @ S` in the inertial frame. The
+    spatial twist is the same for both, the body-fixed one becomes Ad_S^-1 V^b.
+    """
+    check_representation(representation)
+    C, S = se3.as_pose("pose", pose), se3.as_pose("S", S)
+    shape = broadcast_shapes(("pose", "S"), (C.shape[:-2], S.shape[:-2]))
+    C, (rates,) = _batch(np.broadcast_to(C, (*shape, 4, 4)), rates=rates)
     if representation == "spatial":
-        return list(rates)
+        return rates
+    R, omega, r = _motion(C, rates, representation)
+    lever = _carried((R @ S[..., :3, 3:])[..., 0], omega)
+    moved = _Motion(R @ S[..., :3, :3], omega, [a + b for a, b in zip(r, lever, strict=True)])
+    return _twists(moved, representation)
+
+
+def convert_wrench(
+    pose: Any,
+    twists: Sequence[Any],
+    wrenches: Sequence[Any],
+    source: Representation,
+    target: Representation,
+) -> list[Array]:
+    """A wrench in the frame of a moving body and its derivatives, dual to :func:`convert_twist`.
+
+    `wrenches` holds the wrench (..., 6) in the representation `source` of the frame at `pose`
+    (..., 4, 4), then any number of time derivatives of its components; N m, N and per s^k. `twists`
+    is the motion of that frame in the same representation, the twist first, at least one entry for
+    each derivative of the wrench. Between spatial and body this is W^s = Ad_C^-T W^b, [M18d] (35),
+    and Ad_C^T W^s' = W^b' - ad_{V^b}^T W^b, [M21] (35) corrected, [M18d] (41).
+
+    Raises InputError as :func:`convert_twist`, and where `twists` are missing.
+    """
+    check_representation(source)
+    check_representation(target)
+    count = len(wrenches)
+    if len(twists) < count - 1:
+        raise InputError(
+            f"twists: {count - 1} derivatives of a wrench need the twist and its derivatives, "
+            f"{count - 1} entries, got {len(twists)}"
+        )
+    C, (wrenches, twists) = _batch(pose, wrenches=wrenches, twists=twists)
+    if source == target:
+        return wrenches
+    R, omega, r = _motion(C, twists, source)
+    moment, force = _split(wrenches)
+    if source == "spatial":
+        moment = [m - _cross(r, force, k) for k, m in enumerate(moment)]
+    elif source != "hybrid":
+        spin = _split(twists)[0]
+        moment = _turned(R, spin, moment)
+        force = _turned(R, spin, force) if source == "body" else force
+    if target == "spatial":
+        moment = [m + _cross(r, force, k) for k, m in enumerate(moment)]
+    elif target != "hybrid":
+        back, spin = _reversed(R, omega)
+        moment = _turned(back, spin, moment)
+        force = _turned(back, spin, force) if target == "body" else force
+    return _joined(moment, force)
+
+
+class _Motion(NamedTuple):
+    """A moving frame in inertial axes: R, then omega, omega', ... and r, r', r'', ..."""
+
+    R: Array
+    omega: list[Array]
+    r: list[Array]
+
+
+def _motion(pose: Array, rates: Sequence[Array], representation: str) -> _Motion:
+    R, r = pose[..., :3, :3], pose[..., :3, 3]
+    omega, velocity = _split(rates)
+    if representation == "spatial":
+        return _Motion(R, omega, _carried(r, omega, velocity))
     if representation == "body":
-        return _body(pose, rates)
-    velocities = _origin_velocities(pose[..., :3, 3], rates)
-    turning = rates if representation == "hybrid" else _body(pose, rates)
-    return [
-        np.concatenate([rate[..., :3], velocity], axis=-1)
-        for rate, velocity in zip(turning, velocities, strict=True)
-    ]
+        velocity = _turned(R, omega, velocity)
+    if representation != "hybrid":
+        omega = _turned(R, omega, omega)
+    return _Motion(R, omega, [r, *velocity])
 
 
-def _body(pose: Array, rates: Sequence[Array]) -> list[Array]:
-    """V^b = Ad_C^-1 V and derivatives: each differentiation adds -ad_V, [M21] (39)."""
-    V = [rate[..., None] for rate in rates]
-    seen = V[:2]  # ad_V V = 0
-    if len(V) > 2:
-        ad = se3.ad(rates[0])
-        seen.append(V[2] - ad @ V[1])
-        if len(V) > 3:
-            seen.append(V[3] - 2 * ad @ V[2] + ad @ ad @ V[1])
-    to_body = se3.Ad(se3.inverse(pose))
-    return [(to_body @ x)[..., 0] for x in seen]
+def _twists(motion: _Motion, representation: str) -> list[Array]:
+    R, omega, r = motion
+    angular, linear = omega, r[1:]
+    if representation == "spatial":
+        linear = [velocity - _cross(omega, r, k) for k, velocity in enumerate(linear)]
+    elif representation != "hybrid":
+        back, spin = _reversed(R, omega)
+        angular = _turned(back, spin, omega)
+        linear = _turned(back, spin, linear) if representation == "body" else linear
+    return _joined(angular, linear)
 
 
-def _origin_velocities(r: Array, rates: Sequence[Array]) -> list[Array]:
-    """r', r'', r''', r'''' of the body-fixed point at r: r' = v + omega x r, differentiated."""
-    omega = [rate[..., :3] for rate in rates]
+def _carried(r: Array, omega: list[Array], v: list[Array] | None = None) -> list[Array]:
+    """r, r', r'', ... of a point at r that moves with r' = v + omega x r; v is zero if None."""
     points = [r]
-    binomials = ((1,), (1, 1), (1, 2, 1), (1, 3, 3, 1))
-    for k, rate in enumerate(rates):
-        turned = sum(c * np.cross(omega[j], points[k - j]) for j, c in enumerate(binomials[k]))
-        points.append(rate[..., 3:] + turned)
-    return points[1:]
+    for k in range(len(omega)):
+        turned = _cross(omega, points, k)
+        points.append(turned if v is None else v[k] + turned)
+    return points
+
+
+def _turned(R: Array, spin: list[Array], vectors: list[Array]) -> list[Array]:
+    """R y, (R y)', (R y)'', ... for vectors y, y', y'', ..., where R' = R spin~.
+
+    As (R y)' = R (y' + spin x y), the k-th is R (d/dt + spin x)^k y.
+    """
+    turned = []
+    while vectors:
+        turned.append((R @ vectors[0][..., None])[..., 0])
+        vectors = [y + _cross(spin, vectors, k) for k, y in enumerate(vectors[1:])]
+    return turned
+
+
+def _reversed(R: Array, omega: list[Array]) -> tuple[Array, list[Array]]:
+    """R^T and its spin: (R^T)' = -R^T omega~."""
+    return np.swapaxes(R, -1, -2), [-x for x in omega]
+
+
+def _cross(a: Sequence[Array], b: Sequence[Array], k: int) -> Array:
+    """The k-th derivative of a x b."""
+    return np.asarray(sum(comb(k, j) * np.cross(a[j], b[k - j]) for j in range(k + 1)))
+
+
+def _split(screws: Sequence[Array]) -> tuple[list[Array], list[Array]]:
+    return [x[..., :3] for x in screws], [x[..., 3:] for x in screws]
+
+
+def _joined(angular: list[Array], linear: list[Array]) -> list[Array]:
+    return [np.concatenate(parts, axis=-1) for parts in zip(angular, linear, strict=True)]
+
+
+def _batch(pose: Any, **screws: Sequence[Any]) -> tuple[Array, Iterator[list[Array]]]:
+    """A pose and lists of screws, checked, copied and broadcast to one batch."""
+    C = se3.as_pose("pose", pose)
+    names = [f"{name}[{k}]" for name, given in screws.items() for k in range(len(given))]
+    arrays = [as_array(*x, (6,)) for x in zip(names, chain(*screws.values()), strict=True)]
+    shape = broadcast_shapes(("pose", *names), [C.shape[:-2], *(x.shape[:-1] for x in arrays)])
+    full = (np.array(np.broadcast_to(x, (*shape, 6))) for x in arrays)
+    lists = ([next(full) for _ in given] for given in screws.values())
+    return np.broadcast_to(C, (*shape, 4, 4)), lists

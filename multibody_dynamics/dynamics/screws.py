@@ -70,6 +70,16 @@ def rotate(R, a):
 
 
 @inlined
+def rotate_back(R, a):
+    """R^T a."""
+    return (
+        R[0] * a[0] + R[3] * a[1] + R[6] * a[2],
+        R[1] * a[0] + R[4] * a[1] + R[7] * a[2],
+        R[2] * a[0] + R[5] * a[1] + R[8] * a[2],
+    )
+
+
+@inlined
 def matmul(A, B):
     """A B of two 3x3 matrices."""
     return (
@@ -130,6 +140,21 @@ def add_screws(X, Y):
 
 
 @inlined
+def subtract_screw(X, Y):
+    return (subtract(X[0], Y[0]), subtract(X[1], Y[1]))
+
+
+@inlined
+def minus_screw(X):
+    return ((-X[0][0], -X[0][1], -X[0][2]), (-X[1][0], -X[1][1], -X[1][2]))
+
+
+@inlined
+def scale_screw(s, X):
+    return (scale(s, X[0]), scale(s, X[1]))
+
+
+@inlined
 def muladd_screw(s, X, Y):
     """s X + Y."""
     return (muladd(s, X[0], Y[0]), muladd(s, X[1], Y[1]))
@@ -141,6 +166,15 @@ def ad(X, Y):
     return (
         cross(X[0], Y[0]),
         add(cross(X[1], Y[0]), cross(X[0], Y[1])),
+    )
+
+
+@inlined
+def coad(X, W):
+    """-ad_X^T W: what motion along X adds to the rate of a wrench, [M18d] (41)."""
+    return (
+        add(cross(X[0], W[0]), cross(X[1], W[1])),
+        cross(X[0], W[1]),
     )
 
 

@@ -135,6 +135,15 @@ def dexp_inv(X: Any) -> Array:
     return _tangent(X, -0.5, g, 0, dg)
 
 
+def as_pose(name: str, value: Any) -> Array:
+    """`value` as poses (..., 4, 4), or an InputError that says why it is none."""
+    C = as_array(name, value, (4, 4))
+    so3.as_rotation(f"{name}: its rotation", C[..., :3, :3])
+    if np.any(C[..., 3, :] != (0, 0, 0, 1)):
+        raise InputError(f"{name}: the last row of a pose must be (0, 0, 0, 1)")
+    return C
+
+
 def _tangent(
     X: Any, f: Array | float, g: Array | float, df: Array | float, dg: Array | float
 ) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from .errors import InputError
 from .inputs import Array, as_array, as_real, broadcast_shapes
 from .kinematics import BaseMotion, forward_kinematics
 from .model import MultibodyModel
-from .representations import from_spatial
+from .representations import convert_twist, convert_wrench
 
 Wrenches = Mapping[str, Any]
 
@@ -52,29 +52,47 @@ def wrench_to_world(
     body: str | int,
     W: Any,
     *,
+    frame: Any | None = None,
     base: BaseMotion | None = None,
 ) -> Array:
-    """A wrench given in a body's own frame, with rates, in inertial axes about the inertial origin.
+    """A wrench given in a frame fixed to a body, with rates, in inertial axes and origin.
 
     W is (..., 6), or (..., 3, 6) with two time derivatives of its components in the frame of `body`
-    (a body, or a link merged into one), about the origin of that frame. Returns (..., 3, 6), as
+    (a body, or a link merged into one), about the origin of that frame; or in a frame that has the
+    constant pose `frame` (..., 4, 4) there, such as that of a contact. Returns (..., 3, 6), as
     `wrenches` of the dynamics take it: [M21] (35), corrected, and its derivative. `base` is the
     motion of the base, at rest if None; where it moves, the dynamics need the same.
+
+    Raises InputError for wrong shapes, NaN, an unknown body or the base, and missing qd or qdd.
+    """
+    pose, spatial = frame_motion(model, (q, qd, qdd), body, frame, base)
+    if len(spatial) < 2:
+        raise InputError("the rates of a wrench need qd and qdd")
+    W = with_rates("W", W)
+    broadcast_shapes(("states", "W"), (pose.shape[:-2], W.shape[:-2]))
+    twists = convert_twist(pose, spatial, "spatial", "body")
+    rows = np.moveaxis(W, -2, 0)
+    return np.stack(convert_wrench(pose, twists, rows, "body", "spatial"), axis=-2)
+
+
+def frame_motion(
+    model: MultibodyModel,
+    rows: Sequence[Any],
+    body: str | int,
+    frame: Any | None,
+    base: BaseMotion | None,
+) -> tuple[Array, list[Array]]:
+    """The pose of a frame on a moving body, the spatial twist and what is known of its derivatives.
+
+    `rows` are q, q', ... The frame is that of `body`, or has the pose `frame` in it.
     """
     index, offset = model.frame(body)
     if index < 0:
         raise InputError(f"'{body}' belongs to the base; a wrench on it moves no joint")
-    W = with_rates("W", W)[..., None]
-    motion = forward_kinematics(model, q, qd, qdd, base=base)
-    broadcast_shapes(("states", "W"), (motion.pose.shape[:-3], W.shape[:-3]))
-    pose = motion.pose[..., index, :, :] @ offset
-    if motion.twist is None or motion.acceleration is None:
-        raise InputError("the rates of a wrench need qd and qdd")
-    spatial = [motion.twist[..., index, :], motion.acceleration[..., index, :]]
-    V, Vd = from_spatial(pose, spatial, "body")
-    adT, addT = np.swapaxes(se3.ad(V), -1, -2), np.swapaxes(se3.ad(Vd), -1, -2)
-    W0, W1, W2 = W[..., 0, :, :], W[..., 1, :, :], W[..., 2, :, :]
-    first = W1 - adT @ W0
-    second = W2 - addT @ W0 - adT @ W1 - adT @ first
-    coAd = se3.coAd(pose)
-    return np.concatenate([np.swapaxes(coAd @ x, -1, -2) for x in (W0, first, second)], axis=-2)
+    if frame is not None:
+        offset = offset @ se3.as_pose("frame", frame)
+    motion = forward_kinematics(model, *rows, base=base)
+    pose = motion.pose[..., index, :, :]
+    shape = broadcast_shapes(("states", "frame"), (pose.shape[:-2], offset.shape[:-2]))
+    rates = [rate[..., index, :] for rate in motion[1:] if rate is not None]
+    return pose @ offset, [np.broadcast_to(rate, (*shape, 6)) for rate in rates]

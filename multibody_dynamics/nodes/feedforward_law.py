@@ -24,7 +24,7 @@ from ..dynamics.elastic_joints import (
     refuse_counting_twice,
 )
 from ..dynamics.inputs import Array
-from ..dynamics.inverse_dynamics import InverseDynamicsSolver
+from ..dynamics.inverse_dynamics_solver import InverseDynamicsSolver
 from ..dynamics.model import MultibodyModel
 
 

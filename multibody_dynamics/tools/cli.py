@@ -1,4 +1,4 @@
-"""The command `multibody_dynamics`: demo, report, describe, trajectory.
+"""The command `multibody_dynamics`: demo, report, describe, plot, trajectory, record.
 
 Exit status: 0; 1 if the nodes did not do as they should; 2 if the arguments or files are wrong,
 with one line that says how; 130 after Ctrl-C.
@@ -18,6 +18,7 @@ from .processes import DemoError
 
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 VARIANTS = ("full", "quasi_static", "rigid")
+CONFIGURATION = "--configuration"
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -56,7 +57,18 @@ def make_parser() -> argparse.ArgumentParser:
 
     describe = command("describe", _describe, "Print what is understood of a URDF file")
     describe.add_argument("robot", metavar="ROBOT.urdf", type=Path)
-    describe.add_argument("--plot", metavar="FILE.png", type=Path, help="draw the robot as well")
+
+    plot = command(
+        "plot",
+        _plot,
+        "Draw a robot: frames, joint axes, masses, and its kinematic tree",
+        "The robot is shown in the middle of its joint ranges, or at the given configuration.",
+    )
+    plot.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    plot.add_argument("-o", "--output", metavar="FILE", type=Path, default=Path("model.png"),
+                      help="the picture; its ending says of which kind (%(default)s)")  # fmt: skip
+    plot.add_argument(CONFIGURATION, metavar="Q1,Q2,...", type=_numbers,
+                      help="rad or m, for the joints in the order of `describe`")  # fmt: skip
 
     trajectory = command(
         "trajectory",
@@ -119,6 +131,13 @@ def _domain(text: str) -> int:
     return int(text)
 
 
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(number) for number in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not numbers with commas between") from None
+
+
 # ROS, Numba and Matplotlib are imported by the commands that need them: --help is at once there.
 
 
@@ -170,12 +189,25 @@ def _told(report: dict[str, Any], folder: Path) -> int:
 def _describe(options: argparse.Namespace) -> int:
     from ..dynamics import load_urdf
 
-    model = load_urdf(options.robot)
-    print(model.describe())
-    if options.plot:
-        from .pictures import draw_robot
+    print(load_urdf(options.robot).describe())
+    return 0
 
-        draw_robot(model, options.plot)
+
+def _plot(options: argparse.Namespace) -> int:
+    import matplotlib
+
+    from ..dynamics import InputError, load_urdf
+    from .plot_model import plot_model
+
+    matplotlib.use("Agg")
+    figure = plot_model(load_urdf(options.robot), options.configuration)
+    kinds = figure.canvas.get_supported_filetypes()
+    if options.output.suffix[1:].lower() not in kinds:
+        raise InputError(
+            f"{options.output}: the name must end in one of {', '.join(sorted(kinds))}"
+        )
+    figure.savefig(options.output, dpi=110)
+    print(f"picture: {options.output}")
     return 0
 
 
@@ -220,9 +252,18 @@ def _trajectory(options: argparse.Namespace) -> int:
     return 0
 
 
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """`--configuration -1,2` as one word: argparse takes what begins with a minus for an option."""
+    words = list(arguments)
+    if CONFIGURATION in words[:-1]:
+        k = words.index(CONFIGURATION)
+        words[k : k + 2] = ["=".join(words[k : k + 2])]
+    return words
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    options = make_parser().parse_args(arguments)
+    options = make_parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
     try:
         return int(options.run(options))
     except KeyboardInterrupt:

@@ -8,10 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics import se3
-from ..dynamics.inertia import decompose
-from ..dynamics.kinematics import forward_kinematics
-from ..dynamics.model import MultibodyModel
 from .analysis import Run
 
 TITLES = {
@@ -23,6 +19,15 @@ TITLES = {
 COLOURS = {"full": "#0072B2", "quasi_static": "#E69F00", "rigid": "#D55E00"}
 STYLES = {"full": "-", "quasi_static": "--", "rigid": ":"}
 MARKERS = {"full": "o", "quasi_static": "s", "rigid": "D"}
+HOUSE_STYLE = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.4,
+}
 
 
 def _figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -> Any:
@@ -31,17 +36,7 @@ def _figure(rows: int, columns: int, size: tuple[float, float], **options: Any) 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    pyplot.rcParams.update(
-        {
-            "font.size": 10,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "grid.color": "#DDDDDD",
-            "grid.linewidth": 0.6,
-            "lines.linewidth": 1.4,
-        }
-    )
+    pyplot.rcParams.update(HOUSE_STYLE)
     figure, axes = pyplot.subplots(rows, columns, figsize=size, layout="constrained", **options)
     return figure, axes
 
@@ -122,40 +117,5 @@ def draw_tracking(runs: Sequence[Run], file: Path) -> None:
         axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
         axis.set_minor_formatter("")
     figure.legend(loc="outside upper center", ncols=len(runs), frameon=False)
-    figure.savefig(file, dpi=110)
-    pyplot.close(figure)
-
-
-def draw_robot(model: MultibodyModel, file: Path) -> None:
-    """The robot in the middle of its joint ranges: links as lines, joint axes, centres of mass."""
-    from matplotlib import pyplot
-
-    lower, upper = np.maximum(model.limits.lower, -1.0), np.minimum(model.limits.upper, 1.0)
-    poses = forward_kinematics(model, 0.5 * (lower + upper)).pose
-    origins = poses[:, :3, 3]
-    size = float(np.ptp(np.vstack([origins, np.zeros(3)]), axis=0).max()) or 1.0
-    figure, axis = _figure(1, 1, (7.0, 7.0), subplot_kw={"projection": "3d"})
-    for i, pose in enumerate(poses):
-        parent = int(model.parents[i])
-        start = np.zeros(3) if parent < 0 else origins[parent]
-        axis.plot(*np.transpose([start, origins[i]]), color="#555555", lw=4, solid_capstyle="round")
-        screw = se3.Ad(se3.inverse(model.poses[i])) @ model.screws[i]
-        direction = pose[:3, :3] @ (screw[:3] if screw[:3].any() else screw[3:])
-        reach = 0.08 * size * direction / np.linalg.norm(direction)
-        ends = np.transpose([origins[i] - reach, origins[i] + reach])
-        axis.plot(*ends, color=COLOURS["full"], lw=2)
-        mass, com, _ = decompose(model.inertias[i])
-        centre = origins[i] + pose[:3, :3] @ com
-        axis.plot(*centre[:, None], "o", color=COLOURS["rigid"], ms=3.0 + 2.0 * np.sqrt(mass))
-        axis.text(*(origins[i] + reach), f" {model.joint_names[i]}", fontsize=8)
-    axis.set(xlabel="x  [m]", ylabel="y  [m]", zlabel="z  [m]", title=model.name)
-    axis.set_aspect("equal")
-    handles = [
-        pyplot.Line2D([], [], color=COLOURS["full"], lw=2, label="joint axis"),
-        pyplot.Line2D(
-            [], [], color=COLOURS["rigid"], marker="o", ls="", label="centre of mass, area as mass"
-        ),
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
     figure.savefig(file, dpi=110)
     pyplot.close(figure)

@@ -1,0 +1,118 @@
+"""How many multiplications and additions a joint costs, counted from the recursions themselves.
+
+They run over numbers that count what is done to them, on a chain of 6 and on one of 7 general
+joints; the difference is what one joint costs. Sines, cosines and signs are not counted, nor is
+what is added to a literal zero.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from multibody_dynamics.dynamics.kinematics import RECURSIONS
+from multibody_dynamics.dynamics.records import BODY_ROW, JOINT_ROW
+
+
+class Count(NamedTuple):
+    multiplications: int
+    additions: int
+
+
+class Counter:
+    """A number without a value, which counts the operations that it takes part in."""
+
+    multiplications = additions = 0
+
+    def _multiplied(self, other: Any) -> Counter:
+        Counter.multiplications += 1
+        return self
+
+    def _added(self, other: Any) -> Counter:
+        Counter.additions += not (isinstance(other, int) and other == 0)
+        return self
+
+    def __neg__(self) -> Counter:
+        return self
+
+    __mul__ = __rmul__ = _multiplied
+    __add__ = __radd__ = __sub__ = __rsub__ = _added
+
+
+def count(run: Callable[[int], None]) -> Count:
+    """What one joint more costs `run(n)`."""
+    totals = []
+    for n in (6, 7):
+        Counter.multiplications = Counter.additions = 0
+        run(n)
+        totals.append((Counter.multiplications, Counter.additions))
+    return Count(*np.subtract(totals[1], totals[0]))
+
+
+def kinematics(recursion: ModuleType, order: int) -> Count:
+    """Poses, twists, accelerations and `order` further derivatives."""
+
+    def run(n: int) -> None:
+        parents, joints, _, trig, state, bodies = chain(n)
+        recursion.kinematics_recursion(parents, joints, trig, state, order, bodies)
+
+    return count(run)
+
+
+def inverse_dynamics(recursion: ModuleType, order: int) -> Count:
+    """Joint forces and `order` derivatives, from the sines and cosines of the joints on."""
+
+    def run(n: int) -> None:
+        parents, joints, gravity, trig, state, bodies = chain(n)
+        result = filled(order + 1, n)
+        recursion.forward_recursion(parents, joints, trig, state, order, bodies)
+        recursion.backward_recursion(parents, joints, gravity, state, order, bodies, result)
+
+    return count(run)
+
+
+def chain(n: int) -> tuple[Any, ...]:
+    """The arguments of the recursions: parents, joints, gravity, trig, state, bodies."""
+    shapes = ((n, JOINT_ROW), (3,), (2, n), (5, n), (n + 1, BODY_ROW))
+    return np.arange(-1, n - 1), *(filled(*shape) for shape in shapes)
+
+
+def filled(*shape: int) -> np.ndarray:
+    array = np.empty(shape, dtype=object)
+    array.fill(Counter())
+    return array
+
+
+COLUMNS: dict[str, Callable[[ModuleType], Count]] = {
+    "V, V'": lambda recursion: kinematics(recursion, 0),
+    "V ... V'''": lambda recursion: kinematics(recursion, 2),
+    "Q": lambda recursion: inverse_dynamics(recursion, 0),
+    "Q, Q'": lambda recursion: inverse_dynamics(recursion, 1),
+    "Q, Q', Q''": lambda recursion: inverse_dynamics(recursion, 2),
+}
+
+
+def table() -> str:
+    """The counts as Markdown, multiplications + additions per joint."""
+    lines = ["| representation | " + " | ".join(COLUMNS) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
+    for name, recursion in RECURSIONS.items():
+        counts = [counted(recursion) for counted in COLUMNS.values()]
+        cells = [f"{c.multiplications} + {c.additions}" for c in counts]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    print("multiplications + additions per joint\n")
+    print(table())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""One motion of a hand in four representations: twist to jounce, Jacobians, and one and the same Q.
+
+    python examples/02_four_representations.py
+
+spatial, body, hybrid and mixed are explained in docs/symbols.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.resources import share_directory
+
+ROBOT = share_directory() / "config" / "robots" / "panda.urdf"
+HAND = "panda_link7"
+
+
+def main(arguments: list[str] | None = None) -> float:
+    """The largest difference between the Q'' of the four, as a share of the largest Q''."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args(arguments)
+    model = dyn.load_urdf(ROBOT)
+    hand = model.body_index(HAND)
+    state = np.random.default_rng(1).uniform(-1.0, 1.0, (5, model.n))  # q, q', ..., q''''
+    q, qd, qdd = state[:3]
+
+    torques = []
+    for representation in dyn.REPRESENTATIONS:
+        motion = dyn.forward_kinematics(model, *state, representation=representation)
+        print(f"{representation:<12}   {'angular':^27}{'linear':^27}".rstrip())
+        for name in ("twist", "acceleration", "jerk", "jounce"):
+            print(f"  {name:<12}" + "".join(f"{x:9.4f}" for x in getattr(motion, name)[hand]))
+
+        # Each has its own Jacobian, V = J q', and so V' = J q'' + J' q'.
+        J = dyn.jacobian(model, q, HAND, representation=representation)
+        J_dot = dyn.jacobian_dot(model, q, qd, HAND, representation=representation)
+        np.testing.assert_allclose(J @ qd, motion.twist[hand], atol=1e-12)
+        np.testing.assert_allclose(J @ qdd + J_dot @ qd, motion.acceleration[hand], atol=1e-12)
+        torques.append(dyn.inverse_dynamics(model, *state, representation=representation).tau_ddot)
+
+    # Whose linear part is the acceleration of the hand? Its position, differentiated twice:
+    h = 1e-4
+    path = [q - h * qd + h**2 / 2 * qdd, q, q + h * qd + h**2 / 2 * qdd]
+    before, now, after = dyn.frame_pose(model, path, HAND)[:, :3, 3]
+    print("  r''" + " " * 36 + "".join(f"{x:9.4f}" for x in (before - 2 * now + after) / h**2))
+    print("so that of hybrid and mixed; the spatial one is of the point that passes the origin")
+
+    difference = np.ptp(torques, axis=0).max() / np.abs(torques).max()
+    print(f"the torques of all four are the same: Q'' to {difference:.0e}")
+    return float(difference)
+
+
+if __name__ == "__main__":
+    main()

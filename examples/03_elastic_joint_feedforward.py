@@ -1,0 +1,66 @@
+"""What Q' and Q'' are for: a robot with springs in its joints, followed with and without them.
+
+    python examples/03_elastic_joint_feedforward.py --picture tracking.png
+
+For a link to move along q(t), the motor behind its spring of stiffness K must be at theta = q + Q/K
+with the speed theta' = q' + Q'/K, and push with tau_m = M_m (q'' + Q''/K) + Q + friction(theta').
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.resources import share_directory
+
+CONFIG = share_directory() / "config"
+POINTS = [[0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8], [0.8, 0.3, -0.4, -1.2, 0.5, 1.2, 0.0]]  # rad
+PERIOD = 1e-3  # s, of the control cycle
+VARIANTS = {"full": "Q, Q', Q''", "quasi_static": "Q only", "rigid": "as if without springs"}
+
+
+def main(arguments: list[str] | None = None) -> dict[str, float]:
+    """The rms tracking error in rad with every variant of the feedforward."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--picture", metavar="FILE", help="draw the errors over time")
+    options = parser.parse_args(arguments)
+
+    model = dyn.load_urdf(CONFIG / "robots" / "panda.urdf")
+    joints = dyn.load_elastic_joints(CONFIG / "elastic_joints" / "panda.yaml", model.joint_names)
+    drive = dyn.MotorDrive.from_bandwidth(model, joints, POINTS[0], bandwidth=15.0)  # Hz
+    robot = dyn.ElasticRobot(model, joints, drive=drive)
+
+    motion = dyn.interpolate(model.joint_names, times=[0.0, 1.0], positions=POINTS)
+    times = np.arange(0.0, 1.3, PERIOD)
+    state = motion.sample(times + PERIOD / 2)  # a command holds for a period: that of its middle
+    torques = dyn.inverse_dynamics(model, *state.swapaxes(0, 1))
+    errors, rms = {}, {}
+    for variant, text in VARIANTS.items():
+        motors = joints.feedforward(state, torques, variant=variant)
+        robot.reset(POINTS[0])
+        measured = []
+        for theta, speed, _, torque in zip(*motors, strict=True):
+            measured.append(robot.q.copy())
+            robot.follow(theta - PERIOD / 2 * speed, speed, torque, PERIOD)
+        errors[variant] = measured - motion.sample(times)[:, 0]
+        rms[variant] = float(np.sqrt((errors[variant] ** 2).mean()))
+        print(f"{text:<24}{1e3 * rms[variant]:10.6f} mrad rms", end="")
+        print(f"{rms[variant] / rms['full']:12,.0f} times that of full")
+
+    if options.picture:
+        from matplotlib import pyplot
+
+        figure, axis = pyplot.subplots(figsize=(8, 4), layout="constrained")
+        for variant, error in errors.items():
+            axis.semilogy(times, 1e3 * np.abs(error).max(axis=1), label=VARIANTS[variant])
+        axis.set(xlabel="time  [s]", ylabel="link error, worst joint  [mrad]", ylim=(1e-6, 1e2))
+        axis.grid(color="#DDDDDD")
+        figure.legend(loc="outside upper center", ncols=3)
+        figure.savefig(options.picture)
+    return rms
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Where the joint frames are: the product of exponentials in two-frame form, [M18k] section 2."""
+
+from __future__ import annotations
+
+from math import cos, sin
+
+import numpy as np
+
+from .compilation import inlined
+from .inputs import Array
+from .records import ANGULAR, LINEAR, PLACEMENT, POSE, POSITION
+from .screws import (
+    add,
+    load_rotation,
+    load_vector,
+    matmul,
+    muladd,
+    rotate,
+    rotate_about_z,
+    store_rotation,
+    store_vector,
+)
+
+
+@inlined
+def place(i, p, joints, trig, state, bodies):
+    """C_i = C_parent B_i exp(Z_i q_i), stored in row i + 1; p is the row of the parent.
+
+    Returns the joint axis z and the way d = r_i - r_parent, both in inertial axes.
+    """
+    R0 = load_rotation(bodies, p, POSE)
+    R = matmul(R0, load_rotation(joints, i, PLACEMENT))
+    z = (R[2], R[5], R[8])
+    q = joints[i, LINEAR] * state[0, i]
+    d = muladd(q, z, rotate(R0, load_vector(joints, i, PLACEMENT + 9)))
+    store_rotation(bodies, i + 1, POSE, rotate_about_z(R, trig[0, i], trig[1, i]))
+    store_vector(bodies, i + 1, POSITION, add(load_vector(bodies, p, POSITION), d))
+    return z, d
+
+
+@inlined
+def pose_recursion(parents, joints, trig, state, bodies):
+    """The poses of all joint frames; row 0 of `bodies` holds that of the base."""
+    for i in range(parents.shape[0]):
+        place(i, parents[i] + 1, joints, trig, state, bodies)
+
+
+@inlined
+def store_trig(joints, state, trig):
+    """Sine and cosine of the joint angles a_i q_i of one state (5, n), into trig (2, n)."""
+    for i in range(state.shape[1]):
+        angle = joints[i, ANGULAR] * state[0, i]
+        trig[0, i] = sin(angle)
+        trig[1, i] = cos(angle)
+
+
+def batch_trig(joints: Array, state: Array) -> Array:
+    """The same for a batch: state (5, n, N), returns (2, n, N)."""
+    angle = joints[:, ANGULAR, None] * state[0]
+    return np.stack([np.sin(angle), np.cos(angle)])

@@ -1,0 +1,132 @@
+"""The examples run as a user runs them, and what they print is right."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from matplotlib.image import imread
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+NUMBER = r"([-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?)"
+
+
+def number(printed, before="", after=""):
+    """The one number that is printed between two pieces of text."""
+    found = re.findall(f"{before} *{NUMBER}{after}", printed)
+    assert len(found) == 1, f"{before}...{after} in\n{printed}"
+    return float(found[0].replace(",", ""))
+
+
+def first_steps(printed):
+    assert number(printed, "differ by") < 1e-4
+    peaks = [float(x) for x in re.search(r"panda_joint2 +(.*)", printed)[1].split()]
+    assert peaks == pytest.approx([42.08, 57.91, 302.36], abs=0.01)
+
+
+def four_representations(printed):
+    assert number(printed, "Q'' to") < 1e-13
+    (by_differences,) = re.findall(r"r'' +(.*)", printed)
+    accelerations = re.findall(r"acceleration +(.*)", printed)
+    linear = [row.split()[3:] for row in accelerations]  # spatial, body, hybrid, mixed
+    assert [row == by_differences.split() for row in linear] == [False, False, True, True]
+
+
+def elastic_joint_feedforward(printed):
+    assert number(printed, "Q only", " mrad rms") == pytest.approx(0.332, rel=0.01)
+    assert number(printed, "Q, Q', Q''", " mrad rms") < 0.332 / 1000
+    assert number(printed, "as if without springs", " mrad rms") > 10 * 0.332
+
+
+def remote_centre_of_motion(printed):
+    assert number(printed, "the remote centre by", " m") < 1e-13
+    assert number(printed, "from their rates:", " m/rad") < 1e-13
+
+
+def closed_form(printed):
+    assert number(printed, r"christoffel_symbols +N \+ N\^T is") < 1e-13
+    assert number(printed, r"coriolis_matrix +N \+ N\^T is") < 1e-13
+    assert number(printed, r"coriolis_matrix_mueller +N \+ N\^T is") > 0.1
+    assert number(printed, "the same to") < 1e-10
+
+
+def exact_references(printed):
+    recursion = [float(x) for x in re.search(r"recursion +(.*)", printed)[1].split()]
+    differences = [float(x) for x in re.search(r"differences +(.*)", printed)[1].split()]
+    assert min(recursion) > 14
+    assert 14 > differences[1] > differences[2]
+
+
+def kinematic_calibration(printed):
+    assert "34 of 34 parameters identified" in printed
+    drawn, calibrated = (number(printed, name, " mm rms") for name in ("as drawn", "calibrated"))
+    assert drawn > 3
+    assert calibrated < 0.05  # what each single measurement is off
+
+
+def inertial_parameters(printed):
+    assert "50 of 77 parameters" in printed  # the 43 of the Panda, and 7 of friction
+    rows = re.findall(f"{NUMBER} N m rms off, by sensors with {NUMBER} N m of noise", printed)
+    assert len(rows) == 7
+    assert all(5 * float(difference) < float(noise) for difference, noise in rows)
+
+
+CHECKS = {
+    "01_first_steps": first_steps,
+    "02_four_representations": four_representations,
+    "03_elastic_joint_feedforward": elastic_joint_feedforward,
+    "04_remote_centre_of_motion": remote_centre_of_motion,
+    "05_closed_form": closed_form,
+    "06_exact_references": exact_references,
+    "07_kinematic_calibration": kinematic_calibration,
+    "08_inertial_parameters": inertial_parameters,
+}
+
+
+def test_every_example_is_checked():
+    assert [file.stem for file in EXAMPLES] == list(CHECKS)
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_the_example_runs_and_prints_what_is_right(file, tmp_path, capsys):
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(file))["main"](["--help"])
+    assert end.value.code == 0
+    offered = capsys.readouterr().out
+    picture = ["--picture", "picture.png"] if "--picture FILE" in offered else []
+
+    places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    run = subprocess.run(
+        [sys.executable, str(file), *picture],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join(places)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.returncode == 0, run.stderr
+    CHECKS[file.stem](run.stdout)
+    for name in picture[1:]:
+        pixels = imread(tmp_path / name)[..., :3]
+        assert 0.005 < (pixels.min(axis=-1) < 0.9).mean() < 0.5
+    assert {path.name for path in tmp_path.iterdir()} == set(picture[1:])
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_the_readme_says_what_the_example_says_of_itself(file):
+    first, *_, last = file.read_text().splitlines()
+    line = first.removeprefix('"""').removesuffix('"""')
+    page = (ROOT / "examples" / "README.md").read_text()
+    assert f"| [`{file.name}`]({file.name}) | {line} |" in page
+    assert last == "    main()"
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_the_example_needs_no_ros(file):
+    assert not re.search(r"rclpy|_msgs|\.nodes", file.read_text())

@@ -1,0 +1,210 @@
+"""The theory of the papers on the reference robots, by the routes of the tests of each module."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from conftest import SHARED
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import inertia, se3
+from reference import error
+from robots import random_inertia, random_state
+from test_geometric_sensitivity import some_errors, with_standing_joints
+from test_jacobian_derivatives import along, deepest, exact_rates
+from test_shared_cases import Case, close
+
+ROBOTS = sorted((SHARED / "cases").glob("*.urdf"))
+each_representation = pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
+
+
+@pytest.fixture(scope="module", params=ROBOTS, ids=lambda file: file.stem)
+def model(request):
+    return dyn.load_urdf(request.param, gravity=(1.7, -3.1, -8.9))
+
+
+@each_representation
+def test_derivatives_of_jacobians(model, representation):
+    state, body = random_state(model, seed=1), deepest(model)
+    q, u = state[:2]
+    at = {"representation": representation}
+    Jdd = dyn.jacobian_ddot(model, *state[:3], body, **at)
+    gradient = dyn.jacobian_gradient(model, q, body, **at)
+    hessian = dyn.jacobian_hessian(model, q, body, **at)
+    expected = exact_rates(model, state[:3], body, representation)[2]
+    assert error(Jdd, expected, axes=2) < 1e-12
+    first = along(model, q, u, 1, body, representation)
+    second = along(model, q, u, 2, body, representation)
+    assert error(gradient @ u, first, axes=2) < 1e-12
+    assert error(hessian @ u @ u, second, axes=2) < 1e-12
+    repeated = dyn.jacobian_partial(model, q, body, [model.path(body)[1]] * 3, **at)
+    line = np.eye(model.n)[model.path(body)[1]]
+    third = along(model, q, line, 3, body, representation)
+    assert np.abs(repeated - third).max() < 1e-12
+
+
+def test_the_representations_convert_into_each_other(model):
+    state = random_state(model, seed=2)
+    motions = {
+        name: dyn.forward_kinematics(model, *state, representation=name)
+        for name in dyn.REPRESENTATIONS
+    }
+    for source, target in product(dyn.REPRESENTATIONS, repeat=2):
+        pose, *rates = motions[source]
+        converted = dyn.convert_twist(pose, rates, source, target)
+        for rate, expected in zip(converted, motions[target][1:], strict=True):
+            assert error(rate, expected) < 1e-12
+
+
+def test_a_load_is_a_payload_and_its_cell_reads_what_the_joint_transmits(model):
+    state, load = random_state(model, seed=3), random_inertia(np.random.default_rng(4))
+    mass, com, inertia_com = inertia.decompose(load)
+    body = deepest(model)
+    W = dyn.load_wrench(model, body, load, *state)
+    pushed = dyn.inverse_dynamics(model, *state, wrenches={model.body_names[body]: W})
+    loaded = model.with_payload(body, mass, com, inertia_com)
+    expected = dyn.inverse_dynamics(loaded, *state)
+    for rate, right in zip(pushed, expected, strict=True):
+        assert error(rate, right) < 1e-12
+    joints = dyn.joint_wrenches(loaded, *state)
+    reading = dyn.load_cell_reading(loaded, body, loaded.inertias[body], *state)
+    assert error(reading, -joints[body]) < 1e-12
+    X = (se3.Ad(se3.inverse(model.poses)) @ model.screws[..., None])[..., 0]
+    rotors = model.reflected_inertia * state[2:]
+    assert error(np.einsum("nkc,nc->kn", joints, X) + rotors, np.array(expected)) < 1e-12
+
+
+@pytest.fixture(scope="module", params=ROBOTS, ids=lambda file: file.stem)
+def case(request):
+    return Case(request.param.stem)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        dyn.JointFrameDescription,
+        dyn.BodyScrewDescription,
+        dyn.ParentScrewDescription,
+        dyn.SpatialScrewDescription,
+    ],
+)
+def test_every_description_gives_the_poses(case, kind):
+    poses = kind.of(case.model).poses(case.states[0])
+    assert close(poses[:, case.order], case["T"], axes=2)
+
+
+@pytest.mark.parametrize(("representation", "key"), [("body", "Vb"), ("spatial", "Vs")])
+def test_system_twists_and_accelerations(case, representation, key):
+    q, qd, qdd = case.states[:3]
+    k = dyn.system_kinematics(case.model, q, qd, representation=representation)
+    for order, rate in enumerate((k.V, k.acceleration(qdd))):
+        rates = rate.reshape(len(q), case.model.n, 6)
+        assert close(rates[:, case.order], case[key][:, :, order]), order
+
+
+@pytest.mark.parametrize("method", ["projection", "least_squares"])
+def test_joints_from_the_motion_of_all_bodies(case, method):
+    robot, (q, qd, qdd) = case.model, case.states[:3]
+    poses, V, V_dot = np.empty_like(case["T"]), *np.empty((2, *q.shape, 6))
+    poses[:, case.order] = case["T"]
+    V[:, case.order], V_dot[:, case.order] = np.moveaxis(case["Vb"][:, :, :2], 2, 0)
+    at = {"method": method}
+    positions = dyn.joint_positions_from_poses(robot, poses, reference=q, **at).joints
+    assert close(positions, q)
+    assert close(dyn.joint_rates_from_twists(robot, q, V, **at).joints, qd)
+    found = dyn.joint_accelerations_from_motion(robot, q, V, V_dot, **at).joints
+    np.testing.assert_allclose(found, qdd, atol=1e-12 * np.abs(V_dot).max())
+
+
+def test_geometric_sensitivity(model):
+    """Errors that are coordinates of joints which stand still: exact for poses and torques."""
+    errors, values = some_errors(model)
+    standing = with_standing_joints(model, errors)
+    state, body = random_state(model, seed=2), deepest(model)
+    there, local = dyn.perturbed_model(model, errors, values), dyn.errors_at(errors, values)
+    extended = standing.state(values, *state[:3])
+    J = dyn.jacobian(standing.model, extended[0], standing.joints[body])[:, standing.parameters]
+    assert np.abs(dyn.pose_sensitivity(there, local, state[0], body) - J).max() < 1e-12
+    slope = dyn.torque_sensitivity(there, local, *state[:3])
+    extended = extended.astype(complex)
+    for k, place in enumerate(standing.parameters):
+        extended[0, place] += 1e-30j
+        tau = dyn.generic_inverse_dynamics(standing.model, *extended)[0].astype(complex)
+        extended[0, place] = values[k]
+        expected = tau.imag[standing.joints] / 1e-30
+        assert np.abs(slope[:, k] - expected).max() < 1e-12 * np.abs(slope).max()
+
+
+def test_base_parameters(model):
+    """The base parameters leave out effects below 1e-9, of right angles that a URDF has rounded."""
+    base = dyn.base_parameters(model)
+    state = random_state(model, seed=3)
+    beta = base.values(dyn.inertial_parameters(model))
+    for Y, tau in zip(
+        dyn.inverse_dynamics_regressor(model, *state),
+        dyn.inverse_dynamics(model, *state),
+        strict=True,
+    ):
+        assert error(Y @ dyn.inertial_parameters(model), tau) < 1e-12
+        assert error(base.reduce(Y) @ beta, tau) < 1e-8
+
+
+def test_closed_forms_of_the_motion_equations(case):
+    """The stored mass matrices and velocity forces, by every closed form."""
+    robot, (q, qd) = case.model, case.states[:2]
+    M = dyn.mass_matrix_closed_form(robot, q)
+    assert close(M[:, case.order][:, :, case.order], case["M"], axes=2)
+    C, mueller = (f(robot, q, qd) for f in (dyn.coriolis_matrix, dyn.coriolis_matrix_mueller))
+    symbols, binet = (f(robot, q) for f in (dyn.christoffel_symbols, dyn.christoffel_symbols_binet))
+    contracted = [(x @ qd[:, None, :, None])[..., 0] for x in (symbols, binet)]
+    for matrix in (C, mueller, *contracted):
+        forces = (matrix @ qd[..., None])[..., 0]
+        assert close(forces[:, case.order], case["bias_cor"])
+    assert close(symbols, binet, axes=3)
+    assert close(C, contracted[0], axes=2)
+    rate = dyn.mass_matrix_dot(robot, q, qd)
+    assert close(C + np.swapaxes(C, 1, 2), rate, axes=2)
+
+
+def test_projection_and_lagrange_equations(case):
+    robot, state = case.model, case.states[:3]
+    wrenches = {case.tip: case["wrench"][:, 0]}
+    for loads, key in ((None, "Q"), (wrenches, "Q_wworld")):
+        tau = dyn.lagrange_equations(robot, *state, wrenches=loads)
+        assert close(tau[:, case.order], case[key])
+        for name in dyn.REPRESENTATIONS:
+            tau = dyn.projection_equations(robot, *state, wrenches=loads, representation=name)
+            assert close(tau[:, case.order], case[key]), name
+
+
+def test_energy_and_momentum(case):
+    """T of the stored twists and mass matrices, and p, Pi and q' from one another."""
+    robot, (q, qd) = case.model, case.states[:2]
+    own = qd[:, case.order]
+    p = (case["M"] @ own[..., None])[..., 0]
+    assert close(dyn.generalized_momentum(robot, q, qd)[:, case.order], p)
+    assert close(dyn.kinetic_energy(robot, q, qd), np.sum(p * own, axis=1) / 2, axes=0)
+    momenta = dyn.body_momenta(robot, q, qd)
+    twists = np.empty_like(momenta)
+    twists[:, case.order] = case["Vs"][:, :, 0]
+    T = np.sum(momenta * twists, axis=(1, 2)) / 2
+    assert close(dyn.kinetic_energy(robot, q, qd), T, axes=0)
+    lost = np.linalg.cond(case["M"]).max()
+    assert error(dyn.rates_of_momenta(robot, q, momenta), qd) < 1e-14 * lost
+
+
+@each_representation
+def test_bodies_by_themselves_need_what_the_joints_transmit(case, representation):
+    """Newton-Euler of single bodies, W, W' and W'', projected and summed to stored torques."""
+    robot, state = case.model.with_gravity(np.zeros(3)), case.states
+    pose, *rates = dyn.forward_kinematics(robot, *state, representation=representation)
+    W = dyn.newton_euler_rates(pose, robot.inertias, *rates, representation)
+    parts = dyn.convert_wrench(pose, rates, list(np.moveaxis(W, -2, 0)), representation, "spatial")
+    applied = np.stack(parts, axis=-2)  # (20, n, 3, 6)
+    wrenches = {name: applied[:, i] for i, name in enumerate(robot.body_names)}
+    moved = dyn.inverse_dynamics(robot, *state)
+    left = dyn.inverse_dynamics(robot, *state, wrenches=wrenches)
+    for order, (total, rest) in enumerate(zip(moved, left, strict=True)):
+        assert np.abs(rest).max() < 1e-12 * np.abs(total).max(), order
