@@ -1,10 +1,15 @@
 """All benchmarks in turn: `make benchmark`. One of them: `python benchmark/inverse_dynamics.py`."""
 
-import sys
-
+import derivatives
+import forward_dynamics
+import harness
 import inverse_dynamics
 import operations
+import scaling
 
-print("multiplications + additions per joint, counted from the recursions\n")
-print(operations.table(), end="\n\n")
-sys.exit(inverse_dynamics.main())
+options = harness.arguments(__doc__)
+print(harness.surroundings())
+print("\nmultiplications + additions per joint, counted from the recursions\n")
+print(operations.table())
+for benchmark in (inverse_dynamics, forward_dynamics, derivatives, scaling):
+    benchmark.run(options)

@@ -1,31 +1,20 @@
-"""Q, Q' and Q'' of the Panda in four representations, beside Pinocchio's Q: `make benchmark`.
-
-Everything runs in one process on one core, in turn, block by block, so that a change of the
-machine's speed meets all alike; the ratios are what to quote. Outputs are compared before timing.
-"""
+"""Q, Q' and Q'' of the Panda in four representations, beside Pinocchio's Q."""
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import os
-import platform
-import statistics
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
+import harness
 import numba
 import numpy as np
 import pinocchio as pin
 
-from multibody_dynamics import __version__
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.inverse_dynamics import CYCLES
-
-ROBOT = Path(__file__).parents[1] / "config" / "robots" / "panda.urdf"
 
 
 def repeater(cycle: Callable[..., None]) -> Callable[..., float]:
@@ -42,16 +31,8 @@ def repeater(cycle: Callable[..., None]) -> Callable[..., float]:
     return repeat
 
 
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor()
-
-
 def check(model: dyn.MultibodyModel, robot: pin.Model, state: np.ndarray) -> None:
-    """Refuse to time what is not right: Q against Pinocchio, Q' and Q'' against complex steps."""
+    """Q against Pinocchio, Q' and Q'' against complex steps."""
     expected = pin.rnea(robot, robot.createData(), *state[:3])
     step = 1e-30j
     moved = [row + step * rate for row, rate in itertools.pairwise(state)]
@@ -60,28 +41,12 @@ def check(model: dyn.MultibodyModel, robot: pin.Model, state: np.ndarray) -> Non
     for representation in dyn.REPRESENTATIONS:
         results = dyn.InverseDynamicsSolver(model, representation)(*state)
         for name, got, wanted in zip(("Q", "Q'", "Q''"), results, (expected, *rates), strict=False):
-            error = np.abs(got - wanted).max() / np.abs(wanted).max()
-            if not error < 1e-12:
-                raise SystemExit(f"{representation} {name} is off by {error:.1e} of its largest")
-    print("outputs checked: Q against Pinocchio, Q' and Q'' against complex steps, below 1e-12\n")
+            harness.require(f"{representation} {name}", got, wanted)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--urdf", type=Path, default=ROBOT, help="robot to time (%(default)s)")
-    parser.add_argument("--blocks", type=int, default=300, help="timed blocks (%(default)s)")
-    parser.add_argument("--calls", type=int, default=500, help="calls a block (%(default)s)")
-    options = parser.parse_args()
-    core = None
-    if hasattr(os, "sched_setaffinity"):
-        core = max(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {core})
-
-    model = dyn.load_urdf(options.urdf)
-    robot = pin.buildModelFromUrdf(str(options.urdf))
+def run(options: argparse.Namespace) -> None:
+    model, robot = harness.robots(options.urdf)
     data = robot.createData()
-    if list(robot.names)[1:] != list(model.joint_names) or robot.nq != model.n:
-        raise SystemExit("this benchmark needs a robot whose joints Pinocchio keeps in our order")
     state = np.random.default_rng(1).normal(size=(5, model.n))
     check(model, robot, state)
 
@@ -91,13 +56,6 @@ def main() -> int:
     rows = [row.copy() for row in state]
     q, v, a = rows[:3]
     calls = options.calls
-
-    def loop(function: Callable[[], object]) -> Callable[[], None]:
-        def block() -> None:
-            for _ in range(calls):
-                function()
-
-        return block
 
     def differences() -> None:
         """Q, Q', Q'' the usual way: Q at three times, and differences."""
@@ -109,39 +67,25 @@ def main() -> int:
                 v + t * (a + t / 2 * rows[3]), a + t * (rows[3] + t / 2 * rows[4]),
             )  # fmt: skip
 
+    reference = "pin.rnea from Python: Q"
     blocks: dict[str, Callable[[], object]] = {
-        "pin.rnea from Python: Q": loop(lambda: pin.rnea(robot, data, q, v, a)),
-        "pin.rnea, 3 times and differences: Q, Q', Q''": loop(differences),
+        reference: harness.loop(lambda: pin.rnea(robot, data, q, v, a), calls),
+        "pin.rnea, 3 times and differences: Q, Q', Q''": harness.loop(differences, calls),
     }
     for name, solver in solvers.items():
-        blocks[f"{name}, solver.update(): Q, Q', Q''"] = loop(solver.update)
-        blocks[f"{name}, solver(q, ..., q''''): Q, Q', Q''"] = loop(partial(solver, *rows))
+        blocks[f"{name}, solver.update(): Q, Q', Q''"] = harness.loop(solver.update, calls)
+        call = partial(solver, *rows)
+        blocks[f"{name}, solver(q, ..., q''''): Q, Q', Q''"] = harness.loop(call, calls)
         for order, gives in ((2, "Q, Q', Q''"), (0, "Q")):
             arguments = list(solver.update.args)
             arguments[3] = order
-            run = partial(repeater(CYCLES[name]), calls, *arguments)
-            blocks[f"{name}, inside compiled code: {gives}"] = run
-    times: dict[str, list[float]] = {name: [] for name in blocks}
-    for block in blocks.values():
-        block()
-    for _ in range(options.blocks):
-        for name, block in blocks.items():
-            start = time.perf_counter()
-            block()
-            times[name].append((time.perf_counter() - start) / calls * 1e6)
-
-    print(
-        f"{processor()}, core {core}; Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"Numba {numba.__version__}, Pinocchio {pin.__version__}, multibody_dynamics {__version__}"
-    )
-    print(f"{model.name}, {model.n} joints; us per call, {options.blocks} blocks of {calls}\n")
-    print(f"{'':48}{'min':>8}{'median':>8}{'ratio':>8}")
-    reference = statistics.median(times["pin.rnea from Python: Q"])
-    for name, values in times.items():
-        median = statistics.median(values)
-        print(f"{name:48}{min(values):8.2f}{median:8.2f}{median / reference:8.2f}")
-    return 0
+            inside = partial(repeater(CYCLES[name]), calls, *arguments)
+            blocks[f"{name}, inside compiled code: {gives}"] = inside
+    title = f"inverse dynamics of {model.name}, {model.n} joints"
+    harness.report(title, harness.measure(blocks, options.blocks, calls), reference)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    given = harness.arguments(__doc__)
+    print(harness.surroundings())
+    sys.exit(run(given))

@@ -195,8 +195,8 @@ def draw(model, q, file):
     shape = geometry()
     swings = np.linspace(-0.9, 0.9, 7)[:, None] * np.eye(5)[3:, None]  # of joint 4, of joint 5
     pivoting = q + swings.reshape(-1, 5)
-    figure = pyplot.figure(figsize=(8, 7), layout="constrained")
-    axes = figure.add_subplot(projection="3d")
+    figure = pyplot.figure(figsize=(9, 5))
+    axes = figure.add_axes((-0.05, -0.1, 0.9, 1.2), projection="3d")
     for state, faint in [*((x, True) for x in pivoting), (q, False)]:
         motions = dyn.forward_kinematics(model, state).pose @ se3.inverse(model.poses)
         for k, (C, curve) in enumerate(zip(motions, shape.curves, strict=True)):
@@ -214,7 +214,7 @@ def draw(model, q, file):
     axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", yticks=(-0.2, 0.0, 0.2))
     axes.set_aspect("equal")
     axes.view_init(elev=18, azim=-100)
-    axes.legend(loc="upper right", frameon=False)
+    figure.legend(loc="center right", frameon=False)
     figure.savefig(file, dpi=120)
     pyplot.close(figure)
 

@@ -149,6 +149,16 @@ def random_state(model: MultibodyModel, seed: int = 0, scale: float = 1.0) -> Ar
     return np.random.default_rng(seed).uniform(-1, 1, (5, model.n)) * scale
 
 
+def draw(model: MultibodyModel, count: int, *batch: int, seed: int = 1) -> Array:
+    """`count` normal vectors (*batch, n), such as q, q', q''."""
+    return np.random.default_rng(seed).normal(size=(count, *batch, model.n))
+
+
+def with_rotors(model: MultibodyModel) -> MultibodyModel:
+    """The robot with another reflected inertia in every joint."""
+    return model.with_reflected_inertia(np.linspace(0.1, 0.5, model.n))
+
+
 class PinocchioTwin(NamedTuple):
     """A Pinocchio model of the same robot; `order[i]`: the place of our joint i in its vectors."""
 

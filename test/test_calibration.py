@@ -57,6 +57,13 @@ def test_known_errors_are_found_from_positions():
     assert again.unidentifiable == ("tool.rx", "tool.ry", "tool.rz")
     np.testing.assert_allclose(np.delete(again.values, [-6, -5, -4]), values, atol=1e-9)
     assert np.abs(again.values[-6:-3]).max() < 1e-15
+    *lines, last = again.describe().splitlines()
+    assert [line.split()[0] for line in lines] == [error.name for error in with_turns]
+    assert [float(line.split()[1]) for line in lines] == pytest.approx(again.values, rel=1e-6)
+    assert [line.endswith("(not determined)") for line in lines] == [
+        error.name in again.unidentifiable for error in with_turns
+    ]
+    assert last.startswith(f"converged; rank {again.rank} of {len(with_turns)}; rms")
 
 
 def test_redundant_errors_are_named_and_do_no_harm():
@@ -118,6 +125,8 @@ def test_bad_arguments_are_named():
         dyn.calibrate(model, errors, q[:3], poses, FLANGE)
     with pytest.raises(dyn.InputError, match=r"measured: expected shape \(\.\.\., 3\)"):
         dyn.calibrate(model, errors, q, np.eye(4), FLANGE)
+    with pytest.raises(dyn.InputError, match="errors is empty"):
+        dyn.calibrate(model, (), q, poses, FLANGE)
     with pytest.raises(dyn.InputError, match="two positive standard deviations"):
         dyn.calibrate(model, errors, q, poses, FLANGE, noise=(0.0, 1.0))
     with pytest.raises(dyn.InputError, match="no error has an effect on 'panda_link3'"):

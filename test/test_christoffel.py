@@ -12,16 +12,12 @@ from hypothesis import strategies as st
 import reference as ref
 from multibody_dynamics import dynamics as dyn
 from reference import error
-from robots import panda, random_tree, two_link_planar, with_multidof
+from robots import draw, panda, random_tree, two_link_planar, with_multidof
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROBOTS = [panda(), *(random_tree(7, seed) for seed in range(3)), with_multidof()]
 FUNCTIONS = (dyn.christoffel_symbols, dyn.christoffel_symbols_binet)
 EQUAL = 1e-13
-
-
-def draw(model, count, *batch, seed=1):
-    return np.random.default_rng(seed).normal(size=(count, *batch, model.n))
 
 
 def symbols_of_torques(model, q):

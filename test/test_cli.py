@@ -61,7 +61,7 @@ def test_the_choices_are_those_of_the_nodes():
 
 def test_as_a_command_without_arguments():
     run = subprocess.run(
-        [sys.executable, "-m", "multibody_dynamics.tools.cli"],
+        [sys.executable, "-m", "multibody_dynamics"],
         capture_output=True,
         text=True,
         cwd=Path(__file__).parents[1],
@@ -74,6 +74,25 @@ def test_as_a_command_without_arguments():
 def test_describe(capsys):
     assert cli.main(["describe", PANDA]) == 0
     assert "panda_joint7" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_is_one_line_that_names_the_file(capsys, tmp_path):
+    file = tmp_path / "damped.urdf"
+    text = Path(PANDA).read_text()
+    file.write_text(text.replace("</joint>", '<dynamics damping="1"/></joint>', 1))
+    assert cli.main(["describe", str(file)]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith(f"multibody_dynamics: warning: {file}: ignored")
+    assert said.count("\n") == 1
+
+
+def test_a_reader_that_has_read_enough_is_no_error():
+    command = f"{sys.executable} -m multibody_dynamics.tools.cli describe {PANDA} | head -n 1"
+    root = Path(__file__).parents[1]
+    run = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=root)
+    assert run.stdout.startswith("panda: 7 joints")
+    assert not run.stderr
 
 
 @pytest.mark.parametrize("configuration", [[], ["--configuration", "-1,0,0.5,-1,0,1,0"]])

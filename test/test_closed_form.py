@@ -9,26 +9,13 @@ from hypothesis import strategies as st
 
 import reference as ref
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.batches import transposed
 from reference import error
-from robots import panda, random_tree, with_multidof
+from robots import draw, panda, random_tree, with_multidof, with_rotors
 
 SEEDS = st.integers(0, 2**32 - 1)
 EQUAL = 1e-13
-
-
-def with_rotors(model):
-    return model.with_reflected_inertia(np.linspace(0.1, 0.5, model.n))
-
-
 ROBOTS = [with_rotors(x) for x in (panda(), random_tree(6, 0), random_tree(6, 1), with_multidof())]
-
-
-def draw(model, count, *batch, seed=1):
-    return np.random.default_rng(seed).normal(size=(count, *batch, model.n))
-
-
-def transposed(matrix):
-    return np.swapaxes(matrix, -1, -2)
 
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)

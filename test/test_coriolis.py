@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 
 import reference as ref
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.batches import transposed
 from reference import error
-from robots import panda, random_tree, to_pinocchio, two_link_planar, with_multidof
+from robots import draw, panda, random_tree, to_pinocchio, two_link_planar, with_multidof
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROBOTS = [panda(), *(random_tree(7, seed) for seed in range(3)), with_multidof()]
 EQUAL = 1e-13
-
-
-def draw(model, count, *batch, seed=1):
-    return np.random.default_rng(seed).normal(size=(count, *batch, model.n))
 
 
 def exact_mass_matrix(model, q):
@@ -28,10 +25,6 @@ def exact_mass_matrix(model, q):
     free = model.with_gravity(np.zeros(3))
     units = np.eye(model.n)
     return np.array([ref.dynamics(free, [q, 0 * q, unit]).torques[0] for unit in units]).T
-
-
-def transposed(matrix):
-    return np.swapaxes(matrix, -1, -2)
 
 
 @settings(max_examples=20)

@@ -12,18 +12,10 @@ from scipy.integrate import solve_ivp
 import reference as ref
 from multibody_dynamics import dynamics as dyn
 from reference import error
-from robots import panda, random_tree, to_pinocchio, with_multidof
+from robots import draw, panda, random_tree, to_pinocchio, with_multidof, with_rotors
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROBOTS = [panda(), *(random_tree(6, seed) for seed in range(3)), with_multidof()]
-
-
-def draw(model, count, *batch, seed=1):
-    return np.random.default_rng(seed).normal(size=(count, *batch, model.n))
-
-
-def with_rotors(model):
-    return model.with_reflected_inertia(np.linspace(0.1, 0.5, model.n))
 
 
 def momentum_of_particles(model, state):
@@ -163,7 +155,9 @@ def test_pinocchio_agrees_on_the_rate_of_the_momentum(seed):
     q, qd, qdd = draw(model, 3, seed=seed)
     pin.computeCentroidalMomentumTimeVariation(twin.model, data, *map(twin.to_pin, (q, qd, qdd)))
     motion = dyn.forward_kinematics(model, q, qd, qdd)
-    needed = dyn.newton_euler(motion.pose, model.inertias, *motion[1:3], "spatial").sum(axis=0)
+    needed = dyn.newton_euler(
+        motion.pose, model.inertias, *motion[1:3], representation="spatial"
+    ).sum(axis=0)
     c = dyn.center_of_mass(model, q)
     needed[:3] -= np.cross(c, needed[3:])
     assert error(needed, dyn.from_linear_first(data.dhg.vector)) < 1e-12

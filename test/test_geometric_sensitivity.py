@@ -295,6 +295,8 @@ def test_bad_arguments_are_named():
     model = panda()
     q = np.zeros(7)
     errors = dyn.joint_errors(model, ["panda_joint2"])
+    with pytest.raises(dyn.InputError, match="of joints, got the string 'panda_joint1'"):
+        dyn.joint_errors(model, "panda_joint1")
     with pytest.raises(dyn.InputError, match="no joint 'elbow' in robot 'panda'"):
         dyn.joint_errors(model, ["elbow"])
     with pytest.raises(dyn.InputError, match="'panda_link7' is the frame that its body"):

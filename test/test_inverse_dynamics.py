@@ -448,3 +448,5 @@ def test_generic_refuses_wrong_lengths_and_names():
         dyn.generic_inverse_dynamics(model, state[0], state[1][:-1], state[2])
     with pytest.raises(dyn.InputError, match="nobody"):
         dyn.generic_inverse_dynamics(model, *state, wrenches={"nobody": np.zeros((3, 6))})
+    with pytest.raises(dyn.InputError, match=r"body1'\]: expected 3 rows of 6"):
+        dyn.generic_inverse_dynamics(model, *state, wrenches={"body1": np.zeros((2, 6))})

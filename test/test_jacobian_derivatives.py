@@ -415,10 +415,14 @@ def test_bad_arguments_are_named():
     q = np.zeros(7)
     with pytest.raises(dyn.InputError, match="no joint 'elbow'"):
         dyn.jacobian_partial(model, q, 0, ["elbow"])
-    with pytest.raises(dyn.InputError, match="joints: expected names or indices below 7, got 7"):
+    with pytest.raises(dyn.InputError, match="joint must be a name or an index below 7, got 7"):
         dyn.jacobian_partial(model, q, 0, [1, 7])
-    with pytest.raises(dyn.InputError, match=r"indices below 7, got 1\.0"):
+    with pytest.raises(dyn.InputError, match=r"index below 7, got 1\.0"):
         dyn.jacobian_partial(model, q, 0, [1.0])
+    with pytest.raises(dyn.InputError, match="joints: expected a sequence of joints, got 0"):
+        dyn.jacobian_partial(model, q, 0, 0)
+    with pytest.raises(dyn.InputError, match="a sequence of joints, got the string 'joint1'"):
+        dyn.jacobian_partial(model, q, 0, "joint1")
     with pytest.raises(dyn.InputError, match=r"qd: expected shape \(\.\.\., 7\)"):
         dyn.jacobian_ddot(model, q, np.zeros(6), q, 0)
     with pytest.raises(dyn.InputError, match=r"qdd\[3\] \(joint 'joint4'\) is nan"):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
+from multibody_dynamics.dynamics.kinematics import base_rows
 from reference import derivatives, error, exact, motion, moved_by, times, twists
 from robots import random_tree, to_pinocchio
 
@@ -245,6 +246,14 @@ def test_arguments_are_never_written_to():
         part[...] = 7  # the results are the caller's own
     for array, old in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(array, old)
+
+
+@pytest.mark.parametrize("gravity", [None, np.array([1.0, -2.0, -9.0])])
+@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
+def test_no_base_motion_is_a_base_at_rest(representation, gravity):
+    rest = dyn.BaseMotion(np.eye(4), *np.zeros((4, 6)))
+    expected = base_rows(rest, representation, gravity)
+    np.testing.assert_array_equal(base_rows(None, representation, gravity), expected)
 
 
 def test_points_far_from_the_origin_keep_their_digits():

@@ -252,7 +252,7 @@ def test_a_screw_of_another_length_scales_its_coordinate():
 
 def test_names_and_indices():
     model = panda()
-    assert model.joint_index("panda_joint3") == 2
+    assert model.joint_index("panda_joint3") == model.joint_index(2) == 2
     assert model.body_index("panda_link3") == model.body_index(2) == 2
     assert model.body_index("panda_link8") == 6
     assert model.frame("panda_link8").pose[2, 3] == 0.107
@@ -265,6 +265,8 @@ def test_unknown_names_list_those_there_are():
     model = panda()
     with pytest.raises(dyn.InputError, match=r"'elbow'.*panda_joint1"):
         model.joint_index("elbow")
+    with pytest.raises(dyn.InputError, match="joint must be a name or an index below 7, got -1"):
+        model.joint_index(-1)
     with pytest.raises(dyn.InputError, match=r"'hand'.*panda_link8"):
         model.frame("hand")
     with pytest.raises(dyn.InputError, match="'panda_link0' belongs to the base"):

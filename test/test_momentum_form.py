@@ -11,14 +11,10 @@ from scipy.integrate import solve_ivp
 import reference as ref
 from multibody_dynamics import dynamics as dyn
 from reference import error
-from robots import panda, random_tree, with_multidof
+from robots import draw, panda, random_inertia, random_pose, random_tree, with_multidof
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROBOTS = [panda(), *(random_tree(6, seed) for seed in range(3)), with_multidof()]
-
-
-def draw(model, count, *batch, seed=1):
-    return np.random.default_rng(seed).normal(size=(count, *batch, model.n))
 
 
 def digits_lost(model, q):
@@ -57,7 +53,7 @@ def test_of_momenta_that_no_motion_has_the_nearest_in_kinetic_energy():
     (q,) = draw(model, 1)
     Pi = np.random.default_rng(2).normal(size=(model.n, 6))
     motion = dyn.forward_kinematics(model, q)
-    M = dyn.rigid_body_inertia(motion.pose, model.inertias, "spatial")
+    M = dyn.rigid_body_inertia(motion.pose, model.inertias, representation="spatial")
     J = np.array([dyn.jacobian(model, q, body) for body in range(model.n)])
     root = np.linalg.cholesky(M)
     weighted = np.linalg.inv(root) @ (M @ J), np.linalg.inv(root) @ Pi[..., None]
@@ -162,12 +158,32 @@ def test_bad_input_is_refused_and_named(name, bad):
         dyn.momentum_equations(random_tree(5, 5), **arguments)
 
 
-def test_a_robot_that_only_its_rotor_holds_is_refused():
-    """A point mass on its own joint axis has no momentum, however fast it turns."""
-    point = dyn.spatial_inertia(1.0, np.zeros(3), np.zeros((3, 3)))
+@pytest.mark.parametrize("seed", range(5))
+def test_a_robot_that_only_its_rotor_holds_is_refused(seed):
+    """A point mass on its own joint axis has no momentum, however fast it turns; what is left of
+    its inertia is rounding, of either sign."""
+    rng = np.random.default_rng(seed)
+    axis, point = rng.normal(size=(2, 3))
+    pose = random_pose(rng)
+    along = point + 0.4 * axis
+    com = pose[:3, :3].T @ (along - pose[:3, 3])
     model = dyn.model_from_screws(
-        [-1], [dyn.revolute((0, 0, 1))], [np.eye(4)], [point], reflected_inertia=[0.5]
+        [-1, 0],
+        [dyn.revolute((0, 1, 0)), dyn.revolute(axis, point)],
+        [np.eye(4), pose],
+        [random_inertia(rng), dyn.spatial_inertia(1.0, com, np.zeros((3, 3)))],
+        reflected_inertia=[0.0, 0.5],
     )
-    assert dyn.forward_dynamics(model, [0.0], [0.0], [1.0]) == 2.0
+    q, qd = draw(model, 2)
+    assert np.isfinite(dyn.forward_dynamics(model, q, qd, [1.0, 1.0])).all()
     with pytest.raises(dyn.DynamicsError, match=r"momenta .* do not determine the rates"):
-        dyn.rates_of_momenta(model, [0.0], np.zeros((1, 6)))
+        dyn.rates_of_momenta(model, q, dyn.body_momenta(model, q, qd))
+
+
+def test_heavy_rotors_cost_no_digits():
+    model = random_tree(6, 4)
+    q, qd = draw(model, 2)
+    momenta = dyn.body_momenta(model, q, qd)
+    heavy = model.with_reflected_inertia(np.full(6, 1e9))
+    expected = dyn.rates_of_momenta(model, q, momenta)
+    np.testing.assert_array_equal(dyn.rates_of_momenta(heavy, q, momenta), expected)

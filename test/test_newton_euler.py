@@ -87,10 +87,10 @@ def test_wrench_and_rates_of_the_particles(representation, seed):
     pull = ref.times(ref.rate(ref.rate(body.C)), body.J @ ref.transpose(body.C))
     expected = body.seen(pull, representation)
     rates = body.rates(representation)
-    assert error(dyn.newton_euler_rates(body.pose, body.M_b, *rates, representation), expected) < (
-        EQUAL
-    )
-    W = dyn.newton_euler(body.pose, body.M_b, *rates[:2], representation)
+    assert error(
+        dyn.newton_euler_rates(body.pose, body.M_b, *rates, representation=representation), expected
+    ) < (EQUAL)
+    W = dyn.newton_euler(body.pose, body.M_b, *rates[:2], representation=representation)
     assert error(W, expected[0]) < EQUAL
 
 
@@ -101,7 +101,7 @@ def test_momentum_of_the_particles(representation, seed):
     body = Body(seed)
     flow = ref.times(ref.rate(body.C), body.J @ ref.transpose(body.C))
     twist = body.rates(representation)[0]
-    Pi = dyn.rigid_body_momentum(body.pose, body.M_b, twist, representation)
+    Pi = dyn.rigid_body_momentum(body.pose, body.M_b, twist, representation=representation)
     assert error(Pi, body.seen(flow, representation)[0]) < EQUAL
 
 
@@ -118,8 +118,11 @@ def test_inertia_and_its_rate_of_the_particles(representation, seed):
         M = ref.times(ref.times(ref.transpose(U), M), U)
     M, Md = ref.derivatives(M)[:2].astype(float)
     twist = body.rates(representation)[0]
-    assert error(dyn.rigid_body_inertia(body.pose, body.M_b, representation), M, 2) < EQUAL
-    rate = dyn.rigid_body_inertia_dot(body.pose, body.M_b, twist, representation)
+    assert (
+        error(dyn.rigid_body_inertia(body.pose, body.M_b, representation=representation), M, 2)
+        < EQUAL
+    )
+    rate = dyn.rigid_body_inertia_dot(body.pose, body.M_b, twist, representation=representation)
     assert np.abs(rate - Md).max() < EQUAL * np.abs(M).max() * (1 + np.abs(twist).max())
 
 
@@ -140,12 +143,22 @@ def test_a_frame_that_measures_at_one_body_and_resolves_in_another(seed):
     pull = ref.times(ref.rate(ref.rate(body.C)), body.J @ ref.transpose(body.C))
     M, Md = ref.derivatives(inertia_in(body, series))[:2].astype(float)
     fixed = (body.pose, body.M_b)
-    assert error(dyn.rigid_body_inertia(*fixed, frame), M, 2) < EQUAL
-    assert error(dyn.rigid_body_inertia_dot(*fixed, rates[0], frame), Md, 2) < 10 * EQUAL
+    assert error(dyn.rigid_body_inertia(*fixed, representation=frame), M, 2) < EQUAL
     assert (
-        error(dyn.rigid_body_momentum(*fixed, rates[0], frame), observed(flow, series)[0]) < EQUAL
+        error(dyn.rigid_body_inertia_dot(*fixed, rates[0], representation=frame), Md, 2)
+        < 10 * EQUAL
     )
-    assert error(dyn.newton_euler_rates(*fixed, *rates, frame), observed(pull, series)) < 10 * EQUAL
+    assert (
+        error(
+            dyn.rigid_body_momentum(*fixed, rates[0], representation=frame),
+            observed(flow, series)[0],
+        )
+        < EQUAL
+    )
+    assert (
+        error(dyn.newton_euler_rates(*fixed, *rates, representation=frame), observed(pull, series))
+        < 10 * EQUAL
+    )
 
 
 # the equations as they are printed, or corrected
@@ -177,7 +190,7 @@ def test_separate_equations_of_moments_and_forces(seed):
     np.testing.assert_allclose(hybrid, R @ moment, atol=1e-12)
     for representation, parts in expected.items():
         rates = body.rates(representation)[:2]
-        W = dyn.newton_euler(body.pose, body.M_b, *rates, representation)
+        W = dyn.newton_euler(body.pose, body.M_b, *rates, representation=representation)
         assert error(W, np.concatenate(parts)) < EQUAL, representation
 
 
@@ -189,24 +202,24 @@ def test_compact_equations(seed):
     fixed = (body.pose, body.M_b)
     for representation in ("spatial", "body"):
         V, Vd = body.rates(representation)[:2]
-        M = dyn.rigid_body_inertia(*fixed, representation)
-        W = dyn.newton_euler(*fixed, V, Vd, representation)
+        M = dyn.rigid_body_inertia(*fixed, representation=representation)
+        W = dyn.newton_euler(*fixed, V, Vd, representation=representation)
         assert error(W, M @ Vd - se3.ad(V).T @ M @ V) < EQUAL
     V, Vd = body.rates("hybrid")[:2]
-    M = dyn.rigid_body_inertia(*fixed, "hybrid")
+    M = dyn.rigid_body_inertia(*fixed, representation="hybrid")
     spin = np.concatenate([V[:3], np.zeros(3)])
-    W = dyn.newton_euler(*fixed, V, Vd, "hybrid")
+    W = dyn.newton_euler(*fixed, V, Vd, representation="hybrid")
     assert error(W, M @ Vd + se3.ad(spin) @ M @ spin) < EQUAL
 
     C_j, C_k = random_pose(body.rng), random_pose(body.rng)
     V_j, V_k = body.rng.normal(size=(2, 6))
     frame = dyn.moving_frame(C_j, [V_j], C_k, [V_k])
     V, Vd = dyn.twists_in_frame(frame, *body.spatial[:2])
-    M = dyn.rigid_body_inertia(*fixed, frame)
+    M = dyn.rigid_body_inertia(*fixed, representation=frame)
     own = se3.Ad(se3.inverse(frame.pose)) @ V_j
     turning = C_k[:3, :3].T @ (V_k - V_j)[:3]
     drag = se3.ad(own) + se3.ad(np.concatenate([turning, np.zeros(3)]))
-    W = dyn.newton_euler(*fixed, V, Vd, frame)
+    W = dyn.newton_euler(*fixed, V, Vd, representation=frame)
     assert error(W, M @ (Vd + drag @ V) - se3.ad(V).T @ M @ V) < EQUAL
 
 
@@ -225,7 +238,7 @@ def test_momentum_balance(seed):
             "body": -se3.ad(V).T @ Pi,
             "hybrid": np.concatenate([np.cross(V[3:], Pi[3:]), np.zeros(3)]),
         }
-        W = dyn.newton_euler(*fixed, V, Vd, representation)
+        W = dyn.newton_euler(*fixed, V, Vd, representation=representation)
         assert error(W, Pid + missing[representation]) < EQUAL, representation
 
 
@@ -241,14 +254,16 @@ def test_skew_symmetry(seed):
     frame, _ = random_frame(body.rng)
     motions = {name: body.rates(name)[:2] for name in dyn.REPRESENTATIONS}
     for where, (V, Vd) in [*motions.items(), (frame, body.rng.normal(size=(2, 6)))]:
-        M = dyn.rigid_body_inertia(*fixed, where)
-        C = dyn.rigid_body_coriolis_matrix(*fixed, V, where)
-        defect = dyn.rigid_body_inertia_dot(*fixed, V, where) - 2 * C
+        M = dyn.rigid_body_inertia(*fixed, representation=where)
+        C = dyn.rigid_body_coriolis_matrix(*fixed, V, representation=where)
+        defect = dyn.rigid_body_inertia_dot(*fixed, V, representation=where) - 2 * C
         assert np.abs(defect + defect.T).max() < EQUAL * np.abs(C).max()
-        assert error(M @ Vd + C @ V, dyn.newton_euler(*fixed, V, Vd, where)) < EQUAL
+        assert error(M @ Vd + C @ V, dyn.newton_euler(*fixed, V, Vd, representation=where)) < EQUAL
     V = motions["spatial"][0]
-    C = dyn.rigid_body_coriolis_matrix(*fixed, V, "spatial")
-    assert error(C, -se3.ad(V).T @ dyn.rigid_body_inertia(*fixed, "spatial"), 2) < EQUAL
+    C = dyn.rigid_body_coriolis_matrix(*fixed, V, representation="spatial")
+    assert (
+        error(C, -se3.ad(V).T @ dyn.rigid_body_inertia(*fixed, representation="spatial"), 2) < EQUAL
+    )
     short = -se3.ad(motions["body"][0]).T @ body.M_b
     assert np.abs(short + short.T).max() > 1e-3 * np.abs(short).max()
 
@@ -260,9 +275,11 @@ def test_power_is_the_same_in_all_representations(seed):
     powers = []
     for representation in dyn.REPRESENTATIONS:
         V, Vd = body.rates(representation)[:2]
-        powers.append(V @ dyn.newton_euler(body.pose, body.M_b, V, Vd, representation))
-        M = dyn.rigid_body_inertia(body.pose, body.M_b, representation)
-        Md = dyn.rigid_body_inertia_dot(body.pose, body.M_b, V, representation)
+        powers.append(
+            V @ dyn.newton_euler(body.pose, body.M_b, V, Vd, representation=representation)
+        )
+        M = dyn.rigid_body_inertia(body.pose, body.M_b, representation=representation)
+        Md = dyn.rigid_body_inertia_dot(body.pose, body.M_b, V, representation=representation)
         assert powers[-1] == pytest.approx(V @ M @ Vd + V @ Md @ V / 2, rel=1e-10)
     np.testing.assert_allclose(powers, powers[0], rtol=1e-10)
 
@@ -276,9 +293,16 @@ def test_representations_are_those_of_frames():
     own = dyn.moving_frame(body.pose, body.spatial[:3])
     for representation, frame in (("spatial", still), ("hybrid", at_body), ("body", own)):
         rates = body.rates(representation)
-        expected = dyn.newton_euler_rates(body.pose, body.M_b, *rates, representation)
+        expected = dyn.newton_euler_rates(
+            body.pose, body.M_b, *rates, representation=representation
+        )
         assert error(np.array(dyn.twists_in_frame(frame, *body.spatial)), rates) < EQUAL
-        assert error(dyn.newton_euler_rates(body.pose, body.M_b, *rates, frame), expected) < EQUAL
+        assert (
+            error(
+                dyn.newton_euler_rates(body.pose, body.M_b, *rates, representation=frame), expected
+            )
+            < EQUAL
+        )
 
 
 def test_a_free_body_keeps_its_spin():
@@ -290,7 +314,9 @@ def test_a_free_body_keeps_its_spin():
     R = so3.exp([0.4, 0.1, -0.9])
     pose = se3.from_rotation_translation(R, [0.3, 0.2, 0.1])
     V, Vd = np.array([*omega, 1.0, 2.0, 3.0]), np.array([*spin, 0.0, 0.0, 0.0])
-    np.testing.assert_allclose(dyn.newton_euler(pose, M_b, V, Vd, "mixed"), 0, atol=1e-14)
+    np.testing.assert_allclose(
+        dyn.newton_euler(pose, M_b, V, Vd, representation="mixed"), 0, atol=1e-14
+    )
 
 
 # input
@@ -302,19 +328,21 @@ def test_batches_broadcast_and_hold_single_results(representation):
     pose = np.array([random_pose(rng) for _ in range(3)])
     M_b = np.array([random_inertia(rng) for _ in range(2)])[:, None]
     rates = rng.normal(size=(4, 3, 6))
-    W = dyn.newton_euler_rates(pose, M_b, *rates, representation)
+    W = dyn.newton_euler_rates(pose, M_b, *rates, representation=representation)
     assert W.shape == (2, 3, 3, 6)
-    C = dyn.rigid_body_coriolis_matrix(pose, M_b, rates[0], representation)
-    M = dyn.rigid_body_inertia(pose, M_b, representation)
+    C = dyn.rigid_body_coriolis_matrix(pose, M_b, rates[0], representation=representation)
+    M = dyn.rigid_body_inertia(pose, M_b, representation=representation)
     assert C.shape == M.shape == (2, 3, 6, 6)
     for i, k in np.ndindex(2, 3):
         fixed = (pose[k], M_b[i, 0])
-        one = dyn.newton_euler_rates(*fixed, *rates[:, k], representation)
+        one = dyn.newton_euler_rates(*fixed, *rates[:, k], representation=representation)
         assert error(W[i, k], one, 2) < 1e-15
-        one = dyn.rigid_body_coriolis_matrix(*fixed, rates[0, k], representation)
+        one = dyn.rigid_body_coriolis_matrix(*fixed, rates[0, k], representation=representation)
         assert error(C[i, k], one, 2) < 1e-15
-        assert error(M[i, k], dyn.rigid_body_inertia(*fixed, representation), 2) < 1e-15
-    empty = dyn.newton_euler(pose[:0], M_b[0, 0], *rates[:2, :0], representation)
+        assert (
+            error(M[i, k], dyn.rigid_body_inertia(*fixed, representation=representation), 2) < 1e-15
+        )
+    empty = dyn.newton_euler(pose[:0], M_b[0, 0], *rates[:2, :0], representation=representation)
     assert empty.shape == (0, 6)
 
 
@@ -323,10 +351,13 @@ def test_frames_broadcast():
     poses = np.array([random_pose(rng) for _ in range(3)])
     body, frames = Body(6), dyn.moving_frame(poses, rng.normal(size=(1, 3, 6)))
     V, Vd = dyn.twists_in_frame(frames, *body.spatial[:2])
-    W = dyn.newton_euler(body.pose, body.M_b, V, Vd, frames)
+    W = dyn.newton_euler(body.pose, body.M_b, V, Vd, representation=frames)
     for k in range(3):
         frame = dyn.MovingFrame(frames.pose[k], frames.twist[k])
-        assert error(W[k], dyn.newton_euler(body.pose, body.M_b, V[k], Vd[k], frame)) < 1e-15
+        assert (
+            error(W[k], dyn.newton_euler(body.pose, body.M_b, V[k], Vd[k], representation=frame))
+            < 1e-15
+        )
 
 
 @pytest.mark.parametrize("place", range(6))
@@ -341,14 +372,14 @@ def test_bad_input_is_refused_and_named(place, bad):
 def test_other_mistakes_are_explained():
     zero = np.zeros(6)
     with pytest.raises(dyn.InputError, match="'world' is not one of spatial, body"):
-        dyn.newton_euler(np.eye(4), np.eye(6), zero, zero, "world")
+        dyn.newton_euler(np.eye(4), np.eye(6), zero, zero, representation="world")
     with pytest.raises(dyn.InputError, match=r"pose.*no rotation"):
         dyn.newton_euler(2 * np.eye(4), np.eye(6), zero, zero)
     with pytest.raises(dyn.InputError, match=r"pose \(2,\), M_b \(\), twist \(3,\)"):
         dyn.rigid_body_momentum(np.tile(np.eye(4), (2, 1, 1)), np.eye(6), np.zeros((3, 6)))
     frame = dyn.MovingFrame(np.eye(4), zero)
     with pytest.raises(dyn.InputError, match=r"frame\.acceleration is needed"):
-        dyn.newton_euler_rates(np.eye(4), np.eye(6), zero, zero, zero, zero, frame)
+        dyn.newton_euler_rates(np.eye(4), np.eye(6), zero, zero, zero, zero, representation=frame)
     with pytest.raises(dyn.InputError, match=r"twist, acceleration, jerk.*got 1 and 2"):
         dyn.moving_frame(np.eye(4), [zero], np.eye(4), [zero, zero])
 
@@ -360,7 +391,9 @@ def test_arguments_are_never_written_to():
     for x in arrays:
         x.flags.writeable = False
     for representation in dyn.REPRESENTATIONS:
-        dyn.newton_euler_rates(body.pose, body.M_b, *body.spatial, representation)[...] = 7
-        dyn.rigid_body_inertia(body.pose, body.M_b, representation)[...] = 7
+        dyn.newton_euler_rates(body.pose, body.M_b, *body.spatial, representation=representation)[
+            ...
+        ] = 7
+        dyn.rigid_body_inertia(body.pose, body.M_b, representation=representation)[...] = 7
     for x, old in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(x, old)

@@ -338,5 +338,9 @@ def test_bad_motions_are_named():
         dyn.joint_accelerations_from_motion(model, zero, V, np.full((7, 6), np.nan))
     with pytest.raises(dyn.InputError, match="batch dimensions do not fit together: q"):
         dyn.joint_rates_from_twists(model, np.zeros((2, 7)), np.zeros((3, 7, 6)))
+    with pytest.raises(dyn.InputError, match=r"twists \(2,\), accelerations \(3,\)"):
+        dyn.joint_accelerations_from_motion(
+            model, zero, np.zeros((2, 7, 6)), np.zeros((3, 7, 6)), method="least_squares"
+        )
     with pytest.raises(dyn.InputError, match="representation 'world'"):
         dyn.joint_rates_from_twists(model, zero, V, representation="world")

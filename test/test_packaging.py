@@ -32,9 +32,12 @@ DEVELOPMENT = ("test", "benchmark", "examples")
 # The house of dynamics/, from the ground up. A module imports from lower floors and from modules
 # that stand before it on its own.
 FLOORS = (
-    ("errors", "inputs", "conventions", "compilation", "screws", "records", "angular_momentum"),
+    (
+        *("errors", "inputs", "batches", "leibniz", "conventions", "compilation", "checked_rows"),
+        *("screws", "records", "angular_momentum"),
+    ),
     ("so3", "se3", "representations", "inertia", "newton_euler"),
-    ("joints", "description", "model", "denavit_hartenberg", "urdf"),
+    ("joints", "motion_subspaces", "description", "model", "denavit_hartenberg", "urdf"),
     ("poses", "spatial", "body_fixed", "hybrid", "mixed"),
     (
         *("configuration", "kinematics", "jacobians", "jacobian_derivatives"),
@@ -42,13 +45,17 @@ FLOORS = (
     ),
     (
         *("wrenches", "gravity", "inverse_dynamics", "inverse_dynamics_solver", "higher_order"),
-        *("mass_matrix", "forward_dynamics", "loads"),
+        *("loads", "mass_matrix", "articulated_bodies", "forward_dynamics"),
+        "forward_dynamics_solver",
     ),
     (
         *("spatial_bodies", "energy", "coriolis", "christoffel", "lagrange", "momentum_form"),
         "closed_form",
     ),
-    ("geometric_sensitivity", "calibration", "regressor"),
+    ("multi_dof",),
+    ("loops", "constraints", "assembly", "constrained_dynamics"),
+    ("derivatives", "derivatives_solver", "linearization"),
+    ("geometric_sensitivity", "calibration", "regressor", "parameter_derivatives"),
     ("trajectories", "limits", "elastic_joints"),
     ("elastic_robot",),
 )

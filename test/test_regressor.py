@@ -140,6 +140,8 @@ def test_bad_arguments_are_named():
         dyn.inverse_dynamics_regressor(model, q, q, q, None, q)
     with pytest.raises(dyn.InputError, match=r"some of rotor, viscous, coulomb, each once"):
         dyn.inverse_dynamics_regressor(model, q, q, q, extra=("viscous", "backlash"))
+    with pytest.raises(dyn.InputError, match=r"extra: .* got the string 'viscous'"):
+        dyn.inverse_dynamics_regressor(model, q, q, q, extra="viscous")
     with pytest.raises(dyn.InputError, match="each once"):
         dyn.parameter_names(model, ("viscous", "viscous"))
     with pytest.raises(dyn.InputError, match=r"parameters: expected shape"):

@@ -222,7 +222,11 @@ def test_bad_arguments_are_named():
     with pytest.raises(dyn.InputError, match=r"rates\[1\]\[2\] is nan"):
         dyn.convert_twist(pose, [V, np.where(np.arange(6) == 2, np.nan, Vd)], "spatial", "body")
     with pytest.raises(dyn.InputError, match=r"rates\[0\]: expected shape \(\.\.\., 6\)"):
+        dyn.convert_twist(pose, [V[:5]], "spatial", "body")
+    with pytest.raises(dyn.InputError, match=r"rates: expected a list, .* of shape \(6,\)"):
         dyn.convert_twist(pose, V, "spatial", "body")
+    with pytest.raises(dyn.InputError, match=r"rates: .* of shape \(7, 6\)"):  # the bodies' twists
+        dyn.convert_twist([pose] * 7, np.array([V] * 7), "spatial", "body")
     with pytest.raises(dyn.InputError, match=r"pose \(\), rates\[0\] \(2,\), rates\[1\] \(3,\)"):
         dyn.convert_twist(pose, [np.ones((2, 6)), np.ones((3, 6))], "spatial", "body")
     with pytest.raises(dyn.InputError, match=r"pose \(2,\), S \(3,\)"):

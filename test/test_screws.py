@@ -39,16 +39,24 @@ ALGEBRA = {
     "dot": ("vv", lambda a, b: a @ b),
     "cross": ("vv", lambda a, b: hat(a) @ b),
     "rotate": ("Rv", lambda R, a: R @ a),
+    "rotate_back": ("Rv", lambda R, a: R.T @ a),
     "matmul": ("RR", lambda A, B: A @ B),
     "rotate_about_z": ("Rss", lambda R, s, c: R @ about_z(s, c)),
     "symmetric_times": ("Av", lambda A, x: A @ x),
     "rotate_symmetric": ("RA", lambda R, A: R @ A @ R.T),
     "add_screws": ("XX", lambda X, Y: X + Y),
+    "subtract_screw": ("XX", lambda X, Y: X - Y),
+    "minus_screw": ("X", lambda X: -X),
+    "scale_screw": ("sX", lambda s, X: s * X),
     "muladd_screw": ("sXX", lambda s, X, Y: s * X + Y),
     "ad": ("XX", lambda X, Y: ad(X) @ Y),
+    "coad": ("XX", lambda X, W: -ad(X).T @ W),
     "pair": ("XX", lambda V, W: V @ W),
 }
-RESULTS = {"rotate_symmetric": "A", "rotate": "v", "symmetric_times": "v", "dot": "s", "pair": "s"}
+RESULTS = {
+    "rotate_symmetric": "A", "rotate": "v", "rotate_back": "v", "symmetric_times": "v",
+    "dot": "s", "pair": "s",
+}  # fmt: skip
 MEMORY = {name for name in vars(screws) if name.startswith(("load_", "store_", "accumulate_"))}
 
 

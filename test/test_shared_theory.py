@@ -12,6 +12,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import inertia, se3
 from reference import error
 from robots import random_inertia, random_state
+from test_derivatives import complex_steps
 from test_geometric_sensitivity import some_errors, with_standing_joints
 from test_jacobian_derivatives import along, deepest, exact_rates
 from test_shared_cases import Case, close
@@ -200,7 +201,7 @@ def test_bodies_by_themselves_need_what_the_joints_transmit(case, representation
     """Newton-Euler of single bodies, W, W' and W'', projected and summed to stored torques."""
     robot, state = case.model.with_gravity(np.zeros(3)), case.states
     pose, *rates = dyn.forward_kinematics(robot, *state, representation=representation)
-    W = dyn.newton_euler_rates(pose, robot.inertias, *rates, representation)
+    W = dyn.newton_euler_rates(pose, robot.inertias, *rates, representation=representation)
     parts = dyn.convert_wrench(pose, rates, list(np.moveaxis(W, -2, 0)), representation, "spatial")
     applied = np.stack(parts, axis=-2)  # (20, n, 3, 6)
     wrenches = {name: applied[:, i] for i, name in enumerate(robot.body_names)}
@@ -208,3 +209,27 @@ def test_bodies_by_themselves_need_what_the_joints_transmit(case, representation
     left = dyn.inverse_dynamics(robot, *state, wrenches=wrenches)
     for order, (total, rest) in enumerate(zip(moved, left, strict=True)):
         assert np.abs(rest).max() < 1e-12 * np.abs(total).max(), order
+
+
+def test_derivatives_of_the_dynamics(model):
+    """As matrices against complex steps, and by parameters against matrices and the regressor."""
+    rows, by = random_state(model, seed=5)[:3], dyn.ParameterDependence
+    expected = complex_steps(lambda *x: dyn.generic_inverse_dynamics(model, *x)[0], rows)
+    inverse = dyn.inverse_dynamics_derivatives(model, *rows)
+    tau = dyn.inverse_dynamics(model, *rows).tau
+    forward = dyn.forward_dynamics_derivatives(model, *rows[:2], tau)
+    lost = 1e-14 * np.linalg.cond(inverse.dtau_dqdd)
+    for k, quantity in enumerate(("q", "qd", "qdd")):
+        assert error(inverse[k], expected[k], axes=2) < 1e-12
+        joints = by.on_joints(model, quantity)
+        found = dyn.inverse_dynamics_sensitivity(model, joints, *rows)
+        assert error(found, expected[k], axes=2) < 1e-12
+        unit = np.eye(model.n) if quantity == "qdd" else -inverse[k]
+        found = inverse.dtau_dqdd @ forward[k]
+        assert np.abs(found - unit).max() < lost * np.abs(unit).max()
+    parameters = by.together(*(by.on_inertial_parameters(model, b) for b in model.body_names))
+    Y = dyn.inverse_dynamics_regressor(model, *rows).Y
+    found = dyn.inverse_dynamics_sensitivity(model, parameters, *rows)
+    assert error(found, Y, axes=2) < 1e-12
+    found = dyn.forward_dynamics_sensitivity(model, parameters, *rows[:2], tau)
+    assert np.abs(inverse.dtau_dqdd @ found + Y).max() < lost * np.abs(Y).max()

@@ -10,14 +10,10 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import inertia
 from multibody_dynamics.dynamics.spatial_bodies import spatial_bodies, subtree_sums
 from reference import error
-from robots import panda, random_tree, to_pinocchio, with_multidof
+from robots import draw, panda, random_tree, to_pinocchio, with_multidof
 
 ROBOTS = [panda(), *(random_tree(7, seed) for seed in range(3)), with_multidof()]
 EQUAL = 1e-13
-
-
-def draw(model, count, *batch):
-    return np.random.default_rng(1).normal(size=(count, *batch, model.n))
 
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
@@ -38,7 +34,9 @@ def test_inertias_and_momenta_are_those_of_the_bodies_where_they_are(model):
     bodies, motion = spatial_bodies(model, q, qd), dyn.forward_kinematics(model, q, qd)
     assert error(bodies.twists, motion.twist) < EQUAL
     assert error(bodies.inertias, inertia.transform(model.inertias, motion.pose), 2) < EQUAL
-    Pi = dyn.rigid_body_momentum(motion.pose, model.inertias, motion.twist, "spatial")
+    Pi = dyn.rigid_body_momentum(
+        motion.pose, model.inertias, motion.twist, representation="spatial"
+    )
     assert error(bodies.momenta, Pi, 2) < EQUAL
 
 

@@ -204,6 +204,8 @@ def test_bad_arguments_are_named():
         dyn.system_kinematics(model, zero, np.zeros(6))
     with pytest.raises(dyn.InputError, match="qd was not given"):
         _ = dyn.system_kinematics(model, zero).J_dot
+    with pytest.raises(dyn.InputError, match=r"states \(2,\), qdd \(3,\)"):
+        dyn.system_kinematics(model, np.zeros((2, 7)), zero).acceleration(np.zeros((3, 7)))
     with pytest.raises(dyn.InputError, match="matrix a is defined in body representation"):
         _ = dyn.system_kinematics(model, zero, zero, representation="spatial").a
     with pytest.raises(dyn.InputError, match="matrix b is defined in spatial and body"):

@@ -9,6 +9,8 @@ SI units; twists (omega, v) and wrenches (m, f) angular part first. docs/symbols
 """
 
 from . import se3, so3
+from .articulated_bodies import ArticulatedBodies, articulated_bodies
+from .assembly import assemble, consistent_motion
 from .calibration import Calibration, calibrate
 from .christoffel import christoffel_symbols, christoffel_symbols_binet
 from .closed_form import coriolis_matrix_mueller, mass_matrix_closed_form, projection_equations
@@ -20,14 +22,41 @@ from .configuration import (
     model_from_body_screws,
     model_from_joint_frames,
 )
+from .constrained_dynamics import (
+    Baumgarte,
+    ConstrainedInverseDynamics,
+    ConstrainedMotion,
+    constrained_forward_dynamics,
+    constrained_hybrid_dynamics,
+    constrained_inverse_dynamics,
+)
+from .constraints import constraint_matrices, constraint_residual, redundant_constraints
 from .conventions import REPRESENTATIONS, SYMBOLS, from_linear_first, to_linear_first
 from .coriolis import coriolis_matrix, mass_matrix_dot
 from .denavit_hartenberg import DHRow, LinkInertia, model_from_dh
+from .derivatives import (
+    ForwardDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
+from .derivatives_solver import (
+    ForwardDynamicsDerivativesSolver,
+    InverseDynamicsDerivativesSolver,
+)
 from .elastic_joints import MotorCommand, SeriesElasticJoints, load_elastic_joints
 from .elastic_robot import ElasticRobot, MotorDrive
 from .energy import center_of_mass, kinetic_energy, potential_energy, spatial_momentum
 from .errors import DynamicsError, InputError, ModelError, ModelWarning, TrajectoryError
-from .forward_dynamics import forward_dynamics
+from .forward_dynamics import (
+    ForwardDynamics,
+    HybridDynamics,
+    forward_dynamics,
+    forward_dynamics_rates,
+    generic_forward_dynamics,
+    hybrid_dynamics,
+)
+from .forward_dynamics_solver import ForwardDynamicsSolver
 from .geometric_sensitivity import (
     ErrorScrew,
     errors_at,
@@ -73,10 +102,14 @@ from .joints import (
 from .kinematics import BaseMotion, BodyMotion, forward_kinematics, frame_pose
 from .lagrange import generalized_momentum, kinetic_energy_gradient, lagrange_equations
 from .limits import JointCommandLimits
+from .linearization import LinearModel, linearize
 from .loads import joint_wrenches, load_cell_reading, load_wrench
+from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
 from .mass_matrix import gravity_forces, mass_matrix
 from .model import Frame, JointLimits, MultibodyModel, model_from_screws
 from .momentum_form import PhaseRates, body_momenta, momentum_equations, rates_of_momenta
+from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
+from .multi_dof import MultiDofModel
 from .newton_euler import (
     MovingFrame,
     moving_frame,
@@ -93,6 +126,13 @@ from .overall_inverse_kinematics import (
     joint_accelerations_from_motion,
     joint_positions_from_poses,
     joint_rates_from_twists,
+)
+from .parameter_derivatives import (
+    HybridDynamicsSensitivity,
+    ParameterDependence,
+    forward_dynamics_sensitivity,
+    hybrid_dynamics_sensitivity,
+    inverse_dynamics_sensitivity,
 )
 from .regressor import (
     BaseParameters,
@@ -118,6 +158,7 @@ __all__ = [
     "MultibodyModel", "JointLimits", "Frame", "spatial_inertia",
     "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar",
     "floating",
+    "MultiDofModel", "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint",
     # kinematics
     "JointFrameDescription", "BodyScrewDescription", "ParentScrewDescription",
     "SpatialScrewDescription",
@@ -133,13 +174,31 @@ __all__ = [
     "generic_higher_order_inverse_dynamics",
     "interbody_wrenches", "gravity_wrenches", "wrench_to_world",
     "convert_wrench", "load_wrench", "load_cell_reading", "joint_wrenches",
-    "mass_matrix", "gravity_forces", "forward_dynamics",
+    "mass_matrix", "gravity_forces", "articulated_bodies", "ArticulatedBodies",
+    "forward_dynamics", "forward_dynamics_rates", "ForwardDynamics", "ForwardDynamicsSolver",
+    "generic_forward_dynamics",
+    "hybrid_dynamics", "HybridDynamics",
+    # derivatives
+    "inverse_dynamics_derivatives", "InverseDynamicsDerivatives",
+    "InverseDynamicsDerivativesSolver",
+    "forward_dynamics_derivatives", "ForwardDynamicsDerivatives",
+    "ForwardDynamicsDerivativesSolver",
+    "ParameterDependence", "inverse_dynamics_sensitivity", "forward_dynamics_sensitivity",
+    "hybrid_dynamics_sensitivity", "HybridDynamicsSensitivity",
+    "linearize", "LinearModel",
     # the same in closed form, energy and momentum
     "coriolis_matrix", "mass_matrix_dot", "christoffel_symbols", "christoffel_symbols_binet",
     "mass_matrix_closed_form", "coriolis_matrix_mueller", "projection_equations",
     "lagrange_equations", "generalized_momentum", "kinetic_energy_gradient",
     "momentum_equations", "PhaseRates", "body_momenta", "rates_of_momenta",
     "kinetic_energy", "potential_energy", "center_of_mass", "spatial_momentum",
+    # systems with constraints
+    "LoopClosure", "ConstraintMatrix", "ConstrainedModel",
+    "constraint_residual", "constraint_matrices", "redundant_constraints",
+    "assemble", "consistent_motion",
+    "constrained_inverse_dynamics", "ConstrainedInverseDynamics",
+    "constrained_forward_dynamics", "constrained_hybrid_dynamics", "ConstrainedMotion",
+    "Baumgarte",
     # one rigid body
     "newton_euler", "newton_euler_rates", "rigid_body_inertia", "rigid_body_inertia_dot",
     "rigid_body_momentum", "rigid_body_coriolis_matrix",

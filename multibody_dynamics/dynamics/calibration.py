@@ -12,7 +12,7 @@ from scipy.optimize import least_squares
 
 from . import se3
 from .errors import InputError
-from .geometric_sensitivity import Errors, errors_at, perturbed_model, pose_sensitivity
+from .geometric_sensitivity import Errors, ErrorScrew, errors_at, perturbed_model, pose_sensitivity
 from .inputs import Array, as_array
 from .kinematics import frame_pose
 from .model import MultibodyModel
@@ -33,6 +33,7 @@ class Calibration(NamedTuple):
     rank : how many combinations of the parameters the measurements determine.
     unidentifiable : the names of the parameters that they do not determine by themselves.
     converged : whether the search came to an end.
+    errors : the error screws that were asked for.
     """
 
     values: Array
@@ -41,6 +42,20 @@ class Calibration(NamedTuple):
     rank: int
     unidentifiable: tuple[str, ...]
     converged: bool
+    errors: tuple[ErrorScrew, ...]
+
+    def describe(self) -> str:
+        """A line for each parameter, and what is left of the errors."""
+        rows = [
+            f"{error.name:40} {value:+.6e} {error.unit}"
+            + (" (not determined)" if error.name in self.unidentifiable else "")
+            for error, value in zip(self.errors, self.values, strict=True)
+        ]
+        rms = np.sqrt(np.mean(np.square(self.residuals), axis=0))
+        left = ", ".join(f"{value:.3g}" for value in rms)
+        found = "converged" if self.converged else "NOT converged"
+        rows.append(f"{found}; rank {self.rank} of {len(rows)}; rms of the residuals {left}")
+        return "\n".join(rows)
 
 
 def calibrate(
@@ -81,6 +96,8 @@ def calibrate(
             f"calibrate: expected q (k, {model.n}) and measured (k, 4, 4) or (k, 3), got "
             f"{q.shape} and {target.shape}"
         )
+    if not errors:
+        raise InputError("calibrate: errors is empty; `joint_errors` and `frame_errors` make some")
     if sigma.ndim != 1 or not (sigma > 0).all():
         raise InputError(f"noise: expected two positive standard deviations, got {noise}")
     weights = (1 / (sigma[1:] if positions else sigma)).repeat(3)
@@ -126,4 +143,5 @@ def calibrate(
         rank,
         tuple(error.name for error, lost in zip(errors, hidden, strict=True) if lost),
         bool(solution.success),
+        tuple(errors),
     )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import inertia
+from .batches import transposed
 from .inputs import Array
 from .kinematics import forward_kinematics
 from .model import MultibodyModel
@@ -33,7 +34,7 @@ def christoffel_symbols(model: MultibodyModel, q: Any) -> Array:
     inertias are constant and do not appear. Raises InputError for wrong shapes, NaN or infinity.
     """
     S, _, _, M, _ = spatial_bodies(model, q, np.zeros(model.n))
-    brackets = ad(S) @ np.swapaxes(S, -1, -2)[..., None, :, :]  # (..., i, 6, j): [S_i, S_j]
+    brackets = ad(S) @ transposed(S)[..., None, :, :]  # (..., i, 6, j): [S_i, S_j]
     symbols = np.zeros((*S.shape[:-2], *(model.n,) * 3))
     for body in range(model.n):
         path = model.path(body)
@@ -42,7 +43,7 @@ def christoffel_symbols(model: MultibodyModel, q: Any) -> Array:
         order = np.sign(np.subtract(path, np.reshape(path, (-1, 1))))  # 1 where j comes before k
         terms = np.einsum("...ixj,...kx->...ijk", bracket, MJ)
         terms += np.einsum("...ix,...jxk->...ijk", MJ, bracket * order[:, None, :]) / 2
-        _add(symbols, path, terms + np.swapaxes(terms, -1, -2))
+        _add(symbols, path, terms + transposed(terms))
     return symbols / 2
 
 
@@ -63,7 +64,7 @@ def christoffel_symbols_binet(model: MultibodyModel, q: Any) -> Array:
         path = model.path(body)
         mass, com, Theta = inertia.decompose(model.inertias[body])
         R, r = pose[..., body, :3, :3], pose[..., body, :3, 3]
-        B = R @ (np.trace(Theta) / 2 * np.eye(3) - Theta) @ np.swapaxes(R, -1, -2)
+        B = R @ (np.trace(Theta) / 2 * np.eye(3) - Theta) @ transposed(R)
         w = S[..., path, :3]
         v = S[..., path, 3:] + np.cross(w, (R @ com + r)[..., None, :])
         spin = np.cross(w[..., :, None, :], w[..., None, :, :])  # [k, i]
@@ -71,7 +72,7 @@ def christoffel_symbols_binet(model: MultibodyModel, q: Any) -> Array:
         ordered = np.einsum("...jx,...kix->...ijk", w @ B, spin)
         ordered += mass * np.einsum("...ix,...jkx->...ijk", v, sweep)
         later = np.less_equal.outer(path, path)  # j <= k
-        _add(symbols, path, np.where(later, ordered, np.swapaxes(ordered, -1, -2)))
+        _add(symbols, path, np.where(later, ordered, transposed(ordered)))
     return symbols
 
 

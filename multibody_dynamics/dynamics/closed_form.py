@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import inertia
+from .batches import transposed
 from .conventions import Representation
 from .errors import InputError
 from .inputs import STATE_ROWS, Array, as_state, broadcast_shapes
@@ -28,7 +29,7 @@ def mass_matrix_closed_form(model: MultibodyModel, q: Any) -> Array:
     shapes, NaN or infinity.
     """
     J = system_kinematics(model, q).J
-    return _transposed(J) @ _system_inertia(model) @ J + np.diag(model.reflected_inertia)
+    return transposed(J) @ _system_inertia(model) @ J + np.diag(model.reflected_inertia)
 
 
 def coriolis_matrix_mueller(model: MultibodyModel, q: Any, qd: Any) -> Array:
@@ -39,7 +40,7 @@ def coriolis_matrix_mueller(model: MultibodyModel, q: Any, qd: Any) -> Array:
     """
     s = system_kinematics(model, q, qd)
     M = _system_inertia(model)
-    return -_transposed(s.J) @ (M @ s.A @ s.a + _transposed(s.b) @ M) @ s.J
+    return -transposed(s.J) @ (M @ s.A @ s.a + transposed(s.b) @ M) @ s.J
 
 
 def projection_equations(
@@ -60,9 +61,10 @@ def projection_equations(
 
     Raises InputError for wrong shapes or names, NaN or infinity.
     """
-    _, shape, given = as_state(model.joint_names, q, qd, qdd)
+    states, shape, given = as_state(model.joint_names, q, qd, qdd)
     if given < 3:
         raise InputError(f"{STATE_ROWS[given]} is needed here, got None")
+    q, qd, qdd = np.moveaxis(states[:, :3].reshape(*shape, 3, model.n), -2, 0)
     applied = wrench_rows(model, wrenches)[..., :6]
     shape = broadcast_shapes(("states", "wrenches"), (shape, applied.shape[:-2]))
 
@@ -72,9 +74,12 @@ def projection_equations(
         [np.zeros(3), model.gravity]
     )
     (applied,) = convert_wrench(s.pose, [], [weight + applied], "spatial", representation)
-    needed = newton_euler(s.pose, model.inertias, twist, acceleration, representation) - applied
-    projected = _transposed(s.J) @ needed.reshape(*shape, 6 * model.n, 1)
-    return np.asarray(projected[..., 0] + model.reflected_inertia * np.asarray(qdd))
+    needed = (
+        newton_euler(s.pose, model.inertias, twist, acceleration, representation=representation)
+        - applied
+    )
+    projected = transposed(s.J) @ needed.reshape(*shape, 6 * model.n, 1)
+    return np.asarray(projected[..., 0] + model.reflected_inertia * qdd)
 
 
 def _system_inertia(model: MultibodyModel) -> Array:
@@ -83,7 +88,3 @@ def _system_inertia(model: MultibodyModel) -> Array:
     each = np.arange(model.n)
     blocks[each, :, each, :] = model.inertias
     return blocks.reshape(6 * model.n, 6 * model.n)
-
-
-def _transposed(matrix: Array) -> Array:
-    return np.swapaxes(matrix, -1, -2)

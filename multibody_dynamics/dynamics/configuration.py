@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import se3
+from .batches import times
 from .errors import InputError, ModelError
 from .inputs import Array, as_array
 from .model import MultibodyModel, model_from_screws
@@ -71,13 +72,13 @@ class _Description(ABC):
         """The same tree by B_i and X^p_i = Ad_{B_i} X_i, [M18k] (7)."""
         body = self.body_screws()
         B = body.relative_poses
-        return ParentScrewDescription(self.parents, B, _seen(se3.Ad(B), body.screws))
+        return ParentScrewDescription(self.parents, B, times(se3.Ad(B), body.screws))
 
     def spatial_screws(self) -> SpatialScrewDescription:
         """The same tree by A_i = A_p B_i and Y_i = Ad_{A_i} X_i, [M18d] (94)."""
         body = self.body_screws()
         A = _along_the_tree(self.parents, body.relative_poses)
-        return SpatialScrewDescription(self.parents, A, _seen(se3.Ad(A), body.screws))
+        return SpatialScrewDescription(self.parents, A, times(se3.Ad(A), body.screws))
 
     def joint_frames(self, frames_in_body: Any) -> JointFrameDescription:
         """The same tree with joint frames S_ii of one's choice, (n, 4, 4) or one (4, 4) for all.
@@ -86,7 +87,7 @@ class _Description(ABC):
         """
         body = self.body_screws()
         S = np.broadcast_to(se3.as_pose("frames_in_body", frames_in_body), (self.n, 4, 4))
-        Z = _seen(se3.Ad(se3.inverse(S)), body.screws)
+        Z = times(se3.Ad(se3.inverse(S)), body.screws)
         return JointFrameDescription(self.parents, body.relative_poses @ S, S, Z)
 
     def _displacements(self, q: Any) -> Array:
@@ -128,7 +129,7 @@ class JointFrameDescription(_Description):
         """B_i = S_{p,i} S_{i,i}^-1 and X_i = Ad_{S_ii} Z_i, [M18k] (4), (5)."""
         S = self.frames_in_body
         B = self.frames_in_parent @ se3.inverse(S)
-        return BodyScrewDescription(self.parents, B, _seen(se3.Ad(S), self.screws))
+        return BodyScrewDescription(self.parents, B, times(se3.Ad(S), self.screws))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +180,7 @@ class ParentScrewDescription(_Description):
 
     def body_screws(self) -> BodyScrewDescription:
         """X_i = Ad_{B_i}^-1 X^p_i."""
-        X = _seen(se3.Ad(se3.inverse(self.relative_poses)), self.screws)
+        X = times(se3.Ad(se3.inverse(self.relative_poses)), self.screws)
         return BodyScrewDescription(self.parents, self.relative_poses, X)
 
 
@@ -210,7 +211,7 @@ class SpatialScrewDescription(_Description):
         B = np.array(
             [A[i] if p < 0 else se3.inverse(A[p]) @ A[i] for i, p in enumerate(self.parents)]
         )
-        return BodyScrewDescription(self.parents, B, _seen(se3.Ad(se3.inverse(A)), self.screws))
+        return BodyScrewDescription(self.parents, B, times(se3.Ad(se3.inverse(A)), self.screws))
 
 
 def model_from_joint_frames(
@@ -279,11 +280,6 @@ def _stacks(screws: Any, transformations: Array) -> list[Array]:
     except InputError as error:
         raise ModelError(str(error)) from None
     return [X @ T.T for X, T in zip(stacks, transformations, strict=True)]
-
-
-def _seen(transformations: Array, screws: Array) -> Array:
-    """Screws (n, 6), each transformed by its own (6, 6)."""
-    return (transformations @ screws[..., None])[..., 0]
 
 
 def _along_the_tree(parents: NDArray[np.int64], motions: Array) -> Array:

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from .batches import times, transposed
 from .inputs import Array
 from .model import MultibodyModel
 from .se3 import ad, coad
 from .so3 import hat
-from .spatial_bodies import spatial_bodies, subtree_sums
+from .spatial_bodies import along_paths, spatial_bodies, subtree_sums
 
 
 def coriolis_matrix(model: MultibodyModel, q: Any, qd: Any) -> Array:
@@ -33,10 +34,9 @@ def coriolis_matrix(model: MultibodyModel, q: Any, qd: Any) -> Array:
     S, Sd, V, M, Pi = spatial_bodies(model, q, qd)
     B = (_momentum_matrix(Pi) + coad(V) @ M - M @ ad(V)) / 2
     M, B = subtree_sums(model, M, -3), subtree_sums(model, B, -3)
-    i_first = S @ _transposed(_times(M, Sd) + _times(B, S))
-    j_first = _times(M, S) @ _transposed(Sd) + _times(_transposed(B), S) @ _transposed(S)
-    paths = model.moved_by
-    return np.where(paths, j_first, np.where(paths.T, i_first, 0.0))
+    i_first = S @ transposed(times(M, Sd) + times(B, S))
+    j_first = times(M, S) @ transposed(Sd) + times(transposed(B), S) @ transposed(S)
+    return along_paths(model, j_first, i_first)
 
 
 def mass_matrix_dot(model: MultibodyModel, q: Any, qd: Any) -> Array:
@@ -48,9 +48,8 @@ def mass_matrix_dot(model: MultibodyModel, q: Any, qd: Any) -> Array:
     S, Sd, V, M, _ = spatial_bodies(model, q, qd)
     Md = coad(V) @ M - M @ ad(V)
     M, Md = subtree_sums(model, M, -3), subtree_sums(model, Md, -3)
-    j_first = (_times(M, Sd) + _times(Md, S)) @ _transposed(S) + _times(M, S) @ _transposed(Sd)
-    paths = model.moved_by
-    return np.where(paths, j_first, np.where(paths.T, _transposed(j_first), 0.0))
+    j_first = (times(M, Sd) + times(Md, S)) @ transposed(S) + times(M, S) @ transposed(Sd)
+    return along_paths(model, j_first, transposed(j_first))
 
 
 def _momentum_matrix(Pi: Array) -> Array:
@@ -59,11 +58,3 @@ def _momentum_matrix(Pi: Array) -> Array:
     return np.concatenate(
         [np.concatenate([L, p], axis=-1), np.concatenate([p, np.zeros_like(p)], axis=-1)], axis=-2
     )
-
-
-def _times(matrices: Array, vectors: Array) -> Array:
-    return (matrices @ vectors[..., None])[..., 0]
-
-
-def _transposed(matrix: Array) -> Array:
-    return np.swapaxes(matrix, -1, -2)

@@ -71,8 +71,7 @@ def describe(model: MultibodyModel) -> str:
 def _joints(model: MultibodyModel) -> list[str]:
     rows = []
     for i, joint in enumerate(model.joint_names):
-        Y = se3.Ad(se3.inverse(model.poses[i])) @ model.screws[i]
-        e, v = Y[:3], Y[3:]
+        e, v = np.split(model.body_screws[i], 2)
         kind = model.joint_types[i]
         if np.any(e):
             point = _vector(np.cross(e, v) / (e @ e))

@@ -120,7 +120,8 @@ def _motor_torques(actuators, feedforward, reference, t, x, motor_torque):
 @inlined
 def _slope(mechanics, actuators, applied, scratch, x, motor_torque, link_torque, dx):
     """dx/dt of x = (q, q', theta, theta') under the motor torques; False: M is singular."""
-    parents, joints, gravity = mechanics
+    parents, joints, gravity, prescribed = mechanics
+    links, torques = scratch[0], scratch[1]
     n = x.shape[1]
     for i in range(n):
         motor = motor_torque[i] - _friction(actuators, i, x[3, i])
@@ -130,12 +131,16 @@ def _slope(mechanics, actuators, applied, scratch, x, motor_torque, link_torque,
             dx[3, i] = (motor - spring) / actuators[i, MOTOR_INERTIA]
             motor = spring
         link_torque[i] = motor - actuators[i, LINK_VISCOUS] * x[1, i]
+        torques[0, i] = link_torque[i]
+        links[0, i] = x[0, i]
+        links[1, i] = x[1, i]
         dx[0, i] = x[1, i]
         dx[2, i] = x[3, i]
     regular = forward_dynamics_cycle(
-        parents, joints, gravity, x[0], x[1], link_torque, applied, *scratch, dx[1]
+        parents, joints, gravity, prescribed, 0, links, torques, applied, *scratch[2:]
     )
     for i in range(n):
+        dx[1, i] = links[2, i]
         if not isfinite(actuators[i, STIFFNESS]):
             dx[3, i] = dx[1, i]
     return regular
@@ -271,9 +276,14 @@ class ElasticRobot:
         self.applied_wrenches: Array = applied[:, :6]
         self._no_reference = np.zeros((2, n))
         self._fixed = (
-            (self._coupled.parents, self._coupled.joint_rows, self._coupled.gravity),
+            (
+                self._coupled.parents,
+                self._coupled.joint_rows,
+                self._coupled.gravity,
+                np.zeros(n, dtype=bool),
+            ),
             applied,
-            forward_dynamics_scratch(n),
+            (np.zeros((5, n)), np.zeros((3, n)), *forward_dynamics_scratch(n)),
             np.zeros((4, 4, n)),
         )
         self.reset(np.zeros(n))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .batches import times
 from .errors import ModelError
 from .inputs import Array
 from .kinematics import forward_kinematics
@@ -65,5 +66,4 @@ def _first_moment(model: MultibodyModel, q: Any) -> Array:
     """sum_i m_i c_i (..., 3), kg m."""
     pose = forward_kinematics(model, q).pose
     mass, moment = model.inertias[:, 5, 5, None], vee(model.inertias[:, :3, 3:])
-    turned = (pose[..., :3, :3] @ moment[..., None])[..., 0]
-    return np.asarray(np.sum(turned + mass * pose[..., :3, 3], axis=-2))
+    return np.asarray(np.sum(times(pose[..., :3, :3], moment) + mass * pose[..., :3, 3], axis=-2))

@@ -1,112 +1,286 @@
-"""Forward dynamics by the mass matrix: M(q) q'' = tau - (what the motion alone needs).
+"""Forward and hybrid dynamics by articulated bodies, O(n), and their time derivatives.
 
-O(n^3), and for the arms that this package is for not the bottleneck of a simulation.
+[K12] Tables 3 and 4. Their bias forces are the inverse dynamics with the unknown accelerations at
+zero; what is left is M_vv q''_v = tau_v - bias_v for the free joints v, and the prescribed ones u
+need tau_u = bias_u + M_uv q''_v. The derivatives have the same matrix,
+
+    M_vv q'''_v = tau'_v - Q'_v,   Q' of the inverse dynamics with q'''_v = 0,
+
+so that one factorisation serves q'', q''' and q''''.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .compilation import compiled
-from .errors import DynamicsError, InputError
+from .articulated_bodies import (
+    ARTICULATED_ROW,
+    factorisation_recursion,
+    has_pivots,
+    prescribed_joints,
+    singular,
+    solution_recursion,
+)
+from .compilation import compiled, inlined
+from .errors import InputError
 from .inputs import STATE_ROWS, Array, as_array, as_state, broadcast_shapes, spread
-from .inverse_dynamics import inverse_dynamics_cycle
-from .kinematics import base_rows
-from .mass_matrix import COMPOSITE_ROW, mass_matrix_recursion
+from .inverse_dynamics import PLAIN_CYCLES, dynamic_base_rows, evaluate
+from .kinematics import BaseMotion, base_rows
 from .model import MultibodyModel
-from .records import BODY_ROW, WRENCH
+from .records import ANGULAR, BODY_ROW, WRENCH
 from .wrenches import Wrenches, wrench_rows
 
+TORQUE_ROWS = ("tau", "tau_dot", "tau_ddot")
 
-def _solve(M, b):
-    """b := M^-1 b by an LDL^T factorisation in place; False where a pivot is not positive."""
-    n = b.shape[0]
-    for j in range(n):
-        for k in range(j):
-            M[j, j] -= M[j, k] * M[j, k] * M[k, k]
-        if not M[j, j] > 0.0:
-            return False
-        for i in range(j + 1, n):
-            for k in range(j):
-                M[i, j] -= M[i, k] * M[j, k] * M[k, k]
-            M[i, j] /= M[j, j]
-    for i in range(n):
-        for k in range(i):
-            b[i] -= M[i, k] * b[k]
-    for i in range(n):
-        b[i] /= M[i, i]
-    for r in range(n):
-        i = n - 1 - r
-        for k in range(i + 1, n):
-            b[i] -= M[k, i] * b[k]
+_inverse_dynamics = PLAIN_CYCLES["spatial"]
+
+
+class ForwardDynamics(NamedTuple):
+    """q'', q''' and q'''' (..., n); None for what the torques do not determine.
+
+    rad/s^2 for an angle, m/s^2 for a translation, and per s and s^2.
+    """
+
+    qdd: Array
+    qddd: Array | None
+    qdddd: Array | None
+
+
+class HybridDynamics(NamedTuple):
+    """q'' (..., n) and tau (..., n) of all joints, the given ones among them."""
+
+    qdd: Array
+    tau: Array
+
+
+@inlined
+def plain_forward_dynamics_cycle(
+    parents,
+    joints,
+    gravity,
+    prescribed,
+    order,
+    state,
+    tau,
+    applied,
+    trig,
+    bodies,
+    rows,
+    bias,
+    force,
+):
+    """q'' and its first `order` derivatives, of one state; False where M_vv is singular.
+
+    `state` (5, n) and `tau` (3, n) hold q, q', ... of the prescribed joints and the torques of the
+    free ones; what is missing of both is written. `applied` (n, 18); the rest is scratch: trig
+    (2, n), bodies (n + 1, BODY_ROW) with the motion of the base in row 0, rows (n + 1,
+    ARTICULATED_ROW), bias (3, n), force (n,).
+    """
+    for k in range(order + 1):
+        for i in range(parents.shape[0]):
+            if not prescribed[i]:
+                state[2 + k, i] = 0.0
+        _inverse_dynamics(parents, joints, gravity, k, state, applied, trig, bodies, bias)
+        if k == 0:
+            factorisation_recursion(parents, joints, prescribed, bodies, rows)
+            if not has_pivots(parents, prescribed, bodies, rows):
+                return False
+        for i in range(parents.shape[0]):
+            force[i] = tau[k, i] - bias[k, i]
+        solution_recursion(parents, prescribed, bodies, rows, force, force)
+        for i in range(parents.shape[0]):
+            if prescribed[i]:
+                tau[k, i] = bias[k, i] + force[i]
+            else:
+                state[2 + k, i] = force[i]
     return True
 
 
-solve_positive_definite = compiled(_solve)
+forward_dynamics_cycle = compiled(plain_forward_dynamics_cycle)
 
 
-def _cycle(
-    parents, joints, gravity, q, qd, tau, applied, trig, bodies, composite, state, torque, M, qdd
-):
-    """q'' of one state; the arrays from `trig` to `M` are scratch. False where M is singular."""
-    n = parents.shape[0]
-    for i in range(n):
-        state[0, i] = q[i]
-        state[1, i] = qd[i]
-        state[2, i] = 0.0
-    inverse_dynamics_cycle(parents, joints, gravity, 0, state, applied, trig, bodies, torque)
-    mass_matrix_recursion(parents, joints, bodies, composite, M)
-    for i in range(n):
-        qdd[i] = tau[i] - torque[0, i]
-    return solve_positive_definite(M, qdd)
+def _batch(
+    parents, joints, gravity, prescribed, order, bases, states, tau, applied,
+    trig, bodies, rows, bias, force,
+):  # fmt: skip
+    """Every state of a batch; the index of the first one that is singular, or -1."""
+    for k in range(states.shape[0]):
+        bodies[0, :WRENCH] = bases[k]
+        if not plain_forward_dynamics_cycle(
+            parents, joints, gravity, prescribed, order, states[k], tau[k], applied[k],
+            trig, bodies, rows, bias, force,
+        ):  # fmt: skip
+            return k
+    return -1
 
 
-forward_dynamics_cycle = compiled(_cycle)
+_compiled_batch = compiled(_batch)
 
 
 def forward_dynamics_scratch(n: int) -> tuple[Array, ...]:
-    """The scratch arrays of `forward_dynamics_cycle`: trig, bodies, composite, state, torque, M.
-
-    The base is at rest.
-    """
+    """The scratch arrays of the cycle: trig, bodies, rows, bias, force. The base is at rest."""
     bodies = np.zeros((n + 1, BODY_ROW))
     bodies[0, :WRENCH] = base_rows(None)
-    composite = np.empty((n + 1, COMPOSITE_ROW))
-    return (
-        np.empty((2, n)), bodies, composite, np.zeros((5, n)), np.empty((3, n)), np.empty((n, n))
-    )  # fmt: skip
+    rows = np.zeros((n + 1, ARTICULATED_ROW))
+    return np.empty((2, n)), bodies, rows, np.empty((3, n)), np.empty(n)
 
 
 def forward_dynamics(
-    model: MultibodyModel, q: Any, qd: Any, tau: Any, *, wrenches: Wrenches | None = None
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    *,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
 ) -> Array:
-    """Joint accelerations q'' (..., n) under the joint torques `tau` (..., n), N m or N.
+    """Joint accelerations q'' (..., n) under the joint torques `tau` (..., n), N m or N; [K12]
+    Table 3.
 
-    `wrenches` as in :func:`.inverse_dynamics`. Raises InputError for wrong shapes or names, NaN or
-    infinity; DynamicsError where the mass matrix is singular.
+    `wrenches` and `base` as in :func:`.inverse_dynamics`. Raises InputError for wrong shapes or
+    names, NaN or infinity; DynamicsError where the mass matrix is singular.
     """
+    return _solve(model, q, qd, (), (), (tau,), wrenches, base)[0][..., 2, :]
+
+
+def forward_dynamics_rates(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    tau_dot: Any,
+    tau_ddot: Any | None = None,
+    *,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+) -> ForwardDynamics:
+    """q'', q''' and, with `tau_ddot`, q'''' (..., n): the inverse of the inverse dynamics' rates.
+
+    The torques (..., n) are in N m or N, per s and s^2. Other arguments and errors as
+    :func:`forward_dynamics`.
+    """
+    torques = (tau, tau_dot) if tau_ddot is None else (tau, tau_dot, tau_ddot)
+    states, _ = _solve(model, q, qd, (), (), torques, wrenches, base)
+    qdd, qddd, qdddd = (np.ascontiguousarray(states[..., k, :]) for k in (2, 3, 4))
+    return ForwardDynamics(qdd, qddd, None if tau_ddot is None else qdddd)
+
+
+def hybrid_dynamics(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    *,
+    prescribed: Sequence[str | int],
+    qdd: Any,
+    tau: Any,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+) -> HybridDynamics:
+    """Accelerations of the free joints and torques of the `prescribed` ones; [K12] Table 4.
+
+    Forward dynamics is the case that no joint is prescribed, inverse dynamics that all are.
+
+    Parameters
+    ----------
+    q, qd : (..., n).
+    prescribed : names or indices of the joints whose accelerations are given.
+    qdd, tau : (..., n), of which only the entries of the prescribed and of the free joints are
+        used; the others may be anything, NaN too.
+
+    Other arguments and errors as :func:`forward_dynamics`, and an unknown joint.
+    """
+    held = prescribed_joints(model, prescribed)
+    given = np.where(held, _row(model, "qdd", qdd), 0.0)
+    torque = np.where(held, 0.0, _row(model, "tau", tau))
+    states, torques = _solve(model, q, qd, (given,), prescribed, (torque,), wrenches, base)
+    return HybridDynamics(states[..., 2, :], torques[..., 0, :])
+
+
+def _row(model: MultibodyModel, name: str, value: Any) -> Array:
+    """(..., n) real numbers, finite or not."""
+    row = np.asarray(value, dtype=np.float64)
+    if row.shape[-1:] != (model.n,):
+        raise InputError(f"{name}: expected shape (..., {model.n}), got {row.shape}")
+    return row
+
+
+def _solve(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    motion: tuple[Any, ...],
+    prescribed: Sequence[str | int],
+    torques: tuple[Any, ...],
+    wrenches: Wrenches | None,
+    base: BaseMotion | None,
+) -> tuple[Array, Array]:
+    """All rows of the state (..., 5, n) and of the torques (..., 3, n)."""
     n = model.n
-    states, shape, given = as_state(model.joint_names, q, qd)
+    held = prescribed_joints(model, prescribed)
+    states, shape, given = as_state(model.joint_names, q, qd, *motion)
     if given < 2:
         raise InputError(f"forward dynamics needs {STATE_ROWS[given]}")
-    torques = as_array("tau", tau, (n,), model.joint_names)
+    rows = [
+        as_array(name, row, (n,), model.joint_names)
+        for name, row in zip(TORQUE_ROWS, torques, strict=False)
+    ]
     applied = wrench_rows(model, wrenches)
+    bases = dynamic_base_rows(model, base, "spatial")
     full = broadcast_shapes(
-        ("states", "tau", "wrenches"), (shape, torques.shape[:-1], applied.shape[:-2])
+        ("states", *TORQUE_ROWS[: len(rows)], "wrenches", "base"),
+        (shape, *(row.shape[:-1] for row in rows), applied.shape[:-2], bases.shape[:-1]),
     )
     states = spread(states.reshape(*shape, 5, n), full, (5, n))
-    torques = spread(torques, full, (n,))
-    applied = spread(applied, full, (n, 18))
-    result = np.empty((len(states), n))
+    tau = np.zeros((len(states), 3, n))
+    for k, row in enumerate(rows):
+        tau[:, k] = spread(row, full, (n,))
+    applied, bases = spread(applied, full, (n, 18)), spread(bases, full, (WRENCH,))
+    constants = (model.parents, model.joint_rows, model.gravity, held, len(rows) - 1)
     scratch = forward_dynamics_scratch(n)
-    constants = (model.parents, model.joint_rows, model.gravity)
-    for k in range(len(states)):
-        state = (states[k, 0], states[k, 1], torques[k], applied[k])
-        if not forward_dynamics_cycle(*constants, *state, *scratch, result[k]):
-            raise DynamicsError(
-                f"robot '{model.name}': the mass matrix is singular at q = {states[k, 0]}; a body "
-                "without inertia about its joint axis has no determined acceleration"
-            )
-    return result.reshape(*full, n)
+    k = _compiled_batch(*constants, bases, states, tau, applied, *scratch)
+    if k >= 0:
+        raise singular(model, states[k, 0])
+    return states.reshape(*full, 5, n), tau.reshape(*full, 3, n)
+
+
+def generic_forward_dynamics(
+    model: MultibodyModel,
+    q: Sequence[Any],
+    qd: Sequence[Any],
+    tau: Sequence[Any],
+    *,
+    sin: Callable[[Any], Any] = np.sin,
+    cos: Callable[[Any], Any] = np.cos,
+) -> NDArray[Any]:
+    """The same recursions over any scalars, never compiled: q'' (n,).
+
+    Scalars as of :func:`.generic_inverse_dynamics`, but such as can be divided.
+
+    Raises InputError for wrong lengths; nothing else is checked.
+    """
+    n = model.n
+    for name, row in (("q", q), ("qd", qd), ("tau", tau)):
+        if len(row) != n:
+            raise InputError(f"{name}: expected {n} scalars, got {len(row)}")
+    state, bias = np.zeros((5, n), dtype=object), np.zeros((3, n), dtype=object)
+    for i in range(n):
+        state[0, i], state[1, i] = q[i], qd[i]
+    joints, trig = model.joint_rows.astype(object), np.empty((2, n), dtype=object)
+    for i in range(n):
+        angle = joints[i, ANGULAR] * state[0, i]
+        trig[:, i] = sin(angle), cos(angle)
+    bodies = np.zeros((n + 1, BODY_ROW), dtype=object)
+    bodies[0, :WRENCH] = dynamic_base_rows(model, None, "spatial")
+    rows = np.zeros((n + 1, ARTICULATED_ROW), dtype=object)
+    applied = np.zeros((n, 18), dtype=object)
+    constants = (model.parents, joints, model.gravity.astype(object))
+    evaluate("spatial", *constants, trig, state, 0, applied, bodies, bias)
+    free = np.zeros(n, dtype=bool)
+    factorisation_recursion(model.parents, joints, free, bodies, rows)
+    solution = np.array([tau[i] - bias[0, i] for i in range(n)], dtype=object)
+    solution_recursion(model.parents, free, bodies, rows, solution, solution)
+    return solution

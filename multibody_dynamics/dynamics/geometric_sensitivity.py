@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import inertia, se3
+from .batches import times, transposed
 from .conventions import Representation, check_representation
 from .errors import InputError
-from .inputs import Array, as_array, broadcast_shapes
+from .inputs import Array, as_array, broadcast_shapes, check_sequence
 from .inverse_dynamics import interbody_wrenches
 from .jacobians import jacobian
 from .kinematics import forward_kinematics
@@ -83,6 +84,8 @@ def joint_errors(
 
     Raises InputError for an unknown joint.
     """
+    if joints is not None:
+        check_sequence("joints", joints, "joints")
     found = []
     for joint in model.joint_names if joints is None else joints:
         i = model.joint_index(joint)
@@ -133,7 +136,7 @@ def perturbed_model(model: MultibodyModel, errors: Errors, values: Any) -> Multi
         name: Frame(body, pose @ motion.get((None, name), np.eye(4)))
         for name, (body, pose) in model.frames.items()
     }
-    screws = _times(se3.Ad(shifts), model.screws)
+    screws = times(se3.Ad(shifts), model.screws)
     return replace(model, poses=shifts @ model.poses, screws=screws, frames=frames)
 
 
@@ -175,7 +178,7 @@ def pose_sensitivity(
     poses = forward_kinematics(model, q).pose
     T = _error_twists(model, errors, q, poses) * _reaches(model, errors, body)[:, None]
     pose = _frame_at(poses, model.frame(body))[..., None, :, :]
-    return np.swapaxes(convert_twist(pose, [T], "spatial", representation)[0], -1, -2)
+    return transposed(convert_twist(pose, [T], "spatial", representation)[0])
 
 
 def jacobian_sensitivity(
@@ -203,8 +206,7 @@ def jacobian_sensitivity(
         linear = jacobian_sensitivity(model, errors, q, body, representation="hybrid")
         return np.concatenate([angular[..., :3, :], linear[..., 3:, :]], axis=-2)
     J = jacobian(model, q, body, representation=representation)[..., None, :, :]
-    T = pose_sensitivity(model, errors, q, body, representation=representation)
-    T = np.swapaxes(T, -1, -2)
+    T = transposed(pose_sensitivity(model, errors, q, body, representation=representation))
     displaced = _displaced(model, errors)[:, None, :]
     if representation == "spatial":
         return se3.ad(T) @ J * displaced
@@ -230,7 +232,7 @@ def twist_sensitivity(
     dJ = jacobian_sensitivity(model, errors, q, body, representation=representation)
     qd = as_array("qd", qd, (model.n,), model.joint_names)
     broadcast_shapes(("q", "qd"), (dJ.shape[:-3], qd.shape[:-1]))
-    return np.swapaxes((dJ @ qd[..., None, :, None])[..., 0], -1, -2)
+    return transposed(times(dJ, qd[..., None, :]))
 
 
 def torque_sensitivity(
@@ -265,19 +267,19 @@ def torque_sensitivity(
     V, Vd = (rate[..., None, :, :] for rate in rates)
     Vp, Vdp = (_with_base(rate)[..., parents, None, :] for rate in rates)
     M = inertia.transform(model.inertias, pose)[..., None, :, :, :]
-    S = _times(se3.Ad(pose), _body_screws(model))[..., None, :, :]
+    S = times(se3.Ad(pose), model.body_screws)[..., None, :, :]
     G = np.concatenate([np.zeros(3), -model.gravity])
-    coadV, MV = se3.coad(V), _times(M, V)
+    coadV, MV = se3.coad(V), times(M, V)
 
     v, g = -_bracket(T, Vp), -_bracket(T, G)
     a = _bracket(_bracket(Vp, T), V - Vp) - _bracket(T, Vdp)
-    W = _times(M, Vd + G) + _times(coadV, MV)
-    dW = _times(se3.coad(T), W) + _times(M, a + g)
-    dW += _times(se3.coad(v), MV) + _times(coadV, _times(M, v))
+    W = times(M, Vd + G) + times(coadV, MV)
+    dW = times(se3.coad(T), W) + times(M, a + g)
+    dW += times(se3.coad(v), MV) + times(coadV, times(M, v))
 
     displaced = _displaced(model, errors)[..., None]
     dQ = S * subtree_sums(model, dW * displaced, -2) + _bracket(T, S) * displaced * transmitted
-    return np.swapaxes(dQ.sum(axis=-1), -1, -2)
+    return transposed(dQ.sum(axis=-1))
 
 
 def _fixed(array: Array) -> Array:
@@ -306,7 +308,8 @@ def _check_frame(model: MultibodyModel, frame: str) -> None:
     if frame == model.base_name or (body >= 0 and frame == model.body_names[body]):
         raise InputError(
             f"'{frame}' is the frame that its body is described in, which cannot be wrong; give "
-            "errors to the joint, or to another frame fixed to the body"
+            "errors to the joint, or to another frame fixed to the body: a link merged into it, or "
+            "one that the model was given as `frames`"
         )
 
 
@@ -331,21 +334,15 @@ def _reaches(model: MultibodyModel, errors: Errors, body: str | int) -> NDArray[
     return own if index < 0 else own | _displaced(model, errors)[:, index]
 
 
-def _body_screws(model: MultibodyModel) -> Array:
-    """X_i = Ad_{A_i}^-1 Y_i (n, 6), the joint screws in the frames of their bodies."""
-    return _times(se3.Ad(se3.inverse(model.poses)), model.screws)
-
-
 def _error_twists(model: MultibodyModel, errors: Errors, q: Any, pose: Array) -> Array:
     """T (..., p, 6): the screws of the errors in inertial axes, for bodies at `pose`."""
     _check(model, errors)
     q = as_array("q", q, (model.n,), model.joint_names)
-    X = _body_screws(model)
     T = np.empty((*pose.shape[:-3], len(errors), 6))
     for k, error in enumerate(errors):
         if error.joint is not None:
             i = model.joint_index(error.joint)
-            before = pose[..., i, :, :] @ se3.exp(-X[i] * q[..., i, None])
+            before = pose[..., i, :, :] @ se3.exp(-model.body_screws[i] * q[..., i, None])
         else:
             before = _frame_at(pose, model.frame(str(error.frame)))
         T[..., k, :] = se3.Ad(before) @ error.screw
@@ -364,10 +361,6 @@ def _with_base(rate: Array) -> Array:
     return np.concatenate([rate, np.zeros_like(rate[..., :1, :])], axis=-2)
 
 
-def _times(A: Array, x: Array) -> Array:
-    return (A @ x[..., None])[..., 0]
-
-
 def _bracket(X: Array, Y: Array) -> Array:
     """[X, Y] = ad_X Y."""
-    return _times(se3.ad(X), Y)
+    return times(se3.ad(X), Y)

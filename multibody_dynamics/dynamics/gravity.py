@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import inertia
+from .batches import transposed
 from .errors import InputError
 from .inputs import Array
 from .kinematics import BaseMotion, forward_kinematics
@@ -37,10 +38,10 @@ def gravity_wrench_rates(M: Array, twist: Any, acceleration: Any, gravity: Array
     G = np.concatenate([np.zeros(3), -gravity])[:, None]
     adV, adVd = ad(twist), ad(acceleration)
     first = M @ adV
-    second = first @ adV + np.swapaxes(adV, -1, -2) @ first - M @ adVd
+    second = first @ adV + transposed(adV) @ first - M @ adVd
     wrenches = (
         M @ G,
-        -(first + np.swapaxes(first, -1, -2)) @ G,
-        (second + np.swapaxes(second, -1, -2)) @ G,
+        -(first + transposed(first)) @ G,
+        (second + transposed(second)) @ G,
     )
     return np.stack([W[..., 0] for W in wrenches], axis=-2)

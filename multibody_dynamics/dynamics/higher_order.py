@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .batches import times, transposed
 from .errors import InputError
 from .inputs import Array, as_array, broadcast_shapes
 from .model import MultibodyModel
@@ -65,22 +66,32 @@ def generic_higher_order_inverse_dynamics(
     model: MultibodyModel,
     derivatives: Sequence[Sequence[Any]],
     *,
+    wrenches: Mapping[str, Sequence[Sequence[Any]]] | None = None,
     sin: Callable[[Any], Any] = np.sin,
     cos: Callable[[Any], Any] = np.cos,
 ) -> Scalars:
-    """The same of one state over any scalars, as `generic_inverse_dynamics`: (k + 1, n) objects."""
+    """The same of one state over any scalars, as `generic_inverse_dynamics`: (k + 1, n) objects.
+
+    `wrenches` is {body name: rows of 6 scalars}. Raises InputError for wrong lengths and names;
+    nothing else is checked.
+    """
     rows = np.array(derivatives, dtype=object)
     if rows.ndim != 2 or rows.shape[1] != model.n or len(rows) < 3:
         raise InputError(f"derivatives: expected (3 or more, {model.n}) scalars, got {rows.shape}")
     trig = np.empty((2, 1, model.n), dtype=object)
     for i, angle in enumerate(model.joint_rows[:, ANGULAR] * rows[0]):
         trig[:, 0, i] = sin(angle), cos(angle)
-    return _inverse_dynamics(model, rows[None], {}, trig)[0]
+    given = {name: np.array(W, dtype=object) for name, W in (wrenches or {}).items()}
+    for name, W in given.items():
+        if W.ndim != 2 or W.shape[1] != 6:
+            raise InputError(f"wrenches['{name}']: expected (j, 6) scalars, got {W.shape}")
+    loads = _by_body(model, given, (len(rows), 6))
+    return _inverse_dynamics(model, rows[None], loads, trig)[0]
 
 
 def _inputs(
     model: MultibodyModel, derivatives: Any, wrenches: Mapping[str, Any], least: int
-) -> tuple[Array, dict[int, Array], tuple[int, ...]]:
+) -> tuple[Array, dict[int, Scalars], tuple[int, ...]]:
     """States (N, rows, n) and wrenches {body: (N, j, 6)}, and the batch shape."""
     rows = as_array("derivatives", derivatives, (model.n,), model.joint_names)
     if rows.ndim < 2 or rows.shape[-2] < least:
@@ -94,15 +105,23 @@ def _inputs(
             raise InputError(f"wrenches['{name}']: expected (..., j, 6), got {W.shape}")
     shapes = (rows.shape[:-2], *(W.shape[:-2] for W in given.values()))
     shape = broadcast_shapes(("derivatives", *given), shapes)
-    loads: dict[int, Array] = {}
+    spread = np.broadcast_to(rows, (*shape, *rows.shape[-2:]))
+    loads = _by_body(model, given, (*shape, rows.shape[-2], 6))
+    return spread.reshape(-1, *rows.shape[-2:]), loads, shape
+
+
+def _by_body(
+    model: MultibodyModel, given: Mapping[str, Scalars], shape: tuple[int, ...]
+) -> dict[int, Scalars]:
+    """{body: (N, rows, 6)}, the sums of the wrenches on it; rates that are not given are zero."""
+    loads: dict[int, Scalars] = {}
     for name, W in given.items():
-        total = np.zeros((*shape, rows.shape[-2], 6))
-        count = min(W.shape[-2], rows.shape[-2])
+        total = np.zeros(shape, dtype=W.dtype)
+        count = min(W.shape[-2], shape[-2])
         total[..., :count, :] = W[..., :count, :]
         body = model.body_index(name)
-        loads[body] = loads.get(body, 0.0) + total.reshape(-1, rows.shape[-2], 6)
-    spread = np.broadcast_to(rows, (*shape, *rows.shape[-2:]))
-    return spread.reshape(-1, *rows.shape[-2:]), loads, shape
+        loads[body] = loads.get(body, 0) + total.reshape(-1, *shape[-2:])
+    return loads
 
 
 def _poses(model: MultibodyModel, rows: Scalars, trig: Scalars) -> Scalars:
@@ -131,7 +150,7 @@ def _motion(
         V0 = twists[parent] if parent >= 0 else rest
         ad = _ad(V0)
         for k in range(count - 1):  # with the twist of the parent: ad_S S = 0
-            S[:, k + 1] = sum(comb(k, j) * _times(ad[:, j], S[:, k - j]) for j in range(k + 1))
+            S[:, k + 1] = sum(comb(k, j) * times(ad[:, j], S[:, k - j]) for j in range(k + 1))
         V = V0.copy()
         for k in range(count):
             for j in range(k + 1):
@@ -158,7 +177,7 @@ def _inverse_dynamics(
             M.append(-(half + np.swapaxes(half, -1, -2)))
         for k in range(order + 1):
             for j in range(k + 2):
-                W[i][:, k] += comb(k + 1, j) * _times(M[j], V[i][:, k + 1 - j])
+                W[i][:, k] += comb(k + 1, j) * times(M[j], V[i][:, k + 1 - j])
             W[i][:, k] += M[k] @ G
             if i in loads:
                 W[i][:, k] -= loads[i][:, k]
@@ -180,7 +199,7 @@ def _hat(x: Scalars) -> Scalars:
     """x~ (..., 3, 3) of vectors over any scalars."""
     X = np.zeros((*x.shape, 3), dtype=x.dtype)
     X[..., 2, 1], X[..., 0, 2], X[..., 1, 0] = x[..., 0], x[..., 1], x[..., 2]
-    return X - np.swapaxes(X, -1, -2)
+    return X - transposed(X)
 
 
 def _ad(V: Scalars) -> Scalars:
@@ -189,10 +208,6 @@ def _ad(V: Scalars) -> Scalars:
     result[..., :3, :3] = result[..., 3:, 3:] = _hat(V[..., :3])
     result[..., 3:, :3] = _hat(V[..., 3:])
     return result
-
-
-def _times(A: Scalars, x: Scalars) -> Scalars:
-    return (A @ x[..., None])[..., 0]
 
 
 def _inertia(joint: Array, pose: Scalars) -> Scalars:
@@ -204,6 +219,6 @@ def _inertia(joint: Array, pose: Scalars) -> Scalars:
     m = joint[MASS]
     c = _hat(r + R @ joint[COM : COM + 3])
     M = np.zeros((len(r), 6, 6), dtype=pose.dtype)
-    M[:, :3, :3] = R @ Theta @ np.swapaxes(R, -1, -2) - m * (c @ c)
+    M[:, :3, :3] = R @ Theta @ transposed(R) - m * (c @ c)
     M[:, :3, 3:], M[:, 3:, :3], M[:, 3:, 3:] = m * c, -m * c, m * np.eye(3)
     return M

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,14 @@ def as_real(name: str, value: Any) -> Array:
     if raw.dtype.kind not in "fiu":
         raise InputError(f"{name}: expected real numbers, got an array of {raw.dtype}")
     return np.asarray(raw, dtype=np.float64)
+
+
+def check_sequence(name: str, value: Any, of: str) -> None:
+    """InputError for what is no sequence, and for a string, which is one of letters."""
+    if isinstance(value, str):
+        raise InputError(f"{name}: expected a sequence of {of}, got the string '{value}'")
+    if not isinstance(value, Iterable):
+        raise InputError(f"{name}: expected a sequence of {of}, got {value!r}")
 
 
 def as_array(

@@ -59,9 +59,8 @@ def _cycle(recursion: ModuleType) -> Callable[..., None]:
     return inlined(cycle)
 
 
-_PLAIN_CYCLES = {name: _cycle(module) for name, module in RECURSIONS.items()}
-CYCLES = MappingProxyType({name: compiled(cycle) for name, cycle in _PLAIN_CYCLES.items()})
-inverse_dynamics_cycle = CYCLES["spatial"]
+PLAIN_CYCLES = MappingProxyType({name: _cycle(module) for name, module in RECURSIONS.items()})
+CYCLES = MappingProxyType({name: compiled(cycle) for name, cycle in PLAIN_CYCLES.items()})
 
 
 def _compiled_batch(cycle: Callable[..., None]) -> Callable[..., None]:
@@ -76,7 +75,7 @@ def _compiled_batch(cycle: Callable[..., None]) -> Callable[..., None]:
     return compiled(batch)
 
 
-_BATCHES = {name: _compiled_batch(cycle) for name, cycle in _PLAIN_CYCLES.items()}
+_BATCHES = {name: _compiled_batch(cycle) for name, cycle in PLAIN_CYCLES.items()}
 
 
 def inverse_dynamics(
@@ -181,7 +180,7 @@ def _evaluate(
         trig = batch_trig(model.joint_rows, state)
         result = np.zeros((3, n, count))
         world = applied.transpose(1, 2, 0)
-        _recurse(representation, *constants, trig, state, order, world, bodies, result)
+        evaluate(representation, *constants, trig, state, order, world, bodies, result)
         results, bodies = result.transpose(2, 0, 1), bodies.transpose(2, 0, 1)
     values = (np.ascontiguousarray(results[:, k]).reshape(*full, n) for k in range(3))
     tau, tau_dot, tau_ddot = values
@@ -189,7 +188,7 @@ def _evaluate(
     return InverseDynamics(tau, *rates), bodies
 
 
-def _recurse(
+def evaluate(
     representation, parents, joints, gravity, trig, state, order, applied, bodies, result
 ) -> None:
     """The recursions over any scalars, never compiled."""
@@ -248,9 +247,11 @@ def generic_inverse_dynamics(
     bodies[0, :WRENCH] = dynamic_base_rows(model, None, representation)
     applied = np.zeros((n, 18), dtype=object)
     for body, W in (wrenches or {}).items():
+        if [len(row) for row in W] != [6, 6, 6]:
+            raise InputError(f"wrenches['{body}']: expected 3 rows of 6 scalars")
         for k in range(18):
             applied[model.body_index(body), k] += W[k // 6][k % 6]
     result = np.zeros((order + 1, n), dtype=object)
     constants = (model.parents, joints, model.gravity.astype(object))
-    _recurse(representation, *constants, trig, state, order, applied, bodies, result)
+    evaluate(representation, *constants, trig, state, order, applied, bodies, result)
     return result

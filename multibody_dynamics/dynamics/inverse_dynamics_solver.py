@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from .compilation import IS_COMPILED, compiled
+from .checked_rows import CheckedRows
 from .conventions import Representation, check_representation
 from .errors import InputError
-from .inputs import STATE_ROWS, Array, as_array
+from .inputs import STATE_ROWS, Array
 from .inverse_dynamics import CYCLES, dynamic_base_rows
 from .kinematics import BaseMotion
 from .model import MultibodyModel
 from .records import BODY_ROW, WRENCH
-
-
-def _copy_rows(state, scratch, q, qd, qdd, qddd, qdddd):
-    """The rows into `state` if they are finite and of its length; otherwise it stays as it was.
-
-    By way of `scratch` (5, n), as the rows may be those of `state` itself in another order.
-    """
-    rows = (q, qd, qdd, qddd, qdddd)
-    for k in range(5):
-        if rows[k].shape != state[k].shape:
-            return False
-        for i in range(state.shape[1]):
-            if not isfinite(rows[k][i]):
-                return False
-            scratch[k, i] = rows[k][i]
-    state[:] = scratch
-    return True
-
-
-_fill = compiled(_copy_rows)
 
 
 class InverseDynamicsSolver:
@@ -76,7 +55,7 @@ class InverseDynamicsSolver:
         self.set_base(None)
         self.interbody_wrenches: Array = bodies[1:, WRENCH:].reshape(n, 3, 6)
         self._results = tuple(self.result)
-        self._scratch = np.empty((5, n))
+        self._rows = CheckedRows(STATE_ROWS, model.joint_names, self.state)
         self.update = partial(
             CYCLES[representation],
             model.parents,
@@ -90,9 +69,6 @@ class InverseDynamicsSolver:
             self.result,
         )
         self.update()
-        self(*np.zeros((5, n)))
-        if IS_COMPILED:
-            _fill.disable_compile()  # type: ignore[attr-defined]
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__:  # the recursion would go on with the old buffer
@@ -139,20 +115,6 @@ class InverseDynamicsSolver:
 
         Raises InputError for a wrong length, NaN or infinity; nothing has changed then.
         """
-        rows = (q, qd, qdd, qddd, qdddd)
-        try:
-            accepted = IS_COMPILED and _fill(self.state, self._scratch, *rows)
-        except TypeError:  # lists, float32, strided: not for machine code
-            accepted = False
-        if not accepted:
-            shape = (self.model.n,)
-            checked = [
-                as_array(name, row, shape, self.model.joint_names)
-                for name, row in zip(STATE_ROWS, rows, strict=True)
-            ]
-            for name, row in zip(STATE_ROWS, checked, strict=True):
-                if row.shape != shape:
-                    raise InputError(f"{name}: expected shape {shape}, got {row.shape}")
-            self.state[:] = np.stack(checked)  # a copy: they may be rows of the state
+        self._rows.take((q, qd, qdd, qddd, qdddd))
         self.update()
         return self._results

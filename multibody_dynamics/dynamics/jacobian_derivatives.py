@@ -37,8 +37,7 @@ from typing import Any
 import numpy as np
 
 from .conventions import Representation, check_representation
-from .errors import InputError
-from .inputs import Array, as_array, broadcast_shapes
+from .inputs import Array, as_array, broadcast_shapes, check_sequence
 from .jacobians import jacobian
 from .model import MultibodyModel
 
@@ -102,7 +101,8 @@ def jacobian_partial(
     `joints` are names or indices, as many as the order, repeated or not; their sequence does not
     matter. Other arguments and errors as :func:`jacobian_gradient`, and an unknown joint.
     """
-    indices = [_joint(model, joint) for joint in joints]
+    check_sequence("joints", joints, "joints")
+    indices = [model.joint_index(joint) for joint in joints]
 
     def partial(J: Array, representation: str) -> Array:
         X = J
@@ -188,11 +188,3 @@ def _seen(
     body_fixed = _seen(model, q, body, "body", derivative)
     hybrid = _seen(model, q, body, "hybrid", derivative)
     return np.concatenate([body_fixed[..., :3, :], hybrid[..., 3:, :]], axis=-2)
-
-
-def _joint(model: MultibodyModel, joint: str | int) -> int:
-    if isinstance(joint, str):
-        return model.joint_index(joint)
-    if not isinstance(joint, (int, np.integer)) or not 0 <= joint < model.n:
-        raise InputError(f"joints: expected names or indices below {model.n}, got {joint!r}")
-    return int(joint)

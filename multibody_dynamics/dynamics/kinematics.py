@@ -17,7 +17,7 @@ from .inputs import Array, as_array, as_state, broadcast_shapes, spread
 from .model import MultibodyModel
 from .poses import batch_trig, store_trig
 from .records import BODY_ROW, POSE, POSITION, TWIST, WRENCH
-from .representations import change_body_frame, convert_twist
+from .representations import convert_twist, moved_to_frame
 
 RECURSIONS = MappingProxyType(
     {"spatial": spatial, "body": body_fixed, "hybrid": hybrid, "mixed": mixed}
@@ -75,7 +75,12 @@ def base_rows(
 
     Raises InputError for wrong shapes, NaN or infinity, and a pose that is not rigid.
     """
-    base = base or BaseMotion()
+    if base is None:  # at rest, where (0, -g) is the same in every representation
+        rows = np.zeros(WRENCH)
+        rows[POSE : POSE + 9 : 4] = 1
+        if gravity is not None:
+            rows[TWIST + 9 : TWIST + 12] = -gravity
+        return rows
     pose = se3.as_pose("base.pose", np.eye(4) if base.pose is None else base.pose)
     names = ("twist", "acceleration", "jerk", "jounce")
     rates = [
@@ -155,7 +160,7 @@ def forward_kinematics(
     joint = joint_poses(bodies[:, 1:])
     count = given - 1
     rates = [bodies[:, 1:, TWIST + 6 * k : TWIST + 6 * k + 6] for k in range(count)]
-    rates = change_body_frame(joint, rates, model.body_in_joint, representation)
+    rates = moved_to_frame(joint, rates, model.body_in_joint, representation)
     reshaped = [np.ascontiguousarray(rate).reshape(*shape, model.n, 6) for rate in rates]
     pose = (joint @ model.body_in_joint).reshape(*shape, model.n, 4, 4)
     return BodyMotion(pose, *reshaped, *[None] * (4 - count))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .batches import times
 from .coriolis import mass_matrix_dot
 from .errors import InputError
 from .inputs import STATE_ROWS, Array, as_state, broadcast_shapes
@@ -51,18 +52,15 @@ def lagrange_equations(
     :func:`.inverse_dynamics`, whose result is the same. Raises InputError for wrong shapes or
     names, NaN or infinity.
     """
-    _, shape, given = as_state(model.joint_names, q, qd, qdd)
+    states, shape, given = as_state(model.joint_names, q, qd, qdd)
     if given < 3:
         raise InputError(f"{STATE_ROWS[given]} is needed here, got None")
+    q, qd, qdd = np.moveaxis(states[:, :3].reshape(*shape, 3, model.n), -2, 0)
     W = wrench_rows(model, wrenches)[..., :6]
     broadcast_shapes(("states", "wrenches"), (shape, W.shape[:-2]))
 
-    momentum_rate = _times(mass_matrix(model, q), qdd) + _times(mass_matrix_dot(model, q, qd), qd)
+    momentum_rate = times(mass_matrix(model, q), qdd) + times(mass_matrix_dot(model, q, qd), qd)
     gradient = gravity_forces(model, q) - kinetic_energy_gradient(model, q, qd)
     screws = spatial_bodies(model, q, qd).screws
     applied = np.sum(screws * subtree_sums(model, W, -2), axis=-1)
     return np.asarray(momentum_rate + gradient - applied)
-
-
-def _times(matrix: Array, vector: Any) -> Array:
-    return np.asarray((matrix @ np.asarray(vector)[..., None])[..., 0])

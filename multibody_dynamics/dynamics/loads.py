@@ -140,5 +140,5 @@ def _load(
         raise InputError("the wrench of a load needs qd and qdd")
     V, Vd, Vdd, Vddd = [*rates, np.zeros(6), np.zeros(6)][:4]
     weight = gravity_wrench_rates(inertia.transform(M, pose), V, Vd, model.gravity)
-    needed = newton_euler_rates(pose, M, V, Vd, Vdd, Vddd, "spatial") + weight
+    needed = newton_euler_rates(pose, M, V, Vd, Vdd, Vddd, representation="spatial") + weight
     return pose, rates, -needed[..., : len(rates) - 1, :]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import inertia, se3
+from .batches import times
 from .description import describe
 from .errors import InputError, ModelError
 from .inputs import Array, as_array
@@ -182,14 +183,17 @@ class MultibodyModel:
         """The number of joints, of bodies and of coordinates."""
         return len(self.joint_names)
 
-    def joint_index(self, joint: str) -> int:
-        """The index of a joint name; InputError lists the names there are."""
-        try:
-            return self.joint_names.index(joint)
-        except ValueError:
+    def joint_index(self, joint: str | int) -> int:
+        """The index of a joint (name or index); InputError lists the names there are."""
+        if isinstance(joint, str):
+            if joint in self.joint_names:
+                return self.joint_names.index(joint)
             raise InputError(
                 f"no joint '{joint}' in robot '{self.name}'; it has {', '.join(self.joint_names)}"
-            ) from None
+            )
+        if not isinstance(joint, (int, np.integer)) or not 0 <= joint < self.n:
+            raise InputError(f"joint must be a name or an index below {self.n}, got {joint!r}")
+        return int(joint)
 
     def frame(self, body: str | int) -> Frame:
         """The frame of a body (index or name), of a link merged into it or of a payload."""
@@ -301,7 +305,7 @@ class MultibodyModel:
         rows = np.zeros((self.n, JOINT_ROW))
         placed: list[Array] = []
         for i in range(self.n):
-            F, a, h = _joint_frame(se3.Ad(se3.inverse(self.poses[i])) @ self.screws[i])
+            F, a, h = _joint_frame(self.body_screws[i])
             placed.append(self.poses[i] @ F)
             p = self.parents[i]
             B = placed[i] if p < 0 else se3.inverse(placed[p]) @ placed[i]
@@ -317,10 +321,14 @@ class MultibodyModel:
         return _frozen(rows)
 
     @cached_property
+    def body_screws(self) -> Array:
+        """X_i = Ad_{A_i}^-1 Y_i (n, 6), the joint screws in the frames of their bodies."""
+        return _frozen(times(se3.Ad(se3.inverse(self.poses)), self.screws))
+
+    @cached_property
     def body_in_joint(self) -> Array:
         """The pose of each body frame in its joint frame, (n, 4, 4)."""
-        local = se3.Ad(se3.inverse(self.poses)) @ self.screws[..., None]
-        return _frozen(np.stack([se3.inverse(_joint_frame(X[:, 0])[0]) for X in local]))
+        return _frozen(np.stack([se3.inverse(_joint_frame(X)[0]) for X in self.body_screws]))
 
 
 def model_from_screws(

@@ -12,15 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .batches import times, transposed
 from .errors import DynamicsError
 from .forward_dynamics import forward_dynamics
 from .inputs import Array, as_array, broadcast_shapes
 from .kinematics import forward_kinematics
-from .mass_matrix import mass_matrix
 from .model import MultibodyModel
 from .newton_euler import newton_euler
-from .spatial_bodies import spatial_bodies, subtree_sums
+from .spatial_bodies import along_paths, spatial_bodies, subtree_sums
 from .wrenches import Wrenches
+
+ROUNDING = 1e-14  # a smaller part of the terms that make an inertia, and cancel, is none
 
 
 class PhaseRates(NamedTuple):
@@ -48,17 +50,29 @@ def rates_of_momenta(model: MultibodyModel, q: Any, momenta: Any) -> Array:
     DynamicsError where the mass matrix is singular without the rotors.
     """
     momenta = as_array("momenta", momenta, (model.n, 6))
-    S = spatial_bodies(model, q, np.zeros(model.n)).screws
+    bodies = spatial_bodies(model, q, np.zeros(model.n))
+    S, carried = bodies.screws, subtree_sums(model, bodies.inertias, -3)
     broadcast_shapes(("q", "momenta"), (S.shape[:-2], momenta.shape[:-2]))
     p = np.sum(S * subtree_sums(model, momenta, -2), axis=-1)
-    M = mass_matrix(model, q) - np.diag(model.reflected_inertia)
-    try:
-        return np.asarray(np.linalg.solve(M, p[..., None])[..., 0])
-    except np.linalg.LinAlgError:
+    # Not mass_matrix() less its rotors, which may be much larger than what the bodies leave.
+    entries = times(carried, S) @ transposed(S)
+    M = along_paths(model, entries, transposed(entries))
+    size = np.sum(np.abs(S) * times(np.abs(carried), np.abs(S)), axis=-1)
+    if _is_singular(M, size):
         raise DynamicsError(
             f"robot '{model.name}': the momenta of the bodies do not determine the rates; the mass "
             "matrix without the rotors is singular"
-        ) from None
+        )
+    return np.asarray(np.linalg.solve(M, p[..., None])[..., 0])
+
+
+def _is_singular(M: Array, size: Array) -> bool:
+    """Whether a pivot of M (..., n, n) is but the rounding of terms as large as `size` (..., n)."""
+    try:
+        roots = np.diagonal(np.linalg.cholesky(M), axis1=-2, axis2=-1)
+    except np.linalg.LinAlgError:
+        return True
+    return bool(np.any(roots**2 <= ROUNDING * size))
 
 
 def momentum_equations(
@@ -73,5 +87,7 @@ def momentum_equations(
     qd = rates_of_momenta(model, q, momenta)
     qdd = forward_dynamics(model, q, qd, tau, wrenches=wrenches)
     motion = forward_kinematics(model, q, qd, qdd)
-    rates = newton_euler(motion.pose, model.inertias, motion.twist, motion.acceleration, "spatial")
+    rates = newton_euler(
+        motion.pose, model.inertias, motion.twist, motion.acceleration, representation="spatial"
+    )
     return PhaseRates(np.broadcast_to(qd, qdd.shape).copy(), rates)

@@ -30,16 +30,17 @@ NaN or infinity, a pose that is none, an unknown representation, and rates that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import comb
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import inertia
+from .batches import transposed
 from .conventions import Representation, check_representation
 from .errors import InputError
 from .inputs import Array, as_array, broadcast_shapes
+from .leibniz import leibniz
 from .representations import convert_twist, convert_wrench
 from .se3 import Ad, ad, as_pose, from_rotation_translation, inverse
 
@@ -103,12 +104,12 @@ def twists_in_frame(frame: MovingFrame, *rates: Any) -> tuple[Array, ...]:
     seen = [[to_frame @ x[..., None]] for x in V]
     for order in range(len(V) - 1):
         for k in range(len(V) - 1 - order):
-            seen[k].append(seen[k + 1][order] - _leibniz(order, _bracket, F, seen[k]))
+            seen[k].append(seen[k + 1][order] - leibniz(order, _bracket, F, seen[k]))
     return tuple(x[..., 0] for x in seen[0])
 
 
 def rigid_body_inertia(
-    pose: Any, M_b: Any, representation: Representation | MovingFrame = "body"
+    pose: Any, M_b: Any, *, representation: Representation | MovingFrame = "body"
 ) -> Array:
     """M (..., 6, 6) of the body at `pose` (..., 4, 4) with M^b (..., 6, 6) about its origin.
 
@@ -116,31 +117,31 @@ def rigid_body_inertia(
     kg m and kg.
     """
     M, _, _, U, _ = _view(pose, M_b, [], representation)
-    return np.asarray(_transposed(U) @ M @ U)
+    return np.asarray(transposed(U) @ M @ U)
 
 
 def rigid_body_inertia_dot(
-    pose: Any, M_b: Any, twist: Any, representation: Representation | MovingFrame = "body"
+    pose: Any, M_b: Any, twist: Any, *, representation: Representation | MovingFrame = "body"
 ) -> Array:
     """The derivative M' (..., 6, 6) of :func:`rigid_body_inertia` along `twist` (..., 6).
 
     [M18d] (37), that before (48), and their like; zero in body representation.
     """
     M, V, F, U, Ud = _view(pose, M_b, [twist], representation)
-    half = _transposed(U) @ M @ Ud
-    return np.asarray(_transposed(U) @ _inertia_rates(M, V, F)[1] @ U + half + _transposed(half))
+    half = transposed(U) @ M @ Ud
+    return np.asarray(transposed(U) @ _inertia_rates(M, V, F)[1] @ U + half + transposed(half))
 
 
 def rigid_body_momentum(
-    pose: Any, M_b: Any, twist: Any, representation: Representation | MovingFrame = "body"
+    pose: Any, M_b: Any, twist: Any, *, representation: Representation | MovingFrame = "body"
 ) -> Array:
     """Pi = M V (..., 6), angular part first: kg m^2/s and kg m/s; [M18d] (35)."""
     M, V, _, U, _ = _view(pose, M_b, [twist], representation)
-    return np.asarray((_transposed(U) @ M @ V[0])[..., 0])
+    return np.asarray((transposed(U) @ M @ V[0])[..., 0])
 
 
 def rigid_body_coriolis_matrix(
-    pose: Any, M_b: Any, twist: Any, representation: Representation | MovingFrame = "body"
+    pose: Any, M_b: Any, twist: Any, *, representation: Representation | MovingFrame = "body"
 ) -> Array:
     """C (..., 6, 6) with W = M V' + C V and M' - 2C skew symmetric; [M18d] remark 2.
 
@@ -148,8 +149,8 @@ def rigid_body_coriolis_matrix(
     -ad_V^T M of (41) has the same C V, but M' - 2C is not skew with it.
     """
     M, V, F, U, Ud = _view(pose, M_b, [twist], representation)
-    C = M @ _ad(F[0]) - _transposed(_ad(V[0])) @ M
-    return np.asarray(_transposed(U) @ (C @ U + M @ Ud))
+    C = M @ _ad(F[0]) - transposed(_ad(V[0])) @ M
+    return np.asarray(transposed(U) @ (C @ U + M @ Ud))
 
 
 def newton_euler(
@@ -157,6 +158,7 @@ def newton_euler(
     M_b: Any,
     twist: Any,
     acceleration: Any,
+    *,
     representation: Representation | MovingFrame = "body",
 ) -> Array:
     """The wrench W (..., 6) that the motion of a body takes, gravity aside; N m and N.
@@ -181,6 +183,7 @@ def newton_euler_rates(
     acceleration: Any,
     jerk: Any,
     jounce: Any,
+    *,
     representation: Representation | MovingFrame = "body",
 ) -> Array:
     """W, W' and W'' (..., 3, 6) of :func:`newton_euler`, derivatives of the components.
@@ -195,8 +198,8 @@ def _wrenches(pose: Any, M_b: Any, rates: list[Any], representation: Any) -> Arr
     """W and its derivatives (..., len(rates) - 1, 6): W^(k) = Pi^(k+1) - (ad_F^T Pi)^(k)."""
     M, V, F, _, _ = _view(pose, M_b, rates, representation)
     inertias = _inertia_rates(M, V, F)
-    Pi = [_leibniz(k, np.matmul, inertias, V) for k in range(len(V))]
-    W = [Pi[k + 1] - _leibniz(k, _cobracket, F, Pi) for k in range(len(V) - 1)]
+    Pi = [leibniz(k, np.matmul, inertias, V) for k in range(len(V))]
+    W = [Pi[k + 1] - leibniz(k, _cobracket, F, Pi) for k in range(len(V) - 1)]
     wrenches = [x[..., 0] for x in W]
     if representation == "mixed":
         twists = [x[..., 0] for x in V]
@@ -277,14 +280,9 @@ def _inertia_rates(M: Array, V: list[Array], F: list[Array]) -> list[Array]:
     relative = [_ad(v - f) for v, f in zip(V, F, strict=False)]
     derivatives = [M]
     for k in range(len(relative)):
-        product = _leibniz(k, np.matmul, derivatives, relative)
-        derivatives.append(-product - _transposed(product))
+        product = leibniz(k, np.matmul, derivatives, relative)
+        derivatives.append(-product - transposed(product))
     return derivatives
-
-
-def _leibniz(k: int, product: Callable[..., Any], a: Sequence[Array], b: Sequence[Array]) -> Array:
-    """The k-th derivative of a product of functions whose derivatives are the lists a and b."""
-    return np.asarray(sum(comb(k, j) * product(a[j], b[k - j]) for j in range(k + 1)))
 
 
 def _ad(X: Array) -> Array:
@@ -297,8 +295,4 @@ def _bracket(X: Array, Y: Array) -> Array:
 
 
 def _cobracket(X: Array, Pi: Array) -> Array:
-    return _transposed(_ad(X)) @ Pi
-
-
-def _transposed(matrix: Array) -> Array:
-    return np.swapaxes(matrix, -1, -2)
+    return transposed(_ad(X)) @ Pi

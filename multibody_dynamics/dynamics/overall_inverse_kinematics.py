@@ -24,6 +24,7 @@ import numpy as np
 from scipy import optimize
 
 from . import se3, so3
+from .batches import times, transposed
 from .configuration import BodyScrewDescription
 from .conventions import Representation
 from .errors import InputError
@@ -140,6 +141,7 @@ def joint_accelerations_from_motion(
     kinematics = system_kinematics(model, q, representation=representation)
     V = _stacked(twists, "twists", kinematics)
     V_dot = _stacked(accelerations, "accelerations", kinematics)
+    broadcast_shapes(("twists", "accelerations"), (V.shape[:-1], V_dot.shape[:-1]))
     qd = _solve(kinematics, V, root).joints
     moving = system_kinematics(model, q, qd, representation=representation)
     return _solve(moving, V_dot - moving.acceleration(np.zeros(model.n)), root)
@@ -149,14 +151,14 @@ def _solve(kinematics: SystemKinematics, V: Array, root: Array | None) -> Overal
     """Solve V = J x (..., 6n) for x (..., n): joint by joint, or all at once with W = F^T F."""
     X, n = kinematics.X, kinematics.model.n
     if root is None:
-        relative = (kinematics.A_inverse @ V[..., None])[..., 0]
+        relative = times(kinematics.A_inverse, V)
         x = np.einsum("...ij,...i->...j", X, relative) / np.square(X).sum(axis=-2)
     else:
         weighed = (root @ kinematics.J.reshape(*X.shape[:-2], n, 6, n)).reshape(X.shape)
         U, sizes, Vt = _determined(kinematics.model, weighed)
-        right = (root @ V.reshape(*V.shape[:-1], n, 6, 1)).reshape(*V.shape, 1)
-        x = (Vt.swapaxes(-1, -2) @ (U.swapaxes(-1, -2) @ right / sizes[..., None]))[..., 0]
-    residual = V - (kinematics.J @ x[..., None])[..., 0]
+        right = times(root, V.reshape(*V.shape[:-1], n, 6)).reshape(V.shape)
+        x = times(transposed(Vt), times(transposed(U), right) / sizes)
+    residual = V - times(kinematics.J, x)
     return OverallSolution(x, residual.reshape(*residual.shape[:-1], n, 6))
 
 

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from . import se3, so3
+from .batches import transposed
 from .errors import InputError
-from .inputs import STATE_ROWS, Array, as_array, as_state
+from .inputs import STATE_ROWS, Array, as_array, as_state, check_sequence
 from .kinematics import forward_kinematics
+from .leibniz import leibniz
 from .model import MultibodyModel
 
 INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
@@ -146,15 +148,15 @@ def _inertial_columns(model: MultibodyModel, rows: Array) -> list[Array]:
     ad, coad = [se3.ad(x) for x in V], [se3.coad(x) for x in V]
 
     # In the frame of each body: S and G are at rest in it and in space, the balance is P' + M G.
-    X = se3.Ad(se3.inverse(model.poses)) @ model.screws[..., None]
+    X = model.body_screws[..., None]
     up = np.concatenate([np.zeros(3), -model.gravity])[:, None]
     G = [se3.Ad(se3.inverse(pose)) @ up]
     for k in range(len(V) - 2):
-        G.append(-_leibniz(ad, G, k))
+        G.append(-leibniz(k, np.matmul, ad, G))
     balance = _rate(coad, [_momentum(x) for x in V])
     balance = [b + _momentum(g[..., 0]) for b, g in zip(balance, G, strict=True)]
 
-    S = [np.swapaxes(x, -1, -2) for x in _in_space(se3.Ad(pose), ad, [X] + (len(V) - 2) * [0 * X])]
+    S = [transposed(x) for x in _in_space(se3.Ad(pose), ad, [X] + (len(V) - 2) * [0 * X])]
     W = _in_space(se3.coAd(pose), coad, balance)
     results = [np.zeros((*rows.shape[1:], 10 * model.n)) for _ in W]
     for j in range(model.n):
@@ -190,14 +192,9 @@ def _momentum(V: Array) -> Array:
     return Phi
 
 
-def _leibniz(a: Sequence[Array], x: Sequence[Array], k: int) -> Array:
-    """The k-th derivative of a x."""
-    return np.asarray(sum(comb(k, j) * a[j] @ x[k - j] for j in range(k + 1)))
-
-
 def _rate(a: Sequence[Array], x: Sequence[Array]) -> list[Array]:
     """Of x, x', ... in a moving frame, with a = ad_V or coad_V: the rate x' + a x, and its own."""
-    return [dx + _leibniz(a, x, k) for k, dx in enumerate(x[1:])]
+    return [dx + leibniz(k, np.matmul, a, x) for k, dx in enumerate(x[1:])]
 
 
 def _in_space(A: Array, a: Sequence[Array], x: list[Array]) -> list[Array]:
@@ -210,6 +207,7 @@ def _in_space(A: Array, a: Sequence[Array], x: list[Array]) -> list[Array]:
 
 
 def _check_extra(extra: Sequence[str]) -> None:
+    check_sequence("extra", extra, "kinds of parameters")
     for k, name in enumerate(extra):
         if name not in JOINT_PARAMETERS or name in extra[:k]:
             raise InputError(

@@ -16,15 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import se3
+from .batches import times, transposed
 from .conventions import Representation, check_representation
 from .errors import InputError
 from .inputs import Array, as_array, broadcast_shapes
+from .leibniz import leibniz
 
 
 def convert_twist(
@@ -33,7 +34,9 @@ def convert_twist(
     """The twist of a body at `pose` (..., 4, 4) and its derivatives; [M18k] table 3.
 
     `rates` holds the twist (..., 6) in the representation `source`, then as many time derivatives
-    of it as are known; rad/s, m/s and per s^k. The same in the representation `target` is returned.
+    of it as are known; rad/s, m/s and per s^k: `[twist]`, or `[twist, acceleration]`, and so on,
+    or one array with the derivatives along its first axis. A list of the same in the representation
+    `target` is returned.
     The second derivative of the mixed twist is not what [M18d] (33) prints: its angular part is
     R^T (omega'' - omega x omega').
 
@@ -58,9 +61,19 @@ def change_body_frame(
     C, S = se3.as_pose("pose", pose), se3.as_pose("S", S)
     shape = broadcast_shapes(("pose", "S"), (C.shape[:-2], S.shape[:-2]))
     C, (rates,) = _batch(np.broadcast_to(C, (*shape, 4, 4)), rates=rates)
+    return moved_to_frame(C, rates, S, representation)
+
+
+def moved_to_frame(
+    pose: Array, rates: list[Array], S: Array, representation: Representation
+) -> list[Array]:
+    """:func:`change_body_frame` of arrays that are known to be right."""
     if representation == "spatial":
         return rates
-    R, omega, r = _motion(C, rates, representation)
+    if representation == "body":
+        to_frame = se3.Ad(se3.inverse(S))
+        return [times(to_frame, rate) for rate in rates]
+    R, omega, r = _motion(pose, rates, representation)
     lever = _carried((R @ S[..., :3, 3:])[..., 0], omega)
     moved = _Motion(R @ S[..., :3, :3], omega, [a + b for a, b in zip(r, lever, strict=True)])
     return _twists(moved, representation)
@@ -97,13 +110,13 @@ def convert_wrench(
     R, omega, r = _motion(C, twists, source)
     moment, force = _split(wrenches)
     if source == "spatial":
-        moment = [m - _cross(r, force, k) for k, m in enumerate(moment)]
+        moment = [m - leibniz(k, np.cross, r, force) for k, m in enumerate(moment)]
     elif source != "hybrid":
         spin = _split(twists)[0]
         moment = _turned(R, spin, moment)
         force = _turned(R, spin, force) if source == "body" else force
     if target == "spatial":
-        moment = [m + _cross(r, force, k) for k, m in enumerate(moment)]
+        moment = [m + leibniz(k, np.cross, r, force) for k, m in enumerate(moment)]
     elif target != "hybrid":
         back, spin = _reversed(R, omega)
         moment = _turned(back, spin, moment)
@@ -135,7 +148,7 @@ def _twists(motion: _Motion, representation: str) -> list[Array]:
     R, omega, r = motion
     angular, linear = omega, r[1:]
     if representation == "spatial":
-        linear = [velocity - _cross(omega, r, k) for k, velocity in enumerate(linear)]
+        linear = [velocity - leibniz(k, np.cross, omega, r) for k, velocity in enumerate(linear)]
     elif representation != "hybrid":
         back, spin = _reversed(R, omega)
         angular = _turned(back, spin, omega)
@@ -147,7 +160,7 @@ def _carried(r: Array, omega: list[Array], v: list[Array] | None = None) -> list
     """r, r', r'', ... of a point at r that moves with r' = v + omega x r; v is zero if None."""
     points = [r]
     for k in range(len(omega)):
-        turned = _cross(omega, points, k)
+        turned = leibniz(k, np.cross, omega, points)
         points.append(turned if v is None else v[k] + turned)
     return points
 
@@ -159,19 +172,14 @@ def _turned(R: Array, spin: list[Array], vectors: list[Array]) -> list[Array]:
     """
     turned = []
     while vectors:
-        turned.append((R @ vectors[0][..., None])[..., 0])
-        vectors = [y + _cross(spin, vectors, k) for k, y in enumerate(vectors[1:])]
+        turned.append(times(R, vectors[0]))
+        vectors = [y + leibniz(k, np.cross, spin, vectors) for k, y in enumerate(vectors[1:])]
     return turned
 
 
 def _reversed(R: Array, omega: list[Array]) -> tuple[Array, list[Array]]:
     """R^T and its spin: (R^T)' = -R^T omega~."""
-    return np.swapaxes(R, -1, -2), [-x for x in omega]
-
-
-def _cross(a: Sequence[Array], b: Sequence[Array], k: int) -> Array:
-    """The k-th derivative of a x b."""
-    return np.asarray(sum(comb(k, j) * np.cross(a[j], b[k - j]) for j in range(k + 1)))
+    return transposed(R), [-x for x in omega]
 
 
 def _split(screws: Sequence[Array]) -> tuple[list[Array], list[Array]]:
@@ -185,6 +193,12 @@ def _joined(angular: list[Array], linear: list[Array]) -> list[Array]:
 def _batch(pose: Any, **screws: Sequence[Any]) -> tuple[Array, Iterator[list[Array]]]:
     """A pose and lists of screws, checked, copied and broadcast to one batch."""
     C = se3.as_pose("pose", pose)
+    for name, given in screws.items():
+        if isinstance(given, np.ndarray) and given.ndim < C.ndim:  # its rows are those of a batch
+            raise InputError(
+                f"{name}: expected a list, the quantity itself and then its derivatives, each "
+                f"(..., 6); got one array of shape {given.shape} with poses {C.shape}"
+            )
     names = [f"{name}[{k}]" for name, given in screws.items() for k in range(len(given))]
     arrays = [as_array(*x, (6,)) for x in zip(names, chain(*screws.values()), strict=True)]
     shape = broadcast_shapes(("pose", *names), [C.shape[:-2], *(x.shape[:-1] for x in arrays)])

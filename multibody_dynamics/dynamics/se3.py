@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from . import so3
+from .batches import times
 from .errors import InputError
 from .inputs import Array, as_array, broadcast_shapes
 
@@ -55,7 +56,7 @@ def exp(X: Any) -> Array:
     h = omega . v / x^2, which loses its digits where x is small. dexp_omega does not.
     """
     omega, v = _split(X)
-    return from_rotation_translation(so3.exp(omega), _apply(so3.dexp(omega), v))
+    return from_rotation_translation(so3.exp(omega), times(so3.dexp(omega), v))
 
 
 def log(C: Any) -> Array:
@@ -68,13 +69,13 @@ def log(C: Any) -> Array:
     if np.any(np.abs(C[..., 3, :] - (0, 0, 0, 1)) > so3.ROTATION_TOLERANCE):
         raise InputError("C is no pose: the last row of each must be (0, 0, 0, 1)")
     omega = so3.log(C[..., :3, :3])
-    return np.concatenate([omega, _apply(so3.dexp_inv(omega), C[..., :3, 3])], axis=-1)
+    return np.concatenate([omega, times(so3.dexp_inv(omega), C[..., :3, 3])], axis=-1)
 
 
 def inverse(C: Any) -> Array:
     """C^-1 = [[R^T, -R^T p], [0, 1]]."""
     R, p = _parts(C)
-    return from_rotation_translation(R.swapaxes(-1, -2), -_apply(R.swapaxes(-1, -2), p))
+    return from_rotation_translation(R.swapaxes(-1, -2), -times(R.swapaxes(-1, -2), p))
 
 
 def Ad(C: Any) -> Array:
@@ -167,10 +168,6 @@ def _split(X: Any) -> tuple[Array, Array]:
 def _parts(C: Any) -> tuple[Array, Array]:
     C = as_array("C", C, (4, 4))
     return C[..., :3, :3], C[..., :3, 3]
-
-
-def _apply(A: Array, b: Array) -> Array:
-    return (A @ b[..., None])[..., 0]
 
 
 def _blocks(P: Array, Q: Array, S: Array, T: Array) -> Array:

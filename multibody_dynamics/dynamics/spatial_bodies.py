@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import inertia
+from .batches import times
 from .errors import InputError
 from .inputs import Array
 from .kinematics import body_rows, joint_poses
@@ -50,7 +51,7 @@ def spatial_bodies(model: MultibodyModel, q: Any, qd: Any) -> SpatialBodies:
         screw_rates=rows[..., SCREW + 6 : SCREW + 12],
         twists=twists,
         inertias=M,
-        momenta=(M @ twists[..., None])[..., 0],
+        momenta=times(M, twists),
     )
 
 
@@ -61,3 +62,10 @@ def subtree_sums(model: MultibodyModel, values: Array, axis: int) -> Array:
         if model.parents[i] >= 0:
             sums[model.parents[i]] += sums[i]
     return np.moveaxis(sums, 0, axis)
+
+
+def along_paths(model: MultibodyModel, j_first: Array, i_first: Array) -> Array:
+    """(..., n, n): entry i, j of `j_first` where joint j is on the path from the base to body i,
+    that of `i_first` where it is the other way round, and 0 for joints on different branches."""
+    paths = model.moved_by
+    return np.where(paths, j_first, np.where(paths.T, i_first, 0.0))

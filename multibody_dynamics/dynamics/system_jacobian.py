@@ -31,10 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import se3, so3
-from .configuration import BodyScrewDescription
+from .batches import times, transposed
 from .conventions import Representation, check_representation
 from .errors import InputError
-from .inputs import Array, as_array, as_state
+from .inputs import Array, as_array, as_state, broadcast_shapes
 from .kinematics import forward_kinematics
 from .model import MultibodyModel
 
@@ -101,7 +101,7 @@ class SystemKinematics:
     @_matrix
     def V(self) -> Array:
         """(..., 6n): the system twist J q'; [M18d] (111)."""
-        return _times(self.J, self._rates)
+        return times(self.J, self._rates)
 
     @_matrix
     def a(self) -> Array:
@@ -141,7 +141,7 @@ class SystemKinematics:
         if self.representation == "mixed":
             R, W = self.pose[..., :3, :3], so3.hat(self._omega)
             turned = _of_j(W @ R, 2)
-            rates[..., :3, :3] = _of_i(R.swapaxes(-1, -2), 2) @ (turned - _of_i(W, 2) @ _of_j(R, 2))
+            rates[..., :3, :3] = _of_i(transposed(R), 2) @ (turned - _of_i(W, 2) @ _of_j(R, 2))
             shift = shift @ _of_j(R, 2) + self._ways @ turned
         rates[..., 3:, :3] = shift
         return _assemble(rates * _mask(_is_parent(self.model)))
@@ -157,7 +157,8 @@ class SystemKinematics:
     def acceleration(self, qdd: Any) -> Array:
         """V' = J q'' + J' q' (..., 6n) for q'' (..., n), componentwise; [M18d] (10), (18)."""
         qdd = as_array("qdd", qdd, (self.model.n,), self.model.joint_names)
-        return _times(self.J, qdd) + _times(self.J_dot, self._rates)
+        broadcast_shapes(("states", "qdd"), (self.V.shape[:-1], qdd.shape[:-1]))
+        return times(self.J, qdd) + times(self.J_dot, self._rates)
 
     @property
     def _rates(self) -> Array:
@@ -175,14 +176,14 @@ class SystemKinematics:
     @cached_property
     def _screws(self) -> Array:
         """X_i (..., n, 6)."""
-        X = np.broadcast_to(BodyScrewDescription.of(self.model).screws, (*self.pose.shape[:-2], 6))
+        X = np.broadcast_to(self.model.body_screws, (*self.pose.shape[:-2], 6))
         if self.representation == "body":
             return X
         if self.representation == "spatial":
-            return _times(se3.Ad(self.pose), X)
+            return times(se3.Ad(self.pose), X)
         R = self.pose[..., :3, :3]
-        angular = X[..., :3] if self.representation == "mixed" else _times(R, X[..., :3])
-        return np.concatenate([angular, _times(R, X[..., 3:])], axis=-1)
+        angular = X[..., :3] if self.representation == "mixed" else times(R, X[..., :3])
+        return np.concatenate([angular, times(R, X[..., 3:])], axis=-1)
 
     @cached_property
     def _transfers(self) -> Array:
@@ -198,7 +199,7 @@ class SystemKinematics:
         shift = self._ways
         if self.representation == "mixed":
             R = self.pose[..., :3, :3]
-            transfers[..., :3, :3] = _of_i(R.swapaxes(-1, -2), 2) @ _of_j(R, 2)
+            transfers[..., :3, :3] = _of_i(transposed(R), 2) @ _of_j(R, 2)
             shift = shift @ _of_j(R, 2)
         transfers[..., 3:, :3] = shift
         return transfers
@@ -218,7 +219,7 @@ class SystemKinematics:
     def _omega(self) -> Array:
         """(..., n, 3): angular velocities in inertial axes, of the hybrid or the mixed twists."""
         omega = self._twists[..., :3]
-        return _times(self.pose[..., :3, :3], omega) if self.representation == "mixed" else omega
+        return times(self.pose[..., :3, :3], omega) if self.representation == "mixed" else omega
 
 
 def system_kinematics(
@@ -273,7 +274,7 @@ def spatial_factors(
     if screws not in ("spatial", "body"):
         raise InputError(f"screws '{screws}' are neither 'spatial' nor 'body'")
     kinematics = system_kinematics(model, q, representation="spatial")
-    moved, X = kinematics.pose, BodyScrewDescription.of(model).screws
+    moved, X = kinematics.pose, model.body_screws
     if screws == "spatial":
         moved, X = moved @ se3.inverse(model.poses), model.screws
     K, K_inverse = (_block_diagonal(se3.Ad(C)) for C in (moved, se3.inverse(moved)))
@@ -316,10 +317,6 @@ def _of_i(values: Array, axes: int = 1) -> Array:
 def _of_j(values: Array, axes: int = 1) -> Array:
     """What belongs to body j in an array over pairs (i, j)."""
     return np.expand_dims(values, -2 - axes)
-
-
-def _times(matrix: Array, vector: Array) -> Array:
-    return (matrix @ vector[..., None])[..., 0]
 
 
 def _block_diagonal(blocks: Array) -> Array:

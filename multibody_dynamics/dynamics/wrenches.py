@@ -72,7 +72,7 @@ def wrench_to_world(
     broadcast_shapes(("states", "W"), (pose.shape[:-2], W.shape[:-2]))
     twists = convert_twist(pose, spatial, "spatial", "body")
     rows = np.moveaxis(W, -2, 0)
-    return np.stack(convert_wrench(pose, twists, rows, "body", "spatial"), axis=-2)
+    return np.stack(convert_wrench(pose, twists, list(rows), "body", "spatial"), axis=-2)
 
 
 def frame_motion(

@@ -7,7 +7,9 @@ with one line that says how; 130 after Ctrl-C.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -261,11 +263,23 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     return words
 
 
+def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """One line, without the place in the code that `warnings` would show."""
+    print(f"multibody_dynamics: warning: {message}", file=sys.stderr)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     options = make_parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
     try:
-        return int(options.run(options))
+        with warnings.catch_warnings():
+            warnings.showwarning = _say_warning
+            status = int(options.run(options))
+            sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # who reads, such as `head`, has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return 130

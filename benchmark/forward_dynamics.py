@@ -1,0 +1,60 @@
+"""q'' of the Panda and its derivatives by articulated bodies, beside Pinocchio's ABA."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from functools import partial
+
+import harness
+import numba
+import numpy as np
+import pinocchio as pin
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.forward_dynamics import forward_dynamics_cycle
+
+
+@numba.njit
+def repeat(count, parents, joints, gravity, prescribed, order, state, *rest):
+    """The control cycle inside compiled code; the state changes, so that nothing is hoisted."""
+    total = 0.0
+    for k in range(count):
+        state[0, 0] = 1e-9 * k
+        forward_dynamics_cycle(parents, joints, gravity, prescribed, order, state, *rest)
+        total += state[2, 0]
+    return total
+
+
+def run(options: argparse.Namespace) -> None:
+    model, robot = harness.robots(options.urdf)
+    data = robot.createData()
+    state = np.random.default_rng(1).normal(size=(5, model.n))
+    tau = dyn.inverse_dynamics(model, *state)
+    solvers = [dyn.ForwardDynamicsSolver(model, order) for order in (0, 1, 2)]
+    (qdd,) = solvers[0](*state[:2], tau.tau)
+    harness.require("q''", qdd, pin.aba(robot, data, *state[:2], tau.tau), 1e-10)
+    for row, wanted in zip(solvers[2](*state[:2], *tau), state[2:], strict=True):
+        harness.require("forward after inverse dynamics", row, wanted, 1e-10)
+
+    calls, (q, v) = options.calls, state[:2]
+    reference = "pin.aba from Python: q''"
+    blocks: dict[str, Callable[[], object]] = {
+        reference: harness.loop(lambda: pin.aba(robot, data, q, v, tau.tau), calls),
+        "solver(q, qd, tau): q''": harness.loop(partial(solvers[0], q, v, tau.tau), calls),
+    }
+    for order, gives in enumerate(("q''", "q'', q'''", "q'', q''', q''''")):
+        solver = solvers[order]
+        solver.state[:], solver.torque[:] = (q, v), tau[: order + 1]
+        blocks[f"solver.update(): {gives}"] = harness.loop(solver.update, calls)
+        inside = partial(repeat, calls, *solver.update.args)
+        blocks[f"inside compiled code: {gives}"] = inside
+    title = f"forward dynamics of {model.name}, {model.n} joints"
+    harness.report(title, harness.measure(blocks, options.blocks, calls), reference)
+
+
+if __name__ == "__main__":
+    given = harness.arguments(__doc__)
+    print(harness.surroundings())
+    sys.exit(run(given))

@@ -1,0 +1,100 @@
+"""What the benchmarks share: one core, blocks in turn, medians and ratios.
+
+Everything runs in one process on one core, in turn, block by block, so that a change of the
+machine's speed meets all alike; the ratios are what to quote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numba
+import numpy as np
+import pinocchio as pin
+
+from multibody_dynamics import __version__
+from multibody_dynamics import dynamics as dyn
+
+ROBOT = Path(__file__).parents[1] / "config" / "robots" / "panda.urdf"
+
+
+def arguments(description: str | None) -> argparse.Namespace:
+    """The options of a benchmark: a robot, how many blocks, how many calls in each."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--urdf", type=Path, default=ROBOT, help="robot to time (%(default)s)")
+    parser.add_argument("--blocks", type=int, default=300, help="timed blocks (%(default)s)")
+    parser.add_argument("--calls", type=int, default=500, help="calls a block (%(default)s)")
+    return parser.parse_args()
+
+
+def robots(urdf: Path) -> tuple[dyn.MultibodyModel, pin.Model]:
+    """The robot of a URDF, and Pinocchio's of the same file, with the joints in one order."""
+    model = dyn.load_urdf(urdf)
+    robot = pin.buildModelFromUrdf(str(urdf))
+    if list(robot.names)[1:] != list(model.joint_names) or robot.nq != model.n:
+        raise SystemExit("this benchmark needs a robot whose joints Pinocchio keeps in our order")
+    return model, robot
+
+
+def require(name: str, got: np.ndarray, wanted: np.ndarray, tolerance: float = 1e-12) -> None:
+    """Refuse to time what is not right."""
+    error = np.abs(got - wanted).max() / np.abs(wanted).max()
+    if not error < tolerance:
+        raise SystemExit(f"{name} is off by {error:.1e} of its largest component")
+
+
+def loop(function: Callable[[], object], calls: int) -> Callable[[], None]:
+    def block() -> None:
+        for _ in range(calls):
+            function()
+
+    return block
+
+
+def measure(
+    blocks: Mapping[str, Callable[[], object]], count: int, calls: int
+) -> dict[str, list[float]]:
+    """Microseconds per call of each block of `calls`, `count` times, in turn."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    times: dict[str, list[float]] = {name: [] for name in blocks}
+    for block in blocks.values():
+        block()
+    for _ in range(count):
+        for name, block in blocks.items():
+            start = time.perf_counter()
+            block()
+            times[name].append((time.perf_counter() - start) / calls * 1e6)
+    return times
+
+
+def report(title: str, times: Mapping[str, list[float]], reference: str) -> None:
+    """Minimum, median, and the median's ratio to that of `reference`."""
+    print(f"\n{title}; us per call\n")
+    print(f"{'':48}{'min':>8}{'median':>8}{'ratio':>8}")
+    unit = statistics.median(times[reference])
+    for name, values in times.items():
+        median = statistics.median(values)
+        print(f"{name:48}{min(values):8.2f}{median:8.2f}{median / unit:8.2f}")
+
+
+def surroundings() -> str:
+    """Processor and versions: no figure is worth much without them."""
+    return (
+        f"{_processor()}; Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"Numba {numba.__version__}, Pinocchio {pin.__version__}, multibody_dynamics {__version__}"
+    )
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()

@@ -1,0 +1,18 @@
+"""Products of whole batches of matrices and vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def times(matrix: NDArray[Any], vector: NDArray[Any]) -> NDArray[Any]:
+    """The products (..., m) of matrices (..., m, n) and vectors (..., n), which broadcast."""
+    return np.asarray((matrix @ vector[..., None])[..., 0])
+
+
+def transposed(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Matrices (..., m, n) as a view (..., n, m)."""
+    return np.swapaxes(matrix, -1, -2)

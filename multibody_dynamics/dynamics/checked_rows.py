@@ -1,0 +1,72 @@
+"""Rows of numbers that a caller hands in every cycle: checked and copied by machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from .compilation import IS_COMPILED, compiled
+from .errors import InputError
+from .inputs import Array, as_array
+
+ROWS = 5
+
+
+def _take(scratch, values, row0, row1, row2, row3, row4):
+    """The first k rows into `values` (k, n) if they fit and are finite; else it stays as it was.
+
+    By way of `scratch` (k, n), as the rows may be those of `values` itself in another order. They
+    come one by one: in a tuple Numba takes arrays of a foreign byte order for its own.
+    """
+    rows = (row0, row1, row2, row3, row4)
+    for k in range(values.shape[0]):
+        if rows[k].shape != values[k].shape:
+            return False
+        for i in range(values.shape[1]):
+            if not isfinite(rows[k][i]):
+                return False
+            scratch[k, i] = rows[k][i]
+    values[:] = scratch
+    return True
+
+
+_compiled_take = compiled(_take)
+
+
+class CheckedRows:
+    """`values` (k, n), filled by :meth:`take` with k <= 5 rows of n numbers, all of them or none.
+
+    `names` are those of the rows, `labels` those of the n numbers, for the messages.
+    """
+
+    def __init__(self, names: Sequence[str], labels: Sequence[str], values: Array) -> None:
+        self._names, self._labels, self._values = tuple(names), labels, values
+        self._scratch = np.empty_like(values)
+        unused = np.zeros(values.shape[1])
+        self._unused = (unused,) * (ROWS - len(values))
+        if IS_COMPILED:  # from now on nothing may stop to compile
+            _compiled_take.disable_compile(False)  # type: ignore[attr-defined]
+            _compiled_take(self._scratch, values.copy(), *(unused,) * ROWS)
+            _compiled_take.disable_compile()  # type: ignore[attr-defined]
+
+    def take(self, rows: tuple[Any, ...]) -> None:
+        """Check and copy; InputError for a wrong number or length of rows, NaN or infinity."""
+        if len(rows) != len(self._names):
+            raise InputError(f"expected {', '.join(self._names)}; got {len(rows)} rows")
+        try:
+            if IS_COMPILED and _compiled_take(self._scratch, self._values, *rows, *self._unused):
+                return
+        except TypeError:  # lists, float32, strided: not for machine code
+            pass
+        shape = self._values.shape[1:]
+        checked = [
+            as_array(name, row, shape, self._labels)
+            for name, row in zip(self._names, rows, strict=True)
+        ]
+        for name, row in zip(self._names, checked, strict=True):
+            if row.shape != shape:
+                raise InputError(f"{name}: expected shape {shape}, got {row.shape}")
+        self._values[:] = np.stack(checked)  # a copy: they may be rows of the values

@@ -1,0 +1,335 @@
+"""Closed mechanisms for the tests, and their dynamics to 40 digits by another route.
+
+The reference has no wrench bases and no Lagrange multipliers of ours: a closed joint keeps two
+points together (three rows of A, in inertial axes) and may hold back rotations about directions
+that follow from the axes on its two bodies. Its A, motion and torques are power series in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import mpmath as mp
+import numpy as np
+
+import reference as ref
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import se3, so3
+from multibody_dynamics.dynamics.inputs import Array
+from robots import random_inertia
+
+X, Y, Z = np.eye(3)
+EYE = np.eye(4)
+DOWN = (0.0, -9.81, 0.0)  # planar mechanisms stand in the x-y plane
+
+
+class Mechanism(NamedTuple):
+    """A system, a configuration close to a closed one, joints that determine all others, and the
+    constraints of the reference: {loop: directions of held rotations}, with rows to keep."""
+
+    system: dyn.ConstrainedModel
+    start: Array
+    independent: tuple[str, ...]
+    held: dict[str, Callable[[np.ndarray, np.ndarray], list[np.ndarray]]]
+    rows: slice | list[int] = slice(None)
+
+    @property
+    def q(self) -> Array:
+        """The closed configuration next to the start."""
+        return dyn.assemble(self.system, self.start, fixed=self.independent)
+
+    def motion(self, seed: int = 0) -> tuple[Array, ...]:
+        """A consistent motion q ... q'''' with nothing zero."""
+        rates = np.random.default_rng(seed).uniform(-1, 1, (5, self.system.n))
+        rates[0] = self.q
+        return dyn.consistent_motion(self.system, *rates, fixed=self.independent)
+
+    def with_motors(self, *motors: str, **changes: Any) -> Mechanism:
+        s = self.system
+        return self._replace(system=dyn.ConstrainedModel(s.tree, s.constraints, motors, **changes))
+
+
+def move(p: Any) -> Array:
+    return se3.from_rotation_translation(np.eye(3), p)
+
+
+def bar(length: float, mass: float = 1.2) -> Array:
+    """A uniform bar along x of a planar mechanism, somewhat off its line."""
+    J = mass * length**2 / 12
+    return dyn.spatial_inertia(mass, (length / 2, 0.02, 0), np.diag((0.1 * J, J, J)))
+
+
+FOUR_BAR = (0.3, 0.8, 0.6, 1.0)  # crank, coupler, rocker, ground
+
+
+def four_bar() -> Mechanism:
+    """Crank, coupler and rocker in a plane, cut at the joint of coupler and rocker, which is one in
+    space: three of its five constraints are redundant."""
+    crank, coupler, rocker, ground = FOUR_BAR
+    tree = dyn.model_from_screws(
+        (-1, 0, -1),
+        [dyn.revolute(Z), dyn.revolute(Z, (crank, 0, 0)), dyn.revolute(Z, (ground, 0, 0))],
+        [EYE, move((crank, 0, 0)), move((ground, 0, 0))],
+        [bar(crank), bar(coupler), bar(rocker)],
+        joint_names=("crank", "coupler", "rocker"),
+        body_names=("crank_bar", "coupler_bar", "rocker_bar"),
+        gravity=DOWN,
+        name="four_bar",
+    )
+    pin = dyn.LoopClosure(
+        "pin", "coupler_bar", "rocker_bar", dyn.revolute(Z), move((coupler, 0, 0)),
+        move((rocker, 0, 0)),
+    )  # fmt: skip
+    system = dyn.ConstrainedModel(tree, [pin], ("crank",))
+    return Mechanism(system, np.array([0.7, -0.2, 1.7]), ("crank",), {"pin": none}, [0, 1])
+
+
+def five_bar(*motors: str) -> Mechanism:
+    """The five-bar linkage of [K12] section 3.1: five joints, the last link welded to the base, of
+    whose six constraints a plane leaves three."""
+    lengths = (0.35, 0.5, 0.5, 0.35)
+    ends = np.cumsum([0, *lengths])
+    tree = dyn.model_from_screws(
+        (-1, 0, 1, 2, 3),
+        [dyn.revolute(Z, (x, 0, 0)) for x in ends],
+        [move((x, 0, 0)) for x in ends],
+        [*(bar(length) for length in lengths), bar(0.1)],
+        joint_names=("a", "b", "c", "d", "e"),
+        gravity=DOWN,
+        name="five_bar",
+    )
+    weld = dyn.LoopClosure("weld", "base", "body5", (), move((0.6, 0, 0)))
+    system = dyn.ConstrainedModel(tree, [weld], motors)
+    start = np.array([1.9, -1.1, -1.6, -1.0, 1.8])
+    return Mechanism(system, start, ("a", "e"), {"weld": all_axes}, [0, 1, 5])
+
+
+def spatial_loop(cut: str = "spherical") -> Mechanism:
+    """Crank, ball, coupler, universal joint, rocker: one degree of freedom in space.
+
+    It may be cut at the ball or at the universal joint: two descriptions of one mechanism.
+    """
+    rng = np.random.default_rng(8)
+    bodies = [random_inertia(rng) for _ in range(3)]
+    ball, cross = np.array((0.3, 0.1, 0.25)), np.array((0.9, 0.2, 0.6))
+    first, second = np.array((0.2, 1.0, 0.1)), np.array((0.9, 0.0, -0.4))
+    crank = dyn.revolute((0.1, 0.2, 1.0), (0.0, 0.0, 0.1))
+    rocker = dyn.revolute((-0.3, 1.0, 0.2), (0.8, 0.1, 0.0))
+    names = {"body_names": ("crank_bar", "rocker_bar", "coupler_bar")}
+    if cut == "spherical":
+        tree = dyn.model_from_screws(
+            (-1, -1, 1), [crank, rocker, dyn.universal(cross, first, second)], [EYE] * 3, bodies,
+            joint_names=("crank", "rocker", "cross"), name="cut_at_ball", **names,
+        )  # fmt: skip
+        loop = dyn.LoopClosure.at(
+            tree, "ball", "coupler_bar", "crank_bar", dyn.spherical(), point=ball
+        )
+        held = {"ball": none}
+    else:
+        tree = dyn.model_from_screws(
+            (-1, -1, 0), [crank, rocker, dyn.spherical(ball)], [EYE] * 3, bodies,
+            joint_names=("crank", "rocker", "ball"), name="cut_at_cross", **names,
+        )  # fmt: skip
+        loop = dyn.LoopClosure.at(
+            tree, "cross", "rocker_bar", "coupler_bar", dyn.universal((0, 0, 0), first, second),
+            point=cross,
+        )  # fmt: skip
+        held = {"cross": across(first, second)}
+    system = dyn.ConstrainedModel(tree, [loop], ("crank",))
+    return Mechanism(system, 0.3 * np.eye(tree.n)[0], ("crank",), held)
+
+
+def delta() -> Mechanism:
+    """Three arms of motor, elbow and wrist, both universal, that keep a platform level."""
+    rng = np.random.default_rng(4)
+    parents, screws, inertias, joints, bodies, where = [], [], [], [], [], []
+    for k in range(3):
+        turn = so3.exp((0, 0, 2 * np.pi * k / 3))
+        shoulder, elbow, wrist = (turn @ p for p in ((0.2, 0, 0), (0.4, 0, -0.15), (0.06, 0, -0.6)))
+        axis, along = turn @ Y, wrist - elbow
+        other = np.cross(axis, along)
+        base = len(parents)
+        parents += [-1, base]
+        screws += [dyn.revolute(axis, shoulder), dyn.universal(elbow, axis, other)]
+        inertias += [random_inertia(rng), random_inertia(rng)]
+        joints += [f"motor{k}", f"elbow{k}"]
+        bodies += [f"arm{k}", f"rod{k}"]
+        where.append((wrist, axis, other))
+        if k == 0:
+            parents.append(1)
+            screws.append(dyn.universal(wrist, other, axis))
+            inertias.append(random_inertia(rng))
+            joints.append("wrist0")
+            bodies.append("platform")
+    tree = dyn.model_from_screws(
+        parents, screws, [EYE] * 7, inertias, joint_names=joints, body_names=bodies, name="delta"
+    )
+    loops = [
+        dyn.LoopClosure.at(
+            tree, f"wrist{k}", f"rod{k}", "platform", dyn.universal((0, 0, 0), other, axis),
+            point=wrist,
+        )
+        for k, (wrist, axis, other) in enumerate(where)
+        if k
+    ]  # fmt: skip
+    motors = ("motor0", "motor1", "motor2")
+    held = {f"wrist{k}": across(where[k][2], where[k][1]) for k in (1, 2)}
+    start = np.array([0.15 if name in motors else 0.0 for name in tree.joint_names])
+    start[0] = -0.1
+    return Mechanism(dyn.ConstrainedModel(tree, loops, motors), start, motors, held)
+
+
+def none(C1: np.ndarray, C2: np.ndarray) -> list[np.ndarray]:
+    return []
+
+
+def all_axes(C1: np.ndarray, C2: np.ndarray) -> list[np.ndarray]:
+    return [ref.constant(ref.exact(e), len(C1)) for e in np.eye(3)]
+
+
+def across(first: Array, second: Array) -> Callable[..., list[np.ndarray]]:
+    """The direction that a universal joint holds: across its axes on the first and second body."""
+
+    def direction(C1: np.ndarray, C2: np.ndarray) -> list[np.ndarray]:
+        a = C1[:, :3, :3] @ ref.exact(first)
+        b = C2[:, :3, :3] @ ref.exact(second)
+        c = cross(a, b)
+        return [times(inverse_root(c), c)]
+
+    return direction
+
+
+# Power series of scalars and vectors
+
+
+def times(s: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """A series of scalars times one of anything."""
+    count = min(len(s), len(v))
+    return np.array([sum(s[j] * v[k - j] for j in range(k + 1)) for k in range(count)])
+
+
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    count = min(len(a), len(b))
+    return np.array([sum(np.cross(a[j], b[k - j]) for j in range(k + 1)) for k in range(count)])
+
+
+def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.array([sum(a[j] @ b[k - j] for j in range(k + 1)) for k in range(len(a))])
+
+
+def root(s: np.ndarray) -> np.ndarray:
+    r = [mp.sqrt(s[0])]
+    for k in range(1, len(s)):
+        r.append((s[k] - sum(r[j] * r[k - j] for j in range(1, k))) / (2 * r[0]))
+    return np.array(r)
+
+
+def inverse_root(c: np.ndarray) -> np.ndarray:
+    """1 / |c| of a series of vectors."""
+    r = root(dot(c, c))
+    return solve(r[:, None, None], ref.constant(ref.exact([[1]]), len(r)))[:, 0, 0]
+
+
+def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """The series A^-1 B of square matrices A and matrices B."""
+    inverse = ref.exact((mp.matrix(A[0].tolist()) ** -1).tolist())
+    solution: list[np.ndarray] = []
+    for k in range(min(len(A), len(B))):
+        rest = sum((A[j] @ solution[k - j] for j in range(1, k + 1)), start=0 * B[k])
+        solution.append(inverse @ (B[k] - rest))
+    return np.array(solution)
+
+
+# The reference
+
+
+def reference_matrix(mechanism: Mechanism, state: Any) -> np.ndarray:
+    """A as a series (k, rows, n), of the joint derivatives `state` (k, n)."""
+    tree = mechanism.system.tree
+    moving = ref.motion(tree, state)
+    count = len(moving.base)
+    rows = []
+    for loop in mechanism.system.constraints:
+        poses = []
+        for body, offset in ((loop.first, loop.first_pose), (loop.second, loop.second_pose)):
+            index, frame = tree.frame(body)
+            C = moving.base if index < 0 else moving.poses[index]
+            poses.append(C @ ref.rigid(frame @ offset))
+        sides = [
+            (sign, tree.path(body) if tree.frame(body).body >= 0 else [])
+            for sign, body in ((-1, loop.first), (1, loop.second))
+        ]
+        point = poses[0][:, :, 3:]
+        bodies = []
+        for body in (loop.first, loop.second):  # directions are given at q = 0, in inertial axes
+            index = tree.frame(body).body
+            at_zero = EYE if index < 0 else tree.poses[index]
+            C = moving.base if index < 0 else moving.poses[index]
+            bodies.append(C @ ref.inverse(ref.rigid(at_zero)[None])[0])
+        directions = mechanism.held[loop.name](*bodies)
+        block = np.zeros((count, 3 + len(directions), tree.n), dtype=object)
+        for sign, path in sides:
+            for j in path:
+                S = moving.joints[j]
+                block[:, :3, j] += sign * ref.times(S, point)[:, :3, 0]
+                omega = ref.twist(S)[:, :3]
+                for k, d in enumerate(directions):
+                    block[:, 3 + k, j] += sign * dot(omega, d)
+        rows.append(block)
+    return np.concatenate(rows, axis=1)[:, mechanism.rows]
+
+
+def reference_motion(mechanism: Mechanism, q: Any, rates: Any) -> np.ndarray:
+    """q, q', ... (k + 1, n) with A q' = 0, from q (n,) and rates (k, n) of independent joints."""
+    system = mechanism.system
+    i = system.indices(mechanism.independent)
+    d = np.setdiff1d(np.arange(system.n), i)
+    state = [ref.exact(q)]
+    for given in ref.exact(rates):
+        state.append(given.copy())
+        state[-1][d] = 0 * given[d]
+        # derivative k of A q' = 0 is linear in q_d^(k+1)
+        A = reference_matrix(mechanism, np.array(state))
+        qd = ref.rate(ref.series(np.array(state)))
+        left = ref.derivatives(ref.times(A, qd[..., None])[..., 0])[len(state) - 2]
+        left = left + 0 * left
+        inverse = ref.exact((mp.matrix(A[0][:, d].tolist()) ** -1).tolist())
+        state[-1][d] = -(inverse @ left)
+    return np.array(state)
+
+
+def reference_torques(
+    mechanism: Mechanism, state: np.ndarray, choice: str, passive: Any | None = None
+) -> np.ndarray:
+    """tau, tau', ... of the motors (k, n_a); `passive` are derivatives (k, n_p) of given torques.
+
+    By virtual work, G_a^T tau_a = G^T tau_r - G_p^T tau_p with q' = G s', and of the least norm; or
+    by the least norm of the transmitted wrenches.
+    """
+    system = mechanism.system
+    a, p = system.actuated_indices, system.passive_indices
+    i = system.indices(mechanism.independent)
+    d = np.setdiff1d(np.arange(system.n), i)
+    tau_r = ref.series(ref.dynamics(system.tree, state).torques)
+    count = len(tau_r)
+    tau_p = np.zeros((count, len(p)), dtype=object)
+    if passive is not None:
+        tau_p[:] = ref.series(passive)[:count]
+    A = reference_matrix(mechanism, state)[:count]
+    if choice == "minimum_force" and not len(p):
+        tau = tau_r
+    elif choice == "minimum_force":
+        A_p, A_a = A[:, :, p], A[:, :, a]
+        c = (tau_r[:, p] - tau_p)[..., None]
+        multipliers = ref.times(A_p, solve(ref.times(ref.transpose(A_p), A_p), c))
+        tau = tau_r[:, a] - ref.times(ref.transpose(A_a), multipliers)[..., 0]
+    else:
+        G = np.zeros((count, system.n, len(i)), dtype=object)
+        G[0, i] = ref.exact(np.eye(len(i)))
+        G[:, d] = -solve(A[:, :, d], A[:, :, i])
+        work = ref.times(ref.transpose(G), tau_r[..., None])
+        work = work - ref.times(ref.transpose(G[:, p]), tau_p[..., None])
+        G_a = G[:, a]
+        tau = ref.times(G_a, solve(ref.times(ref.transpose(G_a), G_a), work))[..., 0]
+    return ref.derivatives(tau)
