@@ -1,5 +1,6 @@
 """All benchmarks in turn: `make benchmark`. One of them: `python benchmark/inverse_dynamics.py`."""
 
+import constrained
 import derivatives
 import forward_dynamics
 import harness
@@ -11,5 +12,5 @@ options = harness.arguments(__doc__)
 print(harness.surroundings())
 print("\nmultiplications + additions per joint, counted from the recursions\n")
 print(operations.table())
-for benchmark in (inverse_dynamics, forward_dynamics, derivatives, scaling):
+for benchmark in (inverse_dynamics, forward_dynamics, derivatives, scaling, constrained):
     benchmark.run(options)

@@ -1,13 +1,16 @@
 """What README and docs say is true: code runs, tables are the code's own, links lead somewhere."""
 
 import re
+import runpy
 from dataclasses import fields
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import yaml
 
+from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import reference
 
 ROOT = Path(__file__).parents[1]
@@ -15,6 +18,7 @@ PAGES = [
     *(ROOT / "README.md", ROOT / "examples" / "README.md"),
     *sorted((ROOT / "docs").glob("*.md")),
 ]
+PAPERS = sorted((ROOT / "docs").glob("*_20??*.md"))
 
 
 def page_id(page):
@@ -72,3 +76,60 @@ def test_every_yaml_example_of_a_node_names_parameters_that_exist():
         for example in examples:
             for entry in yaml.safe_load(example).values():
                 assert set(entry["ros__parameters"]) <= known | {"use_sim_time"}
+
+
+# The pages of the papers
+
+
+def rows_of_equations(page):
+    """The cells of every table row that says what an equation is in the code."""
+    for table in re.findall(r"(?:^\|.*\n)+", page.read_text(), re.MULTILINE):
+        head, _, *rows = (
+            [cell.strip() for cell in line[1:-1].split("|")] for line in table.splitlines()
+        )
+        if head[1] == "in the code":
+            yield from rows
+
+
+def exists(name):
+    """Whether a public name or a module of dynamics/, or an attribute of either, is called so."""
+    first, _, rest = name.partition(".")
+    owners = [getattr(dyn, first)] if first in dyn.__all__ else []
+    module = f"{dyn.__name__}.{first}"
+    if first.isidentifier() and find_spec(module):
+        owners.append(import_module(module))
+    if not rest:
+        return bool(owners)
+    attributes = ({*dir(x), *getattr(x, "__dataclass_fields__", ())} for x in owners)
+    return not rest.startswith("_") and any(rest in names for names in attributes)
+
+
+@pytest.mark.parametrize("page", PAPERS, ids=page_id)
+def test_what_an_equation_is_in_the_code_is_there(page):
+    rows = list(rows_of_equations(page))
+    assert len(rows) > 10
+    for equation, code, *_ in rows:
+        for name in re.findall(r"`([^`]+)`", code):
+            found = (ROOT / name).is_file() if "/" in name else exists(name)
+            assert found, f"{page.name}, {equation}: {name}"
+
+
+@pytest.mark.parametrize(("page", "last"), [("mueller_2018_dynamics", 120), ("kim_2012", 92)])
+def test_every_equation_of_a_paper_is_named_once(page, last):
+    numbers = []
+    for equation, *_ in rows_of_equations(ROOT / "docs" / f"{page}.md"):
+        for start, end in re.findall(r"\((\d+)\)(?: \.\.\. \((\d+)\))?", equation):
+            numbers += range(int(start), int(end or start) + 1)
+    assert sorted(numbers) == list(range(1, last + 1))
+
+
+def test_symbols_name_what_there_is():
+    names = [name for symbol in dyn.SYMBOLS for name in symbol.name.split(", ") if "." in name]
+    for name in names:
+        owner, _, attribute = name.rpartition(".")
+        assert exists(f"{'MultibodyModel' if owner == 'model' else owner}.{attribute}"), name
+
+
+def test_the_table_of_operations_is_what_is_counted():
+    operations = runpy.run_path(str(ROOT / "benchmark" / "operations.py"))
+    assert operations["table"]() in (ROOT / "docs" / "benchmark.md").read_text()

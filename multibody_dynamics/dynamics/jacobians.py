@@ -23,10 +23,11 @@ def jacobian(
     *,
     representation: Representation = "spatial",
 ) -> Array:
-    """J (..., 6, n) with twist = J q' for a body, or a link merged into one; [M21] (8).
+    """J (..., 6, n) with twist = J q' for a body, or a link merged into one; [M18d] (101), (102).
 
-    Columns of joints that do not move the body are zero. Angular rows first.
-    Raises InputError for wrong shapes, NaN, an unknown body or representation.
+    Body-fixed [M18d] (103), spatial (104) and [M21] (8), hybrid (105), mixed by (102); [M18k]
+    3.1.2, 3.2.2, 3.3.2 and 3.4.2. Columns of joints that do not move the body are zero. Angular
+    rows first. Raises InputError for wrong shapes, NaN, an unknown body or representation.
     """
     return _jacobians(model, (q,), body, representation)[0]
 
@@ -39,7 +40,11 @@ def jacobian_dot(
     *,
     representation: Representation = "spatial",
 ) -> Array:
-    """The componentwise time derivative J' (..., 6, n): acceleration = J q'' + J' q'."""
+    """The componentwise time derivative J' (..., 6, n): acceleration = J q'' + J' q'.
+
+    Body-fixed [M18d] (8), spatial (16); hybrid (26) and mixed (33), both corrected. Arguments and
+    errors as :func:`jacobian`; qd is (..., n).
+    """
     return _jacobians(model, (q, qd), body, representation)[1]
 
 

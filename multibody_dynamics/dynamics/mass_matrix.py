@@ -96,8 +96,9 @@ _compiled_batch = compiled(_batch)
 def mass_matrix(model: MultibodyModel, q: Any) -> Array:
     """M(q) (..., n, n) of the configurations q (..., n), symmetric and positive definite.
 
-    kg m^2 between angles, kg m or kg where a translation takes part. Reflected rotor inertias are
-    on the diagonal. Raises InputError for wrong shapes, NaN or infinity.
+    [M18d] (81) by composite inertias; the M of [K12] (32). kg m^2 between angles, kg m or kg where
+    a translation takes part. Reflected rotor inertias are on the diagonal. Raises InputError for
+    wrong shapes, NaN or infinity.
     """
     bodies, shape, _ = body_rows(model, (q,))
     n = model.n
@@ -109,6 +110,9 @@ def mass_matrix(model: MultibodyModel, q: Any) -> Array:
 
 
 def gravity_forces(model: MultibodyModel, q: Any) -> Array:
-    """g(q) (..., n): the joint torques that hold the robot still, N m or N."""
+    """g(q) (..., n): the joint torques that hold the robot still, N m or N; [M21] (1), [M18d] (1).
+
+    Raises InputError for wrong shapes, NaN or infinity.
+    """
     zero = np.zeros(model.n)
     return inverse_dynamics(model, q, zero, zero).tau

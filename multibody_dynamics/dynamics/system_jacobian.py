@@ -231,6 +231,8 @@ def system_kinematics(
 ) -> SystemKinematics:
     """The system Jacobian, its factors and derivatives; q and q' are (..., n) in rad or m, per s.
 
+    [M18d] (8)-(10), (17)-(19), (111), (112); [M18k] 3.1.3 (22)-(26), 3.2.3 (32), 3.3.3 and 3.4.3.
+
         k = dyn.system_kinematics(model, q, qd)
         k.V                                              # the twists of all bodies, k.J @ qd
         k.acceleration(qdd)                              # and their derivatives
