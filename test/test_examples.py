@@ -77,6 +77,65 @@ def inertial_parameters(printed):
     assert all(5 * float(difference) < float(noise) for difference, noise in rows)
 
 
+def four_bar(printed):
+    pairs = re.search("redundant: (.*)", printed)[1].split(", ")
+    assert [row.split(": ")[1] for row in pairs] == [
+        "rotation about x",
+        "rotation about y",
+        "translation along z",
+    ]
+    assert number(printed, "peak torque", " N m") == pytest.approx(8.459, abs=0.001)
+    assert number(printed, "rate of the energy to") < 1e-12
+    assert number(printed, "slope of the torque to") < 1e-12
+    row = f"{NUMBER} m +{NUMBER} J"
+    found = {name: re.search(f"{name} +{row}", printed) for name in ("Baumgarte", "projection")}
+    gaps = {name: float(match[1]) for name, match in found.items()}
+    assert gaps["projection"] < 1e-14 < gaps["Baumgarte"] < number(printed, "none", " m") < 1e-4
+    assert max(float(match[2]) for match in found.values()) < 1e-3
+
+
+def five_bar(printed):
+    assert re.search(r"one motor: 2 degrees of freedom .*\(m = 2 < n_p = 3", printed)
+    work, energy = (number(printed, text, " J") for text in ("work of the motor", "gain of energy"))
+    assert work == pytest.approx(energy, rel=1e-3)
+    cases = ("two motors", "three, least torque", "three, least force")
+    rows = (re.search(f"{case} +(.*) N\n", printed)[1] for case in cases)
+    two, torque, force = ([float(x) for x in row.split(" N m")] for row in rows)
+    assert two == pytest.approx([5.357, 0.0, 5.033, 9.852], abs=0.001)
+    squares = [sum(x**2 for x in row[:3]) for row in (torque, force, two)]
+    assert squares == sorted(squares)
+    assert force[3] < torque[3] < two[3]
+    assert "rate of the energy, and Q' the slope of Q" in printed
+
+
+def delta_robot(printed):
+    assert "21 joints, 18 constraints" in printed
+    assert number(printed, "stays level to", " rad") < 1e-13
+    peaks = [float(x) for x in re.search(r"motor1 +([\d. ]+)\n", printed)[1].split()]
+    assert peaks == pytest.approx([5.517, 50.410, 651.882], abs=0.001)
+    for what in ("slope of Q", "slope of Q_dot", "rate of the energy"):
+        assert number(printed, f"{what} differ by") < 1e-12
+
+
+def passive_pendulum(printed):
+    assert number(printed, "is that on paper to") < 1e-13
+    assert re.findall("([0-9.]+) m in 3.0 s", printed) == ["3.000", "3.000"]
+    plain, ahead = (float(x) for x in re.findall("swings by +([0-9.]+) deg", printed))
+    assert plain == pytest.approx(50.67, abs=0.01)
+    assert ahead < plain / 40
+
+
+def lqr_double_pendulum(printed):
+    predicted = re.findall(f"as predicted to {NUMBER}", printed)
+    assert max(map(float, predicted)) < 1e-4
+    free, *_ = re.findall("poles free +(.*) 1/s", printed)
+    assert [float(x) for x in free.split()] == [-10.17, -3.79, 3.79, 10.17]
+    closed = re.findall("poles with LQR +(.*) 1/s", printed)
+    assert max(float(x) for row in closed for x in row.split()) < -3
+    shares = [float(x) for x in re.findall(r"upright from (\d+) %", printed)]
+    assert shares == pytest.approx([45, 3], abs=1)
+
+
 CHECKS = {
     "01_first_steps": first_steps,
     "02_four_representations": four_representations,
@@ -86,6 +145,11 @@ CHECKS = {
     "06_exact_references": exact_references,
     "07_kinematic_calibration": kinematic_calibration,
     "08_inertial_parameters": inertial_parameters,
+    "09_four_bar": four_bar,
+    "10_five_bar": five_bar,
+    "11_delta_robot": delta_robot,
+    "12_passive_pendulum": passive_pendulum,
+    "13_lqr_double_pendulum": lqr_double_pendulum,
 }
 
 

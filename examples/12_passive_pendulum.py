@@ -1,0 +1,112 @@
+"""A load on the rope of a crane: the trolley's acceleration is prescribed, the load swings freely.
+
+    python examples/12_passive_pendulum.py --picture crane.png
+
+Hybrid dynamics takes what is known of each joint, an acceleration or a torque, and gives the other.
+If the trolley moves from rest to rest, the load goes on swinging. If the load shall move along y,
+the trolley has to be where a pendulum of length L needs it, nearly at x = y + L/g y'': its
+acceleration y'' + L/g y'''' takes a motion whose fourth derivative exists, and is zero at its ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from multibody_dynamics import dynamics as dyn
+
+TROLLEY, LOAD, ROPE, INERTIA = 40.0, 100.0, 2.0, 5.0  # kg, kg, m to the load's centre, kg m^2
+GRAVITY = 9.81  # m/s^2
+SWINGING_LENGTH = ROPE + INERTIA / (LOAD * ROPE)  # m, of the pendulum that swings like the load
+DISTANCE, DURATION = 3.0, 3.0  # m, s
+STEP = 0.01  # s, of the integration
+MOVES = ("trolley from rest to rest", "trolley ahead of the load")
+
+
+def crane() -> dyn.MultibodyModel:
+    """The trolley runs along x; the rope stays tight and hangs straight down at zero."""
+    return dyn.model_from_screws(
+        [-1, 0],
+        [dyn.prismatic((1, 0, 0)), dyn.revolute((0, -1, 0))],
+        [np.eye(4), np.eye(4)],
+        [
+            dyn.spatial_inertia(TROLLEY, (0, 0, 0), np.zeros((3, 3))),
+            dyn.spatial_inertia(LOAD, (0, 0, -ROPE), INERTIA * np.eye(3)),
+        ],
+        joint_names=["trolley", "rope"],
+        gravity=(0, 0, -GRAVITY),
+        name="crane",
+    )
+
+
+def main(arguments: list[str] | None = None) -> dict[str, float]:
+    """The swing that is left in rad, and the difference from the closed form, as a share."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--picture", metavar="FILE", help="draw swing and force of both moves")
+    options = parser.parse_args(arguments)
+
+    model = crane()
+    motion = dyn.interpolate(["load"], times=[0.0, DURATION], positions=[[0.0], [DISTANCE]])
+    times = np.arange(0.0, 3 * DURATION, STEP)
+
+    def dynamics(t: float, q: np.ndarray, qd: np.ndarray) -> dyn.HybridDynamics:
+        """Of both moves at once: q, q' (2, 2)."""
+        _, _, y_ddot, _, y_ddddot = motion(t)[:, 0]
+        acceleration = np.array([y_ddot, y_ddot + SWINGING_LENGTH / GRAVITY * y_ddddot])
+        qdd = np.stack([acceleration, [np.nan, np.nan]], axis=1)  # the rope's is to be found
+        return dyn.hybrid_dynamics(model, q, qd, prescribed=["trolley"], qdd=qdd, tau=np.zeros(2))
+
+    def slope(t: float, x: np.ndarray) -> np.ndarray:
+        return np.stack([x[1], dynamics(t, *x).qdd])
+
+    x, h, record = np.zeros((2, 2, 2)), STEP, []  # q and q', of two moves, of two joints
+    for t in times:
+        record.append((*x, *dynamics(t, *x)))
+        a = slope(t, x)  # Runge and Kutta
+        b = slope(t + h / 2, x + h / 2 * a)
+        c = slope(t + h / 2, x + h / 2 * b)
+        x = x + h / 6 * (a + 2 * b + 2 * c + slope(t + h, x + h * c))
+    q, qd, qdd, force = map(np.array, zip(*record, strict=True))
+    force = force[..., 0]
+
+    # The same on paper, for the trolley at x and the rope at the angle a to the vertical.
+    a, a_dot, x_ddot = q[..., 1], qd[..., 1], qdd[..., 0]
+    a_ddot = -(x_ddot * np.cos(a) + GRAVITY * np.sin(a)) / SWINGING_LENGTH
+    expected = TROLLEY * x_ddot
+    expected += LOAD * (x_ddot + ROPE * (a_ddot * np.cos(a) - a_dot**2 * np.sin(a)))
+    difference = float(np.abs(force - expected).max() / np.abs(expected).max())
+    print(f"the force on the trolley is that on paper to {difference:.0e}")
+
+    results = {"difference": difference}
+    for k, move in enumerate(MOVES):
+        swing, peak = np.abs(a[times > DURATION, k]).max(), np.abs(force[:, k]).max()
+        end = f"{q[-1, k, 0]:.3f} m in {DURATION} s, peak {peak:.0f} N"
+        print(f"{move:<27}{end}, then swings by {np.degrees(swing):6.2f} deg")
+        results[move] = float(swing)
+
+    if options.picture:
+        from matplotlib import pyplot
+
+        figure, axes = pyplot.subplot_mosaic(
+            [[0, 1], ["angle", "angle"], ["force", "force"]], figsize=(8, 8), layout="constrained"
+        )
+        for k, colour in enumerate(("#D55E00", "#0072B2")):
+            axes["angle"].plot(times, np.degrees(a[:, k]), colour)
+            axes["force"].plot(times, force[:, k], colour)
+            for x, angle in q[:420:12, k]:
+                load = x + ROPE * np.sin(angle), -ROPE * np.cos(angle)
+                axes[k].plot([x, load[0]], [0.0, load[1]], color=colour, lw=0.6)
+                axes[k].plot(*load, "o", ms=6, color=colour, alpha=0.5)
+            axes[k].set(title=MOVES[k], aspect="equal", xlim=(-0.5, 5.0))
+            axes[k].axis("off")
+        for name, unit in {"angle": "deg", "force": "N"}.items():
+            axes[name].axvline(DURATION, color="#999999", ls="--")
+            axes[name].set(xlabel="time  [s]", ylabel=f"{name}  [{unit}]")
+            axes[name].grid(color="#DDDDDD")
+        figure.savefig(options.picture)
+    return results
+
+
+if __name__ == "__main__":
+    main()
