@@ -109,6 +109,9 @@ def test_bad_input_is_refused_and_named(q, message):
             factorised.solve(bad)
     with pytest.raises(dyn.InputError, match="b: expected shape"):
         factorised.solve_columns(np.zeros(5))
+    with pytest.raises(dyn.InputError, match="b: not an array"):
+        factorised.solve_columns([[1.0], [2.0, 3.0]])
+    assert factorised.solve_columns(np.zeros((5, 0))).shape == (2, 5, 0)
 
 
 def test_a_joint_without_inertia_is_refused_unless_it_is_prescribed():

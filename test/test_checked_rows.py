@@ -37,6 +37,8 @@ def test_its_own_rows_may_come_in_another_order():
     taken, values = rows()
     taken.take((values[2], values[0], values[1]))
     np.testing.assert_array_equal(values, START[[2, 0, 1]])
+    taken.take((values[1], values[0], [7.0, 8.0]))  # a list: not by machine code
+    np.testing.assert_array_equal(values, [*START[[0, 2]], [7.0, 8.0]])
 
 
 @pytest.mark.parametrize(

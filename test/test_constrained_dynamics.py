@@ -22,6 +22,7 @@ from mechanisms import (
     spatial_loop,
 )
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.constraints import constraint_terms
 from reference import error
 from robots import random_tree, to_pinocchio
 from test_constraints import JOINTS, loop_in_tree
@@ -417,7 +418,7 @@ def test_five_bar_with_one_motor():
     rows = m.motion(2)
     with pytest.raises(dyn.DynamicsError) as raised:
         dyn.constrained_inverse_dynamics(m.system, *rows[:3])
-    for part in ("2 degrees of freedom", "only 1 motors", "m = 3 < n_p = 4",
+    for part in ("2 degrees of freedom", "only 1 with a motor", "m = 3 < n_p = 4",
                  "constrained_hybrid_dynamics"):  # fmt: skip
         assert part in str(raised.value)
     hybrid = dyn.constrained_hybrid_dynamics(
@@ -589,3 +590,44 @@ def test_wrong_arguments():
         dyn.constrained_hybrid_dynamics(
             m.system, q, qd, prescribed=["hip"], qdd=qdd, tau=np.zeros(3)
         )
+    with pytest.raises(dyn.InputError, match=r"motion \(2,\), tau \(3,\)"):
+        dyn.constrained_forward_dynamics(m.system, [q, q], qd, np.zeros((3, 3)))
+    with pytest.raises(dyn.InputError, match=r"motion \(2,\), passive_torque \(3,\)"):
+        dyn.constrained_inverse_dynamics(m.system, [q, q], qd, qdd, passive_torque=np.zeros((3, 2)))
+    with pytest.raises(dyn.InputError, match="Baumgarte: beta must not be negative"):
+        dyn.Baumgarte(1.0, -1.0)
+    with pytest.raises(dyn.InputError, match="Baumgarte: alpha is nan"):
+        dyn.Baumgarte(np.nan, 1.0)
+
+
+def test_what_is_not_used_may_be_anything():
+    m = four_bar()
+    q, qd, qdd = m.motion()[:3]
+    split = {"prescribed": [0], "qdd": [qdd[0], np.nan, np.nan], "tau": [np.nan, 0.0, 0.0]}
+    result = dyn.constrained_hybrid_dynamics(m.system, q, qd, **split)
+    assert error(result.qdd, qdd) < 1e-12
+    assert error(result.tau, dyn.constrained_inverse_dynamics(m.system, q, qd, qdd).tau) < 1e-12
+    with pytest.raises(dyn.DynamicsError, match="accelerations of crank, coupler contradict"):
+        dyn.constrained_hybrid_dynamics(
+            m.system, q, qd, prescribed=[0, 1], qdd=qdd + np.eye(3)[1], tau=np.zeros(3)
+        )
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_no_states_at_all(choice):
+    m = four_bar()
+    none, rest = np.zeros((0, 3)), np.zeros(3)
+    inverse = dyn.constrained_inverse_dynamics(m.system, none, *[rest] * 4, choice=choice)
+    forward = dyn.constrained_forward_dynamics(m.system, none, rest, rest)
+    assert inverse.tau_ddot.shape == forward.qdd.shape == (0, 3)
+
+
+def test_multipliers_are_those_of_the_rows_that_are_not_dropped():
+    for mechanism in MECHANISMS.values():
+        system, (q, qd, qdd) = mechanism.system, mechanism.motion(2)[:3]
+        for joint in system.tree.joint_names:
+            result = dyn.constrained_hybrid_dynamics(
+                system, q, qd, prescribed=[joint], qdd=qdd, tau=0 * q, choice="minimum_force"
+            )
+            names = np.array(constraint_terms(system, q).names)
+            assert not result.multipliers[np.isin(names, result.redundant)].any()

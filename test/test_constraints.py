@@ -16,7 +16,7 @@ from mechanisms import (
 )
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import leibniz
-from multibody_dynamics.dynamics.constraints import independent_rows, linearize
+from multibody_dynamics.dynamics.constraints import constraint_terms, independent_rows
 from robots import random_inertia, random_tree
 from test_loops import CHAINS, LOWER_PAIRS
 
@@ -84,7 +84,7 @@ def test_transmitted_wrenches(free):
     """Orthonormal in the first frame, and the rows of A as powers on the two bodies."""
     system, q = loop_in_tree(free)
     q, qd = dyn.consistent_motion(system, q, np.ones(system.n))
-    W = linearize(system, q).transmitted["loop"]
+    W = constraint_terms(system, q).transmitted["loop"]
     loop = system.constraints[0]
     pose = dyn.frame_pose(system.tree, q, loop.first) @ loop.first_pose
     N = dyn.se3.Ad(pose).T @ W
@@ -122,13 +122,17 @@ def test_a_plane_makes_three_of_five_rows_redundant_and_names_them():
 
 
 def test_names_of_directions():
-    names = linearize(*loop_in_tree(dyn.revolute(X, (0, 0, 0.5)))).names
+    names = constraint_terms(*loop_in_tree(dyn.revolute(X, (0, 0, 0.5)))).names
     assert "loop 'loop': rotation about z" in names
     assert sum("motion against the wrench" in name for name in names) == 1
     assert "loop 'loop': translation along x" in names
-    slanted = linearize(*loop_in_tree(dyn.prismatic((1, 1, 0)))).names
+    slanted = constraint_terms(*loop_in_tree(dyn.prismatic((1, 1, 0)))).names
     assert any("0.707, 0)" in name and "-0.707" in name for name in slanted)
-    assert linearize(*loop_in_tree(CHAINS["universal"])).names[3].endswith("its joint transmits")
+    assert (
+        constraint_terms(*loop_in_tree(CHAINS["universal"]))
+        .names[3]
+        .endswith("its joint transmits")
+    )
 
 
 def test_kept_rows_span_all_rows():
@@ -225,3 +229,15 @@ def test_errors_of_states():
         dyn.constraint_residual(system, np.zeros(4))
     with pytest.raises(dyn.InputError, match="qdd was given without qd"):
         dyn.constraint_matrices(system, np.zeros(3), None, np.zeros(3))
+
+
+def test_the_order_of_the_two_bodies_does_not_matter_for_the_rank():
+    for mechanism in MECHANISMS.values():
+        system, q = mechanism.system, mechanism.q
+        swapped = [
+            dyn.LoopClosure(c.name, c.second, c.first, c.free[::-1], c.second_pose, c.first_pose)
+            for c in system.constraints
+        ]
+        other = dyn.ConstrainedModel(system.tree, swapped)
+        count = len(dyn.redundant_constraints(system, q))
+        assert len(dyn.redundant_constraints(other, q)) == count

@@ -226,7 +226,11 @@ def test_a_prescribed_joint_may_carry_nothing():
         ({"prescribed": ["nobody"]}, "no joint 'nobody'"),
         ({"prescribed": [5]}, "below 5, got 5"),
         ({"prescribed": "joint1"}, "sequence of joints, got the string 'joint1'"),
-        ({"qdd": np.zeros(4)}, r"qdd: expected shape \(..., 5\), got \(4,\)"),
+        ({"qdd": np.zeros(4)}, r"qdd: expected shape \(..., 5\) .*, got \(4,\)"),
+        ({"prescribed": 1}, "sequence of joints, got 1"),
+        ({"qdd": np.ones(5) * 1j}, "qdd: expected real numbers"),
+        ({"tau": ["1"] * 5}, "tau: expected real numbers"),
+        ({"qdd": [[1], [1, 2]]}, "qdd: not an array of numbers"),
         ({"qdd": np.full(5, np.nan)}, r"qdd\[1\] \(joint 'joint2'\) is nan"),
         ({"tau": np.full(5, np.nan)}, r"tau\[0\] \(joint 'joint1'\) is nan"),
     ],
@@ -249,6 +253,10 @@ def test_a_moving_base_is_that_of_the_inverse_dynamics():
     found = dyn.forward_dynamics_rates(model, *state[:2], *tau, base=base)
     for row, wanted in zip(found, state[2:], strict=True):
         assert error(row, wanted) < 1e-12 * digits_lost(model, state[0])
+    bases = dyn.BaseMotion(base.pose, acceleration=rng.normal(size=(3, 6)))
+    tau = dyn.inverse_dynamics(model, *state[:3], base=bases).tau
+    for row in dyn.forward_dynamics(model, *state[:2], tau, base=bases):
+        assert error(row, state[2]) < 1e-12 * digits_lost(model, state[0])
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.errors import InputError
-from multibody_dynamics.dynamics.inputs import as_array, as_state, broadcast_shapes
+from multibody_dynamics.dynamics.inputs import as_array, as_partial, as_state, broadcast_shapes
 
 JOINTS = ("shoulder", "elbow", "wrist")
 
@@ -166,3 +166,13 @@ def test_arguments_are_never_written_to():
     state[...] = 7
     for row, old in zip(rows, before, strict=True):
         np.testing.assert_array_equal(row, old)
+
+
+def test_of_a_partial_row_only_the_used_entries_count():
+    used = np.array([True, False, True])
+    row = as_partial("qdd", [[1, np.nan, 2], [3, np.inf, 4]], used, JOINTS)
+    np.testing.assert_array_equal(row, [[1, 0, 2], [3, 0, 4]])
+    with pytest.raises(InputError, match=r"qdd\[2\] \(joint 'wrist'\) is nan"):
+        as_partial("qdd", [1, 2, np.nan], used, JOINTS)
+    with pytest.raises(InputError, match="qdd: expected shape"):
+        as_partial("qdd", [1, 2], used, JOINTS)

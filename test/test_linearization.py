@@ -236,6 +236,9 @@ def test_it_is_immutable():
         ({"inputs": ["wrist"]}, "wrist"),
         ({"inputs": ["elbow", "elbow"]}, "twice"),
         ({"outputs": ["speed"]}, "speed"),
+        ({"outputs": "qd"}, "outputs: expected a sequence of names, got the string 'qd'"),
+        ({"inputs": "elbow"}, "inputs: expected a sequence of joints, got the string 'elbow'"),
+        ({"damping": np.zeros((2, 2)), "tau": np.zeros((3, 2))}, r"damping \(2,\), tau \(3,\)"),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):

@@ -47,6 +47,7 @@ def test_other_joints_are_chains(free):
         (dyn.floating(), "five at most"),
         (np.zeros((2, 5)), "expected shape"),
         (np.full(6, np.nan), "finite"),
+        (None, "expected real numbers"),
     ],
 )
 def test_wrong_free_screws(free, message):
@@ -95,6 +96,13 @@ def test_at_closes_the_loop_there():
             {"actuated": ["joint1", "joint1"]},
             "joint 'joint1' is there twice",
         ),
+        (dyn.LoopClosure("k", "base", "body3"), {}, "constraints: expected a sequence of loops"),
+        (["k"], {}, "constraints: 'k' is neither a loop nor a matrix"),
+        (
+            [dyn.LoopClosure("k", "base", "body3")],
+            {"actuated": "joint1"},
+            "actuated: expected a sequence of joints, got the string 'joint1'",
+        ),
     ],
 )
 def test_what_cannot_be_a_mechanism(constraints, options, message):
@@ -119,6 +127,8 @@ def test_counting():
     assert system.passive == ("b", "c", "d")
     np.testing.assert_array_equal(system.passive_indices, [1, 2, 3])
     assert dyn.ConstrainedModel(system.tree, system.constraints).passive == ()
+    by_index = dyn.ConstrainedModel(system.tree, system.constraints, [4, 0])
+    assert by_index.actuated == ("a", "e")
     with pytest.raises(dyn.InputError, match="no joint 'hip'"):
         system.indices(["hip"])
 

@@ -343,6 +343,26 @@ def test_a_body_without_inertia_is_named():
     assert np.isfinite(with_rotor.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))).all()
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_rounding_is_no_inertia(seed):
+    """What is left of a point mass on the axis, seen from frames anywhere, is not quite zero."""
+    tree = random_tree(3, seed, kinds=("revolute",), branching=0.0)
+    e, v = tree.screws[2, :3], tree.screws[2, 3:]
+    on_axis = dyn.se3.inverse(tree.poses[2]) @ np.r_[np.cross(e, v) + 0.37 * e, 1]
+    point = dyn.spatial_inertia(1.0, on_axis[:3], np.zeros((3, 3)))
+    robot = dyn.model_from_screws(
+        tree.parents, tree.screws, tree.poses, [*tree.inertias[:2], point]
+    )
+    q, qd, tau = draw(3, 3)
+    with pytest.raises(dyn.DynamicsError, match=r"'joint3'.*no inertia.*'body3'"):
+        MultiDofModel.from_model(robot).forward_dynamics(q, qd, tau)
+    with pytest.raises(dyn.DynamicsError, match=r"'joint3' has no inertia.*'body3'"):
+        dyn.forward_dynamics(robot, q, qd, tau)
+    by_gravity = dyn.ParameterDependence.on_gravity()
+    with pytest.raises(dyn.DynamicsError, match=r"'joint3' has no inertia.*'body3'"):
+        dyn.forward_dynamics_sensitivity(robot, by_gravity, q, qd, tau)
+
+
 @pytest.mark.parametrize(
     ("groups", "message"),
     [

@@ -233,3 +233,48 @@ def test_derivatives_of_the_dynamics(model):
     assert error(found, Y, axes=2) < 1e-12
     found = dyn.forward_dynamics_sensitivity(model, parameters, *rows[:2], tau)
     assert np.abs(inverse.dtau_dqdd @ found + Y).max() < lost * np.abs(Y).max()
+
+
+def test_forward_and_hybrid_dynamics(model):
+    """They undo the inverse dynamics, with rates, split at any joint, and with joints in groups."""
+    rows = random_state(model, seed=6)
+    q, qd, qdd = rows[:3]
+    torques = dyn.inverse_dynamics(model, *rows)
+    M = dyn.mass_matrix(model, q)
+    lost = 1e-13 * np.linalg.cond(M)
+    rates = dyn.forward_dynamics_rates(model, q, qd, *torques)
+    for k, (found, row) in enumerate(zip(rates, rows[2:], strict=True)):
+        assert error(found, row) < lost * 30**k  # the rounding of one enters the next
+    grouped = dyn.MultiDofModel.from_model(model)
+    for wanted, found in zip(torques, grouped.inverse_dynamics(*rows), strict=True):
+        assert error(found, wanted) < 1e-12
+    assert error(grouped.forward_dynamics(q, qd, torques.tau), qdd) < lost
+    for held in ([0], list(range(0, model.n, 2))):
+        found = dyn.hybrid_dynamics(model, q, qd, prescribed=held, qdd=qdd, tau=torques.tau)
+        assert error(found.qdd, qdd) < lost
+        assert error(found.tau, torques.tau) < lost
+    linear = dyn.linearize(model, q, qd, qdd=qdd)
+    assert error(M @ linear.B[model.n :], np.eye(model.n), axes=2) < lost
+
+
+def test_a_robot_pinned_to_the_ground(model):
+    """By a ball at its end: what forward dynamics finds, inverse dynamics asks for."""
+    q, qd, tau = random_state(model, seed=7)[:3]
+    body = deepest(model)
+    pin = dyn.LoopClosure.at(
+        model, "pin", model.base_name, body, dyn.spherical(), point=(0.1, 0.2, 0.3), q=q
+    )
+    system = dyn.ConstrainedModel(model, [pin])
+    q, qd = dyn.consistent_motion(system, q, qd)
+    moved = dyn.constrained_forward_dynamics(system, q, qd, tau)
+    A, A_dot = dyn.constraint_matrices(system, q, qd)
+    M = dyn.mass_matrix(model, q)
+    left = M @ moved.qdd + dyn.inverse_dynamics(model, q, qd, 0 * q).tau - tau
+    lost = 1e-13 * np.linalg.cond(M) * max(1, np.abs(moved.qdd).max(), np.abs(left).max())
+    assert np.abs(left - A.T @ moved.multipliers).max() < lost
+    assert np.abs(A @ moved.qdd + A_dot @ qd).max() < lost
+    held = dyn.constrained_inverse_dynamics(system, q, qd, moved.qdd, choice="minimum_torque")
+    again = dyn.constrained_forward_dynamics(system, q, qd, held.tau)
+    assert np.abs(again.qdd - moved.qdd).max() < lost
+    least = np.linalg.lstsq(A.T, left + tau, rcond=None)[0]
+    assert np.abs(held.tau - (left + tau - A.T @ least)).max() < lost

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .compilation import compiled, inlined
 from .errors import DynamicsError, InputError
-from .inputs import Array, as_array, broadcast_shapes, spread
+from .inputs import Array, as_array, as_real, broadcast_shapes, check_sequence, spread
 from .kinematics import body_rows
 from .model import MultibodyModel
 from .records import COM, INERTIA, MASS, POSE, POSITION, ROTOR, SCREW
@@ -186,13 +186,18 @@ def solution_recursion(parents, prescribed, bodies, rows, force, solution):
 
 
 @inlined
+def cancelled(bodies, rows, b):
+    """A bound of what cancelled in the pivot of row b."""
+    w, v = load_screw(bodies, b, SCREW)
+    return rows[b, TRACE_SUM] * dot(w, w) + rows[b, MASS_SUM] * dot(v, v)
+
+
+@inlined
 def has_pivots(parents, prescribed, bodies, rows):
     """Whether every free joint has an inertia to accelerate, and not the rounding of none."""
     result = True
-    for i in range(parents.shape[0]):
-        w, v = load_screw(bodies, i + 1, SCREW)
-        size = rows[i + 1, TRACE_SUM] * dot(w, w) + rows[i + 1, MASS_SUM] * dot(v, v)
-        result &= prescribed[i] or rows[i + 1, PIVOT] > ROUNDING * size
+    for b in range(1, parents.shape[0] + 1):
+        result &= prescribed[b - 1] or rows[b, PIVOT] > ROUNDING * cancelled(bodies, rows, b)
     return result
 
 
@@ -241,14 +246,21 @@ class ArticulatedBodies:
 
     def solve_with_forces(self, b: Any) -> tuple[Array, Array]:
         """x as of :meth:`solve`, and M x (..., n): M_uv x_v for the prescribed joints, else b_v."""
-        x, f = self.solve_columns(np.asarray(as_array("b", b, (self.model.n,)))[..., None], True)
+        column = as_array("b", b, (self.model.n,))[..., None]
+        x, f = self.solve_columns_with_forces(column)
         return x[..., 0], f[..., 0]
 
-    def solve_columns(self, b: Any, with_forces: bool = False) -> Any:
-        """The same for many right-hand sides at once, b and x are (..., n, k)."""
-        n = self.model.n
-        columns = np.shape(b)[-1] if np.ndim(b) > 1 else -1
-        given = as_array("b", b, (n, columns))
+    def solve_columns(self, b: Any) -> Array:
+        """:meth:`solve` for many right-hand sides at once, b and x are (..., n, k)."""
+        return self.solve_columns_with_forces(b)[0]
+
+    def solve_columns_with_forces(self, b: Any) -> tuple[Array, Array]:
+        """:meth:`solve_with_forces` for many right-hand sides at once, all are (..., n, k)."""
+        n, given = self.model.n, as_real("b", b)
+        if given.ndim < 2:
+            raise InputError(f"b: expected shape (..., {n}, k), got {given.shape}")
+        columns = given.shape[-1]
+        given = as_array("b", given, (n, columns))
         shape = broadcast_shapes(("q", "b"), (self.shape, given.shape[:-2]))
         work = spread(np.swapaxes(given, -1, -2), shape, (columns, n))
         states = np.broadcast_to(np.arange(len(self._bodies)).reshape(self.shape), shape).ravel()
@@ -256,13 +268,12 @@ class ArticulatedBodies:
         _compiled_solve(parents, self.prescribed, self._bodies, self._rows, states, work)
         work = np.swapaxes(work.reshape(*shape, columns, n), -1, -2)
         held = self.prescribed[:, None]
-        x = np.where(held, 0.0, work)
-        return (x, np.where(held, work, given)) if with_forces else x
+        return np.where(held, 0.0, work), np.where(held, work, given)
 
     def inverse(self) -> Array:
         """M^-1 (..., n, n), with zeros in the rows and columns of prescribed joints: M_vv^-1."""
         free = np.where(self.prescribed, 0.0, np.eye(self.model.n))
-        return np.asarray(self.solve_columns(np.broadcast_to(free, (*self.shape, *free.shape))))
+        return self.solve_columns(np.broadcast_to(free, (*self.shape, *free.shape)))
 
 
 def articulated_bodies(
@@ -280,14 +291,13 @@ def articulated_bodies(
     k = _compiled_factorise(model.parents, model.joint_rows, held, bodies, rows)
     if k >= 0:
         states = spread(as_array("q", q, (model.n,)), shape, (model.n,))
-        raise singular(model, states[k])
+        raise singular(model, states[k], held)
     return ArticulatedBodies(model, held, shape, bodies, rows)
 
 
 def prescribed_joints(model: MultibodyModel, joints: Sequence[str | int]) -> NDArray[np.bool_]:
     """(n,) true for the named joints; InputError for one that is unknown."""
-    if isinstance(joints, str):
-        raise InputError(f"prescribed: expected a sequence of joints, got the string '{joints}'")
+    check_sequence("prescribed", joints, "joints")
     held = np.zeros(model.n, dtype=bool)
     for joint in joints:
         held[model.joint_index(joint)] = True
@@ -295,8 +305,23 @@ def prescribed_joints(model: MultibodyModel, joints: Sequence[str | int]) -> NDA
     return held
 
 
-def singular(model: MultibodyModel, q: Array) -> DynamicsError:
+def singular(
+    model: MultibodyModel, q: Array, held: NDArray[np.bool_] | None = None
+) -> DynamicsError:
+    """The error for a state q (n,) in which M_vv is singular, with the joint that makes it so."""
+    held = np.zeros(model.n, dtype=bool) if held is None else held
+    bodies = np.ascontiguousarray(body_rows(model, (q,))[0])
+    rows = np.zeros((1, model.n + 1, ARTICULATED_ROW))
+    _compiled_factorise(model.parents, model.joint_rows, held, bodies, rows)
+    share = [
+        rows[0, b, PIVOT] / max(cancelled(bodies[0], rows[0], b), np.finfo(float).tiny)
+        for b in range(1, model.n + 1)
+    ]
+    # the outermost one; what it leaves to those before it is no number
+    i = next(i for i in reversed(range(model.n)) if not (held[i] or share[i] > 2 * ROUNDING))
     return DynamicsError(
-        f"robot '{model.name}': the mass matrix is singular at q = {q}; a body without inertia "
-        "about its joint axis has no determined acceleration"
+        f"robot '{model.name}': the mass matrix is singular at q = {q}: joint "
+        f"'{model.joint_names[i]}' has no inertia to accelerate; give body "
+        f"'{model.body_names[i]}' or those that it carries mass and inertia, or prescribe the "
+        "motion of the joint"
     )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .batches import times
-from .constraints import bias, linearize, state_number
+from .constraints import bias, constraint_terms, state_number
 from .errors import DynamicsError, InputError
 from .inputs import STATE_ROWS, Array, as_state
 from .loops import ConstrainedModel
@@ -62,12 +62,12 @@ def consistent_motion(
     states, shape, given = as_state(system.tree.joint_names, q, qd, qdd, qddd, qdddd)
     if given == 0:
         raise InputError("a consistent motion needs q")
-    held = system.indices(fixed)
+    held = system.indices(fixed, "fixed")
     free = np.setdiff1d(np.arange(system.n), held)
     rows = [states[:, k].copy() for k in range(given)]
     rows[0] = _newton(system, rows[0], free, tolerance)
     for k in range(1, given):
-        A = linearize(system, *rows[:k]).matrices
+        A = constraint_terms(system, *rows[:k]).matrices
         h = bias(A, rows, k)
         for _ in range(2):  # the second time takes out the rounding of the first
             left = times(A[0], rows[k]) + h
@@ -82,7 +82,7 @@ def consistent_motion(
 def _newton(system: ConstrainedModel, q: Array, free: Any, tolerance: float) -> Array:
     polished = 0
     for _ in range(ITERATIONS):
-        constraints = linearize(system, q)
+        constraints = constraint_terms(system, q)
         residual = constraints.residual
         polished += bool(np.all(abs(residual) <= tolerance))
         if polished > POLISHED or not np.any(residual):
@@ -92,7 +92,7 @@ def _newton(system: ConstrainedModel, q: Array, free: Any, tolerance: float) -> 
         q = q.copy()
         q[:, free] += step * (LONGEST_STEP / length)
     what = f"no configuration found in {ITERATIONS} steps"
-    _check_closed(system, linearize(system, q).residual, tolerance, what, q)
+    _check_closed(system, constraint_terms(system, q).residual, tolerance, what, q)
     return q
 
 
@@ -116,7 +116,7 @@ def _check_closed(
 ) -> None:
     if np.any(abs(left) > allowed):
         at = np.unravel_index(int(np.argmax(abs(left))), left.shape)
-        name = linearize(system, q).names[at[-1]]
+        name = constraint_terms(system, q).names[at[-1]]
         where = state_number(at[:-1]) if len(left) > 1 else ""
         raise DynamicsError(
             f"{what}: {name} stays violated by {abs(left[at]):.3g}{where}; check the lengths, the "

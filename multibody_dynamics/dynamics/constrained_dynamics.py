@@ -17,19 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import leibniz
-from .articulated_bodies import articulated_bodies
+from .articulated_bodies import articulated_bodies, prescribed_joints
 from .batches import times
 from .constraints import (
     SMALL,
-    Linearization,
+    ConstraintTerms,
     check_motion,
+    constraint_terms,
     dropped_names,
     independent_rows,
-    linearize,
     state_number,
 )
 from .errors import DynamicsError, InputError
-from .inputs import STATE_ROWS, Array, as_array, as_state
+from .inputs import STATE_ROWS, Array, as_array, as_partial, as_state, broadcast_shapes
 from .inverse_dynamics import inverse_dynamics
 from .loops import ConstrainedModel, ConstraintMatrix
 from .wrenches import Wrenches
@@ -73,11 +73,17 @@ class ConstrainedMotion(NamedTuple):
 class Baumgarte:
     """Draws a drifting state back: A q'' + A' q' + 2 alpha A q' + beta^2 f = 0, both in 1/s.
 
-    alpha = beta: what is violated decays with critical damping.
+    alpha = beta: what is violated decays with critical damping. Raises InputError for negative or
+    infinite rates.
     """
 
     alpha: float
     beta: float
+
+    def __post_init__(self) -> None:
+        for name, rate in (("alpha", self.alpha), ("beta", self.beta)):
+            if not 0 <= as_array(f"Baumgarte: {name}", rate, ()).item() < np.inf:
+                raise InputError(f"Baumgarte: {name} must not be negative, got {rate}")
 
 
 def constrained_inverse_dynamics(
@@ -124,10 +130,9 @@ def constrained_inverse_dynamics(
     states, shape, given = as_state(system.tree.joint_names, q, qd, qdd, qddd, qdddd)
     rates = [states[:, k].reshape(*shape, system.n) for k in range(given)]
     tau_r = [row for row in unconstrained if row is not None]
-    passive = _passive_torques(
-        system, (passive_torque, passive_torque_dot, passive_torque_ddot), len(tau_r)
-    )
-    constraints = linearize(system, *rates[: _known_derivatives(system, given)])
+    given_torques = (passive_torque, passive_torque_dot, passive_torque_ddot)
+    passive = _passive_torques(system, given_torques[: len(tau_r)], tau_r[0].shape[:-1])
+    constraints = constraint_terms(system, *rates[: _known_derivatives(system, given)])
     kept = independent_rows(system, constraints.matrices[0], constraints.scale)
     A = [matrix[..., kept, :] for matrix in constraints.matrices[: len(tau_r)]]
     a, p = system.actuated_indices, system.passive_indices
@@ -171,7 +176,7 @@ def constrained_hybrid_dynamics(
     q: Any,
     qd: Any,
     *,
-    prescribed: Sequence[str],
+    prescribed: Sequence[str | int],
     qdd: Any,
     tau: Any,
     choice: Choice = "unique",
@@ -180,8 +185,9 @@ def constrained_hybrid_dynamics(
 ) -> ConstrainedMotion:
     """Accelerations of some joints and torques of the others given, the rest found; (70)-(80).
 
-    `prescribed` are the names of the joints u whose acceleration is given, with or without a motor;
-    v are the others. Of `qdd` (..., n) only the u and of `tau` (..., n) only the v are used. With
+    `prescribed` are the joints u whose acceleration is given, with or without a motor; v are the
+    others. Of `qdd` (..., n) only the u and of `tau` (..., n) only the v are used, as in
+    :func:`.hybrid_dynamics`; the others may be anything, NaN too. With
     no joint prescribed this is forward, with all of them inverse dynamics. Where the constraints
     hold some of the prescribed joints together the torques tau_u are not unique, and `choice` takes
     one as in :func:`constrained_inverse_dynamics`, with u for the actuated joints.
@@ -195,7 +201,7 @@ def constrained_hybrid_dynamics(
 
 def _move(
     system: ConstrainedModel,
-    prescribed: Sequence[str],
+    prescribed: Sequence[str | int],
     rows: tuple[Any, Any, Any],
     tau: Any,
     choice: Choice,
@@ -203,16 +209,16 @@ def _move(
     baumgarte: Baumgarte | None,
 ) -> ConstrainedMotion:
     tree = system.tree
-    u = system.indices(prescribed)
-    v = np.setdiff1d(np.arange(system.n), u)
+    held = prescribed_joints(tree, prescribed)
+    u, v = np.flatnonzero(held), np.flatnonzero(~held)
     for name, row in zip(STATE_ROWS, rows, strict=False):
         if row is None:
             raise InputError(f"the dynamics need {name}")
-    states, shape, _ = as_state(tree.joint_names, *rows)
+    qdd = as_partial("qdd", rows[2], held, tree.joint_names)
+    states, shape, _ = as_state(tree.joint_names, *rows[:2], qdd)
     q, qd, qdd_u = (states[:, k].reshape(*shape, system.n).copy() for k in range(3))
-    qdd_u[..., v] = 0.0
-    torques = as_array("tau", tau, (system.n,), tree.joint_names)
-    constraints = linearize(system, q, qd)
+    torques = as_partial("tau", tau, ~held, tree.joint_names)
+    constraints = constraint_terms(system, q, qd)
     A, A_dot = constraints.matrices
     drift = times(A_dot, qd)
     if baumgarte is not None:
@@ -220,8 +226,9 @@ def _move(
         drift = drift + baumgarte.beta**2 * constraints.residual
 
     # the open chain, and what unit multipliers do to it, (78)
-    bodies = articulated_bodies(tree, q, prescribed=[tree.joint_names[i] for i in u])
+    bodies = articulated_bodies(tree, q, prescribed=u.tolist())
     needed = inverse_dynamics(tree, q, qd, qdd_u, wrenches=wrenches).tau
+    broadcast_shapes(("motion", "tau"), (needed.shape[:-1], torques.shape[:-1]))
     x, f = bodies.solve_with_forces(torques - needed)
     qdd_r, tau_r = qdd_u + x, needed + f
 
@@ -230,13 +237,14 @@ def _move(
     qdd, multipliers = qdd_r, np.zeros((*qdd_r.shape[:-1], 0))
     if len(solved):
         A_s = A[..., solved, :]
-        X, F = bodies.solve_columns(np.swapaxes(A_s, -1, -2), True)
+        X, F = bodies.solve_columns_with_forces(np.swapaxes(A_s, -1, -2))
         violation = times(A_s, qdd_r) + drift[..., solved]
         multipliers = -np.linalg.solve(A_s @ X, violation[..., None])[..., 0]  # (76)
         qdd = qdd_r + times(X, multipliers)  # (80)
         tau_r = tau_r + times(F, multipliers)  # M q'' + b
     size = times(abs(A), abs(qdd_r) + abs(qdd)) + abs(drift)
-    _check_accelerations(system, constraints, times(A, qdd) + drift, size, prescribed)
+    names = [tree.joint_names[i] for i in u]
+    _check_accelerations(system, constraints, times(A, qdd) + drift, size, names)
 
     kept = solved
     if len(solved) < len(independent):
@@ -254,7 +262,7 @@ def _move(
         )[0]
     found = tau_r - times(np.swapaxes(A[..., kept, :], -1, -2), multipliers)  # (79)
     found[..., v] = torques[..., v]
-    return ConstrainedMotion(qdd, found, *_transmitted(constraints, kept, multipliers, independent))
+    return ConstrainedMotion(qdd, found, *_transmitted(constraints, kept, multipliers))
 
 
 def _multipliers(
@@ -274,7 +282,10 @@ def _multipliers(
         for k, terms in enumerate(zip(A_a, A_p, tau_ar, c, strict=True))
     ]
     K, d = zip(*conditions, strict=True)
-    inverse = np.linalg.pinv(K[0], rcond=PSEUDO_INVERSE) if dependent else np.linalg.inv(K[0])
+    if dependent or 0 in K[0].shape[:-2]:  # of no states the rank is unknown
+        inverse = np.linalg.pinv(K[0], rcond=PSEUDO_INVERSE)
+    else:
+        inverse = np.linalg.inv(K[0])
     return [z[..., : A_p[0].shape[-2]] for z in leibniz.solve(np.asarray(inverse), K, d)]
 
 
@@ -305,14 +316,17 @@ def _conditions(
 
 
 def _passive_torques(
-    system: ConstrainedModel, given: Sequence[Any | None], count: int
+    system: ConstrainedModel, given: Sequence[Any | None], shape: tuple[int, ...]
 ) -> list[Array]:
-    names = ("passive_torque", "passive_torque_dot", "passive_torque_ddot")
+    """The torques of the passive joints and their rates, checked to fit the motion's `shape`."""
+    names = ("passive_torque", "passive_torque_dot", "passive_torque_ddot")[: len(given)]
     n_p = len(system.passive)
-    return [
+    rows = [
         np.zeros(n_p) if value is None else as_array(name, value, (n_p,), system.passive)
-        for name, value in zip(names[:count], given[:count], strict=True)
+        for name, value in zip(names, given, strict=True)
     ]
+    broadcast_shapes(("motion", *names), (shape, *(row.shape[:-1] for row in rows)))
+    return rows
 
 
 def _known_derivatives(system: ConstrainedModel, given: int) -> int:
@@ -333,14 +347,16 @@ def _check_choice(choice: str) -> None:
 
 def _check_motors(system: ConstrainedModel, A: Array, choice: Choice) -> None:
     """Whether the passive joints can be made to follow, and in how many ways; A has full rank."""
+    if 0 in A.shape[:-2]:
+        return  # no state, no rank
     m, n_p = A.shape[-2], len(system.passive)
     freedom, motors = system.n - m, system.n - n_p
     if m < n_p:
         raise DynamicsError(
             f"{freedom} degrees of freedom ({system.n} joints, {m} independent constraints) and "
-            f"only {motors} motors: no torques make all joints follow a prescribed acceleration "
-            f"(m = {m} < n_p = {n_p}, passive: {', '.join(system.passive)}); prescribe "
-            f"{motors} joints with constrained_hybrid_dynamics() and let the others move"
+            f"only {motors} with a motor: no torques make all joints follow a prescribed "
+            f"acceleration (m = {m} < n_p = {n_p}, passive: {', '.join(system.passive)}); "
+            f"prescribe that of {motors} with constrained_hybrid_dynamics() and let the others move"
         )
     if n_p:
         sigma = np.linalg.svd(A[..., system.passive_indices], compute_uv=False)
@@ -361,7 +377,7 @@ def _check_motors(system: ConstrainedModel, A: Array, choice: Choice) -> None:
 
 def _check_accelerations(
     system: ConstrainedModel,
-    constraints: Linearization,
+    constraints: ConstraintTerms,
     left: Array,
     terms: Array,
     prescribed: Sequence[str],
@@ -383,10 +399,9 @@ def _check_accelerations(
 
 
 def _transmitted(
-    constraints: Linearization,
+    constraints: ConstraintTerms,
     kept: Indices,
     multipliers: Array,
-    independent: Indices | None = None,
 ) -> tuple[Array, dict[str, Array], tuple[str, ...]]:
     """All multipliers, the wrenches of the loops, and the names of the rows left out."""
     all_of_them = np.zeros((*multipliers.shape[:-1], len(constraints.names)))
@@ -395,5 +410,4 @@ def _transmitted(
         name: times(W, all_of_them[..., constraints.rows[name]])
         for name, W in constraints.transmitted.items()
     }
-    dropped = dropped_names(constraints, kept if independent is None else independent)
-    return all_of_them, wrenches, dropped
+    return all_of_them, wrenches, dropped_names(constraints, kept)

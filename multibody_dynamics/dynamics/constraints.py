@@ -44,7 +44,7 @@ PRINTED = 1e-6  # components of a direction below it are not mentioned
 START = 2.0  # rad or m
 
 
-class Linearization(NamedTuple):
+class ConstraintTerms(NamedTuple):
     """The constraints of one or more states.
 
     residual : (..., m) f(q).
@@ -71,7 +71,7 @@ def constraint_residual(system: ConstrainedModel, q: Any) -> Array:
     Rows of a :class:`.ConstraintMatrix` without f are zero. Raises InputError for wrong shapes, NaN
     or infinity, and for a user's function with a wrong result.
     """
-    return linearize(system, q).residual
+    return constraint_terms(system, q).residual
 
 
 def constraint_matrices(
@@ -86,17 +86,17 @@ def constraint_matrices(
     Raises InputError as :func:`constraint_residual`, for gaps, and where a
     :class:`.ConstraintMatrix` has no such derivative.
     """
-    return linearize(system, q, qd, qdd, qddd).matrices
+    return constraint_terms(system, q, qd, qdd, qddd).matrices
 
 
 def redundant_constraints(system: ConstrainedModel, q: Any) -> tuple[str, ...]:
     """The names of the rows of A that depend on the others at q (n,), and at all of (..., n)."""
-    constraints = linearize(system, q)
+    constraints = constraint_terms(system, q)
     kept = independent_rows(system, constraints.matrices[0], constraints.scale)
     return dropped_names(constraints, kept)
 
 
-def linearize(system: ConstrainedModel, *rows: Any) -> Linearization:
+def constraint_terms(system: ConstrainedModel, *rows: Any) -> ConstraintTerms:
     """f, and the derivatives of A that q, q', ... (..., n) determine; errors as above."""
     states, shape, given = as_state(system.tree.joint_names, *rows)
     if given == 0:
@@ -116,7 +116,7 @@ def linearize(system: ConstrainedModel, *rows: Any) -> Linearization:
     matrices = (
         np.concatenate([block.matrices[k] for block in blocks], axis=-2) for k in range(order + 1)
     )
-    return Linearization(
+    return ConstraintTerms(
         residual.reshape(*shape, system.m),
         tuple(A.reshape(*shape, system.m, system.n) for A in matrices),
         scale.reshape(*shape, system.m),
@@ -142,7 +142,7 @@ def bias(matrices: Sequence[Array], rates: Sequence[Array], k: int) -> Array:
 
 
 def check_motion(
-    system: ConstrainedModel, constraints: Linearization, rates: Sequence[Array]
+    system: ConstrainedModel, constraints: ConstraintTerms, rates: Sequence[Array]
 ) -> None:
     """InputError where q, q', ... do not obey the constraints, with the row and the numbers."""
     tolerance = system.consistency_tolerance
@@ -168,7 +168,7 @@ def independent_rows(system: ConstrainedModel, A: Array, scale: Array) -> NDArra
     """Indices of rows of A (..., m, n) that span all of them, in every state of the batch.
 
     Elimination with pivoting: the largest remaining row comes first, its part is taken out of the
-    others. `scale` (..., m) is that of `Linearization`; A may lack some of the columns. Raises
+    others. `scale` (..., m) is that of `ConstraintTerms`; A may lack some of the columns. Raises
     DynamicsError where the states differ in rank.
     """
     m, n = A.shape[-2:]
@@ -195,7 +195,7 @@ def independent_rows(system: ConstrainedModel, A: Array, scale: Array) -> NDArra
     return np.array(sorted(kept), dtype=np.int64)
 
 
-def dropped_names(constraints: Linearization, kept: NDArray[np.int64]) -> tuple[str, ...]:
+def dropped_names(constraints: ConstraintTerms, kept: NDArray[np.int64]) -> tuple[str, ...]:
     return tuple(name for k, name in enumerate(constraints.names) if k not in kept)
 
 
@@ -205,7 +205,7 @@ def state_number(index: Sequence[Any]) -> str:
 
 
 class _Block(NamedTuple):
-    """The rows of one constraint, as in `Linearization`, of N states; `scale` is (N,)."""
+    """The rows of one constraint, as in `ConstraintTerms`, of N states; `scale` is (N,)."""
 
     residual: Array
     matrices: list[Array]

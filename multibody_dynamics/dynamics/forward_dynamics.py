@@ -27,7 +27,7 @@ from .articulated_bodies import (
 )
 from .compilation import compiled, inlined
 from .errors import InputError
-from .inputs import STATE_ROWS, Array, as_array, as_state, broadcast_shapes, spread
+from .inputs import STATE_ROWS, Array, as_array, as_partial, as_state, broadcast_shapes, spread
 from .inverse_dynamics import PLAIN_CYCLES, dynamic_base_rows, evaluate
 from .kinematics import BaseMotion, base_rows
 from .model import MultibodyModel
@@ -194,18 +194,10 @@ def hybrid_dynamics(
     Other arguments and errors as :func:`forward_dynamics`, and an unknown joint.
     """
     held = prescribed_joints(model, prescribed)
-    given = np.where(held, _row(model, "qdd", qdd), 0.0)
-    torque = np.where(held, 0.0, _row(model, "tau", tau))
+    given = as_partial("qdd", qdd, held, model.joint_names)
+    torque = as_partial("tau", tau, ~held, model.joint_names)
     states, torques = _solve(model, q, qd, (given,), prescribed, (torque,), wrenches, base)
     return HybridDynamics(states[..., 2, :], torques[..., 0, :])
-
-
-def _row(model: MultibodyModel, name: str, value: Any) -> Array:
-    """(..., n) real numbers, finite or not."""
-    row = np.asarray(value, dtype=np.float64)
-    if row.shape[-1:] != (model.n,):
-        raise InputError(f"{name}: expected shape (..., {model.n}), got {row.shape}")
-    return row
 
 
 def _solve(
@@ -243,7 +235,7 @@ def _solve(
     scratch = forward_dynamics_scratch(n)
     k = _compiled_batch(*constants, bases, states, tau, applied, *scratch)
     if k >= 0:
-        raise singular(model, states[k, 0])
+        raise singular(model, states[k, 0], held)
     return states.reshape(*full, 5, n), tau.reshape(*full, 3, n)
 
 

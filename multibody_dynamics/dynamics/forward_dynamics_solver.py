@@ -36,7 +36,7 @@ class ForwardDynamicsSolver:
         if order not in (0, 1, 2):
             raise InputError(f"order: expected 0, 1 or 2 derivatives of q'', got {order!r}")
         self.model = model
-        self.order = order
+        self.order = order = int(order)
         n = model.n
         motion, torques = np.zeros((5, n)), np.zeros((3, n))
         self.state: Array = motion[:2]

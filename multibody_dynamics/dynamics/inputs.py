@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,19 @@ def as_array(
     return array
 
 
+def as_partial(
+    name: str, value: Any, used: NDArray[np.bool_], labels: Sequence[str] | None = None
+) -> Array:
+    """:func:`as_array` (..., n) of which only the entries `used` (n,) matter.
+
+    The others may be anything, NaN too; they come back as zeros.
+    """
+    row = as_real(name, value)
+    if row.shape[-1:] == used.shape:
+        row = np.where(used, row, 0.0)
+    return as_array(name, row, used.shape, labels)
+
+
 def as_state(
     labels: Sequence[str], *rows: Any, names: Sequence[str] = STATE_ROWS
 ) -> tuple[Array, tuple[int, ...], int]:
@@ -84,7 +98,7 @@ def spread(array: Array, shape: tuple[int, ...], tail: tuple[int, ...]) -> Array
 
     All batches have one memory layout then, and one machine code serves them.
     """
-    return np.array(np.broadcast_to(array, (*shape, *tail)), order="C").reshape(-1, *tail)
+    return np.array(np.broadcast_to(array, (*shape, *tail)), order="C").reshape(prod(shape), *tail)
 
 
 def broadcast_shapes(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -21,11 +21,11 @@ from .articulated_bodies import articulated_bodies
 from .derivatives import inverse_dynamics_derivatives
 from .errors import InputError
 from .forward_dynamics import forward_dynamics
-from .inputs import Array, as_array, broadcast_shapes
+from .inputs import Array, as_array, broadcast_shapes, check_sequence
 from .inverse_dynamics import inverse_dynamics
 from .jacobians import jacobian
 from .model import MultibodyModel
-from .wrenches import Wrenches
+from .wrenches import Wrenches, wrench_rows
 
 if TYPE_CHECKING:
     from scipy.signal import StateSpace
@@ -114,19 +114,24 @@ def linearize(
     is twice an input; DynamicsError where the mass matrix is singular.
     """
     n, names = model.n, model.joint_names
+    check_sequence("outputs", outputs, "names")
+    check_sequence("inputs", names if inputs is None else inputs, "joints")
     zero = np.zeros(n)
     q = as_array("q", q, (n,), names)
     qd = as_array("qd", zero if qd is None else qd, (n,), names)
     d = as_array("damping", zero if damping is None else damping, (n,), names)
-    broadcast_shapes(("q", "qd", "damping"), (q.shape[:-1], qd.shape[:-1], d.shape[:-1]))
     if tau is not None and qdd is not None:
         raise InputError("give tau or qdd: each determines the other")
+    known, value = ("qdd", zero if qdd is None else qdd) if tau is None else ("tau", tau)
+    value = as_array(known, value, (n,), names)
+    lead = [row.shape[:-1] for row in (q, qd, d, value)]
+    lead.append(wrench_rows(model, wrenches).shape[:-2])
+    broadcast_shapes(("q", "qd", "damping", known, "wrenches"), lead)
     if tau is None:
-        qdd = as_array("qdd", zero if qdd is None else qdd, (n,), names)
+        qdd = value
         tau = inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau + d * qd
     else:
-        tau = as_array("tau", tau, (n,), names)
-        broadcast_shapes(("q", "tau"), (q.shape[:-1], tau.shape[:-1]))
+        tau = value
         qdd = forward_dynamics(model, q, qd, tau - d * qd, wrenches=wrenches)
     K, G, M = inverse_dynamics_derivatives(model, q, qd, qdd, wrenches=wrenches)
     G = G + d[..., None] * np.eye(n)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from . import se3
 from .errors import InputError, ModelError
-from .inputs import Array, as_array
+from .inputs import Array, as_array, as_real, check_sequence
 from .kinematics import frame_pose
 from .model import MultibodyModel
 
@@ -52,7 +52,8 @@ class LoopClosure:
     def __post_init__(self) -> None:
         what = f"loop '{self.name}'"
         try:
-            screws = as_array("free", np.zeros((0, 6)) if len(self.free) == 0 else self.free, (6,))
+            free = as_real("free", self.free)
+            screws = as_array("free", free if free.size else np.zeros((0, 6)), (6,))
             poses = [
                 se3.as_pose(name, np.eye(4) if pose is None else pose)
                 for name, pose in zip(
@@ -93,6 +94,7 @@ class LoopClosure:
         screws in these axes about that point.
         """
         q = np.zeros(model.n) if q is None else q
+        point = as_array("point", point, (3,))
         here = se3.from_rotation_translation(np.eye(3), point)
         poses = (se3.inverse(frame_pose(model, q, body)) @ here for body in (first, second))
         return cls(name, first, second, free, *poses)
@@ -172,21 +174,28 @@ class ConstrainedModel:
     consistency_tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "constraints", tuple(self.constraints))
         joints = self.tree.joint_names
-        chosen = joints if self.actuated is None else tuple(self.actuated)
+        chosen = joints if self.actuated is None else self.actuated
+        try:
+            check_sequence("constraints", self.constraints, "loops and matrices")
+            check_sequence("actuated", chosen, "joints")
+        except InputError as error:
+            raise ModelError(str(error)) from None
+        try:
+            chosen = tuple(joints[self.tree.joint_index(joint)] for joint in chosen)
+        except InputError as error:
+            raise ModelError(f"actuated: {error}") from None
+        object.__setattr__(self, "constraints", tuple(self.constraints))
         object.__setattr__(self, "actuated", tuple(j for j in joints if j in chosen))
+        for constraint in self.constraints:
+            if not isinstance(constraint, LoopClosure | ConstraintMatrix):
+                raise ModelError(f"constraints: {constraint!r} is neither a loop nor a matrix")
         if not self.constraints:
             raise ModelError(f"robot '{self.tree.name}': no constraints; use the tree as it is")
         for kind, names in (("constraint", [c.name for c in self.constraints]), ("joint", chosen)):
             twice = {name for name in names if list(names).count(name) > 1}
             if twice:
                 raise ModelError(f"{kind} '{min(twice)}' is there twice")
-        try:
-            for joint in chosen:
-                self.tree.joint_index(joint)
-        except InputError as error:
-            raise ModelError(f"actuated: {error}") from None
         for loop in self.constraints:
             if isinstance(loop, LoopClosure):
                 self._check_loop(loop)
@@ -224,8 +233,9 @@ class ConstrainedModel:
     def passive_indices(self) -> NDArray[np.int64]:
         return self.indices(self.passive)
 
-    def indices(self, joints: Sequence[str]) -> NDArray[np.int64]:
-        """The indices of joint names, ascending; InputError for an unknown one."""
+    def indices(self, joints: Sequence[str | int], name: str = "joints") -> NDArray[np.int64]:
+        """The indices of joints, ascending; InputError for an unknown one."""
+        check_sequence(name, joints, "joints")
         return np.array(sorted({self.tree.joint_index(joint) for joint in joints}), dtype=np.int64)
 
     @cached_property

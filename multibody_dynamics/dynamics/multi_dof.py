@@ -22,13 +22,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import matmul
-from numpy.typing import NDArray
 
 from . import inertia, se3
+from .articulated_bodies import ROUNDING
 from .batches import transposed
 from .errors import DynamicsError, InputError, ModelError
 from .forward_dynamics import HybridDynamics
-from .inputs import STATE_ROWS, Array, as_array, as_real, as_state, broadcast_shapes, spread
+from .inputs import (
+    STATE_ROWS,
+    Array,
+    as_array,
+    as_partial,
+    as_state,
+    broadcast_shapes,
+    check_sequence,
+    spread,
+)
 from .inverse_dynamics import InverseDynamics
 from .kinematics import BodyMotion
 from .leibniz import leibniz
@@ -282,8 +291,7 @@ class MultiDofModel:
         entries of the prescribed and of the free joints are used; the others may be NaN. Otherwise
         as :meth:`forward_dynamics`; the DynamicsErrors concern free joints only.
         """
-        if isinstance(prescribed, str):
-            raise InputError(f"prescribed: expected several joints, got the string '{prescribed}'")
+        check_sequence("prescribed", prescribed, "joints")
         states, shape, given = as_state(self.coordinate_names, q, qd)
         if given < 2:
             raise InputError(f"hybrid dynamics needs {STATE_ROWS[given]}")
@@ -291,19 +299,16 @@ class MultiDofModel:
         is_held = np.repeat(
             [i in held for i in range(len(self.joints))], [joint.degrees for joint in self.joints]
         )
-        rows = {"qdd": self._known("qdd", qdd, is_held), "tau": self._known("tau", tau, ~is_held)}
+        rows = {
+            "qdd": as_partial("qdd", qdd, is_held, self.coordinate_names),
+            "tau": as_partial("tau", tau, ~is_held, self.coordinate_names),
+        }
         (states, qdd, tau), applied, shape = self._batch(wrenches, shape, states, **rows)
         states[:, 2] = qdd
         motion = self._motion(states, 3)
         own = [F[0] for F in self._forces(motion, applied)]
         self._table_4(held, motion, own, qdd, tau)
         return HybridDynamics(qdd.reshape(*shape, self.n), tau.reshape(*shape, self.n))
-
-    def _known(self, name: str, value: Any, where: NDArray[np.bool_]) -> Array:
-        """A row (..., n) of which only the entries `where` matter, zero elsewhere."""
-        row = as_real(name, value)
-        row = np.where(where, row, 0.0) if row.shape[-1:] == (self.n,) else row
-        return as_array(name, row, (self.n,), self.coordinate_names)
 
     def _table_4(
         self, held: set[int], motion: _Motion, B: list[Array], qdd: Array, tau: Array
@@ -315,13 +320,14 @@ class MultiDofModel:
         """
         X, S = [x[0] for x in motion.X], [x[0] for x in motion.S]
         articulated = [np.broadcast_to(M, (len(qdd), 6, 6)) for M in self.inertias]
+        composite = articulated.copy()  # all joints locked
         free: dict[int, tuple[Array, Array]] = {}
         for i in reversed(range(len(self.joints))):
             own, Pi, beta = self.coordinates[i], articulated[i], B[i]
             if i not in held:
                 U = Pi @ S[i]
                 D = transposed(S[i]) @ U + np.diag(self.reflected_inertia[own])
-                self._check_regular(i, D, S[i])
+                self._check_regular(i, D, S[i], composite[i])
                 Psi = np.linalg.inv(D)
                 x = Psi @ (tau[:, own, None] - transposed(S[i]) @ beta)
                 free[i] = x, Psi @ transposed(U)
@@ -329,6 +335,7 @@ class MultiDofModel:
             if self.parents[i] >= 0:
                 p, to_parent = self.parents[i], transposed(X[i])
                 articulated[p] = articulated[p] + to_parent @ Pi @ X[i]
+                composite[p] = composite[p] + to_parent @ composite[i] @ X[i]
                 B[p] = B[p] + to_parent @ beta
         a: list[Array] = []
         for i, (own, parent) in enumerate(zip(self.coordinates, self.parents, strict=True)):
@@ -342,11 +349,19 @@ class MultiDofModel:
                 qdd[:, own] = (x - gain @ a[i])[..., 0]
                 a[i] = a[i] + S[i] @ qdd[:, own, None]
 
-    def _check_regular(self, i: int, D: Array, S: Array) -> None:
-        """DynamicsError where D = S^T I S (batch, n_i, n_i) of joint i has no inverse."""
-        size = np.sqrt(np.abs(np.diagonal(D, axis1=-2, axis2=-1)))
-        size = np.where(size > 0, size, 1.0)
+    def _check_regular(self, i: int, D: Array, S: Array, composite: Array) -> None:
+        """DynamicsError where D = S^T I S (batch, n_i, n_i) of joint i has no inverse.
+
+        The composite inertia (batch, 6, 6) bounds what cancelled in D: the rest is rounding.
+        """
+        trace = np.trace(composite[:, :3, :3], axis1=-2, axis2=-1)
+        w2, v2 = (np.sum(half**2, axis=-2) for half in (S[:, :3], S[:, 3:]))
+        cancelled = trace[:, None] * w2 + composite[:, 3, 3, None] * v2
+        pivots = np.diagonal(D, axis1=-2, axis2=-1)
+        pivots = np.where(pivots > ROUNDING * cancelled, pivots, 0.0)
+        size = np.sqrt(np.where(pivots > 0, pivots, 1.0))
         smallest = np.linalg.eigvalsh(D / (size[..., :, None] * size[..., None, :]))[..., 0]
+        smallest = np.where((pivots > 0).all(axis=-1), smallest, 0.0)
         if not len(D) or (smallest > SINGULAR).all():
             return
         joint = f"joint '{self.joint_names[i]}' of robot '{self.name}'"

@@ -20,14 +20,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import inertia, se3, so3
-from .articulated_bodies import prescribed_joints, singular
+from .articulated_bodies import articulated_bodies, prescribed_joints
 from .batches import times, transposed
 from .errors import InputError
 from .geometric_sensitivity import Errors
-from .inputs import Array, as_array, as_real, broadcast_shapes
+from .inputs import Array, as_array, as_partial, as_real, broadcast_shapes, check_sequence
 from .kinematics import forward_kinematics
 from .model import MultibodyModel
 from .regressor import INERTIAL, UPPER
@@ -83,6 +82,7 @@ class ParameterDependence:
         if quantity not in ("q", "qd", "qdd", "tau"):
             raise InputError(f"quantity: expected q, qd, qdd or tau, got {quantity!r}")
         chosen = model.joint_names if joints is None else joints
+        check_sequence("joints", chosen, "joints")
         unit = np.eye(model.n)[[model.joint_index(joint) for joint in chosen]]
         names = tuple(f"{joint}.{quantity}" for joint in chosen)
         return cls(names=names, **{quantity: unit.reshape(len(names), model.n)})
@@ -216,6 +216,10 @@ _ad = _product(lambda V, X: times(se3.ad(V), X))
 _coad = _product(lambda V, P: times(se3.coad(V), P))  # -ad_V^T P
 
 
+def _reciprocal(D: Dual) -> Dual:
+    return Dual(1 / D.x, -D.dx / D.x**2)
+
+
 class HybridDynamicsSensitivity(NamedTuple):
     """dq''/dp and dtau/dp of all joints, the given ones among them, each (..., n, p)."""
 
@@ -289,7 +293,11 @@ def hybrid_dynamics_sensitivity(
     errors are as of :func:`forward_dynamics_sensitivity`.
     """
     held = prescribed_joints(model, prescribed)
-    given = {"qdd": _where(model, held, "qdd", qdd), "tau": _where(model, ~held, "tau", tau)}
+    given = {
+        "qdd": as_partial("qdd", qdd, held, model.joint_names),
+        "tau": as_partial("tau", tau, ~held, model.joint_names),
+    }
+    articulated_bodies(model, q, prescribed=prescribed)  # refuses what has no inertia
     at = _Point(model, by, {"q": q, "qd": qd, **given}, wrenches)
     qdd, tau, rotors = at.joints("qdd"), at.joints("tau"), at.joints("rotor")
     S, J, B = at.S, [*at.I, NOTHING], [*at.bias, NOTHING]  # articulated bodies: F = J V' + B
@@ -300,7 +308,7 @@ def hybrid_dynamics_sensitivity(
             a = at.eta[i] + _scaled(S[i], qdd[i])
         else:
             U = _times(J[i], S[i])
-            Psi[i] = at.reciprocal(_dot(S[i], U) + rotors[i])
+            Psi[i] = _reciprocal(_dot(S[i], U) + rotors[i])
             Pi = J[i] - _outer(_scaled(U, Psi[i]), U)
             rest = tau[i] - _dot(S[i], _times(J[i], at.eta[i]) + B[i])
             a = at.eta[i] + _scaled(S[i], _multiplied(Psi[i], rest))
@@ -419,26 +427,10 @@ class _Point:
         rate = Pi.dx - turned - transposed(turned)
         return Dual(transposed(Ad) @ Pi.x @ Ad, transposed(Ad) @ rate @ Ad)
 
-    def reciprocal(self, D: Dual) -> Dual:
-        """1 / D of the inertia that a joint accelerates; DynamicsError where there is none."""
-        if not np.all(D.x > 0):
-            q = np.broadcast_to(self._values["q"], (*self._shape, self._model.n))
-            bad = np.broadcast_to(~(D.x > 0), (*self._shape, 1))[..., 0]
-            raise singular(self._model, q[bad][0])
-        return Dual(1 / D.x, -D.dx / D.x**2)
-
     def derivatives(self, values: Sequence[Dual]) -> Array:
         """dx of the joints as (..., n, p)."""
         shape = (*self._shape, len(self._names))
         return np.stack([np.broadcast_to(value.dx, shape) for value in values], axis=-2)
-
-
-def _where(model: MultibodyModel, used: NDArray[np.bool_], name: str, value: Any) -> Array:
-    """(..., n) with zeros where the entry is not used."""
-    row = as_real(name, value)
-    if row.shape[-1:] != (model.n,):
-        raise InputError(f"{name}: expected shape (..., {model.n}), got {row.shape}")
-    return np.where(used, row, 0.0)
 
 
 def _rigid_body(model: MultibodyModel, body: str) -> tuple[float, Array, Array]:
