@@ -119,7 +119,8 @@ def test_four_bar_in_one_coordinate():
     lengths = [mp.mpf(str(x)) for x in FOUR_BAR]
 
     def phi(t):
-        return mp.polyval([mp.mpf(x) for x in ("0.8", "0.5", "-0.6", "0.9", "0.7")], t)
+        coefficients = ("0.7", "0.9", "-0.6", "0.5", "0.8")
+        return sum(mp.mpf(x) * t**k for k, x in enumerate(coefficients))
 
     def bars(t):
         """Where each bar begins, and its angle."""
