@@ -44,7 +44,8 @@ FLOORS = (
         *("system_jacobian", "overall_inverse_kinematics"),
     ),
     (
-        *("wrenches", "gravity", "inverse_dynamics", "inverse_dynamics_solver", "higher_order"),
+        *("wrenches", "gravity", "inverse_dynamics", "solvers", "inverse_dynamics_solver"),
+        "higher_order",
         *("loads", "mass_matrix", "articulated_bodies", "forward_dynamics"),
         "forward_dynamics_solver",
     ),

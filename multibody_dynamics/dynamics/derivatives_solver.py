@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,6 +14,7 @@ from .derivatives import SUBTREE_ROW, inverse_dynamics_derivatives_cycle
 from .forward_dynamics import forward_dynamics_scratch, plain_forward_dynamics_cycle
 from .inputs import Array
 from .model import MultibodyModel
+from .solvers import ModelSolver
 
 _inverse_cycle = compiled(inverse_dynamics_derivatives_cycle)
 
@@ -60,24 +60,17 @@ def _forward(
 _forward_cycle = compiled(_forward)
 
 
-class _DerivativesSolver:
-    """What the two solvers share: buffers that stay where they are."""
+class _DerivativesSolver(ModelSolver):
+    """What the two solvers share: three rows in, three matrices out."""
 
-    update: Callable[[], Any]
-
-    def __init__(self, model: MultibodyModel, names: tuple[str, ...], motion: Array) -> None:
-        self.model = model
-        n = model.n
-        self.state: Array = motion[:3]
-        self.result: Array = np.zeros((3, n, n))
-        self.applied_wrenches: Array = np.zeros((n, 3, 6))
+    def __init__(
+        self, model: MultibodyModel, bodies: Array, names: tuple[str, ...], state: Array
+    ) -> None:
+        super().__init__(model, bodies)
+        self.state: Array = state
+        self.result: Array = np.zeros((3, model.n, model.n))
         self._results = (self.result[0], self.result[1], self.result[2])
         self._rows = CheckedRows(names, model.joint_names, self.state)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__:  # the recursion would go on with the old buffer
-            raise AttributeError(f"{name} is fixed; write into it: solver.{name}[:] = ...")
-        super().__setattr__(name, value)
 
 
 class InverseDynamicsDerivativesSolver(_DerivativesSolver):
@@ -88,8 +81,8 @@ class InverseDynamicsDerivativesSolver(_DerivativesSolver):
 
     or, without any copy: fill the rows q, q', q'' of `solver.state` (3, n), call `solver.update()`,
     read `solver.result` (3, n, n). The results are views that the next call overwrites.
-    `solver.applied_wrenches` (n, 3, 6) is as of `InverseDynamicsSolver`, the rates in it are not
-    used. The base is at rest in the inertial frame.
+    `solver.applied_wrenches` (n, 3, 6), `set_base` and `set_model` are as of
+    `InverseDynamicsSolver`; the rates of the wrenches are not used.
 
     An instance is for one thread. `update()` checks nothing: NaN in, NaN out.
     """
@@ -97,13 +90,11 @@ class InverseDynamicsDerivativesSolver(_DerivativesSolver):
     def __init__(self, model: MultibodyModel) -> None:
         n = model.n
         motion = np.zeros((5, n))
-        super().__init__(model, ("q", "qd", "qdd"), motion)
         trig, bodies = forward_dynamics_scratch(n)[:2]
+        super().__init__(model, bodies, ("q", "qd", "qdd"), motion[:3])
         self.update = partial(
             _inverse_cycle,
-            model.parents,
-            model.joint_rows,
-            model.gravity,
+            *self._constants,
             motion,
             self.applied_wrenches.reshape(n, 18),
             trig,
@@ -135,20 +126,18 @@ class ForwardDynamicsDerivativesSolver(_DerivativesSolver):
 
     def __init__(self, model: MultibodyModel) -> None:
         n = model.n
-        super().__init__(model, ("q", "qd", "tau"), np.zeros((3, n)))
-        motion = np.zeros((5, n))
+        motion, scratch = np.zeros((5, n)), forward_dynamics_scratch(n)
+        super().__init__(model, scratch[1], ("q", "qd", "tau"), np.zeros((3, n)))
         self.qdd: Array = motion[2]
         self.update = partial(
             _forward_cycle,
-            model.parents,
-            model.joint_rows,
-            model.gravity,
+            *self._constants,
             self.state,
             self.applied_wrenches.reshape(n, 18),
             np.zeros(n, dtype=bool),
             motion,
             np.zeros((3, n)),
-            *forward_dynamics_scratch(n),
+            *scratch,
             np.empty((n + 1, SUBTREE_ROW)),
             np.empty((3, n, n)),
             self.result,

@@ -13,9 +13,10 @@ from .errors import InputError
 from .forward_dynamics import TORQUE_ROWS, forward_dynamics_cycle, forward_dynamics_scratch
 from .inputs import STATE_ROWS, Array
 from .model import MultibodyModel
+from .solvers import ModelSolver
 
 
-class ForwardDynamicsSolver:
+class ForwardDynamicsSolver(ModelSolver):
     """q'', or with `order` 1 and 2 also q''' and q'''', in the control cycle; compiled.
 
     >>> solver = ForwardDynamicsSolver(model)
@@ -25,8 +26,8 @@ class ForwardDynamicsSolver:
 
     or, without any copy: fill the rows q, q' of `solver.state` (2, n) and `solver.torque` (order +
     1, n), call `solver.update()`, read `solver.result` (order + 1, n). The results are views that
-    the next call overwrites. `solver.applied_wrenches` (n, 3, 6) as of `InverseDynamicsSolver`. The
-    base is at rest in the inertial frame.
+    the next call overwrites. `solver.applied_wrenches` (n, 3, 6), `set_base` and `set_model` are as
+    of `InverseDynamicsSolver`.
 
     An instance is for one thread. `update()` checks nothing and returns False where the mass matrix
     is singular, the result then being worthless.
@@ -35,36 +36,29 @@ class ForwardDynamicsSolver:
     def __init__(self, model: MultibodyModel, order: int = 0) -> None:
         if order not in (0, 1, 2):
             raise InputError(f"order: expected 0, 1 or 2 derivatives of q'', got {order!r}")
-        self.model = model
-        self.order = order = int(order)
         n = model.n
+        scratch = forward_dynamics_scratch(n)
+        super().__init__(model, scratch[1])
+        self.order = order = int(order)
         motion, torques = np.zeros((5, n)), np.zeros((3, n))
         self.state: Array = motion[:2]
         self.torque: Array = torques[: order + 1]
         self.result: Array = motion[2 : order + 3]
-        self.applied_wrenches: Array = np.zeros((n, 3, 6))
         self._results = tuple(self.result)
         names = (*STATE_ROWS[:2], *TORQUE_ROWS[: order + 1])
         self._given = np.zeros((len(names), n))
         self._rows = CheckedRows(names, model.joint_names, self._given)
         self.update = partial(
             forward_dynamics_cycle,
-            model.parents,
-            model.joint_rows,
-            model.gravity,
+            *self._constants,
             np.zeros(n, dtype=bool),
             order,
             motion,
             torques,
             self.applied_wrenches.reshape(n, 18),
-            *forward_dynamics_scratch(n),
+            *scratch,
         )
         self.update()
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__:  # the recursion would go on with the old buffer
-            raise AttributeError(f"{name} is fixed; write into it: solver.{name}[:] = ...")
-        super().__setattr__(name, value)
 
     def __call__(self, q: Any, qd: Any, *torques: Any) -> tuple[Array, ...]:
         """q'' ... (n,) each, as views of `result`, for q, q' and order + 1 torque rows (n,).
