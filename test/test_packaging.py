@@ -57,7 +57,9 @@ FLOORS = (
     ("loops", "constraints", "assembly", "constrained_dynamics"),
     ("derivatives", "derivatives_solver", "linearization"),
     ("geometric_sensitivity", "calibration", "regressor", "parameter_derivatives"),
-    ("trajectories", "limits", "elastic_joints"),
+    ("trajectories", "limits", "quantities", "elastic_joints"),
+    ("springs", "actuator_kinds", "actuators", "actuator_description", "flatness"),
+    ("time_scaling", "state_estimation", "disturbance_observer"),
     ("elastic_robot",),
 )
 

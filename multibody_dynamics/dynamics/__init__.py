@@ -9,6 +9,16 @@ SI units; twists (omega, v) and wrenches (m, f) angular part first. docs/symbols
 """
 
 from . import se3, so3
+from .actuator_description import load_actuators
+from .actuator_kinds import (
+    Antagonistic,
+    Motor,
+    Rigid,
+    SeriesElastic,
+    StiffnessDrive,
+    VariableStiffness,
+)
+from .actuators import Actuators
 from .articulated_bodies import ArticulatedBodies, articulated_bodies
 from .assembly import assemble, consistent_motion
 from .calibration import Calibration, calibrate
@@ -44,10 +54,20 @@ from .derivatives_solver import (
     ForwardDynamicsDerivativesSolver,
     InverseDynamicsDerivativesSolver,
 )
+from .disturbance_observer import DisturbanceObserver
 from .elastic_joints import MotorCommand, SeriesElasticJoints, load_elastic_joints
 from .elastic_robot import ElasticRobot, MotorDrive
 from .energy import center_of_mass, kinetic_energy, potential_energy, spatial_momentum
 from .errors import DynamicsError, InputError, ModelError, ModelWarning, TrajectoryError
+from .flatness import (
+    ChainState,
+    LimitMargin,
+    MotorMotion,
+    chain_state,
+    filtered_deflection,
+    limit_margins,
+    motor_motion,
+)
 from .forward_dynamics import (
     ForwardDynamics,
     HybridDynamics,
@@ -146,7 +166,15 @@ from .regressor import (
     with_inertial_parameters,
 )
 from .representations import change_body_frame, convert_twist, convert_wrench
+from .springs import CubicSpring, LinearSpring, PolynomialSpring, Spring, TableSpring
+from .state_estimation import (
+    DerivativeFilter,
+    MotorSideObserver,
+    StateEstimation,
+    StateEstimator,
+)
 from .system_jacobian import SystemKinematics, resolvent, spatial_factors, system_kinematics
+from .time_scaling import MotionLimits, TimeScaling, scale_time, slow_down
 from .trajectories import Reference, Trajectory, hold, interpolate, splice, stop, sum_of_sines
 from .urdf import load_urdf, parse_urdf
 from .wrenches import wrench_to_world
@@ -214,6 +242,15 @@ __all__ = [
     "Reference", "Trajectory", "interpolate", "splice", "hold", "stop", "sum_of_sines",
     "JointCommandLimits",
     "SeriesElasticJoints", "MotorCommand", "load_elastic_joints", "ElasticRobot", "MotorDrive",
+    "Spring", "LinearSpring", "CubicSpring", "PolynomialSpring", "TableSpring",
+    "Motor", "Rigid", "SeriesElastic", "VariableStiffness", "StiffnessDrive", "Antagonistic",
+    "Actuators", "load_actuators",
+    "motor_motion", "MotorMotion", "chain_state", "ChainState", "filtered_deflection",
+    "limit_margins", "LimitMargin",
+    # motions within limits, state and disturbances of elastic joints
+    "scale_time", "slow_down", "TimeScaling", "MotionLimits",
+    "DerivativeFilter", "MotorSideObserver", "StateEstimation", "StateEstimator",
+    "DisturbanceObserver",
     # Lie groups, conventions, errors
     "so3", "se3", "REPRESENTATIONS", "SYMBOLS", "to_linear_first", "from_linear_first",
     "DynamicsError", "ModelError", "InputError", "TrajectoryError", "ModelWarning",

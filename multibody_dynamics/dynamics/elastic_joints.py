@@ -27,15 +27,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import yaml
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import InputError
 from .inputs import Array, as_array, broadcast_shapes
+from .quantities import entries, joint_entries, joint_motion, motor_values, quantity
 
 VARIANTS: Mapping[str, tuple[float, float, float]] = {
     "full": (1.0, 1.0, 1.0),
@@ -267,36 +266,6 @@ def _per_joint(name: str, value: ArrayLike, joint_names: tuple[str, ...]) -> Arr
 
 # The YAML schema, documented key by key in config/elastic_joints/panda.yaml.
 
-_TURN, _DEGREE = 2.0 * np.pi, np.pi / 180.0
-_UNITS: Mapping[tuple[str, str], Mapping[str, float]] = {
-    ("stiffness", "revolute"): {
-        "N m/rad": 1.0, "kN m/rad": 1e3, "N m/deg": 1.0 / _DEGREE, "N m/arcmin": 60.0 / _DEGREE,
-    },
-    ("stiffness", "prismatic"): {"N/m": 1.0, "kN/m": 1e3, "N/mm": 1e3},
-    ("inertia", "revolute"): {"kg m^2": 1.0, "kg cm^2": 1e-4, "kg mm^2": 1e-6, "g cm^2": 1e-7},
-    ("inertia", "prismatic"): {"kg": 1.0, "g": 1e-3},
-    ("damping", "revolute"): {
-        "N m s/rad": 1.0, "mN m s/rad": 1e-3, "N m/rpm": 60.0 / _TURN, "mN m/rpm": 0.06 / _TURN,
-    },
-    ("damping", "prismatic"): {"N s/m": 1.0},
-    ("force", "revolute"): {"N m": 1.0, "N cm": 1e-2, "mN m": 1e-3},
-    ("force", "prismatic"): {"N": 1.0, "kN": 1e3},
-    ("velocity", "revolute"): {"rad/s": 1.0, "deg/s": _DEGREE, "rpm": _TURN / 60.0},
-    ("velocity", "prismatic"): {"m/s": 1.0, "mm/s": 1e-3},
-    ("ratio", "prismatic"): {"rad/m": 1.0, "rad/mm": 1e3, "turn/m": _TURN, "turn/mm": _TURN * 1e3},
-}  # fmt: skip
-_TO_LINK_SIDE = {"stiffness": 2, "inertia": 2, "damping": 2, "force": 1, "velocity": -1}
-"""Power of the gear ratio that takes a quantity from the motor side to the link side."""
-
-_MOTOR_QUANTITIES = {
-    "inertia": ("motor_inertia", "inertia"),
-    "viscous_friction": ("viscous", "damping"),
-    "coulomb_friction": ("coulomb", "force"),
-    "coulomb_velocity": ("coulomb_velocity", "velocity"),
-    "torque_limit": ("torque_limit", "force"),
-    "speed_limit": ("speed_limit", "velocity"),
-}
-
 
 def load_elastic_joints(
     source: str | PathLike[str] | Mapping[str, Any],
@@ -310,26 +279,10 @@ def load_elastic_joints(
     missing and doubled keys, joints that the robot has not or that the file has not, units and
     sides that do not fit, and values that no hardware has.
     """
-    if isinstance(source, Mapping):
-        where, data = "elastic joints", source
-    else:
-        where, data = str(source), _read_yaml(Path(source))
-    top = _entries(data, where, required=("joints",), optional=("description",))
-    joints = _entries(top["joints"], f"{where}: joints", required=(), optional=None)
-    for name in joints:
-        if name not in joint_names:
-            raise InputError(
-                f"{where}: joint {name!r}: the robot has no such joint; it has "
-                f"{', '.join(joint_names)}"
-            )
+    where, joints = joint_entries(source, joint_names, "elastic joints")
     types = dict(zip(joint_names, joint_types, strict=True)) if joint_types is not None else {}
     columns: dict[str, list[float]] = {}
     for name in joint_names:
-        if name not in joints:
-            raise InputError(
-                f"{where}: joint '{name}' of the robot is missing; a joint without a spring is "
-                f"written with 'spring: rigid'"
-            )
         for key, value in _joint(joints[name], f"{where}: joint '{name}'", types.get(name)).items():
             columns.setdefault(key, []).append(value)
     try:
@@ -342,32 +295,9 @@ def load_elastic_joints(
 
 def _joint(data: Any, where: str, joint_type: str | None) -> dict[str, float]:
     """The fields of SeriesElasticJoints of one joint."""
-    entry = _entries(data, where, required=("spring", "motor"), optional=("motion",))
-    motion = entry.get("motion", "revolute")
-    if motion not in ("revolute", "prismatic"):
-        raise InputError(f"{where}: motion {motion!r}: must be revolute (the default) or prismatic")
-    if joint_type is not None and (joint_type == "prismatic") != (motion == "prismatic"):
-        raise InputError(f"{where}: motion is {motion}, but the robot's joint is {joint_type}")
-
-    optional = tuple(key for key in _MOTOR_QUANTITIES if key != "inertia")
-    motor = _entries(entry["motor"], f"{where}: motor", ("gear_ratio", "inertia"), optional)
-    if ("coulomb_friction" in motor) != ("coulomb_velocity" in motor):
-        raise InputError(
-            f"{where}: motor: coulomb_friction and coulomb_velocity (the speed of its tanh) belong "
-            f"together: give both or neither"
-        )
-    ratio, motor_motion = _gear_ratio(motor["gear_ratio"], f"{where}: motor.gear_ratio", motion)
-    motions = {"link": motion, "motor": motor_motion}
-    values = {
-        "gear_ratio": ratio,
-        "coulomb": 0.0, "viscous": 0.0, "coulomb_velocity": 1.0,
-        "torque_limit": np.inf, "speed_limit": np.inf,
-    }  # fmt: skip
-    for key, (name, dimension) in _MOTOR_QUANTITIES.items():
-        if key in motor:
-            at = f"{where}: motor.{key}"
-            values[name] = _quantity(motor[key], at, dimension, motions, ratio)
-
+    entry = entries(data, where, required=("spring", "motor"), optional=("motion",))
+    motion = joint_motion(entry, where, joint_type)
+    values, gear = motor_values(entry["motor"], where, motion)
     if entry["spring"] == "rigid":
         values["stiffness"] = np.inf
     elif isinstance(entry["spring"], str):
@@ -376,125 +306,9 @@ def _joint(data: Any, where: str, joint_type: str | None) -> dict[str, float]:
             f"stiffness"
         )
     else:
-        spring = _entries(entry["spring"], f"{where}: spring", ("law", "stiffness"), ())
+        spring = entries(entry["spring"], f"{where}: spring", ("law", "stiffness"), ())
         if spring["law"] != "linear":
             raise InputError(f"{where}: spring.law {spring['law']!r}: must be linear")
         at = f"{where}: spring.stiffness"
-        values["stiffness"] = _quantity(spring["stiffness"], at, "stiffness", motions, ratio)
+        values["stiffness"] = quantity(spring["stiffness"], at, "stiffness", gear)
     return values
-
-
-def _gear_ratio(value: Any, where: str, motion: str) -> tuple[float, str]:
-    """Motor travel per link travel, and the motion of the motor."""
-    if not isinstance(value, Mapping):
-        return _positive(value, where), motion
-    if motion == "revolute":
-        raise InputError(f"{where}: the ratio of a revolute joint is a plain number, without unit")
-    entry = _entries(value, where, required=("value", "unit"), optional=())
-    unit = _factor(entry["unit"], where, "ratio", motion)
-    return _positive(entry["value"], where) * unit, "revolute"
-
-
-def _quantity(
-    data: Any, where: str, dimension: str, motions: Mapping[str, str], ratio: float
-) -> float:
-    """A value with unit and side of the gear, in SI units on the link side."""
-    entry = _entries(data, where, required=("value", "unit", "side"), optional=())
-    side = entry["side"]
-    if side not in motions:
-        raise InputError(f"{where}: side {side!r}: must be motor or link (of the gear)")
-    factor = _factor(entry["unit"], where, dimension, motions[side])
-    if side == "motor":
-        factor *= ratio ** _TO_LINK_SIDE[dimension]
-    return _number(entry["value"], where) * factor
-
-
-def _factor(unit: Any, where: str, dimension: str, motion: str) -> float:
-    """SI value of a unit; spaces and the sign of multiplication do not matter."""
-
-    def plain(text: str) -> str:
-        for old, new in ((" ", ""), ("*", ""), ("·", ""), (".", ""), ("²", "^2")):
-            text = text.replace(old, new)
-        return text
-
-    units = _UNITS[dimension, motion]
-    for known, factor in units.items():
-        if plain(str(unit)) == plain(known):
-            return factor
-    raise InputError(
-        f"{where}: unit {unit!r} is not one of {', '.join(units)} (motion there is {motion})"
-    )
-
-
-def _number(value: Any, where: str) -> float:
-    """A YAML number; also 1e4, which YAML 1.1 reads as a string for want of a point."""
-    try:
-        if isinstance(value, bool):
-            raise ValueError
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: {value!r} is not a number") from None
-    if np.isnan(number):
-        raise InputError(f"{where}: NaN is not a value")
-    return number
-
-
-def _positive(value: Any, where: str) -> float:
-    number = _number(value, where)
-    if not 0.0 < number < np.inf:
-        raise InputError(f"{where}: {number:g}: must be greater than zero and finite")
-    return number
-
-
-def _entries(
-    data: Any, where: str, required: Sequence[str], optional: Sequence[str] | None
-) -> Mapping[str, Any]:
-    """A mapping with the required keys and none but these and the optional ones (None: any)."""
-    if not isinstance(data, Mapping):
-        raise InputError(f"{where}: found {data!r}, expected a mapping with {', '.join(required)}")
-    for key in data:
-        if optional is not None and key not in required and key not in optional:
-            raise InputError(
-                f"{where}: unknown key {key!r}; allowed: {', '.join((*required, *optional))}"
-            )
-    for key in required:
-        if key not in data:
-            raise InputError(f"{where}: key '{key}' is missing")
-    return data
-
-
-class _Loader(yaml.SafeLoader):
-    """SafeLoader that refuses a key given twice, of which YAML would silently drop one."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                line = key_node.start_mark.line + 1
-                raise InputError(f"key {key!r} is given twice (line {line})")
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-    def construct_yaml_number(self, node: yaml.ScalarNode) -> Any:
-        """YAML 1.1 takes 100:1 for sixty times 100 and 1, a data sheet for a gear ratio."""
-        if ":" in node.value:
-            line = node.start_mark.line + 1
-            raise InputError(f"{node.value} is no plain number (line {line}); write a ratio as one")
-        kind = node.tag.rpartition(":")[2]
-        return (self.construct_yaml_int if kind == "int" else self.construct_yaml_float)(node)
-
-
-for _kind in ("int", "float"):
-    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_yaml_number)
-
-
-def _read_yaml(path: Path) -> Any:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
-    try:
-        return yaml.load(text, _Loader)
-    except (yaml.YAMLError, InputError, TypeError) as error:
-        raise InputError(f"{path}: not a valid description: {error}") from None

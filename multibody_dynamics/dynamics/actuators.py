@@ -1,0 +1,310 @@
+"""The actuators of a robot: one per joint, of any kinds together; see `actuator_kinds`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .actuator_kinds import Actuator, Motor, Rigid, Rows, SeriesElastic, VariableStiffness
+from .elastic_joints import SeriesElasticJoints
+from .errors import InputError
+from .inputs import Array, as_array, broadcast_shapes
+from .springs import Beyond, LinearSpring
+
+
+class Springs(NamedTuple):
+    """What all springs do: Q, Q' and the stiffness sigma of the joints (..., n); load and
+    deflection of the motors (..., m). NaN for what deflections do not tell: Q, Q' and load of rigid
+    joints, Q' of damped ones."""
+
+    torque: Array
+    torque_rate: Array
+    stiffness: Array
+    load: Array
+    deflection: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Actuators:
+    """The actuators of a robot, in the order of its joints.
+
+    `motor_names` are <joint>, of an antagonistic joint <joint>_agonist and <joint>_antagonist, and
+    <joint>_stiffness for a stiffness drive: m motors, in the order of the joints. Raises InputError
+    for names that are not different or not as many as the actuators.
+    """
+
+    joint_names: tuple[str, ...]
+    actuators: tuple[Actuator, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("joint_names", "actuators"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        names = self.joint_names
+        if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+            raise InputError(f"joint_names: expected different strings, got {names}")
+        if len(self.actuators) != len(names):
+            raise InputError(f"{len(names)} joints, but {len(self.actuators)} actuators")
+        for name, actuator in zip(names, self.actuators, strict=True):
+            if not isinstance(actuator, Actuator):
+                raise InputError(f"joint '{name}': {actuator!r} is not an actuator")
+
+    @classmethod
+    def from_series_elastic(cls, joints: SeriesElasticJoints) -> Actuators:
+        """Rigid and linear series elastic actuators, with the same numbers."""
+        actuators: list[Actuator] = []
+        for i in range(joints.n):
+            motor = Motor(
+                joints.motor_inertia[i],
+                **{
+                    each.name: getattr(joints, each.name)[i]
+                    for each in fields(Motor)
+                    if each.name != "inertia"
+                },
+            )
+            stiffness = float(joints.stiffness[i])
+            rigid = np.isinf(stiffness)
+            actuators.append(
+                Rigid(motor) if rigid else SeriesElastic(motor, LinearSpring(stiffness))
+            )
+        return cls(joints.joint_names, tuple(actuators))
+
+    def to_series_elastic(self) -> SeriesElasticJoints:
+        """The inverse, for what takes linear springs only; InputError names any other joint.
+
+        Limits of the travel are lost.
+        """
+        stiffness = []
+        for name, actuator in zip(self.joint_names, self.actuators, strict=True):
+            if isinstance(actuator, Rigid):
+                stiffness.append(np.inf)
+            elif (
+                isinstance(actuator, SeriesElastic)
+                and isinstance(actuator.spring, LinearSpring)
+                and actuator.damping == 0.0
+            ):
+                stiffness.append(actuator.spring.K)
+            else:
+                raise InputError(
+                    f"joint '{name}': its actuator is neither rigid nor a linear undamped spring"
+                )
+        columns = {
+            each.name: np.array([getattr(motor, each.name) for motor in self.motors])
+            for each in fields(Motor)
+        }
+        return SeriesElasticJoints(
+            self.joint_names, np.array(stiffness), columns.pop("inertia"), **columns
+        )
+
+    @property
+    def n(self) -> int:
+        return len(self.joint_names)
+
+    @cached_property
+    def motors(self) -> tuple[Motor, ...]:
+        return tuple(motor for actuator in self.actuators for motor in actuator.motors)
+
+    @cached_property
+    def motor_names(self) -> tuple[str, ...]:
+        return tuple(
+            name + suffix
+            for name, actuator in zip(self.joint_names, self.actuators, strict=True)
+            for suffix in actuator.suffixes
+        )
+
+    @cached_property
+    def variable_joints(self) -> tuple[str, ...]:
+        """The v joints with a second output, which `stiffness` arguments (..., 3, v) are for."""
+        return tuple(
+            name
+            for name, actuator in zip(self.joint_names, self.actuators, strict=True)
+            if actuator.second_output is not None
+        )
+
+    @cached_property
+    def is_rigid(self) -> NDArray[np.bool_]:
+        """(n,) mask."""
+        return np.array([isinstance(each, Rigid) for each in self.actuators])
+
+    @cached_property
+    def is_damped(self) -> NDArray[np.bool_]:
+        """(n,) mask of the joints whose deflection is a state of the feedforward."""
+        return np.array([getattr(each, "damping", 0.0) > 0.0 for each in self.actuators])
+
+    @cached_property
+    def joint_of_motor(self) -> NDArray[np.intp]:
+        """(m,) index of the joint that each motor moves."""
+        counts = [len(actuator.motors) for actuator in self.actuators]
+        return np.repeat(np.arange(self.n), counts)
+
+    def _column(self, name: str) -> Array:
+        return np.array([getattr(motor, name) for motor in self.motors])
+
+    @cached_property
+    def motor_inertia(self) -> Array:
+        """(m,) in kg m^2, link side."""
+        return self._column("inertia")
+
+    @cached_property
+    def torque_limit(self) -> Array:
+        """(m,) in N m."""
+        return self._column("torque_limit")
+
+    @cached_property
+    def speed_limit(self) -> Array:
+        """(m,) in rad/s."""
+        return self._column("speed_limit")
+
+    @cached_property
+    def _friction(self) -> tuple[Array, Array, Array]:
+        return self._column("viscous"), self._column("coulomb"), self._column("coulomb_velocity")
+
+    def refuse_counting_twice(self, reflected_inertia: Array) -> None:
+        """InputError where a model's reflected_inertia (n,) holds a rotor that is here too."""
+        for name, actuator, reflected in zip(
+            self.joint_names, self.actuators, reflected_inertia, strict=True
+        ):
+            inertia = actuator.motors[0].inertia
+            if reflected != 0.0 and not (isinstance(actuator, Rigid) and inertia == 0.0):
+                raise InputError(
+                    f"joint '{name}': the model has a reflected inertia of {reflected:g} and the "
+                    f"motor data {inertia:g}: the rotor counts once; take it out of the model with "
+                    f"model.with_reflected_inertia"
+                )
+
+    def friction(self, velocity: Any) -> Array:
+        """Torque (..., m) in N m that friction takes at the motor velocities (..., m) in rad/s."""
+        v = as_array("velocity", velocity, (len(self.motors),), self.motor_names)
+        viscous, coulomb, reference = self._friction
+        return viscous * v + coulomb * np.tanh(v / reference)
+
+    def friction_slope(self, velocity: Any) -> Array:
+        """Derivative (..., m) of the friction by the velocity, N m s/rad."""
+        v = as_array("velocity", velocity, (len(self.motors),), self.motor_names)
+        viscous, coulomb, reference = self._friction
+        return viscous + coulomb / reference * (1.0 - np.tanh(v / reference) ** 2)
+
+    def motor_torque(self, velocity: Any, acceleration: Any, load: Any) -> Array:
+        """tau_m (..., m) = M_m theta'' + load + friction(theta')."""
+        shape = (len(self.motors),)
+        inertial = self.motor_inertia * as_array("acceleration", acceleration, shape)
+        return inertial + as_array("load", load, shape) + self.friction(velocity)
+
+    def motor_acceleration(self, velocity: Any, load: Any, motor_torque: Any) -> Array:
+        """theta'' (..., m) = (tau_m - load - friction(theta')) / M_m.
+
+        NaN on rigid joints: theirs is q'', from the forward dynamics of the whole arm.
+        """
+        torque = as_array("motor_torque", motor_torque, (len(self.motors),), self.motor_names)
+        inertia = np.where(self.is_rigid[self.joint_of_motor], np.nan, self.motor_inertia)
+        return np.asarray((torque - load - self.friction(velocity)) / inertia)
+
+    def springs(
+        self,
+        q: Any,
+        qd: Any,
+        theta: Any,
+        thetad: Any,
+        *,
+        stiffness: Any = None,
+        beyond: Beyond = "raise",
+    ) -> Springs:
+        """What the springs do with the links at q, q' (..., n) and the motors at theta, theta'
+        (..., m).
+
+        stiffness: (..., 2, v) rows k and k' of the `variable_joints`; those whose motors tell it
+        are not looked at. Needed only where a stiffness has no motor. Raises InputError for wrong
+        shapes, NaN and infinity, and, unless `beyond` is "continue", deflections beyond the travel.
+        """
+        m = len(self.motors)
+        given = {
+            "q": as_array("q", q, (self.n,), self.joint_names),
+            "qd": as_array("qd", qd, (self.n,), self.joint_names),
+            "theta": as_array("theta", theta, (m,), self.motor_names),
+            "thetad": as_array("thetad", thetad, (m,), self.motor_names),
+        }
+        shapes = [row.shape[:-1] for row in given.values()]
+        k = self.second_outputs(stiffness, 2)
+        if k is not None:
+            given["stiffness"] = k
+            shapes.append(k.shape[:-2])
+        batch = broadcast_shapes(tuple(given), shapes)
+        links = [np.broadcast_to(given[name], (*batch, self.n)) for name in ("q", "qd")]
+        rotors = [np.broadcast_to(given[name], (*batch, m)) for name in ("theta", "thetad")]
+        result = Springs(
+            *(np.empty((*batch, self.n)) for _ in range(3)), *(np.empty((*batch, m)) for _ in "ab")
+        )
+        for i, actuator, motors, second in self.each():
+            rows: Rows = ()
+            if isinstance(actuator, VariableStiffness) and actuator.drive is None:
+                if k is None:
+                    raise InputError(
+                        f"joint '{self.joint_names[i]}': no motor tells its stiffness: give "
+                        f"`stiffness`, rows k and k' of {', '.join(self.variable_joints)}"
+                    )
+                rows = [np.broadcast_to(k[..., j, second], batch) for j in range(2)]
+            theta_i, thetad_i = ([row[..., j] for j in motors] for row in rotors)
+            with self.named(i):
+                found = actuator.spring_rows(
+                    links[0][..., i], links[1][..., i], theta_i, thetad_i, rows, beyond
+                )
+            for row, value in zip(result[:3], found[:3], strict=True):
+                row[..., i] = value
+            for j, load, deflection in zip(motors, found.loads, found.deflections, strict=True):
+                result.load[..., j], result.deflection[..., j] = load, deflection
+        return result
+
+    def settled_deflection(self, torque: Any, *, beyond: Beyond = "raise") -> Array:
+        """(..., n) deflections of damped springs whose start is long forgotten, at the torques
+        (..., 3, n), rows Q, Q', Q''; zero for the other joints."""
+        return self._filtered(torque, lambda each, i, Q: each.settled_deflection(Q, beyond=beyond))
+
+    def deflection_after(
+        self, deflection: Any, torque: Any, dt: float, *, beyond: Beyond = "raise"
+    ) -> Array:
+        """(..., n) deflections of damped springs dt in s after `deflection` (..., n), under the
+        torques (..., 3, n) with rates; zero for the other joints. See
+        :meth:`SeriesElastic.deflection_after`."""
+        phi = as_array("deflection", deflection, (self.n,), self.joint_names)
+        return self._filtered(
+            torque, lambda each, i, Q: each.deflection_after(phi[..., i], Q, dt, beyond=beyond)
+        )
+
+    def _filtered(self, torque: Any, advance: Callable[[SeriesElastic, int, Rows], Array]) -> Array:
+        torque = as_array("torque", torque, (3, self.n), self.joint_names)
+        result = np.zeros((*torque.shape[:-2], self.n))
+        for i in np.flatnonzero(self.is_damped).tolist():
+            actuator = self.actuators[i]
+            assert isinstance(actuator, SeriesElastic)
+            with self.named(i):
+                result[..., i] = advance(actuator, i, [torque[..., k, i] for k in range(3)])
+        return result
+
+    def second_outputs(self, stiffness: Any, rows: int) -> Array | None:
+        """The `stiffness` argument (..., rows, v), checked; None if not given."""
+        if stiffness is None:
+            return None
+        names = self.variable_joints
+        return as_array("stiffness", stiffness, (rows, len(names)), names or None)
+
+    def each(self) -> Iterator[tuple[int, Actuator, range, int]]:
+        """Index of the joint, actuator, indices of its motors and of its second output."""
+        motor = second = 0
+        for i, actuator in enumerate(self.actuators):
+            count = len(actuator.motors)
+            yield i, actuator, range(motor, motor + count), second
+            motor += count
+            second += actuator.second_output is not None
+
+    @contextmanager
+    def named(self, i: int) -> Iterator[None]:
+        """InputErrors from within name the joint."""
+        try:
+            yield
+        except InputError as error:
+            raise InputError(f"joint '{self.joint_names[i]}': {error}") from None

@@ -1,0 +1,256 @@
+"""Quantities as a data sheet has them, {value, unit, side of the gear}, and the YAML around them.
+
+Inside the package everything is in SI units on the link side of the gear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import yaml
+
+from .errors import InputError
+
+_TURN, _DEGREE = 2.0 * np.pi, np.pi / 180.0
+_UNITS: Mapping[tuple[str, str], Mapping[str, float]] = {
+    ("stiffness", "revolute"): {
+        "N m/rad": 1.0, "kN m/rad": 1e3, "N m/deg": 1.0 / _DEGREE, "N m/arcmin": 60.0 / _DEGREE,
+    },
+    ("stiffness", "prismatic"): {"N/m": 1.0, "kN/m": 1e3, "N/mm": 1e3},
+    ("inertia", "revolute"): {"kg m^2": 1.0, "kg cm^2": 1e-4, "kg mm^2": 1e-6, "g cm^2": 1e-7},
+    ("inertia", "prismatic"): {"kg": 1.0, "g": 1e-3},
+    ("damping", "revolute"): {
+        "N m s/rad": 1.0, "mN m s/rad": 1e-3, "N m/rpm": 60.0 / _TURN, "mN m/rpm": 0.06 / _TURN,
+    },
+    ("damping", "prismatic"): {"N s/m": 1.0},
+    ("force", "revolute"): {"N m": 1.0, "N cm": 1e-2, "mN m": 1e-3},
+    ("force", "prismatic"): {"N": 1.0, "kN": 1e3},
+    ("velocity", "revolute"): {"rad/s": 1.0, "deg/s": _DEGREE, "rpm": _TURN / 60.0},
+    ("velocity", "prismatic"): {"m/s": 1.0, "mm/s": 1e-3},
+    ("angle", "revolute"): {"rad": 1.0, "deg": _DEGREE, "mrad": 1e-3, "arcmin": _DEGREE / 60.0},
+    ("angle", "prismatic"): {"m": 1.0, "mm": 1e-3},
+    ("cubic stiffness", "revolute"): {"N m/rad^3": 1.0},
+    ("cubic stiffness", "prismatic"): {"N/m^3": 1.0},
+    ("hardening", "revolute"): {"1/rad^2": 1.0},
+    ("hardening", "prismatic"): {"1/m^2": 1.0},
+    ("ratio", "prismatic"): {"rad/m": 1.0, "rad/mm": 1e3, "turn/m": _TURN, "turn/mm": _TURN * 1e3},
+}  # fmt: skip
+_TO_LINK_SIDE = {
+    "stiffness": 2, "cubic stiffness": 4, "inertia": 2, "damping": 2,
+    "force": 1, "velocity": -1, "angle": -1,
+    "hardening": 2,
+}  # fmt: skip
+"""Power of the gear ratio that takes a quantity from the motor side to the link side."""
+
+_MOTOR_QUANTITIES = {
+    "inertia": ("motor_inertia", "inertia"),
+    "viscous_friction": ("viscous", "damping"),
+    "coulomb_friction": ("coulomb", "force"),
+    "coulomb_velocity": ("coulomb_velocity", "velocity"),
+    "torque_limit": ("torque_limit", "force"),
+    "speed_limit": ("speed_limit", "velocity"),
+}
+
+
+def joint_entries(
+    source: str | PathLike[str] | Mapping[str, Any], joint_names: Sequence[str], what: str
+) -> tuple[str, Mapping[str, Any]]:
+    """Where the data of the joints stand, for messages, and the entry of each joint of the robot.
+
+    source: a YAML file, or its mapping, which is then called `what`. Raises InputError for joints
+    that the robot has not or that the file has not.
+    """
+    if isinstance(source, Mapping):
+        where, data = what, source
+    else:
+        where, data = str(source), read_yaml(Path(source))
+    top = entries(data, where, required=("joints",), optional=("description",))
+    joints = entries(top["joints"], f"{where}: joints", required=(), optional=None)
+    for name in joints:
+        if name not in joint_names:
+            raise InputError(
+                f"{where}: joint {name!r}: the robot has no such joint; it has "
+                f"{', '.join(joint_names)}"
+            )
+    for name in joint_names:
+        if name not in joints:
+            raise InputError(
+                f"{where}: joint '{name}' of the robot is missing; a joint without a spring is "
+                f"written with 'spring: rigid'"
+            )
+    return where, joints
+
+
+def joint_motion(entry: Mapping[str, Any], where: str, joint_type: str | None) -> str:
+    """revolute or prismatic; InputError if the robot's joint (where its type is given) is not."""
+    motion = entry.get("motion", "revolute")
+    if motion not in ("revolute", "prismatic"):
+        raise InputError(f"{where}: motion {motion!r}: must be revolute (the default) or prismatic")
+    if joint_type is not None and (joint_type == "prismatic") != (motion == "prismatic"):
+        raise InputError(f"{where}: motion is {motion}, but the robot's joint is {joint_type}")
+    return str(motion)
+
+
+class Gear(NamedTuple):
+    """Motor travel per link travel, and the motions (revolute, prismatic) of its two sides."""
+
+    ratio: float
+    motions: Mapping[str, str]  # of "motor" and "link"
+
+
+def motor_values(data: Any, where: str, motion: str) -> tuple[dict[str, float], Gear]:
+    """Inertia, friction, limits and gear_ratio of a motor, by their names in the package."""
+    optional = tuple(key for key in _MOTOR_QUANTITIES if key != "inertia")
+    motor = entries(data, f"{where}: motor", ("gear_ratio", "inertia"), optional)
+    if ("coulomb_friction" in motor) != ("coulomb_velocity" in motor):
+        raise InputError(
+            f"{where}: motor: coulomb_friction and coulomb_velocity (the speed of its tanh) belong "
+            f"together: give both or neither"
+        )
+    ratio, motor_motion = _gear_ratio(motor["gear_ratio"], f"{where}: motor.gear_ratio", motion)
+    gear = Gear(ratio, {"link": motion, "motor": motor_motion})
+    values = {
+        "gear_ratio": ratio,
+        "coulomb": 0.0, "viscous": 0.0, "coulomb_velocity": 1.0,
+        "torque_limit": np.inf, "speed_limit": np.inf,
+    }  # fmt: skip
+    for key, (name, dimension) in _MOTOR_QUANTITIES.items():
+        if key in motor:
+            values[name] = quantity(motor[key], f"{where}: motor.{key}", dimension, gear)
+    return values, gear
+
+
+def _gear_ratio(value: Any, where: str, motion: str) -> tuple[float, str]:
+    """Motor travel per link travel, and the motion of the motor."""
+    if not isinstance(value, Mapping):
+        return positive(value, where), motion
+    if motion == "revolute":
+        raise InputError(f"{where}: the ratio of a revolute joint is a plain number, without unit")
+    entry = entries(value, where, required=("value", "unit"), optional=())
+    unit = _factor(entry["unit"], where, "ratio", motion)
+    return positive(entry["value"], where) * unit, "revolute"
+
+
+def quantity(data: Any, where: str, dimension: str, gear: Gear) -> float:
+    """A value with unit and side of the gear, in SI units on the link side."""
+    entry = entries(data, where, required=("value", "unit", "side"), optional=())
+    return number(entry["value"], where) * to_link_side(entry, where, dimension, gear)
+
+
+def quantities(data: Any, where: str, dimension: str, gear: Gear) -> tuple[float, ...]:
+    """Values with one unit and side, {values: [...], unit, side}, likewise."""
+    entry = entries(data, where, required=("values", "unit", "side"), optional=())
+    factor = to_link_side(entry, where, dimension, gear)
+    return tuple(value * factor for value in numbers(entry["values"], where))
+
+
+def numbers(values: Any, where: str) -> tuple[float, ...]:
+    """A list of YAML numbers."""
+    if not isinstance(values, list | tuple):
+        raise InputError(f"{where}: values {values!r}: must be a list of numbers")
+    return tuple(number(value, where) for value in values)
+
+
+def to_link_side(entry: Mapping[str, Any], where: str, dimension: str, gear: Gear) -> float:
+    """The factor that takes a value with this unit and side to SI units on the link side."""
+    side = entry["side"]
+    if side not in gear.motions:
+        raise InputError(f"{where}: side {side!r}: must be motor or link (of the gear)")
+    factor = _factor(entry["unit"], where, dimension, gear.motions[side])
+    return factor * gear.ratio ** _TO_LINK_SIDE[dimension] if side == "motor" else factor
+
+
+def _factor(unit: Any, where: str, dimension: str, motion: str) -> float:
+    """SI value of a unit; spaces and the sign of multiplication do not matter."""
+
+    def plain(text: str) -> str:
+        for old, new in ((" ", ""), ("*", ""), ("·", ""), (".", ""), ("²", "^2")):
+            text = text.replace(old, new)
+        return text
+
+    units = _UNITS[dimension, motion]
+    for known, factor in units.items():
+        if plain(str(unit)) == plain(known):
+            return factor
+    raise InputError(
+        f"{where}: unit {unit!r} is not one of {', '.join(units)} (motion there is {motion})"
+    )
+
+
+def number(value: Any, where: str) -> float:
+    """A YAML number; also 1e4, which YAML 1.1 reads as a string for want of a point."""
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        found = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: {value!r} is not a number") from None
+    if np.isnan(found):
+        raise InputError(f"{where}: NaN is not a value")
+    return found
+
+
+def positive(value: Any, where: str) -> float:
+    """A number greater than zero and finite."""
+    found = number(value, where)
+    if not 0.0 < found < np.inf:
+        raise InputError(f"{where}: {found:g}: must be greater than zero and finite")
+    return found
+
+
+def entries(
+    data: Any, where: str, required: Sequence[str], optional: Sequence[str] | None
+) -> Mapping[str, Any]:
+    """A mapping with the required keys and none but these and the optional ones (None: any)."""
+    if not isinstance(data, Mapping):
+        raise InputError(f"{where}: found {data!r}, expected a mapping with {', '.join(required)}")
+    for key in data:
+        if optional is not None and key not in required and key not in optional:
+            raise InputError(
+                f"{where}: unknown key {key!r}; allowed: {', '.join((*required, *optional))}"
+            )
+    for key in required:
+        if key not in data:
+            raise InputError(f"{where}: key '{key}' is missing")
+    return data
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader that refuses a key given twice, of which YAML would silently drop one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                line = key_node.start_mark.line + 1
+                raise InputError(f"key {key!r} is given twice (line {line})")
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+    def construct_yaml_number(self, node: yaml.ScalarNode) -> Any:
+        """YAML 1.1 takes 100:1 for sixty times 100 and 1, a data sheet for a gear ratio."""
+        if ":" in node.value:
+            line = node.start_mark.line + 1
+            raise InputError(f"{node.value} is no plain number (line {line}); write a ratio as one")
+        kind = node.tag.rpartition(":")[2]
+        return (self.construct_yaml_int if kind == "int" else self.construct_yaml_float)(node)
+
+
+for _kind in ("int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_yaml_number)
+
+
+def read_yaml(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+    try:
+        return yaml.load(text, _Loader)
+    except (yaml.YAMLError, InputError, TypeError) as error:
+        raise InputError(f"{path}: not a valid description: {error}") from None

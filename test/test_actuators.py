@@ -1,0 +1,185 @@
+"""The container of actuators: names, columns, springs of all joints together, conversions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.actuator_kinds import (
+    Antagonistic,
+    Motor,
+    Rigid,
+    SeriesElastic,
+    StiffnessDrive,
+    VariableStiffness,
+)
+from multibody_dynamics.dynamics.actuators import Actuators
+from multibody_dynamics.dynamics.elastic_joints import SeriesElasticJoints
+from multibody_dynamics.dynamics.errors import InputError
+from multibody_dynamics.dynamics.springs import CubicSpring, LinearSpring, PolynomialSpring
+
+NAMES = ("hip", "knee", "ankle", "toe")
+LAW = PolynomialSpring((40.0, 900.0), travel=(0.0, 0.6))
+
+
+def make_actuators() -> Actuators:
+    return Actuators(
+        NAMES,
+        (
+            Rigid(Motor(0.1, viscous=0.2)),
+            VariableStiffness(
+                Motor(0.2, coulomb=0.3, coulomb_velocity=0.1),
+                (50.0, 500.0),
+                drive=StiffnessDrive(Motor(1e-3), 10.0, 200.0),
+            ),
+            Antagonistic(Motor(0.3, viscous=0.5), Motor(0.4), LAW, LAW),
+            SeriesElastic(Motor(0.5, torque_limit=20.0, speed_limit=3.0), CubicSpring(90.0, 1e3)),
+        ),
+    )
+
+
+def elastic_joints(**changes: object) -> SeriesElasticJoints:
+    data: dict[str, object] = {
+        "stiffness": [900.0, np.inf, 150.0, 80.0],
+        "motor_inertia": [0.4, 0.3, 0.05, 0.1],
+        "gear_ratio": [100.0, 80.0, 50.0, 1.0],
+        "viscous": [1.1, 0.7, 0.2, 0.0],
+        "coulomb": [0.9, 0.6, 0.1, 0.0],
+        "coulomb_velocity": [0.05, 0.04, 0.03, 1.0],
+        "torque_limit": [100.0, 90.0, np.inf, 20.0],
+    }
+    return SeriesElasticJoints(NAMES, **(data | changes))
+
+
+def test_motors_are_named_after_their_joints():
+    actuators = make_actuators()
+    assert actuators.motor_names == (
+        "hip", "knee", "knee_stiffness", "ankle_agonist", "ankle_antagonist", "toe",
+    )  # fmt: skip
+    assert actuators.variable_joints == ("knee", "ankle")
+    assert actuators.joint_of_motor.tolist() == [0, 1, 1, 2, 2, 3]
+    assert actuators.is_rigid.tolist() == [True, False, False, False]
+    assert not actuators.is_damped.any()
+    assert actuators.motor_inertia.tolist() == [0.1, 0.2, 1e-3, 0.3, 0.4, 0.5]
+    assert actuators.torque_limit[[0, 5]].tolist() == [np.inf, 20.0]
+    assert actuators.speed_limit[5] == 3.0
+
+
+def test_series_elastic_joints_and_back():
+    joints = elastic_joints()
+    back = Actuators.from_series_elastic(joints).to_series_elastic()
+    for name in ("stiffness", "motor_inertia", "gear_ratio", "viscous", "coulomb",
+                 "coulomb_velocity", "torque_limit", "speed_limit"):  # fmt: skip
+        np.testing.assert_array_equal(getattr(back, name), getattr(joints, name))
+    assert back.joint_names == NAMES
+    with pytest.raises(InputError, match="joint 'knee': its actuator is neither"):
+        make_actuators().to_series_elastic()
+
+
+def test_springs_and_motors_are_those_of_series_elastic_joints():
+    joints = elastic_joints()
+    actuators = Actuators.from_series_elastic(joints)
+    rng = np.random.default_rng(0)
+    q, qd, theta, thetad, tau = rng.normal(size=(5, 6, 4))
+    found = actuators.springs(q, qd, theta, thetad)
+    torque, rate = joints.joint_torque(q, qd, theta, thetad)
+    np.testing.assert_allclose(found.torque, torque, rtol=1e-15)
+    np.testing.assert_allclose(found.torque_rate, rate, rtol=1e-15)
+    np.testing.assert_array_equal(found.stiffness, np.broadcast_to(joints.stiffness, (6, 4)))
+    np.testing.assert_allclose(actuators.friction(thetad), joints.friction(thetad), rtol=1e-15)
+    load = np.where(joints.is_rigid, 0.0, found.load)
+    np.testing.assert_allclose(
+        actuators.motor_acceleration(thetad, load, tau),
+        joints.motor_acceleration(thetad, load, tau),
+        rtol=1e-14,
+    )
+
+
+def test_motor_torque_and_acceleration_are_inverse_and_friction_has_its_slope():
+    actuators = make_actuators()
+    rng = np.random.default_rng(1)
+    v, a, load = rng.normal(size=(3, 5, 6))
+    tau = actuators.motor_torque(v, a, load)
+    found = actuators.motor_acceleration(v, load, tau)
+    assert np.isnan(found[:, 0]).all()
+    np.testing.assert_allclose(found[:, 1:], a[:, 1:], rtol=1e-11, atol=1e-12)
+    h = 1e-6
+    slope = (actuators.friction(v + h) - actuators.friction(v - h)) / (2 * h)
+    np.testing.assert_allclose(actuators.friction_slope(v), slope, rtol=1e-7, atol=1e-9)
+
+
+def test_springs_of_all_kinds_in_closed_form():
+    actuators = make_actuators()
+    q, qd = np.array([0.1, 0.2, 0.3, 0.4]), np.array([1.0, 2.0, 3.0, 4.0])
+    theta = np.array([0.1, 0.25, 0.9, 0.5, 0.2, 0.6])
+    thetad = np.array([1.0, 2.5, 0.3, 3.5, 2.0, 4.5])
+    found = actuators.springs(q, qd, theta, thetad)
+    k, phi = 10.0 + 200.0 * 0.9, 0.05
+    np.testing.assert_allclose(found.torque[1], k * phi)
+    np.testing.assert_allclose(found.torque_rate[1], 200.0 * 0.3 * phi + k * 0.5)
+    np.testing.assert_allclose(found.load[1:3], [k * phi, 200.0 * phi**2 / 2])
+    pull, back = 40 * 0.2 + 900 * 0.2**2, 40 * 0.1 + 900 * 0.1**2
+    np.testing.assert_allclose(found.load[3:5], [pull, -back])
+    np.testing.assert_allclose(found.torque[2], pull - back)
+    np.testing.assert_allclose(found.stiffness[1:3], [k, 400.0 + 220.0])
+    np.testing.assert_allclose(found.torque_rate[2], 400.0 * 0.5 - 220.0 * 1.0)
+    np.testing.assert_allclose(found.torque[3], 90 * 0.2 + 1e3 * 0.2**3)
+    np.testing.assert_allclose(found.deflection, [0.0, 0.05, 0.0, 0.2, 0.1, 0.2])
+    assert np.isnan(found.torque[0])
+    assert found.stiffness[0] == np.inf
+
+
+def test_a_stiffness_that_no_motor_tells_must_be_given():
+    joints = Actuators(("a",), [VariableStiffness(Motor(0.2), (50.0, 500.0))])
+    zero = np.zeros(1)
+    with pytest.raises(InputError, match="joint 'a': no motor tells its stiffness"):
+        joints.springs(zero, zero, zero, zero)
+    found = joints.springs(zero, zero, zero + 0.1, zero, stiffness=[[200.0], [30.0]])
+    assert found.torque[0] == pytest.approx(20.0)
+    assert found.torque_rate[0] == pytest.approx(3.0)
+
+
+def test_filters_of_damped_springs_leave_the_other_joints_alone():
+    damped = SeriesElastic(Motor(0.2), LinearSpring(100.0), 4.0)
+    actuators = Actuators(("a", "b"), [damped, SeriesElastic(Motor(0.2), LinearSpring(50.0))])
+    torque = np.array([[20.0, 30.0], [5.0, 5.0], [0.0, 0.0]])
+    rows = [torque[k, 0] for k in range(3)]
+    found = actuators.deflection_after([0.1, 0.7], torque, 0.01)
+    assert found.tolist() == [damped.deflection_after(np.array(0.1), rows, 0.01), 0.0]
+    settled = actuators.settled_deflection(torque)
+    np.testing.assert_allclose(settled, [0.2 - 4.0 * 5.0 / 100.0**2, 0.0])
+
+
+def test_bad_input_is_named():
+    actuators = make_actuators()
+    q, theta = np.zeros(4), np.array([0.0, 0.0, 0.1, 0.0, -0.0, 0.0])
+    with pytest.raises(InputError, match=r"joint 'ankle': deflection of 0\.9 is beyond the travel"):
+        actuators.springs(q, q, [0.0, 0.0, 0.1, 0.9, 0.0, 0.0], theta)
+    with pytest.raises(InputError, match=r"theta: expected shape \(\.\.\., 6\).*ankle_antagonist"):
+        actuators.springs(q, q, q, theta)
+    with pytest.raises(InputError, match=r"thetad.*joint 'toe'.*finite"):
+        actuators.springs(q, q, theta, [0, 0, 0, 0, 0, np.nan])
+    rigid = Rigid(Motor(0.1))
+    with pytest.raises(InputError, match="different"):
+        Actuators(("a", "a"), (rigid, rigid))
+    with pytest.raises(InputError, match="2 joints, but 1 actuators"):
+        Actuators(("a", "b"), (rigid,))
+    with pytest.raises(InputError, match=r"joint 'b': 3\.0 is not an actuator"):
+        Actuators(("a", "b"), (rigid, 3.0))
+
+
+def test_the_rotor_counts_once():
+    actuators = make_actuators()
+    actuators.refuse_counting_twice(np.zeros(4))
+    for i, name in enumerate(NAMES):
+        with pytest.raises(InputError, match=f"joint '{name}': the model has.*once"):
+            actuators.refuse_counting_twice(0.3 * np.eye(4)[i])
+    Actuators(("a",), (Rigid(Motor(0.0)),)).refuse_counting_twice(np.ones(1))
+
+
+def test_actuators_are_immutable():
+    actuators = make_actuators()
+    with pytest.raises(AttributeError):
+        actuators.joint_names = ("a",)
+    with pytest.raises(AttributeError):
+        actuators.motors[0].inertia = 3.0

@@ -1,0 +1,452 @@
+"""Flatness both ways, proved on plants whose springs are written out here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.actuator_kinds import (
+    Antagonistic,
+    Motor,
+    Rigid,
+    SeriesElastic,
+    StiffnessDrive,
+    VariableStiffness,
+)
+from multibody_dynamics.dynamics.actuators import Actuators
+from multibody_dynamics.dynamics.errors import InputError
+from multibody_dynamics.dynamics.flatness import (
+    MotorMotion,
+    chain_state,
+    filtered_deflection,
+    limit_margins,
+    motor_motion,
+)
+from multibody_dynamics.dynamics.inputs import Array
+from multibody_dynamics.dynamics.springs import CubicSpring, LinearSpring, PolynomialSpring
+from robots import CONFIG, panda, random_tree, two_link_planar
+
+MOTOR = Motor(0.3, 100.0, viscous=0.4, coulomb=0.5, coulomb_velocity=0.2)
+SMALL = Motor(0.1, 80.0, viscous=0.2, coulomb=0.3, coulomb_velocity=0.2)
+QUADRATIC = PolynomialSpring((40.0, 900.0), travel=(0.0, 0.6))
+STRONG = PolynomialSpring((60.0, 700.0, 500.0), travel=(0.0, 0.6))
+
+
+def arm() -> dyn.MultibodyModel:
+    return two_link_planar(0.4, 0.3)
+
+
+def motion(n: int, t: float, seed: int = 4, amplitude: float = 0.3) -> Array:
+    """(5, n): two sines per joint, with all derivatives."""
+    rng = np.random.default_rng(seed)
+    w, phase, a = (
+        rng.uniform(1.5, 4.0, (2, n)),
+        rng.uniform(0, 6, (2, n)),
+        rng.uniform(0.3, 1, (2, n)),
+    )
+    orders = np.arange(5)[:, None, None]
+    waves = amplitude * a * w**orders * np.sin(w * t + phase + orders * np.pi / 2)
+    return waves.sum(axis=1)
+
+
+def second_outputs(v: int, t: float, mean: float, swing: float) -> Array:
+    """(3, v): mean + swing sin(...) with two derivatives."""
+    w, k = 2.0 + 0.7 * np.arange(v), np.arange(3)[:, None]
+    rows = swing * w**k * np.sin(w * t + k * np.pi / 2)
+    rows[0] += mean
+    return rows
+
+
+def at(model: dyn.MultibodyModel, t: float) -> tuple[Array, Array]:
+    """The motion, and the torques of the links with rates, at time t."""
+    state = motion(model.n, t)
+    return state, np.stack(dyn.inverse_dynamics(model, *state))
+
+
+Law = Callable[[Array, Array, Array, Array, float], tuple[Array, Array]]
+
+
+def tracking_error(
+    model: dyn.MultibodyModel,
+    actuators: Actuators,
+    law: Law,
+    second: Callable[[float], Array | None] = lambda t: None,
+    duration: float = 1.0,
+) -> float:
+    """Largest |q - q_d| in rad of the plant under feedforward alone, from a consistent start.
+
+    law: (Q (n,), load (m,)) from q, q', theta, theta' and the time, in closed form. The states of
+    damped springs' filters, phi, are integrated along.
+    """
+    n, m = model.n, len(actuators.motors)
+    first = np.array([motors[0] for _, _, motors, _ in actuators.each()])
+
+    def command(t: float, phi: Array) -> tuple[MotorMotion, Array]:
+        """What the motors must do, and phi'."""
+        state, torque = at(model, t)
+        motors = motor_motion(actuators, state, torque, second(t), deflection=phi)
+        return motors, np.where(actuators.is_damped, motors.velocity[first] - state[1], 0.0)
+
+    def slope(t: float, x: Array) -> Array:
+        q, qd, theta, thetad, phi = np.split(x, [n, 2 * n, 2 * n + m, 2 * n + 2 * m])
+        wanted, phid = command(t, phi)
+        Q, load = law(q, qd, theta, thetad, t)
+        qdd = dyn.forward_dynamics(model, q, qd, Q)
+        thetadd = (wanted.torque - load - actuators.friction(thetad)) / actuators.motor_inertia
+        return np.concatenate((qd, qdd, thetad, thetadd, phid))
+
+    state, torque = at(model, 0.0)
+    phi = actuators.settled_deflection(torque)
+    start, _ = command(0.0, phi)
+    result = solve_ivp(
+        slope,
+        (0.0, duration),
+        np.concatenate((state[0], state[1], start.position, start.velocity, phi)),
+        method="DOP853",
+        rtol=1e-11,
+        atol=1e-12,
+        t_eval=np.linspace(0.0, duration, 41),
+    )
+    assert result.success
+    wanted = np.array([motion(n, t)[0] for t in result.t])
+    return float(np.abs(result.y[:n].T - wanted).max())
+
+
+def linear(K: Array, d: Array | float = 0.0) -> Law:
+    def law(q: Array, qd: Array, theta: Array, thetad: Array, t: float) -> tuple[Array, Array]:
+        Q = K * (theta - q) + d * (thetad - qd)
+        return Q, Q
+
+    return law
+
+
+def test_linear_springs_track_exactly():
+    K = np.array([400.0, 250.0])
+    actuators = Actuators(arm().joint_names, [SeriesElastic(MOTOR, LinearSpring(k)) for k in K])
+    assert tracking_error(arm(), actuators, linear(K)) < 1e-8
+
+
+def test_damped_springs_track_exactly():
+    K, d = np.array([400.0, 250.0]), np.array([3.0, 1.0])
+    actuators = Actuators(
+        arm().joint_names,
+        [SeriesElastic(MOTOR, LinearSpring(k), damping) for k, damping in zip(K, d, strict=True)],
+    )
+    assert tracking_error(arm(), actuators, linear(K, d)) < 1e-8
+
+
+def test_nonlinear_springs_track_exactly():
+    laws = [CubicSpring(150.0, 4e3), PolynomialSpring((200.0, 0.0, 3e3), travel=(-0.8, 0.8))]
+    actuators = Actuators(arm().joint_names, [SeriesElastic(MOTOR, law) for law in laws])
+
+    def law(q: Array, qd: Array, theta: Array, thetad: Array, t: float) -> tuple[Array, Array]:
+        phi = theta - q
+        Q = np.array([150.0, 200.0]) * phi + np.array([4e3, 3e3]) * phi**3
+        return Q, Q
+
+    assert tracking_error(arm(), actuators, law) < 1e-8
+
+
+def test_halving_the_step_shows_the_order_of_the_integrator():
+    """So that what is left of the error is the integrator's, not the feedforward's."""
+    K = np.array([400.0, 250.0])
+    model, duration = arm(), 0.3
+    actuators = Actuators(model.joint_names, [SeriesElastic(MOTOR, LinearSpring(k)) for k in K])
+
+    def slope(t: float, x: Array) -> Array:
+        q, qd, theta, thetad = x
+        tau = motor_motion(actuators, *at(model, t)).torque
+        Q = K * (theta - q)
+        thetadd = (tau - Q - actuators.friction(thetad)) / actuators.motor_inertia
+        return np.stack((qd, dyn.forward_dynamics(model, q, qd, Q), thetad, thetadd))
+
+    errors = []
+    for count in (60, 120):
+        h = duration / count
+        state, torque = at(model, 0.0)
+        x = np.stack((*state[:2], *motor_motion(actuators, state, torque)[:2]))
+        for t in h * np.arange(count):
+            a = slope(t, x)
+            b = slope(t + h / 2, x + h / 2 * a)
+            c = slope(t + h / 2, x + h / 2 * b)
+            x = x + h / 6 * (a + 2 * b + 2 * c + slope(t + h, x + h * c))
+        errors.append(np.abs(x[0] - motion(model.n, duration)[0]).max())
+    assert errors[0] / errors[1] == pytest.approx(16.0, rel=0.15)
+
+
+def test_variable_stiffness_tracks_exactly_while_the_stiffness_changes():
+    limits = (100.0, 900.0)
+    actuators = Actuators(
+        arm().joint_names,
+        [
+            VariableStiffness(MOTOR, limits),
+            VariableStiffness(SMALL, limits, CubicSpring(1.0, 20.0)),
+        ],
+    )
+
+    def second(t: float) -> Array:
+        return second_outputs(2, t, 350.0, 150.0)
+
+    def law(q: Array, qd: Array, theta: Array, thetad: Array, t: float) -> tuple[Array, Array]:
+        phi = theta - q
+        Q = second(t)[0] * (phi + np.array([0.0, 20.0]) * phi**3)
+        return Q, Q
+
+    assert tracking_error(arm(), actuators, law, second) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("regulates", "mean", "swing"), [("stiffness", 560.0, 60.0), ("pretension", 60.0, 15.0)]
+)
+def test_antagonistic_joints_track_exactly_while_the_second_output_changes(regulates, mean, swing):
+    actuators = Actuators(
+        arm().joint_names,
+        [
+            Antagonistic(MOTOR, MOTOR, QUADRATIC, QUADRATIC, regulates),
+            Antagonistic(SMALL, MOTOR, QUADRATIC, STRONG, regulates),
+        ],
+    )
+
+    def law(q: Array, qd: Array, theta: Array, thetad: Array, t: float) -> tuple[Array, Array]:
+        a, b = theta[::2] - q, q - theta[1::2]
+        pull = 40.0 * a + 900.0 * a**2
+        back = np.array([40.0, 60.0]) * b + np.array([900.0, 700.0]) * b**2
+        back[1] += 500.0 * b[1] ** 3
+        return pull - back, np.stack((pull, -back), axis=-1).ravel()
+
+    def second(t: float) -> Array:
+        return second_outputs(2, t, mean, swing)
+
+    assert tracking_error(arm(), actuators, law, second) < 1e-8
+
+
+def test_panda_with_its_springs_tracks_exactly():
+    joints = dyn.load_elastic_joints(CONFIG / "elastic_joints" / "panda.yaml", panda().joint_names)
+    actuators = Actuators.from_series_elastic(joints)
+    assert tracking_error(panda(), actuators, linear(joints.stiffness)) < 1e-8
+
+
+def mixed(*, without: tuple[type, ...] = ()) -> tuple[dyn.MultibodyModel, Actuators]:
+    """A tree with every kind of actuator, or with linear springs instead of those `without`."""
+    kinds = [
+        SeriesElastic(MOTOR, LinearSpring(900.0)),
+        SeriesElastic(MOTOR, CubicSpring(400.0, 3e3)),
+        SeriesElastic(MOTOR, LinearSpring(700.0), damping=2.0),
+        VariableStiffness(MOTOR, (100.0, 1500.0), CubicSpring(1.0, 5.0)),
+        VariableStiffness(MOTOR, (100.0, 1500.0), drive=StiffnessDrive(Motor(1e-3), 20.0, 300.0)),
+        Antagonistic(MOTOR, SMALL, QUADRATIC, STRONG),
+        Rigid(SMALL),
+    ]
+    chosen = [kinds[0] if isinstance(each, without) else each for each in kinds]
+    model = random_tree(len(kinds), seed=2, kinds=("revolute",))
+    return model, Actuators(model.joint_names, chosen)
+
+
+def test_the_inverse_map_returns_the_chain_of_integrators():
+    model, actuators = mixed()
+    rigid, drive = actuators.is_rigid, actuators.motor_names.index("joint5_stiffness")
+    for t in (0.0, 0.4, 1.1):
+        state, torque = at(model, t)
+        second = second_outputs(3, t, 800.0, 100.0)
+        phi = actuators.settled_deflection(torque)
+        motors = motor_motion(actuators, state, torque, second, deflection=phi)
+        shown = second[:2].copy()
+        shown[:, 1:] = 0.0  # the motors of the others tell
+        first = np.array([each[0] for _, _, each, _ in actuators.each()])
+        slope = actuators.friction_slope(motors.velocity)[first]
+        inertia = actuators.motor_inertia[first]
+        tau_rate = np.zeros(len(actuators.motors))
+        tau_rate[first] = np.where(rigid, inertia * state[3] + torque[1] + slope * state[2], 0.0)
+        found = chain_state(
+            model,
+            actuators,
+            state[0],
+            state[1],
+            motors.position,
+            motors.velocity,
+            stiffness=shown,
+            motor_torque=motors.torque,
+            motor_torque_rate=tau_rate,
+        )
+        np.testing.assert_allclose(found[:4], state[:4], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found.torque, torque[0], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found.torque_rate, torque[1], rtol=0, atol=1e-8)
+        assert motors.deflection[drive] == 0.0
+
+
+def test_the_inverse_map_of_springs_alone_needs_no_motor_torques():
+    model, actuators = mixed(without=(Rigid,))
+    actuators = Actuators(
+        model.joint_names,
+        [
+            SeriesElastic(MOTOR, each.spring) if isinstance(each, SeriesElastic) else each
+            for each in actuators.actuators
+        ],
+    )
+    times = np.linspace(0.0, 1.0, 5)
+    state = np.array([motion(model.n, t) for t in times])
+    torque = dyn.inverse_dynamics(model, *np.moveaxis(state, 1, 0))
+    second = second_outputs(3, 0.2, 800.0, 100.0)
+    motors = motor_motion(actuators, state, torque, second)
+    found = chain_state(
+        model,
+        actuators,
+        state[:, 0],
+        state[:, 1],
+        motors.position,
+        motors.velocity,
+        stiffness=second[:2],
+    )
+    np.testing.assert_allclose(np.stack(found[:4], axis=1), state[:, :4], rtol=0, atol=1e-9)
+
+
+def test_rigid_and_damped_joints_without_motor_torques_are_named():
+    model, actuators = mixed()
+    q, m = np.zeros(model.n), np.zeros(len(actuators.motors))
+    stiffness = np.full((2, 3), 500.0)
+    with pytest.raises(InputError, match=r"motor_torque: needed.*joint3, joint7"):
+        chain_state(model, actuators, q, q, m, m, stiffness=stiffness)
+    with pytest.raises(InputError, match=r"motor_torque_rate: needed.*joints joint7"):
+        chain_state(model, actuators, q, q, m, m, stiffness=stiffness, motor_torque=m)
+
+
+def test_linear_springs_are_those_of_series_elastic_joints():
+    joints = dyn.load_elastic_joints(CONFIG / "elastic_joints" / "panda.yaml", panda().joint_names)
+    stiffness = joints.stiffness.copy()
+    stiffness[3] = np.inf
+    columns = {
+        name: getattr(joints, name)
+        for name in ("motor_inertia", "viscous", "coulomb", "gear_ratio")
+    }
+    joints = dyn.SeriesElasticJoints(joints.joint_names, stiffness, **columns)
+    rng = np.random.default_rng(3)
+    state, torque = rng.normal(size=(4, 5, 7)), 30.0 * rng.normal(size=(4, 3, 7))
+    wanted = joints.feedforward(state, torque)
+    found = motor_motion(Actuators.from_series_elastic(joints), state, torque)
+    for row, right in zip(found[:4], wanted, strict=True):
+        np.testing.assert_allclose(row, right, rtol=1e-13, atol=1e-13)
+
+
+def test_a_batch_is_its_elements():
+    _, actuators = mixed()
+    rng = np.random.default_rng(1)
+    state, torque = rng.normal(size=(2, 3, 5, 7)), 10.0 * rng.normal(size=(3, 3, 7))
+    second = second_outputs(3, 0.3, 800.0, 100.0)
+    phi = 0.05 * rng.normal(size=(2, 1, 7))
+    before = state.copy(), torque.copy(), phi.copy()
+    batch = motor_motion(actuators, state, torque, second, deflection=phi)
+    assert all(row.shape == (2, 3, 9) for row in batch)
+    for i, j in np.ndindex(2, 3):
+        single = motor_motion(actuators, state[i, j], torque[j], second, deflection=phi[i, 0])
+        for row, right in zip(batch, single, strict=True):
+            np.testing.assert_allclose(row[i, j], right, rtol=1e-12, atol=1e-12)
+    for array, copy in zip((state, torque, phi), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_the_filtered_deflection_makes_the_velocity_the_derivative_of_the_position():
+    model = arm()
+    actuators = Actuators(
+        model.joint_names,
+        [
+            SeriesElastic(MOTOR, LinearSpring(300.0), 5.0),
+            SeriesElastic(MOTOR, CubicSpring(200.0, 4e3), 2.0),
+        ],
+    )
+    h = 1e-3
+    times = h * np.arange(200)
+    state = np.array([motion(2, t) for t in times])
+    torque = np.stack(dyn.inverse_dynamics(model, *np.moveaxis(state, 1, 0)), axis=1)
+    phi = filtered_deflection(actuators, times, torque)
+    motors = motor_motion(actuators, state, torque, deflection=phi)
+    for rows, rates in ((motors.position, motors.velocity), (motors.velocity, motors.acceleration)):
+        slope = (rows[2:] - rows[:-2]) / (2 * h)
+        np.testing.assert_allclose(slope, rates[1:-1], rtol=0, atol=2e-4 * np.abs(rates).max())
+    other = filtered_deflection(actuators, times, torque, initial=phi[0] + 0.1)
+    fading = np.abs(other - phi)
+    assert (fading[-1] < 1e-4).all()
+    assert (np.diff(fading, axis=0) < 0.0).all()
+
+
+def test_margins_tell_which_limit_is_nearest_where_and_by_how_much():
+    motor = Motor(0.2, torque_limit=30.0, speed_limit=4.0)
+    law = CubicSpring(100.0, 1e3, travel=(-0.1, 0.3))
+    actuators = Actuators(
+        ("a", "b", "c"),
+        [
+            SeriesElastic(motor, law),
+            VariableStiffness(Motor(0.2), (50.0, 400.0)),
+            Antagonistic(motor, motor, QUADRATIC, QUADRATIC),
+        ],
+    )
+    times = np.linspace(2.0, 3.0, 201)
+    state = np.array([motion(3, t) for t in times])
+    torque = np.zeros((201, 3, 3))
+    torque[:, 0] = 30.0 * np.sin(5 * times)[:, None]
+    torque[:, 1] = 150.0 * np.cos(5 * times)[:, None]
+    torque[:, 2] = -750.0 * np.sin(5 * times)[:, None]
+    second = np.array([second_outputs(2, t, 395.0, 30.0) for t in times])
+    moved = motor_motion(actuators, state, torque, second, beyond="continue")
+    margins = limit_margins(
+        actuators, times, torque, moved, second, joint_torque_limit=[40.0, 40.0, 25.0]
+    )
+    by_name = {(each.name, each.quantity): each for each in margins}
+    assert len(by_name) == len(margins) == 14
+    assert [m.used for m in margins] == sorted((m.used for m in margins), reverse=True)
+
+    for i, name in enumerate(("a", "b", "c_agonist", "c_antagonist")):
+        if name == "b":
+            assert ("b", "motor torque") not in by_name
+            continue
+        effort = by_name[name, "motor torque"]
+        k = np.abs(moved.torque[:, i]).argmax()
+        assert (effort.time, effort.value) == (times[k], moved.torque[k, i])
+        assert effort.left == pytest.approx(30.0 - abs(effort.value), abs=1e-12)
+        assert effort.used == pytest.approx(abs(effort.value) / 30.0, abs=1e-12)
+    bent = by_name["a", "deflection"]
+    assert bent.limit == -0.1
+    assert bent.value == moved.deflection[:, 0].min()
+    assert bent.left < 0.0
+    assert bent.used == pytest.approx(abs(bent.value - 0.1) / 0.2)
+    assert by_name["c", "joint torque"].left == pytest.approx(25.0 - np.abs(torque[:, 0]).max())
+    stiff = by_name["b", "stiffness"]
+    assert stiff.value == second[:, 0, 0].max()
+    assert stiff.left == pytest.approx(400.0 - stiff.value)
+    assert "b: stiffness" in str(stiff)
+    with pytest.raises(InputError, match=r"joint 'a': torque of -.* is beyond the travel"):
+        motor_motion(actuators, state, torque, second)
+
+
+def test_margins_are_positive_where_everything_holds():
+    actuators = Actuators(
+        ("a",), [SeriesElastic(Motor(0.2, torque_limit=90.0), LinearSpring(500.0))]
+    )
+    state, torque = np.ones((4, 5, 1)), np.ones((4, 3, 1))
+    (margin,) = limit_margins(actuators, range(4), torque, motor_motion(actuators, state, torque))
+    assert margin.left == pytest.approx(90.0 - (0.2 * (1.0 + 1.0 / 500.0) + 1.0))
+    assert 0.0 < margin.used < 1.0
+
+
+def test_what_is_missing_or_misshapen_is_named():
+    _, actuators = mixed()
+    state, torque = np.zeros((5, 7)), np.zeros((3, 7))
+    second = np.full((3, 3), 800.0)
+    with pytest.raises(InputError, match=r"stiffness: joints joint4, joint5, joint6 have a second"):
+        motor_motion(actuators, state, torque)
+    with pytest.raises(InputError, match=r"stiffness: expected shape \(\.\.\., 3, 3\)"):
+        motor_motion(actuators, state, torque, second[:, :2])
+    with pytest.raises(InputError, match=r"joint 'joint3': the deflection of a damped spring"):
+        motor_motion(actuators, state, torque, second)
+    with pytest.raises(InputError, match=r"torque: Q' or Q'' is missing"):
+        motor_motion(actuators, state, (torque[0], torque[1], None), second)
+    with pytest.raises(InputError, match=r"state: expected rows"):
+        motor_motion(actuators, state[:2], torque, second)
+    second[0, 0] = 20.0
+    with pytest.raises(InputError, match=r"joint 'joint4': stiffness of 20 N m/rad: must be from"):
+        motor_motion(actuators, state, torque, second, deflection=state[0])
+    with pytest.raises(InputError, match="times: expected a row of increasing"):
+        filtered_deflection(actuators, [0.0, 0.0], np.zeros((2, 3, 7)))

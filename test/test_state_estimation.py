@@ -1,0 +1,454 @@
+"""Filters: exact on polynomials, phase and noise as stated; the observer's poles and limits."""
+
+from __future__ import annotations
+
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import expm
+
+from multibody_dynamics.dynamics.elastic_joints import SeriesElasticJoints
+from multibody_dynamics.dynamics.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.errors import InputError
+from multibody_dynamics.dynamics.mass_matrix import gravity_forces, mass_matrix
+from multibody_dynamics.dynamics.state_estimation import (
+    ORDERS,
+    SOURCES,
+    DerivativeFilter,
+    MotorSideObserver,
+    StateEstimation,
+    StateEstimator,
+    _discretised,
+)
+from robots import panda, random_tree, two_link_planar
+
+STEP = 1e-3
+
+
+def make_filter(order: int, bandwidth: float = 20.0, n: int = 1, **options) -> DerivativeFilter:
+    return DerivativeFilter([f"joint{j}" for j in range(n)], order, bandwidth, **options)
+
+
+def polynomial(coefficients: np.ndarray, t: float, count: int) -> np.ndarray:
+    """(count, n): derivatives 0, 1, ... of sum_k c_k t^k / k!, for coefficients (k, n)."""
+    degree = len(coefficients)
+    return np.array(
+        [
+            sum(coefficients[k] * t ** (k - i) / factorial(k - i) for k in range(i, degree))
+            for i in range(count)
+        ]
+    )
+
+
+# the filter
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("step", [1e-4, 1e-3, 1e-2])
+def test_the_poles_are_where_they_were_placed(order, step):
+    w = 2 * np.pi * 20.0
+    transition, gain = _discretised(order, w, step)
+    chain = np.diag(np.ones(order - 1), 1)
+    np.testing.assert_allclose(transition, expm(chain * step), rtol=1e-14)
+    units = step ** np.arange(order)
+    F = (transition - np.outer(gain, transition[0])) * units[:, None] / units
+    poles = np.poly([np.exp(-w * step)] * order)
+    np.testing.assert_allclose(np.poly(F), poles, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_gains_become_those_of_the_continuous_design(order):
+    step, w = 1e-6, 2 * np.pi * 20.0
+    gain = _discretised(order, w, step)[1]
+    np.testing.assert_allclose(gain / step, np.poly([-w] * order)[1:], rtol=1e-3)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(ORDERS))
+@settings(max_examples=15, deadline=None)
+def test_exact_on_polynomials_below_its_order_at_any_steps(seed, order):
+    rng = np.random.default_rng(seed)
+    coefficients = rng.normal(size=(order, 3)) * 2.0 ** np.arange(order)[:, None]
+    estimator = make_filter(order, n=3)
+    t = rng.uniform(-1.0, 1.0)
+    end = t + 0.6
+    while t < end:
+        state = estimator.update(t, polynomial(coefficients, t, 1)[0])
+        before, t = t, t + rng.uniform(1e-4, 8e-3)
+    true = polynomial(coefficients, before, order)
+    scale = 1e-9 * (2 * np.pi * 20.0) ** np.arange(order)[:, None]
+    np.testing.assert_array_less(np.abs(state - true), np.broadcast_to(scale, true.shape))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_one_degree_more_shows_the_stated_delay_and_no_other(order):
+    """On t^m / m! the highest derivative, t, lags by the delay; the next lower by no more than the
+    second-order term that a delay has not."""
+    estimator = make_filter(order)
+    coefficients = np.eye(order + 1)[-1:].T
+    for k in range(1001):
+        state = estimator.update(k * STEP, polynomial(coefficients, k * STEP, 1)[0])
+    true = polynomial(coefficients, k * STEP, order)
+    delay = estimator.delay(STEP)
+    assert (true - state)[-1, 0] == pytest.approx(delay[-1], rel=1e-6)
+    assert not delay[:-1].any()
+    assert delay[-1] == pytest.approx(order / (2 * np.pi * 20.0) - STEP / 2, rel=2e-2)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("frequency", [0.5, 4.0, 20.0])
+def test_measured_phase_and_amplitude_are_the_stated_response(order, frequency):
+    estimator = make_filter(order)
+    omega = 2 * np.pi * frequency
+    times = np.arange(0.0, 1.0 + 4.0 / frequency, STEP)
+    states = np.array([estimator.update(t, [np.sin(omega * t)])[:, 0].copy() for t in times])
+    late = times > times[-1] - 2.0 / frequency
+    waves = np.stack([np.sin(omega * times[late]), np.cos(omega * times[late])], axis=1)
+    fit = np.linalg.lstsq(waves, states[late], rcond=None)[0]
+    phasor = (fit[0] + 1j * fit[1]) / (1j * omega) ** np.arange(order)
+    stated = estimator.response(frequency, STEP)
+    np.testing.assert_allclose(phasor, stated, rtol=0, atol=1e-6)
+    slow = estimator.response(np.array([0.01]), STEP)
+    np.testing.assert_allclose(
+        -np.angle(slow[0]) / (2 * np.pi * 0.01), estimator.delay(STEP), rtol=1e-3, atol=2e-7
+    )
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_response_tends_to_that_of_the_continuous_design(order):
+    frequency = np.array([1.0, 10.0, 30.0])
+    s, w = 2j * np.pi * frequency, 2 * np.pi * 20.0
+    found = make_filter(order).response(frequency, 1e-6)
+    binomial = np.poly([-w] * order)
+    for k in range(order):
+        numerator = sum(binomial[i] * s ** (order - i) for i in range(k + 1, order + 1))
+        np.testing.assert_allclose(found[:, k], numerator / (s + w) ** order, rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_measured_noise_is_the_stated_gain(order):
+    noise = np.random.default_rng(0).normal(size=(4000, 40))
+    estimator = make_filter(order, bandwidth=50.0, n=40)
+    states = np.array([estimator.update(k * STEP, y).copy() for k, y in enumerate(noise)])
+    measured = states[500:].std(axis=(0, 2))
+    np.testing.assert_allclose(measured, estimator.noise_gain(STEP), rtol=0.03)
+    rough = {2: (1.12, 0.50), 3: (1.44, 1.32, 0.43), 4: (1.70, 2.40, 1.59, 0.40)}[order]
+    slow = make_filter(order, bandwidth=0.1)
+    w = 2 * np.pi * 0.1
+    stated = np.array(rough) * w ** np.arange(order) * np.sqrt(w * STEP)
+    np.testing.assert_allclose(slow.noise_gain(STEP), stated, rtol=0.015)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_quantised_encoder_is_white_noise_while_it_moves(order):
+    resolution = 2 * np.pi / 2**14
+    estimator = make_filter(order, bandwidth=30.0)
+    errors = []
+    for k in range(6000):
+        t = k * STEP
+        q = np.sin(2.0 * t) + 0.4 * t
+        true = np.array([q, 2 * np.cos(2 * t) + 0.4, -4 * np.sin(2 * t), -8 * np.cos(2 * t)])[
+            :order
+        ]
+        measured = np.round(q / resolution) * resolution
+        ideal = estimator.response(2.0 / (2 * np.pi), STEP)
+        errors.append(estimator.update(t, [measured])[:, 0] - true)
+    errors = np.array(errors)[1000:]
+    stated = estimator.noise_gain(STEP) * resolution / np.sqrt(12)
+    lag = np.abs(ideal - 1.0) * np.array([1.0, 2.0, 4.0, 8.0])[:order]
+    rms = np.sqrt((errors**2).mean(axis=0))
+    assert (rms < 1.3 * np.hypot(stated, lag / np.sqrt(2)) + 1e-12).all()
+    assert rms[1] > 0.5 * stated[1]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_start_in_motion_has_settled_after_the_settling_time(order):
+    """It begins at rest; of the highest derivative, 3, which is not zero, 1 % is then missing."""
+    estimator = make_filter(order)
+    coefficients = 3.0 * np.eye(order)[-1:].T
+    k = 0
+    estimator.update(0.0, coefficients[0])
+    while not estimator.is_settled:
+        k += 1
+        state = estimator.update(k * STEP, polynomial(coefficients, k * STEP, 1)[0])
+    assert k * STEP == pytest.approx(estimator.settling_time, abs=1.01 * STEP)
+    assert 3.0 - state[-1, 0] == pytest.approx(0.03, rel=0.12)
+    wt = estimator.settling_time * 2 * np.pi * 20.0
+    left = np.exp(-wt) * sum(wt**i / factorial(i) for i in range(order))
+    assert left == pytest.approx(0.01, rel=1e-9)
+
+
+def test_time_jumps_gaps_and_repeats_of_the_filter():
+    estimator = make_filter(3, max_step=0.02)
+    for t in (0.0, 0.01, 0.02):
+        estimator.update(t, [t])
+    before = estimator.state.copy()
+    np.testing.assert_array_equal(estimator.update(0.02, [9.0]), before)
+    assert estimator.starts == 1
+    np.testing.assert_array_equal(estimator.update(0.05, [2.0]), [[2.0], [0.0], [0.0]])
+    estimator.update(0.06, [2.1])
+    np.testing.assert_array_equal(estimator.update(0.01, [3.0]), [[3.0], [0.0], [0.0]])
+    assert estimator.starts == 3
+    estimator.reset()
+    assert not estimator.state.any()
+    assert not estimator.is_settled
+    np.testing.assert_array_equal(estimator.update(0.011, [4.0]), [[4.0], [0.0], [0.0]])
+
+
+def test_bad_inputs_of_the_filter():
+    for arguments, says in (
+        ((5, 20.0), "order of the filter is 5"),
+        ((3, 0.0), "bandwidth is 0.0 Hz"),
+        ((3, np.nan), "bandwidth"),
+    ):
+        with pytest.raises(InputError, match=says):
+            make_filter(*arguments)
+    with pytest.raises(InputError, match="max_step"):
+        make_filter(3, max_step=-1.0)
+    estimator = make_filter(3, n=2)
+    estimator.update(0.0, [1.0, 2.0])
+    before = estimator.state.copy()
+    with pytest.raises(InputError, match="joint1"):
+        estimator.update(0.1, [1.0, np.nan])
+    with pytest.raises(InputError, match="t is inf"):
+        estimator.update(np.inf, [1.0, 2.0])
+    with pytest.raises(InputError, match="expected shape"):
+        estimator.update(0.1, [1.0])
+    np.testing.assert_array_equal(estimator.state, before)
+
+
+# the observer
+
+
+def elastic(model, friction: bool = False) -> SeriesElasticJoints:
+    n = model.n
+    viscous, coulomb = (0.5, 0.3) if friction else (0.0, 0.0)
+    return SeriesElasticJoints(
+        model.joint_names,
+        np.linspace(900.0, 400.0, n),
+        np.linspace(0.3, 0.1, n),
+        viscous=viscous,
+        coulomb=coulomb,
+        coulomb_velocity=0.2,
+    )
+
+
+def test_the_innovation_decays_with_the_placed_poles_in_every_joint_by_itself():
+    """Springs bent by an unknown delta: e = k delta (t^2/2 - w t^3/6) exp(-w t)."""
+    model = random_tree(4, 1, kinds=("revolute",), gravity=(0.0, 0.0, 0.0))
+    joints = elastic(model)
+    observer = MotorSideObserver(model, joints, 6.0)
+    w = 2 * np.pi * 6.0
+    theta = np.array([0.3, -0.2, 0.5, 0.1])
+    delta = np.array([1e-6, 0.0, -2e-6, 0.0])
+    observer.update(0.0, theta, np.zeros(4))
+    observer.state[2] -= delta  # the links are held at theta by no spring; the estimate is off
+    h = 2e-4
+    for k in range(1, 700):
+        observer.update(k * h, theta, np.zeros(4))
+        t = k * h
+        c = joints.stiffness / joints.motor_inertia * delta
+        wanted = c * (t**2 / 2 - w * t**3 / 6) * np.exp(-w * t)
+        scale = np.abs(c).max() / w**2
+        np.testing.assert_allclose(observer.innovation, wanted, rtol=0, atol=1e-4 * scale)
+
+
+def run(observer, robot, count, held, step=STEP, resolution=0.0):
+    """Errors (count, 4, n) of theta, theta', q, q' while the arm is moved by a motor-side PD."""
+    errors = []
+    start = robot.theta.copy()
+    for k in range(count):
+        wish = start + 0.3 * (1 - np.cos(3.0 * k * step)) * np.cos(np.arange(robot.n))
+        command = held(robot) + 40.0 * (wish - robot.theta) - 8.0 * robot.thetad
+        robot.step(command, step)
+        theta = robot.theta
+        if resolution:
+            theta = np.round(theta / resolution) * resolution
+        estimate = observer.update((k + 1) * step, theta, command)
+        q, qd, theta, thetad = robot.state
+        errors.append(estimate - [theta, thetad, q, qd])
+    return np.array(errors)
+
+
+def gravity_hold(robot):
+    return gravity_forces(robot.model, robot.q)
+
+
+@pytest.mark.parametrize("friction", [False, True])
+def test_motor_encoders_alone_find_the_links_of_a_moving_arm(friction):
+    model = two_link_planar()
+    joints = elastic(model, friction)
+    robot = ElasticRobot(model, joints)
+    robot.reset([0.3, 0.4])
+    observer = MotorSideObserver(model, joints, 25.0)
+    errors = run(observer, robot, 1200, gravity_hold)
+    assert np.ptp(robot.joints.compliance * gravity_forces(model, robot.q)) > 1e-3
+    late = np.abs(errors[300:]).max(axis=(0, 2))
+    assert (late < [2e-5, 2e-3, 2e-5, 3e-3]).all(), late
+    assert observer.is_settled
+    assert observer.starts == 1
+
+
+def test_motor_encoders_alone_on_the_panda_with_stiff_wrist_modes():
+    model = panda()
+    joints = SeriesElasticJoints(
+        model.joint_names, [3e3, 3e3, 2e3, 2e3, 500, 500, 300], [0.45] * 4 + [0.1] * 3
+    )
+    robot = ElasticRobot(model, joints)
+    robot.reset([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
+    observer = MotorSideObserver(model, joints, 20.0)
+    errors = run(observer, robot, 500, gravity_hold)
+    late = np.abs(errors[200:]).max(axis=(0, 2))
+    assert (late < [1e-4, 2e-2, 1e-4, 3e-2]).all(), late
+
+
+def test_a_wrong_model_shifts_the_link_as_stated():
+    """Held still: an unknown link torque d and motor torque f."""
+    model = two_link_planar()
+    joints = elastic(model)
+    q = np.array([0.3, 0.4])
+    w = 2 * np.pi * 25.0
+    k = joints.stiffness / joints.motor_inertia
+    M = mass_matrix(model, q)
+    W = np.diag(k) @ np.linalg.inv(M) @ np.diag(joints.motor_inertia)
+    for d, f in ((np.array([0.01, -0.005]), np.zeros(2)), (np.zeros(2), np.array([0.02, 0.01]))):
+        observer = MotorSideObserver(model, joints, 25.0)
+        bent = q + (gravity_forces(model, q) - d) / joints.stiffness
+        hold = joints.stiffness * (bent - q) - f  # the motor truly gets f more
+        for step in range(600):
+            estimate = observer.update(step * STEP, bent, hold)
+        shift = q - estimate[2]
+        L2 = 6 * w**2 * np.eye(2) - W
+        e = (np.diag(k) @ np.linalg.inv(M) @ d + W @ (f / joints.motor_inertia)) / w**4
+        wanted = (L2 @ e - f / joints.motor_inertia) / k
+        np.testing.assert_allclose(shift, wanted, rtol=0, atol=0.03 * np.abs(wanted).max())
+
+
+def test_an_encoder_is_no_worse_than_its_resolution_with_poles_among_the_resonances():
+    model = two_link_planar()
+    joints = elastic(model)
+    resolution = 2 * np.pi / 2**16
+    rms = {}
+    for bandwidth in (5.0, 30.0):
+        robot = ElasticRobot(model, joints)
+        robot.reset([0.3, 0.4])
+        observer = MotorSideObserver(model, joints, bandwidth)
+        low, high = observer.resonances([0.3, 0.4])
+        errors = run(observer, robot, 1500, gravity_hold, resolution=resolution)
+        rms[bandwidth] = np.sqrt((errors[800:, 2] ** 2).mean(axis=0)).max()
+    assert low < 5.0 < high < 30.0
+    assert rms[5.0] < resolution
+    assert rms[30.0] > 10.0 * rms[5.0]
+
+
+def test_resonances_are_the_modes_with_motors_that_do_not_move():
+    model = two_link_planar()
+    q = np.array([0.3, 0.4])
+    joints = SeriesElasticJoints(model.joint_names, [900.0, 400.0], 1e6)
+    found = MotorSideObserver(model, joints, 10.0).resonances(q)
+    modes = np.abs(ElasticRobot(model, joints).modes(q)[0]) / (2 * np.pi)
+    np.testing.assert_allclose(found, np.unique(modes.round(9))[-2:], rtol=1e-5)
+
+
+def test_starts_gaps_and_errors_of_the_observer():
+    model = two_link_planar()
+    joints = elastic(model)
+    observer = MotorSideObserver(model, joints, 20.0, max_step=0.02)
+    q = np.array([0.3, 0.4])
+    hold = gravity_forces(model, q)
+    theta = q + hold / joints.stiffness
+    start = np.array([theta, [0, 0], q, [0, 0]])
+    np.testing.assert_allclose(observer.update(1.0, theta, hold), start, atol=1e-12)
+    for t in (1.001, 1.01, 1.025):
+        np.testing.assert_allclose(observer.update(t, theta, hold), start, atol=1e-10)
+    observer.update(1.03, theta + 0.01, hold)
+    before = observer.state.copy()
+    np.testing.assert_array_equal(observer.update(1.03, theta, hold), before)
+    np.testing.assert_allclose(observer.update(1.06, theta, hold), start, atol=1e-12)
+    np.testing.assert_allclose(observer.update(0.5, theta, hold), start, atol=1e-12)
+    assert observer.starts == 3
+    with pytest.raises(InputError, match=r"motor_torque.*elbow"):
+        observer.update(0.51, theta, [1.0, np.nan])
+    observer.reset()
+    assert not observer.state.any()
+    rigid = SeriesElasticJoints(model.joint_names, [900.0, np.inf], 0.1)
+    with pytest.raises(InputError, match=r"'elbow' is rigid.*choose that source"):
+        MotorSideObserver(model, rigid, 20.0)
+
+
+# sources
+
+
+def signals_of(robot: ElasticRobot, command: np.ndarray) -> dict[str, np.ndarray]:
+    return {
+        "link_position": robot.q,
+        "motor_position": robot.theta,
+        "joint_torque": robot.joint_torque,
+        "motor_torque": command,
+    }
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_source_gives_the_state_from_its_own_signals_only(source):
+    model = two_link_planar()
+    joints = elastic(model)
+    robot = ElasticRobot(model, joints)
+    robot.reset([0.3, 0.4])
+    estimator = StateEstimator(model, joints, StateEstimation(source, 25.0, order=4))
+    for k in range(600):
+        command = gravity_hold(robot) + 3.0 * np.sin(2.0 * k * STEP) - 8.0 * robot.thetad
+        robot.step(command, STEP)
+        signals = signals_of(robot, command)
+        own = {name: signals[name] for name in estimator.settings.signals}
+        q, qd, theta, thetad = estimator.update((k + 1) * STEP, **own)
+    assert estimator.is_settled
+    np.testing.assert_allclose(q, robot.q, atol=1e-4)
+    np.testing.assert_allclose(theta, robot.theta, atol=1e-4)
+    np.testing.assert_allclose(qd, robot.qd, atol=5e-3)
+    np.testing.assert_allclose(thetad, robot.thetad, atol=5e-3)
+    np.testing.assert_array_equal(estimator.state, [q, qd, theta, thetad])
+    np.testing.assert_array_equal(estimator.link[:2], [q, qd])
+    if source != "motor_encoders":
+        np.testing.assert_allclose(estimator.link[2], robot.qdd, atol=0.3)
+    for missing in own:
+        with pytest.raises(InputError, match=f"{missing} is missing: the source {source} needs"):
+            estimator.update(1.0, **{**signals, missing: None})
+    estimator.reset()
+    assert estimator.starts == 1
+    assert not estimator.state.any()
+
+
+def test_a_torque_sensor_gives_what_link_encoders_give_and_rigid_joints_theta():
+    model = two_link_planar()
+    joints = SeriesElasticJoints(model.joint_names, [500.0, np.inf], 0.1)
+    a, b = (
+        StateEstimator(model, joints, StateEstimation(source, 30.0))
+        for source in ("link_and_motor_encoders", "motor_encoders_and_torque_sensors")
+    )
+    rng = np.random.default_rng(0)
+    for k in range(50):
+        q, Q = rng.normal(size=(2, 2))
+        theta = q + Q / joints.stiffness
+        one = a.update(k * STEP, link_position=q, motor_position=theta)
+        other = b.update(k * STEP, motor_position=theta, joint_torque=Q)
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(other.q[1], other.theta[1])
+
+
+def test_settings_are_immutable_and_checked():
+    settings = StateEstimation("motor_encoders", 30.0)
+    assert settings.signals == ("motor_position", "motor_torque")
+    with pytest.raises(AttributeError):
+        settings.bandwidth = 3.0
+    with pytest.raises(InputError, match="'encoders': expected one of link_and_motor_encoders"):
+        StateEstimation("encoders", 30.0)
+    with pytest.raises(InputError, match="bandwidth is -1"):
+        StateEstimation("motor_encoders", -1.0)
+    with pytest.raises(InputError, match="order of the filter is 1"):
+        StateEstimation("motor_encoders", 1.0, order=1)
+    model = two_link_planar()
+    other = SeriesElasticJoints(("a", "b"), 100.0, 0.1)
+    with pytest.raises(InputError, match="springs and motors of a, b"):
+        StateEstimator(model, other, StateEstimation("link_and_motor_encoders", 30.0))
