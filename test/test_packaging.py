@@ -60,6 +60,7 @@ FLOORS = (
     ("trajectories", "limits", "quantities", "elastic_joints"),
     ("springs", "actuator_kinds", "actuators", "actuator_description", "flatness"),
     ("time_scaling", "state_estimation", "disturbance_observer"),
+    ("controllers",),
     ("elastic_robot",),
 )
 

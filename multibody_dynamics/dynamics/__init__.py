@@ -41,6 +41,20 @@ from .constrained_dynamics import (
     constrained_inverse_dynamics,
 )
 from .constraints import constraint_matrices, constraint_residual, redundant_constraints
+from .controllers import (
+    ComputedTorque,
+    Controller,
+    FeedbackLinearization,
+    JointPoles,
+    LinearFeedback,
+    StateFeedbackGains,
+    closed_loop_poles,
+    inertias_felt,
+    joint_resonances,
+    motor_side_gains,
+    optimal_gains,
+    placed_gains,
+)
 from .conventions import REPRESENTATIONS, SYMBOLS, from_linear_first, to_linear_first
 from .coriolis import coriolis_matrix, mass_matrix_dot
 from .denavit_hartenberg import DHRow, LinkInertia, model_from_dh
@@ -251,6 +265,10 @@ __all__ = [
     "scale_time", "slow_down", "TimeScaling", "MotionLimits",
     "DerivativeFilter", "MotorSideObserver", "StateEstimation", "StateEstimator",
     "DisturbanceObserver",
+    # control of elastic joints
+    "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque",
+    "StateFeedbackGains", "motor_side_gains", "placed_gains", "optimal_gains",
+    "closed_loop_poles", "inertias_felt", "joint_resonances", "JointPoles",
     # Lie groups, conventions, errors
     "so3", "se3", "REPRESENTATIONS", "SYMBOLS", "to_linear_first", "from_linear_first",
     "DynamicsError", "ModelError", "InputError", "TrajectoryError", "ModelWarning",

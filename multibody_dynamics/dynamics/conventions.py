@@ -90,4 +90,9 @@ SYMBOLS: tuple[Symbol, ...] = (
     Symbol("theta", "motor position", "(..., n)", "rad, m", "joint: link side of the gear"),
     Symbol("M_m", "motor_inertia", "(n,)", "kg m^2, kg", "joint: link side of the gear"),
     Symbol("tau_m", "motor torque", "(..., n)", "N m, N", "joint: link side of the gear"),
+    Symbol("phi", "MotorMotion.deflection", "(..., m)", "rad, m", "joint: link side of the gear"),
+    Symbol("s(phi)", "Spring.torque", "(...)", "N m, N", "joint: link side of the gear"),
+    Symbol("d", "SeriesElastic.damping", "()", "N m s/rad, N s/m", "joint: link side of the gear"),
+    Symbol("k, sigma", "stiffness", "(..., 3, v) with rates", "N m/rad, N/m; per s^k", "joint"),
+    Symbol("r", "residual", "(n,)", "N m, N", "joint"),
 )  # fmt: skip
