@@ -29,40 +29,15 @@ DYNAMICS = ROOT / NAME / "dynamics"
 RUNTIME = (NAME, "launch")
 DEVELOPMENT = ("test", "benchmark", "examples")
 
-# The house of dynamics/, from the ground up. A module imports from lower floors and from modules
-# that stand before it on its own.
-FLOORS = (
-    (
-        *("errors", "inputs", "batches", "leibniz", "conventions", "compilation", "checked_rows"),
-        *("screws", "records", "angular_momentum"),
-    ),
-    ("so3", "se3", "representations", "inertia", "newton_euler"),
-    ("joints", "motion_subspaces", "description", "model", "denavit_hartenberg", "urdf"),
-    ("poses", "spatial", "body_fixed", "hybrid", "mixed"),
-    (
-        *("configuration", "kinematics", "jacobians", "jacobian_derivatives"),
-        *("system_jacobian", "overall_inverse_kinematics"),
-    ),
-    (
-        *("wrenches", "gravity", "inverse_dynamics", "solvers", "inverse_dynamics_solver"),
-        "higher_order",
-        *("loads", "mass_matrix", "articulated_bodies", "forward_dynamics"),
-        "forward_dynamics_solver",
-    ),
-    (
-        *("spatial_bodies", "energy", "coriolis", "christoffel", "lagrange", "momentum_form"),
-        "closed_form",
-    ),
-    ("multi_dof",),
-    ("loops", "constraints", "assembly", "constrained_dynamics"),
-    ("derivatives", "derivatives_solver", "linearization"),
-    ("geometric_sensitivity", "calibration", "regressor", "parameter_derivatives"),
-    ("trajectories", "limits", "quantities", "elastic_joints"),
-    ("springs", "actuator_kinds", "actuators", "actuator_description", "flatness"),
-    ("time_scaling", "state_estimation", "disturbance_observer"),
-    ("controllers",),
-    ("elastic_robot",),
-)
+
+def floors() -> tuple[tuple[str, ...], ...]:
+    """The house of dynamics/, from the ground up, as CONTRIBUTING.md has it."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    table = text.split("| floor | modules |")[1].split("\n\n")[0]
+    return tuple(tuple(re.findall(r"`(\w+)`", row)) for row in table.splitlines()[2:])
+
+
+FLOORS = floors()
 
 
 @pytest.fixture(scope="module")
