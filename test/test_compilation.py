@@ -55,8 +55,8 @@ def numbers():
     }
 
 
-def cache_statistics():
-    """How many of this package's compiled functions came from the disk, and how many did not."""
+def machine_code():
+    """The compiled functions of this package, wherever they are kept."""
     values = [
         value
         for name, module in sys.modules.items()
@@ -65,7 +65,12 @@ def cache_statistics():
     ]
     for table in [value for value in values if isinstance(value, Mapping)]:
         values += table.values()
-    found = {id(x): x.stats for x in values if hasattr(x, "nopython_signatures")}
+    return list({id(x): x for x in values if hasattr(x, "nopython_signatures")}.values())
+
+
+def cache_statistics():
+    """How many of this package's compiled functions came from the disk, and how many did not."""
+    found = {id(x): x.stats for x in machine_code()}
     hits = sum(sum(stats.cache_hits.values()) for stats in found.values())
     return hits, sum(sum(stats.cache_misses.values()) for stats in found.values())
 
@@ -166,16 +171,23 @@ def test_an_inlined_function_stays_the_function_that_it_was():
     assert compiled(lambda x: triple(x) + 1)(2.0) == 7.0
 
 
+def test_no_two_functions_keep_their_machine_code_under_one_name():
+    """Else two processes that compile at the same time may load the code of each other."""
+    code = [(x.py_func.__module__, x.py_func.__qualname__) for x in machine_code()]
+    assert len(code) > 12
+    assert sorted(set(code)) == sorted(code)
+
+
 def test_compiled_functions_are_real_machine_code():
     assert IS_COMPILED
 
     def is_tuple_of_two(x):
         return (x, x)
 
-    machine_code = compiled(is_tuple_of_two)
-    assert machine_code is not is_tuple_of_two
-    machine_code(1.0)
-    assert machine_code.nopython_signatures
+    fast = compiled(is_tuple_of_two)
+    assert fast is not is_tuple_of_two
+    fast(1.0)
+    assert fast.nopython_signatures
 
 
 def test_division_and_nan_follow_ieee():
@@ -184,10 +196,10 @@ def test_division_and_nan_follow_ieee():
     def quotient(a, b):
         return a / b, a - a == 0.0
 
-    machine_code = compiled(quotient)
-    assert machine_code(1.0, 0.0) == (np.inf, True)
-    assert np.isnan(machine_code(0.0, 0.0)[0])
-    assert machine_code(np.nan, 1.0)[1] is False
+    fast = compiled(quotient)
+    assert fast(1.0, 0.0) == (np.inf, True)
+    assert np.isnan(fast(0.0, 0.0)[0])
+    assert fast(np.nan, 1.0)[1] is False
 
 
 @pytest.fixture

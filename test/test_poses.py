@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -54,3 +55,12 @@ def test_sines_and_cosines_are_of_the_angles():
     assert batch.shape == (2, model.n, 3)
     assert error(batch[..., 0], trig) < 1e-15
     assert error(batch[0, :, 2], np.sin(3 * angle)) < 1e-15
+
+
+def test_sines_and_cosines_of_any_scalars():
+    rows = random_tree(5, 3, kinds=("revolute", "prismatic", "helical")).joint_rows
+    q = np.random.default_rng(4).normal(size=5)
+    trig = poses.generic_trig(rows, [mp.mpf(x) for x in q], mp.sin, mp.cos)
+    assert trig.shape == (2, 5)
+    angle = rows[:, records.ANGULAR] * q
+    assert error(trig, np.stack([np.sin(angle), np.cos(angle)])) < 1e-15

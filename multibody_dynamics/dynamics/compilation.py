@@ -82,10 +82,16 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     return register_jitable(function) if IS_COMPILED else function
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The machine code of a recursion: fused multiply-add allowed, no other liberty taken."""
+def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., Any]:
+    """The machine code of a recursion: fused multiply-add allowed, no other liberty taken.
+
+    Functions made by one factory need a `variant` of their own: Numba keeps and numbers machine
+    code by name, and two processes that compile at the same time would exchange theirs.
+    """
     if not IS_COMPILED:
         return function
+    if variant:
+        function.__qualname__ = f"{function.__qualname__}.{variant}"
     previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_CACHE or "")
     try:
         return numba.njit(cache=bool(_CACHE), fastmath={"contract"}, error_model="numpy")(function)

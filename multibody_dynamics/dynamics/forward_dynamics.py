@@ -31,7 +31,8 @@ from .inputs import STATE_ROWS, Array, as_array, as_partial, as_state, broadcast
 from .inverse_dynamics import PLAIN_CYCLES, dynamic_base_rows, evaluate
 from .kinematics import BaseMotion, base_rows
 from .model import MultibodyModel
-from .records import ANGULAR, BODY_ROW, WRENCH
+from .poses import generic_trig
+from .records import BODY_ROW, WRENCH
 from .wrenches import Wrenches, wrench_rows
 
 TORQUE_ROWS = ("tau", "tau_dot", "tau_ddot")
@@ -261,10 +262,8 @@ def generic_forward_dynamics(
     state, bias = np.zeros((5, n), dtype=object), np.zeros((3, n), dtype=object)
     for i in range(n):
         state[0, i], state[1, i] = q[i], qd[i]
-    joints, trig = model.joint_rows.astype(object), np.empty((2, n), dtype=object)
-    for i in range(n):
-        angle = joints[i, ANGULAR] * state[0, i]
-        trig[:, i] = sin(angle), cos(angle)
+    joints = model.joint_rows.astype(object)
+    trig = generic_trig(joints, q, sin, cos)
     bodies = np.zeros((n + 1, BODY_ROW), dtype=object)
     bodies[0, :WRENCH] = dynamic_base_rows(model, None, "spatial")
     rows = np.zeros((n + 1, ARTICULATED_ROW), dtype=object)

@@ -25,7 +25,7 @@ from .batches import times, transposed
 from .errors import InputError
 from .inputs import Array, as_array, broadcast_shapes
 from .model import MultibodyModel
-from .poses import pose_recursion
+from .poses import generic_trig, pose_recursion
 from .records import ANGULAR, BODY_ROW, COM, INERTIA, LINEAR, MASS, POSE, POSITION, ROTOR
 
 Scalars = NDArray[Any]
@@ -78,9 +78,7 @@ def generic_higher_order_inverse_dynamics(
     rows = np.array(derivatives, dtype=object)
     if rows.ndim != 2 or rows.shape[1] != model.n or len(rows) < 3:
         raise InputError(f"derivatives: expected (3 or more, {model.n}) scalars, got {rows.shape}")
-    trig = np.empty((2, 1, model.n), dtype=object)
-    for i, angle in enumerate(model.joint_rows[:, ANGULAR] * rows[0]):
-        trig[:, 0, i] = sin(angle), cos(angle)
+    trig = generic_trig(model.joint_rows, rows[0], sin, cos)[:, None]
     given = {name: np.array(W, dtype=object) for name, W in (wrenches or {}).items()}
     for name, W in given.items():
         if W.ndim != 2 or W.shape[1] != 6:

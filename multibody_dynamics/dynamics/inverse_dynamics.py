@@ -20,8 +20,8 @@ from .errors import InputError
 from .inputs import STATE_ROWS, Array, as_state, broadcast_shapes, spread
 from .kinematics import RECURSIONS, BaseMotion, base_rows
 from .model import MultibodyModel
-from .poses import batch_trig, store_trig
-from .records import ANGULAR, BODY_ROW, WRENCH
+from .poses import batch_trig, generic_trig, store_trig
+from .records import BODY_ROW, WRENCH
 from .wrenches import Wrenches, wrench_rows
 
 
@@ -47,10 +47,10 @@ def _cycle(recursion: ModuleType) -> Callable[..., None]:
         forward_recursion(parents, joints, trig, state, order, bodies)
         is_loaded = False
         for b in range(parents.shape[0] + 1):
-            for k in range(18):
+            for k in range(6 * order + 6):
                 bodies[b, WRENCH + k] = 0.0
         for i in range(parents.shape[0]):
-            for k in range(18):
+            for k in range(6 * order + 6):
                 is_loaded |= applied[i, k] != 0.0
         if is_loaded:
             apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies)
@@ -60,10 +60,10 @@ def _cycle(recursion: ModuleType) -> Callable[..., None]:
 
 
 PLAIN_CYCLES = MappingProxyType({name: _cycle(module) for name, module in RECURSIONS.items()})
-CYCLES = MappingProxyType({name: compiled(cycle) for name, cycle in PLAIN_CYCLES.items()})
+CYCLES = MappingProxyType({name: compiled(cycle, name) for name, cycle in PLAIN_CYCLES.items()})
 
 
-def _compiled_batch(cycle: Callable[..., None]) -> Callable[..., None]:
+def _compiled_batch(cycle: Callable[..., None], name: str) -> Callable[..., None]:
     """A batch of states; `bodies` has a block per state, or a single one that each overwrites."""
 
     def batch(parents, joints, gravity, order, bases, states, applied, trig, bodies, results):
@@ -72,10 +72,10 @@ def _compiled_batch(cycle: Callable[..., None]) -> Callable[..., None]:
             block[0, :WRENCH] = bases[k]
             cycle(parents, joints, gravity, order, states[k], applied[k], trig, block, results[k])
 
-    return compiled(batch)
+    return compiled(batch, name)
 
 
-_BATCHES = {name: _compiled_batch(cycle) for name, cycle in PLAIN_CYCLES.items()}
+_BATCHES = {name: _compiled_batch(cycle, name) for name, cycle in PLAIN_CYCLES.items()}
 
 
 def inverse_dynamics(
@@ -239,10 +239,7 @@ def generic_inverse_dynamics(
         for i in range(n):
             state[k, i] = row[i]
     joints = model.joint_rows.astype(object)
-    trig = np.empty((2, n), dtype=object)
-    for i in range(n):
-        angle = joints[i, ANGULAR] * state[0, i]
-        trig[:, i] = sin(angle), cos(angle)
+    trig = generic_trig(joints, state[0], sin, cos)
     bodies = np.zeros((n + 1, BODY_ROW), dtype=object)
     bodies[0, :WRENCH] = dynamic_base_rows(model, None, representation)
     applied = np.zeros((n, 18), dtype=object)

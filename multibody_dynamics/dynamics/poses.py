@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import cos, sin
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .compilation import inlined
 from .inputs import Array
@@ -58,3 +61,14 @@ def batch_trig(joints: Array, state: Array) -> Array:
     """The same for a batch: state (5, n, N), returns (2, n, N)."""
     angle = joints[:, ANGULAR, None] * state[0]
     return np.stack([np.sin(angle), np.cos(angle)])
+
+
+def generic_trig(
+    joints: Array, q: Sequence[Any], sine: Callable[[Any], Any], cosine: Callable[[Any], Any]
+) -> NDArray[Any]:
+    """The same of n scalars of any kind, by their own functions: (2, n) objects."""
+    trig = np.empty((2, len(joints)), dtype=object)
+    for i, row in enumerate(joints):
+        angle = row[ANGULAR] * q[i]
+        trig[:, i] = sine(angle), cosine(angle)
+    return trig

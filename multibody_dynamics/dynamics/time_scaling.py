@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .actuators import Actuators
-from .elastic_joints import SeriesElasticJoints, refuse_counting_twice
+from .elastic_joints import SeriesElasticJoints
 from .errors import InputError, TrajectoryError
 from .flatness import motor_motion
 from .inputs import Array, as_array, as_real
@@ -226,7 +226,8 @@ def scale_time(
     Parameters
     ----------
     reference : at rest at its start if it has to be slowed down.
-    model : the links, without the rotors that `joints` has, see :func:`.refuse_counting_twice`.
+    model : the links, without the rotors that `joints` has, see
+        :meth:`.Actuators.refuse_counting_twice`.
     joints : springs and motors of any kind, undamped.
     stiffness : (v,) constant second outputs of joints that have one, see :func:`.motor_motion`.
     tolerance : relative, of s and of the limits, on maxima that show in samples at most STEP apart
@@ -252,7 +253,7 @@ def scale_time(
             f"joint '{model.joint_names[i]}': its spring is damped, and how it bends then depends "
             f"on the past; leave out the damping to scale time"
         )
-    _refuse_counting_twice(actuators, model)
+    actuators.refuse_counting_twice(model.reflected_inertia)
     if not 1e-12 <= tolerance < 1.0:
         raise InputError(f"tolerance is {tolerance}: must be within 1e-12 and 1")
     if not 1.0 <= slowest < np.inf:
@@ -440,11 +441,3 @@ def _read_only(array: Array) -> Array:
 
 def _actuators(joints: SeriesElasticJoints | Actuators) -> Actuators:
     return joints if isinstance(joints, Actuators) else Actuators.from_series_elastic(joints)
-
-
-def _refuse_counting_twice(actuators: Actuators, model: MultibodyModel) -> None:
-    stiffness = np.where(actuators.is_rigid, np.inf, 1.0)
-    inertia = np.zeros(model.n)
-    np.maximum.at(inertia, actuators.joint_of_motor, actuators.motor_inertia)
-    stand_ins = SeriesElasticJoints(model.joint_names, stiffness, inertia)
-    refuse_counting_twice(stand_ins, model.reflected_inertia)
