@@ -28,9 +28,9 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     options = parser.parse_args(arguments)
 
     model = dyn.load_urdf(CONFIG / "robots" / "panda.urdf")
-    joints = dyn.load_elastic_joints(CONFIG / "elastic_joints" / "panda.yaml", model.joint_names)
-    drive = dyn.MotorDrive.from_bandwidth(model, joints, POINTS[0], bandwidth=15.0)  # Hz
-    robot = dyn.ElasticRobot(model, joints, drive=drive)
+    actuators = dyn.load_actuators(CONFIG / "elastic_joints" / "panda.yaml", model.joint_names)
+    drive = dyn.MotorDrive.from_bandwidth(model, actuators, POINTS[0], bandwidth=15.0)  # Hz
+    robot = dyn.ElasticRobot(model, actuators, drive=drive)
 
     motion = dyn.interpolate(model.joint_names, times=[0.0, 1.0], positions=POINTS)
     times = np.arange(0.0, 1.3, PERIOD)
@@ -38,10 +38,12 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     torques = dyn.inverse_dynamics(model, *state.swapaxes(0, 1))
     errors, rms = {}, {}
     for variant, text in VARIANTS.items():
-        motors = joints.feedforward(state, torques, variant=variant)
+        feedforward = dyn.MotorFeedforward(actuators, variant=variant)
         robot.reset(POINTS[0])
         measured = []
-        for theta, speed, _, torque in zip(*motors, strict=True):
+        for desired, *Q in zip(state, *torques, strict=True):
+            feedforward.state[:], feedforward.torque[:] = desired, Q
+            theta, speed, _, torque = feedforward.update()
             measured.append(robot.q.copy())
             robot.follow(theta - PERIOD / 2 * speed, speed, torque, PERIOD)
         errors[variant] = measured - motion.sample(times)[:, 0]

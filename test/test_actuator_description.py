@@ -13,23 +13,30 @@ from multibody_dynamics.dynamics.actuator_kinds import (
     Antagonistic,
     Rigid,
     SeriesElastic,
+    StiffnessDrive,
     VariableStiffness,
 )
 from multibody_dynamics.dynamics.actuators import Actuators
 from multibody_dynamics.dynamics.elastic_joints import load_elastic_joints
 from multibody_dynamics.dynamics.errors import InputError
+from multibody_dynamics.dynamics.flatness import limit_margins, motor_motion
+from multibody_dynamics.dynamics.inverse_dynamics import inverse_dynamics
 from multibody_dynamics.dynamics.springs import (
     CubicSpring,
     LinearSpring,
     PolynomialSpring,
     TableSpring,
 )
+from multibody_dynamics.dynamics.trajectories import interpolate
+from multibody_dynamics.dynamics.urdf import load_urdf
 from robots import CONFIG
 
 PANDA = CONFIG / "elastic_joints" / "panda.yaml"
 EVERY_KIND = CONFIG / "elastic_joints" / "every_kind.yaml"
 PANDA_NAMES = tuple(f"panda_joint{i}" for i in range(1, 8))
-NAMES = ("linear", "cubic", "polynomial", "table", "variable", "antagonistic", "slide", "stiff")
+NAMES = (
+    "linear", "cubic", "polynomial", "table", "variable", "driven", "antagonistic", "slide", "stiff"
+)  # fmt: skip
 
 
 def description() -> dict:
@@ -44,9 +51,11 @@ def test_the_shipped_file_loads_as_it_does_for_elastic_joints():
 
 
 def test_every_kind_comes_in_si_units_on_the_link_side():
-    types = ["revolute"] * 6 + ["prismatic", "revolute"]
+    types = ["revolute"] * 7 + ["prismatic", "revolute"]
     loaded = load_actuators(EVERY_KIND, NAMES, types)
-    linear, cubic, polynomial, table, variable, antagonistic, slide, stiff = loaded.actuators
+    linear, cubic, polynomial, table, variable, driven, antagonistic, slide, stiff = (
+        loaded.actuators
+    )
     degree = np.pi / 180.0
 
     assert isinstance(linear, SeriesElastic)
@@ -63,11 +72,72 @@ def test_every_kind_comes_in_si_units_on_the_link_side():
     assert isinstance(variable, VariableStiffness)
     assert variable.stiffness_range == (100.0, 900.0)
     assert variable.shape == CubicSpring(1.0, 3.0, travel=(-0.5, 0.5))
+    assert variable.drive is None
+    assert isinstance(driven, VariableStiffness)
+    # k = offset + gain theta_k with theta_k behind a gear of 30: 20 N m/rad per rad of the shaft
+    assert driven.drive == StiffnessDrive(driven.drive.motor, offset=100.0, gain=600.0)
+    np.testing.assert_allclose(driven.drive.motor.inertia, 60e-7 * 900)
+    assert loaded.motor_names[6] == "driven_stiffness"
     assert isinstance(antagonistic, Antagonistic)
     assert antagonistic.second_output == "pretension"
     assert antagonistic.agonist_spring == polynomial.spring
     assert slide.spring == CubicSpring(20e3, 7e8)
     assert isinstance(stiff, Rigid)
+    usual = ["spring_deflection"] * 8
+    assert list(loaded.torque_sources) == [usual[0], "torque_sensor", *usual[2:], "motor_torque"]
+
+
+def test_units_of_a_stiffness_drive_follow_the_motions_of_joint_and_drive():
+    data = description()["joints"]["driven"]
+    drive = data["variable_stiffness"]["drive"]
+    link = {"side": "link"}
+
+    def gain(motion: str, drive_motion: str, value: float, unit: str, side: str) -> float:
+        data["motion"], drive["motion"] = motion, drive_motion
+        force = "N m/rad" if motion == "revolute" else "N/m"
+        data["variable_stiffness"]["range"] = {"values": [1, 9], "unit": force, **link}
+        drive["offset"] = {"value": 2, "unit": force, **link}
+        drive["gain"] = {"value": value, "unit": unit, "side": side}
+        rotary = drive_motion == "revolute"
+        drive["motor"] = {
+            "gear_ratio": 30.0 if rotary else {"value": 2.0, "unit": "rad/mm"},
+            "inertia": {"value": 1e-5, "unit": "kg m^2", "side": "motor"},
+        }
+        data["motor"] = {
+            "gear_ratio": 1.0,
+            "inertia": {"value": 1, "unit": "kg m^2" if motion == "revolute" else "kg", **link},
+        }
+        return load_actuators({"joints": {"driven": data}}, ["driven"]).actuators[0].drive.gain
+
+    assert gain("revolute", "revolute", 3.0, "N m/rad^2", "link") == 3.0
+    assert gain("revolute", "revolute", 3.0, "N m/rad^2", "motor") == 90.0
+    assert gain("revolute", "prismatic", 3.0, "N m/rad/mm", "link") == 3e3
+    assert gain("revolute", "prismatic", 3.0, "N m/rad^2", "motor") == 6e3  # 2000 rad/m
+    assert gain("prismatic", "revolute", 3.0, "N/m/rad", "motor") == 90.0
+    assert gain("prismatic", "prismatic", 3.0, "N/m/mm", "link") == 3e3
+    with pytest.raises(InputError, match=r"drive.gain: unit 'N m/rad\^2' is not one of N/m/rad"):
+        gain("prismatic", "revolute", 3.0, "N m/rad^2", "link")
+
+
+@pytest.mark.parametrize("name", ["planar_two_link", "antagonistic"])
+def test_the_shipped_arms_keep_all_limits_on_a_gentle_motion(name):
+    """And the elbow of the antagonistic one doubles its stiffness meanwhile."""
+    robot = {"antagonistic": "antagonistic_elbow"}.get(name, name)
+    model = load_urdf(CONFIG / "robots" / f"{robot}.urdf")
+    file = CONFIG / "elastic_joints" / f"{name}.yaml"
+    actuators = load_actuators(file, model.joint_names, model.joint_types)
+    t = np.linspace(0.0, 1.5, 151)
+    states = interpolate(model.joint_names, [0.0, 1.5], [[-0.5, 0.2], [0.5, 1.1]]).sample(t)
+    k = None
+    if actuators.variable_joints:
+        stiffer = interpolate(actuators.variable_joints, [0.0, 1.5], [[60.0], [120.0]])
+        k = stiffer.sample(t)[:, :3]
+    torque = inverse_dynamics(model, *np.moveaxis(states, 1, 0))
+    motors = motor_motion(actuators, states, torque, k, beyond="continue")
+    effort = model.limits.effort
+    margins = limit_margins(actuators, t, torque, motors, k, joint_torque_limit=effort)
+    assert len(margins) >= 8
+    assert margins[0].used < 0.8, margins[0]
 
 
 def test_coefficients_on_the_motor_side():
@@ -107,6 +177,13 @@ def test_coefficients_on_the_motor_side():
         ("antagonistic/regulates", "stiffness", None),
         ("antagonistic/agonist/spring/damping", {}, "antagonistic'.*agonist.*'damping'"),
         ("antagonistic/agonist/motor/armature", 1, "antagonistic'.*agonist.*'armature'"),
+        ("variable/variable_stiffness/damping", {}, "variable'.*'damping'.*range, hardening"),
+        ("driven/variable_stiffness/drive/gain/value", 0, "driven'.*gain not zero"),
+        ("driven/variable_stiffness/drive/gain/unit", "N m/rad", "driven'.*gain.*N m/rad\\^2"),
+        ("driven/variable_stiffness/drive/offset/side", "shaft", "driven'.*offset.*'shaft'.*link"),
+        ("linear/torque_source", "motor_torque", "linear'.*'motor_torque'.*spring_deflection or"),
+        ("stiff/torque_source", "spring_deflection", "stiff'.*must be motor_torque or torque_sens"),
+        ("stiff/torque_source", 3, "stiff'.*torque_source 3"),
         ("slide/motion", "helical", "slide'.*'helical'"),
         ("stiff", None, "stiff'.*found None"),
     ],

@@ -183,3 +183,48 @@ def test_actuators_are_immutable():
         actuators.joint_names = ("a",)
     with pytest.raises(AttributeError):
         actuators.motors[0].inertia = 3.0
+
+
+def test_link_positions_follow_from_motors_and_torques_in_batches_and_beyond_the_travel():
+    actuators = make_actuators()
+    rng = np.random.default_rng(5)
+    theta = np.array([0.0, 0.0, 1.0, 0.4, -0.3, 0.0]) + rng.normal(0.0, 0.05, (4, 6))
+    q = rng.normal(0.0, 0.05, (4, 4))
+    theta[2] += [0.0, 0.0, 0.0, 1.5, -2.0, 0.0]  # both springs of the ankle beyond their travel
+    q[:, 0] = theta[:, 0]
+    found = actuators.springs(q, 0 * q, theta, 0 * theta, beyond="continue")
+    torque = np.where(actuators.is_rigid, 0.0, found.torque)
+    back = actuators.link_position(theta, torque, beyond="continue")
+    np.testing.assert_allclose(back, q, rtol=0, atol=1e-12)
+    with pytest.raises(InputError, match=r"'ankle': deflection .* beyond the travel"):
+        actuators.link_position(theta, torque)
+    only = actuators.link_position(theta[0], torque[0], where=np.arange(4) == 3)
+    np.testing.assert_array_equal(np.isnan(only), [True, True, True, False])
+
+
+def test_link_positions_ask_for_what_torques_do_not_tell():
+    free = VariableStiffness(Motor(0.1), (100.0, 600.0))
+    damped = SeriesElastic(Motor(0.1), LinearSpring(100.0), damping=2.0)
+    actuators = Actuators(("a", "b"), (free, damped))
+    theta, torque = np.array([0.3, 0.5]), np.array([20.0, 5.0])
+    assert actuators.needs_stiffness.tolist() == [True, False]
+    with pytest.raises(InputError, match="joint 'a': no motor tells its stiffness"):
+        actuators.link_position(theta, torque, deflection=[0.0, 0.1])
+    with pytest.raises(InputError, match="joint 'b': Q of a damped spring depends on the past"):
+        actuators.link_position(theta, torque, stiffness=[[200.0], [0.0]])
+    found = actuators.link_position(
+        theta, torque, stiffness=[[200.0], [0.0]], deflection=[0.0, 0.1]
+    )
+    np.testing.assert_allclose(found, [0.2, 0.4])
+
+
+def test_torque_sources_are_usual_or_a_sensor():
+    kinds = make_actuators().actuators
+    usual = ("motor_torque", *["spring_deflection"] * 3)
+    assert Actuators(NAMES, kinds).torque_sources == usual
+    sensed = Actuators(NAMES, kinds, ("torque_sensor", *usual[1:]))
+    assert sensed.has_torque_sensor.tolist() == [True, False, False, False]
+    with pytest.raises(InputError, match=r"'knee': torque_source 'guess': must be spring_defl"):
+        Actuators(NAMES, kinds, ("motor_torque", "guess", *usual[2:]))
+    with pytest.raises(InputError, match="4 joints, but 2 torque_sources"):
+        Actuators(NAMES, kinds, usual[:2])

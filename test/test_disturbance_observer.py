@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from multibody_dynamics.dynamics.actuator_kinds import Motor, Rigid, SeriesElastic
+from multibody_dynamics.dynamics.actuators import Actuators
 from multibody_dynamics.dynamics.coriolis import coriolis_matrix
 from multibody_dynamics.dynamics.disturbance_observer import DisturbanceObserver
-from multibody_dynamics.dynamics.elastic_joints import SeriesElasticJoints
 from multibody_dynamics.dynamics.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.errors import InputError
 from multibody_dynamics.dynamics.inverse_dynamics import inverse_dynamics
@@ -15,6 +16,7 @@ from multibody_dynamics.dynamics.jacobians import jacobian
 from multibody_dynamics.dynamics.lagrange import generalized_momentum, kinetic_energy_gradient
 from multibody_dynamics.dynamics.mass_matrix import gravity_forces
 from multibody_dynamics.dynamics.model import MultibodyModel
+from multibody_dynamics.dynamics.springs import LinearSpring
 from multibody_dynamics.dynamics.trajectories import Reference, sum_of_sines
 from robots import panda, random_tree, with_rotors
 
@@ -107,14 +109,20 @@ def test_a_known_wrench_on_a_moving_arm_converges_to_its_joint_torques():
     assert late < 1.2 * np.abs(np.diff(wanted[500:], axis=0)).max() / 1e-3 / gain
 
 
+def springs(stiffness: np.ndarray, motor: Motor, sources: tuple[str, ...] = ()) -> Actuators:
+    kinds = tuple(
+        SeriesElastic(motor, LinearSpring(K)) if np.isfinite(K) else Rigid(motor) for K in stiffness
+    )
+    return Actuators(panda().joint_names, kinds, sources)
+
+
 def simulate(rigid: bool, wrench: np.ndarray, friction: bool = True):
     """Residuals of a Panda that hits something after 0.2 s, and the joint torques of that."""
     model = panda()
     stiffness = np.full(7, np.inf) if rigid else [3e3, 3e3, np.inf, 2e3, 1e3, 1e3, np.inf]
     coulomb, viscous = (0.8, 1.0) if friction else (0.0, 0.0)
-    joints = SeriesElasticJoints(
-        model.joint_names, stiffness, 0.3, viscous=viscous, coulomb=coulomb, coulomb_velocity=0.3
-    )
+    motor = Motor(0.3, viscous=viscous, coulomb=coulomb, coulomb_velocity=0.3)
+    joints = springs(stiffness, motor)
     robot = ElasticRobot(model, joints, link_viscous=0.4)
     robot.reset(READY)
     observer = DisturbanceObserver.of_motors(model, joints, 50.0, link_viscous=0.4)
@@ -146,7 +154,7 @@ def test_on_a_simulated_arm_with_friction_a_contact_shows_and_nothing_else(rigid
 
 def test_a_held_motor_torque_is_not_a_sampled_one():
     model = panda()
-    joints = SeriesElasticJoints(model.joint_names, np.inf, 0.3)
+    joints = springs([np.inf] * 7, Motor(0.3))
     robot = ElasticRobot(model, joints)
     robot.reset(READY)
     hold = robot.motor_torque.copy()
@@ -162,6 +170,17 @@ def test_a_held_motor_torque_is_not_a_sampled_one():
             worst[i] = max(worst[i], np.abs(residual).max())
     assert worst[0] < 1e-3
     assert worst[1] > 0.2
+
+
+def test_a_torque_sensor_on_a_rigid_joint_leaves_rotor_and_friction_out():
+    motor = Motor(0.3, viscous=2.0)
+    sources = ("torque_sensor", *["motor_torque"] * 6)
+    observer = DisturbanceObserver.of_motors(panda(), springs([np.inf] * 7, motor, sources), 30.0)
+    np.testing.assert_array_equal(observer.model.reflected_inertia, [0.0, *[0.3] * 6])
+    np.testing.assert_allclose(observer.friction(np.ones(7)), [0.0, *[2.0] * 6])
+    others = Actuators(tuple("abcdefg"), springs([np.inf] * 7, motor).actuators)
+    with pytest.raises(InputError, match="actuators of a, b"):
+        DisturbanceObserver.of_motors(panda(), others, 30.0)
 
 
 def test_friction_that_is_not_compensated_shows_as_a_disturbance():

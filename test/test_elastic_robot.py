@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.polynomial import Polynomial
 
-from multibody_dynamics.dynamics.elastic_joints import VARIANTS, SeriesElasticJoints
+from multibody_dynamics.dynamics.actuator_cycle import VARIANTS, MotorCommand, MotorFeedforward
+from multibody_dynamics.dynamics.actuator_kinds import (
+    Actuator,
+    Antagonistic,
+    Motor,
+    Rigid,
+    SeriesElastic,
+    StiffnessDrive,
+    VariableStiffness,
+)
+from multibody_dynamics.dynamics.actuators import Actuators
 from multibody_dynamics.dynamics.elastic_robot import ElasticRobot, MotorDrive
 from multibody_dynamics.dynamics.errors import DynamicsError, InputError
 from multibody_dynamics.dynamics.forward_dynamics import forward_dynamics
 from multibody_dynamics.dynamics.inertia import spatial_inertia
 from multibody_dynamics.dynamics.inverse_dynamics import inverse_dynamics
 from multibody_dynamics.dynamics.mass_matrix import gravity_forces, mass_matrix
-from multibody_dynamics.dynamics.model import MultibodyModel, model_from_screws
+from multibody_dynamics.dynamics.model import JointLimits, MultibodyModel, model_from_screws
+from multibody_dynamics.dynamics.plants import EndStops
+from multibody_dynamics.dynamics.springs import CubicSpring, LinearSpring, PolynomialSpring
 
 GRAVITY = (0.4, -0.3, -9.81)
+
+
+def linear(names, stiffness, motor_inertia, **columns) -> Actuators:
+    """Linear springs, or none where the stiffness is infinite; scalars count for every joint."""
+    rows = np.broadcast_arrays(names, stiffness, motor_inertia, *columns.values())
+    actuators: list[Actuator] = []
+    for _, K, inertia, *others in zip(*rows, strict=True):
+        motor = Motor(inertia, **dict(zip(columns, others, strict=True)))
+        actuators.append(Rigid(motor) if np.inf == K else SeriesElastic(motor, LinearSpring(K)))
+    return Actuators(names, actuators)
 
 
 def wheel(inertia: float) -> MultibodyModel:
@@ -55,12 +79,13 @@ LOSSY = {
     "coulomb": [0.5, 0.3, 0.2, 1.0],
     "coulomb_velocity": [0.2, 0.3, 0.2, 0.25],
 }
+COMPLIANCE = 1.0 / np.array(LOSSLESS["stiffness"])
 TORQUE = np.array([5.0, -60.0, -20.0, 12.0])
 
 
 def make(friction: bool = False, gravity=GRAVITY, changes=None, **options) -> ElasticRobot:
     data = LOSSLESS | (LOSSY if friction else {}) | (changes or {})
-    return ElasticRobot(arm(gravity), SeriesElasticJoints(NAMES, **data), **options)
+    return ElasticRobot(arm(gravity), linear(NAMES, **data), **options)
 
 
 def shake(robot: ElasticRobot, seed: int = 5) -> None:
@@ -68,9 +93,13 @@ def shake(robot: ElasticRobot, seed: int = 5) -> None:
     rng = np.random.default_rng(seed)
     state = rng.uniform(-1.0, 1.0, size=(4, robot.n)) * [[0.5], [1.0], [0.05], [1.0]]
     state[2] += state[0]
-    rigid = robot.joints.is_rigid
+    rigid = robot.actuators.is_rigid
     state[2:, rigid] = state[:2, rigid]
     robot.reset(state[0], state[1], theta=state[2], thetad=state[3])
+
+
+def rows(robot: ElasticRobot) -> tuple[np.ndarray, ...]:
+    return robot.q, robot.qd, robot.theta, robot.thetad
 
 
 def total(robot: ElasticRobot) -> float:
@@ -117,7 +146,7 @@ def test_momentum_about_a_free_vertical_axis_is_conserved():
 
     def momentum() -> float:
         link = mass_matrix(robot.model, robot.q)[0] @ robot.qd
-        return float(link + robot.joints.motor_inertia[0] * robot.thetad[0])
+        return float(link + robot.actuators.motor_inertia[0] * robot.thetad[0])
 
     before = momentum()
     for _ in range(400):
@@ -131,7 +160,7 @@ def test_equilibrium_stays():
     q = np.array([0.3, -0.7, 1.1, 0.2])
     robot.reset(q)
     hold = gravity_forces(robot.model, q)
-    np.testing.assert_allclose(robot.theta, q + robot.joints.compliance * hold, rtol=1e-15)
+    np.testing.assert_allclose(robot.theta, q + COMPLIANCE * hold, rtol=1e-15)
     np.testing.assert_allclose(robot.joint_torque, hold, rtol=1e-10)
     before = robot.state.copy()
     for _ in range(500):
@@ -146,14 +175,14 @@ def test_equations_of_motion_hold():
     robot = make(friction=True, link_viscous=damping)
     shake(robot)
     robot.step(TORQUE, 1e-3)
-    joints, elastic = robot.joints, ~robot.joints.is_rigid
-    q, qd, theta, thetad = robot.state
+    actuators, elastic = robot.actuators, ~robot.actuators.is_rigid
+    q, qd, theta, thetad = rows(robot)
     np.testing.assert_array_equal(robot.motor_torque, TORQUE)
-    spring, _ = joints.joint_torque(q, qd, theta, thetad)
+    spring = actuators.springs(q, qd, theta, thetad).torque
     np.testing.assert_allclose(robot.joint_torque[elastic], spring[elastic], rtol=1e-12)
     qdd = forward_dynamics(robot.model, q, qd, robot.joint_torque - damping * qd)
     np.testing.assert_allclose(robot.qdd, qdd, rtol=1e-10)
-    behind = joints.torque_behind_motor(thetad, qdd, TORQUE)
+    behind = TORQUE - actuators.motor_inertia * qdd - actuators.friction(thetad)
     np.testing.assert_allclose(robot.joint_torque[~elastic], behind[~elastic], rtol=1e-10)
 
 
@@ -186,7 +215,7 @@ def test_wrenches_on_bodies_act_and_are_held():
 @settings(max_examples=15)
 def test_one_elastic_joint_swings_at_its_eigenfrequency(J, Mm, K, q):
     """Against each other at omega^2 = K (1/J + 1/M_m), about a common centre at rest."""
-    robot = ElasticRobot(wheel(J), SeriesElasticJoints(("joint1",), K, Mm))
+    robot = ElasticRobot(wheel(J), linear(("joint1",), K, Mm))
     omega = np.sqrt(K * (1 / J + 1 / Mm))
     imaginary = np.abs(robot.modes([0.0])[0]).max()
     assert imaginary == pytest.approx(omega, rel=1e-12)
@@ -200,7 +229,7 @@ def test_one_elastic_joint_swings_at_its_eigenfrequency(J, Mm, K, q):
 
 
 def test_viscous_friction_gives_the_decay_of_the_eigenvalues():
-    joints = SeriesElasticJoints(("joint1",), 300.0, 0.2, viscous=0.5)
+    joints = linear(("joint1",), 300.0, 0.2, viscous=0.5)
     robot = ElasticRobot(wheel(0.1), joints, link_viscous=0.3, step=0.1e-3)
     A = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [-3000, 3000, -3, 0], [1500, -1500, 0, -2.5]])
     values, vectors = np.linalg.eig(A)
@@ -210,7 +239,9 @@ def test_viscous_friction_gives_the_decay_of_the_eigenvalues():
     robot.reset(x[:1], x[2:3], theta=x[1:2], thetad=x[3:])
     robot.step([0.0], 0.3)
     wanted = (vectors @ (np.exp(0.3 * values) * np.linalg.solve(vectors, x.astype(complex)))).real
-    np.testing.assert_allclose(robot.state[[0, 2, 1, 3], 0], wanted, atol=1e-9)
+    np.testing.assert_allclose(
+        np.concatenate((robot.q, robot.theta, robot.qd, robot.thetad)), wanted, atol=1e-9
+    )
 
 
 def test_a_rigid_joint_is_a_forward_dynamics_with_the_rotor():
@@ -220,7 +251,7 @@ def test_a_rigid_joint_is_a_forward_dynamics_with_the_rotor():
     q, qd = rng.normal(size=(2, 4))
     robot.reset(q, qd)
     robot.step(TORQUE, 1e-4)
-    model = robot.model.with_reflected_inertia(robot.joints.motor_inertia)
+    model = robot.model.with_reflected_inertia(robot.actuators.motor_inertia)
     np.testing.assert_allclose(
         robot.qdd, forward_dynamics(model, robot.q, robot.qd, TORQUE), rtol=1e-12
     )
@@ -236,7 +267,7 @@ def test_a_stiff_spring_approaches_the_rigid_joint():
         robot.reset(np.array([0.3, -0.7, 1.1, 0.2]))
         robot.step(TORQUE, 0.2)
         ends.append(robot.state.copy())
-    gaps = [np.abs(end[:2] - ends[0][:2]).max() for end in ends[1:]]
+    gaps = [np.abs(end[:8] - ends[0][:8]).max() for end in ends[1:]]
     assert gaps[1] == pytest.approx(gaps[0] / 4, rel=0.1)
     assert gaps[1] < 1e-3
 
@@ -244,7 +275,7 @@ def test_a_stiff_spring_approaches_the_rigid_joint():
 def test_the_models_own_rotor_of_a_rigid_joint_counts_the_same():
     moved = make(changes={"motor_inertia": [0.5, 0.3, 0.0, 1.5]})
     model = moved.model.with_reflected_inertia({"joint3": 0.2})
-    mine, theirs = make(), ElasticRobot(model, moved.joints)
+    mine, theirs = make(), ElasticRobot(model, moved.actuators)
     for robot in (mine, theirs):
         shake(robot)
         robot.step(TORQUE, 0.05)
@@ -303,7 +334,7 @@ def test_the_step_follows_from_the_fastest_mode_and_an_unstable_one_is_refused()
 def test_the_accepted_steps_are_stable():
     """At 2.5 of 2.6 a swinging wheel dies out; what is refused would have grown."""
     omega = np.sqrt(500.0 * 2)
-    joints = SeriesElasticJoints(("joint1",), 500.0, 1.0)
+    joints = linear(("joint1",), 500.0, 1.0)
     robot = ElasticRobot(wheel(1.0), joints, step=2.5 / omega)
     robot.reset([0.1], theta=[-0.1])
     for _ in range(200):
@@ -333,7 +364,13 @@ def motion(t: np.ndarray) -> np.ndarray:
 def reference(robot: ElasticRobot, t: np.ndarray, variant: str = "full"):
     state = motion(t)
     Q = inverse_dynamics(robot.model, *np.moveaxis(state, 1, 0))
-    return state, robot.joints.feedforward(state, (Q.tau, Q.tau_dot, Q.tau_ddot), variant=variant)
+    cycle = MotorFeedforward(robot.actuators, variant=variant)
+    command = np.empty((len(t), *cycle.result.shape))
+    for k, rows_of_Q in enumerate(zip(Q.tau, Q.tau_dot, Q.tau_ddot, strict=True)):
+        cycle.state[:], cycle.torque[:] = state[k], rows_of_Q
+        cycle.update()
+        command[k] = cycle.result
+    return state, MotorCommand(*np.moveaxis(command, 1, 0))
 
 
 def track(robot: ElasticRobot, duration: float) -> float:
@@ -358,7 +395,7 @@ def test_flat_feedforward_tracks_to_the_accuracy_of_the_integrator():
 
 def follow(variant: str) -> float:
     """Root mean square link error with the motor reference of a 1 kHz controller and a drive."""
-    model, joints = arm(), SeriesElasticJoints(NAMES, **(LOSSLESS | LOSSY))
+    model, joints = arm(), linear(NAMES, **(LOSSLESS | LOSSY))
     drive = MotorDrive.from_bandwidth(model, joints, np.zeros(4), bandwidth=10.0)
     robot = ElasticRobot(model, joints, drive=drive)
     t = np.arange(1001) * 1e-3
@@ -379,18 +416,18 @@ def test_the_torque_rates_are_worth_their_cost():
 
 
 def test_the_drive_holds_its_reference_under_load():
-    joints = SeriesElasticJoints(NAMES, **LOSSLESS, torque_limit=[90.0, 90.0, 90.0, 200.0])
+    joints = linear(NAMES, **LOSSLESS, torque_limit=[90.0, 90.0, 90.0, 200.0])
     drive = MotorDrive.from_bandwidth(arm(), joints, np.zeros(4), bandwidth=8.0)
     robot = ElasticRobot(arm(), joints, drive=drive, link_viscous=3.0)
     goal = np.array([0.2, -0.5, 0.4, 0.1])
     hold = gravity_forces(robot.model, goal)
     for _ in range(4000):
-        robot.follow(goal + joints.compliance * hold, np.zeros(4), hold, 1e-3)
+        robot.follow(goal + COMPLIANCE * hold, np.zeros(4), hold, 1e-3)
     np.testing.assert_allclose(robot.q, goal, atol=1e-3)
 
 
 def test_the_drive_is_the_law_that_it_says():
-    model, joints = arm(), SeriesElasticJoints(NAMES, **LOSSLESS)
+    model, joints = arm(), linear(NAMES, **LOSSLESS)
     drive = MotorDrive([900.0, 800.0, 700.0, 600.0], [30.0, 25.0, 20.0, 15.0])
     robot = ElasticRobot(model, joints, drive=drive)
     shake(robot)
@@ -404,7 +441,7 @@ def test_the_drive_is_the_law_that_it_says():
 
 
 def test_bandwidth_gives_gains_of_what_the_motor_carries():
-    model, joints = arm(), SeriesElasticJoints(NAMES, **LOSSLESS)
+    model, joints = arm(), linear(NAMES, **LOSSLESS)
     drive = MotorDrive.from_bandwidth(model, joints, np.zeros(4), bandwidth=5.0, damping_ratio=0.7)
     carried = np.array([0.5, 0.3, 0.2 + mass_matrix(model, np.zeros(4))[2, 2], 1.5])
     np.testing.assert_allclose(drive.proportional, carried * (10 * np.pi) ** 2)
@@ -414,7 +451,7 @@ def test_bandwidth_gives_gains_of_what_the_motor_carries():
 @pytest.mark.parametrize("mode", ["step", "follow"])
 def test_motor_torques_stop_at_their_limits(mode):
     limit = np.array([3.0, 40.0, 10.0, 8.0])
-    joints = SeriesElasticJoints(NAMES, **LOSSLESS, torque_limit=limit)
+    joints = linear(NAMES, **LOSSLESS, torque_limit=limit)
     robots = [ElasticRobot(arm(), joints, drive=MotorDrive(500.0, 5.0)) for _ in range(2)]
     for robot, factor in zip(robots, (1.0, 5.0), strict=True):
         wanted = factor * limit * [1, -1, -1, 1]
@@ -448,16 +485,16 @@ def test_every_parameter_of_every_joint_acts(field, joint):
 
 
 def test_what_does_not_fit_together_is_refused():
-    joints = SeriesElasticJoints(NAMES, **LOSSLESS)
+    joints = linear(NAMES, **LOSSLESS)
     with pytest.raises(InputError, match=r"joint1.*springs and motors are of.*other"):
-        ElasticRobot(wheel(1.0), SeriesElasticJoints(("other",), 1.0, 1.0))
+        ElasticRobot(wheel(1.0), linear(("other",), 1.0, 1.0))
     with pytest.raises(InputError, match=r"joint2.*once"):
         ElasticRobot(arm().with_reflected_inertia({"joint2": 0.1}), joints)
     with pytest.raises(InputError, match=r"link_viscous.*negative"):
         make(link_viscous=-1.0)
     with pytest.raises(InputError, match=r"derivative gain.*not negative"):
         MotorDrive(1.0, -1.0)
-    with pytest.raises(InputError, match=r"gains of shape \(3,\) for 4 joints"):
+    with pytest.raises(InputError, match=r"gains of shape \(3,\) for 4 motors"):
         make(drive=MotorDrive([1.0, 2.0, 3.0], 1.0))
 
 
@@ -499,3 +536,211 @@ def test_inputs_are_not_written_to():
     robot.follow(q, q, torque, 0.01)
     np.testing.assert_array_equal(q, 0.1)
     np.testing.assert_array_equal(torque, TORQUE)
+
+
+# Every kind of actuator
+
+PLAIN = Motor(0.3, viscous=0.4, coulomb=0.3, coulomb_velocity=0.3)
+ONE_SIDED = PolynomialSpring((100.0, 900.0), travel=(0.0, 0.9))
+HARDENING = CubicSpring(1.0, 3.0)
+KINDS: dict[str, Actuator] = {
+    "rigid": Rigid(PLAIN),
+    "nonlinear": SeriesElastic(PLAIN, CubicSpring(400.0, 4e4)),
+    "damped": SeriesElastic(PLAIN, CubicSpring(400.0, 4e4), damping=4.0),
+    "input": VariableStiffness(PLAIN, (150.0, 900.0), HARDENING),
+    "driven": VariableStiffness(
+        PLAIN, (150.0, 900.0), HARDENING, StiffnessDrive(Motor(0.05, viscous=0.1), 100.0, 80.0)
+    ),
+    "antagonistic": Antagonistic(PLAIN, Motor(0.2, viscous=0.2), ONE_SIDED, ONE_SIDED),
+    "pretension": Antagonistic(PLAIN, Motor(0.2), ONE_SIDED, ONE_SIDED, "pretension"),
+}
+kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+def two_links(kind: str, **options) -> ElasticRobot:
+    """A planar arm, hanging; the shoulder is linear, the elbow of the kind."""
+    screws, poses, bodies = [], [], []
+    for k in range(2):
+        pose = np.eye(4)
+        pose[0, 3] = 0.3 * k
+        screws.append([0, 0, 1, 0, -0.3 * k, 0])
+        poses.append(pose)
+        bodies.append(spatial_inertia(2.0 - k, [0.15, 0.02, 0], 0.02 * np.eye(3)))
+    links = model_from_screws([-1, 0], screws, poses, bodies, gravity=(9.81, 0, 0))
+    shoulder = SeriesElastic(Motor(0.4, viscous=0.5), LinearSpring(900.0))
+    return ElasticRobot(links, Actuators(links.joint_names, (shoulder, KINDS[kind])), **options)
+
+
+def track_two_links(kind: str, step: float) -> float:
+    """As `track`: the exact command at every stage, of motions and stiffness, for 1 s."""
+    robot = two_links(kind, step=step)
+    t = np.arange(2 * round(1.0 / step) + 1) * step / 2
+    state = motion(t)[..., :2]
+    Q = np.stack(inverse_dynamics(robot.model, *np.moveaxis(state, 1, 0)), axis=1)
+    feedforward = MotorFeedforward(robot.actuators)
+    middle, v = feedforward.stiffness[0].copy(), len(robot.actuators.variable_joints)
+    swing = [0.2 * 7.0**k * np.sin(7.0 * t + k * np.pi / 2) for k in range(3)]
+    second = np.stack(swing, axis=1)[..., None] * middle
+    second[:, 0] += middle
+    command, filtered = np.empty((len(t), *feedforward.result.shape)), np.zeros(2)
+    for k in range(len(t)):
+        feedforward.state[:], feedforward.torque[:] = state[k], Q[k]
+        feedforward.stiffness[:] = second[k]
+        if k and robot.actuators.is_damped.any():
+            filtered = relax(robot, filtered, Q[k - 1 : k + 1], step / 2)
+            feedforward.deflection[:] = filtered
+        feedforward.update()
+        filtered = feedforward.deflection.copy()
+        command[k] = feedforward.result
+        assert not feedforward.flags.any()
+    robot.reset(state[0, 0], state[0, 1], theta=command[0, 0], thetad=command[0, 1])
+    error = 0.0
+    for k in range(0, len(t) - 1, 2):
+        profile = second[k : k + 3, 0] if v else None
+        robot.step(command[k : k + 3, 3], step, stiffness=profile)
+        error = max(error, float(np.abs(robot.q - state[k + 2, 0]).max()))
+        if v:
+            robot.stiffness[0] = second[k + 2, 0]
+    return error
+
+
+def relax(robot: ElasticRobot, phi: np.ndarray, Q: np.ndarray, dt: float) -> np.ndarray:
+    """phi' = (Q - s(phi)) / d of the elbow over dt, by RK4; Q, Q', Q'' given at both ends."""
+    elbow = robot.actuators.actuators[1]
+    assert isinstance(elbow, SeriesElastic)
+    (q0, d0, a0), (q1, d1, a1) = Q[:, :, 1]
+    c3 = 10 * (q1 - q0) - (6 * d0 + 4 * d1) * dt - (1.5 * a0 - 0.5 * a1) * dt**2
+    c4 = -15 * (q1 - q0) + (8 * d0 + 7 * d1) * dt + (1.5 * a0 - a1) * dt**2
+    c5 = 6 * (q1 - q0) - 3 * (d0 + d1) * dt - 0.5 * (a0 - a1) * dt**2
+    torque = Polynomial([q0, d0 * dt, 0.5 * a0 * dt**2, c3, c4, c5])
+
+    def rate(x: float, phi: float) -> float:
+        s = 400.0 * phi + 4e4 * phi**3
+        return float(torque(x) - s) / elbow.damping
+
+    x, h = phi[1], 0.5 * dt
+    for start in (0.0, 0.5):
+        k1 = rate(start, x)
+        k2 = rate(start + 0.25, x + 0.5 * h * k1)
+        k3 = rate(start + 0.25, x + 0.5 * h * k2)
+        k4 = rate(start + 0.5, x + h * k3)
+        x += h / 6.0 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return np.array([0.0, x])
+
+
+@kinds
+def test_every_kind_tracks_to_the_accuracy_of_the_integrator(kind):
+    coarse, fine = (track_two_links(kind, step) for step in (1e-3, 0.5e-3))
+    assert fine < 1e-8
+    assert 11.0 < coarse / fine < 21.0
+
+
+@kinds
+def test_every_kind_balances_its_energy(kind):
+    """Work of motors and of the stiffness input against energy and losses, by Simpson's rule."""
+    robot = two_links(kind, link_viscous=0.2)
+    count, dt = 1001, 0.25e-3
+    robot.reset([0.4, -0.6], [1.0, -2.0])
+    torque = robot.motor_torque + np.linspace(2.0, -1.0, len(robot.theta))
+    if kind == "input":
+        robot.stiffness[1] = 600.0
+    before, powers = total(robot), []
+    for _ in range(count):
+        input_power = 0.0
+        if kind == "input":
+            bent = robot.theta[1] - robot.q[1]
+            input_power = float(robot.stiffness[1, 0] * HARDENING.energy(bent))
+        powers.append((torque @ robot.thetad + input_power, robot.dissipation()))
+        after = total(robot)
+        robot.step(torque, dt)
+    weights = np.full(count, 2.0)
+    weights[1::2], weights[[0, -1]] = 4.0, 1.0
+    supplied, lost = weights @ np.array(powers) * dt / 3.0
+    assert lost > 0.1
+    assert abs(after - before - supplied + lost) < 1e-6 * (abs(supplied) + lost)
+
+
+@kinds
+def test_every_kind_rests_where_its_springs_hold_it(kind):
+    robot = two_links(kind)
+    if robot.stiffness.size:
+        robot.stiffness[0] *= 1.1
+    robot.reset([0.4, -0.6])
+    before = robot.state.copy()
+    for _ in range(100):
+        robot.step(robot.motor_torque.copy(), 1e-3)
+    np.testing.assert_allclose(robot.state, before, rtol=0, atol=1e-10)
+    if kind in ("input", "driven", "antagonistic"):
+        felt = robot.actuators.springs(
+            robot.q, robot.qd, robot.theta, robot.thetad, stiffness=robot.stiffness
+        ).stiffness[1]
+        bent = robot.theta[1] - robot.q[1]
+        shape = 1.0 if kind == "antagonistic" else HARDENING.stiffness(bent)
+        np.testing.assert_allclose(felt, robot.stiffness[0, 0] * shape, rtol=1e-9)
+
+
+def test_a_stiffness_input_moves_on_at_its_rate_within_its_range():
+    robot = two_links("input")
+    robot.stiffness[:, 0] = 600.0, 500.0
+    robot.step(np.zeros(2), 0.1)
+    assert robot.stiffness[0, 0] == pytest.approx(650.0)
+    robot.step(np.zeros(2), 1.0)
+    assert robot.stiffness[0, 0] == 900.0
+    for wrong in (np.zeros((3, 2)), np.zeros(1)):
+        with pytest.raises(InputError, match="stiffness"):
+            robot.step(np.zeros(2), 1e-3, stiffness=wrong)
+
+
+# End stops and payloads
+
+
+def stopped(**options) -> ElasticRobot:
+    links = replace(wheel(0.5), limits=JointLimits([-0.3], [0.2], [np.inf], [np.inf]))
+    return ElasticRobot(links, linear(("joint1",), np.inf, 0.0), **options)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_an_end_stop_stops_and_takes_energy(side):
+    """Against the restitution of Hunt and Crossley for slow impacts."""
+    speed, damping = 0.5, 0.2
+    robot = stopped(end_stops=EndStops(2e4, damping))
+    robot.reset([0.0], [side * speed])
+    before, deepest, lost, dt = total(robot), 0.0, 0.0, 0.1e-3
+    while side * robot.qd[0] > 0.0 or robot.q[0] > 0.19 or robot.q[0] < -0.29:
+        lost += robot.dissipation() * dt
+        robot.step([0.0], dt)
+        deepest = max(deepest, side * robot.q[0] - (0.2 if side > 0 else 0.3))
+    assert deepest == pytest.approx(speed * np.sqrt(0.5 / 2e4), rel=0.1)
+    left = -side * robot.qd[0]
+    assert left == pytest.approx((1 - 2 / 3 * damping * speed) * speed, rel=0.01)
+    assert before - total(robot) == pytest.approx(lost, rel=1e-2)
+    free = stopped()
+    free.reset([0.0], [side * speed])
+    free.step([0.0], 1.0)
+    assert abs(free.q[0]) > 0.4
+
+
+def test_end_stops_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match=r"stiffness is 0\.0: must be positive"):
+        EndStops(0.0)
+    with pytest.raises(InputError, match="damping is -1"):
+        EndStops(1e4, -1.0)
+    with pytest.raises(InputError, match=r"stiffness of shape \(3,\) for 1 joints"):
+        stopped(end_stops=EndStops([1.0, 2.0, 3.0]))
+
+
+def test_a_payload_is_taken_on_without_losing_the_state():
+    robot = make(friction=True)
+    shake(robot)
+    robot.step(TORQUE, 0.05)
+    before = robot.state.copy()
+    loaded = robot.model.with_payload("body3", 1.5, (0.1, 0, 0.1), 0.01 * np.eye(3))
+    robot.set_model(loaded)
+    np.testing.assert_array_equal(robot.state, before)
+    fresh = ElasticRobot(loaded, robot.actuators)
+    fresh.reset(robot.q, robot.qd, theta=robot.theta, thetad=robot.thetad)
+    for each in (robot, fresh):
+        each.step(TORQUE, 0.05)
+    np.testing.assert_array_equal(robot.state, fresh.state)
+    with pytest.raises(InputError, match="other joints"):
+        robot.set_model(wheel(1.0))

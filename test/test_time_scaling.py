@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from multibody_dynamics.dynamics.actuator_description import load_actuators
 from multibody_dynamics.dynamics.actuator_kinds import Antagonistic, Motor, Rigid, SeriesElastic
 from multibody_dynamics.dynamics.actuators import Actuators
-from multibody_dynamics.dynamics.elastic_joints import SeriesElasticJoints, load_elastic_joints
 from multibody_dynamics.dynamics.errors import InputError, TrajectoryError
-from multibody_dynamics.dynamics.flatness import motor_motion
+from multibody_dynamics.dynamics.flatness import MotorMotion, motor_motion
 from multibody_dynamics.dynamics.inverse_dynamics import inverse_dynamics
 from multibody_dynamics.dynamics.mass_matrix import gravity_forces, mass_matrix
-from multibody_dynamics.dynamics.springs import CubicSpring
+from multibody_dynamics.dynamics.springs import CubicSpring, LinearSpring
 from multibody_dynamics.dynamics.time_scaling import (
     QUANTITIES,
     MotionLimits,
@@ -32,9 +32,9 @@ from robots import CONFIG, panda, two_link_planar
 READY = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
 
 
-def panda_joints() -> SeriesElasticJoints:
+def panda_joints() -> Actuators:
     path = CONFIG / "elastic_joints" / "panda.yaml"
-    return load_elastic_joints(path, panda().joint_names, panda().joint_types)
+    return load_actuators(path, panda().joint_names, panda().joint_types)
 
 
 def fast_motion(seed: int = 0, duration: float = 1.5) -> Trajectory:
@@ -48,11 +48,27 @@ def sines() -> Reference:
     return sum_of_sines(panda().joint_names, READY, a, b, 2.0, 2.0, start_time=1.0)
 
 
+def compliance(joints: Actuators) -> np.ndarray:
+    return np.array([1.0 / each.spring.K for each in joints.actuators])
+
+
+def motors_of(joints: Actuators, states: np.ndarray, torque) -> MotorMotion:
+    """The flat map of linear springs, by hand."""
+    bent = compliance(joints) * np.stack(torque, axis=-2)
+    theta, thetad, thetadd = np.moveaxis(states[..., :3, :] + bent, -2, 0)
+    friction = np.array(
+        [[m.viscous, m.coulomb, m.coulomb_velocity] for m in joints.motors]
+    ).T  # fmt: skip
+    effort = joints.motor_inertia * thetadd + torque.tau
+    effort += friction[0] * thetad + friction[1] * np.tanh(thetad / friction[2])
+    return MotorMotion(theta, thetad, thetadd, effort, bent[..., 0, :])
+
+
 def brute_force(reference: Reference, model, joints, count: int = 8001) -> np.ndarray:
     """The six quantities (6, k, n) at dense times, from fresh dynamics at every one."""
     states = reference.sample(np.linspace(reference.start_time, reference.end_time, count))
     torque = inverse_dynamics(model, *np.moveaxis(states, 1, 0))
-    motor = joints.feedforward(states, torque)
+    motor = motors_of(joints, states, torque)
     return np.stack(
         [torque.tau, torque.tau_dot, states[:, 1], motor.torque, motor.velocity,
          motor.position - states[:, 0]]
@@ -65,7 +81,7 @@ def limits_between(reference: Reference, which: str, model, joints) -> MotionLim
     path = reference.sample(np.linspace(reference.start_time, reference.end_time, 501))
     path[:, 1:] = 0.0
     g = np.abs(inverse_dynamics(model, *np.moveaxis(path, 1, 0)).tau).max(axis=0)
-    still = np.array([g, 0 * g, 0 * g, g, 0 * g, g * joints.compliance])
+    still = np.array([g, 0 * g, 0 * g, g, 0 * g, g * compliance(joints)])
     values = dict(zip(QUANTITIES, 3.0 * np.maximum(moving, still), strict=True))
     i = QUANTITIES.index(which)
     values[which] = np.maximum(0.5 * (still + moving)[i], 1.05 * still[i])
@@ -103,7 +119,7 @@ def test_limits_of_the_robot_and_its_motors():
     np.testing.assert_array_equal(limits.joint_speed, model.limits.velocity)
 
 
-def swing() -> tuple[Trajectory, SeriesElasticJoints]:
+def swing() -> tuple[Trajectory, Actuators]:
     """A pendulum (two links in line) swung up and down at its own frequency: almost no torque."""
     model = two_link_planar()
     stiffness = gravity_forces(model, [np.pi / 2 + 0.01, 0.0])[0] / 0.01
@@ -111,7 +127,8 @@ def swing() -> tuple[Trajectory, SeriesElasticJoints]:
     t = np.linspace(0.0, 24.0, 481)
     amplitude = 0.25 * np.exp(-(((t - 12.0) / 4.0) ** 2)) * np.sin(np.pi * t / 24.0) ** 2
     points = np.stack([np.pi / 2 + amplitude * np.sin(omega * t), 0.0 * t], axis=1)
-    joints = SeriesElasticJoints(model.joint_names, 900.0, 0.1)
+    spring = SeriesElastic(Motor(0.1), LinearSpring(900.0))
+    joints = Actuators(model.joint_names, (spring, spring))
     return interpolate(model.joint_names, t, points), joints
 
 
@@ -268,7 +285,7 @@ def test_the_report_agrees_with_brute_force_before_and_after():
             assert use.utilisation == use.value / use.limit
             state = motion(use.time)
             torque = inverse_dynamics(model, *state)
-            motor = joints.feedforward(state, torque)
+            motor = motors_of(joints, state, torque)
             there = (torque.tau, torque.tau_dot, state[1], motor.torque, motor.velocity)
             assert there[i][j] == pytest.approx(use.value, rel=1e-6)
     table = result.describe()

@@ -5,13 +5,17 @@ actuators; config/elastic_joints/every_kind.yaml has all that there is. A joint 
 
     {motor: M, spring: rigid}
     {motor: M, spring: S}                       series elastic; S may have a `damping`
-    {motor: M, variable_stiffness: {range: V, hardening: H, travel: V}}
+    {motor: M, variable_stiffness: {range: V, hardening: H, travel: V, drive: D}}
                                                 Q = k (phi + h phi^3), k between the ends of range;
-                                                hardening and travel may be left out
+                                                hardening, travel and drive may be left out
     {agonist: {motor: M, spring: S}, antagonist: {motor: M, spring: S}, regulates: stiffness}
                                                 or regulates: pretension; stiffness if left out
 
-and `motion: prismatic` beside it where it is. A motor M is as in that file; a spring S one of
+and beside it `motion: prismatic` where it is, and `torque_source: torque_sensor` where the joint
+torque is measured by one (`spring_deflection` if left out, of a rigid joint `motor_torque`). The
+drive D of a stiffness is {motor: M, offset: X, gain: X}, k = offset + gain theta_k, with
+`motion: prismatic` if theta_k is one; its quantities are on the sides of its own gear, the offset,
+as it is none, on those of the joint's. A motor M is as in that file; a spring S one of
 
     {law: linear, stiffness: X}
     {law: cubic, stiffness: X, cubic_stiffness: X}          K phi + K3 phi^3
@@ -27,6 +31,8 @@ beside those of that file:
     deflection, travel    rad, deg, mrad, arcmin; prismatic: m, mm    motor -> link side: / N
     cubic_stiffness       N m/rad^3; prismatic: N/m^3                 x N^4
     hardening             1/rad^2; prismatic: 1/m^2                   x N^2
+    drive.gain            N m/rad^2; joint prismatic: N/m/rad         x N of the drive
+                          drive prismatic: N m/rad/m (/mm); both: N/m^2, N/m/mm
 """
 
 from __future__ import annotations
@@ -41,9 +47,10 @@ from .actuator_kinds import (
     Motor,
     Rigid,
     SeriesElastic,
+    StiffnessDrive,
     VariableStiffness,
 )
-from .actuators import Actuators
+from .actuators import Actuators, TorqueSource
 from .errors import InputError
 from .quantities import (
     Gear,
@@ -78,28 +85,39 @@ def load_actuators(
     """
     where, joints = joint_entries(source, joint_names, "actuators")
     types = dict(zip(joint_names, joint_types, strict=True)) if joint_types is not None else {}
-    actuators = []
+    actuators, sources = [], []
     for name in joint_names:
         at = f"{where}: joint '{name}'"
         try:
-            actuators.append(_actuator(joints[name], at, types.get(name)))
+            actuator, source = _actuator(joints[name], at, types.get(name))
         except InputError as error:
             text = str(error)
             raise InputError(text if text.startswith(at) else f"{at}: {text}") from None
-    return Actuators(tuple(joint_names), tuple(actuators))
+        actuators.append(actuator)
+        sources.append(source)
+    try:
+        return Actuators(tuple(joint_names), tuple(actuators), tuple(sources))
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
-def _actuator(data: Any, where: str, joint_type: str | None) -> Actuator:
+def _actuator(data: Any, where: str, joint_type: str | None) -> tuple[Actuator, TorqueSource]:
     keys = data if isinstance(data, Mapping) else {}
     required: tuple[str, ...] = ("spring", "motor")
-    optional: tuple[str, ...] = ("motion",)
+    optional: tuple[str, ...] = ("motion", "torque_source")
     if "agonist" in keys or "antagonist" in keys:
-        required, optional = ("agonist", "antagonist"), ("regulates", "motion")
+        required, optional = ("agonist", "antagonist"), ("regulates", *optional)
     elif "variable_stiffness" in keys:
         required = ("variable_stiffness", "motor")
     entry = entries(data, where, required, optional)
-    motion = joint_motion(entry, where, joint_type)
+    actuator = _of_kind(entry, where, joint_motion(entry, where, joint_type), required)
+    usual = "motor_torque" if isinstance(actuator, Rigid) else "spring_deflection"
+    return actuator, entry.get("torque_source", usual)
 
+
+def _of_kind(
+    entry: Mapping[str, Any], where: str, motion: str, required: Sequence[str]
+) -> Actuator:
     if "agonist" in entry:
         sides = []
         for side in required:
@@ -113,13 +131,17 @@ def _actuator(data: Any, where: str, joint_type: str | None) -> Actuator:
     motor, gear = _motor(entry["motor"], where, motion)
     if "variable_stiffness" in entry:
         at = f"{where}: variable_stiffness"
-        given = entries(entry["variable_stiffness"], at, ("range",), ("hardening", "travel"))
+        optional = ("hardening", "travel", "drive")
+        given = entries(entry["variable_stiffness"], at, ("range",), optional)
         shape: Spring = LinearSpring(1.0, travel=_travel(given, at, gear))
         if "hardening" in given:
             h = quantity(given["hardening"], f"{at}.hardening", "hardening", gear)
             shape = CubicSpring(1.0, h, travel=shape.travel)
         ends = _pair(given["range"], f"{at}.range", "stiffness", gear)
-        return VariableStiffness(motor, ends, shape)
+        drive = None
+        if "drive" in given:
+            drive = _stiffness_drive(given["drive"], f"{at}.drive", gear)
+        return VariableStiffness(motor, ends, shape, drive)
 
     if entry["spring"] == "rigid":
         return Rigid(motor)
@@ -130,6 +152,17 @@ def _actuator(data: Any, where: str, joint_type: str | None) -> Actuator:
         damping = quantity(law["damping"], f"{at}.damping", "damping", gear)
         law = {key: value for key, value in law.items() if key != "damping"}
     return SeriesElastic(motor, _spring(law, at, gear), damping)
+
+
+def _stiffness_drive(data: Any, where: str, gear: Gear) -> StiffnessDrive:
+    entry = entries(data, where, ("motor", "offset", "gain"), ("motion",))
+    motor, own = _motor(entry["motor"], where, joint_motion(entry, where, None))
+    dimension = "linear stiffness gain" if gear.motions["link"] == "prismatic" else "stiffness gain"
+    return StiffnessDrive(
+        motor,
+        quantity(entry["offset"], f"{where}.offset", "stiffness", gear),
+        quantity(entry["gain"], f"{where}.gain", dimension, own),
+    )
 
 
 def _motor(data: Any, where: str, motion: str) -> tuple[Motor, Gear]:

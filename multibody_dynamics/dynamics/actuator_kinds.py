@@ -142,6 +142,15 @@ class Actuator(ABC):
         k: stiffness and its rate where it is an input that no motor shows.
         """
 
+    @abstractmethod
+    def link_position(
+        self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
+    ) -> Array:
+        """Where the link is while the motors are at theta and the joint torque is Q.
+
+        k: the stiffness where it is an input that no motor shows; deflection: of a damped spring.
+        """
+
     def second_output_range(self, Q: Array) -> tuple[Array, Array]:
         """Least and greatest second output that can be had with the joint torque Q."""
         return np.full_like(Q, -np.inf), np.full_like(Q, np.inf)
@@ -168,6 +177,11 @@ class Rigid(Actuator):
         unknown = np.full_like(q, np.nan)
         stiff = np.full_like(q, np.inf)
         return SpringRows(unknown, unknown, stiff, (unknown,), (np.zeros_like(q),))
+
+    def link_position(
+        self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
+    ) -> Array:
+        return theta[0]
 
 
 @dataclass(frozen=True)
@@ -215,6 +229,15 @@ class SeriesElastic(Actuator):
         torque = s + self.damping * phid
         rate = slope * phid if self.damping == 0.0 else np.full_like(phid, np.nan)
         return SpringRows(torque, rate, slope, (torque,), (phi,))
+
+    def link_position(
+        self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
+    ) -> Array:
+        if self.damping == 0.0:
+            return np.asarray(theta[0] - self.spring.deflection(Q, beyond=beyond))
+        if deflection is None:
+            raise InputError("Q of a damped spring depends on the past: give its deflection")
+        return np.asarray(theta[0] - deflection)
 
     def torque_rate(self, phi: Array, phid: Array, phidd: Array, beyond: Beyond) -> Array:
         """Q' = s' phi' + d phi''."""
@@ -355,6 +378,16 @@ class VariableStiffness(Actuator):
         load = self.drive.gain * self.shape.energy(phi, beyond=beyond)
         deflections = (phi, np.zeros_like(phi))
         return SpringRows(torque, torque_rate, value * slope, (torque, load), deflections)
+
+    def link_position(
+        self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
+    ) -> Array:
+        if self.drive is not None:
+            k = np.asarray(self.drive.offset + self.drive.gain * theta[1])
+        assert k is not None
+        if not (k > 0.0).all():
+            raise InputError(f"stiffness of {np.min(k):.6g} N m/rad: must be positive")
+        return np.asarray(theta[0] - self.shape.deflection(Q / k, beyond=beyond))
 
     def second_output_range(self, Q: Array) -> tuple[Array, Array]:
         least, greatest = (np.full_like(Q, end) for end in self.stiffness_range)
@@ -519,6 +552,26 @@ class Antagonistic(Actuator):
         s_b, b1, _, _ = self.antagonist_spring.derivatives(phi_b, beyond=beyond)
         rate = a1 * (thetad[0] - qd) - b1 * (qd - thetad[1])
         return SpringRows(s_a - s_b, rate, a1 + b1, (s_a, -s_b), (phi_a, phi_b))
+
+    def link_position(
+        self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
+    ) -> Array:
+        """Q falls with q. Out of both travels, both springs go on along tangents: one more step of
+        Newton's method is exact there."""
+        (a_low, a_high), (b_low, b_high) = self.limits_of_springs
+
+        def law(x: Array, beyond: Beyond = "continue") -> tuple[Array, Array]:
+            a = self.agonist_spring.derivatives(theta[0] + x, beyond=beyond)
+            b = self.antagonist_spring.derivatives(-x - theta[1], beyond=beyond)
+            return a[0] - b[0], a[1] + b[1]
+
+        lower = np.minimum(a_low - theta[0], -b_high - theta[1])
+        upper = np.maximum(a_high - theta[0], -b_low - theta[1])
+        x = solve_increasing(law, Q, lower, upper)
+        torque, slope = law(x)
+        x = x + (Q - torque) / slope
+        law(x, beyond)
+        return -x
 
     def second_output_range(self, Q: Array) -> tuple[Array, Array]:
         ends = self._pretension_range(Q)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from .elastic_joints import SeriesElasticJoints
 from .errors import InputError
 from .inputs import Array, as_array, broadcast_shapes
 from .springs import Beyond, LinearSpring
+
+TorqueSource = Literal["spring_deflection", "torque_sensor", "motor_torque"]
+"""Where the joint torque of a robot comes from when it is measured."""
 
 
 class Springs(NamedTuple):
@@ -37,10 +40,15 @@ class Actuators:
     `motor_names` are <joint>, of an antagonistic joint <joint>_agonist and <joint>_antagonist, and
     <joint>_stiffness for a stiffness drive: m motors, in the order of the joints. Raises InputError
     for names that are not different or not as many as the actuators.
+
+    torque_sources : of each joint, what tells its torque Q when it is measured: "torque_sensor", or
+        as it is if nothing is given, "spring_deflection" of a joint with a spring, "motor_torque"
+        of a rigid one. Observers of the state and of disturbances follow it.
     """
 
     joint_names: tuple[str, ...]
     actuators: tuple[Actuator, ...]
+    torque_sources: tuple[TorqueSource, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("joint_names", "actuators"):
@@ -53,6 +61,19 @@ class Actuators:
         for name, actuator in zip(names, self.actuators, strict=True):
             if not isinstance(actuator, Actuator):
                 raise InputError(f"joint '{name}': {actuator!r} is not an actuator")
+        usual: list[TorqueSource] = [
+            "motor_torque" if isinstance(each, Rigid) else "spring_deflection"
+            for each in self.actuators
+        ]
+        sources = tuple(self.torque_sources) or tuple(usual)
+        if len(sources) != len(names):
+            raise InputError(f"{len(names)} joints, but {len(sources)} torque_sources")
+        for name, source, own in zip(names, sources, usual, strict=True):
+            if source not in (own, "torque_sensor"):
+                raise InputError(
+                    f"joint '{name}': torque_source {source!r}: must be {own} or torque_sensor"
+                )
+        object.__setattr__(self, "torque_sources", sources)
 
     @classmethod
     def from_series_elastic(cls, joints: SeriesElasticJoints) -> Actuators:
@@ -132,9 +153,26 @@ class Actuators:
         return np.array([isinstance(each, Rigid) for each in self.actuators])
 
     @cached_property
+    def has_torque_sensor(self) -> NDArray[np.bool_]:
+        """(n,) mask of the joints whose torque_source is a torque sensor."""
+        return np.array([source == "torque_sensor" for source in self.torque_sources])
+
+    @cached_property
     def is_damped(self) -> NDArray[np.bool_]:
         """(n,) mask of the joints whose deflection is a state of the feedforward."""
         return np.array([getattr(each, "damping", 0.0) > 0.0 for each in self.actuators])
+
+    @cached_property
+    def needs_stiffness(self) -> NDArray[np.bool_]:
+        """(n,) mask of the joints whose stiffness is an input that no motor shows."""
+        return np.array(
+            [isinstance(each, VariableStiffness) and each.drive is None for each in self.actuators]
+        )
+
+    @cached_property
+    def first_motor(self) -> NDArray[np.intp]:
+        """(n,) index of the first motor of each joint: of a rigid one, the only one."""
+        return np.array([motors[0] for _, _, motors, _ in self.each()], dtype=np.intp)
 
     @cached_property
     def joint_of_motor(self) -> NDArray[np.intp]:
@@ -229,7 +267,7 @@ class Actuators:
             "thetad": as_array("thetad", thetad, (m,), self.motor_names),
         }
         shapes = [row.shape[:-1] for row in given.values()]
-        k = self.second_outputs(stiffness, 2)
+        k = self.measured_stiffness(stiffness)
         if k is not None:
             given["stiffness"] = k
             shapes.append(k.shape[:-2])
@@ -241,12 +279,8 @@ class Actuators:
         )
         for i, actuator, motors, second in self.each():
             rows: Rows = ()
-            if isinstance(actuator, VariableStiffness) and actuator.drive is None:
-                if k is None:
-                    raise InputError(
-                        f"joint '{self.joint_names[i]}': no motor tells its stiffness: give "
-                        f"`stiffness`, rows k and k' of {', '.join(self.variable_joints)}"
-                    )
+            if self.needs_stiffness[i]:
+                assert k is not None
                 rows = [np.broadcast_to(k[..., j, second], batch) for j in range(2)]
             theta_i, thetad_i = ([row[..., j] for j in motors] for row in rotors)
             with self.named(i):
@@ -257,6 +291,49 @@ class Actuators:
                 row[..., i] = value
             for j, load, deflection in zip(motors, found.loads, found.deflections, strict=True):
                 result.load[..., j], result.deflection[..., j] = load, deflection
+        return result
+
+    def link_position(
+        self,
+        theta: Any,
+        torque: Any,
+        *,
+        stiffness: Any = None,
+        deflection: Any = None,
+        where: NDArray[np.bool_] | None = None,
+        beyond: Beyond = "raise",
+    ) -> Array:
+        """q (..., n) of the motor positions theta (..., m) and joint torques Q (..., n): the
+        springs' inverse laws; theta of rigid joints.
+
+        stiffness : (..., 2, v) rows k and k' of the `variable_joints`, of which k is used where no
+            motor tells it. deflection : (..., n), needed of damped springs (see
+            :meth:`deflection_after`), as Q then depends on the past. where : (n,) mask of the
+            joints to look at; NaN for the others.
+
+        Raises InputError as :meth:`springs` does.
+        """
+        m = len(self.motors)
+        theta = as_array("theta", theta, (m,), self.motor_names)
+        torque = as_array("torque", torque, (self.n,), self.joint_names)
+        given = {"theta": theta.shape[:-1], "torque": torque.shape[:-1]}
+        k = self.measured_stiffness(stiffness, where)
+        if k is not None:
+            given["stiffness"] = k.shape[:-2]
+        if deflection is not None:
+            deflection = as_array("deflection", deflection, (self.n,), self.joint_names)
+            given["deflection"] = deflection.shape[:-1]
+        batch = broadcast_shapes(tuple(given), tuple(given.values()))
+        result = np.full((*batch, self.n), np.nan)
+        for i, actuator, motors, second in self.each():
+            if where is not None and not where[i]:
+                continue
+            own = k[..., 0, second] if k is not None and self.needs_stiffness[i] else None
+            rows = [np.broadcast_to(theta[..., j], batch) for j in motors]
+            bent = None if deflection is None else deflection[..., i]
+            with self.named(i):
+                Q = np.broadcast_to(torque[..., i], batch)
+                result[..., i] = actuator.link_position(rows, Q, own, bent, beyond)
         return result
 
     def settled_deflection(self, torque: Any, *, beyond: Beyond = "raise") -> Array:
@@ -284,6 +361,22 @@ class Actuators:
             with self.named(i):
                 result[..., i] = advance(actuator, i, [torque[..., k, i] for k in range(3)])
         return result
+
+    def measured_stiffness(
+        self, stiffness: Any, where: NDArray[np.bool_] | None = None
+    ) -> Array | None:
+        """The `stiffness` argument (..., 2, v), rows k and k', checked; None if not given.
+
+        Raises InputError if it is not given though a joint (of the mask `where`) needs it.
+        """
+        if stiffness is None:
+            needed = self.needs_stiffness if where is None else self.needs_stiffness & where
+            for i in np.flatnonzero(needed).tolist():
+                raise InputError(
+                    f"joint '{self.joint_names[i]}': no motor tells its stiffness: give "
+                    f"`stiffness`, rows k and k' of {', '.join(self.variable_joints)}"
+                )
+        return self.second_outputs(stiffness, 2)
 
     def second_outputs(self, stiffness: Any, rows: int) -> Array | None:
         """The `stiffness` argument (..., rows, v), checked; None if not given."""

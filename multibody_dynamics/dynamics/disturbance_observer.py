@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
+from .actuators import Actuators
 from .derivatives_solver import InverseDynamicsDerivativesSolver
-from .elastic_joints import SeriesElasticJoints, refuse_counting_twice
 from .errors import InputError
 from .inputs import Array, as_array
 from .inverse_dynamics_solver import InverseDynamicsSolver
@@ -92,28 +92,36 @@ class DisturbanceObserver:
     def of_motors(
         cls,
         model: MultibodyModel,
-        joints: SeriesElasticJoints,
+        actuators: Actuators,
         gain: Any,
         *,
         link_viscous: Any = 0.0,
         max_step: float = MAX_STEP,
     ) -> DisturbanceObserver:
-        """For Q as robots without torque sensors have it.
+        """For Q as the `torque_sources` of the actuators, of any kinds, say.
 
-        That is K (theta - q) on elastic joints, sampled, and on rigid ones the motor torque, held,
-        less rotor and friction of `joints`, which are taken into account here. `link_viscous` is
-        friction at the links, (n,) or a scalar, in N m s/rad.
+        On elastic joints that is the torque of the springs (:meth:`.Actuators.springs`) or of a
+        sensor, sampled; on rigid ones without a sensor the motor torque, held, less rotor and
+        friction, which are taken into account here. `link_viscous` is friction at the links, (n,)
+        or a scalar, in N m s/rad. Raises InputError for joints that are not those of the model.
         """
-        refuse_counting_twice(joints, model.reflected_inertia)
-        n, rigid = model.n, joints.is_rigid
+        if actuators.joint_names != model.joint_names:
+            raise InputError(
+                f"actuators of {', '.join(actuators.joint_names)}; robot '{model.name}' has "
+                f"{', '.join(model.joint_names)}"
+            )
+        actuators.refuse_counting_twice(model.reflected_inertia)
+        n, motor = model.n, actuators.first_motor
+        by_motor = actuators.is_rigid & ~actuators.has_torque_sensor
         viscous = as_array("link_viscous", np.full(n, link_viscous), (n,), model.joint_names)
 
         def friction(qd: Array) -> Array:
-            return np.where(rigid, joints.friction(qd), 0.0) + viscous * qd
+            at_motors = actuators.friction(qd[actuators.joint_of_motor])[motor]
+            return np.where(by_motor, at_motors, 0.0) + viscous * qd
 
-        rotors = np.where(rigid, joints.motor_inertia, 0.0)
+        rotors = np.where(by_motor, actuators.motor_inertia[motor], 0.0)
         coupled = model.with_reflected_inertia(model.reflected_inertia + rotors)
-        return cls(coupled, gain, friction=friction, is_held=rigid, max_step=max_step)
+        return cls(coupled, gain, friction=friction, is_held=by_motor, max_step=max_step)
 
     @property
     def time_constant(self) -> Array:

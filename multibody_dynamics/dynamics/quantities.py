@@ -37,12 +37,16 @@ _UNITS: Mapping[tuple[str, str], Mapping[str, float]] = {
     ("cubic stiffness", "prismatic"): {"N/m^3": 1.0},
     ("hardening", "revolute"): {"1/rad^2": 1.0},
     ("hardening", "prismatic"): {"1/m^2": 1.0},
+    ("stiffness gain", "revolute"): {"N m/rad^2": 1.0},
+    ("stiffness gain", "prismatic"): {"N m/rad/m": 1.0, "N m/rad/mm": 1e3},
+    ("linear stiffness gain", "revolute"): {"N/m/rad": 1.0},
+    ("linear stiffness gain", "prismatic"): {"N/m^2": 1.0, "N/m/mm": 1e3},
     ("ratio", "prismatic"): {"rad/m": 1.0, "rad/mm": 1e3, "turn/m": _TURN, "turn/mm": _TURN * 1e3},
 }  # fmt: skip
 _TO_LINK_SIDE = {
     "stiffness": 2, "cubic stiffness": 4, "inertia": 2, "damping": 2,
     "force": 1, "velocity": -1, "angle": -1,
-    "hardening": 2,
+    "hardening": 2, "stiffness gain": 1, "linear stiffness gain": 1,
 }  # fmt: skip
 """Power of the gear ratio that takes a quantity from the motor side to the link side."""
 

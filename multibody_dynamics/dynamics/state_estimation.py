@@ -39,13 +39,17 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_discrete_lyapunov
 from scipy.special import gammainccinv
 
+from .actuator_cycle import SpringSolver
+from .actuator_kinds import Antagonistic, Rigid, SeriesElastic
+from .actuators import Actuators
 from .articulated_bodies import singular
-from .elastic_joints import SeriesElasticJoints, refuse_counting_twice
 from .errors import InputError
+from .flatness import motor_motion
 from .forward_dynamics_solver import ForwardDynamicsSolver
 from .inputs import Array, as_array
 from .mass_matrix import gravity_forces, mass_matrix
 from .model import MultibodyModel
+from .springs import LinearSpring
 
 ORDERS = (2, 3, 4)
 MAX_STEP = 0.05  # s
@@ -57,14 +61,27 @@ SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "link_and_motor_encoders": ("link_position", "motor_position"),
         "motor_encoders_and_torque_sensors": ("motor_position", "joint_torque"),
         "motor_encoders": ("motor_position", "motor_torque"),
+        "as_described": ("link_position", "motor_position", "joint_torque"),
     }
 )
-"""The signals from which the link state is estimated, (n,) each, on the link side of the gear.
+"""The signals from which the link state is estimated, on the link side of the gear.
 
-link_position q and motor_position theta in rad; joint_torque Q in N m, of a sensor between motor
-and link; motor_torque tau_m in N m, the one that acted since the last update. With the torque
-sensor q = theta - K^-1 Q, so the stiffness counts; with the motor encoders alone, the whole model.
+link_position q (n,) and motor_position theta (m,) in rad; joint_torque Q (n,) in N m, of a sensor
+between motor and link; motor_torque tau_m (m,) in N m, the one that acted since the last update.
+With the torque sensor q is what the law of the spring says, theta - K^-1 Q of a linear one, so the
+stiffness counts; with the motor encoders alone, the whole model. `as_described` follows the
+`torque_sources` of the actuators joint by joint: q where they say spring deflection, Q where they
+say torque sensor; the other entries may be anything, NaN too.
 """
+
+
+class JointState(NamedTuple):
+    """Estimates of q, q' (n,) and theta, theta' (m,), on the link side of the gear."""
+
+    q: Array
+    qd: Array
+    theta: Array
+    thetad: Array
 
 
 class DerivativeFilter:
@@ -204,15 +221,16 @@ def _discretised(order: int, pole: float, step: float) -> tuple[Array, Array]:
 class MotorSideObserver:
     """Link and motor state from motor positions and motor torques alone, by the model of the arm.
 
-    A Luenberger observer, with the innovation e = theta - theta^ (^: estimated), K theta taken from
-    the measurement, and the nonlinear link dynamics h = C q' + g as an input known at the estimate:
+    A Luenberger observer, with the innovation e = theta - theta^ (^: estimated), the deflection of
+    the springs taken from the measured theta, and the nonlinear link dynamics h = C q' + g as an
+    input known at the estimate:
 
         theta^' = v^ + 4 w e
-        v^'     = (tau_m - K (theta - q^) - friction(v^)) / M_m + L_2 e
+        v^'     = (tau_m - s(theta - q^) - friction(v^)) / M_m + L_2 e
         q^'     = u^ + L_3 e
-        u^'     = M(q^)^-1 (K (theta - q^) - h(q^, u^)) + L_4 e
+        u^'     = M(q^)^-1 (s(theta - q^) - h(q^, u^)) + L_4 e
 
-    With k = K / M_m and W = k M^-1 M_m (n, n), at the estimated configuration, the gains
+    With k = s' / M_m and W = k M^-1 M_m (n, n), at the estimated configuration, the gains
 
         L_2 = 6 w^2 - W,    L_3 = k^-1 (4 w^3 - 4 w W),    L_4 = k^-1 (w^4 - W L_2)
 
@@ -220,47 +238,71 @@ class MotorSideObserver:
     integrated by RK4 with theta linear between samples; the error system's matrix is -w plus a
     nilpotent part of index 4, on which RK4 is stable at any stiffness.
 
-    Needs: a spring in every joint, motor torques, and good data of everything. A wrong link torque
-    d (payload, contact) shifts q^ by k^-1 L_2 k M^-1 d / w^4, 6 M^-1 d / w^2 where w is well above
-    the resonances; a wrong motor torque or friction f by f / K then. No force from outside can
-    be told from q^ here: where there may be contact, measure q or Q. Noise of theta shows least in
-    q^ with w among the :meth:`resonances` of the links; above, it grows with w^2, and below them
-    far faster, as it takes strong gains to slow a fast resonance down.
+    Two motors that pull at one link, M_a and M_b, count as one, of the inertia M_a + M_b at
+    z = (M_a theta_a + M_b theta_b) / (M_a + M_b), as (M_a + M_b) z'' = tau_a + tau_b - Q - friction
+    and dQ/dq = -sigma. What is left of their errors, and that of a stiffness drive, is driven by
+    that of q and has two poles at -w of its own.
 
-    Parameters: `bandwidth` is w / (2 pi) in Hz. Attributes: `state` (4, n) with the rows theta,
-    theta', q, q'; `innovation` (n,) the last theta - theta^ before the correction has acted, large
-    where the model is wrong; `starts`. For one thread. Raises InputError that names a rigid joint.
+    Needs: an undamped spring in every joint, motor torques, and good data of everything. A wrong
+    link torque d (payload, contact) shifts q^ by k^-1 L_2 k M^-1 d / w^4, 6 M^-1 d / w^2 where w is
+    well above the resonances; a wrong motor torque or friction f by f / K then. No force from
+    outside can be told from q^ here: where there may be contact, measure q or Q. Noise of theta
+    shows least in q^ with w among the :meth:`resonances` of the links; above, it grows with w^2,
+    and below them far faster, as it takes strong gains to slow a fast resonance down.
+
+    Parameters: `bandwidth` is w / (2 pi) in Hz. Attributes: `state`, a JointState of views that
+    `update` overwrites; `innovation` (m,) the last theta - theta^ before the correction has acted,
+    large where the model is wrong; `starts`. For one thread. Raises InputError that names a rigid
+    or damped joint.
     """
 
     def __init__(
         self,
         model: MultibodyModel,
-        joints: SeriesElasticJoints,
+        actuators: Actuators,
         bandwidth: float,
         *,
         max_step: float = MAX_STEP,
     ) -> None:
-        if joints.joint_names != model.joint_names:
-            raise InputError(
-                f"springs and motors of {', '.join(joints.joint_names)}; robot '{model.name}' has "
-                f"{', '.join(model.joint_names)}"
-            )
-        refuse_counting_twice(joints, model.reflected_inertia)
-        for j in np.flatnonzero(joints.is_rigid).tolist():
-            raise InputError(
-                f"joint '{joints.joint_names[j]}' is rigid: the observer from motor encoders alone "
-                f"needs a spring in every joint; measure link or torque, and choose that source"
-            )
-        self.model, self.joints = model, joints
+        _refuse_other_joints(model, actuators)
+        actuators.refuse_counting_twice(model.reflected_inertia)
+        for mask, is_so in ((actuators.is_rigid, "rigid"), (actuators.is_damped, "damped")):
+            for j in np.flatnonzero(mask).tolist():
+                raise InputError(
+                    f"joint '{actuators.joint_names[j]}' is {is_so}: the observer from motor "
+                    f"encoders alone needs an undamped spring in every joint; measure link or "
+                    f"torque, and choose link_and_motor_encoders or "
+                    f"motor_encoders_and_torque_sensors"
+                )
+        self.model, self.actuators = model, actuators
         self.bandwidth = _positive("bandwidth", bandwidth, "Hz")
         self.max_step = _positive("max_step", max_step, "s")
-        self.state: Array = np.zeros((4, model.n))
-        self.innovation: Array = np.zeros(model.n)
+        n, m = model.n, len(actuators.motors)
+        self._x = np.zeros(2 * (m + n))
+        self._parts = (
+            slice(0, m),
+            slice(m, 2 * m),
+            slice(2 * m, 2 * m + n),
+            slice(2 * m + n, None),
+        )
+        theta, thetad, q, qd = (self._x[part] for part in self._parts)
+        self.state = JointState(q, qd, theta, thetad)
+        self.innovation: Array = np.zeros(m)
         self.starts = 0
         self._links = ForwardDynamicsSolver(model)
+        self._springs = SpringSolver(actuators)
         self._time: float | None = None
         self._started = 0.0
-        self._measured = np.zeros(model.n)
+        self._measured = np.zeros(m)
+        # motors that pull at a link: of its joint's inertia, each has a share
+        pulls = np.zeros((m, n))
+        for i, actuator, motors, _ in actuators.each():
+            pulls[list(motors) if isinstance(actuator, Antagonistic) else motors[0], i] = 1.0
+        self._inertia = actuators.motor_inertia @ pulls
+        self._spread = pulls
+        self._collect = (pulls * actuators.motor_inertia[:, None] / self._inertia).T
+        self._apart = np.eye(m) - pulls @ self._collect
+        self._correction = 4.0 * self._pole * np.eye(m) - 2.0 * self._pole * self._apart
 
     @property
     def _pole(self) -> float:
@@ -279,35 +321,44 @@ class MotorSideObserver:
     def reset(self) -> None:
         """Forget everything: the next update starts anew."""
         self._time = None
-        self.state[:] = 0.0
+        self._x[:] = 0.0
         self.innovation[:] = 0.0
 
-    def update(self, t: float, motor_position: Any, motor_torque: Any) -> Array:
-        """`state` (4, n) at t in s, from theta (n,) at t and tau_m (n,) held since the last update.
+    def update(
+        self, t: float, motor_position: Any, motor_torque: Any, *, stiffness: Any = None
+    ) -> JointState:
+        """`state` at t in s, from theta (m,) at t and tau_m (m,) held since the last update.
 
-        The first update, and any after a jump backwards or a gap longer than `max_step`, starts at
-        rest under gravity; the same t again changes nothing. Raises InputError for wrong shapes,
-        NaN or infinity, DynamicsError where M is singular; all stays as it was then.
+        stiffness : (2, v) rows k and k' of the variable joints, where no motor tells k. The first
+        update, and any after a jump backwards or a gap longer than `max_step`, starts at rest under
+        gravity; the same t again changes nothing. Raises InputError for wrong shapes, NaN or
+        infinity, and a stiffness that is missing, DynamicsError where M is singular; all stays as
+        it was then.
         """
-        n, names = self.model.n, self.joints.joint_names
-        theta = as_array("motor_position", motor_position, (n,), names)
-        torque = as_array("motor_torque", motor_torque, (n,), names)
+        actuators, names = self.actuators, self.actuators.motor_names
+        theta = as_array("motor_position", motor_position, (len(names),), names)
+        torque = as_array("motor_torque", motor_torque, (len(names),), names)
         step = _step(t, self._time)
         if step == 0.0:
             return self.state
+        k = actuators.measured_stiffness(stiffness)
+        if k is not None:
+            self._springs.stiffness[:] = k
         if 0.0 < step <= self.max_step:
             count = max(1, ceil(step * self._pole / LONGEST_STEP))
-            x = self.state
+            x = self._x
             for i in range(count):
                 ends = [self._measured + (theta - self._measured) * k / count for k in (i, i + 1)]
                 x = self._advanced(x, ends[0], ends[1], torque, step / count)
-            self.state[:] = x
-            self.innovation[:] = theta - x[0]
+            self._x[:] = x
+            self.innovation[:] = theta - x[self._parts[0]]
         else:
-            q = theta
+            q = theta[actuators.first_motor]
             for _ in range(20):  # a contraction, as springs hold the arm
-                q = theta - self.joints.compliance * gravity_forces(self.model, q)
-            self.state[:] = theta, np.zeros(n), q, np.zeros(n)
+                gravity = gravity_forces(self.model, q)
+                q = actuators.link_position(theta, gravity, stiffness=stiffness, beyond="continue")
+            self._x[:] = 0.0
+            self.state.q[:], self.state.theta[:] = q, theta
             self.innovation[:] = 0.0
             self.starts += 1
             self._started = t
@@ -315,16 +366,29 @@ class MotorSideObserver:
         self._measured[:] = theta
         return self.state
 
-    def resonances(self, q: Any) -> Array:
-        """(n,) in Hz, increasing: of the links on their springs at q (n,), the motors standing."""
-        q = as_array("q", q, (self.model.n,), self.joints.joint_names)
-        root = np.sqrt(self.joints.stiffness)
+    def resonances(self, q: Any, stiffness: Any = None) -> Array:
+        """(n,) in Hz, increasing: of the links on their springs at q (n,), the motors standing.
+
+        stiffness : (v,) second outputs of the variable joints, see :func:`.motor_motion`.
+        """
+        q = as_array("q", q, (self.model.n,), self.actuators.joint_names)
+        state, torque = np.zeros((2, 3, len(q)))
+        state[0], torque[0] = q, gravity_forces(self.model, q)
+        held = None
+        if stiffness is not None:
+            held = np.zeros((3, len(self.actuators.variable_joints)))
+            held[0] = as_array("stiffness", stiffness, held.shape[1:])
+        theta = motor_motion(self.actuators, state, torque, held, beyond="continue").position
+        rows = None if held is None else held[:2]
+        rest = np.zeros_like(theta)
+        bent = self.actuators.springs(q, 0 * q, theta, rest, stiffness=rows, beyond="continue")
+        root = np.sqrt(bent.stiffness)
         flexible = root[:, None] * np.linalg.inv(mass_matrix(self.model, q)) * root
         return np.asarray(np.sqrt(np.linalg.eigvalsh(flexible)) / (2.0 * pi))
 
     def _advanced(self, x: Array, first: Array, last: Array, torque: Array, h: float) -> Array:
         """RK4 over h with theta going from `first` to `last` and the gains as they are at x."""
-        gains = self._gains(x[2])
+        gains = self._gains(x[self._parts[2]], first)
         middle = 0.5 * (first + last)
         k1 = self._slope(x, first, torque, gains)
         k2 = self._slope(x + 0.5 * h * k1, middle, torque, gains)
@@ -332,43 +396,32 @@ class MotorSideObserver:
         k4 = self._slope(x + h * k3, last, torque, gains)
         return np.asarray(x + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4))
 
-    def _gains(self, q: Array) -> tuple[Array, Array, Array]:
-        w, inertia = self._pole, self.joints.motor_inertia
-        k = (self.joints.stiffness / inertia)[:, None]
+    def _gains(self, q: Array, theta: Array) -> Array:
+        """(2 (m + n), m), which the innovation is multiplied by."""
+        w, inertia = self._pole, self._inertia
+        self._bend_springs(q, theta)
+        k = (self._springs.stiffness_felt / inertia)[:, None]
         eye = np.eye(len(q))
         W = k * np.linalg.inv(mass_matrix(self.model, q)) * inertia
         L2 = 6.0 * w**2 * eye - W
-        return L2, (4.0 * w**3 * eye - 4.0 * w * W) / k, (w**4 * eye - W @ L2) / k
+        L3, L4 = (4.0 * w**3 * eye - 4.0 * w * W) / k, (w**4 * eye - W @ L2) / k
+        motors = self._spread @ L2 @ self._collect + w**2 * self._apart
+        return np.concatenate((self._correction, motors, L3 @ self._collect, L4 @ self._collect))
 
-    def _slope(
-        self, x: Array, theta: Array, torque: Array, gains: tuple[Array, Array, Array]
-    ) -> Array:
-        estimate, thetad, q, qd = x
-        spring = self.joints.stiffness * (theta - q)
+    def _slope(self, x: Array, theta: Array, torque: Array, gains: Array) -> Array:
+        estimate, thetad, q, qd = (x[part] for part in self._parts)
+        self._bend_springs(q, theta)
         links = self._links
-        links.state[0], links.state[1], links.torque[0] = q, qd, spring
+        links.state[0], links.state[1], links.torque[0] = q, qd, self._springs.torque
         if not links.update():
             raise singular(self.model, q)
-        e = theta - estimate
-        L2, L3, L4 = gains
-        motor = torque - spring - self.joints.friction(thetad)
-        return np.stack(
-            [
-                thetad + 4.0 * self._pole * e,
-                motor / self.joints.motor_inertia + L2 @ e,
-                qd + L3 @ e,
-                links.result[0] + L4 @ e,
-            ]
-        )
+        motor = torque - self._springs.load - self.actuators.friction(thetad)
+        rates = (thetad, motor / self.actuators.motor_inertia, qd, links.result[0])
+        return np.concatenate(rates) + gains @ (theta - estimate)
 
-
-class JointState(NamedTuple):
-    """Estimates (n,) each of q, q', theta, theta', on the link side of the gear."""
-
-    q: Array
-    qd: Array
-    theta: Array
-    thetad: Array
+    def _bend_springs(self, q: Array, theta: Array) -> None:
+        self._springs.q[:], self._springs.theta[:] = q, theta
+        self._springs.update()
 
 
 @dataclass(frozen=True)
@@ -380,8 +433,8 @@ class StateEstimation:
     values.
     """
 
-    source: str
-    bandwidth: float
+    source: str = "as_described"
+    bandwidth: float = 40.0
     order: int = 3
     max_step: float = MAX_STEP
 
@@ -393,46 +446,61 @@ class StateEstimation:
         _positive("bandwidth", self.bandwidth, "Hz")
         _positive("max_step", self.max_step, "s")
 
-    @property
-    def signals(self) -> tuple[str, ...]:
-        """What each update needs, see SOURCES."""
-        return SOURCES[self.source]
-
 
 class StateEstimator:
     """q, q', theta, theta' of elastic joints from the signals that a robot has.
 
     >>> settings = StateEstimation("motor_encoders_and_torque_sensors", bandwidth=60.0)
-    >>> estimator = StateEstimator(model, joints, settings)
+    >>> estimator = StateEstimator(model, actuators, settings)
     >>> q, qd, theta, thetad = estimator.update(t, motor_position=theta, joint_torque=Q)
 
-    Attributes: `state` (4, n) with the rows of JointState, overwritten by `update`; `link` (m, n),
-    q and its derivatives as far as the filter goes, q and q' with the observer; `starts`. On rigid
-    joints q is theta where there are no link encoders. For one thread.
+    On rigid joints q is theta where there are no link encoders. Deflections of damped springs are
+    filtered from Q, linear between two samples.
+
+    Attributes: `state`, a JointState that `update` overwrites; `link` (order, n), q and its
+    derivatives as far as the filter goes, (2, n) with the observer; `signals`, what each update
+    needs; `starts`. For one thread. Raises InputError for joints that the source cannot do.
     """
 
     def __init__(
-        self, model: MultibodyModel, joints: SeriesElasticJoints, settings: StateEstimation
+        self, model: MultibodyModel, actuators: Actuators, settings: StateEstimation
     ) -> None:
-        self.settings, self.joints = settings, joints
-        self.state: Array = np.zeros((4, model.n))
-        self._names = model.joint_names
-        self._result = JointState(*self.state)
-        if joints.joint_names != model.joint_names:
-            raise InputError(
-                f"springs and motors of {', '.join(joints.joint_names)}; robot '{model.name}' has "
-                f"{', '.join(model.joint_names)}"
-            )
+        _refuse_other_joints(model, actuators)
+        self.settings, self.actuators = settings, actuators
+        n, m = model.n, len(actuators.motors)
+        by_torque = np.zeros(n, dtype=bool)
+        if settings.source == "motor_encoders_and_torque_sensors":
+            by_torque[:] = True
+        elif settings.source == "as_described":
+            by_torque = actuators.has_torque_sensor | actuators.is_rigid
+        self._by_torque = by_torque
+        needs = {
+            "link_position": ~by_torque,
+            "motor_position": np.ones(m, dtype=bool),
+            "joint_torque": by_torque & ~actuators.is_rigid,
+            "motor_torque": np.ones(m, dtype=bool),
+        }
+        self._needs = {name: needs[name] for name in SOURCES[settings.source]}
+        if settings.source == "as_described":
+            self._needs = {name: needed for name, needed in self._needs.items() if needed.any()}
+        self.signals: tuple[str, ...] = tuple(self._needs)
+        stiffness = _linear_stiffness(actuators, by_torque)
+        self._compliance = None if stiffness is None else 1.0 / stiffness
+        self._deflection, self._torque = np.zeros((2, n))
+        self._time: float | None = None
         gap = settings.max_step
         self._observer: MotorSideObserver | None = None
         if settings.source == "motor_encoders":
-            self._observer = MotorSideObserver(model, joints, settings.bandwidth, max_step=gap)
-            self.link: Array = self._observer.state[2:]
+            observer = MotorSideObserver(model, actuators, settings.bandwidth, max_step=gap)
+            self._observer, self.state = observer, observer.state
+            self.link: Array = observer._x[2 * m :].reshape(2, n)
         else:
             # links and motors side by side: one filter, and so one phase
-            names = (*self._names, *(f"{name} (motor)" for name in self._names))
+            names = (*model.joint_names, *(f"{name} (motor)" for name in actuators.motor_names))
             self._filter = DerivativeFilter(names, settings.order, settings.bandwidth, max_step=gap)
-            self.link = self._filter.state[:, : model.n]
+            rows = self._filter.state
+            self.state = JointState(rows[0, :n], rows[1, :n], rows[0, n:], rows[1, n:])
+            self.link = rows[:, :n]
 
     @property
     def _estimator(self) -> DerivativeFilter | MotorSideObserver:
@@ -450,37 +518,91 @@ class StateEstimator:
     def reset(self) -> None:
         """Forget everything: the next update starts anew."""
         self._estimator.reset()
-        self.state[:] = 0.0
+        self._time = None
 
-    def update(self, t: float, **signals: Any) -> JointState:
-        """The state at t in s from the signals (n,) that the source needs; others are ignored.
+    def update(self, t: float, *, stiffness: Any = None, **signals: Any) -> JointState:
+        """The state at t in s from the `signals` that the source needs; others are ignored.
 
-        Jumps and gaps in t as in the filter and the observer. Raises InputError for a signal that
-        is missing, and for wrong shapes, NaN or infinity; nothing has changed then.
+        stiffness : (2, v) rows k and k' of the variable joints, where no motor tells k and the
+        source is not the link encoders. Jumps and gaps in t as in the filter and the observer.
+        Raises InputError for a signal that is missing, and for wrong shapes, NaN or infinity;
+        nothing has changed then.
         """
-        first, second = (self._signal(signals, name) for name in self.settings.signals)
+        given = {name: self._signal(signals, name) for name in self.signals}
+        theta = given["motor_position"]
         if self._observer is not None:
-            theta, thetad, q, qd = self._observer.update(t, first, second)
-        else:
-            if self.settings.source == "link_and_motor_encoders":
-                q, theta = first, second
-            else:
-                q, theta = first - self.joints.compliance * second, first
-            n = len(self._names)
-            estimate = self._filter.update(t, np.concatenate((q, theta)))
-            q, theta = estimate[0, :n], estimate[0, n:]
-            qd, thetad = estimate[1, :n], estimate[1, n:]
-        self.state[:] = q, qd, theta, thetad
-        return self._result
+            return self._observer.update(t, theta, given["motor_torque"], stiffness=stiffness)
+        q = given.get("link_position", 0.0)
+        if self._by_torque.any():
+            Q = given.get("joint_torque", np.zeros(self.actuators.n))
+            q = np.where(self._by_torque, self._behind_springs(t, theta, Q, stiffness), q)
+        self._filter.update(t, np.concatenate((q, theta)))
+        self._time = t
+        return self.state
+
+    def _behind_springs(self, t: float, theta: Array, Q: Array, stiffness: Any) -> Array:
+        """Link positions (n,) of the motors' and the joint torques at t."""
+        if self._compliance is not None:
+            return np.asarray(theta[self.actuators.first_motor] - self._compliance * Q)
+        bent = self._deflection
+        if self.actuators.is_damped.any():
+            step = _step(t, self._time)
+            rows = np.zeros((3, self.actuators.n))
+            if 0.0 < step <= self.settings.max_step:
+                rows[:2] = self._torque, (Q - self._torque) / step
+                bent = self.actuators.deflection_after(bent, rows, step, beyond="continue")
+            elif step != 0.0:
+                rows[0] = Q
+                bent = self.actuators.settled_deflection(rows, beyond="continue")
+        q = self.actuators.link_position(
+            theta,
+            Q,
+            stiffness=stiffness,
+            deflection=bent,
+            where=self._by_torque,
+            beyond="continue",
+        )
+        self._deflection, self._torque = bent, Q
+        return q
 
     def _signal(self, signals: Mapping[str, Any], name: str) -> Array:
         if signals.get(name) is None:
             given = [each for each in signals if signals[each] is not None]
             raise InputError(
                 f"{name} is missing: the source {self.settings.source} needs "
-                f"{' and '.join(self.settings.signals)}; given: {', '.join(given) or 'nothing'}"
+                f"{' and '.join(self.signals)}; given: {', '.join(given) or 'nothing'}"
             )
-        return as_array(name, signals[name], (len(self._names),), self._names)
+        needed = self._needs[name]
+        is_of_motors = name.startswith("motor")
+        names = self.actuators.motor_names if is_of_motors else self.actuators.joint_names
+        value = signals[name]
+        if not needed.all() and np.shape(value) == needed.shape:
+            value = np.where(needed, value, 0.0)
+        return as_array(name, value, (len(names),), names)
+
+
+def _refuse_other_joints(model: MultibodyModel, actuators: Actuators) -> None:
+    if actuators.joint_names != model.joint_names:
+        raise InputError(
+            f"actuators of {', '.join(actuators.joint_names)}; robot '{model.name}' has "
+            f"{', '.join(model.joint_names)}"
+        )
+
+
+def _linear_stiffness(actuators: Actuators, where: NDArray[np.bool_] | None = None) -> Array | None:
+    """(n,) K, inf of rigid joints; None if a joint (of the mask `where`) has any other actuator."""
+    stiffness = np.full(actuators.n, np.inf)
+    for i, actuator in enumerate(actuators.actuators):
+        if isinstance(actuator, Rigid) or not (where is None or where[i]):
+            continue
+        if not (
+            isinstance(actuator, SeriesElastic)
+            and isinstance(actuator.spring, LinearSpring)
+            and actuator.damping == 0.0
+        ):
+            return None
+        stiffness[i] = actuator.spring.K
+    return stiffness
 
 
 def _step(t: float, before: float | None) -> float:

@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .actuators import Actuators
-from .elastic_joints import SeriesElasticJoints
 from .errors import InputError, TrajectoryError
 from .flatness import motor_motion
 from .inputs import Array, as_array, as_real
@@ -98,7 +97,7 @@ class MotionLimits:
     def of_robot(
         cls,
         model: MultibodyModel,
-        joints: SeriesElasticJoints | Actuators,
+        actuators: Actuators,
         *,
         torque_rate: Any = None,
         deflection: Any = None,
@@ -107,7 +106,6 @@ class MotionLimits:
 
         And, if no `deflection` is given, the travel of each spring.
         """
-        actuators = _actuators(joints)
         if deflection is None:
             deflection = [ends for each in actuators.actuators for ends in each.limits_of_springs]
         return cls(
@@ -214,7 +212,7 @@ def slow_down(reference: Reference, factor: float) -> Reference:
 def scale_time(
     reference: Reference,
     model: MultibodyModel,
-    joints: SeriesElasticJoints | Actuators,
+    actuators: Actuators,
     limits: MotionLimits,
     *,
     stiffness: Any = None,
@@ -226,9 +224,9 @@ def scale_time(
     Parameters
     ----------
     reference : at rest at its start if it has to be slowed down.
-    model : the links, without the rotors that `joints` has, see
+    model : the links, without the rotors that `actuators` has, see
         :meth:`.Actuators.refuse_counting_twice`.
-    joints : springs and motors of any kind, undamped.
+    actuators : of any kinds, undamped.
     stiffness : (v,) constant second outputs of joints that have one, see :func:`.motor_motion`.
     tolerance : relative, of s and of the limits, on maxima that show in samples at most STEP apart
         and at least PER_SEGMENT between knots. A range of s narrower than 1 % within which limits
@@ -239,10 +237,9 @@ def scale_time(
     and says so if standing still at that place already breaks the limit (gravity); InputError where
     the joints of the arguments differ, or a spring is damped.
     """
-    actuators = _actuators(joints)
     for what, names, right in (
         ("reference", reference.joint_names, model.joint_names),
-        ("springs and motors", joints.joint_names, model.joint_names),
+        ("actuators", actuators.joint_names, model.joint_names),
         ("limits", limits.joint_names, model.joint_names),
         ("limits of motors", limits.motor_names, actuators.motor_names),
     ):
@@ -437,7 +434,3 @@ def _read_only(array: Array) -> Array:
     array = array.copy()
     array.flags.writeable = False
     return array
-
-
-def _actuators(joints: SeriesElasticJoints | Actuators) -> Actuators:
-    return joints if isinstance(joints, Actuators) else Actuators.from_series_elastic(joints)

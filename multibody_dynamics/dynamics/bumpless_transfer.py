@@ -1,0 +1,127 @@
+"""From law to law without a bump, and within the limits of the drives: what is really sent.
+
+    tau = (1 - s) tau_before + s tau_law,    s = x^2 (3 - 2 x),  x = t / duration,
+
+where tau_before comes from the law that ran before, which goes on running till the end of the
+transfer, or, on activation, is the torque that was applied last. Neither tau nor its rate
+jumps. Then torques are cut to the limits, and their change to the torque rate.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .actuators import Actuators
+from .controllers import Controller
+from .errors import InputError
+from .inputs import Array, as_array
+from .limits import JointCommandLimits, LimitEvent
+
+
+class BumplessTransfer:
+    """Runs one law at a time, and two while they change over.
+
+    >>> drive = BumplessTransfer(actuators, duration=0.2)
+    >>> drive.activate(law, robot.motor_torque)
+    >>> torque = drive.update(1e-3, desired, q, qd, theta, thetad)
+    >>> drive.switch(other_law)
+
+    Parameters
+    ----------
+    limits : of the m motors, by the names `actuators.motor_names`; their torque limits if not
+        given.
+    duration : s of a transfer; 0 is none, but for the limit of the torque rate.
+
+    Attributes: `torque` (m,) as sent last; `law`, the one that runs or is coming in, None before
+    the first activation; `share` of it, 0 to 1; `events`: the limits that the last update met. A
+    change of law takes over `external_torque` and `stiffness`, which are of the arm and not of a
+    law, and resets integrators and filters of the new one; laws are told what limits have cut.
+    """
+
+    def __init__(
+        self,
+        actuators: Actuators,
+        limits: JointCommandLimits | None = None,
+        *,
+        duration: float = 0.2,
+    ) -> None:
+        names = actuators.motor_names
+        limits = limits or JointCommandLimits(names, torque=actuators.torque_limit)
+        if limits.joint_names != names:
+            raise InputError(
+                f"limits of {', '.join(limits.joint_names)}; the motors are {', '.join(names)}"
+            )
+        if not 0.0 <= duration < np.inf:
+            raise InputError(f"duration of a transfer is {duration} s: must be zero or greater")
+        self.actuators, self.limits, self.duration = actuators, limits, float(duration)
+        self.torque: Array = np.zeros(len(names))
+        self.law: Controller | None = None
+        self.share = 1.0
+        self.events: tuple[LimitEvent, ...] = ()
+        self._before: Controller | None = None
+        self._held = np.zeros(len(names))
+        self._elapsed = 0.0
+
+    def activate(self, law: Controller, applied: Any = 0.0) -> None:
+        """Start with `law`, from the torque (m,) that acts now: that of brakes is zero."""
+        names = self.actuators.motor_names
+        applied = np.full(len(names), applied) if np.ndim(applied) == 0 else applied
+        self.torque[:] = as_array("applied torque", applied, (len(names),), names)
+        self._start(law, None)
+
+    def switch(self, law: Controller) -> None:
+        """Change over to `law`. During a transfer, it starts from the torque that was sent last.
+
+        InputError before the first activation.
+        """
+        if self.law is None:
+            raise InputError("no law is active yet: activate one first, with the torque of now")
+        if law is self.law:
+            return
+        law.external_torque[:] = self.law.external_torque
+        law.stiffness[:] = self.law.stiffness
+        self._start(law, self.law if self.share == 1.0 else None)
+
+    def _start(self, law: Controller, before: Controller | None) -> None:
+        if law.actuators.motor_names != self.actuators.motor_names:
+            raise InputError(
+                f"a law for the motors {', '.join(law.actuators.motor_names)}; these are "
+                f"{', '.join(self.actuators.motor_names)}"
+            )
+        law.reset()
+        self.law, self._before, self._elapsed = law, before, 0.0
+        self._held[:] = self.torque
+        self.share = 0.0 if self.duration else 1.0
+
+    def update(self, dt: float, *state: Any, **references: Any) -> Array:
+        """`torque` that may be sent `dt` s after the last one; the rest as
+        :meth:`.Controller.update`, which it calls.
+
+        Raises what that raises, and InputError before the first activation; nothing has been sent
+        then, and `torque` is as it was.
+        """
+        law, before = self.law, self._before
+        if law is None:
+            raise InputError("no law is active yet: activate one first, with the torque of now")
+        law.period = dt
+        wanted = law.update(*state, **references)
+        if self.share < 1.0:
+            elapsed = self._elapsed + dt
+            x = min(elapsed / self.duration, 1.0)
+            share = x * x * (3.0 - 2.0 * x)
+            if before is not None:
+                before.period = dt
+                self._held[:] = before.update(*state, **references)
+            wanted = self._held + share * (wanted - self._held)
+            self._elapsed, self.share = elapsed, share
+        limited, self.events = self.limits.apply(wanted, self.torque, dt)
+        missing = limited - wanted
+        for each in (law, before):
+            if each is not None:
+                each.applied(each.torque + missing)
+        self.torque[:] = limited
+        if self.share == 1.0:
+            self._before = None
+        return self.torque

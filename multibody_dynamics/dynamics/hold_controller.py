@@ -1,0 +1,147 @@
+"""Stopping an arm with elastic joints and holding it, by its motors alone: the safe fallback.
+
+    tau = load(theta) + G_theta (theta_h - theta) + G_theta' (theta_h' - theta'),   |tau| <= limit
+
+load(theta) is what the springs push the motors with when the links hang on them at rest, so that
+Q(q, theta) = g(q): gravity on-line, by the biased motor position theta - K^-1 g(q) (A. De Luca, B.
+Siciliano, L. Zollo, Automatica 2005). It needs no link encoders and no desired motion.
+
+The reference starts where the motors are, as fast as they are, and slows down exponentially: the
+stop is damped, and the springs are let go by gains that damp the links behind them
+(:func:`.damping_gains`). Where a motor is at its limit, its reference gives way, so that it does
+not spring back.
+"""
+
+from __future__ import annotations
+
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from .actuator_cycle import SpringSolver
+from .actuators import Actuators
+from .controllers import PERIOD, Controller, link_of_motors
+from .errors import InputError
+from .gains import StateFeedbackGains, at_rest, check_fit
+from .inputs import Array
+from .model import MultibodyModel
+
+ITERATIONS = 3
+
+
+class HoldController(Controller):
+    """Law "hold": a damped stop from any motion, then a hold with gravity compensated.
+
+    >>> stop = HoldController(model, actuators, damping_gains(model, actuators, q))
+    >>> torque = stop.update(None, None, None, theta, thetad)  # every cycle
+
+    Parameters
+    ----------
+    gains : of which those of the motors are used; G_theta positive.
+    stop_time : s, in which the reference slows down by a factor e.
+    torque_limit : (m,) or one, N m; the motors' own if not given, and never more than that.
+    friction : share that is compensated; none by default, as friction helps to stop.
+
+    Attributes: `reference` (2, m), where and how fast the motors should be; `q` (n,) where the
+    links are if they hang at rest on the springs.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        gains: StateFeedbackGains,
+        *,
+        stop_time: float = 0.1,
+        torque_limit: Any = np.inf,
+        friction: Any = 0.0,
+        period: float = PERIOD,
+    ) -> None:
+        check_fit(model, actuators, gains.motor_names, "gains")
+        super().__init__(model, actuators, friction=friction, period=period)
+        names = actuators.motor_names
+        for j in np.flatnonzero(gains.values[2] <= 0.0).tolist():
+            raise InputError(
+                f"joint '{names[j]}': the gain on theta is {gains.values[2, j]:g}: must be "
+                f"positive, or nothing would hold the motor"
+            )
+        if not 0.0 < stop_time < np.inf:
+            raise InputError(f"stop_time is {stop_time} s: must be positive")
+        limit = np.full(len(names), torque_limit) if np.ndim(torque_limit) == 0 else torque_limit
+        limit = np.minimum(np.asarray(limit, dtype=np.float64), actuators.torque_limit)
+        if limit.shape != (len(names),) or not (limit > 0.0).all():
+            raise InputError(
+                f"torque_limit is {torque_limit}: must be positive, one or {len(names)}"
+            )
+        self.gains, self.stop_time, self.torque_limit = gains, stop_time, limit
+        self.reference: Array = np.zeros((2, len(names)))
+        self.q: Array = np.zeros(actuators.n)
+        self._springs = SpringSolver(actuators, q=self.q, theta=self._motors[0])
+        self._is_rigid = actuators.is_rigid
+        self._is_started = False
+
+    def reset(self) -> None:
+        """The next update starts a stop."""
+        super().reset()
+        self._is_started = False
+
+    def hold_at(self, q: Any) -> None:
+        """Hold the arm at q (n,) at rest, where it should be already or nearly."""
+        names = self.actuators.joint_names
+        rest = at_rest(self.model, self.actuators, q, self.stiffness[0])
+        self.reference[0], self.reference[1] = rest.theta, 0.0
+        self.q[:] = np.asarray(q, dtype=np.float64).reshape(len(names))
+        self._is_started = True
+
+    def update(
+        self,
+        desired: Any,
+        q: Any,
+        qd: Any,
+        theta: Any,
+        thetad: Any,
+        *,
+        stiffness: Any = None,
+        ahead: Any = None,
+    ) -> Array:
+        """As :meth:`.Controller.update`, but `desired`, `ahead`, q and qd are not looked at."""
+        self._motor_rows.take((theta, thetad))
+        if stiffness is not None:
+            self._take_stiffness(stiffness)
+        self._law(False)
+        return self.torque
+
+    def _law(self, has_ahead: bool) -> None:
+        theta, thetad = self._motors
+        if not self._is_started:
+            self.reference[:] = self._motors
+            self.q[:] = theta @ link_of_motors(self.actuators)
+        load = self._hanging(theta, ITERATIONS if self._is_started else 10 * ITERATIONS)
+        self._is_started = True
+        position, velocity = self.reference
+        proportional, derivative = self.gains.values[2:]
+        wanted = load + proportional * (position - theta) + derivative * (velocity - thetad)
+        if self._friction.any():
+            wanted += self._friction * self.actuators.friction(thetad)
+        np.clip(wanted, -self.torque_limit, self.torque_limit, out=self.torque)
+        position += (self.torque - wanted) / proportional
+        decay = exp(-self.period / self.stop_time)
+        position += (1.0 - decay) * self.stop_time * velocity
+        velocity *= decay
+
+    def _hanging(self, theta: Array, iterations: int) -> Array:
+        """Loads of the motors, with the links at rest on the springs: q from Q(q, theta) = g(q)."""
+        springs, inverse, rigid = self._springs, self._inverse, self._is_rigid
+        if self.stiffness.size:
+            springs.stiffness[0] = self.stiffness[0]
+        np.copyto(self.q, theta[self.actuators.first_motor], where=rigid)
+        inverse.state[1:] = 0.0
+        for _ in range(iterations):
+            inverse.state[0] = self.q
+            springs.update()
+            self._inverse_dynamics(inverse.state)
+            step = (springs.torque - inverse.result[0]) / springs.stiffness_felt
+            np.add(self.q, step, out=self.q, where=~rigid)
+        joint = self.actuators.joint_of_motor
+        return np.where(rigid[joint], inverse.result[0][joint], springs.load)

@@ -1,0 +1,210 @@
+"""Arms with actuators of every kind for the tests of controllers, and their equations of motion."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from multibody_dynamics.dynamics.actuator_cycle import SpringSolver
+from multibody_dynamics.dynamics.actuator_kinds import (
+    Antagonistic,
+    Motor,
+    Rigid,
+    SeriesElastic,
+    StiffnessDrive,
+    VariableStiffness,
+)
+from multibody_dynamics.dynamics.actuators import Actuators
+from multibody_dynamics.dynamics.elastic_joints import SeriesElasticJoints
+from multibody_dynamics.dynamics.forward_dynamics_solver import ForwardDynamicsSolver
+from multibody_dynamics.dynamics.gains import at_rest
+from multibody_dynamics.dynamics.inputs import Array
+from multibody_dynamics.dynamics.mass_matrix import gravity_forces
+from multibody_dynamics.dynamics.model import MultibodyModel
+from multibody_dynamics.dynamics.springs import CubicSpring, LinearSpring, PolynomialSpring
+from multibody_dynamics.dynamics.trajectories import Reference, sum_of_sines
+from robots import CONFIG, panda, two_link_planar
+
+MOTOR = Motor(0.5, viscous=0.3, coulomb=0.3, coulomb_velocity=0.05)
+SMALL = Motor(0.2, viscous=0.3)
+TENDON = PolynomialSpring((60.0, 400.0, 300.0), travel=(0.0, 0.9))
+
+
+class Arm(NamedTuple):
+    model: MultibodyModel
+    actuators: Actuators
+    rest: Array  # (n,) where gains are designed
+
+
+def two_links(shoulder, elbow) -> Arm:
+    model = two_link_planar(0.4, 0.3)
+    return Arm(model, Actuators(model.joint_names, (shoulder, elbow)), np.array([0.3, -0.8]))
+
+
+def series(K: float, motor: Motor = MOTOR, damping: float = 0.0) -> SeriesElastic:
+    return SeriesElastic(motor, LinearSpring(K), damping)
+
+
+@cache
+def linear_arm() -> Arm:
+    return two_links(series(400.0), series(200.0, SMALL))
+
+
+@cache
+def nonlinear_arm() -> Arm:
+    return two_links(SeriesElastic(MOTOR, CubicSpring(150.0, 4e3)), series(200.0, SMALL))
+
+
+@cache
+def antagonistic_arm() -> Arm:
+    return two_links(series(400.0), Antagonistic(SMALL, SMALL, TENDON, TENDON))
+
+
+@cache
+def pretensioned_arm() -> Arm:
+    other = Motor(0.3, viscous=0.2)
+    elbow = Antagonistic(SMALL, other, TENDON, TENDON, regulates="pretension")
+    return two_links(Rigid(MOTOR), elbow)
+
+
+@cache
+def variable_arm() -> Arm:
+    """The stiffness of the shoulder is set by a motor, that of the elbow is an input."""
+    hardening = CubicSpring(1.0, 3.0)
+    drive = StiffnessDrive(Motor(0.05, viscous=0.1), offset=100.0, gain=80.0)
+    return two_links(
+        VariableStiffness(MOTOR, (150.0, 900.0), hardening, drive),
+        VariableStiffness(SMALL, (100.0, 600.0), hardening),
+    )
+
+
+@cache
+def damped_arm() -> Arm:
+    """A damped shoulder, whose chain is shorter than that of the elbow."""
+    return two_links(series(400.0, damping=6.0), SeriesElastic(SMALL, CubicSpring(150.0, 4e3)))
+
+
+@cache
+def elastic_panda() -> Arm:
+    model = panda()
+    joints = Actuators.from_series_elastic(_panda_joints())
+    return Arm(model, joints, np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5]))
+
+
+@cache
+def _panda_joints() -> SeriesElasticJoints:
+    from multibody_dynamics.dynamics.elastic_joints import load_elastic_joints
+
+    return load_elastic_joints(CONFIG / "elastic_joints" / "panda.yaml", panda().joint_names)
+
+
+@cache
+def mixed_panda() -> Arm:
+    """Joints 2, 4 and 7 without springs; friction everywhere, no limits."""
+    model, actuators, rest = elastic_panda()
+    mixed = list(actuators.actuators)
+    for i, actuator in enumerate(mixed):
+        old = actuator.motors[0]
+        motor = Motor(old.inertia, viscous=old.viscous, coulomb=old.coulomb, coulomb_velocity=0.2)
+        mixed[i] = Rigid(motor) if i in (1, 3, 6) else SeriesElastic(motor, actuator.spring)
+    return Arm(model, Actuators(model.joint_names, tuple(mixed)), rest)
+
+
+def without_coulomb(arm: Arm) -> Arm:
+    smooth = []
+    for actuator in arm.actuators.actuators:
+        motors = {
+            each.name: replace(getattr(actuator, each.name), coulomb=0.0)
+            for each in fields(actuator)
+            if isinstance(getattr(actuator, each.name), Motor)
+        }
+        smooth.append(replace(actuator, **motors))
+    return arm._replace(actuators=Actuators(arm.actuators.joint_names, tuple(smooth)))
+
+
+def split(arm: Arm, x: Array) -> tuple[Array, ...]:
+    """q, q', theta, theta'."""
+    n, m = arm.model.n, len(arm.actuators.motors)
+    return tuple(np.split(x, [n, 2 * n, 2 * n + m]))
+
+
+@cache
+def _solvers(model: MultibodyModel, actuators: Actuators):
+    first = actuators.first_motor
+    rotors = np.where(actuators.is_rigid, actuators.motor_inertia[first], 0.0)
+    return SpringSolver(actuators), ForwardDynamicsSolver(model.with_reflected_inertia(rotors))
+
+
+def slope(arm: Arm, x: Array, torque: Array, stiffness: Array | None = None) -> Array:
+    """d/dt of (q, q', theta, theta') under motor torques (m,); stiffness (2, v)."""
+    actuators = arm.actuators
+    q, qd, theta, thetad = split(arm, x)
+    rigid, first = actuators.is_rigid, actuators.first_motor
+    joint = actuators.joint_of_motor
+    found, links = _solvers(arm.model, actuators)
+    found.q[:], found.qd[:], found.theta[:], found.thetad[:] = q, qd, theta, thetad
+    if stiffness is not None:
+        found.stiffness[:] = stiffness
+    found.update()
+    net = torque - actuators.friction(thetad)
+    Q = np.where(rigid, net[first], found.torque)
+    (qdd,) = links(q, qd, Q)
+    thetadd = np.where(rigid[joint], qdd[joint], (net - found.load) / actuators.motor_inertia)
+    return np.concatenate((qd, qdd, thetad, thetadd))
+
+
+def exciting(arm: Arm, speed: float) -> Reference:
+    a, b = np.random.default_rng(4).uniform(-speed, speed, (2, arm.model.n, 3))
+    return sum_of_sines(arm.model.joint_names, arm.rest, a, b, 3.0, 2.0)
+
+
+def simulate(arm: Arm, torque, x: Array, times: Array, second=None) -> Array:
+    """(k, 2 n + 2 m) at the times; torque(t, q, qd, theta, thetad) of every instant."""
+
+    def rates(t: float, x: Array) -> Array:
+        rows = None if second is None else second(t)
+        return slope(arm, x, torque(t, *split(arm, x)), rows)
+
+    run = solve_ivp(rates, (times[0], times[-1]), x, "DOP853", times, rtol=1e-9, atol=1e-10)
+    assert run.success
+    return run.y.T
+
+
+class HeldPlant:
+    """The same equations by RK4 with a quarter of a millisecond, the torque held and limited."""
+
+    def __init__(self, arm: Arm) -> None:
+        self.arm = arm
+        self.stiffness = np.zeros((2, len(arm.actuators.variable_joints)))
+
+    def reset(self, x: Array) -> None:
+        self.x = np.array(x)
+
+    @property
+    def state(self) -> tuple[Array, ...]:
+        return split(self.arm, self.x)
+
+    def step(self, torque: Array, dt: float) -> None:
+        limit = self.arm.actuators.torque_limit
+        torque = np.clip(torque, -limit, limit)
+        h = dt / 4
+        for _ in range(4):
+            k1 = slope(self.arm, self.x, torque, self.stiffness)
+            k2 = slope(self.arm, self.x + h / 2 * k1, torque, self.stiffness)
+            k3 = slope(self.arm, self.x + h / 2 * k2, torque, self.stiffness)
+            k4 = slope(self.arm, self.x + h * k3, torque, self.stiffness)
+            self.x = self.x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def at_start(arm: Arm) -> tuple[tuple[Array, ...], Array, Array]:
+    """(q, q', theta, theta'), second outputs and motor torques at rest."""
+    rest, zero = at_rest(*arm), np.zeros(arm.model.n)
+    still = np.zeros_like(rest.theta)
+    found = arm.actuators.springs(arm.rest, zero, rest.theta, still, stiffness=rest.second[:2])
+    weight = gravity_forces(arm.model, arm.rest)[arm.actuators.joint_of_motor]
+    load = np.where(np.isnan(found.load), weight, found.load)
+    return (arm.rest, zero, rest.theta, still), rest.second, load
