@@ -5,6 +5,7 @@ import derivatives
 import forward_dynamics
 import harness
 import inverse_dynamics
+import inverse_kinematics
 import operations
 import scaling
 
@@ -12,5 +13,12 @@ options = harness.arguments(__doc__)
 print(harness.surroundings())
 print("\nmultiplications + additions per joint, counted from the recursions\n")
 print(operations.table())
-for benchmark in (inverse_dynamics, forward_dynamics, derivatives, scaling, constrained):
+for benchmark in (
+    inverse_dynamics,
+    forward_dynamics,
+    derivatives,
+    scaling,
+    constrained,
+    inverse_kinematics,
+):
     benchmark.run(options)
