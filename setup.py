@@ -69,6 +69,8 @@ setup(
             "ros-jazzy-std-srvs~=5.3",
             "ros-jazzy-trajectory-msgs~=5.3",
         ],
+        # The independent plant of the simulator; it has no rosdep key.
+        "mujoco": ["mujoco>=3.3,<4"],
         # What the tests compare with; its wheels need NumPy 2, so with ROS 2 it is a ROS package.
         "pinocchio": ["pin>=4.0"],
         "test": [
@@ -89,6 +91,7 @@ setup(
             f"{name} = {name}.tools.cli:main",
             f"elastic_robot_simulator_node = {name}.nodes.elastic_robot_simulator_node:main",
             f"feedforward_node = {name}.nodes.feedforward_node:main",
+            f"flatness_controller_node = {name}.nodes.flatness_controller_node:main",
             f"trajectory_node = {name}.nodes.trajectory_node:main",
         ],
     },

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Dependency(NamedTuple):
-    rosdep: str
+    rosdep: str | None  # None: no key, so that only pip brings it, as an extra
     pypi: str | None  # None: not on PyPI, only in a real ROS 2
 
 
@@ -16,6 +16,7 @@ IMPORTS = {
     "llvmlite": Dependency("python3-numba", "numba"),  # comes with it, version by version
     "matplotlib": Dependency("python3-matplotlib", "matplotlib"),
     "mpmath": Dependency("python3-sympy", "mpmath"),  # no key of its own; comes with SymPy
+    "mujoco": Dependency(None, "mujoco"),
     "numba": Dependency("python3-numba", "numba"),
     "numpy": Dependency("python3-numpy", "numpy"),
     "pinocchio": Dependency("pinocchio", "pin"),

@@ -17,7 +17,10 @@ from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
 
 PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
-COMMANDS = ("demo", "report", "describe", "plot", "trajectory", "record")
+COMMANDS = (
+    *("demo", "report", "describe", "plot", "trajectory", "record"),
+    *("identify-springs", "integrate"),
+)
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -11,18 +11,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+from geometry_msgs.msg import WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from multibody_dynamics.dynamics.elastic_joints import load_elastic_joints
+from multibody_dynamics.dynamics.actuator_description import load_actuators
 from multibody_dynamics.dynamics.elastic_robot import ElasticRobot, MotorDrive
+from multibody_dynamics.dynamics.kinematics import frame_pose
 from multibody_dynamics.dynamics.mass_matrix import gravity_forces
+from multibody_dynamics.dynamics.plants import Plant
+from multibody_dynamics.dynamics.sensors import DelayLine
 from multibody_dynamics.dynamics.urdf import parse_urdf
-from multibody_dynamics.nodes.elastic_robot_simulator_node import SimulatorParameters
+from multibody_dynamics.dynamics.wrenches import wrench_to_world
 from multibody_dynamics.nodes.messages import SECOND, nanoseconds, set_stamp
 from multibody_dynamics.nodes.parameters import ParameterError
+from multibody_dynamics.nodes.simulator_commands import INTERFACES
+from multibody_dynamics.nodes.simulator_pace import ClockPace
+from multibody_dynamics.nodes.simulator_parameters import SimulatorParameters
+from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
 from ros_harness import RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -86,10 +94,11 @@ RAIL = {
 }
 SPRINGS = {"joints": {"turret": elastic(900.0), "shoulder": elastic(600.0), "rail": RAIL}}
 MODEL = parse_urdf(ROBOT)
-JOINTS = load_elastic_joints(SPRINGS, NAMES, MODEL.joint_types)
+ACTUATORS = load_actuators(SPRINGS, NAMES, MODEL.joint_types)
 COMMAND_JOINTS = ("rail", "turret", "shoulder")
 HOME = np.array([0.2, 0.6, 0.3])
 HOLD = gravity_forces(MODEL, HOME)
+BENT = HOME + HOLD * [1.0 / 900.0, 1.0 / 600.0, 0.0]
 BANDWIDTH = 10.0
 
 
@@ -110,8 +119,8 @@ def settings(folder: Path, interface: str, **changes: Any) -> dict[str, Any]:
 
 
 def plant() -> ElasticRobot:
-    drive = MotorDrive.from_bandwidth(MODEL, JOINTS, HOME, bandwidth=BANDWIDTH)
-    robot = ElasticRobot(MODEL, JOINTS, drive=drive, link_viscous=0.3)
+    drive = MotorDrive.from_bandwidth(MODEL, ACTUATORS, HOME, bandwidth=BANDWIDTH)
+    robot = ElasticRobot(MODEL, ACTUATORS, drive=drive, link_viscous=0.3)
     robot.reset(HOME)
     return robot
 
@@ -144,8 +153,8 @@ class Simulation:
     def __init__(self, ros: RosHarness, interface: str) -> None:
         self.links = ros.record(JointState, "joint_states")
         self.motors = ros.record(JointState, "motor_states")
-        kind = Float64MultiArray if interface == "motor_torque" else JointTrajectory
-        self.command = ros.publisher(kind, interface)
+        topic, kind = INTERFACES[interface]
+        self.command = ros.publisher(kind, topic)
         ros.until(lambda: self.links and self.motors, "states")
 
     def states(self) -> dict[int, np.ndarray]:
@@ -155,14 +164,20 @@ class Simulation:
         for a in self.links:
             b = motors.get(stamp_of(a))
             if b is not None:
-                assert tuple(a.name) == tuple(b.name) == NAMES
+                assert tuple(a.name) == NAMES
                 rows = (a.position, a.velocity, a.effort, b.position, b.velocity, b.effort)
                 found[stamp_of(a)] = np.array(rows)
                 assert np.isfinite(found[stamp_of(a)]).all()
         return found
 
 
-def rows_of(robot: ElasticRobot) -> np.ndarray:
+def torque_state(stamp: int, names: Any, torque: Any) -> JointState:
+    message = JointState(name=list(names), effort=[float(x) for x in torque])
+    set_stamp(message.header.stamp, stamp)
+    return message
+
+
+def rows_of(robot: Plant) -> np.ndarray:
     return np.array(
         [robot.q, robot.qd, robot.joint_torque, robot.theta, robot.thetad, robot.motor_torque]
     )
@@ -185,7 +200,7 @@ def test_equilibrium_holds_through_brakes_and_command_and_every_activation(ros, 
         np.testing.assert_allclose(rows, wanted, rtol=0, atol=1e-12)
     assert "brakes closed" in ros.until(lambda: ros.diagnosis(": commands")[1], "diagnostics")
 
-    theta = HOME + JOINTS.compliance * HOLD
+    theta = BENT
 
     def hold() -> None:
         simulation.command.publish(motor_message(0, positions=theta, effort=HOLD))
@@ -264,7 +279,7 @@ def test_drives_follow_a_reference_that_moves_on_at_its_velocity(ros, tmp_path):
         ),
     )
     simulation = Simulation(ros, "motor_command")
-    theta = HOME + JOINTS.compliance * HOLD
+    theta = BENT
     velocity = np.array([0.8, -0.6, 0.4])
     sent = stamp_of(simulation.links[-1])
     message = motor_message(
@@ -292,7 +307,7 @@ def test_drives_follow_a_reference_that_moves_on_at_its_velocity(ros, tmp_path):
     np.testing.assert_allclose(simulation.motors[-1].position, theta + reach * velocity, atol=0.1)
 
 
-@pytest.mark.parametrize("interface", ["motor_torque", "motor_command"])
+@pytest.mark.parametrize("interface", list(INTERFACES))
 def test_bad_commands_are_refused_with_the_reason_and_do_nothing(ros, tmp_path, interface):
     ros.start(NODE, settings(tmp_path, interface, update_rate=100.0, command_timeout=2.0))
     simulation = Simulation(ros, interface)
@@ -315,10 +330,20 @@ def test_bad_commands_are_refused_with_the_reason_and_do_nothing(ros, tmp_path, 
             "unnamed": motor_message(0, names=(), positions=good),
             "wrong length": two,
         },
+        "stamped_motor_torque": {
+            "no stamp": torque_state(0, NAMES, good),
+            "stale": torque_state(1, NAMES, good),
+            "from the future": torque_state(time.time_ns() + 5 * SECOND, NAMES, good),
+            "not finite": torque_state(time.time_ns(), NAMES, [0.0, 0.0, math.nan]),
+            "missing joint": torque_state(time.time_ns(), NAMES[:2], good[:2]),
+            "unknown joint": torque_state(time.time_ns(), ("a", "b", "c"), good),
+            "wrong length": torque_state(time.time_ns(), NAMES, good[:2]),
+        },
     }[interface]
+    topic, _ = INTERFACES[interface]
     for message in bad.values():
         simulation.command.publish(message)
-    keys = {f"{interface}: {reason}" for reason in bad}
+    keys = {f"{topic}: {reason}" for reason in bad}
     ros.until(lambda: ros.diagnosis(": commands")[2].keys() >= keys, f"the report of {keys}")
     assert all(ros.diagnosis(": commands")[2][key] == "1" for key in keys)
     standing = rows_of(plant())
@@ -326,7 +351,7 @@ def test_bad_commands_are_refused_with_the_reason_and_do_nothing(ros, tmp_path, 
         np.testing.assert_array_equal(rows, standing)
 
     if interface == "motor_command":
-        theta = HOME + JOINTS.compliance * HOLD
+        theta = BENT
         stamp = time.time_ns()
         simulation.command.publish(motor_message(stamp, positions=theta, effort=HOLD))
         simulation.command.publish(motor_message(stamp - 1000, positions=theta + 1.0))
@@ -425,8 +450,11 @@ def test_configurations_that_cannot_be_are_refused_and_can_be_mended(ros, tmp_pa
     for changes, message in (
         ({"use_sim_time": True}, "publish_clock"),
         ({"use_sim_time": False}, "command_joints is empty"),
-        ({"command_joints": ["rail", "turret", "knee"]}, "must be the robot's joints"),
-        ({"command_joints": good["command_joints"], "step": 0.01}, "is unstable"),
+        ({"command_joints": ["rail", "turret", "knee"]}, "must be the robot's motors"),
+        ({"command_joints": good["command_joints"], "initial_positions": [1.0]}, "has 1 numbers"),
+        ({"initial_positions": [0.3] * 3, "link_viscous_friction": [1.0] * 2}, "has 2 numbers"),
+        ({"link_viscous_friction": [0.3], "hit_link": "stand"}, "'stand' is no link"),
+        ({"hit_link": "", "step": 0.01}, "is unstable"),
         ({"elastic_joints_file": "nowhere.yaml"}, "nowhere.yaml"),
         ({"robot_description": ""}, "no robot"),
         ({"robot_file": "nowhere.urdf"}, "nowhere.urdf"),
@@ -451,12 +479,232 @@ def test_configurations_that_cannot_be_are_refused_and_can_be_mended(ros, tmp_pa
         ({"robot_file": "a", "robot_description": "b"}, "both"),
         ({"gravity": (0.0, 9.81)}, "gravity has 2 numbers"),
         ({"command_joints": ("a", "a")}, "twice"),
-        ({"command_joints": ("a", "b"), "initial_positions": (1.0,)}, "initial_positions has 1"),
-        ({"command_joints": ("a",), "link_viscous_friction": (1.0, 2.0)}, "friction has 2"),
         ({"command_timeout": 0.001, "update_rate": 500.0}, "command_timeout.*one cycle"),
         ({"lockstep": True}, "lockstep needs publish_clock"),
+        (
+            {"lockstep": True, "publish_clock": True, "command_interface": "motor_torque"},
+            "stamped_motor_torque",
+        ),
+        ({"max_speed": 0.0}, "max_speed needs lockstep"),
+        ({"publish_clock": True, "time_source": "clock"}, "cannot go with"),
+        ({"payload_mass": 1.0}, "payload_link"),
+        ({"hit_force": (1.0,)}, "hit_force has 1"),
     ],
 )
 def test_parameters_that_do_not_go_together(changes, message):
     with pytest.raises(ParameterError, match=message):
         SimulatorParameters(**changes).check()
+
+
+def test_a_clock_that_goes_on_gives_cycles_one_that_jumps_none():
+    pace = ClockPace(10)
+    pace.advance_to(1000)
+    pace.advance_to(1035)
+    assert [pace.next(1.0).stamp for _ in range(3)] == [1010, 1020, 1030]
+    assert not pace.advance_to(1040)
+    assert pace.next(1.0).stamp == 1040
+    pace.advance_to(1040 + SECOND)  # more than may be made up for
+    assert pace.next(1e-6).stamp == 1040 + SECOND
+    assert pace.lost == SECOND - 10
+    assert pace.advance_to(500)
+    pace.advance_to(510)
+    assert pace.next(1.0).stamp == 510
+    assert pace.restarts == 1
+    pace.leave()
+    assert pace.next(1.0) is None
+
+
+def test_the_same_seed_in_lockstep_gives_the_same_bits_on_mujoco_with_everything(ros, tmp_path):
+    """Encoders, noise, a delay within a cycle, a payload, a hit, and feedback of what is measured;
+    against the plant stepped in process."""
+    resolution, delay, count = 1e-4, 1.3e-3, 120
+    given = settings(
+        tmp_path,
+        "stamped_motor_torque",
+        plant="mujoco",
+        publish_clock=True,
+        lockstep=True,
+        max_speed=0.0,
+        command_timeout=20.0,
+        actuation_delay=delay,
+        link_encoder_resolution=resolution,
+        motor_encoder_resolution=resolution,
+        motor_position_noise=1e-5,
+        velocity_bandwidth=100.0,
+        torque_noise=0.05,
+        torque_sensor_bandwidth=300.0,
+        payload_link="slide",
+        payload_mass=0.8,
+        payload_com=[0.1, 0.0, 0.0],
+        payload_time=0.03,
+        hit_link="upper_arm",
+        hit_force=[0.0, 30.0, 40.0],
+        hit_time=0.05,
+        hit_duration=0.01,
+    )
+    runs = []
+    for _ in range(2):
+        node = ros.start(NODE, given)
+        simulation = Simulation(ros, "stamped_motor_torque")
+        torques: dict[int, np.ndarray] = {}
+
+        def answer(simulation=simulation, torques=torques) -> None:
+            states = simulation.states()
+            stamp = max(states, default=0)
+            if stamp and stamp not in torques:
+                rows = states[stamp]
+                torques[stamp] = HOLD - 20.0 * rows[4] - 0.1 * (rows[2] - HOLD)
+                simulation.command.publish(torque_state(stamp, NAMES, torques[stamp]))
+
+        ros.until(lambda t=torques: len(t) > count, "answers", each=answer)
+        if not runs:
+            ros.until(lambda: ros.diagnosis(": motors")[2].get("payload [kg]") == "0.8", "payload",
+                      each=answer)  # fmt: skip
+        states = simulation.states()
+        standing = states[min(states)]
+        moved = [t for t in sorted(states) if (states[t] != standing).any()][: count - 10]
+        runs.append((np.array([states[t] for t in moved]), torques, moved))
+        assert ros.leave(node) == 0
+    (one, torques, stamps), (same, _, _) = runs
+    np.testing.assert_array_equal(one, same)
+    period = SECOND // 1000
+    assert (np.diff(stamps) == period).all()
+    steps = one[:, (0, 3)] / resolution
+    np.testing.assert_allclose(steps, np.round(steps), atol=1e-6)
+
+    robot = MujocoRobot(MODEL, ACTUATORS, ROBOT, link_viscous=0.3)
+    robot.reset(HOME)
+    line: DelayLine[Any] = DelayLine(delay, 1e-3, None)
+    for k, stamp in enumerate(stamps):
+        if k == 30:
+            robot.set_model(MODEL.with_payload("slide", 0.8, (0.1, 0.0, 0.0)))
+        robot.applied_wrenches[:] = 0.0
+        if 50 <= k < 60:
+            place, force = frame_pose(MODEL, robot.q, "upper_arm")[:3, 3], [0.0, 30.0, 40.0]
+            robot.applied_wrenches[1] = np.r_[np.cross(place, force), force]
+        answered = max(t for t in torques if t <= stamp - 2 * period) if k else min(torques)
+        for duration, torque in line.push(torques[answered]):
+            if torque is not None:
+                robot.step(torque, duration)
+        np.testing.assert_allclose(one[k, 5], robot.motor_torque, rtol=0, atol=1e-9)
+        assert np.abs(one[k, 0] - robot.q).max() < 0.51 * resolution
+        assert np.abs(one[k, 3] - robot.theta).max() < 1.2 * resolution
+
+
+VARIABLE = {
+    "joints": {
+        "turret": {
+            "motor": elastic(1.0)["motor"],
+            "variable_stiffness": {
+                "range": {"values": [300.0, 900.0], "unit": "N m/rad", "side": "link"}
+            },
+        },
+        "shoulder": {
+            "regulates": "pretension",
+            **{
+                side: {
+                    "motor": elastic(1.0)["motor"],
+                    "spring": {
+                        "law": "polynomial",
+                        "coefficients": {
+                            "values": [300.0, 900.0],
+                            "torque": "N m",
+                            "deflection": "rad",
+                            "side": "link",
+                        },
+                        "travel": {"values": [0.0, 0.5], "unit": "rad", "side": "link"},
+                    },
+                }
+                for side in ("agonist", "antagonist")
+            },
+        },
+        "rail": RAIL,
+    }
+}
+
+
+def test_variable_stiffness_and_a_wrench_step_by_step_with_the_clock_of_another(ros, tmp_path):
+    file = tmp_path / "variable.yaml"
+    given = settings(tmp_path, "motor_torque", time_source="clock", command_timeout=1.0)
+    file.write_text(json.dumps(VARIABLE))
+    order = ("rail", "turret", "shoulder_antagonist", "shoulder_agonist")
+    given |= {
+        "elastic_joints_file": str(file),
+        "command_joints": order,
+        "initial_positions": [float(HOME[NAMES.index(n)]) for n in ("rail", "turret", "shoulder")],
+    }
+    ros.start(NODE, given)
+    clock = ros.publisher(Clock, "/clock")
+    wrench = ros.publisher(WrenchStamped, "external_wrench")
+    stiffness = ros.publisher(JointState, "stiffness_command")
+    command = ros.publisher(Float64MultiArray, "motor_torque")
+    links = ros.record(JointState, "joint_states")
+    motors = ros.record(JointState, "motor_states")
+
+    actuators = load_actuators(VARIABLE, NAMES, MODEL.joint_types)
+    robot = ElasticRobot(MODEL, actuators, link_viscous=0.3)
+    robot.reset(HOME)
+    torque = robot.motor_torque + np.array([1.0, 3.0, -2.0, 0.5])
+    now, period = 7 * SECOND, SECOND // 1000
+
+    def tick(stamp: int) -> np.ndarray:
+        message = Clock()
+        set_stamp(message.clock, stamp)
+        clock.publish(message)
+        ros.until(
+            lambda: motors and stamp_of(motors[-1]) == stamp == stamp_of(links[-1]), "a state"
+        )
+        a, b = links[-1], motors[-1]
+        assert tuple(b.name) == actuators.motor_names
+        rows = (a.position, a.velocity, a.effort, b.position, b.velocity, b.effort)
+        return np.concatenate(rows)
+
+    begin = Clock()
+    set_stamp(begin.clock, now)
+    clock.publish(begin)
+    tick(now + period)
+    assert "brakes closed" in ros.until(lambda: ros.diagnosis(": commands")[1], "diagnostics")
+
+    for message in (
+        JointState(name=["turret"], position=[math.nan]),
+        JointState(name=["shoulder"], position=[500.0]),
+        JointState(name=["turret"], position=[5000.0]),
+    ):
+        stiffness.publish(message)
+    stiffness.publish(JointState(name=["turret"], position=[500.0], velocity=[20.0]))
+    push = WrenchStamped()
+    push.header.frame_id = "slide"
+    push.wrench.force.z = push.wrench.torque.x = 5.0
+    wrench.publish(push)
+    lost = WrenchStamped()
+    lost.header.frame_id = "stand"
+    wrench.publish(lost)
+    by_name = dict(zip(actuators.motor_names, torque, strict=True))
+    command.publish(Float64MultiArray(data=[float(by_name[name]) for name in order]))
+    keys = {
+        "stiffness_command: not finite",
+        "stiffness_command: unknown joint",
+        "stiffness_command: at its bound",
+        "external_wrench: unknown frame",
+    }
+    ros.until(lambda: ros.diagnosis(": commands")[2].keys() >= keys, f"the report of {keys}")
+    ros.until(lambda: ros.diagnosis(": commands")[0] != 3, "the command")
+
+    robot.stiffness[:, 0] = 500.0, 20.0
+    applied = np.array([5.0, 0.0, 0.0, 0.0, 0.0, 5.0])
+    for k in range(20):
+        found = tick(now + (k + 2) * period)
+        wanted = (
+            robot.q, robot.qd, robot.joint_torque, robot.theta, robot.thetad, robot.motor_torque
+        )  # fmt: skip
+        np.testing.assert_allclose(found, np.concatenate(wanted), rtol=1e-9, atol=1e-9)
+        rows = wrench_to_world(MODEL, robot.q, robot.qd, robot.qdd, "slide", applied)
+        robot.applied_wrenches[2] = rows[0]
+        robot.step(torque, 1e-3)
+        robot.stiffness[1] = 0.0
+    assert np.abs(robot.q - HOME).max() > 1e-4
+
+    back = Clock()
+    set_stamp(back.clock, SECOND)
+    clock.publish(back)
+    tick(SECOND + period)

@@ -125,6 +125,15 @@ def passive_pendulum(printed):
     assert ahead < plain / 40
 
 
+def pose_spline(printed):
+    assert number(printed, "misses its poses by") < 1e-14
+    assert number(printed, "joints follow to", ",") < 1e-11
+    assert number(printed, "by steps of", " rad") < 0.03
+    assert number(printed, "first pose,", " then") <= 6
+    peaks = re.findall(f"peak jounce +{NUMBER} rad/s.4 +{NUMBER} m/s.4", printed)
+    assert [float(x) for x in peaks[0]] == pytest.approx([128.05, 57.12], abs=0.02)
+
+
 def lqr_double_pendulum(printed):
     predicted = re.findall(f"as predicted to {NUMBER}", printed)
     assert max(map(float, predicted)) < 1e-4
@@ -134,6 +143,17 @@ def lqr_double_pendulum(printed):
     assert max(float(x) for row in closed for x in row.split()) < -3
     shares = [float(x) for x in re.findall(r"upright from (\d+) %", printed)]
     assert shares == pytest.approx([45, 3], abs=1)
+
+
+def task_space(printed):
+    circle, away = printed.split("out of reach")
+    assert number(circle, "off by", " m at most") < 1e-11
+    assert number(circle, "missing of the twist") == 0
+    assert number(circle, "slopes to") < 1e-3
+    assert 0.05 < number(away, "off by", " m at most") < 0.15
+    assert number(away, "at most,", " m at the end") < 1e-3
+    assert number(away, "missing of the twist") > 0.1
+    assert number(away, "slopes to") < 0.05
 
 
 CHECKS = {
@@ -150,6 +170,8 @@ CHECKS = {
     "11_delta_robot": delta_robot,
     "12_passive_pendulum": passive_pendulum,
     "13_lqr_double_pendulum": lqr_double_pendulum,
+    "14_pose_spline": pose_spline,
+    "15_task_space": task_space,
 }
 
 

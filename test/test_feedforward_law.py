@@ -7,7 +7,7 @@ import pytest
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.elastic_joints import SeriesElasticJoints
-from multibody_dynamics.nodes.feedforward_law import FeedforwardLaw, WrenchFilter
+from multibody_dynamics.nodes.feedforward_law import FeedforwardLaw
 
 NAMES = ("a", "b", "c")
 
@@ -122,26 +122,3 @@ def test_update_allocates_nothing_that_stays(model, joints):
     law.update()
     after = [law.torque, law.motion, law.gravity, *law.motor]
     assert [buffer.__array_interface__["data"][0] for buffer in after] == addresses
-
-
-class TestWrenchFilter:
-    def test_without_time_constant_the_wrench_is_taken_as_it_is(self):
-        rows = WrenchFilter().advance(np.arange(6.0), 0.001, 0.0)
-        np.testing.assert_array_equal(rows, [np.arange(6.0), np.zeros(6), np.zeros(6)])
-
-    def test_rates_are_the_derivatives_of_the_filtered_wrench(self):
-        W, T, h = np.arange(6.0) - 2.0, 0.1, 1e-4
-
-        def after(time: float) -> np.ndarray:
-            return WrenchFilter().advance(W, time, T).copy()
-
-        before, now, later = after(0.05 - h), after(0.05), after(0.05 + h)
-        np.testing.assert_allclose(now[1], (later - before)[0] / (2 * h), rtol=1e-5)
-        np.testing.assert_allclose(now[2], (later - before)[1] / (2 * h), rtol=1e-5)
-
-    def test_the_step_does_not_matter(self):
-        W, many, one = np.ones(6), WrenchFilter(), WrenchFilter()
-        for _ in range(100):
-            many.advance(W, 0.001, 0.03)
-        one.advance(W, 0.1, 0.03)
-        np.testing.assert_allclose(many.rows, one.rows, rtol=1e-12)

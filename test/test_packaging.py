@@ -121,8 +121,8 @@ def test_every_import_is_in_the_map_of_names():
 
 
 def test_package_xml_declares_what_is_imported(manifest):
-    runtime = {IMPORTS[name].rosdep for name in imported(*RUNTIME)}
-    development = {IMPORTS[name].rosdep for name in imported(*DEVELOPMENT)}
+    runtime = {IMPORTS[name].rosdep for name in imported(*RUNTIME)} - {None}
+    development = {IMPORTS[name].rosdep for name in imported(*DEVELOPMENT)} - {None}
     assert {d.name for d in manifest.exec_depends} == runtime | started_by_launch_files()
     assert {d.name for d in manifest.test_depends} == development - runtime
 
@@ -132,10 +132,12 @@ def test_setup_py_declares_what_is_imported(arguments):
     development = {IMPORTS[name].pypi for name in imported(*DEVELOPMENT)} - {None}
     ros = {name for name in runtime | development if name.startswith("ros-")}
     extras = arguments["extras_require"]
-    assert distributions(arguments["install_requires"]) == runtime - ros
+    assert distributions(arguments["install_requires"]) == runtime - ros - {"mujoco"}
     assert distributions(extras["ros"]) == ros
     assert distributions(extras["pinocchio"]) == {"pin"}
-    assert distributions(extras["test"]) == development - runtime - ros - {"pin"} | COMMANDS.keys()
+    assert distributions(extras["mujoco"]) == {"mujoco"}
+    others = runtime | ros | {"pin", "mujoco"}
+    assert distributions(extras["test"]) == development - others | COMMANDS.keys()
 
 
 # the manifests themselves
@@ -204,7 +206,7 @@ def test_every_public_name_resolves():
         assert len(set(names)) == len(names), f"{module.__name__}.__all__ repeats a name"
 
 
-def test_dynamics_needs_no_ros():
+def test_dynamics_needs_no_ros_and_no_simulator():
     program = f"import sys, {NAME}.dynamics; print(*sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
@@ -213,6 +215,7 @@ def test_dynamics_needs_no_ros():
     assert "numpy" in modules
     ros = {name for name in modules if name.startswith(("rcl", "ament", "rosidl"))}
     assert not ros | {name for name in modules if name.endswith(("_msgs", "_interfaces"))}
+    assert "mujoco" not in modules
 
 
 def test_every_module_of_dynamics_has_its_floor():

@@ -8,7 +8,10 @@
 SI units; twists (omega, v) and wrenches (m, f) angular part first. docs/symbols.md has the symbols.
 """
 
+from . import example_systems as examples
 from . import se3, so3
+from .absolute_systems import AbsoluteSystem, BodyJoint, RigidBody, SpringDamper, SystemMatrices
+from .actuator_cycle import MotorCommand, MotorFeedforward, SpringSolver
 from .actuator_description import load_actuators
 from .actuator_kinds import (
     Antagonistic,
@@ -21,6 +24,8 @@ from .actuator_kinds import (
 from .actuators import Actuators
 from .articulated_bodies import ArticulatedBodies, articulated_bodies
 from .assembly import assemble, consistent_motion
+from .bumpless_transfer import BumplessTransfer
+from .butcher import ButcherTableau
 from .calibration import Calibration, calibrate
 from .christoffel import christoffel_symbols, christoffel_symbols_binet
 from .closed_form import coriolis_matrix_mueller, mass_matrix_closed_form, projection_equations
@@ -41,20 +46,8 @@ from .constrained_dynamics import (
     constrained_inverse_dynamics,
 )
 from .constraints import constraint_matrices, constraint_residual, redundant_constraints
-from .controllers import (
-    ComputedTorque,
-    Controller,
-    FeedbackLinearization,
-    JointPoles,
-    LinearFeedback,
-    StateFeedbackGains,
-    closed_loop_poles,
-    inertias_felt,
-    joint_resonances,
-    motor_side_gains,
-    optimal_gains,
-    placed_gains,
-)
+from .controller_settings import ControllerSettings, make_controller, retune
+from .controllers import ComputedTorque, Controller, LinearFeedback
 from .conventions import REPRESENTATIONS, SYMBOLS, from_linear_first, to_linear_first
 from .coriolis import coriolis_matrix, mass_matrix_dot
 from .denavit_hartenberg import DHRow, LinkInertia, model_from_dh
@@ -69,10 +62,11 @@ from .derivatives_solver import (
     InverseDynamicsDerivativesSolver,
 )
 from .disturbance_observer import DisturbanceObserver
-from .elastic_joints import MotorCommand, SeriesElasticJoints, load_elastic_joints
+from .elastic_joints import SeriesElasticJoints, load_elastic_joints
 from .elastic_robot import ElasticRobot, MotorDrive
 from .energy import center_of_mass, kinetic_energy, potential_energy, spatial_momentum
 from .errors import DynamicsError, InputError, ModelError, ModelWarning, TrajectoryError
+from .feedback_linearization import FeedbackLinearization
 from .flatness import (
     ChainState,
     LimitMargin,
@@ -91,6 +85,19 @@ from .forward_dynamics import (
     hybrid_dynamics,
 )
 from .forward_dynamics_solver import ForwardDynamicsSolver
+from .gains import (
+    JointPoles,
+    StateFeedbackGains,
+    closed_loop_poles,
+    damping_gains,
+    inertias_felt,
+    joint_resonances,
+    motor_bandwidth_gains,
+    motor_side_gains,
+    optimal_gains,
+    placed_gains,
+)
+from .generalized_alpha import generalized_alpha
 from .geometric_sensitivity import (
     ErrorScrew,
     errors_at,
@@ -108,7 +115,9 @@ from .higher_order import (
     higher_order_inverse_dynamics,
     higher_order_kinematics,
 )
+from .hold_controller import HoldController
 from .inertia import spatial_inertia
+from .integrators import Integration, absolute_acceleration, integrate, project_state
 from .inverse_dynamics import (
     InverseDynamics,
     generic_inverse_dynamics,
@@ -116,6 +125,11 @@ from .inverse_dynamics import (
     inverse_dynamics,
 )
 from .inverse_dynamics_solver import InverseDynamicsSolver
+from .inverse_kinematics import (
+    InverseKinematicsResult,
+    InverseKinematicsSolver,
+    inverse_kinematics,
+)
 from .jacobian_derivatives import (
     jacobian_ddot,
     jacobian_gradient,
@@ -142,8 +156,10 @@ from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
 from .mass_matrix import gravity_forces, mass_matrix
 from .model import Frame, JointLimits, MultibodyModel, model_from_screws
 from .momentum_form import PhaseRates, body_momenta, momentum_equations, rates_of_momenta
+from .momentum_preserving import integrate_momenta
 from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
 from .multi_dof import MultiDofModel
+from .munthe_kaas import Tolerances, munthe_kaas
 from .newton_euler import (
     MovingFrame,
     moving_frame,
@@ -168,6 +184,8 @@ from .parameter_derivatives import (
     hybrid_dynamics_sensitivity,
     inverse_dynamics_sensitivity,
 )
+from .plants import EndStops, Plant
+from .redundancy import Damping, Manipulability, RedundancyResolution, manipulability
 from .regressor import (
     BaseParameters,
     Regressor,
@@ -180,6 +198,9 @@ from .regressor import (
     with_inertial_parameters,
 )
 from .representations import change_body_frame, convert_twist, convert_wrench
+from .rosenbrock import rosenbrock
+from .se3_paths import PosePath, arc, circle, concatenate, line, redirect, screw_motion, spline
+from .spring_identification import SpringFit, identify_spring, motor_side_torque
 from .springs import CubicSpring, LinearSpring, PolynomialSpring, Spring, TableSpring
 from .state_estimation import (
     DerivativeFilter,
@@ -187,9 +208,13 @@ from .state_estimation import (
     StateEstimation,
     StateEstimator,
 )
+from .system_description import load_system
 from .system_jacobian import SystemKinematics, resolvent, spatial_factors, system_kinematics
+from .task_space import TaskDynamics, TaskSpaceSolver, task_inverse_dynamics
+from .tasks import Task, TaskMotion, task_jacobian, task_motion
 from .time_scaling import MotionLimits, TimeScaling, scale_time, slow_down
 from .trajectories import Reference, Trajectory, hold, interpolate, splice, stop, sum_of_sines
+from .tree_integration import JointMotion, JointSprings, integrate_joints, integrate_tree
 from .urdf import load_urdf, parse_urdf
 from .wrenches import wrench_to_world
 
@@ -210,6 +235,11 @@ __all__ = [
     "system_kinematics", "SystemKinematics", "spatial_factors", "resolvent",
     "joint_positions_from_poses", "joint_rates_from_twists", "joint_accelerations_from_motion",
     "OverallSolution",
+    # tasks of tools
+    "Task", "TaskMotion", "task_motion", "task_jacobian",
+    "task_inverse_dynamics", "TaskDynamics", "TaskSpaceSolver",
+    "RedundancyResolution", "Damping", "manipulability", "Manipulability",
+    "inverse_kinematics", "InverseKinematicsSolver", "InverseKinematicsResult",
     # dynamics
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
     "higher_order_kinematics", "higher_order_inverse_dynamics",
@@ -241,6 +271,12 @@ __all__ = [
     "constrained_inverse_dynamics", "ConstrainedInverseDynamics",
     "constrained_forward_dynamics", "constrained_hybrid_dynamics", "ConstrainedMotion",
     "Baumgarte",
+    # bodies in absolute coordinates, integration in time
+    "AbsoluteSystem", "RigidBody", "BodyJoint", "SpringDamper", "SystemMatrices",
+    "integrate", "Integration", "absolute_acceleration", "project_state", "Tolerances",
+    "generalized_alpha", "integrate_momenta", "munthe_kaas", "ButcherTableau", "rosenbrock",
+    "integrate_tree", "integrate_joints", "JointMotion", "JointSprings", "examples",
+    "load_system",
     # one rigid body
     "newton_euler", "newton_euler_rates", "rigid_body_inertia", "rigid_body_inertia_dot",
     "rigid_body_momentum", "rigid_body_coriolis_matrix",
@@ -254,8 +290,11 @@ __all__ = [
     "base_parameters", "BaseParameters",
     # references, limits, elastic joints
     "Reference", "Trajectory", "interpolate", "splice", "hold", "stop", "sum_of_sines",
+    "PosePath", "screw_motion", "line", "circle", "arc", "spline", "concatenate", "redirect",
     "JointCommandLimits",
-    "SeriesElasticJoints", "MotorCommand", "load_elastic_joints", "ElasticRobot", "MotorDrive",
+    "SeriesElasticJoints", "load_elastic_joints",
+    "MotorFeedforward", "MotorCommand", "SpringSolver",
+    "Plant", "ElasticRobot", "MotorDrive", "EndStops",
     "Spring", "LinearSpring", "CubicSpring", "PolynomialSpring", "TableSpring",
     "Motor", "Rigid", "SeriesElastic", "VariableStiffness", "StiffnessDrive", "Antagonistic",
     "Actuators", "load_actuators",
@@ -264,10 +303,12 @@ __all__ = [
     # motions within limits, state and disturbances of elastic joints
     "scale_time", "slow_down", "TimeScaling", "MotionLimits",
     "DerivativeFilter", "MotorSideObserver", "StateEstimation", "StateEstimator",
-    "DisturbanceObserver",
+    "DisturbanceObserver", "SpringFit", "identify_spring", "motor_side_torque",
     # control of elastic joints
-    "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque",
-    "StateFeedbackGains", "motor_side_gains", "placed_gains", "optimal_gains",
+    "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque", "HoldController",
+    "ControllerSettings", "make_controller", "retune", "BumplessTransfer",
+    "StateFeedbackGains", "motor_side_gains", "motor_bandwidth_gains", "damping_gains",
+    "placed_gains", "optimal_gains",
     "closed_loop_poles", "inertias_felt", "joint_resonances", "JointPoles",
     # Lie groups, conventions, errors
     "so3", "se3", "REPRESENTATIONS", "SYMBOLS", "to_linear_first", "from_linear_first",

@@ -64,6 +64,13 @@ class DesiredMotion:
         self._now = max(self._now, running.start_time)
         running.evaluate(self._now, out)
 
+    def look_ahead(self, time: int, out: Array) -> None:
+        """As `evaluate`, without going there: what is to come at `time` as things stand."""
+        origin, running = self._origin, self._require()
+        if self._next is not None and time >= self._next[0]:
+            origin, running = self._next
+        running.evaluate(max(1e-9 * (time - origin), running.start_time), out)
+
     def stop(self, duration: float) -> None:
         """Come to rest in `duration` seconds."""
         self._running, self._next = stop(self._require(), self._now, duration=duration), None

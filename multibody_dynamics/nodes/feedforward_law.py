@@ -12,7 +12,7 @@ counts in theta.
 
 from __future__ import annotations
 
-from math import exp, isfinite
+from math import isfinite
 
 import numpy as np
 
@@ -97,27 +97,3 @@ class FeedforwardLaw:
     def is_finite(self) -> bool:
         """Whether every number of `torque` and `motor` is finite."""
         return isfinite(self.torque.sum() + self._motor_rows.sum())
-
-
-class WrenchFilter:
-    """A measured wrench with the rates that a first-order low-pass gives it.
-
-    For an input that is constant between samples, W = W_in + (W_0 - W_in) exp(-t / T), whose
-    derivatives are exact: W' = (W_in - W) / T, W'' = -W' / T. With T = 0 the wrench is taken as it
-    is and its rates as zero.
-    """
-
-    def __init__(self) -> None:
-        self.rows: Array = np.zeros((3, 6))  # W, W', W''
-
-    def advance(self, wrench: Array, step: float, time_constant: float) -> Array:
-        """`rows` after `step` seconds of the input `wrench` (6,); time_constant T in s."""
-        value, rate, second = self.rows
-        if time_constant == 0.0:
-            value[:] = wrench
-            rate[:] = second[:] = 0.0
-        else:
-            value[:] = wrench + (value - wrench) * exp(-step / time_constant)
-            rate[:] = (wrench - value) / time_constant
-            second[:] = -rate / time_constant
-        return self.rows

@@ -4,96 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..dynamics.elastic_joints import VARIANTS
-from .parameters import ParameterError, parameter
-from .robot import ElasticRobotParameters
+from .following_parameters import FollowingParameters
+from .parameters import parameter
 
 
 @dataclass(frozen=True)
-class FeedforwardParameters(ElasticRobotParameters):
+class FeedforwardParameters(FollowingParameters):
     """See the descriptions; docs/feedforward_node.md has them as a table."""
 
-    variant: str = parameter(
-        "full",
-        "how springs enter: 'full' with Q' and Q'', 'quasi_static' without, 'rigid' not at all",
-        choices=tuple(VARIANTS),
-        live=True,
-    )
-    gravity_compensated_by_robot: bool = parameter(
-        False, "the robot compensates gravity itself: leave it out of all torques"
-    )
-
-    lookahead: float = parameter(
-        0.0,
-        "the reference is evaluated this long after the stamp of the state, to make up for delay",
-        unit="s",
-        bounds=(0.0, 1.0),
-    )
-    update_rate: float = parameter(
-        0.0,
-        "cycles per second by a timer; 0: one cycle per complete joint state",
-        unit="Hz",
-        bounds=(0.0, 10000.0),
-    )
-    state_queue_depth: int = parameter(
-        8,
-        "queue of joint_states; at least the number of messages that make up one state",
-        bounds=(1, 1000),
-    )
-    state_timeout: float = parameter(
-        0.2,
-        "without a complete joint state for this long, the safe output is published",
-        unit="s",
-        bounds=(0.001, 60.0),
-        live=True,
-    )
-    stamp_tolerance: float = parameter(
-        0.5,
-        "stamps further from the node's clock, to either side, are refused; 0: any stamp",
-        unit="s",
-        bounds=(0.0, 60.0),
-        live=True,
-    )
-    expected_rate: float = parameter(
-        0.0,
-        "rate of joint_states, to count missed cycles; 0: the median of the last second",
-        unit="Hz",
-        bounds=(0.0, 10000.0),
-        live=True,
-    )
-
-    start_tolerance: float = parameter(
-        0.1,
-        "greatest distance between measured, running and new motion where a trajectory begins",
-        unit="rad or m",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
     path_tolerance: float = parameter(
         0.0,
         "a motion from which the measured position is further away than this is stopped; 0: none",
         unit="rad or m",
         bounds=(0.0, 10.0),
         live=True,
-    )
-    splice_lead: float = parameter(
-        0.01,
-        "points due sooner than this from now are dropped with the past ones",
-        unit="s",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
-    stop_duration: float = parameter(
-        0.5, "how long a stop takes", unit="s", bounds=(0.01, 60.0), live=True
-    )
-    position_margin: float = parameter(
-        0.0,
-        "soft position limits lie this far inside the robot's",
-        unit="rad or m",
-        bounds=(0.0, 10.0),
-    )
-    enable_at_activation: bool = parameter(
-        True, "follow trajectories at once; otherwise hold until the service ~/enable allows it"
     )
     ramp_time: float = parameter(
         0.5,
@@ -102,45 +26,3 @@ class FeedforwardParameters(ElasticRobotParameters):
         bounds=(0.0, 60.0),
         live=True,
     )
-    torque_limit_scale: float = parameter(
-        1.0,
-        "of the smaller of the robot's effort limit and the motor's torque limit",
-        bounds=(0.01, 1.0),
-        live=True,
-    )
-    torque_rate_limits: tuple[float, ...] = parameter(
-        (),
-        "of the motor torques: one for all or one per joint of command_joints; empty: none",
-        unit="N m/s or N/s",
-        live=True,
-    )
-
-    wrench_link: str = parameter(
-        "", "link that external_wrench acts on; '': the one that its frame_id names"
-    )
-    wrench_filter_time: float = parameter(
-        0.0,
-        "time constant of a low-pass that also gives the wrench's rates; 0: as it is, no rates",
-        unit="s",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
-    wrench_timeout: float = parameter(
-        0.1, "an older wrench counts as zero", unit="s", bounds=(0.001, 60.0), live=True
-    )
-
-    def check(self) -> None:
-        super().check()
-        rates = self.torque_rate_limits
-        if len(rates) not in (0, 1, len(self.command_joints)):
-            raise ParameterError(
-                f"torque_rate_limits has {len(rates)} numbers;"
-                f" one or one for each of the {len(self.command_joints)} command_joints are needed"
-            )
-        if any(rate <= 0.0 for rate in rates):
-            raise ParameterError(f"torque_rate_limits must be positive, got {rates}")
-        if self.update_rate and self.state_timeout * self.update_rate < 1.0:
-            raise ParameterError(
-                f"state_timeout ({self.state_timeout} s) is shorter than one cycle"
-                f" at update_rate {self.update_rate} Hz"
-            )

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ..dynamics import actuator_description
+from ..dynamics.actuator_kinds import Motor, Rigid
+from ..dynamics.actuators import Actuators
 from ..dynamics.elastic_joints import SeriesElasticJoints, load_elastic_joints
 from ..dynamics.model import STANDARD_GRAVITY, MultibodyModel
 from ..dynamics.urdf import load_urdf, parse_urdf
@@ -85,3 +88,12 @@ def load_joints(p: ElasticRobotParameters, model: MultibodyModel) -> SeriesElast
     if not p.elastic_joints_file:
         return SeriesElasticJoints(names, np.full(model.n, np.inf), np.zeros(model.n))
     return load_elastic_joints(find_file(p.elastic_joints_file), names, model.joint_types)
+
+
+def load_actuators(p: ElasticRobotParameters, model: MultibodyModel) -> Actuators:
+    """The actuators of the parameters' file; without one, rigid joints without rotors."""
+    names = model.joint_names
+    if not p.elastic_joints_file:
+        return Actuators(names, [Rigid(Motor(0.0))] * model.n)
+    file = find_file(p.elastic_joints_file)
+    return actuator_description.load_actuators(file, names, model.joint_types)

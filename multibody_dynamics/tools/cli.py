@@ -1,4 +1,5 @@
-"""The command `multibody_dynamics`: demo, report, describe, plot, trajectory, record.
+"""The command `multibody_dynamics`: demo, report, describe, plot, trajectory, record,
+identify-springs, integrate.
 
 Exit status: 0; 1 if the nodes did not do as they should; 2 if the arguments or files are wrong,
 with one line that says how; 130 after Ctrl-C.
@@ -20,6 +21,7 @@ from .processes import DemoError
 
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 VARIANTS = ("full", "quasi_static", "rigid")
+INTEGRATORS = ("euler", "rk2", "heun", "rk3", "rk4", "dormand_prince", "generalized_alpha")
 CONFIGURATION = "--configuration"
 
 
@@ -93,6 +95,70 @@ def make_parser() -> argparse.ArgumentParser:
     recorder.add_argument("--variant", choices=VARIANTS, default="full",
                           help="of the feedforward that runs (%(default)s)")  # fmt: skip
     recorder.add_argument("--namespace", default="", help="of the nodes")
+
+    springs = command(
+        "identify-springs",
+        _identify_springs,
+        "Find the laws of springs in a recorded motion: deflection against torque",
+        "A recording is a table with a first line, in s, rad (m) and N m (N) on the link side of"
+        " the gear: t and of every joint 'q JOINT', 'theta JOINT', and 'Q JOINT' of a torque"
+        " sensor or 'tau JOINT' of the motor (.csv); arrays t, q, theta, Q, tau, joint_names, or"
+        " a recording of the demo (.npz).",
+    )
+    springs.add_argument("recording", metavar="RECORDING", type=Path)
+    springs.add_argument("--urdf", metavar="ROBOT", type=Path,
+                         help="URDF file, for the torques of the links")  # fmt: skip
+    springs.add_argument("--elastic-joints", metavar="YAML", type=Path,
+                         help="data of the motors, for the torques at the motors")  # fmt: skip
+    springs.add_argument(
+        "--torque",
+        choices=("sensor", "links", "motors"),
+        default="",
+        help="what gives the joint torque: %(choices)s (the sensor if recorded, else the links)",
+    )
+    springs.add_argument("--law", choices=("auto", "linear", "cubic", "polynomial", "table"),
+                         default="auto", help="%(choices)s; auto chooses by BIC")  # fmt: skip
+    springs.add_argument("--window", metavar="S", type=_positive, default=0.03,
+                         help="that smooths and differentiates, s (%(default)s)")  # fmt: skip
+    springs.add_argument("--robust", action="store_true", help="leave outliers out")
+    springs.add_argument("--no-bias", dest="bias", action="store_false",
+                         help="the torque has no constant error")  # fmt: skip
+    springs.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("springs"),
+                         help="for springs.yaml and springs.png (%(default)s)")  # fmt: skip
+
+    integrate = command(
+        "integrate",
+        _integrate,
+        "Integrate rigid bodies in absolute coordinates on SE(3) and on SO(3) x R^3",
+        "SYSTEM is a YAML file, see docs/lie_group_integration.md, or one of the examples"
+        " heavy_top, spherical_double_pendulum, floating_bodies, three_bar_linkage. Leaves"
+        " the violation of the constraints and the drift of the energy as pictures, with both"
+        " groups on one plot, and the states of each group.",
+    )
+    integrate.add_argument("system", metavar="SYSTEM")
+    integrate.add_argument("-o", "--output", metavar="FOLDER", type=Path,
+                           default=Path("integration"), help="(%(default)s)")  # fmt: skip
+    integrate.add_argument("--group", choices=("SE3", "SO3xR3", "both"), default="both",
+                           help="in which all bodies move: %(choices)s (%(default)s)")  # fmt: skip
+    integrate.add_argument("--duration", metavar="S", type=_positive, default=1.0,
+                           help="of the motion, s (%(default)s)")  # fmt: skip
+    integrate.add_argument("--step", metavar="S", type=_positive, default=1e-3,
+                           help="s (%(default)s)")  # fmt: skip
+    integrate.add_argument("--method", choices=INTEGRATORS, default="rk4",
+                           help="%(choices)s (%(default)s)")  # fmt: skip
+    integrate.add_argument("--tolerance", metavar="E", type=_positive,
+                           help="relative error; the step follows from it (dormand_prince), and"
+                           " --step is that of the output")  # fmt: skip
+    integrate.add_argument("--every", metavar="N", type=int, default=1,
+                           help="keep one step in N (%(default)s)")  # fmt: skip
+    integrate.add_argument("--baumgarte", metavar="RATE", type=_positive,
+                           help="stabilise the constraints, 1/s (not)")  # fmt: skip
+    integrate.add_argument("--project", action="store_true",
+                           help="close the constraints after every step")  # fmt: skip
+    integrate.add_argument("--project-start", action="store_true",
+                           help="take the nearest start that violates no constraint")  # fmt: skip
+    integrate.add_argument("--format", choices=("npz", "csv"), default="npz",
+                           help="of the states: %(choices)s (%(default)s)")  # fmt: skip
     return parser
 
 
@@ -251,6 +317,57 @@ def _trajectory(options: argparse.Namespace) -> int:
         names = [f"{q} {joint}" for q in DERIVATIVES for joint in model.joint_names]
         table = np.column_stack([times, states])
         np.savetxt(options.csv, table, "%.12g", ",", header=",".join(["t", *names]), comments="")
+    return 0
+
+
+def _identify_springs(options: argparse.Namespace) -> int:
+    from ..dynamics import load_actuators, load_urdf
+    from .identify_springs import draw_springs, identify, read_motion, to_yaml
+
+    motion = read_motion(options.recording)
+    actuators = None
+    if options.elastic_joints:
+        actuators = load_actuators(options.elastic_joints, motion.joint_names)
+    fits, reasons, samples = identify(
+        motion,
+        torque=options.torque,
+        model=load_urdf(options.urdf) if options.urdf else None,
+        actuators=actuators,
+        window=options.window,
+        law=options.law,
+        robust=options.robust,
+        bias=options.bias,
+    )
+    for joint in motion.joint_names:
+        print(fits[joint].describe() if joint in fits else reasons[joint])
+    options.output.mkdir(parents=True, exist_ok=True)
+    text = to_yaml(motion.joint_names, fits, reasons)
+    (options.output / "springs.yaml").write_text(text, encoding="utf-8")
+    draw_springs(fits, samples, options.output / "springs.png")
+    print(f"springs: {options.output / 'springs.yaml'}, {options.output / 'springs.png'}")
+    return 0 if fits else 1
+
+
+def _integrate(options: argparse.Namespace) -> int:
+    from .integrate import GROUPS, draw, find_system, run, write_states
+
+    results = run(
+        find_system(options.system),
+        GROUPS if options.group == "both" else (options.group,),
+        duration=options.duration,
+        step=options.step,
+        method=options.method,
+        relative_tolerance=options.tolerance,
+        every=options.every,
+        baumgarte=options.baumgarte,
+        project=options.project,
+        project_start=options.project_start,
+    )
+    options.output.mkdir(parents=True, exist_ok=True)
+    files = [options.output / f"states_{group}.{options.format}" for group in results]
+    for file, result in zip(files, results.values(), strict=True):
+        write_states(result, file)
+    print("written:", *files, *draw(results, options.output))
     return 0
 
 

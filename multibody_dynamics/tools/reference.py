@@ -17,6 +17,7 @@ from ..dynamics import SYMBOLS
 DOCS = Path(__file__).parents[2] / "docs"
 NODES = {
     "feedforward_node": "FeedforwardParameters",
+    "flatness_controller_node": "FlatnessControllerParameters",
     "elastic_robot_simulator_node": "SimulatorParameters",
     "trajectory_node": "TrajectoryParameters",
 }

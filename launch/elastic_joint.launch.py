@@ -1,0 +1,122 @@
+"""An arm with elastic joints under control: a simulated one or a real one, its controller, a motion.
+
+ros2 launch multibody_dynamics elastic_joint.launch.py
+ros2 launch multibody_dynamics elastic_joint.launch.py plant:=mujoco law:=feedback_linearization
+ros2 launch multibody_dynamics elastic_joint.launch.py plant:=none parameters:=my_robot.yaml motion:=none
+
+plant:=none leaves the robot to its own driver, which publishes joint_states and motor_states and
+takes flatness_controller_node/commands. The motion is that of trajectory_node in the parameters.
+"""
+
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import LifecycleNode
+from launch_ros.substitutions import FindPackageShare
+
+PACKAGE = "multibody_dynamics"
+
+
+def generate_launch_description() -> LaunchDescription:
+    arguments = [
+        DeclareLaunchArgument(
+            "parameters",
+            default_value=PathJoinSubstitution(
+                [FindPackageShare(PACKAGE), "config", "elastic_joint.yaml"]
+            ),
+            description="YAML file with the parameters of all three nodes",
+        ),
+        DeclareLaunchArgument(
+            "robot", default_value="", description="URDF file; '' leaves it to the parameters file"
+        ),
+        DeclareLaunchArgument(
+            "elastic_joints",
+            default_value="",
+            description="YAML file of springs and motors; '' leaves it to the parameters file",
+        ),
+        DeclareLaunchArgument(
+            "command_joints",
+            default_value="",
+            description="motors in the order of arrays without names, separated by commas; ''"
+            " leaves them to the parameters file",
+        ),
+        DeclareLaunchArgument(
+            "plant",
+            default_value="internal",
+            choices=["internal", "mujoco", "none"],
+            description="who simulates the robot; none: a real one, or a simulator of your own",
+        ),
+        DeclareLaunchArgument(
+            "law",
+            default_value="state_feedback",
+            choices=[
+                "motor_pd",
+                "state_feedback",
+                "feedback_linearization",
+                "computed_torque",
+                "hold",
+            ],
+            description="of the controller; may be changed while it runs",
+        ),
+        DeclareLaunchArgument(
+            "motion",
+            default_value="rest_to_rest",
+            choices=["rest_to_rest", "sum_of_sines", "none"],
+            description="what trajectory_node sends; none leaves joint_trajectory to you",
+        ),
+        DeclareLaunchArgument("namespace", default_value="", description="of all topics"),
+        DeclareLaunchArgument(
+            "use_sim_time",
+            default_value="false",
+            choices=["true", "false"],
+            description="time from /clock: the plant's, in lockstep, or with plant:=none another's",
+        ),
+    ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+
+
+def start(context: LaunchContext) -> list[LifecycleNode]:
+    """The nodes; a function, since which they are depends on the arguments."""
+
+    def value(name: str) -> str:
+        return LaunchConfiguration(name).perform(context)
+
+    simulated_time = value("use_sim_time") == "true"
+    common = {"autostart": True}
+    if value("robot"):
+        common["robot_file"] = value("robot")
+    if value("elastic_joints"):
+        common["elastic_joints_file"] = value("elastic_joints")
+    if value("command_joints"):
+        common["command_joints"] = [name.strip() for name in value("command_joints").split(",")]
+
+    def node(name: str, remappings: dict[str, str], own: dict[str, object]) -> LifecycleNode:
+        return LifecycleNode(
+            package=PACKAGE,
+            executable=name,
+            name=name,
+            namespace=value("namespace"),
+            parameters=[value("parameters"), common, own],
+            remappings=list(remappings.items()),
+            output="screen",
+            emulate_tty=True,
+        )
+
+    nodes = [
+        node(
+            "flatness_controller_node", {}, {"law": value("law"), "use_sim_time": simulated_time}
+        )
+    ]
+    if value("plant") != "none":
+        plant = {
+            "plant": value("plant"),
+            "command_interface": "stamped_motor_torque",
+            "publish_clock": simulated_time,
+            "lockstep": simulated_time,
+        }
+        answer = {"motor_torque_stamped": "flatness_controller_node/motor_torque"}
+        nodes.append(node("elastic_robot_simulator_node", answer, plant))
+    if value("motion") != "none":
+        motion = {"motion": value("motion"), "use_sim_time": simulated_time}
+        nodes.append(node("trajectory_node", {}, motion))
+    return nodes

@@ -1,0 +1,317 @@
+"""Integration of absolute systems, and what came out: states, violations, energy, reactions.
+
+    result = dyn.integrate(dyn.examples.heavy_top(group="SE3"), t_end=1.0, step=1e-3)
+
+Every stage of the Munthe-Kaas method, [MT13] (37), solves the index-1 system (3) once. Constraints
+drift unless a stabilisation is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from . import se3
+from .absolute_steps import (
+    advance_by_error_cycle,
+    advance_cycle,
+    observe_cycle,
+    project_cycle,
+    rates_cycle,
+)
+from .absolute_systems import AbsoluteSystem, flat_poses, full_poses
+from .butcher import ButcherTableau, tableau
+from .constrained_dynamics import Baumgarte
+from .errors import DynamicsError, InputError
+from .inputs import Array, as_array
+from .lie_groups import Element
+from .munthe_kaas import GROW, SAFETY, SHRINK, SMALLEST, Tolerances, munthe_kaas, output_times
+
+WrenchLaw = Callable[[float, Array, Array], Any]
+Progress = Callable[[float], None]
+
+CHUNKS = 100  # reports of progress
+CONSISTENT = 1e-6  # m, rad and per s: what the start may violate, beside the size of its motion
+
+
+@dataclass(frozen=True, eq=False)
+class Integration:
+    """A motion of an absolute system at the times `time` (k,), s.
+
+    Attributes
+    ----------
+    pose : (k, n, 4, 4).
+    velocity : (k, n, 6): (R^T omega, R^T r') of bodies in SE3, (R^T omega, r') in SO3xR3.
+    steps, refused : numbers of steps done, and of those repeated with a smaller step.
+    """
+
+    system: AbsoluteSystem
+    time: Array
+    pose: Array
+    velocity: Array
+    steps: int = 0
+    refused: int = 0
+    applied: Array | None = field(default=None, repr=False)  # (k, n, 6), by a law
+
+    @cached_property
+    def _observed(self) -> tuple[Array, Array, Array]:
+        system, k = self.system, len(self.time)
+        results = (
+            np.zeros((k, len(system.joints))),
+            np.zeros((k, len(system.joints), 6)),
+            np.zeros((k, system.n, 6)),
+        )
+        poses = flat_poses(self.pose)
+        hybrid, rates, scratch = np.zeros((system.n, 6)), np.zeros((system.n, 6)), system.scratch()
+        singly = [slice(i, i + 1) for i in range(k)]
+        for part in [slice(None)] if self.applied is None else singly:
+            applied = system.applied_wrenches
+            if self.applied is not None:
+                applied = self.applied[part.start]
+            observe_cycle(
+                system.constants, system.is_direct, np.zeros(2), applied, poses[part],
+                self.velocity[part], hybrid, scratch, rates, *(row[part] for row in results),
+            )  # fmt: skip
+        return results
+
+    @property
+    def constraint(self) -> Array:
+        """(k, joints) the violation of every joint: the norm of what is open, in m and rad."""
+        return self._observed[0]
+
+    @property
+    def reaction(self) -> Array:
+        """(k, joints, 6) the wrench (m, f) on the second body of every joint; on the ground, where
+        that is the second: inertial axes, about the joint's point on that body.
+
+        Of redundant constraints, which share their load in many ways, one set carries all of it.
+        """
+        return self._observed[1]
+
+    @property
+    def acceleration(self) -> Array:
+        """(k, n, 6) V'."""
+        return self._observed[2]
+
+    @cached_property
+    def energy(self) -> Array:
+        """(k,) kinetic and potential, J."""
+        return self.system.energy(self.pose, self.velocity)
+
+    @cached_property
+    def momentum(self) -> Array:
+        """(k, 6) angular and linear, inertial axes and origin."""
+        return self.system.momentum(self.pose, self.velocity)
+
+
+def integrate(
+    system: AbsoluteSystem,
+    t_end: float,
+    step: float,
+    method: str | ButcherTableau = "rk4",
+    *,
+    start: tuple[Any, Any] | None = None,
+    tolerances: Tolerances | None = None,
+    every: int = 1,
+    baumgarte: Baumgarte | None = None,
+    project: bool = False,
+    wrenches: WrenchLaw | None = None,
+    progress: Progress | None = None,
+) -> Integration:
+    """The motion of `system` up to `t_end` in steps of `step`, s; the start is in it.
+
+    Parameters
+    ----------
+    method : "rk4", "euler", "rk2", "heun", "rk3", "dormand_prince" or any explicit tableau.
+    start : (pose (n, 4, 4), velocity (n, 6)); default: that of the bodies.
+    tolerances : the step follows from the error, and `step` is that of the output by interpolation;
+        for "dormand_prince".
+    every : one in so many steps is kept.
+    baumgarte, project : what to do about the drift of the constraints; default: nothing. `project`
+        takes every step to the nearest state without violation.
+    wrenches : (t, pose (n, 4, 4), velocity (n, 6)) -> (n, 6), added to those of the system, in
+        inertial axes about the inertial origin; uncompiled, some hundred times slower.
+    progress : told how much is done, from 0 to 1.
+
+    Raises InputError for what does not fit together or a start that violates a joint's velocity or
+    position (:func:`project_state` mends it); DynamicsError where the solution grows beyond bounds.
+    """
+    method, times = tableau(method), output_times(t_end, step)
+    if every != int(every) or every < 1:
+        raise InputError(f"every: expected a positive whole number, got {every!r}")
+    if tolerances is not None and (method.error is None or method.dense is None or project):
+        raise InputError(
+            f"method '{method.name}': steps by tolerance need 'dormand_prince' or another method "
+            "with error estimate and dense output, and no projection"
+        )
+    pose, velocity = consistent_start(system, start)
+    stabilisation = (
+        np.zeros(2) if baumgarte is None else np.array([baumgarte.alpha, baumgarte.beta])
+    )
+    kept = np.append(np.arange(0, len(times) - 1, every), len(times) - 1)
+    if wrenches is not None:
+        return _under_wrenches(
+            system, times, method, (pose, velocity), tolerances, kept, stabilisation, project,
+            wrenches, progress,
+        )  # fmt: skip
+    lengths = np.full(len(times) - 1, float(step))
+    lengths[-1] = times[-1] - times[-2] if abs(times[-1] - times[-2] - step) > 1e-9 * step else step
+    poses, velocities = np.zeros((len(kept), system.n, 12)), np.zeros((len(kept), system.n, 6))
+    x, v = poses[0].copy(), velocities[0].copy()
+    x[:], v[:] = flat_poses(pose), velocity
+    poses[0], velocities[0] = x, v
+    memory, scratch = _memory(system, method), system.scratch()
+    constants = (system.constants, system.is_direct, stabilisation)
+    state = (x, v, memory, scratch)
+    tolerances_ = tolerances or Tolerances()
+    control = np.array([
+        tolerances_.relative, tolerances_.absolute, -1.0 / (method.error_order + 1), SAFETY, SHRINK,
+        GROW, SMALLEST * times[-1], times[-1],
+    ])  # fmt: skip
+    clock = np.array([0.0, step, 0.0, 0.0])
+    bounds = np.unique(np.linspace(1, len(kept), CHUNKS + 1).astype(int))
+    for first, last in pairwise(bounds):
+        rows = poses[first:last], velocities[first:last]
+        if tolerances is None:
+            done = advance_cycle(
+                *constants, project, system.applied_wrenches, method.a, method.b, lengths,
+                kept[first - 1 : last], *state, *rows,
+            )  # fmt: skip
+        else:
+            done = advance_by_error_cycle(
+                *constants, system.applied_wrenches, method.a, method.b, method.error, method.dense,
+                control, clock, *state, times[kept[first:last]], *rows,
+            )  # fmt: skip
+        if done < last - first:
+            t = times[kept[first + done - 1]]
+            raise DynamicsError(f"'{system.name}': no finite solution after t = {t:g} s")
+        if progress is not None:
+            progress(times[kept[last - 1]] / times[-1])
+    steps = len(lengths) if tolerances is None else int(clock[2]) + 1
+    return Integration(system, times[kept], full_poses(poses), velocities, steps, int(clock[3]))
+
+
+def absolute_acceleration(
+    system: AbsoluteSystem,
+    pose: Any,
+    velocity: Any,
+    *,
+    wrenches: Any = 0.0,
+    baumgarte: Baumgarte | None = None,
+) -> Array:
+    """V' (n, 6) in the velocities of the groups at one state, by the index-1 system; [MT13] (3).
+
+    wrenches : (n, 6) added to those of the system. Raises InputError for wrong shapes.
+    """
+    pose = as_array("pose", pose, (system.n, 4, 4))
+    velocity = np.array(as_array("velocity", velocity, (system.n, 6)))
+    added = as_array("wrenches", np.broadcast_to(wrenches, velocity.shape), velocity.shape)
+    applied, stabilisation = system.applied_wrenches + added, _rates_of(baumgarte)
+    rates, hybrid = np.zeros((system.n, 6)), np.zeros((system.n, 6))
+    rates_cycle(
+        system.constants, system.is_direct, stabilisation, applied, flat_poses(pose), velocity,
+        hybrid, system.scratch(), rates,
+    )  # fmt: skip
+    return rates
+
+
+def project_state(system: AbsoluteSystem, pose: Any, velocity: Any) -> tuple[Array, Array]:
+    """The nearest state, by the measure of the inertia, that violates no joint.
+
+    Raises InputError for wrong shapes, DynamicsError where there is none in reach.
+    """
+    pose = flat_poses(as_array("pose", pose, (system.n, 4, 4)))
+    velocity = np.array(as_array("velocity", velocity, (system.n, 6)))
+    remains = project_cycle(
+        system.constants, system.is_direct, system.applied_wrenches, pose, velocity,
+        np.zeros((system.n, 6)), system.scratch(),
+    )  # fmt: skip
+    if not remains < CONSISTENT:
+        raise DynamicsError(f"'{system.name}': the joints stay open by {remains:.1g} m or rad")
+    return full_poses(pose), velocity
+
+
+def consistent_start(system: AbsoluteSystem, start: tuple[Any, Any] | None) -> tuple[Array, Array]:
+    """`start`, or that of the bodies if None; InputError if it violates a joint."""
+    pose, velocity = start or (system.initial_pose, system.initial_velocity)
+    pose = se3.as_pose("start pose", as_array("start pose", pose, (system.n, 4, 4)))
+    velocity = np.array(as_array("start velocity", velocity, (system.n, 6)))
+    matrices = system.matrices(pose, velocity)
+    size = 1.0 + np.abs(velocity).max()
+    for joint, block in zip(system.joint_names, system.blocks, strict=True):
+        for what, open_by in (
+            ("position", np.abs(matrices.g[block]).max(initial=0.0)),
+            ("velocity", np.abs(matrices.J[block] @ velocity.ravel()).max(initial=0.0) / size),
+        ):
+            if open_by > CONSISTENT:
+                raise InputError(
+                    f"'{system.name}': the start violates the {what} of joint '{joint}' by "
+                    f"{open_by:.2g}; dyn.project_state gives the nearest one that does not"
+                )
+    return pose, velocity
+
+
+def _rates_of(baumgarte: Baumgarte | None) -> Array:
+    """(2,) alpha and beta, 1/s."""
+    return np.zeros(2) if baumgarte is None else np.array([baumgarte.alpha, baumgarte.beta])
+
+
+def _memory(system: AbsoluteSystem, method: ButcherTableau) -> tuple[Array, ...]:
+    n = system.n
+    six = (n, 6)
+    return (
+        np.zeros((method.stages, n, 12)), np.zeros((n, 12)), np.zeros((n, 12)), np.zeros(six),
+        np.zeros(six), np.zeros(six),
+    )  # fmt: skip
+
+
+def _under_wrenches(
+    system: AbsoluteSystem,
+    times: Array,
+    method: ButcherTableau,
+    start: tuple[Array, Array],
+    tolerances: Tolerances | None,
+    kept: Any,
+    stabilisation: Array,
+    project: bool,
+    wrenches: WrenchLaw,
+    progress: Progress | None,
+) -> Integration:
+    """The same by :func:`.munthe_kaas`, which calls the law at every stage."""
+    n = system.n
+    hybrid, scratch = np.zeros((n, 6)), system.scratch()
+
+    def split(X: Element) -> tuple[Array, Array]:
+        return np.stack(X[:n]), X[n].reshape(n, 6)
+
+    def applied(t: float, pose: Array, velocity: Array) -> Array:
+        return system.applied_wrenches + as_array("wrenches", wrenches(t, pose, velocity), (n, 6))
+
+    def slope(t: float, X: Element) -> Array:
+        pose, velocity = split(X)
+        rates = np.zeros((n, 6))
+        rates_cycle(
+            system.constants, system.is_direct, stabilisation, applied(t, pose, velocity),
+            flat_poses(pose), velocity, hybrid, scratch, rates,
+        )  # fmt: skip
+        return np.concatenate([velocity, rates]).ravel()
+
+    def projected(X: Element) -> Element:
+        pose, velocity = project_state(system, *split(X))
+        return (*pose, velocity.ravel())
+
+    pose, velocity = start
+    step = times[1] - times[0]
+    times, states = munthe_kaas(
+        system.state_space, slope, (*pose, velocity.ravel()), times[-1], step, method=method,
+        tolerances=tolerances, project=projected if project else None, progress=progress,
+    )  # fmt: skip
+    time = times[kept]
+    poses, velocities = (np.stack(x) for x in zip(*(split(states[k]) for k in kept), strict=True))
+    laws = np.stack([applied(*state) for state in zip(time, poses, velocities, strict=True)])
+    return Integration(system, time, poses, velocities, len(times) - 1, applied=laws)

@@ -1,0 +1,199 @@
+"""The controller behind flatness_controller_node, without ROS: from measured signals and a desired
+motion to motor torques.
+
+    signals -> StateEstimator -> q, q', theta, theta' -> SpringSolver, DisturbanceObserver
+            -> one of the laws -> BumplessTransfer, which limits -> torque
+
+The node decides what is followed and when; here is what is computed in every cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.actuator_cycle import MotorFeedforward, SpringSolver
+from ..dynamics.actuators import Actuators
+from ..dynamics.bumpless_transfer import BumplessTransfer
+from ..dynamics.controller_settings import ControllerSettings, make_controller
+from ..dynamics.controllers import PERIOD, Controller
+from ..dynamics.disturbance_observer import DisturbanceObserver
+from ..dynamics.feedback_linearization import FeedbackLinearization
+from ..dynamics.inputs import Array
+from ..dynamics.inverse_dynamics_solver import InverseDynamicsSolver
+from ..dynamics.model import MultibodyModel
+from ..dynamics.state_estimation import MAX_STEP, StateEstimation, StateEstimator
+from .flatness_controller_parameters import LAWS, FlatnessControllerParameters
+
+
+class FlatnessLaw:
+    """`measure`, fill `desired`, `ahead` and `stiffness`, `update`, read `torque`.
+
+    Attributes
+    ----------
+    desired, ahead : (5, n) q .. q'''' for feedback, and for the feedforward of the torque.
+    stiffness : (3, v) second outputs of the variable joints.
+    external_torque : (n,) what the world is known to do to the links; the caller's to write.
+    estimator : its `state` has q, q', theta, theta'.
+    springs : what they do at that state.
+    observer : of external torques; None without one.
+    reference : theta_d, theta_d', theta_d'' and tau_m of `desired`, by the flat map.
+    transfer : from law to law, with the limits of the motors; its `torque` (m,) is the motors'.
+    name : of the law in force.
+    """
+
+    def __init__(
+        self, model: MultibodyModel, actuators: Actuators, p: FlatnessControllerParameters
+    ) -> None:
+        n = model.n
+        self.model, self.actuators = model, actuators
+        # A silence that ends in a damped stop must not make the filters start anew, at rest.
+        gap = max(MAX_STEP, 2.0 * p.state_timeout)
+        settings = StateEstimation(p.state_source, p.filter_bandwidth, p.filter_order, gap)
+        self.estimator = StateEstimator(model, actuators, settings)
+        self.springs = SpringSolver(actuators, *self.estimator.state)
+        self.observer = (
+            DisturbanceObserver.of_motors(model, actuators, p.observer_gain)
+            if p.observer_gain
+            else None
+        )
+        self._inverse = InverseDynamicsSolver(model, "body")
+        self._weight = InverseDynamicsSolver(model, "body")
+        self.desired: Array = self._inverse.state
+        self.ahead: Array = np.zeros((5, n))
+        self.reference = MotorFeedforward(actuators, self.desired, self._inverse.result)
+        self.stiffness: Array = self.reference.stiffness
+        self.external_torque: Array = np.zeros(n)
+        self.transfer = BumplessTransfer(actuators)
+        self._leaves_gravity = p.gravity_compensated_by_robot
+        self._laws: dict[str, Controller] = {}
+        self.name = p.law
+
+    def restart(self) -> None:
+        """Forget everything that was tied to time."""
+        self.estimator.reset()
+        if self.observer is not None:
+            self.observer.reset()
+        self.reference.settle()
+
+    def design(self, p: FlatnessControllerParameters, q: Array) -> None:
+        """Make every law for rest at q (n,). Raises InputError where gains are not stable there."""
+        self._laws = {
+            name: make_controller(self.model, self.actuators, settings_of(name, p, q))
+            for name in LAWS
+        }
+
+    def start(self, name: str, duration: float) -> None:
+        """Let a law take over within `duration` s from the torque that was sent last."""
+        self.name, self.transfer.duration = name, duration
+        self.transfer.activate(self._laws[name], self.transfer.torque.copy())
+
+    def switch(self, name: str, duration: float) -> None:
+        """Let a law take over within `duration` s from the one that runs."""
+        if name != self.name:
+            self.name, self.transfer.duration = name, duration
+            self.transfer.switch(self._laws[name])
+
+    def measure(self, t: float, signals: Mapping[str, Array]) -> None:
+        """Take in what was measured at t in s. Raises InputError; the state is then as it was."""
+        springs, actuators = self.springs, self.actuators
+        state = self.estimator.update(t, stiffness=self.stiffness[:2], **signals)
+        springs.stiffness[:] = self.stiffness[:2]
+        springs.update()
+        self._weight.state[0] = state.q
+        self._weight.update()
+        if self.observer is not None:
+            Q = signals.get("joint_torque", springs.torque)
+            pushed = self.transfer.torque[actuators.first_motor]
+            self.observer.update(t, state.q, state.qd, np.where(actuators.is_rigid, pushed, Q))
+
+    @property
+    def gravity(self) -> Array:
+        """(n,) at the measured position."""
+        return self._weight.result[0]
+
+    @property
+    def joint_torque(self) -> Array:
+        """(n,) of the springs now, of rigid joints that of gravity."""
+        return np.where(self.actuators.is_rigid, self.gravity, self.springs.torque)
+
+    def holding_torque(self) -> Array:
+        """(m,) of the motors that balances springs and, of rigid joints, gravity, now."""
+        load = self.springs.load
+        return np.where(np.isnan(load), self.gravity[self.actuators.joint_of_motor], load)
+
+    def rest(self, q: Array) -> Array:
+        """(m,) torque of the motors for rest at q (n,); `desired` and `reference` are of it."""
+        self.desired[0], self.desired[1:] = q, 0.0
+        self.stiffness[1:] = 0.0
+        self._weight.state[0] = q
+        self._weight.update()
+        self.reference.settle()
+        self._inverse.update()
+        return self.reference.update().torque
+
+    def update(self, step: float, lead: float) -> None:
+        """From everything else to `transfer.torque`, `step` s after the last one.
+
+        lead: s, from `desired` to `ahead`. Raises DynamicsError where the law has no answer.
+        """
+        step = step or PERIOD  # the first
+        self._inverse.update()
+        self.reference.update()
+        self.reference.advance(step)
+        transfer = self.transfer
+        law = transfer.law
+        if isinstance(law, FeedbackLinearization) and abs(lead - law.lead) > 0.1 * lead:
+            law.lead = lead
+        if law is not None:
+            law.external_torque[:] = self.external_torque
+        transfer.update(
+            step,
+            self.desired,
+            *self.estimator.state,
+            ahead=self.ahead,
+            stiffness=self.stiffness if self.stiffness.size else None,
+        )
+
+    def is_finite(self) -> bool:
+        """Whether every number that leaves is finite."""
+        return isfinite(self.transfer.torque.sum() + self.reference.result.sum())
+
+    def commanded(self) -> Array:
+        """(m,) what is asked of the motors: the torque, less the gravity the robot adds itself."""
+        if not self._leaves_gravity:
+            return self.transfer.torque
+        return self.transfer.torque - self.gravity[self.actuators.joint_of_motor]
+
+
+def settings_of(
+    name: str, p: FlatnessControllerParameters, q: Array | None = None
+) -> ControllerSettings:
+    """Of one law, from the parameters; gains are designed at q (n,)."""
+    given: dict[str, Any] = {"law": name, "position": q, "friction": p.friction_compensation}
+    if name in ("motor_pd", "state_feedback"):
+        given["integral"] = p.integral
+        if p.state_source == "motor_encoders":
+            given["integrates"] = "motor"
+    match name:
+        case "motor_pd" | "computed_torque":
+            given["bandwidth"] = _one_or_all(p.motor_bandwidth)
+        case "state_feedback":
+            given["bandwidth"] = _one_or_all(p.feedback_bandwidth)
+            given["poles"] = p.feedback_poles or None
+            given["variant"] = p.variant
+        case "feedback_linearization":
+            given["bandwidth"] = _one_or_all(p.linearization_bandwidth)
+            given["poles"] = p.linearization_poles or None
+        case "hold":
+            given["bandwidth"] = p.hold_bandwidth
+            given["stop_time"] = p.stop_time
+            del given["friction"]
+    return ControllerSettings(**given)
+
+
+def _one_or_all(values: tuple[float, ...]) -> Any:
+    return values[0] if len(values) == 1 else np.array(values)

@@ -1,0 +1,500 @@
+"""The arm with elastic joints on MuJoCo: a plant that shares no dynamics with this package.
+
+MuJoCo reads the links from the URDF by itself. Every motor behind a spring becomes a hinge of its
+own, whose armature is the rotor's inertia, whatever the joint: a rotor feels neither gravity nor
+the motion of the links (Spong's simplification), so it stands in the world and turns by theta. A
+linear spring with its damper is a fixed tendon of length theta - q; a rotor on a rigid joint is
+that joint's armature. These, and viscous friction, MuJoCo integrates by its Runge-Kutta method of
+order 4 with a fixed inner step h.
+
+All else acts as a force held over each inner step, taken at its middle, x + h/2 v: nonlinear and
+variable springs (by the laws of `springs`), Coulomb friction, drives, and where wrenches act. For a
+spring this is the leapfrog method: order 2, symplectic, stable for |lambda| h < 2. A Panda that
+moves by 0.5 rad within a second is after it within 1e-5 rad of where `ElasticRobot` has it at the
+default h of 0.25 ms, and a quarter of that at half of h.
+"""
+
+from __future__ import annotations
+
+from math import ceil, inf
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+from scipy.linalg import eigvalsh
+
+from ..dynamics import inertia
+from ..dynamics.actuator_kinds import (
+    Actuator,
+    Antagonistic,
+    Rigid,
+    SeriesElastic,
+    VariableStiffness,
+)
+from ..dynamics.actuators import Actuators
+from ..dynamics.errors import DynamicsError, InputError, ModelError
+from ..dynamics.flatness import motor_motion
+from ..dynamics.inputs import Array, as_array
+from ..dynamics.model import MultibodyModel
+from ..dynamics.springs import LinearSpring
+
+REQUIREMENT = "mujoco>=3.3,<4"
+COARSEST_STEP = 0.25e-3  # s
+ACCURATE = 0.5  # |lambda| h of the default step
+STOP_TIME = 5e-3  # s, time constant of the end stops, which MuJoCo damps critically
+LARGEST_FORCE, LARGEST_STATE = 1e6, 1e9  # MuJoCo starts anew beyond accelerations of 1e10
+
+
+def import_mujoco() -> Any:
+    """The module `mujoco`. Raises DynamicsError that says how to get it."""
+    try:
+        import mujoco
+    except ImportError as error:
+        raise DynamicsError(
+            f"the plant on MuJoCo needs the Python package mujoco ({error}): "
+            f"pip install '{REQUIREMENT}', in a virtual environment that sees ROS 2 where the "
+            f"system's Python refuses it; or take the extra multibody_dynamics[mujoco]"
+        ) from None
+    return mujoco
+
+
+class MujocoRobot:
+    """A :class:`.Plant` on MuJoCo; deterministic.
+
+    Parameters
+    ----------
+    model : names, gravity, reflected inertia and payloads of the robot. The links themselves are
+        MuJoCo's reading of `urdf`.
+    actuators : of every kind.
+    urdf : the robot's URDF, text or the bytes of its file. Shapes are left out, and `<dynamics>`,
+        as everywhere here.
+    step : inner step in s; by default at most 0.25 ms, and |lambda| h <= 0.5 for the fastest mode.
+    drive : position loops for :meth:`follow`: `proportional` and `derivative`, (m,) or scalars.
+    link_viscous : (n,) or scalar, friction on the link side in N m s/rad.
+    end_stops : anything but None makes MuJoCo's soft limits of the URDF's joint limits.
+
+    Raises DynamicsError without mujoco, ModelError for a robot that MuJoCo refuses, InputError for
+    data that do not fit together.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        urdf: str | bytes,
+        *,
+        step: float | None = None,
+        drive: Any = None,
+        link_viscous: Any = 0.0,
+        end_stops: Any = None,
+    ) -> None:
+        if actuators.joint_names != model.joint_names:
+            raise InputError(
+                f"robot '{model.name}' has the joints {', '.join(model.joint_names)}, the "
+                f"actuators are of {', '.join(actuators.joint_names)}"
+            )
+        actuators.refuse_counting_twice(model.reflected_inertia)
+        self._mujoco = mujoco = import_mujoco()
+        n, m = model.n, len(actuators.motors)
+        self.model, self.actuators, self.drive = model, actuators, drive
+        viscous = as_array("link_viscous", np.full(n, link_viscous), (n,), model.joint_names)
+        if (viscous < 0.0).any():
+            raise InputError(f"link_viscous is {viscous}: friction cannot be negative")
+
+        self._compiled = _compile(mujoco, urdf, model, actuators, viscous, end_stops is not None)
+        self._read_inertias = model.inertias
+        own = self._compiled
+        self._own_inertias = [
+            getattr(own, name).copy()
+            for name in ("body_mass", "body_ipos", "body_iquat", "body_inertia")
+        ]
+        self._data = mujoco.MjData(own)
+        self._bodies = np.array([own.body(name).id for name in model.body_names])
+        self._links = np.array([own.joint(name).dofadr[0] for name in model.joint_names])
+        behind = actuators.joint_of_motor
+        self._motors = np.array(
+            [
+                self._links[i] if actuators.is_rigid[i] else own.joint(_rotor(name)).dofadr[0]
+                for name, i in zip(actuators.motor_names, behind, strict=True)
+            ]
+        )
+        self._is_rigid = actuators.is_rigid
+        self._first = actuators.first_motor
+        tendons = [_tendon(actuator) for actuator in actuators.actuators]
+        self._tendons = np.array([(0.0, 0.0) if t is None else t for t in tendons]).T
+        self._others = [
+            each
+            for each, tendon in zip(actuators.each(), tendons, strict=True)
+            if tendon is None and not actuators.is_rigid[each[0]]
+        ]
+        self._limit = actuators.torque_limit
+        self._coulomb, self._coulomb_velocity, self._viscous = (
+            np.array([getattr(motor, name) for motor in actuators.motors])
+            for name in ("coulomb", "coulomb_velocity", "viscous")
+        )
+        gains = (0.0, 0.0) if drive is None else (drive.proportional, drive.derivative)
+        self._gains = tuple(
+            as_array("drive", np.broadcast_to(gain, m), (m,), actuators.motor_names)
+            for gain in gains
+        )
+
+        self.q, self.qd, self.joint_torque, self.qdd = np.zeros((4, n))
+        self.theta, self.thetad, self.motor_torque = np.zeros((3, m))
+        self.applied_wrenches: Array = np.zeros((n, 6))
+        self.stiffness: Array = np.zeros((2, len(actuators.variable_joints)))
+        self._free: dict[int, tuple[float, float]] = {}  # stiffnesses that no motor sets
+        for _, actuator, _, j in actuators.each():
+            if actuator.second_output is not None:
+                self.stiffness[0, j] = np.mean(actuator.second_output_range(np.array(0.0)))
+            if isinstance(actuator, VariableStiffness) and actuator.drive is None:
+                self._free[j] = actuator.stiffness_range
+        self._set_gravity(model)
+        self.step_size = self._choose_step(step)
+        own.opt.timestep = self.step_size
+        self.reset(np.zeros(n))
+
+    @property
+    def n(self) -> int:
+        return self.model.n
+
+    def reset(self, q: Any, qd: Any = None, *, theta: Any = None, thetad: Any = None) -> None:
+        """Put links at q, q' (n,) and motors at theta, theta' (m,); see :class:`.Plant`.
+
+        Variable joints get the second outputs `stiffness`: at first the middle of what they can
+        have without torque.
+        """
+        actuators, data = self.actuators, self._data
+        n, m = self.n, len(actuators.motors)
+        q = as_array("q", q, (n,), actuators.joint_names)
+        qd = np.zeros(n) if qd is None else as_array("qd", qd, (n,), actuators.joint_names)
+        self._mujoco.mj_resetData(self._compiled, data)
+        data.qpos[self._links] = q
+        self._mujoco.mj_forward(self._compiled, data)
+        hold = data.qfrc_bias[self._links].copy()
+
+        torque = np.stack([hold, np.zeros(n), np.zeros(n)])
+        second = np.zeros((3, len(actuators.variable_joints)))
+        second[0] = self.stiffness[0]
+        bent = motor_motion(
+            actuators,
+            np.stack([q, np.zeros(n), np.zeros(n)]),
+            torque,
+            second,
+            deflection=actuators.settled_deflection(torque, beyond="continue"),
+            beyond="continue",
+        )
+        theta = bent.position if theta is None else as_array("theta", theta, (m,))
+        if thetad is None:
+            thetad = np.where(_moves_along(actuators), qd[actuators.joint_of_motor], 0.0)
+        thetad = as_array("thetad", thetad, (m,), actuators.motor_names)
+        apart = self._is_rigid & ((theta[self._first] != q) | (thetad[self._first] != qd))
+        for i in np.flatnonzero(apart):
+            name = actuators.joint_names[i]
+            raise InputError(f"joint '{name}' is rigid: theta and q must be the same")
+        data.qpos[self._motors], data.qvel[self._motors] = theta, thetad
+        data.qpos[self._links], data.qvel[self._links] = q, qd
+        self._publish(lambda t, theta, thetad: np.clip(bent.torque, -self._limit, self._limit), 0.0)
+
+    def step(self, motor_torque: Any, dt: float) -> None:
+        """Advance by dt in s under motor torques (m,), held throughout; see :class:`.Plant`."""
+        names = self.actuators.motor_names
+        given = as_array("motor_torque", motor_torque, (len(names),), names)
+        torque = np.clip(given, -self._limit, self._limit)
+        self._advance(lambda t, theta, thetad: torque, dt)
+
+    def follow(self, position: Any, velocity: Any, feedforward: Any, dt: float) -> None:
+        """Advance by dt in s with the drives around theta_ref, theta_ref' and a torque (m,)."""
+        if self.drive is None:
+            raise InputError("the robot was made without a drive; use step, or give it one")
+        names = self.actuators.motor_names
+        rows = (("position", position), ("velocity", velocity), ("feedforward", feedforward))
+        reference, rate, given = (as_array(name, row, (len(names),), names) for name, row in rows)
+        proportional, derivative = self._gains
+
+        def torque(t: float, theta: Array, thetad: Array) -> Array:
+            wanted = given + proportional * (reference + rate * t - theta)
+            wanted += derivative * (rate - thetad)
+            return np.clip(wanted, -self._limit, self._limit)
+
+        self._advance(torque, dt)
+
+    def set_model(self, model: MultibodyModel) -> None:
+        """Go on in the present state with other inertias or gravity.
+
+        Bodies whose inertia is that of the model given at construction keep what MuJoCo read.
+        """
+        if model.joint_names != self.model.joint_names:
+            raise InputError(
+                f"model '{model.name}' has the joints {', '.join(model.joint_names)}; the robot "
+                f"has {', '.join(self.model.joint_names)}"
+            )
+        own = self._compiled
+        own.body_mass[:], own.body_ipos[:], own.body_iquat[:], own.body_inertia[:] = (
+            self._own_inertias
+        )
+        changed = (model.inertias != self._read_inertias).any(axis=(1, 2))
+        for i in np.flatnonzero(changed):
+            mass, com, inertia_com = inertia.decompose(model.inertias[i])
+            moments, axes = np.linalg.eigh(inertia_com)
+            axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+            body = self._bodies[i]
+            own.body_mass[body], own.body_ipos[body], own.body_inertia[body] = mass, com, moments
+            self._mujoco.mju_mat2Quat(own.body_iquat[body], axes.ravel())
+        self._mujoco.mj_setConst(own, self._mujoco.MjData(own))
+        self._set_gravity(model)
+        self.model = model
+
+    def mass_matrix(self, q: Any) -> Array:
+        """(n, n) of the links at q (n,), with the armatures of rigid joints, as MuJoCo has it."""
+        return self._full_mass_matrix(q)[np.ix_(self._links, self._links)]
+
+    def gravity_forces(self, q: Any) -> Array:
+        """(n,) torques that hold the links at q (n,), as MuJoCo has them."""
+        return self._probe(q).qfrc_bias[self._links].copy()
+
+    def _probe(self, q: Any) -> Any:
+        data = self._mujoco.MjData(self._compiled)
+        data.qpos[self._links] = as_array("q", q, (self.n,), self.model.joint_names)
+        self._mujoco.mj_forward(self._compiled, data)
+        return data
+
+    def _full_mass_matrix(self, q: Any) -> Array:
+        data, full = self._probe(q), np.eye(self._compiled.nv)
+        for row in full:  # of a symmetric matrix
+            self._mujoco.mj_mulM(self._compiled, data, row, row.copy())
+        return full
+
+    def _set_gravity(self, model: MultibodyModel) -> None:
+        self._compiled.opt.gravity[:] = model.gravity
+
+    def _advance(self, torque: Any, dt: float) -> None:
+        if not 0.0 < dt < inf:
+            raise InputError(f"dt is {dt} s: must be positive and finite")
+        own, data, mujoco = self._compiled, self._data, self._mujoco
+        steps = max(1, ceil(dt / self.step_size - 1e-9))
+        own.opt.timestep = h = dt / steps
+        before = data.qpos.copy(), data.qvel.copy()
+        is_touched = self.applied_wrenches.any() or data.xfrc_applied.any()
+        for k in range(steps):
+            x, v = data.qpos + 0.5 * h * data.qvel, data.qvel + 0.5 * h * data.qacc
+            t = (k + 0.5) * h
+            theta, thetad = x[self._motors], v[self._motors]
+            applied = data.qfrc_applied
+            applied[:] = 0.0
+            applied[self._motors] = torque(t, theta, thetad)
+            applied[self._motors] -= self._coulomb * np.tanh(thetad / self._coulomb_velocity)
+            for i, Q, motors, loads in self._other_springs(x, v, t):
+                applied[self._links[i]] += Q
+                applied[motors] -= loads
+            if is_touched:
+                self._apply_wrenches(0.5 * h)
+            if not max(np.abs(applied).max(), np.abs(data.xfrc_applied).max()) < LARGEST_FORCE:
+                break
+            mujoco.mj_step(own, data)
+            if not max(np.abs(data.qvel).max(), np.abs(data.qacc).max()) < LARGEST_STATE:
+                break
+        else:
+            for j in self._free:
+                self.stiffness[0, j] = self._free_stiffness(j, dt)
+            self._publish(torque, dt)
+            return
+        mujoco.mj_resetData(own, data)
+        data.qpos[:], data.qvel[:] = before
+        mujoco.mj_forward(own, data)
+        raise DynamicsError(
+            f"robot '{self.model.name}': the motion diverges within {dt} s (step "
+            f"{self.step_size:.3g} s, q' = {self.qd}); smaller torques or a smaller step"
+        )
+
+    def _other_springs(self, x: Array, v: Array, t: float) -> Any:
+        """Joint, Q, dofs and loads of the motors where MuJoCo has no spring of its own."""
+        for i, actuator, motors, j in self._others:
+            link, rotors = self._links[i], self._motors[motors.start : motors.stop]
+            k = self._free_stiffness(j, t) if j in self._free else 0.0
+            rows = actuator.spring_rows(
+                x[link, None],
+                v[link, None],
+                [x[r, None] for r in rotors],
+                [v[r, None] for r in rotors],
+                [np.array([k]), np.zeros(1)],
+                "continue",
+            )
+            yield i, rows.torque[0], rotors, np.array(rows.loads)[:, 0]
+
+    def _free_stiffness(self, j: int, t: float) -> float:
+        """On its range, t s after the begin of a step."""
+        k, rate = self.stiffness[:, j]
+        return float(np.clip(k + t * rate, *self._free[j]))
+
+    def _apply_wrenches(self, ahead: float) -> None:
+        """Moments about the origin to moments about the centres of mass, as they are `ahead` s
+        from now; force first."""
+        data, bodies = self._data, self._bodies
+        moment, force = self.applied_wrenches[:, :3], self.applied_wrenches[:, 3:]
+        centre = data.xipos[bodies]
+        if ahead:
+            angular, linear = data.cvel[bodies, :3], data.cvel[bodies, 3:]
+            reference = data.subtree_com[self._compiled.body_rootid[bodies]]
+            centre = centre + ahead * (linear + np.cross(angular, centre - reference))
+        data.xfrc_applied[bodies, :3] = force
+        data.xfrc_applied[bodies, 3:] = moment - np.cross(centre, force)
+
+    def _publish(self, torque: Any, t: float) -> None:
+        """Everything that is seen of the robot, at one instant; t: since the command."""
+        data, links, rotors = self._data, self._links, self._motors
+        x, v, applied = data.qpos, data.qvel, data.qfrc_applied
+        self.q[:], self.qd[:] = x[links], v[links]
+        self.theta[:], self.thetad[:] = x[rotors], v[rotors]
+        self.motor_torque[:] = torque(t, self.theta, self.thetad)
+        first = self._first
+        friction = self._coulomb * np.tanh(self.thetad / self._coulomb_velocity)
+        applied[:] = 0.0
+        applied[rotors] = self.motor_torque - friction
+        stiffness, damping = self._tendons
+        self.joint_torque[:] = stiffness * (self.theta[first] - self.q)
+        self.joint_torque += damping * (self.thetad[first] - self.qd)
+        for i, Q, motors, loads in self._other_springs(x, v, 0.0):
+            applied[links[i]] += Q
+            applied[motors] -= loads
+            self.joint_torque[i] = Q
+        self._mujoco.mj_kinematics(self._compiled, data)
+        self._mujoco.mj_comPos(self._compiled, data)
+        self._apply_wrenches(0.0)
+        self._mujoco.mj_forward(self._compiled, data)
+        self.qdd[:] = data.qacc[links]
+        push = self.motor_torque - friction - self._viscous * self.thetad
+        push -= self.actuators.motor_inertia * data.qacc[rotors]
+        np.copyto(self.joint_torque, push[first], where=self._is_rigid)
+
+    def _choose_step(self, wanted: float | None) -> float:
+        if wanted is not None:
+            if not 0.0 < wanted < inf:
+                raise InputError(f"step is {wanted} s: must be positive and finite")
+            return float(wanted)
+        own, size = self._compiled, self._compiled.nv
+        K, D = np.zeros((size, size)), np.diag(own.dof_damping)
+        for i, actuator, motors, _ in self.actuators.each():
+            stiffest = _stiffest(actuator)
+            for motor, stiffness in zip(motors, stiffest, strict=False):
+                ends = np.ix_(*2 * ([self._links[i], self._motors[motor]],))
+                coupling = np.array([[1.0, -1.0], [-1.0, 1.0]])
+                K[ends] += stiffness * coupling
+                D[ends] += getattr(actuator, "damping", 0.0) * coupling
+        K[self._motors, self._motors] += self._gains[0]
+        D[self._motors, self._motors] += self._gains[1] + self._coulomb / self._coulomb_velocity
+        limits, rng = self.model.limits, np.random.default_rng(0)
+        lower, upper = np.maximum(limits.lower, -np.pi), np.minimum(limits.upper, np.pi)
+        fastest = 0.0
+        for q in rng.uniform(lower, np.maximum(lower, upper), size=(32, self.n)):
+            M = self._full_mass_matrix(q)
+            spring, damper = (eigvalsh(matrix, M)[-1] for matrix in (K, D))
+            fastest = max(fastest, np.sqrt(max(spring, 0.0)), damper)
+        if fastest * COARSEST_STEP > 1e3 * ACCURATE:
+            raise InputError(
+                f"a mode of {fastest:.3g} rad/s is too fast to integrate; a spring this stiff is "
+                f"better taken as rigid"
+            )
+        return COARSEST_STEP / max(1, ceil(fastest * COARSEST_STEP / ACCURATE))
+
+
+def _compile(
+    mujoco: Any,
+    urdf: str | bytes,
+    model: MultibodyModel,
+    actuators: Actuators,
+    viscous: Array,
+    with_stops: bool,
+) -> Any:
+    """MuJoCo's model of links, rotors and linear springs."""
+    try:
+        spec = mujoco.MjSpec.from_string(_links_and_joints(urdf))
+        spec.compiler.boundmass = spec.compiler.boundinertia = 1e-12  # of frames in between
+        spec.option.integrator = mujoco.mjtIntegrator.mjINT_RK4
+        spec.option.disableflags = mujoco.mjtDisableBit.mjDSBL_CONTACT
+        if not with_stops:
+            spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
+        found = {joint.name: joint for joint in spec.joints}
+        missing = set(model.joint_names) - found.keys()
+        if missing:
+            raise ModelError(
+                f"the URDF that MuJoCo reads has no joint {', '.join(sorted(missing))}"
+            )
+        for name in model.joint_names:
+            found[name].solref_limit = [STOP_TIME, 1.0]
+        for i, actuator, motors, _ in actuators.each():
+            if isinstance(actuator, Rigid):
+                continue
+            names = [_rotor(actuators.motor_names[motor]) for motor in motors]
+            for name in names:
+                body = spec.worldbody.add_body(name=name, mass=1e-9, inertia=[1e-12] * 3)
+                body.explicitinertial = True
+                body.add_joint(name=name, type=mujoco.mjtJoint.mjJNT_HINGE)
+            if _tendon(actuator) is not None:
+                spring = spec.add_tendon(name=model.joint_names[i], springlength=[0.0, 0.0])
+                spring.wrap_joint(names[0], 1.0)
+                spring.wrap_joint(model.joint_names[i], -1.0)
+        own = spec.compile()
+    except (ValueError, mujoco.FatalError) as error:
+        if isinstance(error, DynamicsError):
+            raise
+        raise ModelError(f"robot '{model.name}': MuJoCo refuses it: {error}") from None
+
+    own.dof_frictionloss[:] = 0.0
+    for i, actuator, motors, _ in actuators.each():
+        link = own.joint(model.joint_names[i]).dofadr[0]
+        own.dof_armature[link], own.dof_damping[link] = model.reflected_inertia[i], viscous[i]
+        for motor in motors:
+            data, name = actuators.motors[motor], _rotor(actuators.motor_names[motor])
+            dof = link if isinstance(actuator, Rigid) else own.joint(name).dofadr[0]
+            own.dof_armature[dof] += data.inertia
+            own.dof_damping[dof] += data.viscous
+        tendon = _tendon(actuator)
+        if tendon is not None:
+            k = own.tendon(model.joint_names[i]).id
+            own.tendon_stiffness[k], own.tendon_damping[k] = tendon
+    mujoco.mj_setConst(own, mujoco.MjData(own))
+    return own
+
+
+def _links_and_joints(urdf: str | bytes) -> str:
+    """The URDF without shapes, friction and whatever else is no business of the dynamics."""
+    robot = ElementTree.fromstring(urdf)
+    for element in list(robot):
+        if element.tag not in ("link", "joint"):
+            robot.remove(element)
+        for part in list(element):
+            if part.tag in ("visual", "collision", "dynamics", "safety_controller", "calibration"):
+                element.remove(part)
+    return ElementTree.tostring(robot, encoding="unicode")
+
+
+def _rotor(motor: str) -> str:
+    return f"rotor of {motor}"
+
+
+def _tendon(actuator: Actuator) -> tuple[float, float] | None:
+    """Stiffness and damping of a spring that MuJoCo has of its own."""
+    if isinstance(actuator, SeriesElastic) and isinstance(actuator.spring, LinearSpring):
+        return actuator.spring.K, actuator.damping
+    return None
+
+
+def _moves_along(actuators: Actuators) -> Any:
+    """(m,) mask of the motors in front of a link; the others set a stiffness."""
+    return np.array([not name.endswith("_stiffness") for name in actuators.motor_names])
+
+
+def _stiffest(actuator: Actuator) -> tuple[float, ...]:
+    """The greatest stiffness between the link and each motor, on the travels of the springs."""
+
+    def greatest(spring: Any) -> float:
+        ends = np.where(np.isfinite(spring.travel), spring.travel, 0.0)
+        return float(np.max(spring.stiffness(np.linspace(*ends, 65))))
+
+    if isinstance(actuator, Rigid):
+        return ()
+    if isinstance(actuator, SeriesElastic):
+        return (greatest(actuator.spring),)
+    if isinstance(actuator, Antagonistic):
+        return greatest(actuator.agonist_spring), greatest(actuator.antagonist_spring)
+    return (actuator.stiffness_range[1] * greatest(actuator.shape),)  # type: ignore[attr-defined]

@@ -1,0 +1,179 @@
+"""The command `integrate`: a system in absolute coordinates on one or both groups, with figures."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import dynamics as dyn
+from .pictures import COLOURS, _figure
+
+GENERALIZED_ALPHA = "generalized_alpha"
+GROUPS = ("SE3", "SO3xR3")
+TITLES = {"SE3": "SE(3)", "SO3xR3": "SO(3) x R³"}
+STYLES = {"SE3": ("-", COLOURS["full"]), "SO3xR3": ("--", COLOURS["rigid"])}
+CONSTRAINT_PICTURE, ENERGY_PICTURE = "constraint_violation.png", "energy_drift.png"
+BAR = 40  # characters
+
+
+def find_system(source: str) -> dyn.AbsoluteSystem:
+    """An example by its name, else a YAML file. InputError says which examples there are."""
+    if source in dyn.examples.SYSTEMS:
+        return dyn.examples.SYSTEMS[source]()
+    if not Path(source).is_file():
+        known = ", ".join(dyn.examples.SYSTEMS)
+        raise dyn.InputError(f"{source} is neither a file nor one of the examples {known}")
+    return dyn.load_system(source)
+
+
+def run(
+    system: dyn.AbsoluteSystem,
+    groups: Sequence[str],
+    *,
+    duration: float,
+    step: float,
+    method: str = "rk4",
+    relative_tolerance: float | None = None,
+    every: int = 1,
+    baumgarte: float | None = None,
+    project: bool = False,
+    project_start: bool = False,
+) -> dict[str, dyn.Integration]:
+    """The motion on every group, with a progress bar, and a table of what it is worth."""
+    results = {}
+    head = f"{'':<12}{'joint':<20}{'worst violation':>18}{'energy drift':>18}{'steps/s':>12}"
+    lines = [head]
+    for group in groups:
+        s = system.with_group(group)  # type: ignore[arg-type]
+        start = None
+        if project_start:
+            start = dyn.project_state(s, s.initial_pose, s.initial_velocity)
+        bar = progress_bar(f"{system.name} on {group}")
+        begin = time.perf_counter()
+        if method == GENERALIZED_ALPHA:
+            if relative_tolerance or baumgarte or project or every != 1:
+                raise dyn.InputError(
+                    "generalized_alpha keeps the constraints, every step of it and one length: no "
+                    "tolerance, baumgarte, project or every"
+                )
+            result = dyn.generalized_alpha(s, duration, step, start=start, progress=bar)
+        else:
+            result = dyn.integrate(
+                s,
+                duration,
+                step,
+                method,
+                start=start,
+                tolerances=tolerances(relative_tolerance),
+                every=every,
+                baumgarte=dyn.Baumgarte(baumgarte, baumgarte) if baumgarte else None,
+                project=project,
+                progress=bar,
+            )
+        rate = result.steps / (time.perf_counter() - begin)
+        drift = np.abs(result.energy - result.energy[0]).max()
+        worst = result.constraint.max(axis=0)
+        first = f"{drift:16.1e} J{rate:12,.0f}"
+        for k, joint in enumerate(system.joint_names or ("none",)):
+            violation = f"{worst[k]:18.1e}" if worst.size else " " * 18
+            lines.append(f"{group if k == 0 else '':<12}{joint:<20}{violation}{first}")
+            first = ""
+        results[group] = result
+    print("\n".join(lines))
+    return results
+
+
+def tolerances(relative: float | None) -> dyn.Tolerances | None:
+    """The absolute one, in rad and m, a hundredth of the relative one."""
+    return None if relative is None else dyn.Tolerances(relative, relative / 100)
+
+
+def progress_bar(title: str) -> Callable[[float], None] | None:
+    """A bar on a terminal; nothing where the output goes to a file."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(done: float) -> None:
+        filled = round(BAR * done)
+        end = "\n" if done >= 1.0 else ""
+        bar = "#" * filled + "." * (BAR - filled)
+        print(f"\r{title} [{bar}] {done:4.0%}", end=end, file=sys.stderr, flush=True)
+
+    return show
+
+
+def write_states(result: dyn.Integration, file: Path) -> None:
+    """Time, poses, velocities, violations, reactions and energy, as .npz or .csv."""
+    system = result.system
+    if file.suffix == ".npz":
+        np.savez_compressed(
+            file,
+            time=result.time,
+            pose=result.pose,
+            velocity=result.velocity,
+            constraint=result.constraint,
+            reaction=result.reaction,
+            energy=result.energy,
+            groups=system.groups,
+            body_names=system.body_names,
+            joint_names=system.joint_names,
+        )
+        return
+    names, columns = ["t", "energy"], [result.time, result.energy]
+    R = [f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)]
+    for k, body in enumerate(system.body_names):
+        names += [f"{body} {x}" for x in ("x", "y", "z", *R, "w1", "w2", "w3", "v1", "v2", "v3")]
+        pose = result.pose[:, k]
+        columns += [*pose[:, :3, 3].T, *pose[:, :3, :3].reshape(-1, 9).T, *result.velocity[:, k].T]
+    for k, joint in enumerate(system.joint_names):
+        names += [f"{joint} {x}" for x in ("violation", "m1", "m2", "m3", "f1", "f2", "f3")]
+        columns += [result.constraint[:, k], *result.reaction[:, k].T]
+    table = np.column_stack(columns)
+    np.savetxt(file, table, "%.17g", ",", header=",".join(names), comments="")
+
+
+def draw(results: dict[str, dyn.Integration], folder: Path) -> list[Path]:
+    """Violation of every joint and drift of the energy, all groups on one plot; the files."""
+    system = next(iter(results.values())).system
+    files = []
+    if system.joints:
+        figure, axes = _figure(
+            len(system.joints), 1, (8, 1.2 + 2.1 * len(system.joints)), sharex=True, squeeze=False
+        )
+        for k, (axis, joint) in enumerate(zip(axes[:, 0], system.joint_names, strict=True)):
+            axis.set_ylabel(f"{joint}\n[m, rad]")
+            for group, result in results.items():
+                _line(axis, group, result.time, result.constraint[:, k])
+        files.append(folder / CONSTRAINT_PICTURE)
+        _finish(figure, axes[-1, 0], f"{system.name}: constraint violation", files[-1])
+    figure, axis = _figure(1, 1, (8, 3.6))
+    start = next(iter(results.values())).energy[0]
+    axis.set_ylabel(f"|E - E(0)|  [J],  E(0) = {start:.6g} J")
+    for group, result in results.items():
+        _line(axis, group, result.time, np.abs(result.energy - result.energy[0]))
+    files.append(folder / ENERGY_PICTURE)
+    _finish(figure, axis, f"{system.name}: energy drift", files[-1])
+    return files
+
+
+def _line(axis: Any, group: str, t: Any, values: Any) -> None:
+    """On a logarithmic scale; where there is nothing at all it leaves a gap."""
+    style, colour = STYLES[group]
+    seen = np.where(values > 0.0, values, np.nan)
+    axis.semilogy(t, seen, style, color=colour, label=TITLES[group], lw=1.0)
+
+
+def _finish(figure: Any, lowest: Any, title: str, file: Path) -> None:
+    from matplotlib import pyplot
+
+    lowest.set_xlabel("time  [s]")
+    handles, labels = lowest.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), frameon=False)
+    figure.suptitle(title, x=0.02, ha="left", fontsize=11)
+    figure.savefig(file, dpi=110)
+    pyplot.close(figure)

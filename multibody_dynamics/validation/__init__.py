@@ -1,0 +1,1 @@
+"""Recorded motion against the model: reading recordings, comparing, identifying, reporting."""

@@ -1,0 +1,106 @@
+"""The command `integrate`: figures with both groups, states, and what it refuses."""
+
+import csv
+import re
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.butcher import METHODS
+from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.integrate import progress_bar
+
+CRANK = str(share_directory() / "config" / "systems" / "slider_crank.yaml")
+
+
+def integrate(capsys, *arguments):
+    assert cli.main(["integrate", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_an_example_leaves_figures_and_states_of_both_groups(tmp_path, capsys):
+    out = tmp_path / "top"
+    said = integrate(capsys, "heavy_top", "--duration", "0.05", "-o", str(out))
+    assert {file.name for file in out.iterdir()} == {
+        "constraint_violation.png", "energy_drift.png", "states_SE3.npz", "states_SO3xR3.npz",
+    }  # fmt: skip
+    for group in ("SE3", "SO3xR3"):
+        exact = dyn.integrate(dyn.examples.heavy_top(group), 0.05, 1e-3)
+        with np.load(out / f"states_{group}.npz") as states:
+            for key in ("time", "pose", "velocity", "constraint", "reaction", "energy"):
+                np.testing.assert_array_equal(states[key], getattr(exact, key))
+            assert states["joint_names"].tolist() == ["pivot"]
+            assert states["groups"].tolist() == [group]
+        assert f"{exact.constraint.max():.1e}" in said
+    for name in ("constraint_violation.png", "energy_drift.png"):
+        pixels = imread(out / name)[..., :3]
+        assert 0.005 < (pixels.min(axis=-1) < 0.9).mean() < 0.5
+        for colour in ((0, 0.447, 0.698), (0.835, 0.369, 0)):  # a line of each group
+            assert (np.abs(pixels - colour).max(axis=-1) < 0.02).sum() > 50
+
+
+def test_a_yaml_file_as_csv(tmp_path, capsys):
+    options = ("--duration", "0.01", "--group", "SO3xR3", "--format", "csv", "--every", "5")
+    said = integrate(capsys, CRANK, *options, "-o", str(tmp_path))
+    assert "wrist_pin" in said
+    with open(tmp_path / "states_SO3xR3.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["t"]) for row in rows] == pytest.approx([0, 0.005, 0.01])
+    result = dyn.integrate(dyn.load_system(CRANK).with_group("SO3xR3"), 0.01, 1e-3)
+    assert float(rows[-1]["slider x"]) == result.pose[-1, 2, 0, 3]
+    assert float(rows[-1]["crank w2"]) == result.velocity[-1, 0, 1]
+    assert float(rows[-1]["guide f3"]) == result.reaction[-1, 3, 5]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--method", "dormand_prince", "--tolerance", "1e-8"),
+        ("--method", "generalized_alpha", "--project-start"),
+        ("--project",),
+        ("--baumgarte", "50"),
+    ],
+)
+def test_methods_and_stabilisation(options, tmp_path, capsys):
+    said = integrate(
+        capsys, "three_bar_linkage", "--duration", "0.01", *options, "-o", str(tmp_path)
+    )
+    violations = re.findall(r"(?:base_1|apex|base_2) +(\S+)", said)
+    assert len(violations) == 6
+    assert max(map(float, violations)) < 1e-6
+
+
+def test_the_choices_are_the_methods():
+    assert (*METHODS, "generalized_alpha") == cli.INTEGRATORS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["heavy_bottom"], "is neither a file nor one of the examples heavy_top, spherical"),
+        (["heavy_top", "--tolerance", "1e-6"], "steps by tolerance need 'dormand_prince'"),
+        (["heavy_top", "--method", "generalized_alpha", "--project"], "no tolerance, baumgarte"),
+        (["heavy_top", "--every", "0"], "every: expected a positive whole number"),
+    ],
+)
+def test_what_is_refused_takes_one_line(arguments, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["integrate", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_progress_bar_is_for_terminals(capsys, monkeypatch):
+    assert progress_bar("x") is None
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    show = progress_bar("top")
+    show(0.5)
+    show(1.0)
+    first, last = capsys.readouterr().err.split("\r")[1:]
+    assert first == f"top [{'#' * 20}{'.' * 20}]  50%"
+    assert last == f"top [{'#' * 40}] 100%\n"
