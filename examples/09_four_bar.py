@@ -63,23 +63,19 @@ def swing(
     q: np.ndarray,
     baumgarte: dyn.Baumgarte | None = None,
     project: bool = False,
-) -> np.ndarray:
-    """q and q' (k, 2, n) from rest at q (n,), without torque, by Runge's and Kutta's method."""
-
-    def slope(x: np.ndarray) -> np.ndarray:
-        qdd = dyn.constrained_forward_dynamics(system, *x, nothing, baumgarte=baumgarte).qdd
-        return np.stack([x[1], qdd])
-
+) -> dyn.JointMotion:
+    """q and q' (k, n) each, from rest at q (n,), without torque, by Runge's and Kutta's method."""
     nothing = np.zeros(system.n)
-    states, h = [np.stack([q, nothing])], STEP
-    for _ in range(round(SWING / STEP)):
-        x = states[-1]
-        a = slope(x)
-        b = slope(x + h / 2 * a)
-        c = slope(x + h / 2 * b)
-        x = x + h / 6 * (a + 2 * b + 2 * c + slope(x + h * c))
-        states.append(np.array(dyn.consistent_motion(system, *x)) if project else x)
-    return np.array(states)
+
+    def acceleration(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return dyn.constrained_forward_dynamics(system, q, qd, nothing, baumgarte=baumgarte).qdd
+
+    def closed(q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, ...]:
+        return dyn.consistent_motion(system, q, qd)
+
+    return dyn.integrate_joints(
+        acceleration, q, nothing, SWING, STEP, project=closed if project else None
+    )
 
 
 def slope_of(values: np.ndarray) -> np.ndarray:
@@ -118,9 +114,9 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     print(f"in a free swing of {SWING} s the loop opens, the energy errs by")
     errors = {}
     for correction, how in CORRECTIONS.items():
-        q_free, qd_free = swing(system, q[60], **how).swapaxes(0, 1)
-        gap = np.abs(dyn.constraint_residual(system, q_free)).max(axis=1)
-        total = energy(tree, q_free, qd_free)
+        free = swing(system, q[60], **how)
+        gap = np.abs(dyn.constraint_residual(system, free.q)).max(axis=1)
+        total = energy(tree, free.q, free.qd)
         errors[correction] = gap, np.abs(total - total[0])
         defects[correction] = float(gap.max())
         print(

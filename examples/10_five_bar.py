@@ -10,6 +10,7 @@ set against each other: [K12] 3.1 has the least torques, and the least force in 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 from scipy.integrate import simpson
@@ -87,22 +88,21 @@ def with_one_motor(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     """q, q' and tau (k, 4) every 2 STEPs, if a single motor moves the left shoulder as given."""
     system = five_bar(SHOULDERS[:1])
 
-    def dynamics(k: int, x: np.ndarray) -> dyn.ConstrainedMotion:
+    def dynamics(k: Any, q: np.ndarray, qd: np.ndarray) -> dyn.ConstrainedMotion:
         return dyn.constrained_hybrid_dynamics(
-            system, *x, prescribed=SHOULDERS[:1], qdd=given[2][k], tau=np.zeros(4), baumgarte=DRIFT
-        )
+            system, q, qd, prescribed=SHOULDERS[:1], qdd=given[2][k], tau=np.zeros(4),
+            baumgarte=DRIFT,
+        )  # fmt: skip
 
-    def slope(k: int, x: np.ndarray) -> np.ndarray:
-        return np.stack([x[1], dynamics(k, x).qdd])
-
-    x, h, record = np.stack([given[0][0], given[1][0]]), 2 * STEP, []
-    for k in range(0, len(given[0]) - 2, 2):
-        record.append([*x, dynamics(k, x).tau])
-        a = slope(k, x)  # Runge and Kutta
-        b = slope(k + 1, x + h / 2 * a)
-        c = slope(k + 1, x + h / 2 * b)
-        x = x + h / 6 * (a + 2 * b + 2 * c + slope(k + 2, x + h * c))
-    return tuple(map(np.array, zip(*record, strict=True)))
+    free = dyn.integrate_joints(
+        lambda t, q, qd: dynamics(round(t / STEP), q, qd).qdd,
+        given[0][0],
+        given[1][0],
+        STEP * (len(given[0]) - 2),
+        2 * STEP,
+    )
+    q, qd = free.q[:-1], free.qd[:-1]
+    return q, qd, dynamics(np.arange(0, len(given[0]) - 2, 2), q, qd).tau
 
 
 def main(arguments: list[str] | None = None) -> dict[str, list[float]]:

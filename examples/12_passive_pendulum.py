@@ -48,7 +48,6 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
     model = crane()
     motion = dyn.interpolate(["load"], times=[0.0, DURATION], positions=[[0.0], [DISTANCE]])
-    times = np.arange(0.0, 3 * DURATION, STEP)
 
     def dynamics(t: float, q: np.ndarray, qd: np.ndarray) -> dyn.HybridDynamics:
         """Of both moves at once: q, q' (2, 2)."""
@@ -57,17 +56,12 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         qdd = np.stack([acceleration, [np.nan, np.nan]], axis=1)  # the rope's is to be found
         return dyn.hybrid_dynamics(model, q, qd, prescribed=["trolley"], qdd=qdd, tau=np.zeros(2))
 
-    def slope(t: float, x: np.ndarray) -> np.ndarray:
-        return np.stack([x[1], dynamics(t, *x).qdd])
-
-    x, h, record = np.zeros((2, 2, 2)), STEP, []  # q and q', of two moves, of two joints
-    for t in times:
-        record.append((*x, *dynamics(t, *x)))
-        a = slope(t, x)  # Runge and Kutta
-        b = slope(t + h / 2, x + h / 2 * a)
-        c = slope(t + h / 2, x + h / 2 * b)
-        x = x + h / 6 * (a + 2 * b + 2 * c + slope(t + h, x + h * c))
-    q, qd, qdd, force = map(np.array, zip(*record, strict=True))
+    start = np.zeros((2, 2))  # of two moves, of two joints
+    moves = dyn.integrate_joints(
+        lambda t, q, qd: dynamics(t, q, qd).qdd, start, start, 3 * DURATION, STEP
+    )
+    times, q, qd = moves.time, moves.q, moves.qd
+    qdd, force = map(np.array, zip(*map(dynamics, times, q, qd), strict=True))
     force = force[..., 0]
 
     # The same on paper, for the trolley at x and the rope at the angle a to the vertical.

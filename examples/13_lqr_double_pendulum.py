@@ -48,20 +48,13 @@ def simulate(model: dyn.MultibodyModel, motor: str, K: np.ndarray, q: np.ndarray
     """x = (q, q') (k, ..., 4) from rest at q (..., 2), by Runge's and Kutta's method."""
     moved = np.eye(2)[[JOINTS.index(motor)]]
 
-    def slope(x: np.ndarray) -> np.ndarray:
-        tau = np.clip(-x @ K.T, -TORQUE, TORQUE) @ moved
-        qdd = dyn.forward_dynamics(model, x[..., :2], x[..., 2:], tau)
-        fallen = np.abs(x[..., :2]).max(axis=-1, keepdims=True) > np.pi  # and stays there
-        return np.where(fallen, 0.0, np.concatenate([x[..., 2:], qdd], axis=-1))
+    def acceleration(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        tau = np.clip(-np.concatenate([q, qd], axis=-1) @ K.T, -TORQUE, TORQUE) @ moved
+        fallen = np.abs(q).max(axis=-1, keepdims=True) > np.pi  # and swings on unseen
+        return np.where(fallen, 0.0, dyn.forward_dynamics(model, q, qd, tau))
 
-    states, h = [np.concatenate([q, np.zeros_like(q)], axis=-1)], STEP
-    for _ in range(round(DURATION / STEP)):
-        x = states[-1]
-        a = slope(x)
-        b = slope(x + h / 2 * a)
-        c = slope(x + h / 2 * b)
-        states.append(x + h / 6 * (a + 2 * b + 2 * c + slope(x + h * c)))
-    return np.array(states)
+    motion = dyn.integrate_joints(acceleration, q, np.zeros_like(q), DURATION, STEP)
+    return np.concatenate([motion.q, motion.qd], axis=-1)
 
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:

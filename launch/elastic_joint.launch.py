@@ -1,12 +1,14 @@
-"""An arm with elastic joints under control: a simulated one or a real one, its controller, a motion.
+"""An arm with elastic joints under control: simulated or real, its controller, a motion.
 
 ros2 launch multibody_dynamics elastic_joint.launch.py
 ros2 launch multibody_dynamics elastic_joint.launch.py plant:=mujoco law:=feedback_linearization
-ros2 launch multibody_dynamics elastic_joint.launch.py plant:=none parameters:=my_robot.yaml motion:=none
+ros2 launch multibody_dynamics elastic_joint.launch.py plant:=none parameters:=robot.yaml
 
 plant:=none leaves the robot to its own driver, which publishes joint_states and motor_states and
 takes flatness_controller_node/commands. The motion is that of trajectory_node in the parameters.
 """
+
+from collections.abc import Sequence
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
@@ -90,22 +92,22 @@ def start(context: LaunchContext) -> list[LifecycleNode]:
     if value("command_joints"):
         common["command_joints"] = [name.strip() for name in value("command_joints").split(",")]
 
-    def node(name: str, remappings: dict[str, str], own: dict[str, object]) -> LifecycleNode:
+    def node(
+        name: str, own: dict[str, object], remappings: Sequence[tuple[str, str]] = ()
+    ) -> LifecycleNode:
         return LifecycleNode(
             package=PACKAGE,
             executable=name,
             name=name,
             namespace=value("namespace"),
             parameters=[value("parameters"), common, own],
-            remappings=list(remappings.items()),
+            remappings=list(remappings),
             output="screen",
             emulate_tty=True,
         )
 
     nodes = [
-        node(
-            "flatness_controller_node", {}, {"law": value("law"), "use_sim_time": simulated_time}
-        )
+        node("flatness_controller_node", {}, {"law": value("law"), "use_sim_time": simulated_time})
     ]
     if value("plant") != "none":
         plant = {
@@ -114,9 +116,12 @@ def start(context: LaunchContext) -> list[LifecycleNode]:
             "publish_clock": simulated_time,
             "lockstep": simulated_time,
         }
-        answer = {"motor_torque_stamped": "flatness_controller_node/motor_torque"}
-        nodes.append(node("elastic_robot_simulator_node", answer, plant))
+        answers = [
+            ("motor_torque_stamped", "flatness_controller_node/motor_torque"),
+            ("stiffness_command", "flatness_controller_node/stiffness_command"),
+        ]
+        nodes.append(node("elastic_robot_simulator_node", plant, answers))
     if value("motion") != "none":
         motion = {"motion": value("motion"), "use_sim_time": simulated_time}
-        nodes.append(node("trajectory_node", {}, motion))
+        nodes.append(node("trajectory_node", motion))
     return nodes

@@ -34,6 +34,7 @@ IMPORTS = {
     "launch": Dependency("launch", None),
     "launch_ros": Dependency("launch_ros", None),
     "lifecycle_msgs": Dependency("lifecycle_msgs", "ros-jazzy-lifecycle-msgs"),
+    "nav_msgs": Dependency("nav_msgs", "ros-jazzy-nav-msgs"),
     "rcl_interfaces": Dependency("rcl_interfaces", "ros-jazzy-rcl-interfaces"),
     "rclpy": Dependency("rclpy", "ros-jazzy-rclpy"),
     "rosgraph_msgs": Dependency("rosgraph_msgs", "ros-jazzy-rosgraph-msgs"),

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from multibody_dynamics.dynamics.actuator_cycle import SpringSolver
+from multibody_dynamics.dynamics.actuator_description import load_actuators
 from multibody_dynamics.dynamics.actuator_kinds import (
     Antagonistic,
     Motor,
@@ -19,7 +20,7 @@ from multibody_dynamics.dynamics.actuator_kinds import (
     VariableStiffness,
 )
 from multibody_dynamics.dynamics.actuators import Actuators
-from multibody_dynamics.dynamics.elastic_joints import SeriesElasticJoints
+from multibody_dynamics.dynamics.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.forward_dynamics_solver import ForwardDynamicsSolver
 from multibody_dynamics.dynamics.gains import at_rest
 from multibody_dynamics.dynamics.inputs import Array
@@ -91,15 +92,8 @@ def damped_arm() -> Arm:
 @cache
 def elastic_panda() -> Arm:
     model = panda()
-    joints = Actuators.from_series_elastic(_panda_joints())
+    joints = load_actuators(CONFIG / "elastic_joints" / "panda.yaml", model.joint_names)
     return Arm(model, joints, np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5]))
-
-
-@cache
-def _panda_joints() -> SeriesElasticJoints:
-    from multibody_dynamics.dynamics.elastic_joints import load_elastic_joints
-
-    return load_elastic_joints(CONFIG / "elastic_joints" / "panda.yaml", panda().joint_names)
 
 
 @cache
@@ -175,29 +169,22 @@ def simulate(arm: Arm, torque, x: Array, times: Array, second=None) -> Array:
 
 
 class HeldPlant:
-    """The same equations by RK4 with a quarter of a millisecond, the torque held and limited."""
+    """The plant, `ElasticRobot`: the torque held and limited."""
 
     def __init__(self, arm: Arm) -> None:
         self.arm = arm
-        self.stiffness = np.zeros((2, len(arm.actuators.variable_joints)))
+        self.robot = ElasticRobot(arm.model, arm.actuators)
+        self.stiffness = self.robot.stiffness
+        self.step = self.robot.step
 
     def reset(self, x: Array) -> None:
-        self.x = np.array(x)
+        q, qd, theta, thetad = split(self.arm, x)
+        self.robot.reset(q, qd, theta=theta, thetad=thetad)
 
     @property
     def state(self) -> tuple[Array, ...]:
-        return split(self.arm, self.x)
-
-    def step(self, torque: Array, dt: float) -> None:
-        limit = self.arm.actuators.torque_limit
-        torque = np.clip(torque, -limit, limit)
-        h = dt / 4
-        for _ in range(4):
-            k1 = slope(self.arm, self.x, torque, self.stiffness)
-            k2 = slope(self.arm, self.x + h / 2 * k1, torque, self.stiffness)
-            k3 = slope(self.arm, self.x + h / 2 * k2, torque, self.stiffness)
-            k4 = slope(self.arm, self.x + h * k3, torque, self.stiffness)
-            self.x = self.x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        robot = self.robot
+        return robot.q, robot.qd, robot.theta, robot.thetad
 
 
 def at_start(arm: Arm) -> tuple[tuple[Array, ...], Array, Array]:

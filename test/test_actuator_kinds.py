@@ -227,6 +227,8 @@ def test_a_rigid_joint_is_its_motor():
         (lambda: Motor(np.inf), "inertia.*finite"),
         (lambda: Motor(1.0, gear_ratio=0.0), "gear_ratio.*greater than zero"),
         (lambda: Motor(1.0, torque_limit=0.0), "torque_limit.*greater than zero"),
+        (lambda: Motor(1.0, viscous=-0.1), "viscous of the motor is -0.1"),
+        (lambda: Motor(1.0, coulomb_velocity=0.0), "coulomb_velocity of the motor is 0"),
         (lambda: SeriesElastic(Motor(0.0), LinearSpring(1.0)), "inertia of the motor is 0.*behind"),
         (lambda: SeriesElastic(MOTOR, LinearSpring(1.0), -1.0), "damping.*-1.*zero or greater"),
         (lambda: VariableStiffness(MOTOR, (0.0, 1.0)), "stiffness_range.*positive"),

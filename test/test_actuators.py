@@ -1,4 +1,4 @@
-"""The container of actuators: names, columns, springs of all joints together, conversions."""
+"""The container of actuators: names, columns, springs of all joints together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from multibody_dynamics.dynamics.actuator_kinds import (
     VariableStiffness,
 )
 from multibody_dynamics.dynamics.actuators import Actuators
-from multibody_dynamics.dynamics.elastic_joints import SeriesElasticJoints
 from multibody_dynamics.dynamics.errors import InputError
 from multibody_dynamics.dynamics.springs import CubicSpring, LinearSpring, PolynomialSpring
 
@@ -38,17 +37,25 @@ def make_actuators() -> Actuators:
     )
 
 
-def elastic_joints(**changes: object) -> SeriesElasticJoints:
-    data: dict[str, object] = {
-        "stiffness": [900.0, np.inf, 150.0, 80.0],
-        "motor_inertia": [0.4, 0.3, 0.05, 0.1],
-        "gear_ratio": [100.0, 80.0, 50.0, 1.0],
-        "viscous": [1.1, 0.7, 0.2, 0.0],
-        "coulomb": [0.9, 0.6, 0.1, 0.0],
-        "coulomb_velocity": [0.05, 0.04, 0.03, 1.0],
-        "torque_limit": [100.0, 90.0, np.inf, 20.0],
+def linear_joints() -> tuple[Actuators, np.ndarray]:
+    """Linear springs with friction everywhere, the second joint rigid; and their stiffness."""
+    K = np.array([900.0, np.inf, 150.0, 80.0])
+    columns = {
+        "inertia": (0.4, 0.3, 0.05, 0.1),
+        "gear_ratio": (100.0, 80.0, 50.0, 1.0),
+        "viscous": (1.1, 0.7, 0.2, 0.0),
+        "coulomb": (0.9, 0.6, 0.1, 0.0),
+        "coulomb_velocity": (0.05, 0.04, 0.03, 1.0),
     }
-    return SeriesElasticJoints(NAMES, **(data | changes))
+    motors = [
+        Motor(**dict(zip(columns, values, strict=True)))
+        for values in zip(*columns.values(), strict=True)
+    ]
+    kinds = [
+        Rigid(motor) if np.isinf(k) else SeriesElastic(motor, LinearSpring(k))
+        for k, motor in zip(K, motors, strict=True)
+    ]
+    return Actuators(NAMES, kinds), K
 
 
 def test_motors_are_named_after_their_joints():
@@ -63,36 +70,38 @@ def test_motors_are_named_after_their_joints():
     assert actuators.motor_inertia.tolist() == [0.1, 0.2, 1e-3, 0.3, 0.4, 0.5]
     assert actuators.torque_limit[[0, 5]].tolist() == [np.inf, 20.0]
     assert actuators.speed_limit[5] == 3.0
+    assert linear_joints()[0].gear_ratio.tolist() == [100.0, 80.0, 50.0, 1.0]
 
 
-def test_series_elastic_joints_and_back():
-    joints = elastic_joints()
-    back = Actuators.from_series_elastic(joints).to_series_elastic()
-    for name in ("stiffness", "motor_inertia", "gear_ratio", "viscous", "coulomb",
-                 "coulomb_velocity", "torque_limit", "speed_limit"):  # fmt: skip
-        np.testing.assert_array_equal(getattr(back, name), getattr(joints, name))
-    assert back.joint_names == NAMES
-    with pytest.raises(InputError, match="joint 'knee': its actuator is neither"):
-        make_actuators().to_series_elastic()
-
-
-def test_springs_and_motors_are_those_of_series_elastic_joints():
-    joints = elastic_joints()
-    actuators = Actuators.from_series_elastic(joints)
+def test_linear_springs_and_motors_in_closed_form():
+    actuators, K = linear_joints()
+    M, c = np.array([0.4, 0.3, 0.05, 0.1]), np.array([0.9, 0.6, 0.1, 0.0])
     rng = np.random.default_rng(0)
     q, qd, theta, thetad, tau = rng.normal(size=(5, 6, 4))
     found = actuators.springs(q, qd, theta, thetad)
-    torque, rate = joints.joint_torque(q, qd, theta, thetad)
-    np.testing.assert_allclose(found.torque, torque, rtol=1e-15)
-    np.testing.assert_allclose(found.torque_rate, rate, rtol=1e-15)
-    np.testing.assert_array_equal(found.stiffness, np.broadcast_to(joints.stiffness, (6, 4)))
-    np.testing.assert_allclose(actuators.friction(thetad), joints.friction(thetad), rtol=1e-15)
-    load = np.where(joints.is_rigid, 0.0, found.load)
+    finite = np.where(np.isinf(K), np.nan, K)
+    np.testing.assert_allclose(found.torque, finite * (theta - q), rtol=1e-15)
+    np.testing.assert_allclose(found.torque_rate, finite * (thetad - qd), rtol=1e-15)
+    np.testing.assert_array_equal(found.load, found.torque)
+    np.testing.assert_array_equal(found.stiffness, np.broadcast_to(K, (6, 4)))
+    friction = np.array([1.1, 0.7, 0.2, 0.0]) * thetad
+    friction += c * np.tanh(thetad / np.array([0.05, 0.04, 0.03, 1.0]))
+    np.testing.assert_allclose(actuators.friction(thetad), friction, rtol=1e-15)
+    load = np.where(actuators.is_rigid, 0.0, found.load)
+    wanted = np.where(actuators.is_rigid, np.nan, (tau - load - friction) / M)
+    np.testing.assert_allclose(actuators.motor_acceleration(thetad, load, tau), wanted, rtol=1e-14)
+
+
+def test_friction_is_odd_smooth_and_saturates():
+    actuators, _ = linear_joints()
+    v = np.array([0.3, -0.2, 0.1, -0.4])
+    viscous, coulomb = np.array([1.1, 0.7, 0.2, 0.0]), np.array([0.9, 0.6, 0.1, 0.0])
+    np.testing.assert_array_equal(actuators.friction(-v), -actuators.friction(v))
     np.testing.assert_allclose(
-        actuators.motor_acceleration(thetad, load, tau),
-        joints.motor_acceleration(thetad, load, tau),
-        rtol=1e-14,
+        actuators.friction(1e6 * v), 1e6 * viscous * v + coulomb * np.sign(v)
     )
+    slope = viscous + coulomb / np.array([0.05, 0.04, 0.03, 1.0])
+    np.testing.assert_allclose(actuators.friction(1e-7 * v) / (1e-7 * v), slope, rtol=1e-9)
 
 
 def test_motor_torque_and_acceleration_are_inverse_and_friction_has_its_slope():

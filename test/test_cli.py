@@ -11,15 +11,15 @@ import pytest
 from matplotlib.image import imread
 
 from multibody_dynamics import __version__
-from multibody_dynamics.dynamics.elastic_joints import VARIANTS
+from multibody_dynamics.dynamics.actuator_cycle import VARIANTS
 from multibody_dynamics.nodes.demo_motions import MOTIONS
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
 
 PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
-    *("demo", "report", "describe", "plot", "trajectory", "record"),
-    *("identify-springs", "integrate"),
+    *("demo", "report", "inspect", "plot", "trajectory", "record"),
+    *("identify-springs", "integrate", "validate"),
 )
 
 
@@ -74,24 +74,35 @@ def test_as_a_command_without_arguments():
     assert "Traceback" not in run.stderr
 
 
-def test_describe(capsys):
-    assert cli.main(["describe", PANDA]) == 0
-    assert "panda_joint7" in capsys.readouterr().out
+def test_inspect(capsys):
+    assert cli.main(["inspect", PANDA, "--no-timing"]) == 0
+    said = capsys.readouterr().out
+    assert "panda_joint7 (revolute) → panda_link7" in said
+    assert "merged into panda_link7: panda_link8" in said
+
+
+def test_inspect_shows_every_number_on_demand(capsys):
+    assert cli.main(["inspect", PANDA, "--no-timing", "--tables"]) == 0
+    assert "Inertia about the COM" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("always")
-def test_a_warning_is_one_line_that_names_the_file(capsys, tmp_path):
+def test_what_may_matter_is_said(capsys, tmp_path):
     file = tmp_path / "damped.urdf"
     text = Path(PANDA).read_text()
     file.write_text(text.replace("</joint>", '<dynamics damping="1"/></joint>', 1))
-    assert cli.main(["describe", str(file)]) == 0
+    assert cli.main(["plot", str(file), "-o", str(tmp_path / "damped.png")]) == 0
     said = capsys.readouterr().err
     assert said.startswith(f"multibody_dynamics: warning: {file}: ignored")
     assert said.count("\n") == 1
+    assert cli.main(["inspect", str(file), "--no-timing"]) == 0
+    assert "friction and damping (<dynamics>) in joint 'panda_joint1'" in capsys.readouterr().out
 
 
 def test_a_reader_that_has_read_enough_is_no_error():
-    command = f"{sys.executable} -m multibody_dynamics.tools.cli describe {PANDA} | head -n 1"
+    command = (
+        f"{sys.executable} -m multibody_dynamics.tools.cli inspect --no-timing {PANDA} | head -n 1"
+    )
     root = Path(__file__).parents[1]
     run = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=root)
     assert run.stdout.startswith("panda: 7 joints")
@@ -123,7 +134,7 @@ def test_plot_refuses_what_it_cannot_show(capsys, tmp_path):
     assert "1,two is not numbers with commas between" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["describe", "plot"])
+@pytest.mark.parametrize("command", ["inspect", "plot"])
 def test_what_is_no_robot_is_refused(capsys, tmp_path, command):
     file = tmp_path / "bad.urdf"
     file.write_text("<robot name='x'>")

@@ -59,14 +59,13 @@ def at_start(arm: Arm, desired) -> np.ndarray:
 
 def peak_error(arm: Arm, law: Controller, reference, steps: int, lead: float = 0.0) -> float:
     """Largest error of a link, the torque being held for a millisecond."""
-    plant = HeldPlant(arm)
-    plant.stiffness[0] = at_rest(*arm).second[0]
+    plant, second = HeldPlant(arm), at_rest_second(arm)
+    plant.stiffness[0] = second[0]
     plant.reset(at_start(arm, reference(0.0)))
     worst = 0.0
     for k in range(steps):
         t = 1e-3 * k
         ahead = reference(t + lead) if lead else None
-        second = at_rest_second(arm)
         plant.step(law.update(reference(t), *plant.state, stiffness=second, ahead=ahead), 1e-3)
         worst = max(worst, np.abs(plant.state[0] - reference(t + 1e-3)[0]).max())
     return worst
@@ -74,11 +73,8 @@ def peak_error(arm: Arm, law: Controller, reference, steps: int, lead: float = 0
 
 def at_rest_second(arm: Arm) -> np.ndarray:
     second = np.zeros((3, len(arm.actuators.variable_joints)))
-    second[0] = SECOND.setdefault(id(arm.actuators), at_rest(*arm).second[0])
+    second[0] = at_rest(*arm).second[0]
     return second
-
-
-SECOND: dict[int, np.ndarray] = {}
 
 
 # As they are written

@@ -156,6 +156,25 @@ def task_space(printed):
     assert number(away, "slopes to") < 0.05
 
 
+def lie_group_integration(printed):
+    found = {}
+    for row in printed.splitlines():
+        if match := re.match(r"  (SE\(3\)|SO\(3\) x R\^3|one each) +(.*) energy", row):
+            violations = [float(x) for x in re.findall(f"{NUMBER} m", match[2])]
+            found.setdefault(match[1], []).extend(violations)  # pivot, ground, middle joint
+    assert max(found["SE(3)"][:2]) < 1e-12
+    assert min(found["SO(3) x R^3"]) > 1e-7
+    assert found["one each"][0] < 1e-13
+    assert number(printed, r"on SO\(3\) x R\^3:", " m") < 1e-14
+    assert number(printed, "steps,", " off") < 1e-6
+
+
+def momenta_of_floating_bodies(printed):
+    by_velocities, by_momenta = (float(x) for x in re.findall(f"drifts by {NUMBER}", printed))
+    assert by_momenta < 1e-14 < 1e-8 < by_velocities
+    assert number(printed, "coordinates differ by", " in 0.5 s") < 1e-11
+
+
 CHECKS = {
     "01_first_steps": first_steps,
     "02_four_representations": four_representations,
@@ -172,6 +191,8 @@ CHECKS = {
     "13_lqr_double_pendulum": lqr_double_pendulum,
     "14_pose_spline": pose_spline,
     "15_task_space": task_space,
+    "16_lie_group_integration": lie_group_integration,
+    "17_momenta_of_floating_bodies": momenta_of_floating_bodies,
 }
 
 

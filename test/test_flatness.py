@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.integrate import solve_ivp
 
 from multibody_dynamics import dynamics as dyn
@@ -225,9 +228,10 @@ def test_antagonistic_joints_track_exactly_while_the_second_output_changes(regul
 
 
 def test_panda_with_its_springs_tracks_exactly():
-    joints = dyn.load_elastic_joints(CONFIG / "elastic_joints" / "panda.yaml", panda().joint_names)
-    actuators = Actuators.from_series_elastic(joints)
-    assert tracking_error(panda(), actuators, linear(joints.stiffness)) < 1e-8
+    file = CONFIG / "elastic_joints" / "panda.yaml"
+    actuators = dyn.load_actuators(file, panda().joint_names)
+    K = np.array([each.spring.K for each in actuators.actuators])
+    assert tracking_error(panda(), actuators, linear(K)) < 1e-8
 
 
 def mixed(*, without: tuple[type, ...] = ()) -> tuple[dyn.MultibodyModel, Actuators]:
@@ -314,21 +318,112 @@ def test_rigid_and_damped_joints_without_motor_torques_are_named():
         chain_state(model, actuators, q, q, m, m, stiffness=stiffness, motor_torque=m)
 
 
-def test_linear_springs_are_those_of_series_elastic_joints():
-    joints = dyn.load_elastic_joints(CONFIG / "elastic_joints" / "panda.yaml", panda().joint_names)
-    stiffness = joints.stiffness.copy()
-    stiffness[3] = np.inf
-    columns = {
-        name: getattr(joints, name)
-        for name in ("motor_inertia", "viscous", "coulomb", "gear_ratio")
-    }
-    joints = dyn.SeriesElasticJoints(joints.joint_names, stiffness, **columns)
-    rng = np.random.default_rng(3)
-    state, torque = rng.normal(size=(4, 5, 7)), 30.0 * rng.normal(size=(4, 3, 7))
-    wanted = joints.feedforward(state, torque)
-    found = motor_motion(Actuators.from_series_elastic(joints), state, torque)
-    for row, right in zip(found[:4], wanted, strict=True):
-        np.testing.assert_allclose(row, right, rtol=1e-13, atol=1e-13)
+K = np.array([900.0, np.inf, 150.0])
+COLUMNS = {
+    "inertia": (0.4, 0.3, 0.05),
+    "viscous": (1.1, 0.7, 0.2),
+    "coulomb": (0.9, 0.6, 0.1),
+    "coulomb_velocity": (0.05, 0.04, 0.03),
+}
+
+
+def linear_joints(stiffness: Array = K, **changes: Sequence[float]) -> Actuators:
+    """Linear springs, rigid where the stiffness is infinite; by default the one in the middle."""
+    columns = COLUMNS | changes
+    motors = [
+        Motor(**dict(zip(columns, values, strict=True)))
+        for values in zip(*columns.values(), strict=True)
+    ]
+    kinds = [
+        Rigid(motor) if np.isinf(k) else SeriesElastic(motor, LinearSpring(k))
+        for k, motor in zip(stiffness, motors, strict=True)
+    ]
+    return Actuators(("shoulder", "elbow", "wrist"), kinds)
+
+
+def random_rows(seed: int, *batch: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(*batch, 5, 3)), 30.0 * rng.normal(size=(*batch, 3, 3))
+
+
+def test_linear_springs_in_closed_form():
+    """[M21] (2), (3) with friction."""
+    actuators = linear_joints()
+    state, torque = random_rows(3, 4)
+    found = motor_motion(actuators, state, torque)
+    theta = state[:, :3] + torque / K
+    np.testing.assert_allclose(np.stack(found[:3], axis=1), theta, rtol=1e-13, atol=1e-13)
+    M, d, c, v = np.array(list(COLUMNS.values()))
+    friction = d * theta[:, 1] + c * np.tanh(theta[:, 1] / v)
+    np.testing.assert_allclose(found.torque, M * theta[:, 2] + torque[:, 0] + friction, rtol=1e-12)
+    np.testing.assert_array_equal(np.stack(found[:3], axis=1)[..., 1], state[:, :3, 1])
+
+
+finite = st.floats(-50.0, 50.0, allow_subnormal=False)
+
+
+@given(arrays(np.float64, (5, 3), elements=finite), arrays(np.float64, (3, 3), elements=finite))
+@settings(max_examples=40, deadline=None)
+def test_springs_and_motors_undo_the_flat_map(state, Q):
+    actuators = linear_joints()
+    elastic = ~actuators.is_rigid
+    theta, thetad, thetadd, tau, _ = motor_motion(actuators, state, Q)
+    found = actuators.springs(state[0], state[1], theta, thetad)
+    scale = K[elastic] * 50.0  # deflection is a difference of two angles
+    np.testing.assert_array_less(np.abs(found.torque - Q[0])[elastic], 1e-14 * scale)
+    np.testing.assert_array_less(np.abs(found.torque_rate - Q[1])[elastic], 1e-14 * scale)
+    assert np.isnan(found.torque[1])
+    assert np.isnan(found.torque_rate[1])
+    pushed = tau - actuators.motor_inertia * thetadd - actuators.friction(thetad)
+    np.testing.assert_allclose(pushed, Q[0], atol=1e-12)
+    acceleration = actuators.motor_acceleration(thetad, Q[0], tau)
+    np.testing.assert_allclose(acceleration[elastic], thetadd[elastic], rtol=1e-13, atol=1e-11)
+    assert np.isnan(acceleration[1])
+
+
+def test_a_rigid_joint_is_the_limit_of_a_stiff_one():
+    state, Q = random_rows(2)
+    rigid = motor_motion(linear_joints(np.full(3, np.inf)), state, Q)
+    errors = []
+    for stiffness in (1e6, 1e8):
+        stiff = motor_motion(linear_joints(np.full(3, stiffness)), state, Q)
+        errors.append(max(np.abs(a - b).max() for a, b in zip(stiff, rigid, strict=True)))
+    assert errors[1] == pytest.approx(errors[0] / 100, rel=0.02)
+    np.testing.assert_array_equal(rigid[:3], state[:3])
+
+
+@pytest.mark.parametrize(
+    ("field", "row"),
+    [("stiffness", 0), ("stiffness", 1), ("stiffness", 2), ("inertia", 3), ("viscous", 3),
+     ("coulomb", 3), ("coulomb_velocity", 3)],
+)  # fmt: skip
+def test_every_parameter_acts_and_on_its_own_joint_only(field, row):
+    state, Q = random_rows(4)
+    changed = np.array(K if field == "stiffness" else COLUMNS[field])
+    changed[2] *= 1.5
+    before = motor_motion(linear_joints(), state, Q)[row]
+    after = motor_motion(linear_joints(**{field: changed}), state, Q)[row]
+    assert (before != after).tolist() == [False, False, True]
+
+
+def test_motors_move_along_the_derivatives_of_their_positions():
+    """theta', theta'' are the time derivatives of theta where Q', Q'' are those of Q."""
+    rng = np.random.default_rng(1)
+    curves = [rng.normal(size=(7, 3)), 30.0 * rng.normal(size=(7, 3))]
+
+    def at(t: float) -> MotorMotion:
+        rows = [np.polynomial.Polynomial(c[:, i]) for c in curves for i in range(3)]
+        values = np.array([[p.deriv(k)(t) if k else p(t) for p in rows] for k in range(5)])
+        return motor_motion(linear_joints(), values[:, :3], values[:3, 3:])
+
+    t, h = 0.3, 1e-3
+    before, now, after = (at(t + k * h) for k in (-1, 0, 1))
+    np.testing.assert_allclose(
+        (after.position - before.position) / (2 * h), now.velocity, rtol=0, atol=1e-4
+    )
+    np.testing.assert_allclose(
+        (after.velocity - before.velocity) / (2 * h), now.acceleration, rtol=0, atol=1e-3
+    )
 
 
 def test_a_batch_is_its_elements():
@@ -346,6 +441,10 @@ def test_a_batch_is_its_elements():
             np.testing.assert_allclose(row[i, j], right, rtol=1e-12, atol=1e-12)
     for array, copy in zip((state, torque, phi), before, strict=True):
         np.testing.assert_array_equal(array, copy)
+    rows = tuple(np.moveaxis(torque, 1, 0))  # as inverse_dynamics returns them
+    np.testing.assert_array_equal(
+        motor_motion(actuators, state, rows, second, deflection=phi), np.stack(batch)
+    )
 
 
 def test_the_filtered_deflection_makes_the_velocity_the_derivative_of_the_position():
@@ -445,6 +544,12 @@ def test_what_is_missing_or_misshapen_is_named():
         motor_motion(actuators, state, (torque[0], torque[1], None), second)
     with pytest.raises(InputError, match=r"state: expected rows"):
         motor_motion(actuators, state[:2], torque, second)
+    with pytest.raises(InputError, match=r"torque: expected shape \(\.\.\., 3, 7\).*got \(7,\)"):
+        motor_motion(actuators, state, torque[0], second)
+    bad = state.copy()
+    bad[1, 2] = np.nan
+    with pytest.raises(InputError, match=r"state.*joint3"):
+        motor_motion(actuators, bad, torque, second)
     second[0, 0] = 20.0
     with pytest.raises(InputError, match=r"joint 'joint4': stiffness of 20 N m/rad: must be from"):
         motor_motion(actuators, state, torque, second, deflection=state[0])

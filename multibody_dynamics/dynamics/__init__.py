@@ -61,6 +61,7 @@ from .derivatives_solver import (
     ForwardDynamicsDerivativesSolver,
     InverseDynamicsDerivativesSolver,
 )
+from .differentiation import ZeroPhaseFilter, noise_cutoff
 from .disturbance_observer import DisturbanceObserver
 from .elastic_joints import SeriesElasticJoints, load_elastic_joints
 from .elastic_robot import ElasticRobot, MotorDrive
@@ -116,6 +117,13 @@ from .higher_order import (
     higher_order_kinematics,
 )
 from .hold_controller import HoldController
+from .identification import (
+    Identified,
+    consistent_parameters,
+    identify_parameters,
+    log_cholesky,
+    nearest_consistent,
+)
 from .inertia import spatial_inertia
 from .integrators import Integration, absolute_acceleration, integrate, project_state
 from .inverse_dynamics import (
@@ -137,6 +145,7 @@ from .jacobian_derivatives import (
     jacobian_partial,
 )
 from .jacobians import jacobian, jacobian_dot
+from .joint_friction import JointFriction
 from .joints import (
     cylindrical,
     floating,
@@ -216,6 +225,7 @@ from .time_scaling import MotionLimits, TimeScaling, scale_time, slow_down
 from .trajectories import Reference, Trajectory, hold, interpolate, splice, stop, sum_of_sines
 from .tree_integration import JointMotion, JointSprings, integrate_joints, integrate_tree
 from .urdf import load_urdf, parse_urdf
+from .validation import Residuals
 from .wrenches import wrench_to_world
 
 __all__ = [
@@ -288,6 +298,9 @@ __all__ = [
     "inverse_dynamics_regressor", "Regressor", "inertial_parameters", "with_inertial_parameters",
     "parameter_names", "pseudo_inertia", "is_physically_consistent",
     "base_parameters", "BaseParameters",
+    "identify_parameters", "Identified", "JointFriction",
+    "consistent_parameters", "log_cholesky", "nearest_consistent",
+    "ZeroPhaseFilter", "noise_cutoff", "Residuals",
     # references, limits, elastic joints
     "Reference", "Trajectory", "interpolate", "splice", "hold", "stop", "sum_of_sines",
     "PosePath", "screw_motion", "line", "circle", "arc", "spline", "concatenate", "redirect",

@@ -239,7 +239,8 @@ def _advance_by_error(
     """Steps as the error allows, dense output at times (k,) into poses and velocities.
 
     control: (relative, absolute tolerance, exponent, safety, shrink, grow, smallest step, end).
-    clock: (t, h, number of steps, of refused ones), advanced to the last step before the end. Returns how many rows are written.
+    clock: (t, h, number of steps, of refused ones), advanced to the start of the step that
+    contains the last time. Returns how many rows are written.
     """
     k = memory[0]
     row = 0

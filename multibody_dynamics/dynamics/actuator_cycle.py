@@ -274,22 +274,36 @@ def _extensions(laws, pieces, k, Q, Qd, Qdd, sigma, sigmad, sigmadd, a, b):
 
 
 @inlined
-def _command(motors, laws, j, k, state, i, side, phi, phid, phidd, load, bent, result, flags):
+def _command(motors, laws, j, k, state, i, side, phi, phid, phidd, load, outputs):
     """Motor j, with the spring k bent by phi between itself and joint i; side: -1 antagonist."""
+    bent, loads, result, flags = outputs
     velocity, acceleration = state[1, i] + side * phid, state[2, i] + side * phidd
     result[0, j] = state[0, i] + side * phi
     result[1, j] = velocity
     result[2, j] = acceleration
     result[3, j] = motors[j, INERTIA] * acceleration + load + friction(motors, j, velocity)
-    bent[j] = phi
+    bent[j], loads[j] = phi, load
     if not laws[k, LOWER] <= phi <= laws[k, UPPER]:
         flags[j] |= BEYOND_TRAVEL
 
 
 def _feedforward(
-    joints, motors, laws, pieces, bending, state, torque, second, filtered, bent, result, flags
+    joints,
+    motors,
+    laws,
+    pieces,
+    bending,
+    state,
+    torque,
+    second,
+    filtered,
+    bent,
+    loads,
+    result,
+    flags,
 ):
-    loads, moves = bending[0], bending[1]
+    outputs = (bent, loads, result, flags)
+    bends, moves = bending[0], bending[1]
     for i in range(joints.shape[0]):
         kind = joints[i, KIND]
         j, k, v = int(joints[i, MOTOR]), int(joints[i, SPRING]), int(joints[i, SECOND])
@@ -301,6 +315,7 @@ def _feedforward(
             result[2, j] = state[2, i]
             inertial = motors[j, INERTIA] * state[2, i]
             result[3, j] = inertial + Q + friction(motors, j, state[1, i])
+            loads[j] = Q
         elif kind == SERIES:
             damping = joints[i, DAMPING]
             if damping > 0.0 and moves != 0.0:
@@ -312,20 +327,20 @@ def _feedforward(
                 phidd = (Qd - slope * phid) / damping
             else:
                 phi, phid, phidd = spring_deflection_motion(
-                    laws, pieces, k, loads * Q, moves * Qd, moves * Qdd, bent[j]
+                    laws, pieces, k, bends * Q, moves * Qd, moves * Qdd, bent[j]
                 )
-            _command(motors, laws, j, k, state, i, 1.0, phi, phid, phidd, Q, bent, result, flags)
+            _command(motors, laws, j, k, state, i, 1.0, phi, phid, phidd, Q, outputs)
         elif kind == VARIABLE:
             stiffness, kd, kdd = second[0, v], second[1, v], second[2, v]
             possible = joints[i, SOFTEST] <= stiffness <= joints[i, STIFFEST]
             if not possible:
                 stiffness = min(max(stiffness, joints[i, SOFTEST]), joints[i, STIFFEST])
                 kd, kdd = 0.0, 0.0
-            u = loads * Q / stiffness
+            u = bends * Q / stiffness
             ud = moves * (Qd - kd * u) / stiffness
             udd = moves * (Qdd - 2.0 * kd * ud - kdd * u) / stiffness
             phi, phid, phidd = spring_deflection_motion(laws, pieces, k, u, ud, udd, bent[j])
-            _command(motors, laws, j, k, state, i, 1.0, phi, phid, phidd, Q, bent, result, flags)
+            _command(motors, laws, j, k, state, i, 1.0, phi, phid, phidd, Q, outputs)
             if joints[i, DRIVEN] == 1.0:
                 gain = joints[i, GAIN]
                 load = gain * spring_energy(laws, pieces, k, phi)
@@ -335,11 +350,12 @@ def _feedforward(
                 result[2, j + 1] = acceleration
                 inertial = motors[j + 1, INERTIA] * acceleration
                 result[3, j + 1] = inertial + load + friction(motors, j + 1, velocity)
+                loads[j + 1] = load
                 flags[j + 1] = 0 if possible else SECOND_OUTPUT_CLIPPED
             elif not possible:
                 flags[j] |= SECOND_OUTPUT_CLIPPED
         else:
-            bend, bendd, benddd = loads * Q, moves * Qd, moves * Qdd
+            bend, bendd, benddd = bends * Q, moves * Qd, moves * Qdd
             p, pd, pdd = second[0, v], moves * second[1, v], moves * second[2, v]
             flags[j + 1] = 0
             if kind == BY_PRETENSION:
@@ -359,10 +375,8 @@ def _feedforward(
             rest = 0.5 * (Q - bend)  # the load that a rigid feedforward does not bend springs by
             load_a = spring_law(laws, pieces, k, a)[0] + rest
             load_b = -spring_law(laws, pieces, k + 1, b)[0] + rest
-            _command(motors, laws, j, k, state, i, 1.0, a, da, dda, load_a, bent, result, flags)
-            _command(
-                motors, laws, j + 1, k + 1, state, i, -1.0, b, db, ddb, load_b, bent, result, flags
-            )
+            _command(motors, laws, j, k, state, i, 1.0, a, da, dda, load_a, outputs)
+            _command(motors, laws, j + 1, k + 1, state, i, -1.0, b, db, ddb, load_b, outputs)
 
 
 def _advance_filters(joints, laws, pieces, torque, filtered, dt):
@@ -398,6 +412,7 @@ class MotorFeedforward:
     deflection : (n,) state of the damped joints; NaN, as at first, settles at the next update.
     result : (4, m), with the rows `command`.
     bent : (m,) deflection of the spring in front of each motor.
+    load : (m,) what that spring, or a rigid joint, asks of it: tau_m less rotor and friction.
     flags : (m,) integers, sums of BEYOND_TRAVEL and SECOND_OUTPUT_CLIPPED; see `problems`.
 
     The caller answers for finite numbers. An instance is for one thread.
@@ -424,6 +439,7 @@ class MotorFeedforward:
         self.result = np.zeros((4, m))
         self.command = MotorCommand(*self.result)
         self.bent = np.zeros(m)
+        self.load = np.zeros(m)
         self.flags = np.zeros(m, dtype=np.int64)
         rows = actuator_rows(actuators)
         self._update = partial(
@@ -435,6 +451,7 @@ class MotorFeedforward:
             self.stiffness,
             self.deflection,
             self.bent,
+            self.load,
             self.result,
             self.flags,
         )

@@ -11,7 +11,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .actuator_kinds import Actuator, Motor, Rigid, Rows, SeriesElastic, VariableStiffness
+from .actuator_kinds import (
+    Actuator,
+    Antagonistic,
+    Motor,
+    Rigid,
+    Rows,
+    SeriesElastic,
+    VariableStiffness,
+)
 from .elastic_joints import SeriesElasticJoints
 from .errors import InputError
 from .inputs import Array, as_array, broadcast_shapes
@@ -180,6 +188,16 @@ class Actuators:
         counts = [len(actuator.motors) for actuator in self.actuators]
         return np.repeat(np.arange(self.n), counts)
 
+    @cached_property
+    def torque_share(self) -> Array:
+        """(m,) how a torque at the joints is laid on their motors: half of it on each of two
+        antagonists, nothing on the motor that sets a stiffness."""
+        shares = [
+            (0.5, 0.5) if isinstance(each, Antagonistic) else (1.0, 0.0)[: len(each.motors)]
+            for each in self.actuators
+        ]
+        return np.concatenate(shares)
+
     def _column(self, name: str) -> Array:
         return np.array([getattr(motor, name) for motor in self.motors])
 
@@ -187,6 +205,11 @@ class Actuators:
     def motor_inertia(self) -> Array:
         """(m,) in kg m^2, link side."""
         return self._column("inertia")
+
+    @cached_property
+    def gear_ratio(self) -> Array:
+        """(m,) N: at the shaft of the motor a command is N theta and tau_m / N."""
+        return self._column("gear_ratio")
 
     @cached_property
     def torque_limit(self) -> Array:

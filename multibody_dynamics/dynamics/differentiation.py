@@ -1,7 +1,7 @@
 """Zero-phase filtering and differentiation of sampled signals, with a stated cut-off.
 
-The gain is H(f) = erfc((f - fc) / (sqrt(2) s)) / 2 with s = fc / 5: one half at the cut-off fc, 0.994
-at half of it, below 1e-6 at twice. A derivative of order k has (2 pi i f)^k H(f). All kernels are
+The gain is H(f) = erfc((f - fc) / (sqrt(2) s)) / 2, s = fc / 5: one half at the cut-off fc, 0.994
+at half of it, below 1e-6 at twice it. A derivative of order k has (2 pi i f)^k H(f). Kernels are
 symmetric about the sample that they are for, so nothing is delayed, and of finite length, so that
 a long recording filtered in pieces gives what it gives as a whole.
 """
@@ -55,7 +55,7 @@ class ZeroPhaseFilter:
             (weight * (2.0 * np.pi * f) ** k) @ np.cos(phase + k * np.pi / 2.0)
             for k in range(orders)
         ]
-        # What cutting the tails off did to polynomials is undone by a small one on the first kernel.
+        # What cutting the tails off did to polynomials is undone by one under the first kernel.
         x = t / t[-1]
         powers = np.stack([x**m for m in range(DEGREE + 1)])
         window = np.abs(rows[0]) * powers
@@ -99,7 +99,7 @@ def noise_cutoff(samples: Any, rate: float) -> Array:
     if rows.ndim != 2 or len(rows) < 32:
         raise InputError(f"samples: expected (k, n) with k of 32 or more, got {rows.shape}")
     size = min(len(rows), max(256, 2 ** int(np.log2(8.0 * rate))))
-    f, power = welch(rows, rate, nperseg=size, axis=0, detrend="linear")
+    f, power = welch(rows, rate, nperseg=size, axis=0, detrend="linear", window="blackmanharris")
     floor = np.median(power[f > NOISE_BAND * rate], axis=0)
     found = np.full(rows.shape[1], HIGHEST * rate)
     for j, density in enumerate(power.T):

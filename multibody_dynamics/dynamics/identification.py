@@ -1,10 +1,10 @@
 """Friction, payload and inertial parameters from measured torques, by least squares.
 
-The torques are linear in all of them, tau = Y pi + friction (see `regressor`). With `inertial`, each
-free body is searched for among those that can exist: its pseudo-inertia is positive definite, as
-U U^T with U upper triangular and a positive diagonal (C. Rucker, P. M. Wensing, "Smooth
-parameterization of rigid-body inertia", IEEE RA-L 7(2), 2022), which makes a linear matrix inequality
-a matter of ten free numbers.
+The torques are linear in all of them, tau = Y pi + friction (see `regressor`). A free body is
+searched for among those that can exist: its pseudo-inertia is positive definite, as U U^T with U
+upper triangular and a positive diagonal (C. Rucker, P. M. Wensing, "Smooth parameterization of
+rigid-body inertia", IEEE RA-L 7(2), 2022), which makes a linear matrix inequality a matter of ten
+free numbers.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ KINDS = ("friction", "payload", "inertia")
 FRICTION = ("viscous", "coulomb", "offset")
 PRIOR = 1e-3  # weight of the start, per body, as a share of the torques' variance
 ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
+FAR = 50.0  # logarithms beyond it are of no body that is looked for, and may overflow
 CHUNK = 2000  # states of which the regressor is held at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Identified:
     """What was found. `friction` is in addition to what was known before; `parameters` (10 n,)
-    of the bodies with all that they carry, `payload` (10,) of those of the free body of a payload,
-    `errors` {name: standard error} of friction and payload, for white residuals; rms (2, n) before
+    of the bodies with all that they carry, `payload` (10,) those of the payload in the frame of its
+    body, `errors` {name: standard error} of the friction, for white residuals; rms (2, n) before
     and after, N m, on the samples that were used."""
 
     model: MultibodyModel
@@ -81,10 +82,14 @@ def identify_parameters(
         raise InputError(f"kinds: {list(kinds)} must be some of {', '.join(KINDS)}, each once")
     if "payload" in kinds and "inertia" in kinds:
         raise InputError("kinds: the torques do not tell a payload from the inertia of its body")
-    rows = [as_array(x, y, (model.n,)) for x, y in zip("q qd qdd".split(), (q, qd, qdd), strict=True)]
+    rows = [
+        as_array(x, y, (model.n,)) for x, y in zip(("q", "qd", "qdd"), (q, qd, qdd), strict=True)
+    ]
     Q = as_array("torque", torque, (model.n,))
     if any(row.shape != Q.shape for row in rows) or Q.ndim != 2:
-        raise InputError(f"expected four arrays (k, {model.n}), got {[x.shape for x in (*rows, Q)]}")
+        raise InputError(
+            f"expected four arrays (k, {model.n}), got {[x.shape for x in (*rows, Q)]}"
+        )
     body = model.n - 1 if payload_body is None else model.body_index(payload_body)
     if body < 0:
         raise InputError(f"payload_body '{payload_body}': the base does not move")
@@ -104,8 +109,10 @@ def identify_parameters(
         part = slice(begin, begin + CHUNK)
         state = [row[part] for row in rows]
         Y = inverse_dynamics_regressor(model, *state, extra=["rotor"]).Y
-        left = Q[part] - Y[..., : 10 * model.n] @ known - Y[..., 10 * model.n :] @ (
-            model.reflected_inertia
+        left = (
+            Q[part]
+            - Y[..., : 10 * model.n] @ known
+            - Y[..., 10 * model.n :] @ (model.reflected_inertia)
         )
         before += (left**2).sum(axis=0)
         if "inertia" in kinds:
@@ -115,7 +122,7 @@ def identify_parameters(
             columns += _friction_columns(state[1], coulomb_velocity)
         table = np.concatenate([*columns, left[..., None]], axis=-1) * weight[:, None]
         stacked = np.concatenate([triangle, table.reshape(-1, count + 1)])
-        triangle = np.linalg.qr(stacked, mode="r")
+        triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
         triangle = np.pad(triangle, ((0, count + 1 - len(triangle)), (0, 0)))
     R, target = triangle[:count, :count], triangle[:count, count]
     free_values = _solved(R, target, start, len(free), prior * np.sqrt(len(Q)))
@@ -135,7 +142,8 @@ def identify_parameters(
     friction = JointFriction.smooth_coulomb(viscous, coulomb, offset, coulomb_velocity)
     found = with_inertial_parameters(model, parameters) if len(used) else model
     after = _residual(found, rows, friction, Q)
-    variance = float(((after * weight) ** 2).sum()) / max(Q.size - rank, 1)
+    freedom = max(1.0 - rank / Q.size, 1.0 / Q.size)
+    variance = ((after * weight) ** 2).mean(axis=0) / freedom
     return Identified(
         found,
         friction,
@@ -231,7 +239,7 @@ def _solved(R: Array, target: Array, start: Array, bodies: int, prior: float) ->
 
 
 def _upper(theta: Array) -> Array:
-    alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3 = np.moveaxis(theta, -1, 0)
+    alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3 = np.moveaxis(np.clip(theta, -FAR, FAR), -1, 0)
     o, one = np.zeros_like(alpha), np.ones_like(alpha)
     rows = [
         [np.exp(d1), s12, s13, t1],
@@ -287,7 +295,7 @@ def _residual(model: MultibodyModel, rows: list[Array], friction: JointFriction,
 
 
 def _errors(
-    R: Array, variance: float, model: MultibodyModel, inertial: int, with_friction: bool
+    R: Array, variance: Array, model: MultibodyModel, inertial: int, with_friction: bool
 ) -> dict[str, float]:
     """Of the friction, as if the inertias were known (they hold others, which are not told)."""
     if not with_friction:
@@ -295,7 +303,5 @@ def _errors(
     square = R[inertial:, inertial:]
     inverse = np.linalg.pinv(square.T @ square)
     names = [f"{joint}.{kind}" for kind in FRICTION for joint in model.joint_names]
-    return {
-        name: float(error)
-        for name, error in zip(names, np.sqrt(variance * np.diag(inverse)), strict=True)
-    }
+    spread = np.sqrt(np.tile(variance, len(FRICTION)) * np.diag(inverse))
+    return {name: float(error) for name, error in zip(names, spread, strict=True)}

@@ -135,7 +135,7 @@ def integrate(
     baumgarte, project : what to do about the drift of the constraints; default: nothing. `project`
         takes every step to the nearest state without violation.
     wrenches : (t, pose (n, 4, 4), velocity (n, 6)) -> (n, 6), added to those of the system, in
-        inertial axes about the inertial origin; uncompiled, some hundred times slower.
+        inertial axes about the inertial origin; uncompiled, a thousand times slower.
     progress : told how much is done, from 0 to 1.
 
     Raises InputError for what does not fit together or a start that violates a joint's velocity or
@@ -150,9 +150,7 @@ def integrate(
             "with error estimate and dense output, and no projection"
         )
     pose, velocity = consistent_start(system, start)
-    stabilisation = (
-        np.zeros(2) if baumgarte is None else np.array([baumgarte.alpha, baumgarte.beta])
-    )
+    stabilisation = _stabilisation(baumgarte)
     kept = np.append(np.arange(0, len(times) - 1, every), len(times) - 1)
     if wrenches is not None:
         return _under_wrenches(
@@ -160,38 +158,37 @@ def integrate(
             wrenches, progress,
         )  # fmt: skip
     lengths = np.full(len(times) - 1, float(step))
-    lengths[-1] = times[-1] - times[-2] if abs(times[-1] - times[-2] - step) > 1e-9 * step else step
+    last = times[-1] - times[-2]
+    if abs(last - step) > 1e-9 * step:  # shorter; else it is the same number as the others
+        lengths[-1] = last
     poses, velocities = np.zeros((len(kept), system.n, 12)), np.zeros((len(kept), system.n, 6))
-    x, v = poses[0].copy(), velocities[0].copy()
-    x[:], v[:] = flat_poses(pose), velocity
-    poses[0], velocities[0] = x, v
-    memory, scratch = _memory(system, method), system.scratch()
+    poses[0], velocities[0] = flat_poses(pose), velocity
     constants = (system.constants, system.is_direct, stabilisation)
-    state = (x, v, memory, scratch)
-    tolerances_ = tolerances or Tolerances()
+    state = (poses[0].copy(), velocities[0].copy(), _memory(system, method), system.scratch())
+    allowed = tolerances or Tolerances()
     control = np.array([
-        tolerances_.relative, tolerances_.absolute, -1.0 / (method.error_order + 1), SAFETY, SHRINK,
-        GROW, SMALLEST * times[-1], times[-1],
+        allowed.relative, allowed.absolute, -1.0 / (method.error_order + 1), SAFETY, SHRINK, GROW,
+        SMALLEST * times[-1], times[-1],
     ])  # fmt: skip
     clock = np.array([0.0, step, 0.0, 0.0])
     bounds = np.unique(np.linspace(1, len(kept), CHUNKS + 1).astype(int))
-    for first, last in pairwise(bounds):
-        rows = poses[first:last], velocities[first:last]
+    for first, end in pairwise(bounds):
+        rows = poses[first:end], velocities[first:end]
         if tolerances is None:
             done = advance_cycle(
                 *constants, project, system.applied_wrenches, method.a, method.b, lengths,
-                kept[first - 1 : last], *state, *rows,
+                kept[first - 1 : end], *state, *rows,
             )  # fmt: skip
         else:
             done = advance_by_error_cycle(
                 *constants, system.applied_wrenches, method.a, method.b, method.error, method.dense,
-                control, clock, *state, times[kept[first:last]], *rows,
+                control, clock, *state, times[kept[first:end]], *rows,
             )  # fmt: skip
-        if done < last - first:
+        if done < end - first:
             t = times[kept[first + done - 1]]
             raise DynamicsError(f"'{system.name}': no finite solution after t = {t:g} s")
         if progress is not None:
-            progress(times[kept[last - 1]] / times[-1])
+            progress(times[kept[end - 1]] / times[-1])
     steps = len(lengths) if tolerances is None else int(clock[2]) + 1
     return Integration(system, times[kept], full_poses(poses), velocities, steps, int(clock[3]))
 
@@ -211,7 +208,7 @@ def absolute_acceleration(
     pose = as_array("pose", pose, (system.n, 4, 4))
     velocity = np.array(as_array("velocity", velocity, (system.n, 6)))
     added = as_array("wrenches", np.broadcast_to(wrenches, velocity.shape), velocity.shape)
-    applied, stabilisation = system.applied_wrenches + added, _rates_of(baumgarte)
+    applied, stabilisation = system.applied_wrenches + added, _stabilisation(baumgarte)
     rates, hybrid = np.zeros((system.n, 6)), np.zeros((system.n, 6))
     rates_cycle(
         system.constants, system.is_direct, stabilisation, applied, flat_poses(pose), velocity,
@@ -256,7 +253,7 @@ def consistent_start(system: AbsoluteSystem, start: tuple[Any, Any] | None) -> t
     return pose, velocity
 
 
-def _rates_of(baumgarte: Baumgarte | None) -> Array:
+def _stabilisation(baumgarte: Baumgarte | None) -> Array:
     """(2,) alpha and beta, 1/s."""
     return np.zeros(2) if baumgarte is None else np.array([baumgarte.alpha, baumgarte.beta])
 

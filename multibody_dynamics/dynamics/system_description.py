@@ -128,13 +128,15 @@ def _joint(name: str, data: Any, where: str) -> BodyJoint:
 
 def _spring(name: str, data: Any, where: str) -> SpringDamper:
     entry = entries(data, where, _SPRING, ("damping", "length"))
-    points = (_vector(entry[key], f"{where}.{key}") for key in ("first_point", "second_point"))
+    first, second = (
+        _vector(entry[key], f"{where}.{key}") for key in ("first_point", "second_point")
+    )
     numbers = {
         key: as_array(f"{where}.{key}", entry[key], ()).item()
         for key in ("stiffness", "damping", "length")
         if key in entry
     }
-    return SpringDamper(name, str(entry["first"]), str(entry["second"]), *points, **numbers)
+    return SpringDamper(name, str(entry["first"]), str(entry["second"]), first, second, **numbers)
 
 
 def _vector(value: Any, where: str) -> Array:

@@ -26,7 +26,7 @@ DIFFERENCE = 1e-6  # rad, m and per s: for the derivatives of a torque law
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """q and q' (k, n) each at the times `time` (k,), s."""
+    """q and q' (k, ..., n) each at the times `time` (k,), s."""
 
     time: Array
     q: Array
@@ -64,28 +64,29 @@ def integrate_joints(
     project: Callable[[Array, Array], tuple[Any, Any]] | None = None,
     progress: Progress | None = None,
 ) -> JointMotion:
-    """The motion of q'' = acceleration(t, q, q') from q, q' (n,) by an explicit Runge-Kutta method.
+    """The motion of q'' = acceleration(t, q, q') by an explicit Runge-Kutta method.
 
+    q, qd : (..., n) at t = 0, of one motion or of a batch with one common step.
     project : (q, q') -> (q, q'), applied after every step: to close loops again.
     Other arguments and errors: as of :func:`.munthe_kaas`.
     """
-    q = as_array("q", q, (np.size(q),))
-    n = q.size
-    qd = as_array("qd", qd, (n,))
+    q = as_array("q", q, np.shape(q)[-1:])
+    x = np.stack([q, as_array("qd", qd, q.shape)])
 
     def slope(t: float, X: Element) -> Array:
-        return np.concatenate([X[0][n:], np.asarray(acceleration(t, X[0][:n], X[0][n:]))])
+        q, qd = X[0].reshape(x.shape)
+        return np.stack([qd, np.asarray(acceleration(t, q, qd), dtype=np.float64)]).ravel()
 
     def projected(X: Element) -> Element:
         assert project is not None
-        return (np.concatenate(project(X[0][:n], X[0][n:])),)
+        return (np.stack(project(*X[0].reshape(x.shape))).ravel(),)
 
     time, states = munthe_kaas(
-        ProductGroup([R(2 * n)]), slope, (np.concatenate([q, qd]),), t_end, step, method=method,
+        ProductGroup([R(x.size)]), slope, (x.ravel(),), t_end, step, method=method,
         tolerances=tolerances, project=projected if project else None, progress=progress,
     )  # fmt: skip
-    x = np.stack([X[0] for X in states])
-    return JointMotion(time, x[:, :n], x[:, n:])
+    q, qd = np.stack([X[0].reshape(x.shape) for X in states], axis=1)
+    return JointMotion(time, q, qd)
 
 
 def integrate_tree(

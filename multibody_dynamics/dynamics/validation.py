@@ -1,4 +1,4 @@
-"""Predicted against measured torques: statistics that can be gathered in pieces and put together."""
+"""Predicted against measured torques: statistics, gathered in pieces and put together."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ class FeedforwardNode(FollowingNode):
     Parameters = FeedforwardParameters
     _outputs: FeedforwardOutputs
 
-    def __init__(self) -> None:
-        super().__init__("feedforward_node")
+    def __init__(self, name: str = "feedforward_node") -> None:
+        super().__init__(name)
 
     # Life cycle
 

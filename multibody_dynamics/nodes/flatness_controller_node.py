@@ -42,7 +42,6 @@ from .parameters import ParameterError
 from .qos import RELIABLE, best_effort
 from .runtime import run
 from .state_pairs import StatePairs, missing_of
-from .stiffness_reference import StiffnessReference
 
 FOREVER = 1e9  # s: longer than any limited rate needs
 COASTING = 2.5  # cycles without link states, after which the motors alone keep the filters going
@@ -85,6 +84,13 @@ class ControllerOutputs(Outputs):
             "~/estimated_state", joints, "position", "velocity", "effort"
         )
         self._error_rows = self.joint_state("~/tracking_error", joints, "position", "velocity")
+        # Stiffnesses that no motor sets, for whoever does.
+        each = [(i, j) for i, a, m, j in node._actuators.each() if a.second_output and len(m) == 1]
+        self._free = [j for _, j in each]
+        names = [joints[i] for i, _ in each]
+        self._free_rows = (
+            self.joint_state("~/stiffness_command", names, "position", "velocity") if names else []
+        )
 
     def publish(
         self, stamp: int, lookahead: int, law: FlatnessLaw, error: Array, torque: Array
@@ -103,6 +109,8 @@ class ControllerOutputs(Outputs):
             row[:] = values
         for row, values in zip(self._error_rows, error, strict=True):
             row[:] = values
+        for row, values in zip(self._free_rows, law.stiffness, strict=False):
+            row[:] = values[self._free]
         self.publish_all(stamp)
 
 
@@ -119,17 +127,12 @@ class FlatnessControllerNode(FollowingNode):
 
     def _make(self, model: MultibodyModel, actuators: Actuators) -> ControllerOutputs:
         p = self.parameters
-        for name, count in (
-            ("design_position", model.n),
-            ("initial_stiffness", len(actuators.variable_joints)),
-        ):
-            if len(getattr(p, name)) not in (0, count):
-                raise ParameterError(
-                    f"{name} has {len(getattr(p, name))} numbers; {count} are needed, or none"
-                )
+        if len(p.design_position) not in (0, model.n):
+            raise ParameterError(
+                f"design_position has {len(p.design_position)} numbers; {model.n} are needed, or"
+                " none"
+            )
         self._law = FlatnessLaw(model, actuators, p)
-        self._stiffness = StiffnessReference(actuators)
-        self._variable = JointMatcher(actuators.variable_joints)
         if p.design_position:
             self._law.design(p, np.array(p.design_position))
         else:  # that is for later; but what must be compiled for it is compiled now
@@ -168,8 +171,6 @@ class FlatnessControllerNode(FollowingNode):
         if self._pairs.needs_links:
             self._listen(JointState, "joint_states", self._on_links, depth)
             self._links_watchdog = self._watch(self._on_no_links)
-        if self._stiffness.joint_names:
-            self._listen(JointTrajectory, "stiffness_reference", self._on_stiffness, RELIABLE)
         self.get_logger().info(f"active; law: {p.law}; state from {p.state_source}")
 
     def reconfigure(self, values: FlatnessControllerParameters) -> None:
@@ -185,7 +186,6 @@ class FlatnessControllerNode(FollowingNode):
     def _restart(self, why: str) -> None:
         super()._restart(why)
         self._pairs.restart()
-        self._stiffness.release()
         self._law.restart()
         self._origin = None
 
@@ -235,19 +235,6 @@ class FlatnessControllerNode(FollowingNode):
     @property
     def _has_state(self) -> bool:
         return not self._motors_watchdog.stale and (bool(self._pairs.stamp) or self._lacks_links)
-
-    def _on_stiffness(self, message: JointTrajectory) -> None:
-        p = self.parameters
-        try:
-            request = read_trajectory(message, self._variable)
-            if request.times.size == 0:
-                self._stiffness.stop(p.stop_duration)
-                return
-            self._check_may_move()
-            torque = self._law.joint_torque
-            self._count_cuts(self._stiffness.follow(request, torque, p.splice_lead))
-        except MessageError as error:
-            self._refuse("stiffness_reference", error)
 
     def _check_may_move(self) -> None:
         super()._check_may_move()
@@ -484,8 +471,7 @@ class FlatnessControllerNode(FollowingNode):
             k = int(np.abs(self._error[0]).argmax())
             values["largest tracking error"] = float(abs(self._error[0, k]))
             values["of joint"] = self._model.joint_names[k]
-        for name, k in zip(self._stiffness.joint_names, law.stiffness[0], strict=True):
-            values[f"stiffness of {name}"] = float(k)
+        values |= self._stiffness_values()
         mode = "safe output" if self._is_silent and self._fault else self._motion.mode
         yield self._status("reference", OK, "stopped" if self._fault else mode, values)
 

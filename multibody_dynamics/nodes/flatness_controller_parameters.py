@@ -151,11 +151,6 @@ class FlatnessControllerParameters(FollowingParameters):
         bounds=(0.0, 10.0),
         live=True,
     )
-    initial_stiffness: tuple[float, ...] = parameter(
-        (),
-        "of the joints with variable stiffness, or the pretension; empty: the middle of the range",
-        unit="N m/rad or N m",
-    )
 
     def check(self) -> None:
         super().check()

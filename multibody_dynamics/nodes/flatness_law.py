@@ -166,7 +166,9 @@ class FlatnessLaw:
         """(m,) what is asked of the motors: the torque, less the gravity the robot adds itself."""
         if not self._leaves_gravity:
             return self.transfer.torque
-        return self.transfer.torque - self.gravity[self.actuators.joint_of_motor]
+        actuators = self.actuators
+        weight = actuators.torque_share * self.gravity[actuators.joint_of_motor]
+        return self.transfer.torque - weight
 
 
 def settings_of(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -50,19 +51,29 @@ from .parameters import ParameterError
 from .qos import LATCHED, RELIABLE, best_effort
 from .robot import load_actuators, load_model
 from .runtime import ManagedNode
+from .stiffness_reference import StiffnessReference
 from .watchdog import Watchdog
+
+
+class Law(Protocol):
+    """What a subclass computes, as far as it matters here."""
+
+    @property
+    def joint_torque(self) -> Array:
+        """(n,) that the springs are under, for what stiffness can be had."""
 
 
 class FollowingNode(ManagedNode):
     """A lifecycle node that follows `joint_trajectory`; see the module's text.
 
     From `configure` on: `_model`, `_actuators`, `_order` (indices of the motors in the order of
-    command_joints), `_limits`. From `activate` on: `_motion`, `_motor_torque` (m,) as published
+    command_joints), `_limits`, `_stiffness`, and `_law`, which `_make` sets. From `activate` on: `_motion`, `_motor_torque` (m,) as published
     last, with the stamp `_last_stamp`, and `_position` (n,), where the robot is.
     """
 
     Parameters = FollowingParameters
     _position: Array
+    _law: Law
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -93,6 +104,14 @@ class FollowingNode(ManagedNode):
     @abstractmethod
     def _has_state(self) -> bool:
         """Whether there is a state that a timer's cycle may start from."""
+
+    def _make_motion(self) -> DesiredMotion:
+        """What is followed from `activate` on."""
+        return DesiredMotion(self._model.joint_names, self._soft_limits)
+
+    def _listen_to_motions(self) -> None:
+        """Subscribe to what is to be followed."""
+        self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE)
 
     # Life cycle
 
@@ -126,14 +145,21 @@ class FollowingNode(ManagedNode):
             )
         self._model, self._actuators, self._soft_limits = model, actuators, soft_limits
         self._order = np.array([motors.index(name) for name in p.command_joints], dtype=np.intp)
-        self._matcher = JointMatcher(model.joint_names)
+        variable = actuators.variable_joints
+        if len(p.initial_stiffness) not in (0, len(variable)):
+            raise ParameterError(
+                f"initial_stiffness has {len(p.initial_stiffness)} numbers; {len(variable)} are"
+                " needed, or none"
+            )
+        self._matcher, self._variable = JointMatcher(model.joint_names), JointMatcher(variable)
+        self._stiffness = StiffnessReference(actuators)
         self._outputs = self._make(model, actuators)
         self.reconfigure(p)
         self.get_logger().info(f"configured for {model.name}: {', '.join(model.joint_names)}")
 
     def activate(self) -> None:
         p = self.parameters
-        self._motion = DesiredMotion(self._model.joint_names, self._soft_limits)
+        self._motion = self._make_motion()
         self._motor_torque: Array = np.zeros(len(self._actuators.motors))
         self._last_stamp = 0
         self._enabled = p.enable_at_activation
@@ -150,7 +176,9 @@ class FollowingNode(ManagedNode):
             ),
             post_callback=self._on_time_jump,
         )
-        self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE)
+        self._listen_to_motions()
+        if self._stiffness.joint_names:
+            self._listen(JointTrajectory, "stiffness_reference", self._on_stiffness, RELIABLE)
         self._listen(WrenchStamped, "external_wrench", self._on_wrench, best_effort(1))
         self._enable_service = self.create_service(SetBool, "~/enable", self._on_enable)
         self._timer = (
@@ -280,6 +308,7 @@ class FollowingNode(ManagedNode):
         self.get_logger().warning(f"{why}: reference, filters and statistics start anew")
         self._events.add("time jumped", why)
         self._motion.release()
+        self._stiffness.release()
         self._wrench.restart()
         self._last_stamp = 0
         self._statistics.restart()
@@ -321,6 +350,19 @@ class FollowingNode(ManagedNode):
         else:
             self._events.add("trajectories taken over")
             self._on_new_motion()
+
+    def _on_stiffness(self, message: JointTrajectory) -> None:
+        p = self.parameters
+        try:
+            request = read_trajectory(message, self._variable)
+            if request.times.size == 0:
+                self._stiffness.stop(p.stop_duration)
+                return
+            self._check_may_move()
+            torque = self._law.joint_torque
+            self._count_cuts(self._stiffness.follow(request, torque, p.splice_lead))
+        except MessageError as error:
+            self._refuse("stiffness_reference", error)
 
     def _check_may_move(self) -> None:
         """Raise MessageError where no trajectory may be taken over."""
@@ -437,6 +479,13 @@ class FollowingNode(ManagedNode):
         else:
             level, text = OK, f"{1e6 / figures['period mean [us]']:.0f} Hz"
         return self._status("cycle", level, text, figures)
+
+    def _stiffness_values(self) -> dict[str, object]:
+        rows = self._stiffness
+        return {
+            f"stiffness of {name}": float(k)
+            for name, k in zip(rows.joint_names, rows.rows[0], strict=True)
+        }
 
     def _inputs_status(self, more: Mapping[str, object]) -> DiagnosticStatus:
         recent, values = self._rejected.report()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..dynamics.elastic_joints import VARIANTS
+from ..dynamics.actuator_cycle import VARIANTS
 from .parameters import ParameterError, parameter
 from .robot import ElasticRobotParameters
 
@@ -21,6 +21,11 @@ class FollowingParameters(ElasticRobotParameters):
     )
     gravity_compensated_by_robot: bool = parameter(
         False, "the robot compensates gravity itself: leave it out of all torques"
+    )
+    initial_stiffness: tuple[float, ...] = parameter(
+        (),
+        "of the joints with variable stiffness, or the pretension; empty: the middle of the range",
+        unit="N m/rad or N m",
     )
 
     lookahead: float = parameter(

@@ -50,9 +50,11 @@ class StiffnessReference:
         margin = MARGIN * (high - low)
         return low + margin, high - margin
 
-    def measured(self, springs: SpringSolver) -> Array:
+    def measured(self, springs: SpringSolver | None) -> Array:
         """(v,) second outputs as they are; where no motor tells, as `rows` have them."""
         k = self.rows[0].copy()
+        if springs is None:
+            return k
         for j, (i, each, motors) in enumerate(
             zip(self._joints, self._actuators, self._motors, strict=True)
         ):
@@ -67,13 +69,13 @@ class StiffnessReference:
     def begin(
         self,
         goal: Sequence[float],
-        springs: SpringSolver,
+        springs: SpringSolver | None,
         torque: Array,
         stamp: int,
         duration: float,
     ) -> None:
         """From what is measured to the goal (v,), empty: the middle of the range, in `duration` s
-        after `stamp` (ns)."""
+        after `stamp` (ns). springs: None where nothing is measured."""
         if not self.joint_names:
             return
         low, high = self.bounds(torque)

@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics import urdf
-from ..dynamics.elastic_joints import VARIANTS, SeriesElasticJoints, load_elastic_joints
+from ..dynamics.actuator_cycle import VARIANTS, MotorFeedforward
+from ..dynamics.actuator_description import load_actuators
+from ..dynamics.actuators import Actuators
 from ..dynamics.errors import InputError, ModelWarning
 from ..dynamics.inputs import Array
 from ..dynamics.inverse_dynamics import inverse_dynamics
@@ -58,7 +60,7 @@ class Run:
 
     recording: Recording
     model: MultibodyModel
-    joints: SeriesElasticJoints
+    actuators: Actuators
     lookahead: float = 0.0  # s
     lead: float = 0.01  # s
 
@@ -86,14 +88,15 @@ class Run:
     def reference(self) -> Reference:
         """The desired motion. It begins where the first motor command holds the robot."""
         command, torque = self.recording.series["motor_command"], self.recording.series["torque"]
-        bending = VARIANTS[self.recording.variant][0] * self.joints.compliance
         stamp, here, there = np.intersect1d(command.stamp, torque.stamp, return_indices=True)
         if not (len(stamp) and stamp[0] < self.recording.request.start):
             raise InputError(
                 f"{self.recording.variant}: the recording began after the trajectory, so nothing"
                 " tells where the robot was held"
             )
-        position = command.values[here[0], 0] - bending * torque.values[there[0], 0]
+        position, Q = command.values[here[0], 0], torque.values[there[0], 0]
+        if VARIANTS[self.recording.variant][0]:
+            position = self.actuators.link_position(position, Q, beyond="continue")
         return reference_of(self.model.joint_names, self.recording.request, position, self.lead)
 
     @cached_property
@@ -125,13 +128,21 @@ class Run:
         _, here, there = np.intersect1d(
             self.recording.series["torque"].stamp, motor.stamp, return_indices=True
         )
-        command = self.joints.feedforward(
-            self.desired[here], self.library[here], variant=self.recording.variant
-        )
-        theta = np.abs(motor.values[there, 0] - command.position).max()
+        position = self._motor_positions()[here]
+        theta = np.abs(motor.values[there, 0] - position).max()
         return dict(zip(RATES.values(), shares.tolist(), strict=True)) | {
-            "theta": float(theta / np.abs(command.position).max())
+            "theta": float(theta / np.abs(position).max())
         }
+
+    def _motor_positions(self) -> Array:
+        """(m, n) theta of the desired motion, worked out here."""
+        state, torque = np.zeros((5, self.model.n)), np.zeros((3, self.model.n))
+        flat = MotorFeedforward(self.actuators, state, torque, variant=self.recording.variant)
+        positions = np.empty((len(self.desired), self.model.n))
+        for k, (motion, forces) in enumerate(zip(self.desired, self.library, strict=True)):
+            state[:], torque[:] = motion, forces
+            positions[k] = flat.update().position
+        return positions
 
     @cached_property
     def motion(self) -> NDArray[np.bool_]:
@@ -239,10 +250,10 @@ def load_runs(folder: Path) -> list[Run]:
         raise InputError(f"{folder}: no {PARAMETERS} in it: not the output of a demo")
     p = read_parameters(folder / PARAMETERS)[FEEDFORWARD]
     model = load_quietly(p["robot_file"])
-    joints = load_elastic_joints(p["elastic_joints_file"], model.joint_names, model.joint_types)
+    actuators = load_actuators(p["elastic_joints_file"], model.joint_names, model.joint_types)
     lead = p.get("splice_lead", FeedforwardParameters.splice_lead)
     runs = [
-        Run(Recording.load(file), model, joints, p.get("lookahead", 0.0), lead)
+        Run(Recording.load(file), model, actuators, p.get("lookahead", 0.0), lead)
         for variant in VARIANTS
         if (file := folder / f"{variant}.npz").is_file()
     ]

@@ -1,8 +1,8 @@
-"""The command `multibody_dynamics`: demo, report, describe, plot, trajectory, record,
-identify-springs, integrate.
+"""The command `multibody_dynamics`: demo, report, inspect, plot, trajectory, record,
+identify-springs, integrate, validate.
 
-Exit status: 0; 1 if the nodes did not do as they should; 2 if the arguments or files are wrong,
-with one line that says how; 130 after Ctrl-C.
+Exit status: 0; 1 if nodes or measured torques are not as they should be; 2 if the arguments or
+files are wrong, with one line that says how; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import __version__
 from ..dynamics.errors import DynamicsError
+from ..validation.options import add_options as add_validation_options
 from .processes import DemoError
 
 MOTIONS = ("sum_of_sines", "rest_to_rest")
@@ -59,8 +60,25 @@ def make_parser() -> argparse.ArgumentParser:
     report = command("report", _report, "Write the report of recorded runs again")
     report.add_argument("folder", metavar="FOLDER", type=Path, help="output folder of a demo")
 
-    describe = command("describe", _describe, "Print what is understood of a URDF file")
-    describe.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    inspect = command(
+        "inspect",
+        _inspect,
+        "Say what is understood of a URDF file, what looks wrong, and how fast it is here",
+        "What was read, merged and ignored; checks of masses, inertias and limits; torques over the"
+        " range and in a motion; the time of a control cycle, measured here. Exit status 1 if a"
+        " check fails.",
+    )
+    inspect.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    inspect.add_argument("--elastic-joints", metavar="YAML", type=Path,
+                         help="springs and motors: their feedforward is timed, too")  # fmt: skip
+    inspect.add_argument("--rate", metavar="HZ", type=_positive, default=1000.0,
+                         help="of the control cycle (%(default)s)")  # fmt: skip
+    inspect.add_argument("--picture", metavar="FILE", type=Path,
+                         help="draw robot and kinematic tree, as `plot` does")  # fmt: skip
+    inspect.add_argument("--tables", action="store_true",
+                         help="every number of the model, against a data sheet")  # fmt: skip
+    inspect.add_argument("--no-timing", dest="timing", action="store_false",
+                         help="measure nothing: nothing is compiled")  # fmt: skip
 
     plot = command(
         "plot",
@@ -72,7 +90,7 @@ def make_parser() -> argparse.ArgumentParser:
     plot.add_argument("-o", "--output", metavar="FILE", type=Path, default=Path("model.png"),
                       help="the picture; its ending says of which kind (%(default)s)")  # fmt: skip
     plot.add_argument(CONFIGURATION, metavar="Q1,Q2,...", type=_numbers,
-                      help="rad or m, for the joints in the order of `describe`")  # fmt: skip
+                      help="rad or m, for the joints in the order of `inspect`")  # fmt: skip
 
     trajectory = command(
         "trajectory",
@@ -95,6 +113,17 @@ def make_parser() -> argparse.ArgumentParser:
     recorder.add_argument("--variant", choices=VARIANTS, default="full",
                           help="of the feedforward that runs (%(default)s)")  # fmt: skip
     recorder.add_argument("--namespace", default="", help="of the nodes")
+
+    validation = command(
+        "validate",
+        _validate,
+        "Compare recorded torques with those of the robot's model, and write a report",
+        "Filters and differentiates the recorded motion without lag, predicts Q, Q' and Q'', and"
+        " says how far from the measured efforts they are. A table has columns t, and for every"
+        " joint 'q JOINT', 'tau JOINT' and, if known, 'qd JOINT' (.csv), or arrays t, q, tau, qd,"
+        " joint_names (.npz).",
+    )
+    add_validation_options(validation)
 
     springs = command(
         "identify-springs",
@@ -254,29 +283,55 @@ def _told(report: dict[str, Any], folder: Path) -> int:
     return 1 if report["problems"] else 0
 
 
-def _describe(options: argparse.Namespace) -> int:
-    from ..dynamics import load_urdf
+def _inspect(options: argparse.Namespace) -> int:
+    from ..dynamics import load_actuators
+    from . import inspect_robot as look
 
-    print(load_urdf(options.robot).describe())
-    return 0
+    model, warned = look.load(options.robot)
+    if options.tables:
+        print(model.describe(), end="\n\n")
+    print(*look.summary(model, warned), "", *look.tree(model), sep="\n")
+    actuators = None
+    if options.elastic_joints:
+        actuators = load_actuators(options.elastic_joints, model.joint_names)
+    found = look.check(model)
+    print("\nChecks")
+    for finding in found:
+        print(f"{'WRONG' if finding.severe else 'look at'}: {finding.text}")
+    if not found:
+        print("masses, inertias and limits are plausible")
+    if model.n:
+        print("\nTorques: N m and N m/s, or N and N/s; a motion at up to half the speed limits")
+        print(*look.torque_table(model, look.typical_torques(model)), sep="\n")
+    fits = True
+    if options.timing and model.n:
+        lines, fits = look.timing_lines(look.measure(model, actuators), options.rate)
+        print("\nTime of a control cycle on this computer", *lines, sep="\n")
+    if options.picture:
+        _draw(model, options.picture)
+    return 0 if fits and not any(finding.severe for finding in found) else 1
 
 
 def _plot(options: argparse.Namespace) -> int:
+    from ..dynamics import load_urdf
+
+    _draw(load_urdf(options.robot), options.output, options.configuration)
+    return 0
+
+
+def _draw(model: Any, file: Path, configuration: Sequence[float] | None = None) -> None:
     import matplotlib
 
-    from ..dynamics import InputError, load_urdf
+    from ..dynamics import InputError
     from .plot_model import plot_model
 
     matplotlib.use("Agg")
-    figure = plot_model(load_urdf(options.robot), options.configuration)
+    figure = plot_model(model, configuration)
     kinds = figure.canvas.get_supported_filetypes()
-    if options.output.suffix[1:].lower() not in kinds:
-        raise InputError(
-            f"{options.output}: the name must end in one of {', '.join(sorted(kinds))}"
-        )
-    figure.savefig(options.output, dpi=110)
-    print(f"picture: {options.output}")
-    return 0
+    if file.suffix[1:].lower() not in kinds:
+        raise InputError(f"{file}: the name must end in one of {', '.join(sorted(kinds))}")
+    figure.savefig(file, dpi=110)
+    print(f"picture: {file}")
 
 
 def _trajectory(options: argparse.Namespace) -> int:
@@ -369,6 +424,12 @@ def _integrate(options: argparse.Namespace) -> int:
         write_states(result, file)
     print("written:", *files, *draw(results, options.output))
     return 0
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from ..validation.command import run
+
+    return run(options)
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:

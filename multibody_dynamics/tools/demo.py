@@ -1,5 +1,6 @@
-"""The demo: simulator, feedforward and trajectory as processes of their own, one run per variant of
-the feedforward, with the same robot, drives and trajectory; then a report of what was recorded.
+"""The demo: simulator, feedforward or controller, and trajectory as processes of their own, one run
+per variant of the feedforward, then one per law and plant; robot and trajectory stay the same. Then
+a report of what was recorded, of each of the two comparisons.
 
 `prepare` makes everything that a run needs for any robot, `record` listens to a run that is under
 way (it serves launch/demo.launch.py, too), and `run_demo` does both and starts the nodes itself.
@@ -13,7 +14,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,9 @@ from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from ..dynamics.elastic_joints import VARIANTS, load_elastic_joints
+from ..dynamics.actuator_cycle import VARIANTS
+from ..dynamics.actuator_description import load_actuators
+from ..dynamics.errors import InputError
 from ..dynamics.inputs import Array
 from ..dynamics.mass_matrix import mass_matrix
 from ..dynamics.model import MultibodyModel
@@ -34,9 +38,13 @@ from ..nodes.robot import find_file
 from ..nodes.trajectory_node import TrajectoryParameters, make_motion
 from ..resources import share_directory
 from .analysis import load_quietly, reference_of
+from .control_report import LAWS, PLANTS, run_name, write_control_report
+from .control_report import OUTPUTS as CONTROL_OUTPUTS
 from .environment import ros_settings
 from .processes import DemoError, NodeProcesses
 from .recording import (
+    CONTROL_TOPICS,
+    CONTROLLER,
     FEEDFORWARD,
     NODES,
     PARAMETERS,
@@ -44,11 +52,14 @@ from .recording import (
     TOPICS,
     Recorder,
     Recording,
+    Topic,
     read_parameters,
 )
 from .report import OUTPUTS, write_report
 
 REMAPPINGS = {SIMULATOR: {"motor_command": f"{FEEDFORWARD}/motor_command"}}
+CONTROL_REMAPPINGS = {SIMULATOR: {"motor_torque_stamped": f"{CONTROLLER}/motor_torque"}}
+CONTROL_FOLDER = "controllers"  # of their runs, in the folder of the demo
 
 POLL_PERIOD = 0.01  # s
 STATUS_PERIOD = 0.25  # s
@@ -61,6 +72,58 @@ SETTLING = 3 * SECOND // 10  # ns that are recorded after it
 SPRING_FREQUENCY = 10.0  # Hz
 MOTOR_SHARE = 0.5
 GEAR_RATIO = 100.0
+MOTION_NUMBERS = ("offset", "cosine", "sine", "waypoints")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared: the node between simulator and trajectory, in runs that override parameters
+    of the nodes."""
+
+    configuration: str  # in config/
+    controller: str
+    topics: Mapping[str, Topic]
+    remappings: Mapping[str, Mapping[str, str]]
+    runs: Mapping[str, Mapping[str, Mapping[str, str]]]  # name: node: parameter
+    outputs: tuple[str, ...]
+    write: Callable[[Path], dict[str, Any]]
+
+    @property
+    def nodes(self) -> tuple[str, str, str]:
+        return SIMULATOR, self.controller, TRAJECTORY
+
+
+FEEDFORWARDS = Comparison(
+    "demo.yaml",
+    FEEDFORWARD,
+    TOPICS,
+    REMAPPINGS,
+    {variant: {FEEDFORWARD: {"variant": variant}} for variant in VARIANTS},
+    OUTPUTS,
+    write_report,
+)
+
+
+def controllers(plants: Sequence[str] = PLANTS) -> Comparison:
+    """The laws of the controller on one plant after the other."""
+    return Comparison(
+        "controllers_demo.yaml",
+        CONTROLLER,
+        CONTROL_TOPICS,
+        CONTROL_REMAPPINGS,
+        {
+            run_name(plant, law): {SIMULATOR: {"plant": plant}, CONTROLLER: {"law": law}}
+            for plant in plants
+            for law in LAWS
+        },
+        CONTROL_OUTPUTS,
+        write_control_report,
+    )
+
+
+def available_plants() -> tuple[str, ...]:
+    """Those whose packages are installed: MuJoCo is an extra."""
+    return PLANTS if find_spec("mujoco") else PLANTS[:1]
 
 
 @dataclass(frozen=True)
@@ -70,6 +133,7 @@ class Demo:
     folder: Path
     model: MultibodyModel
     parameters: Mapping[str, Mapping[str, Any]]  # by node
+    comparison: Comparison = field(default=FEEDFORWARDS)
 
     @property
     def file(self) -> Path:
@@ -78,6 +142,7 @@ class Demo:
 
 def prepare(
     folder: Path,
+    comparison: Comparison = FEEDFORWARDS,
     *,
     robot: str = "",
     elastic_joints: str = "",
@@ -89,61 +154,66 @@ def prepare(
 ) -> Demo:
     """Write the parameters of the demo for a robot (URDF file; '': the Panda) to `folder`.
 
-    From config/demo.yaml; springs (YAML file) and motion that belong to other joints than the
+    From the file of the comparison in config/; springs (YAML file) and motion that belong to other joints than the
     robot's are replaced by generated ones. rate: of the simulator, Hz. real_time: do not wait for
     commands that come late. keep: the runs that are in the folder. Raises DynamicsError or OSError
-    for files that cannot be used.
+    for files that cannot be used, and joints with two motors.
     """
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    recordings = () if keep else (f"{variant}.npz" for variant in VARIANTS)
-    for name in (*OUTPUTS, *recordings):
+    recordings = () if keep else folder.glob("*.npz")
+    for name in (*comparison.outputs, *recordings):
         (folder / name).unlink(missing_ok=True)  # of an earlier demo
-    parameters = read_parameters(share_directory() / "config" / "demo.yaml")
-    simulator, feedforward, trajectory = (parameters[name] for name in NODES)
-    file = find_file(robot or feedforward["robot_file"])
+    parameters = read_parameters(share_directory() / "config" / comparison.configuration)
+    simulator, controller, trajectory = (parameters[name] for name in comparison.nodes)
+    file = find_file(robot or controller["robot_file"])
     model = load_quietly(file)
     names = model.joint_names
 
     is_ours = set(names) == set(trajectory["joints"])
     if not is_ours:
-        for key in ("joints", "offset", "cosine", "sine"):
-            del trajectory[key]
+        for key in ("joints", *MOTION_NUMBERS):
+            trajectory.pop(key, None)
     if motion and motion != trajectory["motion"]:
         trajectory["motion"] = motion
-        for key in ("offset", "cosine", "sine"):
+        for key in MOTION_NUMBERS:
             trajectory.pop(key, None)
     if duration is not None:
         trajectory["duration"] = float(duration)
     if elastic_joints or is_ours:
-        springs = find_file(elastic_joints or feedforward["elastic_joints_file"])
+        springs = find_file(elastic_joints or controller["elastic_joints_file"])
     else:
         springs = folder / "elastic_joints.yaml"
         springs.write_text(generated_springs(model))
-    load_elastic_joints(springs, names, model.joint_types)
+    if load_actuators(springs, names, model.joint_types).motor_names != names:
+        raise InputError(f"{springs}: joints with two motors, which the demo cannot show")
     if rate is not None:
-        simulator["update_rate"] = feedforward["expected_rate"] = float(rate)
-        feedforward["lookahead"] = 1.5 / rate
+        simulator["update_rate"] = controller["expected_rate"] = float(rate)
+        if controller is parameters.get(FEEDFORWARD):
+            controller["lookahead"] = 1.5 / rate
+        else:
+            controller["command_delay"] = 1.0 / rate
 
     if real_time:
         simulator["lockstep"] = simulator["publish_clock"] = False
-        feedforward["use_sim_time"] = trajectory["use_sim_time"] = False
+        simulator.pop("max_speed", None)
+        controller["use_sim_time"] = trajectory["use_sim_time"] = False
 
     for node in parameters.values():
         node["robot_file"] = str(file)
-    for node in (simulator, feedforward):
+    for node in (simulator, controller):
         node["elastic_joints_file"] = str(springs)
         node["command_joints"] = list(names)
     reference = make_motion(model, trajectory_parameters(trajectory))
     simulator["initial_positions"] = reference(reference.start_time)[0].tolist()
 
-    demo = Demo(folder, model, parameters)
+    demo = Demo(folder, model, parameters, comparison)
     text = yaml.safe_dump(
         {f"/**/{name}": {"ros__parameters": values} for name, values in parameters.items()},
         sort_keys=False,
         default_flow_style=None,
     )
-    demo.file.write_text(f"# Of the demo's nodes, from config/demo.yaml and its arguments.\n{text}")
+    demo.file.write_text(f"# Of the demo's nodes, from config/{comparison.configuration} and its arguments.\n{text}")
     return demo
 
 
@@ -204,7 +274,8 @@ def record(
     check: called all the time, to raise where a node is gone. cpu: processor time by node, s.
     Raises DemoError when nothing comes.
     """
-    recorder = Recorder(context, namespace)
+    topics = demo.comparison.topics
+    recorder = Recorder(context, namespace, topics)
     names = demo.model.joint_names
 
     def until(condition: Callable[[], bool], what: Callable[[], str], patience: float) -> None:
@@ -218,11 +289,11 @@ def record(
 
     def silent() -> str:
         return "messages on " + ", ".join(
-            topic.name for key, topic in TOPICS.items() if not recorder.count(key)
+            topic.name for key, topic in topics.items() if not recorder.count(key)
         )
 
     try:
-        until(lambda: all(map(recorder.count, TOPICS)), silent, START_PATIENCE)
+        until(lambda: all(map(recorder.count, topics)), silent, START_PATIENCE)
         until(lambda: bool(recorder.trajectories), lambda: "a trajectory", START_PATIENCE)
         request = recorder.request(names)
         assert request is not None
@@ -293,9 +364,9 @@ class StatusLine:
 
     def _write(self, text: str, end: str) -> None:
         if self._live:
-            print(f"\r{self._variant:<13}{text}\x1b[K", end=end, flush=True)
+            print(f"\r{self._variant:<30}{text}\x1b[K", end=end, flush=True)
         elif end:
-            print(f"{self._variant:<13}{text}", flush=True)
+            print(f"{self._variant:<30}{text}", flush=True)
 
     def _position(self, state: JointState) -> Array:
         return np.array(state.position)[self._order]
@@ -307,16 +378,17 @@ def _stamp(message: Any) -> int:
 
 def run_once(demo: Demo, variant: str, context: Context) -> Recording:
     """Start the three nodes, record until the trajectory node is done, end them."""
+    comparison = demo.comparison
     with NodeProcesses() as nodes:
         _, _, sender = (
             nodes.start(
                 name,
                 demo.file,
                 log=demo.folder / f"{variant}_{name}.log",
-                overrides={"variant": variant} if name == FEEDFORWARD else {},
-                remappings=REMAPPINGS.get(name),
+                overrides=comparison.runs[variant].get(name),
+                remappings=comparison.remappings.get(name),
             )
-            for name in NODES
+            for name in comparison.nodes
         )
 
         def check() -> None:
@@ -339,16 +411,16 @@ def run_once(demo: Demo, variant: str, context: Context) -> Recording:
 
 
 def run_demo(demo: Demo, *, domain_id: int | None = None) -> dict[str, Any]:
-    """Run every variant, write recordings and report; the figures of report.json.
+    """Run all that is compared, write recordings and report; the figures of report.json.
 
     Raises NodeEndedError, DemoError. Ctrl-C and SIGTERM end the nodes, too.
     """
     os.environ.update(ros_settings(domain_id))
     with _terminating(), _context() as context:
-        for variant in VARIANTS:
+        for variant in demo.comparison.runs:
             recording = run_once(demo, variant, context)
             recording.save(demo.folder / f"{variant}.npz")
-    return write_report(demo.folder)
+    return demo.comparison.write(demo.folder)
 
 
 def record_launched(folder: Path, variant: str, namespace: str = "") -> dict[str, Any]:

@@ -30,13 +30,14 @@ SIMULATOR, FEEDFORWARD, TRAJECTORY = NODES = (
     "feedforward_node",
     "trajectory_node",
 )
+CONTROLLER = "flatness_controller_node"
 PARAMETERS = "parameters.yaml"  # of all three, beside the recordings
 
 
 def read_parameters(file: Path) -> dict[str, dict[str, Any]]:
     """The parameters of the demo's nodes, by node, from a file like config/demo.yaml."""
     data = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return {name: dict(data[f"/**/{name}"]["ros__parameters"]) for name in NODES}
+    return {key.removeprefix("/**/"): dict(data[key]["ros__parameters"]) for key in data}
 
 
 class Topic(NamedTuple):
@@ -64,6 +65,14 @@ TOPICS = {
     ),
     "motor_command": Topic(f"{FEEDFORWARD}/motor_command", JointTrajectory, _point),
 }
+"""Of a run with the feedforward."""
+
+CONTROL_TOPICS = {
+    "joint_states": TOPICS["joint_states"],
+    "motor_states": TOPICS["motor_states"],
+    "torque": Topic(f"{CONTROLLER}/motor_torque", JointState, _fields("effort")),
+}
+"""Of a run with the controller."""
 
 
 class Series(NamedTuple):
@@ -125,7 +134,7 @@ class Recording:
             series = {
                 name: Series(*(file[f"{name}.{key}"] for key in Series._fields[:3]),
                              int(file[f"{name}.published"]))
-                for name in TOPICS
+                for name in (key.removesuffix(".stamp") for key in file if key.endswith(".stamp"))
             }  # fmt: skip
             request = None
             if "request.times" in file:
@@ -154,13 +163,16 @@ class Recorder:
     EventsExecutor (Jazzy) fails.
     """
 
-    def __init__(self, context: Context, namespace: str = "") -> None:
+    def __init__(
+        self, context: Context, namespace: str = "", topics: Mapping[str, Topic] = TOPICS
+    ) -> None:
         self._node = rclpy.create_node("recorder", namespace=namespace, context=context)
-        self._taken: dict[str, list[tuple[bytes, dict[str, int]]]] = {key: [] for key in TOPICS}
+        self._topics = topics
+        self._taken: dict[str, list[tuple[bytes, dict[str, int]]]] = {key: [] for key in topics}
         subscribe = self._node.create_subscription
         self._subscriptions = {
             key: subscribe(topic.kind, topic.name, lambda message: None, QUEUE, raw=True)
-            for key, topic in TOPICS.items()
+            for key, topic in topics.items()
         }
         self._on_trajectory = subscribe(
             JointTrajectory, "joint_trajectory", lambda message: None, 10
@@ -177,12 +189,12 @@ class Recorder:
         _drain(self._on_diagnostics, lambda taken: self._keep_diagnostics(taken[0]))
 
     def count(self, key: str) -> int:
-        """How many messages of a topic (a key of TOPICS) there are."""
+        """How many messages of a topic (a key of the topics) there are."""
         return len(self._taken[key])
 
     def newest(self, key: str, count: int = 1) -> list[tuple[Any, int]]:
         """The last messages of a topic and when they were sent, ns of system time."""
-        kind = TOPICS[key].kind
+        kind = self._topics[key].kind
         return [
             (deserialize_message(data, kind), info["source_timestamp"])
             for data, info in self._taken[key][-count:]
@@ -201,7 +213,7 @@ class Recorder:
         return Recording(
             variant,
             tuple(joint_names),
-            {key: self._series(key, joint_names) for key in TOPICS},
+            {key: self._series(key, joint_names) for key in self._topics},
             self.request(joint_names),
             cpu or {},
             self.diagnostics,
@@ -211,7 +223,7 @@ class Recorder:
         self._node.destroy_node()
 
     def _series(self, key: str, joint_names: Sequence[str]) -> Series:
-        topic, taken = TOPICS[key], self._taken[key]
+        topic, taken = self._topics[key], self._taken[key]
         stamp, sent = np.empty((2, len(taken)), dtype=np.int64)
         values: list[Array] = []
         known: list[str] = []

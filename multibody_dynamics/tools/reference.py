@@ -18,6 +18,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 NODES = {
     "feedforward_node": "FeedforwardParameters",
     "flatness_controller_node": "FlatnessControllerParameters",
+    "task_space_node": "TaskSpaceParameters",
     "elastic_robot_simulator_node": "SimulatorParameters",
     "trajectory_node": "TrajectoryParameters",
 }

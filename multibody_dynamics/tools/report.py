@@ -10,10 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
 from .. import __version__
+from ..dynamics.actuator_kinds import Actuator, Rigid, SeriesElastic
 from ..dynamics.model import MultibodyModel
 from .analysis import RATES, Run, load_runs
 from .pictures import TITLES, draw_torques, draw_tracking
@@ -63,9 +63,16 @@ def _springs(file: str, run: Run) -> dict[str, Any]:
     return {
         "file": file,
         "description": data.get("description", ""),
-        "stiffness": [x if np.isfinite(x) else "rigid" for x in run.joints.stiffness.tolist()],
-        "motor inertia": run.joints.motor_inertia.tolist(),
+        "stiffness": [_stiffness(actuator) for actuator in run.actuators.actuators],
+        "motor inertia": run.actuators.motor_inertia.tolist(),
     }
+
+
+def _stiffness(actuator: Actuator) -> float | str:
+    """Of the unloaded spring in N m/rad (N/m), or a word."""
+    if isinstance(actuator, SeriesElastic):
+        return float(actuator.spring.stiffness(0.0, beyond="continue"))
+    return "rigid" if isinstance(actuator, Rigid) else "variable"
 
 
 def _ratios(results: Mapping[str, Any]) -> dict[str, float]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rosbags.rosbag2 import Reader, ReaderError
+from rosbags.rosbag2 import Reader
 
 from ..dynamics.errors import InputError
 from ..dynamics.inputs import Array
@@ -34,30 +35,44 @@ class JointSamples:
     rows: Array
 
 
-def joint_state_topics(path: Path) -> dict[str, int]:
-    """The topics with joint states of a recording, with their number of messages."""
+@dataclass(frozen=True)
+class Overview:
+    """The topics with joint states and their numbers of messages; when the first and the last
+    message of all topics were received, ns."""
+
+    topics: dict[str, int]
+    begin: int
+    end: int
+
+
+def overview(path: Path) -> Overview:
+    """What a recording says of itself, without reading it. Raises InputError if it cannot."""
     with _opened(path) as reader:
-        return {
+        topics = {
             name: topic.msgcount
             for name, topic in sorted(reader.topics.items())
             if topic.msgtype == JOINT_STATE
         }
+        return Overview(topics, reader.start_time, max(reader.end_time - 1, reader.start_time))
 
 
 def read_joint_states(
     path: Path,
     topics: Sequence[str] | None = None,
     *,
+    start: int | None = None,
+    stop: int | None = None,
     batch: int = BATCH,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[JointSamples]:
     """All joint states of a recording in the order in which they were recorded, batch by batch.
 
-    topics: all with joint states if not given. progress: is told of messages done and in total.
+    topics: all with joint states if not given. start, stop: only what was received from start
+    until just before stop, ns. progress: is told of messages done and in total.
     Raises InputError that names the recording for one that cannot be read (to its end), topics that
     it has not, and messages that are no JointState; what came before has been handed out by then.
     """
-    there = joint_state_topics(path)
+    there = overview(path).topics
     for name in topics or ():
         if name not in there:
             known = ", ".join(there) or "none"
@@ -70,7 +85,7 @@ def read_joint_states(
     done = 0
     with _opened(path) as reader:
         connections = [each for each in reader.connections if each.topic in wanted]
-        for messages in _batched(path, reader.messages(connections), batch):
+        for messages in _batched(path, reader.messages(connections, start, stop), batch):
             for name in wanted:
                 ours = [(at, raw) for connection, at, raw in messages if connection.topic == name]
                 if ours:
@@ -79,11 +94,27 @@ def read_joint_states(
             progress(done, total)
 
 
-def _opened(path: Path) -> Any:
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     try:
-        return Reader(path)
-    except (ReaderError, OSError, ValueError) as error:
-        raise InputError(f"{path}: not a recording that can be read: {error}") from None
+        reader = Reader(path)
+        reader.open()
+    except Exception as error:  # of sqlite, MCAP, YAML and zstd, each its own
+        raise InputError(f"{path}: not a recording that can be read: {_advised(error)}") from None
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+def _advised(error: Exception) -> str:
+    """What went wrong, and what helps where a recorder was killed."""
+    text = str(error) or type(error).__name__
+    if "metadata" in text and "not exist" in text:
+        return f"{text} (`ros2 bag reindex` writes it)"
+    if "end magic" in text or "footer" in text:
+        return f"{text} It was cut off (`mcap recover` saves what is there)"
+    return text
 
 
 def _batched(path: Path, messages: Iterator[Any], size: int) -> Iterator[list[Any]]:
@@ -101,7 +132,7 @@ def _batched(path: Path, messages: Iterator[Any], size: int) -> Iterator[list[An
         except Exception as error:  # of sqlite, MCAP and zstd, each its own
             if batch:
                 yield batch
-            raise InputError(f"{path}: cannot be read to its end: {error}") from None
+            raise InputError(f"{path}: cannot be read to its end: {_advised(error)}") from None
         yield batch
         batch = []
 

@@ -130,6 +130,19 @@ class JointStateLayout:
                 rows[:, k] = numbers.view(f"{self.order}f8")
         return Samples(seconds * 1_000_000_000 + nanoseconds, rows)
 
+    def write(self, samples: Samples) -> NDArray[np.uint8]:
+        """The block (k, size) that :meth:`read` reads as these samples."""
+        block = np.tile(self.template, (len(samples.stamp), 1))
+        seconds, nanoseconds = np.divmod(samples.stamp, 1_000_000_000)
+        for at, number, kind in ((STAMP, seconds, "i4"), (STAMP + 4, nanoseconds, "u4")):
+            column = number.astype(f"{self.order}{kind}")
+            block[:, at : at + 4] = column.view(np.uint8).reshape(-1, 4)
+        for k, begin in enumerate(self.fields):
+            if begin is not None:
+                numbers = np.ascontiguousarray(samples.rows[:, k], dtype=f"{self.order}f8")
+                block[:, begin : begin + 8 * len(self.names)] = numbers.view(np.uint8)
+        return block
+
 
 def _plausible(count: int, raw: bytes) -> int:
     if 4 * count > len(raw):
@@ -154,7 +167,7 @@ class JointStateReader:
         found: dict[tuple[str, ...], list[tuple[NDArray[np.intp], Samples]]] = {}
         for size in np.unique(sizes).tolist():
             left = np.flatnonzero(sizes == size)
-            joined = b"".join([messages[i] for i in left])
+            joined = b"".join([messages[i] for i in left.tolist()])
             block = np.frombuffer(joined, np.uint8).reshape(len(left), size)
             layouts = self._layouts.setdefault(size, [])
             tried = 0

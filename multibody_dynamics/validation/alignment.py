@@ -1,0 +1,369 @@
+"""From messages as they came to samples at even times: in order, without a gap, all joints at once.
+
+The grid of times is origin + k period, for all sources the same. A sample on it has a key, which
+grows by one from sample to sample; where it grows by more, something was missing. Everything is a
+stream: what comes out does not depend on how the messages were batched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import reduce
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dynamics.inputs import Array
+from .bags import JointSamples
+
+WINDOW = 1_000_000_000  # ns; later than this, a stamp of the past is a clock that was set back
+GAP = 3.5  # periods without a sample, over which nothing is interpolated
+ON_GRID = 1e-6  # periods: a sample this near to a point of the grid is taken as it is
+LISTED = 20  # of each kind of event, how many are told one by one
+EPOCH = 44  # bits of a key below those that count how often the clock was set back
+MIDDLE = 1 << 43
+
+Keys = NDArray[np.int64]
+
+
+class Source(NamedTuple):
+    """Messages of one topic that carry the joints `places` (m,) of the model, at `columns` (m,) of
+    theirs, for each layout of names that they come with. `stamped`: whether they have stamps; else
+    the time of receipt is taken."""
+
+    topic: str
+    columns: dict[tuple[str, ...], NDArray[np.intp]]
+    places: NDArray[np.intp]
+    stamped: bool = True
+
+
+@dataclass
+class Quality:
+    """What was found in the messages of one source; times in s after the first stamp."""
+
+    topic: str
+    joints: tuple[str, ...]
+    messages: int = 0
+    duplicates: int = 0
+    out_of_order: int = 0
+    without_stamp: int = 0
+    unusable: int = 0
+    lost: int = 0
+    gaps: int = 0
+    clock_jumps: int = 0
+    single: int = 0
+    longest_gap: float = 0.0
+    gap_list: list[dict[str, float]] = field(default_factory=list)
+    unusable_list: list[dict[str, float]] = field(default_factory=list)
+    jump_list: list[dict[str, float]] = field(default_factory=list)
+    rate: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    def events(self) -> list[str]:
+        """What a reader must know, a line for each kind."""
+        texts = []
+        who = f"{self.topic}: "
+        if self.gaps:
+            texts.append(
+                f"{self.gaps} gaps, the longest {self.longest_gap:.4g} s; about {self.lost} "
+                "samples are missing"
+            )
+        if self.clock_jumps:
+            texts.append(f"the clock was set back {self.clock_jumps} times")
+        if self.unusable:
+            texts.append(f"{self.unusable} messages with NaN or infinity were left out")
+        if self.duplicates:
+            texts.append(f"{self.duplicates} messages with the stamp of another were left out")
+        if self.out_of_order:
+            texts.append(f"{self.out_of_order} messages came out of order and were sorted")
+        if self.without_stamp:
+            texts.append(f"{self.without_stamp} messages without a stamp: time of receipt taken")
+        if self.single:
+            texts.append(f"{self.single} messages alone between gaps were left out")
+        return [who + text for text in texts]
+
+
+class SortedSource:
+    """The samples of one source by their stamps, each once, without those that are no numbers.
+
+    `push` and `flush` hand out stamps (k,) in ns and rows (k, 3, m), and how often the clock has
+    been set back before.
+    """
+
+    def __init__(
+        self,
+        quality: Quality,
+        origin: int,
+        *,
+        velocity: bool,
+        turning: NDArray[np.bool_],
+        stamped: bool = True,
+    ) -> None:
+        self.quality = quality
+        self._stamped = stamped
+        self.origin = origin
+        self.epoch = 0
+        self._rows = (0, 1, 2) if velocity else (0, 2)
+        self._turning = np.flatnonzero(turning)  # joints that may jump by a turn
+        self._newest = -(2**62)
+        self._last = -(2**62)  # handed out
+        self._angles: Array | None = None
+        self._waiting: list[tuple[Keys, Array]] = []
+
+    def push(self, received: Keys, stamp: Keys, rows: Array) -> Iterator[tuple[int, Keys, Array]]:
+        quality = self.quality
+        quality.messages += len(stamp)
+        if not self._stamped:
+            quality.without_stamp += len(stamp)
+            stamp = received
+        finite = np.asarray(np.isfinite(rows[:, self._rows]).all(axis=(1, 2)))
+        if not finite.all():
+            quality.unusable += int((~finite).sum())
+            self._list_stretches(stamp, np.logical_not(finite))
+            stamp, rows = stamp[finite], rows[finite]
+        while len(stamp):
+            newest = np.maximum.accumulate(np.concatenate([[self._newest], stamp]))
+            back = stamp < newest[:-1] - WINDOW
+            end = int(np.argmax(back)) if back.any() else len(stamp)
+            quality.out_of_order += int((stamp[:end] < newest[:end]).sum())
+            if end:
+                self._waiting.append((stamp[:end], rows[:end]))
+                self._newest = int(newest[end])
+            if end == len(stamp):
+                break
+            jump = float(1e-9 * (int(stamp[end]) - self._newest))
+            quality.clock_jumps += 1
+            if len(quality.jump_list) < LISTED:
+                quality.jump_list.append({"at": self._seconds(self._newest), "by": jump})
+            yield from self.flush()
+            self.epoch += 1
+            self._newest = self._last = -(2**62)
+            stamp, rows = stamp[end:], rows[end:]
+        yield from self._hand_out(self._newest - WINDOW)
+
+    def flush(self) -> Iterator[tuple[int, Keys, Array]]:
+        """All that is still waiting."""
+        yield from self._hand_out(2**62)
+
+    def _hand_out(self, until: int) -> Iterator[tuple[int, Keys, Array]]:
+        if not self._waiting:
+            return
+        stamp = np.concatenate([stamp for stamp, _ in self._waiting])
+        rows = np.concatenate([rows for _, rows in self._waiting])
+        if (np.diff(stamp) <= 0).any():
+            order = np.argsort(stamp, kind="stable")
+            stamp, rows = stamp[order], rows[order]
+        ready = int(np.searchsorted(stamp, until, side="right"))
+        self._waiting = [(stamp[ready:], rows[ready:])] if ready < len(stamp) else []
+        stamp, rows = stamp[:ready], rows[:ready]
+        if ready == 0:
+            return
+        again = np.diff(stamp, prepend=self._last) == 0
+        if again.any():
+            self.quality.duplicates += int(again.sum())
+            stamp, rows = stamp[~again], rows[~again]
+        if len(stamp):
+            self._last = int(stamp[-1])
+            yield self.epoch, stamp, self._unwrapped(rows)
+
+    def _unwrapped(self, rows: Array) -> Array:
+        if not len(self._turning):
+            return rows
+        angles = rows[:, 0, self._turning]
+        before = angles[:1] if self._angles is None else self._angles
+        angles = np.unwrap(np.concatenate([before, angles]), axis=0)[1:]
+        self._angles = angles[-1:]
+        rows = rows.copy()
+        rows[:, 0, self._turning] = angles
+        return rows
+
+    def _list_stretches(self, stamp: Keys, bad: NDArray[np.bool_]) -> None:
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], bad.view(np.int8), [0]])))
+        for first, end in edges.reshape(-1, 2).tolist():
+            if len(self.quality.unusable_list) < LISTED:
+                span = {"from": self._seconds(stamp[first]), "to": self._seconds(stamp[end - 1])}
+                self.quality.unusable_list.append(span)
+
+    def _seconds(self, stamp: Any) -> float:
+        return 1e-9 * (int(stamp) - self.origin)
+
+
+class Resampler:
+    """Samples in order to samples on the grid, by cubic polynomials through four neighbours."""
+
+    def __init__(self, quality: Quality, origin: int, period: float) -> None:
+        self.quality = quality
+        self.origin, self.period = origin, period  # ns
+        self._epoch = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._u: Array = np.zeros(0)  # periods after the origin
+        self._values: Array | None = None
+        self._next: int | None = None  # point of the grid
+
+    def push(self, epoch: int, stamp: Keys, rows: Array) -> Iterator[tuple[Keys, Array]]:
+        """Keys (k,) and rows (k, 3, m) as far as they are determined."""
+        if epoch != self._epoch:
+            yield from self.flush()
+            self._epoch = epoch
+        u = (stamp - self.origin) / self.period
+        joined = np.concatenate([self._u, u])
+        kept = rows if self._values is None else np.concatenate([self._values, rows])
+        steps = np.diff(joined)
+        breaks = np.flatnonzero(steps > GAP)
+        for gap in breaks.tolist():
+            self._report(joined[gap], steps[gap])
+        first = 0
+        for end in (breaks + 1).tolist():
+            self._u, self._values = joined[first:end], kept[first:end]
+            yield from self.flush()
+            first = end
+        self._u, self._values = joined[first:], kept[first:]
+        if len(self._u) >= 4:
+            yield from self._emit(int(np.floor(self._u[-3])))
+
+    def flush(self) -> Iterator[tuple[Keys, Array]]:
+        """To the end of what was pushed; what comes next is not connected to it."""
+        if 0 < len(self._u) < 4 and self._next is None:
+            self.quality.single += len(self._u)
+        elif len(self._u) >= 4:
+            yield from self._emit(int(np.floor(self._u[-1] + ON_GRID)))
+        self._clear()
+
+    def _emit(self, last: int) -> Iterator[tuple[Keys, Array]]:
+        u, values = self._u, self._values
+        assert values is not None
+        first = int(np.ceil(u[0] - ON_GRID)) if self._next is None else self._next
+        if last < first:
+            return
+        k = np.arange(first, last + 1)
+        begin = np.clip(np.searchsorted(u, k + ON_GRID, side="right") - 2, 0, len(u) - 4)
+        found = _interpolated(u, values, k, begin)
+        keep = max(int(begin[-1]) - 1, 0)
+        self._u, self._values, self._next = u[keep:], values[keep:], last + 1
+        yield (np.int64(self._epoch) << EPOCH) + MIDDLE + k, found
+
+    def _report(self, u: float, step: float) -> None:
+        quality = self.quality
+        seconds = 1e-9 * step * self.period
+        quality.gaps += 1
+        quality.lost += max(round(step) - 1, 0)
+        quality.longest_gap = max(quality.longest_gap, seconds)
+        if len(quality.gap_list) < LISTED:
+            quality.gap_list.append({"at": 1e-9 * u * self.period, "lasts": seconds})
+
+
+def _interpolated(u: Array, values: Array, k: NDArray[Any], begin: NDArray[np.intp]) -> Array:
+    """At points k through the four samples from `begin` on (Lagrange)."""
+    nearest = begin + 1
+    nearest = np.where(np.abs(u[nearest] - k) <= ON_GRID, nearest, -1)
+    for other in (0, 2, 3):
+        on_grid = np.abs(u[begin + other] - k) <= ON_GRID
+        nearest = np.where(on_grid, begin + other, nearest)
+    found = values[nearest]
+    off = np.flatnonzero(nearest < 0)
+    if len(off):
+        stencil = begin[off, None] + np.arange(4)
+        nodes = u[stencil] - k[off, None]
+        total = np.zeros((len(off), *values.shape[1:]))
+        for i in range(4):
+            others = [j for j in range(4) if j != i]
+            gap = nodes[:, others] - nodes[:, i : i + 1]
+            weight = np.prod(nodes[:, others] / gap, axis=1)
+            total += weight[:, None, None] * values[stencil[:, i]]
+        found[off] = total
+    return found
+
+
+def seconds_of(keys: Keys, period: float) -> Array:
+    """(k,) s after the origin, period in ns."""
+    return np.asarray(1e-9 * period * ((keys & ((1 << EPOCH) - 1)) - MIDDLE), dtype=np.float64)
+
+
+def runs_of(keys: Keys) -> list[slice]:
+    """The stretches without a gap."""
+    cuts = [0, *(np.flatnonzero(np.diff(keys) != 1) + 1).tolist(), len(keys)]
+    return [slice(a, b) for a, b in pairwise(cuts) if b > a]
+
+
+class Merger:
+    """Samples of several sources on one grid to samples of all joints (k, 3, n)."""
+
+    def __init__(self, sources: Sequence[Source], n: int, background: Array) -> None:
+        self._sources = sources
+        self._background = background  # (3, n), of joints that no source has
+        self._n = n
+        self._waiting: list[list[tuple[Keys, Array]]] = [[] for _ in sources]
+
+    def push(self, which: int, keys: Keys, rows: Array) -> Iterator[tuple[Keys, Array]]:
+        self._waiting[which].append((keys, rows))
+        if not all(self._waiting):
+            return
+        held = [
+            (np.concatenate([k for k, _ in w]), np.concatenate([r for _, r in w]))
+            for w in self._waiting
+        ]
+        end = min(int(keys[-1]) for keys, _ in held)
+        common = reduce(np.intersect1d, [keys for keys, _ in held]) if len(held) > 1 else held[0][0]
+        if len(common):
+            merged = np.broadcast_to(self._background, (len(common), 3, self._n)).copy()
+            for source, (keys, rows) in zip(self._sources, held, strict=True):
+                merged[:, :, source.places] = rows[np.searchsorted(keys, common)]
+            yield common, merged
+        self._waiting = [[(k[k > end], r[k > end])] if k[-1] > end else [] for k, r in held]
+
+
+def aligned(
+    batches: Iterator[JointSamples],
+    sources: Sequence[Source],
+    qualities: Sequence[Quality],
+    *,
+    origin: int,
+    period: float,
+    background: Array,
+    turning: NDArray[np.bool_],
+    velocity: bool,
+    failed: Callable[[Exception], None],
+) -> Iterator[tuple[Keys, Array]]:
+    """Keys (k,) and rows (k, 3, n) of all joints at even times; NaN of joints without a source.
+
+    failed : is told of an error of the recording, after which comes what had been read before.
+    """
+    order = [
+        SortedSource(
+            quality,
+            origin,
+            velocity=velocity,
+            turning=turning[source.places],
+            stamped=source.stamped,
+        )
+        for source, quality in zip(sources, qualities, strict=True)
+    ]
+    grids = [Resampler(quality, origin, period) for quality in qualities]
+    merger = Merger(sources, background.shape[1], background)
+
+    def through(which: int, sorted_samples: Iterator[Any]) -> Iterator[tuple[Keys, Array]]:
+        for epoch, stamp, rows in sorted_samples:
+            for keys, values in grids[which].push(epoch, stamp, rows):
+                yield from merger.push(which, keys, values)
+
+    try:
+        for batch in batches:
+            for which, source in enumerate(sources):
+                columns = source.columns.get(batch.names) if batch.topic == source.topic else None
+                if columns is not None:
+                    rows = batch.rows[:, :, columns]
+                    yield from through(which, order[which].push(batch.received, batch.stamp, rows))
+    except Exception as error:
+        failed(error)
+    for which, each in enumerate(order):
+        yield from through(which, each.flush())
+        for keys, values in grids[which].flush():
+            yield from merger.push(which, keys, values)

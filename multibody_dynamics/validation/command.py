@@ -1,0 +1,169 @@
+"""`multibody_dynamics validate`: progress, what is told, and the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.errors import InputError
+from ..dynamics.identification import KINDS
+from .comparison import Validation, validate
+from .fleet import together, validate_all
+from .identify import Identification, identify
+from .output_bag import OutputBag
+from .report import write_fleet, write_report
+from .settings import Settings
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """Raises InputError for options that cannot be."""
+    held = {}
+    for text in options.hold:
+        joint, equals, value = text.partition("=")
+        try:
+            held[joint] = float(value if equals else "?")
+        except ValueError:
+            raise InputError(f"--hold {text}: must be JOINT=VALUE in rad or m") from None
+    kinds = tuple(kind for kind in options.identify.split(",") if kind)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise InputError(f"--identify {kind}: must be some of {', '.join(KINDS)}")
+    for name in ("cutoff", "rate", "max_nrms"):
+        value = getattr(options, name)
+        if value is not None and not 0.0 < value < float("inf"):
+            raise InputError(f"--{name.replace('_', '-')} {value:g}: must be positive")
+    return Settings(
+        urdf=options.urdf,
+        data=options.data,
+        elastic_joints=options.elastic_joints,
+        effort=options.effort,
+        gravity=(0.0, 0.0, -options.gravity),
+        topics=tuple(options.topic),
+        prefix=options.prefix,
+        held=held,
+        cutoff=options.cutoff,
+        rate=options.rate,
+        from_positions=options.from_positions,
+        identify=kinds,
+        payload_body=options.payload_body,
+        train=options.train,
+        output_bag=options.bag,
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command; 0, or 1 where errors are too large or a recording incomplete or unreadable."""
+    settings = settings_of(options)
+    robot = settings.robot()  # what is wrong with it is said once, before anything is read
+    several = len(options.recordings) > 1
+    if several:
+        if options.bag:
+            raise InputError("--bag: for one recording at a time")
+        outcomes = validate_all(
+            options.recordings,
+            settings,
+            processes=options.processes,
+            dask=options.dask,
+            progress=ProgressBar("recordings"),
+        )
+    else:
+        path = options.recordings[0]
+        bar = ProgressBar("messages")
+        if options.bag:
+            used = [
+                i for i, name in enumerate(robot.model.joint_names) if name not in settings.held
+            ]
+            names = tuple(robot.model.joint_names[i] for i in used)
+            options.output.mkdir(parents=True, exist_ok=True)
+            count = 1 if settings.effort == "motor" else 3
+            with OutputBag(options.output / "bag", names, np.array(used), count) as listener:
+                outcomes = [validate(path, settings, robot=robot, progress=bar, listener=listener)]
+        else:
+            outcomes = [validate(path, settings, robot=robot, progress=bar)]
+    status, rows, problems = 0, [], []
+    for path, outcome in zip(options.recordings, outcomes, strict=True):
+        folder = options.output / _folder(path, options.recordings) if several else options.output
+        if isinstance(outcome, str):
+            problems.append(outcome)
+            rows.append((str(path), "-", "-", "-", "-"))
+            continue
+        found = identify(outcome, robot, settings) if settings.identify else None
+        page = write_report(replace(outcome, samples=outcome.trace), folder, found)
+        _tell(outcome, found, page)
+        problems += outcome.problems
+        rms = " ".join(f"{x:.3g}" for x in outcome.residuals[0].rms)
+        link = page.relative_to(options.output).as_posix()
+        rows.append((str(path), str(outcome.residuals[0].count), f"{outcome.worst:.4g}", rms, link))
+        worst = outcome.worst if found is None else float(found.after.normalized.max())
+        if options.max_nrms is not None and not worst <= options.max_nrms:
+            problems.append(
+                f"{path}: normalised error {worst:.4g}, larger than --max-nrms {options.max_nrms:g}"
+            )
+    if several:
+        names, totals = together(outcomes)
+        write_fleet(names, totals, rows, problems, options.output)
+        print(f"all recordings: {options.output / 'index.html'}")
+    for problem in problems:
+        print(f"multibody_dynamics: {problem}", file=sys.stderr)
+        status = 1
+    return status
+
+
+def _folder(path: Path, paths: list[Path]) -> str:
+    """A folder name of its own for each recording."""
+    name = path.stem or path.name
+    same = [each for each in paths if (each.stem or each.name) == name]
+    return name if len(same) == 1 else f"{name}_{paths.index(path) + 1}"
+
+
+def _tell(v: Validation, found: Identification | None, page: Path) -> None:
+    chosen = "from the data" if v.cutoff_from_data else "as stated"
+    print(
+        f"{v.recording}: {v.messages} messages, {v.rate:.5g} Hz, cut-off {v.cutoff:.4g} Hz {chosen}"
+        f"; {v.seconds:.3g} s"
+    )
+    for note in v.notes:
+        print(f"  {note}")
+    print(
+        f"  {'joint':<24}{'rms':>9}{'mae':>9}{'max':>9}{'bias':>10}{'corr':>8}{'nrms':>8}  worst at"
+    )
+    for name, x in v.residuals[0].figures(v.joint_names).items():
+        print(
+            f"  {name:<24}{x['rms']:9.4f}{x['mae']:9.4f}{x['max']:9.3f}{x['bias']:10.4f}"
+            f"{x['correlation']:8.4f}{x['nrms']:8.4f}  {x['worst at']:.3f} s"
+        )
+    if found is not None:
+        print(f"  {', '.join(found.kinds)} fitted until {found.until:.4g} s; nrms after it:")
+        for j, name in enumerate(v.joint_names):
+            print(
+                f"  {name:<24}{found.before.normalized[j]:9.4f} before"
+                f"{found.after.normalized[j]:9.4f} after"
+            )
+    print(f"  report: {page}")
+
+
+class ProgressBar:
+    """On a terminal, at most ten times a second."""
+
+    def __init__(self, what: str, stream: Any = None) -> None:
+        self._what = what
+        self._stream = sys.stderr if stream is None else stream
+        self._shown = self._began = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        last = done >= total
+        if not self._stream.isatty() or (now - self._shown < 0.1 and not last):
+            return
+        self._shown = now
+        share = done / total if total else 1.0
+        left = (now - self._began) * (1.0 - share) / max(share, 1e-9)
+        bar = "#" * round(30 * share)
+        text = f"[{bar:<30}] {share:4.0%} of {total} {self._what}, {left:.0f} s left"
+        print(f"\r{text}", end="\r\033[K" if last else "", file=self._stream, flush=True)

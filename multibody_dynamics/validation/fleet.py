@@ -1,0 +1,89 @@
+"""Many recordings: one after the other, in parallel processes, or over a Dask cluster.
+
+Each is compared by itself, in batches of a fixed size, and the results are put together in the
+order of the recordings. So all ways give the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import reduce
+from multiprocessing import get_context
+from pathlib import Path
+
+from ..dynamics.errors import DynamicsError, InputError
+from ..dynamics.validation import Residuals
+from .comparison import Validation, validate
+from .settings import Settings
+
+Outcome = Validation | str  # or why there is none
+
+
+def attempt(path: Path, settings: Settings) -> Outcome:
+    """A comparison, or the reason why it could not be made."""
+    try:
+        return validate(path, settings)
+    except (DynamicsError, OSError) as error:
+        return str(error)
+
+
+def validate_all(
+    paths: Sequence[Path],
+    settings: Settings,
+    *,
+    processes: int = 1,
+    dask: str = "",
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Outcome]:
+    """The outcomes of all recordings, in their order.
+
+    dask : address of a scheduler whose workers see the same files; "" for processes here.
+    Raises InputError where there is no Dask, or none at the address.
+    """
+    if dask:
+        return _over_dask(paths, settings, dask, progress)
+    outcomes: list[Outcome] = []
+    if processes <= 1:
+        for k, path in enumerate(paths):
+            outcomes.append(attempt(path, settings))
+            progress(k + 1, len(paths))
+        return outcomes
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        for k, outcome in enumerate(pool.map(attempt, paths, [settings] * len(paths))):
+            outcomes.append(outcome)
+            progress(k + 1, len(paths))
+    return outcomes
+
+
+def _over_dask(
+    paths: Sequence[Path],
+    settings: Settings,
+    address: str,
+    progress: Callable[[int, int], None],
+) -> list[Outcome]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("--dask needs Dask: pip install 'multibody_dynamics[dask]'") from None
+    try:
+        client = Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--dask {address}: no scheduler there: {error}") from None
+    with client:
+        futures = client.map(attempt, paths, settings=settings, pure=False)
+        outcomes: list[Outcome] = []
+        for k, future in enumerate(futures):
+            outcomes.append(future.result())
+            progress(k + 1, len(paths))
+    return outcomes
+
+
+def together(outcomes: Sequence[Outcome]) -> tuple[tuple[str, ...], list[Residuals]]:
+    """Joint names and residuals over all recordings that have the joints of the first one."""
+    found = [each for each in outcomes if isinstance(each, Validation)]
+    if not found:
+        return (), []
+    first = found[0]
+    same = [each.residuals for each in found if each.joint_names == first.joint_names]
+    return first.joint_names, [reduce(Residuals.__add__, rows) for rows in zip(*same, strict=True)]

@@ -1,0 +1,116 @@
+"""Identification from a recording: fitted on its first part, judged on the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.errors import InputError
+from ..dynamics.identification import Identified, identify_parameters
+from ..dynamics.inputs import Array
+from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..dynamics.joint_friction import JointFriction
+from ..dynamics.model import MultibodyModel
+from ..dynamics.validation import Residuals
+from .comparison import Validation
+from .settings import Robot, Settings, described
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What was fitted until `until`, s, and the residuals of Q on what came later, before and
+    after. `yaml`: for --data."""
+
+    kinds: tuple[str, ...]
+    found: Identified
+    until: float
+    states: tuple[int, int]
+    before: Residuals
+    after: Residuals
+    yaml: str
+
+    def figures(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """For JSON."""
+        before, after = self.before.figures(names), self.after.figures(names)
+        return {
+            "kinds": list(self.kinds),
+            "fitted until": self.until,
+            "states fitted": self.states[0],
+            "states judged": self.states[1],
+            "rank": self.found.rank,
+            "before": before,
+            "after": after,
+            "standard errors": self.found.errors,
+        }
+
+
+def identify(validation: Validation, robot: Robot, settings: Settings) -> Identification:
+    """Fit what `settings.identify` names. Friction is fitted instead of the known one.
+
+    Raises InputError for recordings without the effort of a joint, and shares that leave nothing.
+    """
+    model = robot.model
+    if settings.effort != "joint" or validation.joint_names != model.joint_names:
+        raise InputError("identification takes efforts of all joints, on the link side of springs")
+    if not 0.1 <= settings.train <= 0.9:
+        raise InputError(f"--train {settings.train:g}: must be from 0.1 to 0.9")
+    kinds = settings.identify
+    known = JointFriction.none(model.n) if "friction" in kinds else robot.friction
+    t, state, _, measured = validation.samples
+    cut = round(settings.train * len(t))
+    fitted, judged = slice(0, cut), slice(cut, None)
+    if cut < 32 or len(t) - cut < 32:
+        raise InputError(f"{len(t)} states to fit on and to judge by: too few")
+    q, qd, qdd = (row[fitted] for row in state[:3])
+    torque = measured[0][fitted] - known.torque(qd)
+    found = identify_parameters(
+        model, q, qd, qdd, torque, kinds=kinds, payload_body=settings.payload_body
+    )
+    friction = found.friction if "friction" in kinds else robot.friction
+    after = _torques(found.model, friction, state[:3, judged])
+    before = _torques(model, robot.friction, state[:3, judged])
+    return Identification(
+        kinds,
+        found,
+        float(t[cut - 1]),
+        (cut, len(t) - cut),
+        Residuals.of(t[judged], before, measured[0][judged]),
+        Residuals.of(t[judged], after, measured[0][judged]),
+        _yaml(model, found, kinds, settings),
+    )
+
+
+def _torques(model: MultibodyModel, friction: JointFriction, state: Array) -> Array:
+    return np.asarray(inverse_dynamics(model, *state).tau + friction.torque(state[1]))
+
+
+def _yaml(
+    model: MultibodyModel, found: Identified, kinds: tuple[str, ...], settings: Settings
+) -> str:
+    bodies, kind = {}, "links"
+    if "payload" in kinds:
+        assert found.payload is not None
+        body = settings.payload_body or model.body_names[-1]
+        bodies, kind = {body: _described_body(found.payload)}, "payload"
+    elif "inertia" in kinds:
+        rows = found.parameters.reshape(-1, 10)
+        bodies = {
+            name: _described_body(row) for name, row in zip(model.body_names, rows, strict=True)
+        }
+    friction = found.friction if "friction" in kinds else None
+    return described(friction, model.joint_names, bodies, kind)
+
+
+def _described_body(parameters: Array) -> dict[str, Any]:
+    mass, first = float(parameters[0]), parameters[1:4]
+    com = first / mass
+    xx, xy, xz, yy, yz, zz = parameters[4:]
+    about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    about_com = about_origin - mass * (com @ com * np.eye(3) - np.outer(com, com))
+    return {
+        "mass": mass,
+        "com": com.tolist(),
+        "inertia_com": about_com[np.triu_indices(3)].tolist(),
+    }

@@ -1,0 +1,74 @@
+"""A bag of what was compared: measured and predicted torques side by side, for PlotJuggler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from ..dynamics.errors import InputError
+from ..dynamics.inputs import Array
+from .bags import JOINT_STATE
+from .comparison import Compared
+from .joint_state_layout import JointStateLayout, Samples
+from .survey import Survey
+
+TOPICS = ("measured", "predicted", "error")
+RATES = ("", "_rate", "_acceleration")  # of the torque, as in the names of our nodes' topics
+
+
+class OutputBag:
+    """Topics /validation/measured, /predicted, /error (with filtered position and velocity), and
+    with the suffixes _rate and _acceleration Q' and Q'' as efforts; stamps are those of the
+    recording, on the grid of the comparison. A context; called with all that was compared."""
+
+    def __init__(self, path: Path, joint_names: tuple[str, ...], used: Array, count: int) -> None:
+        if path.exists():
+            raise InputError(f"{path}: is there already; a bag is not overwritten")
+        self._used = used
+        self._store = get_typestore(Stores.ROS2_JAZZY)
+        self._layout = self._make_layout(joint_names)
+        self._writer = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
+        self._count = count
+
+    def __enter__(self) -> OutputBag:
+        self._writer.open()
+        self._connections = [
+            [
+                self._writer.add_connection(
+                    f"/validation/{topic}{rate}", JOINT_STATE, typestore=self._store
+                )
+                for topic in TOPICS
+            ]
+            for rate in RATES[: self._count]
+        ]
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._writer.close()
+
+    def __call__(self, look: Survey, found: Compared) -> None:
+        stamp = look.origin + np.round(1e9 * found.times).astype(np.int64)
+        for k, connections in enumerate(self._connections):
+            measured, predicted = found.measured[k], found.predicted[k]
+            efforts = (measured, predicted, predicted - measured)
+            for connection, effort in zip(connections, efforts, strict=True):
+                rows = np.stack([found.state[0], found.state[1], effort], axis=1)[..., self._used]
+                block = self._layout.write(Samples(stamp, rows))
+                for at, message in zip(stamp.tolist(), block, strict=True):
+                    self._writer.write(connection, at, message.tobytes())
+
+    def _make_layout(self, names: tuple[str, ...]) -> JointStateLayout:
+        types = self._store.types
+        header = types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](0, 0), "")
+        zeros = np.zeros(len(names))
+        message = types[JOINT_STATE](header, list(names), zeros, zeros, zeros)
+        return JointStateLayout.of(bytes(self._store.serialize_cdr(message, JOINT_STATE)))

@@ -1,0 +1,59 @@
+"""A recording of any kind: what is in it, and its samples as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from . import tables
+from .bags import BATCH, JointSamples, Overview, overview, read_joint_states
+
+
+class Recording:
+    """A rosbag2 folder, a lone .mcap or .db3 file, or a table (.csv, .npz)."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def _table(self) -> JointSamples | None:
+        is_table = self.path.suffix in tables.SUFFIXES and not self.path.is_dir()
+        return tables.read_table(self.path) if is_table else None
+
+    @cached_property
+    def overview(self) -> Overview:
+        """Raises InputError for a recording that cannot be read."""
+        table = self._table
+        if table is None:
+            return overview(self.path)
+        first, last = int(table.received.min()), int(table.received.max())
+        return Overview({table.topic: len(table.received)}, first, last)
+
+    def read(
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        start: int | None = None,
+        stop: int | None = None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Iterator[JointSamples]:
+        """Its samples, see :func:`.read_joint_states`."""
+        table = self._table
+        if table is None:
+            yield from read_joint_states(
+                self.path, topics, start=start, stop=stop, progress=progress
+            )
+            return
+        count = len(table.received)
+        for begin in range(0, count, BATCH):
+            part = slice(begin, begin + BATCH)
+            at = table.received[part]
+            inside = (at >= (at if start is None else start)) & (
+                at < (at + 1 if stop is None else stop)
+            )
+            if inside.any():
+                yield JointSamples(
+                    table.topic, table.names, at[inside], at[inside], table.rows[part][inside]
+                )
+            progress(min(begin + BATCH, count), count)

@@ -1,0 +1,155 @@
+"""What a comparison is made with: robot, friction, rotors, payloads, springs, filter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from ..dynamics.actuator_description import load_actuators
+from ..dynamics.actuators import Actuators
+from ..dynamics.errors import InputError
+from ..dynamics.inertia import spatial_inertia
+from ..dynamics.joint_friction import JointFriction
+from ..dynamics.model import MultibodyModel
+from ..dynamics.regressor import inertial_parameters, with_inertial_parameters
+from ..dynamics.urdf import load_urdf
+
+KEYS = ("friction", "rotor_inertia", "payload", "links")
+BODY_KEYS = ("mass", "com", "inertia_com")
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """The links, with what they carry, the friction of the joints, and their actuators."""
+
+    model: MultibodyModel
+    friction: JointFriction
+    actuators: Actuators | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How recordings are compared; the same for all of a fleet. Paths and plain numbers only, so
+    that other processes and computers can have it.
+
+    effort : "joint" for torques on the link side of springs, "motor" for those of the motors, which
+        the springs of `elastic_joints` lie before. cutoff : Hz; None: from the data. rate : of the
+        comparison, Hz; None: eight samples in a period of the cut-off.
+    """
+
+    urdf: Path
+    data: Path | None = None
+    elastic_joints: Path | None = None
+    effort: str = "joint"
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    topics: tuple[str, ...] = ()
+    prefix: str = ""
+    held: Mapping[str, float] = field(default_factory=dict)
+    cutoff: float | None = None
+    rate: float | None = None
+    from_positions: bool = False
+    identify: tuple[str, ...] = ()
+    payload_body: str | None = None
+    train: float = 0.5
+    output_bag: bool = False
+
+    def robot(self) -> Robot:
+        """Raises InputError and ModelError, with the file, for what it cannot be made of."""
+        return load_robot(self.urdf, self.data, self.elastic_joints, self.gravity)
+
+
+def load_robot(
+    urdf: Path,
+    data: Path | None = None,
+    elastic_joints: Path | None = None,
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81),
+) -> Robot:
+    """A robot from its URDF file, its YAML of friction, rotors and loads, and that of its springs.
+
+    The YAML has the keys, all optional,
+        friction: {JOINT: {viscous, offset, coulomb, coulomb_velocity | logistic: [a, b, c]}}
+        rotor_inertia: {JOINT: kg m^2 on the link side of the gear}
+        payload: {BODY: {mass, com: [x, y, z], inertia_com: [xx, xy, xz, yy, yz, zz]}}
+        links: {BODY: the same, instead of what the URDF has}
+    """
+    model = load_urdf(urdf, gravity)
+    friction = JointFriction.none(model.n)
+    if data is not None:
+        model, friction = _with_data(model, data)
+    actuators = None
+    if elastic_joints is not None:
+        actuators = load_actuators(elastic_joints, model.joint_names, model.joint_types)
+        actuators.refuse_counting_twice(model.reflected_inertia)
+    return Robot(model, friction, actuators)
+
+
+def _with_data(model: MultibodyModel, file: Path) -> tuple[MultibodyModel, JointFriction]:
+    try:
+        given = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{file}: cannot be read: {error}") from None
+    if not isinstance(given, Mapping) or set(given) - set(KEYS):
+        found = sorted(set(given) - set(KEYS)) if isinstance(given, Mapping) else given
+        raise InputError(f"{file}: {found}: must have some of the keys {', '.join(KEYS)}")
+    for key, value in given.items():
+        if not isinstance(value, Mapping):
+            raise InputError(f"{file}: {key}: must be a mapping by name, not {value!r}")
+    try:
+        rotors = np.array(model.reflected_inertia)
+        for joint, value in given.get("rotor_inertia", {}).items():
+            rotors[model.joint_index(joint)] = float(value)
+        model = model.with_reflected_inertia(rotors)
+        links = given.get("links", {})
+        if links:
+            parameters = inertial_parameters(model).reshape(-1, 10)
+            for body, values in links.items():
+                parameters[model.body_index(body)] = _ten(*_body(body, values))
+            model = with_inertial_parameters(model, parameters.ravel())
+        for body, values in given.get("payload", {}).items():
+            model = model.with_payload(body, *_body(body, values), name=f"payload of {body}")
+        return model, JointFriction.from_mapping(given.get("friction", {}), model.joint_names)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def _body(name: str, values: Any) -> tuple[float, Any, Any]:
+    if not isinstance(values, Mapping) or set(values) - set(BODY_KEYS) or "mass" not in values:
+        raise InputError(f"{name}: must have mass, and com and inertia_com if known, not {values}")
+    xx, xy, xz, yy, yz, zz = (float(x) for x in values.get("inertia_com", [0.0] * 6))
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    com = np.array([float(x) for x in values.get("com", [0.0] * 3)])
+    return float(values["mass"]), com, inertia
+
+
+def _ten(mass: float, com: Any, inertia_com: Any) -> Any:
+    M = spatial_inertia(mass, com, inertia_com)
+    upper = [M[i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))]
+    return np.array([mass, *(mass * com), *upper])
+
+
+def described(
+    friction: JointFriction | None = None,
+    names: tuple[str, ...] = (),
+    bodies: Mapping[str, Mapping[str, Any]] | None = None,
+    kind: str = "links",
+) -> str:
+    """The YAML of what was identified, as :func:`load_robot` takes it."""
+    content: dict[str, Any] = {}
+    if friction is not None:
+        content["friction"] = {
+            name: {
+                "viscous": float(friction.viscous[j]),
+                "coulomb": float(friction.amplitude[j] / 2.0),
+                "coulomb_velocity": float(2.0 / friction.steepness[j]),
+                "offset": float(friction.offset[j]),
+            }
+            for j, name in enumerate(names)
+        }
+    if bodies:
+        content[kind] = {name: dict(values) for name, values in bodies.items()}
+    return str(yaml.safe_dump(content, sort_keys=False, default_flow_style=None))

@@ -1,0 +1,299 @@
+"""A first look at a recording: which messages carry the joints, how often, how noisy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..dynamics.differentiation import HIGHEST, noise_cutoff
+from ..dynamics.errors import InputError
+from ..dynamics.inputs import Array
+from ..dynamics.model import MultibodyModel
+from .alignment import Quality, Source, aligned, runs_of
+from .bags import JointSamples
+from .recordings import Recording
+
+LOOKS = 8  # at as many places of a long recording
+LOOK = 8_000_000_000  # ns
+FASTEST = 25.0  # Hz; no arm follows faster motions, whatever its encoders tell
+SHORTEST = 64  # samples that the noise is judged from
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What the first look found: sources, origin in ns, period in ns, and the cut-off in Hz.
+
+    `velocity`: whether velocities were recorded. `held` joints of the model come from no source.
+    """
+
+    sources: tuple[Source, ...]
+    origin: int
+    period: float
+    cutoff: float
+    velocity: bool
+    held: tuple[str, ...]
+    ignored: tuple[str, ...]
+    background: Array
+    total: int
+    duration: float
+
+
+def survey(
+    recording: Recording,
+    model: MultibodyModel,
+    *,
+    topics: Sequence[str] | None = None,
+    prefix: str = "",
+    held: dict[str, float] | None = None,
+    cutoff: float | None = None,
+    from_positions: bool = False,
+) -> Survey:
+    """Raises InputError where the recording lacks what a comparison takes, and says what."""
+    seen = recording.overview
+    if not seen.topics:
+        raise InputError(f"{recording.path}: no topic of type sensor_msgs/msg/JointState")
+    looks = _looks(recording, topics)
+    samples = [batch for look in looks for batch in look]
+    if not samples:
+        raise InputError(f"{recording.path}: no message on {', '.join(topics or seen.topics)}")
+    held = held or {}
+    sources, ignored = _sources(recording, model, samples, prefix, held)
+    ours = [s for s in samples if any(_carries(source, s) for source in sources)]
+    _check_effort(recording, model, sources, ours)
+    origin = min(
+        int(_stamps(source, batch).min())
+        for batch in ours
+        for source in sources
+        if _carries(source, batch)
+    )
+    period = max(_period(recording, source, looks) for source in sources)
+    velocity = not from_positions and _has_velocity(sources, ours)
+    background = np.full((3, model.n), np.nan)
+    for joint, value in held.items():
+        background[:, model.joint_index(joint)] = value, 0.0, np.nan
+    found = cutoff or _cutoff(looks, sources, model, origin, period, velocity, background)
+    used = {source.topic for source in sources}
+    return Survey(
+        sources,
+        origin,
+        period,
+        min(found, HIGHEST * 1e9 / period) if cutoff is None else found,
+        velocity,
+        tuple(held),
+        ignored,
+        background,
+        sum(seen.topics[topic] for topic in used),
+        1e-9 * (seen.end - seen.begin),
+    )
+
+
+def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[JointSamples]]:
+    """What was recorded in some stretches, all of it if it is short."""
+    seen = recording.overview
+    span = seen.end - seen.begin
+    if span <= LOOKS * LOOK:
+        starts, length = [seen.begin], span + 1
+    else:
+        starts = np.linspace(seen.begin, seen.end - LOOK, LOOKS).astype(np.int64).tolist()
+        length = LOOK
+    looks: list[list[JointSamples]] = []
+    for start in starts:
+        look: list[JointSamples] = []
+        try:
+            for batch in recording.read(topics, start=start, stop=start + length):
+                look.append(batch)
+        except InputError:
+            if not look and not any(looks):
+                raise
+        looks.append(look)
+    return looks
+
+
+def _stamps(source: Source, batch: JointSamples) -> np.ndarray:
+    return batch.stamp if source.stamped else batch.received
+
+
+def _carries(source: Source, batch: JointSamples) -> bool:
+    return batch.topic == source.topic and batch.names in source.columns
+
+
+def _sources(
+    recording: Recording,
+    model: MultibodyModel,
+    samples: Sequence[JointSamples],
+    prefix: str,
+    held: dict[str, float],
+) -> tuple[tuple[Source, ...], tuple[str, ...]]:
+    """Which messages carry which joints of the model; joints that it does not have."""
+    wanted = {prefix + joint: i for i, joint in enumerate(model.joint_names) if joint not in held}
+    for joint in held:
+        model.joint_index(joint)
+    layouts = {(batch.topic, batch.names): None for batch in samples}
+    found: dict[tuple[str, tuple[int, ...]], dict[tuple[str, ...], np.ndarray]] = {}
+    where: dict[str, set[tuple[str, tuple[int, ...]]]] = {}
+    for topic, names in layouts:
+        repeated = [name for name in names if name in wanted and names.count(name) > 1]
+        if repeated:
+            raise InputError(f"{recording.path}: {topic}: a message names '{repeated[0]}' twice")
+        places = tuple(sorted(wanted[name] for name in names if name in wanted))
+        if not places:
+            continue
+        column = {wanted[name]: k for k, name in enumerate(names) if name in wanted}
+        columns = np.array([column[place] for place in places], dtype=np.intp)
+        found.setdefault((topic, places), {})[names] = columns
+        for name in names:
+            if name in wanted:
+                where.setdefault(name, set()).add((topic, places))
+    for name, places_of in where.items():
+        topics = sorted({topic for topic, _ in places_of})
+        if len(topics) > 1:
+            raise InputError(
+                f"{recording.path}: joint '{name}' is on the topics {', '.join(topics)}: two "
+                "robots, or one twice; choose one with --topic"
+            )
+        if len(places_of) > 1:
+            raise InputError(
+                f"{recording.path}: {topics[0]}: joint '{name}' comes in messages with different "
+                "joints beside it, so from two publishers; one of them must go"
+            )
+    missing = [name for name in wanted if name not in where]
+    if missing:
+        raise InputError(_about_missing(recording, model, missing, layouts, prefix))
+    everything = {name for _, names in layouts for name in names}
+    sources = tuple(
+        Source(
+            topic,
+            columns,
+            np.array(places, dtype=np.intp),
+            any(b.stamp.any() for b in samples if b.topic == topic and b.names in columns),
+        )
+        for (topic, places), columns in sorted(found.items(), key=lambda item: item[0])
+    )
+    return sources, tuple(sorted(everything - set(wanted)))
+
+
+def _about_missing(
+    recording: Recording,
+    model: MultibodyModel,
+    missing: Sequence[str],
+    layouts: dict[tuple[str, tuple[str, ...]], None],
+    prefix: str,
+) -> str:
+    there = sorted({name for _, names in layouts for name in names})
+    text = (
+        f"{recording.path}: joints of the robot that are not in it: {', '.join(missing)}; "
+        f"recorded: {', '.join(there[:20]) or 'none'}{' ...' if len(there) > 20 else ''}"
+    )
+    first = model.joint_names[0]
+    for name in there:
+        other = name[: -len(first)] if name.endswith(first) else prefix
+        if other != prefix and all(other + joint in there for joint in model.joint_names):
+            return f"{text}; they begin with '{other}': --prefix {other}"
+    if len(missing) < model.n:
+        return f"{text}; a joint that did not move may be held: --hold {missing[0]}=VALUE"
+    return text
+
+
+def _check_effort(
+    recording: Recording,
+    model: MultibodyModel,
+    sources: Sequence[Source],
+    samples: Sequence[JointSamples],
+) -> None:
+    for source in sources:
+        for row, what in ((0, "position"), (2, "effort")):
+            finite = np.zeros(len(source.places), dtype=bool)
+            for batch in samples:
+                if _carries(source, batch):
+                    finite |= np.isfinite(batch.rows[:, row, source.columns[batch.names]]).any(
+                        axis=0
+                    )
+            if not finite.all():
+                names = [model.joint_names[k] for k in source.places[~finite]]
+                raise InputError(
+                    f"{recording.path}: {source.topic}: no {what} was recorded of "
+                    f"{', '.join(names)}: nothing to compare with"
+                )
+
+
+def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) -> bool:
+    """Whether almost all messages have velocities of all joints."""
+    have = total = 0
+    for source in sources:
+        for batch in samples:
+            if _carries(source, batch):
+                rows = batch.rows[:, 1, source.columns[batch.names]]
+                have += int(np.isfinite(rows).all(axis=1).sum())
+                total += len(rows)
+    return have >= 0.9 * total
+
+
+def _period(recording: Recording, source: Source, looks: Sequence[Sequence[JointSamples]]) -> float:
+    """ns between samples: the median, or the mean of those near to it where the clock is coarse."""
+    steps = []
+    for look in looks:
+        stamps = [_stamps(source, batch) for batch in look if _carries(source, batch)]
+        if stamps:
+            each = np.diff(np.unique(np.concatenate(stamps)))
+            steps.append(each)
+    every = np.concatenate(steps) if steps else np.zeros(0)
+    if len(every) < SHORTEST:
+        raise InputError(
+            f"{recording.path}: {source.topic}: {len(every) + bool(steps)} samples; a comparison "
+            f"takes more than {SHORTEST}"
+        )
+    middle = float(np.median(every))
+    return float(every[np.abs(every - middle) <= 0.5 * middle].mean().round())
+
+
+def _cutoff(
+    looks: Sequence[Sequence[JointSamples]],
+    sources: Sequence[Source],
+    model: MultibodyModel,
+    origin: int,
+    period: float,
+    velocity: bool,
+    background: Array,
+) -> float:
+    """The median over the looks of where the motion of the fastest joint sinks into its noise."""
+    rate = 1e9 / period
+    recorded = np.concatenate([source.places for source in sources])
+    found = []
+    for look in looks:
+        qualities = [Quality(source.topic, ()) for source in sources]
+        pieces = list(
+            aligned(
+                iter(look),
+                sources,
+                qualities,
+                origin=origin,
+                period=period,
+                background=background,
+                turning=turning_joints(model),
+                velocity=velocity,
+                failed=_ignore,
+            )
+        )
+        if not pieces:
+            continue
+        keys = np.concatenate([keys for keys, _ in pieces])
+        rows = np.concatenate([rows for _, rows in pieces])
+        longest = max(runs_of(keys), key=lambda run: run.stop - run.start)
+        signal = rows[longest][:, 1 if velocity else 0][:, recorded]
+        if len(signal) >= SHORTEST:
+            each = float(noise_cutoff(signal, rate).max())
+            if each > 0.0:
+                found.append(max(each, 4.0 * rate / len(signal)))
+    highest = min(FASTEST, HIGHEST * rate)
+    return min(float(np.median(found)), highest) if found else highest
+
+
+def _ignore(error: Exception) -> None:
+    """The pass over the whole recording will tell."""
+
+
+def turning_joints(model: MultibodyModel) -> np.ndarray:
+    """(n,) which joints may be recorded within one turn."""
+    return np.array([kind == "continuous" for kind in model.joint_types])

@@ -1,0 +1,89 @@
+"""Recordings that are tables: CSV and NumPy files.
+
+    .csv    a first line that names the columns: t (s), and for every joint `q JOINT`, `tau JOINT`
+            and, if known, `qd JOINT`, in rad (m), rad/s and N m (N)
+    .npz    the same as arrays t (k,), q, tau, qd (k, n), and joint_names (n,)
+
+An empty cell or NaN is a number that was not measured.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from ..dynamics.errors import InputError
+from ..dynamics.inputs import Array
+from .bags import JointSamples
+
+SUFFIXES = (".csv", ".npz")
+SIGNALS = ("q", "qd", "tau")
+
+
+def read_table(path: Path) -> JointSamples:
+    """A recording, see above. Raises InputError that names the file and what it lacks."""
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file")
+    t, names, rows = _read_csv(path) if path.suffix == ".csv" else _read_npz(path)
+    if not np.isfinite(t).all():
+        raise InputError(f"{path}: t has NaN or infinity in row {int(np.argmin(np.isfinite(t)))}")
+    stamp = np.round(1e9 * t).astype(np.int64)
+    if not stamp.any():
+        raise InputError(f"{path}: t is zero in all rows")
+    return JointSamples(path.name, names, stamp, stamp, rows)
+
+
+def _read_csv(path: Path) -> tuple[Array, tuple[str, ...], Array]:
+    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+        head = [name.strip() for name in next(csv.reader(file), [])]
+        if head:
+            head[0] = head[0].lstrip("#\ufeff ")
+        try:
+            table = np.genfromtxt(file, delimiter=",", ndmin=2)
+        except ValueError as error:
+            first = str(error).splitlines()[:2]
+            raise InputError(f"{path}: not a table of numbers: {' '.join(first)}") from None
+    if table.size == 0:
+        raise InputError(f"{path}: has no rows")
+    if "t" not in head or len(head) != table.shape[1] or len(set(head)) != len(head):
+        raise InputError(
+            f"{path}: its first line must name its {table.shape[1]} columns, t among them"
+        )
+    columns = dict(zip(head, table.T, strict=True))
+    names = tuple(name[2:] for name in head if name.startswith("q "))
+    missing = np.full(len(table), np.nan)
+    rows = [
+        np.stack([columns.get(f"{signal} {name}", missing) for name in names], axis=-1)
+        for signal in SIGNALS
+        if names
+    ]
+    if not names:
+        raise InputError(f"{path}: no column is called 'q JOINT'")
+    return columns["t"], names, np.stack(rows, axis=1)
+
+
+def _read_npz(path: Path) -> tuple[Array, tuple[str, ...], Array]:
+    try:
+        with np.load(path) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, BadZipFile) as error:
+        raise InputError(f"{path}: not a NumPy archive: {error}") from None
+    for name in ("t", "q", "joint_names"):
+        if name not in arrays:
+            raise InputError(f"{path}: {name} is missing; it has {', '.join(arrays) or 'nothing'}")
+    t = np.asarray(arrays["t"], dtype=np.float64)
+    names = tuple(str(name) for name in np.atleast_1d(arrays["joint_names"]))
+    shape = (len(np.atleast_1d(t)), len(names))
+    rows = np.full((shape[0], 3, shape[1]), np.nan)
+    for k, signal in enumerate(SIGNALS):
+        if signal in arrays:
+            if arrays[signal].shape != shape or arrays[signal].dtype.kind not in "fiu":
+                raise InputError(
+                    f"{path}: {signal} is {arrays[signal].shape} of {arrays[signal].dtype}: must "
+                    f"be numbers {shape}, a row for each t and a column for each joint"
+                )
+            rows[:, k] = arrays[signal]
+    return t, names, rows
