@@ -1,12 +1,14 @@
 # The two commands: make demo, make test. Both make their own environment, see scripts/environment.sh.
 RUN := scripts/environment.sh
-PYTEST := $(RUN) python -m pytest --timeout 300
+# One thread of BLAS each: several in two processes wait for one another, ten times as long.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(RUN) python -m pytest --timeout 300
 
-.PHONY: help demo test lint benchmark clean
+.PHONY: help docs demo test lint benchmark clean
 
 help:
 	@echo "make demo       run the arm with elastic joints over ROS 2 and write a report"
 	@echo "make test       check the style and types, and run every test"
+	@echo "make docs       build the documentation site in build/site"
 	@echo "make lint       the first part of it: style and types"
 	@echo "make benchmark  measure the dynamics beside Pinocchio"
 	@echo "make clean      remove the environment and whatever was built"
@@ -19,6 +21,10 @@ demo:
 test: lint
 	$(PYTEST) -m "not ros" -n 2
 	$(PYTEST) -m ros
+
+docs:
+	$(RUN) python -m sphinx -q -W --keep-going -b html docs build/site
+	@echo "open build/site/index.html"
 
 lint:
 	$(RUN) ruff check

@@ -51,6 +51,7 @@ setup(
         "numba>=0.58",
         "numpy>=1.26",
         "pyyaml>=6.0",
+        "rosbags>=0.11",
         "scipy>=1.11",
         "urdfdom-py>=1.2",
     ],
@@ -70,8 +71,12 @@ setup(
             "ros-jazzy-std-srvs~=5.3",
             "ros-jazzy-trajectory-msgs~=5.3",
         ],
+        # A fleet's recordings over a cluster: `multibody_dynamics validate --dask`.
+        "dask": ["dask[distributed]>=2024.1"],
         # The independent plant of the simulator; it has no rosdep key.
         "mujoco": ["mujoco>=3.3,<4"],
+        # The documentation site, `make docs`; it has no part in what is installed from ROS.
+        "docs": ["furo>=2023.9", "myst-parser>=2.0", "sphinx>=7.2"],
         # What the tests compare with; its wheels need NumPy 2, so with ROS 2 it is a ROS package.
         "pinocchio": ["pin>=4.0"],
         "test": [
@@ -91,6 +96,7 @@ setup(
         "console_scripts": [
             f"{name} = {name}.tools.cli:main",
             f"elastic_robot_simulator_node = {name}.nodes.elastic_robot_simulator_node:main",
+            f"series_joints_node = {name}.nodes.series_joints_node:main",
             f"feedforward_node = {name}.nodes.feedforward_node:main",
             f"flatness_controller_node = {name}.nodes.flatness_controller_node:main",
             f"task_space_node = {name}.nodes.task_space_node:main",

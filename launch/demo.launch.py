@@ -21,7 +21,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import LifecycleNode
 from launch_ros.substitutions import ExecutableInPackage
 
-from multibody_dynamics.tools.demo import NODES, REMAPPINGS, prepare
+from multibody_dynamics.tools.demo import REMAPPINGS, prepare
+from multibody_dynamics.tools.recording import NODES
 
 PACKAGE = "multibody_dynamics"
 

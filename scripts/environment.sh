@@ -52,12 +52,12 @@ make_environment() {
     if [[ $ros == wheels ]]; then
         echo "Making $venv with ROS 2 Jazzy from PyPI: about one minute, 1.3 GB ..." >&2
         "$python" -m venv --clear "$venv"
-        install=("$root[ros,pinocchio,mujoco,test]")
+        install=("$root[ros,docs,pinocchio,mujoco,dask,test]")
     else
         echo "Making $venv on top of the $ros ROS 2 ..." >&2
         "$python" -m venv --clear --system-site-packages "$venv"
         numpy=$("$python" -c "import numpy; print(numpy.__version__)")
-        install=("$root[mujoco,test]" "numpy==$numpy")
+        install=("$root[docs,mujoco,dask,test]" "numpy==$numpy")
         "$python" -c "import pinocchio" 2>/dev/null ||
             echo "The tests need Pinocchio: rosdep install --from-paths '$root' --ignore-src" >&2
     fi

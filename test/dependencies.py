@@ -12,6 +12,7 @@ class Dependency(NamedTuple):
 
 IMPORTS = {
     # libraries
+    "distributed": Dependency(None, "dask"),
     "hypothesis": Dependency("python3-hypothesis", "hypothesis"),
     "llvmlite": Dependency("python3-numba", "numba"),  # comes with it, version by version
     "matplotlib": Dependency("python3-matplotlib", "matplotlib"),
@@ -20,6 +21,7 @@ IMPORTS = {
     "numba": Dependency("python3-numba", "numba"),
     "numpy": Dependency("python3-numpy", "numpy"),
     "pinocchio": Dependency("pinocchio", "pin"),
+    "rosbags": Dependency("python3-rosbags-pip", "rosbags"),
     "scipy": Dependency("python3-scipy", "scipy"),
     "urdf_parser_py": Dependency("urdfdom_py", "urdfdom-py"),
     "yaml": Dependency("python3-yaml", "pyyaml"),

@@ -125,10 +125,12 @@ def joint(first="a", second="b", free=SCREWS[0], name="j"):
         ({"joints": [joint(first="c")]}, r"'j': body: unknown body 'c'; there are a, b and ground"),
         ({"joints": [joint(second="a")]}, "'j': joins 'a' with itself"),
         ({"joints": [joint(free=np.eye(6))]}, "joint 'j': its 6 free screws are those of no lower"),
+        ({"gravity": np.zeros((2, 3))}, r"gravity: expected shape \(3,\), got \(2, 3\)"),
         ({"gravity": (0, 0)}, "system 'x': gravity: expected shape"),
         ({"group": "SE2"}, "group 'SE2' is unknown; there are SE3 and SO3xR3"),
         ({"group": {"c": "SE3"}}, "group: unknown body 'c'"),
         ({"wrenches": {"c": np.zeros(6)}}, "wrenches: unknown body 'c'"),
+        ({"wrenches": {"ground": np.ones(6)}}, "wrenches: 'ground' does not move; name a body"),
         ({"wrenches": {"a": np.zeros(5)}}, "wrench on 'a': expected shape"),
     ],
 )
@@ -151,3 +153,9 @@ def test_what_is_no_body_or_spring_is_refused():
         dyn.RigidBody("a", M, 2 * so3.exp([0.0, 0, 0])[[0, 1, 2, 2]][:, [0, 1, 2, 2]])
     with pytest.raises(dyn.ModelError, match="spring 's': stiffness is -1; it cannot be negative"):
         dyn.SpringDamper("s", "ground", "a", np.zeros(3), np.zeros(3), -1.0)
+    with pytest.raises(dyn.ModelError, match="spring 's': second_point: expected shape"):
+        dyn.SpringDamper("s", "ground", "a", np.zeros(3), np.zeros(2), 1.0)
+    with pytest.raises(dyn.ModelError, match="spring 's': has a length, but its two points"):
+        dyn.SpringDamper("s", "ground", "a", np.ones(3), np.ones(3), 1.0, length=0.1)
+    with pytest.warns(dyn.ModelWarning, match="body 'a': principal moments .* triangle"):
+        dyn.RigidBody("a", dyn.spatial_inertia(1.0, np.zeros(3), np.diag([1.0, 1.0, 5.0])))

@@ -108,6 +108,8 @@ def test_the_feedforward_is_the_flat_map(actuators):
         )
         assert_close(np.array(command), np.array(wanted[:4]))
         assert_close(cycle.bent[None], wanted.deflection[None])
+        carried = actuators.motor_torque(wanted.velocity, wanted.acceleration, cycle.load)
+        np.testing.assert_allclose(carried, wanted.torque, rtol=1e-10, atol=1e-10)
         assert not cycle.flags.any()
         assert cycle.problems() == ()
 

@@ -143,6 +143,45 @@ def test_a_joint_torque_beyond_both_springs_is_refused():
         ACTUATORS["antagonistic"].motor_rows(rows, rows, rows, None, "raise")
 
 
+def limited(limit: float) -> Motor:
+    return Motor(0.3, torque_limit=limit)
+
+
+TIGHT: dict[str, Actuator] = {
+    "antagonistic": Antagonistic(limited(60.0), limited(80.0), QUADRATIC, STRONG),
+    "pretension": Antagonistic(limited(60.0), limited(80.0), QUADRATIC, STRONG, "pretension"),
+    "variable with drive": VariableStiffness(
+        MOTOR,
+        (100.0, 900.0),
+        CubicSpring(1.0, 20.0),
+        StiffnessDrive(limited(3.0), offset=50.0, gain=400.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TIGHT)
+@pytest.mark.parametrize("Q", [-40.0, 0.0, 25.0])
+def test_motors_hold_what_their_limits_leave_of_the_range_and_not_more(kind, Q):
+    """At the bound that the limits make, a motor gives its share, and no other more than it."""
+    actuator = TIGHT[kind]
+    none, share = np.array(0.0), 0.9
+    low, high = actuator.second_output_range(none + Q, share)
+    widest = actuator.second_output_range(none + Q)
+    if kind == "variable with drive":
+        moved, bound = low != widest[0], low
+        assert high == widest[1]
+        assert moved == (Q != 0.0)
+    else:
+        moved, bound = high != widest[1], high
+        assert low == widest[0]
+        assert moved
+    torque, second = [none + Q, none, none], [bound, none, none]
+    rows = actuator.motor_rows([none] * 3, torque, second, None, "raise")
+    pairs = zip(rows, actuator.motors, strict=True)
+    used = [abs(row.load) / motor.torque_limit for row, motor in pairs]
+    assert max(used) == pytest.approx(share, rel=1e-9) if moved else max(used) < share
+
+
 def exact_filter(K: float, d: float, phi0: float, Q: tuple[float, ...], t: float) -> float:
     """phi' = (Q(t) - K phi) / d in 40 digits, by its variation of constants."""
     with mpmath.workdps(40):

@@ -65,6 +65,7 @@ def test_motors_are_named_after_their_joints():
     )  # fmt: skip
     assert actuators.variable_joints == ("knee", "ankle")
     assert actuators.joint_of_motor.tolist() == [0, 1, 1, 2, 2, 3]
+    assert actuators.torque_share.tolist() == [1.0, 1.0, 0.0, 0.5, 0.5, 1.0]
     assert actuators.is_rigid.tolist() == [True, False, False, False]
     assert not actuators.is_damped.any()
     assert actuators.motor_inertia.tolist() == [0.1, 0.2, 1e-3, 0.3, 0.4, 0.5]

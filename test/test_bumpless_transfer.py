@@ -123,6 +123,23 @@ def test_what_is_of_the_arm_goes_over_and_what_is_of_a_law_starts_anew():
     assert transfer.law is new
 
 
+@pytest.mark.parametrize("dt", [np.nan, np.inf, 0.0, -1e-3])
+def test_a_wrong_time_leaves_no_trace_in_the_law(dt):
+    arm = linear_arm()
+    law = law_of(arm, "state_feedback", integral=2.0)
+    transfer = BumplessTransfer(arm.actuators, duration=0.0)
+    transfer.activate(law)
+    desired = np.zeros((5, 2))
+    desired[0] = 0.1
+    state = (desired, *np.zeros((4, 2)))
+    transfer.update(1e-3, *state)
+    before = law.integral_torque.copy()
+    with pytest.raises(InputError, match="dt is"):
+        transfer.update(dt, *state)
+    np.testing.assert_array_equal(law.integral_torque, before)
+    assert np.isfinite(transfer.update(1e-3, *state)).all()
+
+
 def test_wrong_use_is_refused():
     arm, other = linear_arm(), antagonistic_arm()
     transfer = BumplessTransfer(arm.actuators)

@@ -18,8 +18,8 @@ from multibody_dynamics.tools import cli
 
 PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
-    *("demo", "report", "inspect", "plot", "trajectory", "record"),
-    *("identify-springs", "integrate", "validate"),
+    *("demo", "task-demo", "report", "inspect", "plot", "trajectory", "record"),
+    *("identify-springs", "integrate", "gazebo", "monitor", "compose", "validate"),
 )
 
 

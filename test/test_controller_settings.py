@@ -91,6 +91,8 @@ def test_settings_that_cannot_be_are_refused():
         ({"law": "hold", "poles": (-1.0, -2.0)}, "poles: the law 'hold' has none"),
         ({"lead": 1e-3}, "lead: the law 'state_feedback' has none"),
         ({"law": "hold", "feedback": "link"}, "feedback: the law 'hold' has none"),
+        ({"law": "computed_torque", "integral": [1.0, 2.0]}, "integral: the law 'computed_torque'"),
+        ({"proportional": np.ones(2), "derivative": np.ones(2)}, "proportional: the law 'state_"),
     ):
         with pytest.raises(InputError, match=message):
             ControllerSettings(**settings)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from multibody_dynamics.tools.control_analysis import LAWS
+from multibody_dynamics.tools.control_report import OUTPUTS as CONTROL_OUTPUTS
 from multibody_dynamics.tools.environment import ros_environment
 from multibody_dynamics.tools.processes import NodeEndedError, NodeProcesses, uninterrupted
 from multibody_dynamics.tools.report import OUTPUTS
@@ -72,7 +74,7 @@ def test_a_robot_of_its_own_from_urdf_to_report(tmp_path, robot, ros_domain_id):
     folder = tmp_path / "out"
     demo = start_demo(
         folder, ros_domain_id, "--urdf", robot, "--duration", "1.2", "--rate", "250",
-        "--trajectory", "rest_to_rest",
+        "--trajectory", "rest_to_rest", "--compare", "feedforwards",
     )  # fmt: skip
     out, err = demo.communicate(timeout=PATIENCE)
     assert demo.returncode == 0, out + err
@@ -92,6 +94,25 @@ def test_a_robot_of_its_own_from_urdf_to_report(tmp_path, robot, ros_domain_id):
     for name in OUTPUTS:
         assert (folder / name).is_file()
     assert "each link, the others locked, swings at 10 Hz" in (folder / "report.md").read_text()
+
+
+def test_the_laws_compared_on_a_robot_of_its_own(tmp_path, robot, ros_domain_id):
+    """On MuJoCo: a plant that shares no dynamics with the controller."""
+    demo = start_demo(
+        tmp_path / "out", ros_domain_id, "--urdf", robot, "--duration", "1.2", "--rate", "500",
+        "--compare", "controllers", "--plant", "mujoco",
+    )  # fmt: skip
+    out, err = demo.communicate(timeout=2 * PATIENCE)
+    assert demo.returncode == 0, out + err
+    folder = tmp_path / "out" / "controllers"
+    assert nodes_of(folder) == []
+    report = json.loads((folder / "report.json").read_text())
+    assert report["problems"] == []
+    assert list(report["runs"]) == [f"mujoco_{law}" for law in LAWS]
+    for row in report["ratios of rms errors"]["mujoco"].values():
+        assert min(row.values()) > 10.0
+    for name in CONTROL_OUTPUTS:
+        assert (folder / name).is_file()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

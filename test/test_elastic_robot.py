@@ -522,10 +522,11 @@ def test_bad_inputs_are_refused_and_leave_the_state():
 def test_a_motion_that_diverges_is_an_error_and_leaves_the_state():
     robot = make()
     shake(robot)
-    before = robot.state.copy()
+    before, torque = robot.state.copy(), robot.motor_torque.copy()
     with pytest.raises(DynamicsError, match="diverges"):
         robot.step(1e200 * TORQUE, 1e-3)
     np.testing.assert_array_equal(robot.state, before)
+    np.testing.assert_array_equal(robot.motor_torque, torque)
 
 
 def test_inputs_are_not_written_to():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.elastic_joints import SeriesElasticJoints
 from multibody_dynamics.nodes.feedforward_law import FeedforwardLaw
 
 NAMES = ("a", "b", "c")
@@ -28,10 +27,34 @@ def model() -> dyn.MultibodyModel:
     return dyn.model_from_screws([-1, 0, 1], screws, poses, inertias, joint_names=NAMES)
 
 
+K = np.array([900.0, np.inf, 400.0])
+
+
+def motor(inertia: float) -> dyn.Motor:
+    return dyn.Motor(inertia, viscous=0.5, coulomb=0.2)
+
+
 @pytest.fixture(scope="module")
-def joints() -> SeriesElasticJoints:
-    return SeriesElasticJoints(
-        NAMES, np.array([900.0, np.inf, 400.0]), np.array([0.3, 0.2, 0.1]), viscous=0.5, coulomb=0.2
+def joints() -> dyn.Actuators:
+    first, last = (
+        dyn.SeriesElastic(motor(inertia), dyn.LinearSpring(k))
+        for inertia, k in ((0.3, K[0]), (0.1, K[2]))
+    )
+    return dyn.Actuators(NAMES, (first, dyn.Rigid(motor(0.2)), last))
+
+
+@pytest.fixture(scope="module")
+def others() -> dyn.Actuators:
+    """A damped spring, one whose stiffness a motor sets, and two antagonists."""
+    pull = dyn.PolynomialSpring((40.0, 900.0), travel=(0.0, 2.0))
+    drive = dyn.StiffnessDrive(dyn.Motor(1e-3, viscous=0.01), 50.0, 200.0)
+    return dyn.Actuators(
+        NAMES,
+        (
+            dyn.SeriesElastic(motor(0.3), dyn.LinearSpring(300.0), damping=4.0),
+            dyn.VariableStiffness(motor(0.2), (100.0, 900.0), drive=drive),
+            dyn.Antagonistic(motor(0.1), motor(0.15), pull, pull),
+        ),
     )
 
 
@@ -45,8 +68,8 @@ def test_all_terms_together_are_the_library_feedforward(model, joints):
     law.update()
     Q = np.array(dyn.inverse_dynamics(model, *state()))
     np.testing.assert_allclose(law.torque, Q, rtol=1e-12, atol=1e-11)
-    command = joints.feedforward(state(), Q)
-    for actual, expected in zip(law.motor, command, strict=True):
+    command = dyn.motor_motion(joints, state(), Q)
+    for actual, expected in zip(law.motor, command[:4], strict=True):
         np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-11)
 
 
@@ -58,7 +81,7 @@ def test_gravity_left_to_the_robot_still_bends_the_springs(model, joints):
     weightless = np.array(dyn.inverse_dynamics(model.with_gravity((0, 0, 0)), *state()))
     np.testing.assert_allclose(law.torque, weightless, rtol=1e-12, atol=1e-11)
     np.testing.assert_allclose(law.gravity, whole - weightless, rtol=1e-9, atol=1e-10)
-    command = joints.feedforward(state(), whole)
+    command = dyn.motor_motion(joints, state(), whole)
     np.testing.assert_allclose(law.motor.position, command.position, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(
         law.motor.torque, command.torque - (whole - weightless)[0], rtol=1e-11, atol=1e-10
@@ -89,7 +112,7 @@ def test_variants(model, joints, variant):
     used = {"full": (1, 1, 1), "quasi_static": (1, 0, 0), "rigid": (0, 0, 0)}[variant]
     rows = zip(used, (q, qd, qdd), (Q, Q_dot, Q_ddot), law.motor[:3], strict=True)
     for factor, motion, torque, actual in rows:
-        np.testing.assert_allclose(actual, motion + factor * torque / joints.stiffness, rtol=1e-12)
+        np.testing.assert_allclose(actual, motion + factor * torque / K, rtol=1e-12)
 
 
 def test_without_joint_data_every_joint_is_rigid_and_has_no_motor(model):
@@ -122,3 +145,53 @@ def test_update_allocates_nothing_that_stays(model, joints):
     law.update()
     after = [law.torque, law.motion, law.gravity, *law.motor]
     assert [buffer.__array_interface__["data"][0] for buffer in after] == addresses
+
+
+def test_every_kind_is_the_library_feedforward(model, others):
+    law = FeedforwardLaw(model, others)
+    assert law.stiffness[0, 0] == 500.0
+    second = np.array([[300.0, 700.0], [20.0, -30.0], [-5.0, 40.0]])
+    law.desired[:], law.stiffness[:] = state(), second
+    law.update()
+    Q = np.array(dyn.inverse_dynamics(model, *state()))
+    np.testing.assert_allclose(law.joint_torque, Q[0], rtol=1e-12, atol=1e-11)
+    phi = others.settled_deflection(Q)
+    expected = dyn.motor_motion(others, state(), Q, second, deflection=phi)
+    for actual, wanted in zip(law.motor, expected[:4], strict=True):
+        np.testing.assert_allclose(actual, wanted, rtol=1e-11, atol=1e-10)
+    friction_and_rotor = others.friction(law.motor.velocity) + others.motor_inertia * (
+        law.motor.acceleration
+    )
+    np.testing.assert_allclose(law.friction_and_rotor, friction_and_rotor, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(law.load + law.friction_and_rotor, law.motor.torque, rtol=1e-12)
+
+    law.advance(0.01)
+    later = others.deflection_after(phi, Q, 0.01)
+    law.update()
+    expected = dyn.motor_motion(others, state(), Q, second, deflection=later)
+    np.testing.assert_allclose(law.motor.position, expected.position, rtol=1e-11, atol=1e-11)
+    law.settle()
+    law.update()
+    np.testing.assert_allclose(law.motor.position[0], state()[0, 0] + phi[0], rtol=1e-11)
+
+
+def test_motors_of_a_joint_share_the_gravity_that_is_left_to_the_robot(model, others):
+    laws = [FeedforwardLaw(model, others, gravity_compensated_by_robot=left) for left in (0, 1)]
+    for law in laws:
+        law.desired[:] = state()
+        law.update()
+    left = laws[0].motor.torque - laws[1].motor.torque
+    g = laws[0].gravity[0]
+    np.testing.assert_allclose(left, [g[0], g[1], 0.0, g[2] / 2, g[2] / 2], rtol=1e-9, atol=1e-10)
+    np.testing.assert_array_equal(laws[0].motor.position, laws[1].motor.position)
+
+
+def test_what_cannot_be_had_is_told_by_motor(model, others):
+    law = FeedforwardLaw(model, others)
+    law.desired[0] = state()[0]
+    law.update()
+    assert law.problems() == ()
+    law.stiffness[0, 0] = 1e4
+    law.update()
+    assert law.problems() == ("b_stiffness: stiffness or pretension cannot be had",)
+    assert law.is_finite()

@@ -22,10 +22,10 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.elastic_joints import load_elastic_joints
 from multibody_dynamics.dynamics.trajectories import hold, splice
 from multibody_dynamics.dynamics.urdf import parse_urdf
 from multibody_dynamics.nodes.messages import SECOND, nanoseconds, set_stamp
+from multibody_dynamics.resources import share_directory
 from ros_harness import RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -88,7 +88,8 @@ def motor(stiffness: float | None) -> dict[str, Any]:
 SPRINGS = {"joints": {"turret": motor(900.0), "shoulder": motor(600.0), "elbow": motor(None)}}
 COMMAND_JOINTS = ("elbow", "turret", "shoulder")
 MODEL = parse_urdf(ROBOT)
-JOINTS = load_elastic_joints(SPRINGS, NAMES)
+ACTUATORS = dyn.load_actuators(SPRINGS, NAMES)
+STIFFNESS = np.array([900.0, 600.0, np.inf])
 Q0 = np.array([0.2, -0.4, 0.7])
 GOALS = np.array([[0.9, 0.1, -0.3], [-0.2, -0.6, 0.5]])
 TIMES = np.array([0.6, 1.2])
@@ -112,9 +113,16 @@ def settings(folder: Path, **changes: Any) -> dict[str, Any]:
 class Arm:
     """Publishes joint states, as a robot would, and records what the node makes of them."""
 
-    def __init__(self, ros: RosHarness, node: str = "feedforward_node") -> None:
+    def __init__(
+        self,
+        ros: RosHarness,
+        names: Sequence[str] = NAMES,
+        position: Any = Q0,
+        node: str = "feedforward_node",
+    ) -> None:
         self.ros = ros
-        self.position = Q0.copy()
+        self.names = tuple(names)
+        self.position = np.array(position)
         self.clock = time.time_ns
         self.stamps: list[int] = []
         self.torque = ros.record(JointState, f"{node}/torque")
@@ -126,10 +134,11 @@ class Arm:
         self.trajectory = ros.publisher(JointTrajectory, "joint_trajectory")
 
     def send(
-        self, names: Sequence[str] = NAMES, position: Any = None, stamp: int | None = None
+        self, names: Sequence[str] | None = None, position: Any = None, stamp: int | None = None
     ) -> None:
         """One joint state; by default of all joints, where they are, now."""
-        by_name = dict(zip(NAMES, self.position, strict=True))
+        names = self.names if names is None else names
+        by_name = dict(zip(self.names, self.position, strict=True))
         values = [by_name.get(name, 9.0) for name in names] if position is None else position
         message = JointState(name=list(names), position=[float(x) for x in values])
         stamp = self.clock() if stamp is None else stamp
@@ -210,7 +219,7 @@ def test_every_output_is_the_library_at_the_desired_state_of_its_stamp(ros, tmp_
         assert {stamp_of(rate), stamp_of(acceleration), stamp_of(motor)} == {stamp}
         state = desired(1e-9 * (stamp - begin) + lookahead)
         Q = np.array(dyn.inverse_dynamics(MODEL, *state))
-        theta = JOINTS.feedforward(state, Q)
+        theta = dyn.motor_motion(ACTUATORS, state, Q)
         assert torque.name == list(NAMES)
         close([torque.effort, rate.effort, acceleration.effort], Q)
         (point,) = motor.points
@@ -546,9 +555,8 @@ def test_the_last_word_is_the_whole_hold_also_within_ramp_and_rate_limit(ros, tm
     ros.start("feedforward_node", settings(tmp_path, **slow))
     arm = Arm(ros)
     arm.drive(lambda: arm.motor, "a command")
-    hold = JOINTS.feedforward(
-        np.array([Q0, *np.zeros((4, 3))]), np.array([gravity_torque(), *np.zeros((2, 3))])
-    )
+    state, Q = np.array([Q0, *np.zeros((4, 3))]), np.array([gravity_torque(), *np.zeros((2, 3))])
+    hold = dyn.motor_motion(ACTUATORS, state, Q)
     assert np.abs(arm.motor[-1].points[0].effort - hold.torque).max() > 1.0
     ros.until(
         lambda: np.abs(arm.motor[-1].points[0].effort - hold.torque).max() < 1e-9, "the safe output"
@@ -566,7 +574,7 @@ def test_a_motion_that_the_robot_does_not_follow_is_stopped(ros, tmp_path):
     arm.drive_for(0.5)
     resting = np.array(arm.motor[-1].points[0].velocities)
     assert np.all(resting == 0.0)
-    expected = Q0 + JOINTS.compliance * arm.torque[-1].effort
+    expected = Q0 + arm.torque[-1].effort / STIFFNESS
     moved = np.abs(np.array(arm.motor[-1].points[0].positions) - expected).max()
     assert tolerance < moved < 0.5  # the goals are further away
 
@@ -592,7 +600,7 @@ def test_variants_and_gravity_left_to_the_robot(ros, tmp_path):
     assert "gravity is left to the robot" in node.output
     close(arm.torque[-1].effort, np.zeros(3))
     close(arm.motor[-1].points[0].effort, np.zeros(3))
-    deflection = gravity_torque() / JOINTS.stiffness
+    deflection = gravity_torque() / STIFFNESS
     close(arm.motor[-1].points[0].positions, Q0 + deflection)
 
     begin = time.time_ns() + SECOND // 10
@@ -607,7 +615,8 @@ def test_variants_and_gravity_left_to_the_robot(ros, tmp_path):
     for message in arm.motor:
         state = desired(1e-9 * (stamp_of(message) - begin))
         Q = np.array(dyn.inverse_dynamics(MODEL, *state))
-        candidates = {v: JOINTS.feedforward(state, Q, variant=v).velocity for v in seen}
+        full = dyn.motor_motion(ACTUATORS, state, Q).velocity
+        candidates = {"full": full, "quasi_static": state[1]}
         velocity = np.array(message.points[0].velocities)
         if np.abs(candidates["full"] - candidates["quasi_static"]).max() < 1e-3:
             continue
@@ -616,3 +625,61 @@ def test_variants_and_gravity_left_to_the_robot(ros, tmp_path):
         seen[variant] += 1
         assert variant == "full" or stamp_of(message) < changed
     assert min(seen.values()) > 10
+
+
+def test_the_stiffness_of_antagonists_follows_its_own_reference(ros):
+    """While the arm moves, too; what cannot be had is clipped and reported."""
+    folder = share_directory() / "config"
+    robot, springs = "robots/antagonistic_elbow.urdf", "elastic_joints/antagonistic.yaml"
+    model = dyn.load_urdf(folder / robot)
+    actuators = dyn.load_actuators(folder / springs, model.joint_names)
+    ros.start(
+        "feedforward_node",
+        {
+            "robot_file": f"config/{robot}",
+            "elastic_joints_file": f"config/{springs}",
+            "command_joints": list(actuators.motor_names)[::-1],
+            "initial_stiffness": [80.0],
+            "autostart": True,
+            "ramp_time": 0.0,
+            "state_timeout": 2.0,
+            "start_tolerance": 3.0,
+        },
+    )
+    q0, goal = np.array([-0.5, 0.2]), np.array([0.0, 0.6])
+    arm = Arm(ros, model.joint_names, q0)
+    reference = ros.publisher(JointTrajectory, "stiffness_reference")
+    arm.drive(lambda: len(arm.motor) > 3, "commands")
+    begin = time.time_ns() + SECOND // 5
+
+    def ask(name: str, stiffness: float, after: float) -> None:
+        message = JointTrajectory(joint_names=[name])
+        set_stamp(message.header.stamp, begin)
+        point = JointTrajectoryPoint(positions=[stiffness])
+        set_stamp(point.time_from_start, round(SECOND * after))
+        message.points.append(point)
+        reference.publish(message)
+
+    ask("shoulder", 100.0, 1.0)  # which has no stiffness to set
+    ask("elbow", 110.0, 1.0)
+    arm.move([goal], [1.0], model.joint_names, begin)
+    arm.drive(lambda: time.time_ns() > begin + 1.2 * SECOND, "the motion")
+    moving = splice(hold(model.joint_names, q0), 0.0, [1.0], [goal])
+    stiffer = splice(hold(["elbow"], [80.0]), 0.0, [1.0], [[110.0]])
+    for motor, commands in zip(arm.motor, arm.commands, strict=False):
+        t = 1e-9 * (stamp_of(motor) - begin)
+        state = moving(t)
+        wanted = dyn.motor_motion(
+            actuators, state, dyn.inverse_dynamics(model, *state), stiffer(t)[:3]
+        )
+        (point,) = motor.points
+        assert motor.joint_names == list(actuators.motor_names)
+        close(point.positions, wanted.position)
+        close(point.velocities, wanted.velocity)
+        close(point.accelerations, wanted.acceleration)
+        close(point.effort, wanted.torque)
+        close(commands.data, wanted.torque[::-1])
+    assert counted(ros, "stiffness_reference: unknown joint") == 1
+    ask("elbow", 1.0, 2.0)
+    arm.drive(lambda: "stiffness of elbow" in ros.diagnosis(": limits")[2], "the report of the cut")
+    assert "stiffness of elbow" in ros.diagnosis(": reference")[2]

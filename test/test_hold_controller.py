@@ -105,6 +105,23 @@ def test_a_push_at_the_limit_moves_the_reference_and_it_does_not_spring_back():
     assert load == pytest.approx(-30.0)
 
 
+@pytest.mark.parametrize("stiffness", [0.0, -40.0])
+def test_a_stiffness_drive_that_is_not_at_home_leaves_no_trace(stiffness):
+    """Where its position tells of no stiffness the torques are finite, and later as ever."""
+    arm = variable_arm()
+    drive = arm.actuators.actuators[0].drive
+    law, other = holding(arm), holding(arm)
+    theta, zero = at_rest(*arm).theta, np.zeros(3)
+    away = theta.copy()
+    away[1] = (stiffness - drive.offset) / drive.gain
+    other.update(None, None, None, theta, zero)
+    for _ in range(20):
+        assert np.isfinite(law.update(None, None, None, away, zero)).all()
+    for _ in range(20):
+        law.update(None, None, None, theta, zero)
+    np.testing.assert_allclose(law.q, other.q, atol=1e-9)
+
+
 def test_what_cannot_hold_is_refused():
     arm = linear_arm()
     model, actuators, _ = arm

@@ -68,11 +68,11 @@ def test_limits_that_forbid_everything_are_found(tmp_path):
     assert any("velocity limit 0" in text for text in texts)
 
 
-def test_a_massless_end_is_found(tmp_path):
+def test_an_end_next_to_no_inertia_is_found(tmp_path):
     file = arm(
         tmp_path,
         *(LINK.format("a", 1, 0.1, 0.1, 0.1), JOINT.format("j", "base", "a", 9, 1)),
-        *('<link name="b"/>', JOINT.format("k", "a", "b", 9, 1)),
+        *(LINK.format("b", 0, 1e-13, 1e-13, 1e-13), JOINT.format("k", "a", "b", 9, 1)),
     )
     texts = [finding.text for finding in look.check(look.load(file)[0])]
     assert "b has no mass" in texts

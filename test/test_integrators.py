@@ -256,6 +256,8 @@ def test_what_cannot_be_is_refused():
         dyn.integrate(system, 1.0, 1e-3, start=(pose @ dyn.se3.exp([0, 0, 0, 1, 0, 0]), velocity))
     with pytest.raises(dyn.InputError, match="every: expected a positive whole number, got 0"):
         dyn.integrate(system, 1.0, 1e-3, every=0)
+    with pytest.raises(dyn.InputError, match=r"every: expected a positive whole number, got 2\.0"):
+        dyn.integrate(system, 1.0, 1e-3, every=2.0)
     with pytest.raises(dyn.InputError, match="unknown method 'rk5'"):
         dyn.integrate(system, 1.0, 1e-3, "rk5")
     with pytest.raises(dyn.InputError, match="steps by tolerance need 'dormand_prince'"):

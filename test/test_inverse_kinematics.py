@@ -389,6 +389,30 @@ def test_the_closed_loop_keeps_the_speed():
     np.testing.assert_allclose(dyn.frame_pose(model, q, HAND), far, atol=1e-8)
 
 
+def test_the_closed_loop_comes_back_from_beyond_a_limit_with_the_speed_that_is_allowed():
+    model, dt = panda(), 1e-3
+    q = np.array([0.1, -0.5, 0.2, -2.0, 0.3, 1.6, 0.5])
+    q[1] = model.limits.upper[1] + 0.05
+    solver = dyn.InverseKinematicsSolver(model, HAND)
+    target = dyn.frame_pose(model, q, HAND)
+    for _ in range(400):
+        before, q = q, solver.follow(q, target, dt)
+        assert (np.abs(q - before) <= model.limits.velocity * dt * (1 + 1e-9)).all()
+    assert within_limits(model, q)
+
+
+def test_as_many_steps_as_allowed_are_enough():
+    """A solution that the last step finds counts, and one at the start needs no step."""
+    model, q = panda(), np.array([0.1, -0.5, 0.2, -2.0, 0.3, 1.6, 0.5])
+    near = dyn.frame_pose(model, q + 0.02, HAND)
+    needed = dyn.inverse_kinematics(model, near, HAND, initial=q, starts=1).iterations - 1
+    for target, steps in ((dyn.frame_pose(model, q, HAND), 1), (near, int(needed))):
+        found = dyn.inverse_kinematics(
+            model, target, HAND, initial=q, starts=1, max_iterations=steps
+        )
+        assert found.success, found.reason
+
+
 # refusals
 
 
@@ -432,6 +456,9 @@ def test_bad_input_of_the_closed_loop_is_refused():
     ):
         with pytest.raises(dyn.InputError, match=message):
             solver.follow(*wrong)
+    for wrong in ({"gain": -1.0}, {"gain": np.nan}, {"damping": -1.0}, {"damping": np.inf}):
+        with pytest.raises(dyn.InputError, match=next(iter(wrong))):
+            solver.follow(q, np.eye(4), 0.01, **wrong)
     with pytest.raises(dyn.InputError):
         solver.follow(q, np.eye(4), 0.01, twist=np.full(6, np.nan))
     with pytest.raises(dyn.InputError, match="target: expected shape"):

@@ -104,9 +104,14 @@ def test_what_is_written_is_read():
         (b"\x00\x09\x00\x00abcdef", "not a CDR message"),
         (some(1, ["a", "b"])[0][:60], "ends too soon"),
         (joint_state(0, ["a", "b"], [1.0, 2.0, 3.0]), "2 names and 3 numbers: position"),
-        (b"\x00\x01\x00\x00" + b"\xff" * 40, "message 0"),
+        (b"\x00\x01\x00\x00" + b"\xff" * 40, "ends too soon"),
     ],
 )
 def test_what_is_no_joint_state(raw, said):
     with pytest.raises(InputError, match=said):
-        JointStateReader().read([raw])
+        JointStateLayout.of(raw)
+    reader, good = JointStateReader(), some(3, ["a", "b"])
+    ((_, which, _),) = reader.read([good[0], raw, good[1], raw, good[2]])
+    assert which.tolist() == [0, 2, 4]
+    assert reader.refused == 2
+    assert said in reader.reason

@@ -58,6 +58,7 @@ def test_a_constant_screw_is_integrated_exactly_in_one_step():
 def test_times_end_where_asked_and_progress_is_told():
     np.testing.assert_allclose(output_times(0.1, 0.03), [0, 0.03, 0.06, 0.09, 0.1])
     assert len(output_times(0.3, 0.1)) == 4
+    np.testing.assert_allclose(output_times(2.5, 1), [0, 1, 2, 2.5])
     told = []
     munthe_kaas(GROUP, field, START, 0.5, 0.1, progress=told.append)
     assert told == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])

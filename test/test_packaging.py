@@ -28,6 +28,8 @@ NAME = "multibody_dynamics"
 DYNAMICS = ROOT / NAME / "dynamics"
 RUNTIME = (NAME, "launch")
 DEVELOPMENT = ("test", "benchmark", "examples")
+# For launch/gazebo.launch.py alone: docs/gazebo.md says how to install them, rosdep need not.
+GAZEBO = {"controller_manager", "robot_state_publisher", "ros_gz_bridge", "ros_gz_sim"}
 
 
 def floors() -> tuple[tuple[str, ...], ...]:
@@ -97,7 +99,7 @@ def started_by_launch_files() -> set[str]:
             elif isinstance(node, ast.Call):
                 package = [k.value for k in node.keywords if k.arg == "package"]
                 found |= {value.value for value in package if isinstance(value, ast.Constant)}
-    return found - {NAME}
+    return found - {NAME} - GAZEBO
 
 
 def project_files() -> Iterator[Path]:
@@ -132,11 +134,13 @@ def test_setup_py_declares_what_is_imported(arguments):
     development = {IMPORTS[name].pypi for name in imported(*DEVELOPMENT)} - {None}
     ros = {name for name in runtime | development if name.startswith("ros-")}
     extras = arguments["extras_require"]
-    assert distributions(arguments["install_requires"]) == runtime - ros - {"mujoco"}
+    assert distributions(arguments["install_requires"]) == runtime - ros - {"mujoco", "dask"}
     assert distributions(extras["ros"]) == ros
     assert distributions(extras["pinocchio"]) == {"pin"}
     assert distributions(extras["mujoco"]) == {"mujoco"}
-    others = runtime | ros | {"pin", "mujoco"}
+    assert distributions(extras["docs"]) == {"furo", "myst-parser", "sphinx"}
+    assert distributions(extras["dask"]) == {"dask"}
+    others = runtime | ros | {"pin", "mujoco", "dask"}
     assert distributions(extras["test"]) == development - others | COMMANDS.keys()
 
 

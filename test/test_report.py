@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import yaml
 
-from multibody_dynamics.dynamics.elastic_joints import VARIANTS, load_elastic_joints
+from multibody_dynamics.dynamics.actuator_cycle import VARIANTS, MotorFeedforward
+from multibody_dynamics.dynamics.actuator_description import load_actuators
 from multibody_dynamics.dynamics.errors import InputError
 from multibody_dynamics.dynamics.inverse_dynamics import inverse_dynamics
 from multibody_dynamics.dynamics.trajectories import hold, splice
@@ -49,7 +50,7 @@ def recorded(folder: Path, variant: str) -> Recording:
     """A run in which everything went as it should, each joint state with an error in position."""
     p = read_parameters(folder / "parameters.yaml")["feedforward_node"]
     model = load_urdf(p["robot_file"])
-    joints = load_elastic_joints(p["elastic_joints_file"], model.joint_names)
+    actuators = load_actuators(p["elastic_joints_file"], model.joint_names)
     q0 = np.array([0.3])
     request = TrajectoryRequest(
         START, np.array([1.0, 1.6, 2.2]), np.array([[0.3], [1.2], [-0.4]]), None, None
@@ -59,7 +60,12 @@ def recorded(folder: Path, variant: str) -> Recording:
     seconds = 1e-9 * (stamp - START)
     desired = motion.sample(seconds + p["lookahead"])
     torque = np.stack(inverse_dynamics(model, *np.moveaxis(desired, 1, 0)), axis=1)
-    command = joints.feedforward(desired, torque, variant=variant)
+    rows, forces = np.zeros((5, 1)), np.zeros((3, 1))
+    flat = MotorFeedforward(actuators, rows, forces, variant=variant)
+    command = np.empty((len(desired), 4, 1))
+    for k in range(len(desired)):
+        rows[:], forces[:] = desired[k], torque[k]
+        command[k] = np.stack(flat.update())
     position = motion.sample(seconds)[:, :1] + ERRORS[variant]
     state = np.concatenate([position, np.zeros((len(stamp), 2, 1))], axis=1)
     sent = stamp + 7  # ns; no more than a number
@@ -76,7 +82,7 @@ def recorded(folder: Path, variant: str) -> Recording:
             "torque": series(torque[:, :1]),
             "torque_rate": series(torque[:, 1:2]),
             "torque_acceleration": series(torque[:, 2:]),
-            "motor_command": series(np.stack(command, axis=1)),
+            "motor_command": series(command),
         },
         request,
         {"feedforward_node": 0.25},

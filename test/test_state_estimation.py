@@ -198,10 +198,13 @@ def test_time_jumps_gaps_and_repeats_of_the_filter():
     before = estimator.state.copy()
     np.testing.assert_array_equal(estimator.update(0.02, [9.0]), before)
     assert estimator.starts == 1
-    np.testing.assert_array_equal(estimator.update(0.05, [2.0]), [[2.0], [0.0], [0.0]])
-    estimator.update(0.06, [2.1])
+    np.testing.assert_array_equal(estimator.update(0.02 - 1e-6, [9.0]), before)
+    bridged = estimator.update(0.05, [2.0])  # at the mean velocity during the gap
+    np.testing.assert_allclose(bridged, [[2.0], [(2.0 - before[0, 0]) / 0.03], [0.0]], rtol=1e-12)
+    np.testing.assert_array_equal(estimator.update(0.14, [2.5]), [[2.5], [0.0], [0.0]])
+    estimator.update(0.15, [2.1])
     np.testing.assert_array_equal(estimator.update(0.01, [3.0]), [[3.0], [0.0], [0.0]])
-    assert estimator.starts == 3
+    assert estimator.starts == 4
     estimator.reset()
     assert not estimator.state.any()
     assert not estimator.is_settled
@@ -288,7 +291,7 @@ def run(observer, robot, count, held, step=STEP, resolution=0.0):
             theta = np.round(theta / resolution) * resolution
         estimate = observer.update((k + 1) * step, theta, command)
         q, qd, theta, thetad = estimate
-        errors.append(np.array([theta, thetad, q, qd]) - robot.state[[2, 3, 0, 1]])
+        errors.append(np.array([theta, thetad, q, qd]) - [robot.theta, robot.thetad, robot.q, robot.qd])
     return np.array(errors)
 
 
@@ -383,7 +386,8 @@ def test_starts_gaps_and_errors_of_the_observer():
         np.testing.assert_allclose(observer.update(t, theta, hold), start, atol=1e-10)
     observer.update(1.03, theta + 0.01, hold)
     before = np.array(observer.state)
-    np.testing.assert_array_equal(observer.update(1.03, theta, hold), before)
+    for t in (1.03, 1.03 - 1e-6):
+        np.testing.assert_array_equal(observer.update(t, theta, hold), before)
     np.testing.assert_allclose(observer.update(1.06, theta, hold), start, atol=1e-12)
     np.testing.assert_allclose(observer.update(0.5, theta, hold), start, atol=1e-12)
     assert observer.starts == 3
@@ -398,6 +402,41 @@ def test_starts_gaps_and_errors_of_the_observer():
     joints = Actuators(model.joint_names, (damped, joints.actuators[1]))
     with pytest.raises(InputError, match=r"'shoulder' is damped.*torque_sensors"):
         MotorSideObserver(model, joints, 20.0)
+
+
+@pytest.mark.parametrize("bandwidth", [5.0, 20.0])
+def test_one_bad_sample_is_not_believed_and_a_turn_of_the_encoder_starts_anew(bandwidth):
+    model = two_link_planar()
+    joints = elastic(model)
+    observer = MotorSideObserver(model, joints, bandwidth)
+    q = np.array([0.3, 0.4])
+    hold = gravity_forces(model, q)
+    theta = q + hold / stiffness_of(joints)
+    observer.update(0.0, theta, hold)
+    before = np.array(observer.state)
+    np.testing.assert_array_equal(observer.update(STEP, theta + [1.0, 0.0], hold), before)
+    for k in range(2, 100):
+        observer.update(k * STEP, theta, hold)
+    np.testing.assert_allclose(observer.state, before, atol=1e-9)
+    assert (observer.starts, observer.refused) == (1, 1)
+    turned = theta + [2 * np.pi, 0.0]
+    for k in range(100, 200):
+        observer.update(k * STEP, turned, hold)
+    np.testing.assert_allclose(observer.state.q, q + [2 * np.pi, 0.0], atol=1e-9)
+    np.testing.assert_allclose(observer.state.qd, 0.0, atol=1e-9)
+    assert observer.starts == 2
+
+
+def test_an_estimate_that_diverges_starts_anew():
+    model = two_link_planar()
+    joints = elastic(model)
+    observer = MotorSideObserver(model, joints, 20.0)
+    observer.update(0.0, [0.3, 0.4], [0.0, 0.0])
+    before = np.array(observer.state)
+    observer.link[1] = 1e200
+    observer.update(STEP, [0.3, 0.4], [0.0, 0.0])
+    np.testing.assert_allclose(observer.state, before, atol=1e-12)
+    assert observer.starts == 2
 
 
 # sources
@@ -639,6 +678,20 @@ def test_as_described_follows_the_torque_sources_joint_by_joint():
     assert rigid.signals == ("link_position", "motor_position")
     state = rigid.update(0.0, link_position=[0.3, np.nan], motor_position=theta)
     np.testing.assert_array_equal(state.q, [0.3, 0.7])
+
+
+def test_a_time_that_is_not_later_leaves_the_springs_too():
+    """Of damped springs, whose deflection is filtered from Q."""
+    settings = StateEstimation("motor_encoders_and_torque_sensors", 40.0)
+    disturbed, other = (StateEstimator(two_link_planar(), arm("damped"), settings) for _ in "ab")
+    theta = np.array([0.3, 0.4])
+    for k in range(5):
+        Q = np.array([0.0, 10.0 * k])
+        disturbed.update(k * STEP, motor_position=theta, joint_torque=Q)
+        other.update(k * STEP, motor_position=theta, joint_torque=Q)
+        disturbed.update(k * STEP, motor_position=theta, joint_torque=Q + 50.0)
+        disturbed.update(k * STEP - 1e-6, motor_position=theta, joint_torque=Q + 50.0)
+    np.testing.assert_array_equal(disturbed.state, other.state)
 
 
 def test_resonances_of_a_joint_with_stiffness():

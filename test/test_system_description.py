@@ -80,6 +80,14 @@ def test_the_slider_crank_has_redundant_constraints_and_one_motion():
     np.testing.assert_allclose(result.pose[:, 2, 0, 3], x, atol=1e-6)
 
 
+def test_names_of_bodies_may_look_like_numbers():
+    data = {"bodies": {1: TOP["bodies"]["top"]}, "group": {1: "SO3xR3"}, "wrenches": {1: [1] * 6}}
+    system = dyn.load_system(data)
+    assert system.body_names == ("1",)
+    assert system.groups == ("SO3xR3",)
+    assert system.applied_wrenches.all()
+
+
 def change(*path, value):
     data = copy.deepcopy(TOP)
     at = data
@@ -102,6 +110,14 @@ def change(*path, value):
         (change("bodies", "top", "mass", value="ten"), "bodies.top.mass: expected real numbers"),
         (change("bodies", "top", "com", value=[1, 2]), r"bodies.top.com: expected shape \(..., 3"),
         (change("bodies", "top", "inertia", value=[[1]]), r"bodies.top.inertia: expected shape"),
+        (
+            change("bodies", "top", "omega", value=[[1, 2, 3]] * 2),
+            r"omega: expected shape \(3,\), ",
+        ),
+        (
+            change("bodies", "top", "mass", value=[1, 2]),
+            r"top.mass: expected shape \(\), got \(2,\)",
+        ),
         (change("joints", "pivot", "type", value="ball"), "joints.pivot.type: 'ball' is unknown"),
         (change("joints", "pivot", "point", value=None), "joints.pivot: key 'point' is missing"),
         (change("joints", "pivot", "axis", value=[1, 0, 0]), "joints.pivot: unknown key 'axis'"),
@@ -109,6 +125,8 @@ def change(*path, value):
         (change("joints", "pivot", "second", value="to"), "'pivot': body: unknown body 'to'"),
         (change("springs", "s", value={}), "springs.s: key 'first' is missing"),
         (change("wrenches", "top", value=[1]), r"wrench on 'top': expected shape \(..., 6\)"),
+        (change("joints", "pivot", "type", value=["a"]), r"pivot.type: \['a'\] is unknown"),
+        (change("wrenches", value=[1]), r"wrenches: found \[1\], expected a mapping"),
         (change("group", value="SE2"), "group 'SE2' is unknown"),
     ],
 )

@@ -63,7 +63,6 @@ from .derivatives_solver import (
 )
 from .differentiation import ZeroPhaseFilter, noise_cutoff
 from .disturbance_observer import DisturbanceObserver
-from .elastic_joints import SeriesElasticJoints, load_elastic_joints
 from .elastic_robot import ElasticRobot, MotorDrive
 from .energy import center_of_mass, kinetic_energy, potential_energy, spatial_momentum
 from .errors import DynamicsError, InputError, ModelError, ModelWarning, TrajectoryError
@@ -92,6 +91,7 @@ from .gains import (
     closed_loop_poles,
     damping_gains,
     inertias_felt,
+    inertias_held,
     joint_resonances,
     motor_bandwidth_gains,
     motor_side_gains,
@@ -160,6 +160,7 @@ from .kinematics import BaseMotion, BodyMotion, forward_kinematics, frame_pose
 from .lagrange import generalized_momentum, kinetic_energy_gradient, lagrange_equations
 from .limits import JointCommandLimits
 from .linearization import LinearModel, linearize
+from .link_damping import LinkDampingController
 from .loads import joint_wrenches, load_cell_reading, load_wrench
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
 from .mass_matrix import gravity_forces, mass_matrix
@@ -305,7 +306,6 @@ __all__ = [
     "Reference", "Trajectory", "interpolate", "splice", "hold", "stop", "sum_of_sines",
     "PosePath", "screw_motion", "line", "circle", "arc", "spline", "concatenate", "redirect",
     "JointCommandLimits",
-    "SeriesElasticJoints", "load_elastic_joints",
     "MotorFeedforward", "MotorCommand", "SpringSolver",
     "Plant", "ElasticRobot", "MotorDrive", "EndStops",
     "Spring", "LinearSpring", "CubicSpring", "PolynomialSpring", "TableSpring",
@@ -319,10 +319,11 @@ __all__ = [
     "DisturbanceObserver", "SpringFit", "identify_spring", "motor_side_torque",
     # control of elastic joints
     "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque", "HoldController",
+    "LinkDampingController",
     "ControllerSettings", "make_controller", "retune", "BumplessTransfer",
     "StateFeedbackGains", "motor_side_gains", "motor_bandwidth_gains", "damping_gains",
     "placed_gains", "optimal_gains",
-    "closed_loop_poles", "inertias_felt", "joint_resonances", "JointPoles",
+    "closed_loop_poles", "inertias_felt", "inertias_held", "joint_resonances", "JointPoles",
     # Lie groups, conventions, errors
     "so3", "se3", "REPRESENTATIONS", "SYMBOLS", "to_linear_first", "from_linear_first",
     "DynamicsError", "ModelError", "InputError", "TrajectoryError", "ModelWarning",

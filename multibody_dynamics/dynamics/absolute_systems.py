@@ -35,6 +35,14 @@ GROUPS: tuple[Group, ...] = ("SE3", "SO3xR3")
 GROUND = "ground"
 
 
+def exactly(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """`value` as an array of that shape, not of a batch; InputError."""
+    array = as_array(name, value, shape)
+    if array.shape != shape:
+        raise InputError(f"{name}: expected shape {shape}, got {array.shape}")
+    return array
+
+
 @dataclass(frozen=True, eq=False)
 class RigidBody:
     """A body and how it moves at first.
@@ -46,7 +54,8 @@ class RigidBody:
     omega : (3,) angular velocity at t = 0 in the axes of the body, rad/s.
     velocity : (3,) of the frame's origin at t = 0 in inertial axes, m/s.
 
-    Raises ModelError; the inertia about the centre of mass must be positive definite.
+    Raises ModelError; the inertia about the centre of mass must be positive definite. Warns
+    (ModelWarning) where its moments violate the triangle inequality.
     """
 
     name: str
@@ -59,11 +68,12 @@ class RigidBody:
         what = f"body '{self.name}'"
         try:
             fixed = {
-                "inertia": as_array("inertia", self.inertia, (6, 6)),
-                "pose": se3.as_pose("pose", np.eye(4) if self.pose is None else self.pose),
-                "omega": as_array("omega", self.omega, (3,)),
-                "velocity": as_array("velocity", self.velocity, (3,)),
+                "inertia": exactly("inertia", self.inertia, (6, 6)),
+                "pose": exactly("pose", np.eye(4) if self.pose is None else self.pose, (4, 4)),
+                "omega": exactly("omega", self.omega, (3,)),
+                "velocity": exactly("velocity", self.velocity, (3,)),
             }
+            se3.as_pose("pose", fixed["pose"])
         except InputError as error:
             raise ModelError(f"{what}: {error}") from None
         if not self.name or self.name == GROUND:
@@ -73,6 +83,7 @@ class RigidBody:
         if not (mass > 0.0 and inertias.principal_moments(about_com)[0] > 0.0):
             raise ModelError(f"{what}: in absolute coordinates mass and all moments of inertia "
                              "must be positive")  # fmt: skip
+        inertias.check_triangle(fixed["inertia"], what)
         for key, value in fixed.items():
             value = np.array(value)
             value.flags.writeable = False
@@ -112,7 +123,7 @@ class SpringDamper:
     length : m, without force. Zero: the force is stiffness times the distance, in its direction,
         and damping acts on all of the relative velocity, not along the spring only.
 
-    Raises ModelError.
+    Raises ModelError, for a spring with a length also if its points coincide: it has no direction.
     """
 
     name: str
@@ -125,13 +136,26 @@ class SpringDamper:
     length: float = 0.0
 
     def __post_init__(self) -> None:
-        for key in ("stiffness", "damping", "length"):
-            try:
-                value = as_array(key, getattr(self, key), ()).item()
-            except InputError as error:
-                raise ModelError(f"spring '{self.name}': {error}") from None
+        what = f"spring '{self.name}'"
+        try:
+            points = {
+                key: np.array(exactly(key, getattr(self, key), (3,)))
+                for key in ("first_point", "second_point")
+            }
+            numbers = {
+                key: exactly(key, getattr(self, key), ()).item()
+                for key in ("stiffness", "damping", "length")
+            }
+        except InputError as error:
+            raise ModelError(f"{what}: {error}") from None
+        for key, value in numbers.items():
             if value < 0.0:
-                raise ModelError(f"spring '{self.name}': {key} is {value:g}; it cannot be negative")
+                raise ModelError(f"{what}: {key} is {value:g}; it cannot be negative")
+        if numbers["length"] > 0.0 and not (points["second_point"] - points["first_point"]).any():
+            raise ModelError(f"{what}: has a length, but its two points coincide: no direction")
+        for key, point in points.items():
+            point.flags.writeable = False
+            object.__setattr__(self, key, point)
 
 
 class SystemMatrices(NamedTuple):
@@ -187,12 +211,12 @@ class AbsoluteSystem:
                 if names.count(name) > 1:
                     raise ModelError(f"{kind} '{name}' is there twice")
         try:
-            gravity = np.array(as_array("gravity", self.gravity, (3,)))
+            gravity = np.array(exactly("gravity", self.gravity, (3,)))
             applied = np.zeros((self.n, 6))
             for name, wrench in self.wrenches.items():
-                applied[self.index(name, "wrenches")] = as_array(
-                    f"wrench on '{name}'", wrench, (6,)
-                )
+                if name == GROUND:
+                    raise InputError(f"wrenches: '{GROUND}' does not move; name a body")
+                applied[self.index(name, "wrenches")] = exactly(f"wrench on '{name}'", wrench, (6,))
         except InputError as error:
             raise ModelError(f"system '{self.name}': {error}") from None
         object.__setattr__(self, "gravity", gravity)

@@ -287,22 +287,8 @@ def _command(motors, laws, j, k, state, i, side, phi, phid, phidd, load, outputs
         flags[j] |= BEYOND_TRAVEL
 
 
-def _feedforward(
-    joints,
-    motors,
-    laws,
-    pieces,
-    bending,
-    state,
-    torque,
-    second,
-    filtered,
-    bent,
-    loads,
-    result,
-    flags,
-):
-    outputs = (bent, loads, result, flags)
+def _feedforward(joints, motors, laws, pieces, bending, state, torque, second, filtered, outputs):
+    bent, loads, result, flags = outputs
     bends, moves = bending[0], bending[1]
     for i in range(joints.shape[0]):
         kind = joints[i, KIND]
@@ -450,13 +436,11 @@ class MotorFeedforward:
             self.torque,
             self.stiffness,
             self.deflection,
-            self.bent,
-            self.load,
-            self.result,
-            self.flags,
+            (self.bent, self.load, self.result, self.flags),
         )
         tables = (rows.joints, rows.laws, rows.pieces)
         self._advance = partial(_compiled_advance_filters, *tables, self.torque, self.deflection)
+        self._has_filters = bool(actuators.is_damped.any())
 
     def update(self) -> MotorCommand:
         """Compute `result` from `state`, `torque`, `stiffness` and `deflection`; its rows."""
@@ -465,7 +449,8 @@ class MotorFeedforward:
 
     def advance(self, dt: float) -> None:
         """The damped deflections dt in s later, under the present `torque` with its rates."""
-        self._advance(dt)
+        if self._has_filters:
+            self._advance(dt)
 
     def settle(self) -> None:
         """Let the damped deflections settle at the next update: a new motion begins."""

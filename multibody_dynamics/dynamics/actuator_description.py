@@ -1,7 +1,7 @@
-"""The YAML description of actuators: that of `load_elastic_joints`, and more.
+"""The YAML description of actuators.
 
-Every file of springs and motors (config/elastic_joints/panda.yaml documents its keys) is one of
-actuators; config/elastic_joints/every_kind.yaml has all that there is. A joint is one of
+config/elastic_joints/panda.yaml documents the keys of motors and linear springs,
+config/elastic_joints/every_kind.yaml has all that there is. A joint is one of
 
     {motor: M, spring: rigid}
     {motor: M, spring: S}                       series elastic; S may have a `damping`
@@ -15,7 +15,7 @@ and beside it `motion: prismatic` where it is, and `torque_source: torque_sensor
 torque is measured by one (`spring_deflection` if left out, of a rigid joint `motor_torque`). The
 drive D of a stiffness is {motor: M, offset: X, gain: X}, k = offset + gain theta_k, with
 `motion: prismatic` if theta_k is one; its quantities are on the sides of its own gear, the offset,
-as it is none, on those of the joint's. A motor M is as in that file; a spring S one of
+as it is none, on those of the joint's. A motor M is as in panda.yaml; a spring S one of
 
     {law: linear, stiffness: X}
     {law: cubic, stiffness: X, cubic_stiffness: X}          K phi + K3 phi^3
@@ -26,7 +26,7 @@ as it is none, on those of the joint's. A motor M is as in that file; a spring S
 
 with `travel: V` (two values, lower and upper; a polynomial must have it), and `damping: X` beside
 the law of a series elastic joint. X is {value, unit, side}, V {values: [...], unit, side}. Units
-beside those of that file:
+beside those of panda.yaml:
 
     deflection, travel    rad, deg, mrad, arcmin; prismatic: m, mm    motor -> link side: / N
     cubic_stiffness       N m/rad^3; prismatic: N/m^3                 x N^4

@@ -151,8 +151,12 @@ class Actuator(ABC):
         k: the stiffness where it is an input that no motor shows; deflection: of a damped spring.
         """
 
-    def second_output_range(self, Q: Array) -> tuple[Array, Array]:
-        """Least and greatest second output that can be had with the joint torque Q."""
+    def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
+        """Least and greatest second output that can be had with the joint torque Q.
+
+        torque_share : of the torque limits of the motors, that holds it at rest; limits do not
+        count if it is not given. The least is above the greatest where Q itself is too much.
+        """
         return np.full_like(Q, -np.inf), np.full_like(Q, np.inf)
 
 
@@ -389,9 +393,23 @@ class VariableStiffness(Actuator):
             raise InputError(f"stiffness of {np.min(k):.6g} N m/rad: must be positive")
         return np.asarray(theta[0] - self.shape.deflection(Q / k, beyond=beyond))
 
-    def second_output_range(self, Q: Array) -> tuple[Array, Array]:
+    def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
+        """The load kappa G(phi) of the stiffness drive falls with k: it bounds k from below."""
         least, greatest = (np.full_like(Q, end) for end in self.stiffness_range)
-        return least, greatest
+        if self.drive is None or np.isinf(limit := torque_share * self.drive.motor.torque_limit):
+            return least, greatest
+        side = np.where(Q < 0.0, -1.0, 1.0)
+        widest = np.abs(self.shape.deflection(Q / least, beyond="continue"))
+
+        def energy(phi: Array) -> tuple[Array, Array]:
+            g = self.shape.torque(side * phi, beyond="continue")
+            return self.shape.energy(side * phi, beyond="continue"), side * g
+
+        wanted = np.full_like(widest, limit / abs(self.drive.gain))
+        phi = side * solve_increasing(energy, wanted, 0.0, widest)
+        g = self.shape.torque(phi, beyond="continue")
+        needed = np.divide(Q, g, out=least.copy(), where=g != 0.0)
+        return np.maximum(least, needed), greatest
 
 
 @dataclass(frozen=True)
@@ -539,8 +557,12 @@ class Antagonistic(Actuator):
         a = self.agonist_spring.deflection(p + half, beyond="continue")
         return a, self.antagonist_spring.deflection(p - half, beyond="continue")
 
-    def _pretension_range(self, Q: Array) -> tuple[Array, Array]:
+    def _pretension_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
         (a_low, a_high), (b_low, b_high) = (spring.torque_range for spring in self._springs)
+        a_high, b_high = (
+            min(high, torque_share * motor.torque_limit)
+            for high, motor in zip((a_high, b_high), self.motors, strict=True)
+        )
         half = 0.5 * Q
         return np.maximum(a_low - half, b_low + half), np.minimum(a_high - half, b_high + half)
 
@@ -573,8 +595,8 @@ class Antagonistic(Actuator):
         law(x, beyond)
         return -x
 
-    def second_output_range(self, Q: Array) -> tuple[Array, Array]:
-        ends = self._pretension_range(Q)
+    def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
+        ends = self._pretension_range(Q, torque_share)
         if self.regulates == "pretension":
             return ends
         least, greatest = (

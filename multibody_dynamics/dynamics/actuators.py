@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -20,10 +20,9 @@ from .actuator_kinds import (
     SeriesElastic,
     VariableStiffness,
 )
-from .elastic_joints import SeriesElasticJoints
 from .errors import InputError
 from .inputs import Array, as_array, broadcast_shapes
-from .springs import Beyond, LinearSpring
+from .springs import Beyond
 
 TorqueSource = Literal["spring_deflection", "torque_sensor", "motor_torque"]
 """Where the joint torque of a robot comes from when it is measured."""
@@ -82,53 +81,6 @@ class Actuators:
                     f"joint '{name}': torque_source {source!r}: must be {own} or torque_sensor"
                 )
         object.__setattr__(self, "torque_sources", sources)
-
-    @classmethod
-    def from_series_elastic(cls, joints: SeriesElasticJoints) -> Actuators:
-        """Rigid and linear series elastic actuators, with the same numbers."""
-        actuators: list[Actuator] = []
-        for i in range(joints.n):
-            motor = Motor(
-                joints.motor_inertia[i],
-                **{
-                    each.name: getattr(joints, each.name)[i]
-                    for each in fields(Motor)
-                    if each.name != "inertia"
-                },
-            )
-            stiffness = float(joints.stiffness[i])
-            rigid = np.isinf(stiffness)
-            actuators.append(
-                Rigid(motor) if rigid else SeriesElastic(motor, LinearSpring(stiffness))
-            )
-        return cls(joints.joint_names, tuple(actuators))
-
-    def to_series_elastic(self) -> SeriesElasticJoints:
-        """The inverse, for what takes linear springs only; InputError names any other joint.
-
-        Limits of the travel are lost.
-        """
-        stiffness = []
-        for name, actuator in zip(self.joint_names, self.actuators, strict=True):
-            if isinstance(actuator, Rigid):
-                stiffness.append(np.inf)
-            elif (
-                isinstance(actuator, SeriesElastic)
-                and isinstance(actuator.spring, LinearSpring)
-                and actuator.damping == 0.0
-            ):
-                stiffness.append(actuator.spring.K)
-            else:
-                raise InputError(
-                    f"joint '{name}': its actuator is neither rigid nor a linear undamped spring"
-                )
-        columns = {
-            each.name: np.array([getattr(motor, each.name) for motor in self.motors])
-            for each in fields(Motor)
-        }
-        return SeriesElasticJoints(
-            self.joint_names, np.array(stiffness), columns.pop("inertia"), **columns
-        )
 
     @property
     def n(self) -> int:

@@ -3,8 +3,9 @@
     tau = (1 - s) tau_before + s tau_law,    s = x^2 (3 - 2 x),  x = t / duration,
 
 where tau_before comes from the law that ran before, which goes on running till the end of the
-transfer, or, on activation, is the torque that was applied last. Neither tau nor its rate
-jumps. Then torques are cut to the limits, and their change to the torque rate.
+transfer, or, on activation and where a transfer is cut short, is the torque that was applied last.
+tau does not jump, nor does its rate where tau_before is that of a law. Then torques are cut to the
+limits, and their change to the torque rate.
 """
 
 from __future__ import annotations
@@ -105,6 +106,8 @@ class BumplessTransfer:
         law, before = self.law, self._before
         if law is None:
             raise InputError("no law is active yet: activate one first, with the torque of now")
+        if not 0.0 < dt < np.inf:  # before an integrator learns of it
+            raise InputError(f"dt is {dt} s; the time since the last torque must be positive")
         law.period = dt
         wanted = law.update(*state, **references)
         if self.share < 1.0:

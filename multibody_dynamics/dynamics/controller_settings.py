@@ -93,7 +93,7 @@ class ControllerSettings:
         for name, laws in _ONLY_OF.items():
             default = next(each.default for each in fields(self) if each.name == name)
             value = getattr(self, name)
-            if value is not default and value != default and self.law not in laws:
+            if self.law not in laws and value is not default and np.any(value != default):
                 raise InputError(f"{name}: the law '{self.law}' has none; of {', '.join(laws)}")
 
 
@@ -104,6 +104,7 @@ _ONLY_OF: Mapping[str, tuple[str, ...]] = {
     "proportional": ("motor_pd", "hold", "computed_torque"),
     "variant": _LINEAR,
     "feedback": ("computed_torque",),
+    "integral": _LINEAR,
     "integrates": _LINEAR,
     "lead": ("feedback_linearization",),
     "stop_time": ("hold",),
@@ -165,7 +166,8 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
 def _position(model: MultibodyModel, settings: ControllerSettings) -> Array:
     if settings.position is not None:
         return as_array("position", settings.position, (model.n,), model.joint_names)
-    middle = 0.5 * (model.limits.lower + model.limits.upper)
+    with np.errstate(invalid="ignore"):  # no limits: inf - inf
+        middle = 0.5 * (model.limits.lower + model.limits.upper)
     return np.where(np.isfinite(middle), middle, 0.0)
 
 

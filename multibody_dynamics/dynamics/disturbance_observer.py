@@ -136,9 +136,9 @@ class DisturbanceObserver:
     def update(self, t: float, q: Any, qd: Any, torque: Any) -> Array:
         """r at the time t in s, from q, q' and Q (n,) of that time (or held until then).
 
-        The first update, and any after a jump backwards or a gap longer than `max_step`, starts
-        with r = 0; the same t again changes nothing. Raises InputError for wrong shapes, NaN or
-        infinity, and leaves everything as it was then.
+        The first update, and any after a gap longer than `max_step` or a jump backwards by more,
+        starts with r = 0; a t that is not later, by up to `max_step`, changes nothing. Raises
+        InputError for wrong shapes, NaN or infinity, and leaves everything as it was then.
         """
         n, names = self.model.n, self.model.joint_names
         q = as_array("q", q, (n,), names)
@@ -147,7 +147,7 @@ class DisturbanceObserver:
         if not np.isfinite(t):
             raise InputError(f"t is {t} s; a time must be finite")
         step = np.inf if self._time is None else t - self._time
-        if step == 0.0:
+        if -self.max_step <= step <= 0.0:
             return self.residual
         momentum, bias = self._momentum_and_bias(q, qd)
         if 0.0 < step <= self.max_step:

@@ -618,6 +618,7 @@ class ElasticRobot:
         profile, rate = self._held_stiffness
         if stiffness is not None:
             profile, rate = np.ascontiguousarray(stiffness), np.zeros_like(rate)
+        before = self.motor_torque.copy()
         if not _compiled_advance(
             self._mechanics,
             actuators,
@@ -633,6 +634,7 @@ class ElasticRobot:
             self.motor_torque,
             self._outputs,
         ):
+            self.motor_torque[:] = before
             raise DynamicsError(
                 f"robot '{self.model.name}': the motion diverges within {dt} s (step "
                 f"{self.step_size:.3g} s, q' = {self.qd}); smaller torques or a smaller step"

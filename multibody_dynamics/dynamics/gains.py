@@ -265,6 +265,12 @@ def inertias_felt(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
     return np.asarray(1.0 / np.diag(np.linalg.inv(M)))
 
 
+def inertias_held(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
+    """(n,) M_ii in kg m^2: what a torque on joint i moves at q, the others being held."""
+    q = as_array("q", q, (actuators.n,), actuators.joint_names)
+    return np.asarray(np.diag(mass_matrix(model, q)) + rigid_rotors(actuators))
+
+
 def rigid_rotors(actuators: Actuators) -> Array:
     """(n,) inertia of the rotors that move with their links, zero behind springs."""
     inertias = np.array([each.motors[0].inertia for each in actuators.actuators])
@@ -314,8 +320,11 @@ class _Joint(NamedTuple):
         )
 
 
-def _joints(model: MultibodyModel, actuators: Actuators, rest: Rest, q: Any) -> Iterator[_Joint]:
-    felt = inertias_felt(model, actuators, q)
+def _joints(
+    model: MultibodyModel, actuators: Actuators, rest: Rest, q: Any, links: Array | None = None
+) -> Iterator[_Joint]:
+    """links: (n,) m; those felt at q if not given."""
+    felt = inertias_felt(model, actuators, q) if links is None else links
     for i, actuator, indices, second in actuators.each():
         has_drive = isinstance(actuator, VariableStiffness) and actuator.drive is not None
         movers = indices[:1] if has_drive else indices
@@ -350,7 +359,8 @@ class StateFeedbackGains:
 
     `poles` are those of the whole arm in closed loop near rest at the configuration of the design
     (:func:`closed_loop_poles`), `joint_poles` those that each joint would have by itself, the
-    others being free; both None for gains that were not designed.
+    others being free, or held where the design has them so; both None for gains that were not
+    designed.
     """
 
     motor_names: tuple[str, ...]
@@ -400,12 +410,15 @@ def damping_gains(
 
     G_theta = M_m w^2 and G_theta' = 2 (K M_m)^(1/2) less the friction, with w^2 = K / m: both pairs
     of poles of a joint by itself are then s^2 + (m / M_m)^(1/2) w s + w^2. Stiffer motors would let
-    the links swing on. `bandwidth` in rad/s bounds w, for what the cycle can follow; rigid
-    joints and stiffness drives get two poles there.
+    the links swing on; so m is what the joint carries while the others are held, as they are
+    (:func:`inertias_held`): the slow swing of the whole arm behind its springs is damped two or
+    three times as fast as with the inertia that other designs take. `bandwidth` in rad/s bounds w,
+    for what the cycle can follow; rigid joints and stiffness drives get two poles there.
     """
     rest = at_rest(model, actuators, q, stiffness)
+    links = inertias_held(model, actuators, q)
     values = np.zeros((4, len(actuators.motors)))
-    for joint in _joints(model, actuators, rest, q):
+    for joint in _joints(model, actuators, rest, q, links):
         for j, share in joint.shares.items():
             if joint.is_rigid:
                 gains = joint.link * bandwidth**2, 2.0 * joint.link * bandwidth - joint.viscous
@@ -415,7 +428,7 @@ def damping_gains(
                 gains = joint.motor * w**2, rate
             values[2:, j] = share * gains[0], share * max(gains[1], 0.0)
         _drive_gains(actuators, joint, values, bandwidth**2, 2.0 * bandwidth)
-    return _designed(model, actuators, q, rest, values)
+    return _designed(model, actuators, q, rest, values, links)
 
 
 def placed_gains(
@@ -493,10 +506,15 @@ def _drive_gains(actuators: Actuators, joint: _Joint, values: Array, k0: float, 
 
 
 def _designed(
-    model: MultibodyModel, actuators: Actuators, q: Any, rest: Rest, values: Array
+    model: MultibodyModel,
+    actuators: Actuators,
+    q: Any,
+    rest: Rest,
+    values: Array,
+    links: Array | None = None,
 ) -> StateFeedbackGains:
     joint_poles = []
-    for joint in _joints(model, actuators, rest, q):
+    for joint in _joints(model, actuators, rest, q, links):
         A, B = joint.model()
         total = values[: len(A), list(joint.shares)].sum(axis=1)
         if joint.is_rigid:

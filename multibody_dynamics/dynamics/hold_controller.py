@@ -79,6 +79,7 @@ class HoldController(Controller):
         self.q: Array = np.zeros(actuators.n)
         self._springs = SpringSolver(actuators, q=self.q, theta=self._motors[0])
         self._is_rigid = actuators.is_rigid
+        self._step = np.zeros(actuators.n)
         self._is_started = False
 
     def reset(self) -> None:
@@ -141,7 +142,10 @@ class HoldController(Controller):
             inverse.state[0] = self.q
             springs.update()
             self._inverse_dynamics(inverse.state)
-            step = (springs.torque - inverse.result[0]) / springs.stiffness_felt
-            np.add(self.q, step, out=self.q, where=~rigid)
+            excess = springs.torque - inverse.result[0]
+            # a stiffness drive that is not at home may tell of no stiffness, or less than none
+            has_spring = ~rigid & (springs.stiffness_felt > 0.0)
+            step = np.divide(excess, springs.stiffness_felt, where=has_spring, out=self._step)
+            np.add(self.q, step, out=self.q, where=has_spring)
         joint = self.actuators.joint_of_motor
         return np.where(rigid[joint], inverse.result[0][joint], springs.load)

@@ -142,7 +142,7 @@ def integrate(
     position (:func:`project_state` mends it); DynamicsError where the solution grows beyond bounds.
     """
     method, times = tableau(method), output_times(t_end, step)
-    if every != int(every) or every < 1:
+    if not isinstance(every, (int, np.integer)) or every < 1:
         raise InputError(f"every: expected a positive whole number, got {every!r}")
     if tolerances is not None and (method.error is None or method.dense is None or project):
         raise InputError(

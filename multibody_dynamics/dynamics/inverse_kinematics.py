@@ -133,12 +133,14 @@ def _search(constants, targets, axes, weights, lower, upper, tolerance, iteratio
         evaluate(constants, targets, axes, state, trig, bodies, error, J)
         cost = cost_of(weights, error)
         mu, before, polished = 0.5, cost, False
-        for k in range(iterations):
+        for k in range(iterations + 1):
             if np.abs(error).max() <= tolerance:
-                if polished:
+                if polished or k == iterations:
                     found[:] = state[0]
                     return True, steps, s + 1
                 polished = True  # one more step takes away what the tolerance leaves
+            if k == iterations:
+                break
             if k % PATIENCE == PATIENCE - 1:
                 if cost > GAIN * before:
                     break
@@ -314,9 +316,10 @@ class InverseKinematicsSolver:
         (k, 4, 4) and (k, 6). What the error has to change by, for it to shrink by exp(-gain dt)
         while the target goes on, is met by J^T (J J^T + damping 1)^-1; `gain` is in 1/s. A step
         faster than a velocity limit of the model is shortened as a whole, and a joint does not pass
-        its limit. Nothing is searched: it follows, or falls behind.
+        its limit; one that begins beyond it comes back. Nothing is searched: it follows, or falls
+        behind.
 
-        Raises InputError as :meth:`solve`, and for a `dt` that is not positive.
+        Raises InputError as :meth:`solve`, and for a `dt`, `gain` or `damping` that cannot be.
         """
         model = self.model
         state = as_array("q", q, (model.n,), model.joint_names)
@@ -328,6 +331,9 @@ class InverseKinematicsSolver:
             )
         if not 0 < dt < np.inf:
             raise InputError(f"dt must be positive and finite, got {dt!r}")
+        for name, value in (("gain", gain), ("damping", damping)):
+            if not 0 <= value < np.inf:
+                raise InputError(f"{name} must be zero or greater and finite, got {value!r}")
         error, J = self._errors(state, self._goal(poses))
         if twist is None:
             ahead = error
@@ -348,7 +354,8 @@ class InverseKinematicsSolver:
             free &= ~stopped
         fastest = np.where(model.limits.velocity > 0, model.limits.velocity, np.inf) * dt
         step /= max(1.0, np.max(np.abs(step) / fastest))
-        return np.clip(state + step, self.lower, self.upper)
+        # a state beyond a limit may take several cycles to come back
+        return np.clip(state + step, np.minimum(self.lower, state), np.maximum(self.upper, state))
 
     @property
     def target_shape(self) -> tuple[int, ...]:

@@ -53,7 +53,7 @@ def output_times(t_end: float, step: float) -> Array:
         if not 0.0 < as_array(name, value, ()).item() < np.inf:
             raise InputError(f"{name} must be a positive time in s, got {value}")
     count = max(int(np.ceil(t_end / step * (1.0 - 1e-12) - 1e-9)), 1)
-    times = step * np.arange(count + 1)
+    times = step * np.arange(count + 1.0)
     if abs(times[-1] - t_end) > 1e-9 * step:
         times[-1] = t_end
     return np.asarray(times, dtype=np.float64)

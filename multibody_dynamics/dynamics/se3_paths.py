@@ -9,7 +9,8 @@ Its twist, acceleration, jerk and jounce are those of [M21] Algorithm 1. `screw_
 of one joint, a `line` of two, a `circle` and an `arc` of up to three. In a `spline` joint i goes
 from pose i - 1 to pose i, X_i = log(C_{i-1}^-1 C_i), and q_i is the motion of least jerk that is 0
 at all poses before and 1 at all after: the path passes exactly through the poses, and where only
-positions differ it is that of `interpolate`. No coordinates of rotations: nothing is singular.
+positions differ it is that of `interpolate`, through more than `WINDOW` poses up to some 1e-5 of
+their distances. No coordinates of rotations: nothing is singular.
 
 Paths can be given another law of time, put one after the other, and multiplied: `a @ b` is the
 motion b relative to a frame that moves as a.

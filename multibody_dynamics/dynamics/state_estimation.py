@@ -53,6 +53,8 @@ from .springs import LinearSpring
 
 ORDERS = (2, 3, 4)
 MAX_STEP = 0.05  # s
+MAX_INNOVATION = 0.3  # rad
+BRIDGED = 4.0  # gaps in max_step: up to here the motion goes on as it did on average
 SETTLED = 0.01  # of the initial error
 LONGEST_STEP = 0.5  # w h of an inner step of the observer
 
@@ -94,7 +96,7 @@ class DerivativeFilter:
     ----------
     order : m = 2, 3 or 4: how many derivatives, from the position on, are estimated.
     bandwidth : w / (2 pi) in Hz, of the m poles.
-    max_step : s; a longer gap between two samples starts anew, at rest.
+    max_step : s; a longer gap between two samples starts anew.
 
     Attributes: `state` (m, n), which `update` overwrites; `starts`: how often the filter has
     started. For one thread. Raises InputError for values that no filter has.
@@ -132,13 +134,15 @@ class DerivativeFilter:
     def update(self, t: float, position: Any) -> Array:
         """`state` (m, n) after the position (n,) measured at t in s.
 
-        The first sample, and any after a jump backwards or a gap longer than `max_step`, is taken
-        as rest there; the same t again changes nothing. Raises InputError for wrong shapes, NaN or
-        infinity, and leaves everything as it was then.
+        The first sample, and any after a gap longer than `max_step` or a jump backwards by more, is
+        taken as rest there; but after a gap of up to 4 `max_step`, with the mean velocity during
+        it, so that a moving joint is not taken for a standing one. A t that is not later, by up to
+        `max_step`, changes nothing. Raises InputError for wrong shapes, NaN or infinity, and leaves
+        everything as it was then.
         """
         y = as_array("position", position, (len(self.joint_names),), self.joint_names)
         step = _step(t, self._time)
-        if step == 0.0:
+        if -self.max_step <= step <= 0.0:
             return self.state
         if 0.0 < step <= self.max_step:
             if step != self._step:
@@ -147,8 +151,11 @@ class DerivativeFilter:
             predicted = self._transition @ self.state
             self.state[:] = predicted + np.outer(self._gain, y - predicted[0])
         else:
+            moved = y - self.state[0]
             self.state[:] = 0.0
             self.state[0] = y
+            if 0.0 < step <= BRIDGED * self.max_step:
+                self.state[1] = moved / step
             self.starts += 1
             self._started = t
         self._time = t
@@ -250,10 +257,12 @@ class MotorSideObserver:
     shows least in q^ with w among the :meth:`resonances` of the links; above, it grows with w^2,
     and below them far faster, as it takes strong gains to slow a fast resonance down.
 
-    Parameters: `bandwidth` is w / (2 pi) in Hz. Attributes: `state`, a JointState of views that
-    `update` overwrites; `innovation` (m,) the last theta - theta^ before the correction has acted,
-    large where the model is wrong; `starts`. For one thread. Raises InputError that names a rigid
-    or damped joint.
+    Parameters: `bandwidth` is w / (2 pi) in Hz; `max_innovation` in rad: a sample further from
+    where its motor is expected is not believed, as a single one could drive the estimate anywhere.
+    Attributes: `state`, a JointState of views that `update` overwrites; `link` (2, n), its q and
+    q'; `innovation` (m,) the last theta - theta^, large where the model is wrong; `starts`;
+    `refused`, how many samples were not believed. For one thread. Raises InputError that names a
+    rigid or damped joint.
     """
 
     def __init__(
@@ -263,6 +272,7 @@ class MotorSideObserver:
         bandwidth: float,
         *,
         max_step: float = MAX_STEP,
+        max_innovation: float = MAX_INNOVATION,
     ) -> None:
         _refuse_other_joints(model, actuators)
         actuators.refuse_counting_twice(model.reflected_inertia)
@@ -277,6 +287,7 @@ class MotorSideObserver:
         self.model, self.actuators = model, actuators
         self.bandwidth = _positive("bandwidth", bandwidth, "Hz")
         self.max_step = _positive("max_step", max_step, "s")
+        self.max_innovation = _positive("max_innovation", max_innovation, "rad")
         n, m = model.n, len(actuators.motors)
         self._x = np.zeros(2 * (m + n))
         self._parts = (
@@ -287,8 +298,9 @@ class MotorSideObserver:
         )
         theta, thetad, q, qd = (self._x[part] for part in self._parts)
         self.state = JointState(q, qd, theta, thetad)
+        self.link: Array = self._x[2 * m :].reshape(2, n)
         self.innovation: Array = np.zeros(m)
-        self.starts = 0
+        self.starts = self.refused = 0
         self._links = ForwardDynamicsSolver(model)
         self._springs = SpringSolver(actuators)
         self._time: float | None = None
@@ -330,41 +342,57 @@ class MotorSideObserver:
         """`state` at t in s, from theta (m,) at t and tau_m (m,) held since the last update.
 
         stiffness : (2, v) rows k and k' of the variable joints, where no motor tells k. The first
-        update, and any after a jump backwards or a gap longer than `max_step`, starts at rest under
-        gravity; the same t again changes nothing. Raises InputError for wrong shapes, NaN or
-        infinity, and a stiffness that is missing, DynamicsError where M is singular; all stays as
-        it was then.
+        update, and any after a gap longer than `max_step`, a jump backwards by more or a motion
+        that diverged, starts at rest under gravity. A t that is not later, by up to `max_step`,
+        changes nothing, nor does a sample that is not believed; so where they go on, the gap ends
+        it. Raises InputError for wrong shapes, NaN or infinity, and a stiffness that is missing,
+        DynamicsError where M is singular; all stays as it was then.
         """
         actuators, names = self.actuators, self.actuators.motor_names
         theta = as_array("motor_position", motor_position, (len(names),), names)
         torque = as_array("motor_torque", motor_torque, (len(names),), names)
         step = _step(t, self._time)
-        if step == 0.0:
+        if -self.max_step <= step <= 0.0:
             return self.state
         k = actuators.measured_stiffness(stiffness)
         if k is not None:
             self._springs.stiffness[:] = k
+        x = None
         if 0.0 < step <= self.max_step:
-            count = max(1, ceil(step * self._pole / LONGEST_STEP))
-            x = self._x
-            for i in range(count):
-                ends = [self._measured + (theta - self._measured) * k / count for k in (i, i + 1)]
-                x = self._advanced(x, ends[0], ends[1], torque, step / count)
-            self._x[:] = x
-            self.innovation[:] = theta - x[self._parts[0]]
-        else:
-            q = theta[actuators.first_motor]
-            for _ in range(20):  # a contraction, as springs hold the arm
-                gravity = gravity_forces(self.model, q)
-                q = actuators.link_position(theta, gravity, stiffness=stiffness, beyond="continue")
-            self._x[:] = 0.0
-            self.state.q[:], self.state.theta[:] = q, theta
-            self.innovation[:] = 0.0
+            expected = self.state.theta + step * self.state.thetad
+            if np.abs(theta - expected).max() > self.max_innovation:
+                self.refused += 1
+                return self.state
+            x = self._followed(theta, torque, step)
+        if x is None:
+            x = self._at_rest(theta, stiffness)
             self.starts += 1
             self._started = t
+        self._x[:] = x
+        self.innovation[:] = theta - x[self._parts[0]]
         self._time = t
         self._measured[:] = theta
         return self.state
+
+    def _followed(self, theta: Array, torque: Array, step: float) -> Array | None:
+        """x after the step in which the motors went on to theta; None if it diverges."""
+        count = max(1, ceil(step * self._pole / LONGEST_STEP))
+        x, before = self._x, self._measured
+        with np.errstate(over="ignore", invalid="ignore"):
+            for i in range(count):
+                first, last = (before + (theta - before) * k / count for k in (i, i + 1))
+                x = self._advanced(x, first, last, torque, step / count)
+                if not np.isfinite(x).all():
+                    return None
+        return x
+
+    def _at_rest(self, theta: Array, stiffness: Any) -> Array:
+        """x with the links hanging at rest on the motors at theta."""
+        q = theta[self.actuators.first_motor]
+        for _ in range(20):  # a contraction, as springs hold the arm
+            gravity = gravity_forces(self.model, q)
+            q = self.actuators.link_position(theta, gravity, stiffness=stiffness, beyond="continue")
+        return np.concatenate((theta, np.zeros_like(theta), q, np.zeros_like(q)))
 
     def resonances(self, q: Any, stiffness: Any = None) -> Array:
         """(n,) in Hz, increasing: of the links on their springs at q (n,), the motors standing.
@@ -413,7 +441,7 @@ class MotorSideObserver:
         self._bend_springs(q, theta)
         links = self._links
         links.state[0], links.state[1], links.torque[0] = q, qd, self._springs.torque
-        if not links.update():
+        if not links.update() and np.isfinite(q).all():
             raise singular(self.model, q)
         motor = torque - self._springs.load - self.actuators.friction(thetad)
         rates = (thetad, motor / self.actuators.motor_inertia, qd, links.result[0])
@@ -429,14 +457,15 @@ class StateEstimation:
     """How the state of links and motors is estimated.
 
     source : one of SOURCES. bandwidth : of filters or observer, Hz. order : of the filters, 2 to 4;
-    the observer of the source motor_encoders has order 4. max_step : s. Raises InputError for other
-    values.
+    the observer of the source motor_encoders has order 4. max_step : s. max_innovation : rad, of
+    that observer. Raises InputError for other values.
     """
 
     source: str = "as_described"
     bandwidth: float = 40.0
     order: int = 3
     max_step: float = MAX_STEP
+    max_innovation: float = MAX_INNOVATION
 
     def __post_init__(self) -> None:
         if self.source not in SOURCES:
@@ -445,6 +474,7 @@ class StateEstimation:
             raise InputError(f"order of the filter is {self.order!r}: must be 2, 3 or 4")
         _positive("bandwidth", self.bandwidth, "Hz")
         _positive("max_step", self.max_step, "s")
+        _positive("max_innovation", self.max_innovation, "rad")
 
 
 class StateEstimator:
@@ -491,9 +521,15 @@ class StateEstimator:
         gap = settings.max_step
         self._observer: MotorSideObserver | None = None
         if settings.source == "motor_encoders":
-            observer = MotorSideObserver(model, actuators, settings.bandwidth, max_step=gap)
+            observer = MotorSideObserver(
+                model,
+                actuators,
+                settings.bandwidth,
+                max_step=gap,
+                max_innovation=settings.max_innovation,
+            )
             self._observer, self.state = observer, observer.state
-            self.link: Array = observer._x[2 * m :].reshape(2, n)
+            self.link: Array = observer.link
         else:
             # links and motors side by side: one filter, and so one phase
             names = (*model.joint_names, *(f"{name} (motor)" for name in actuators.motor_names))
@@ -532,26 +568,28 @@ class StateEstimator:
         theta = given["motor_position"]
         if self._observer is not None:
             return self._observer.update(t, theta, given["motor_torque"], stiffness=stiffness)
+        step = _step(t, self._time)
+        if -self.settings.max_step <= step <= 0.0:
+            return self.state
         q = given.get("link_position", 0.0)
         if self._by_torque.any():
             Q = given.get("joint_torque", np.zeros(self.actuators.n))
-            q = np.where(self._by_torque, self._behind_springs(t, theta, Q, stiffness), q)
+            q = np.where(self._by_torque, self._behind_springs(step, theta, Q, stiffness), q)
         self._filter.update(t, np.concatenate((q, theta)))
         self._time = t
         return self.state
 
-    def _behind_springs(self, t: float, theta: Array, Q: Array, stiffness: Any) -> Array:
-        """Link positions (n,) of the motors' and the joint torques at t."""
+    def _behind_springs(self, step: float, theta: Array, Q: Array, stiffness: Any) -> Array:
+        """Link positions (n,) of the motors' and the joint torques, `step` s after the last."""
         if self._compliance is not None:
             return np.asarray(theta[self.actuators.first_motor] - self._compliance * Q)
         bent = self._deflection
         if self.actuators.is_damped.any():
-            step = _step(t, self._time)
             rows = np.zeros((3, self.actuators.n))
             if 0.0 < step <= self.settings.max_step:
                 rows[:2] = self._torque, (Q - self._torque) / step
                 bent = self.actuators.deflection_after(bent, rows, step, beyond="continue")
-            elif step != 0.0:
+            else:
                 rows[0] = Q
                 bent = self.actuators.settled_deflection(rows, beyond="continue")
         q = self.actuators.link_position(

@@ -42,7 +42,7 @@ import numpy as np
 
 from . import joints as kinds
 from . import se3, so3
-from .absolute_systems import AbsoluteSystem, BodyJoint, RigidBody, SpringDamper
+from .absolute_systems import AbsoluteSystem, BodyJoint, RigidBody, SpringDamper, exactly
 from .errors import DynamicsError, InputError
 from .inertia import spatial_inertia
 from .inputs import Array, as_array
@@ -89,6 +89,11 @@ def load_system(source: str | PathLike[str] | Mapping[str, Any]) -> AbsoluteSyst
         for key, make in (("bodies", _body), ("joints", _joint), ("springs", _spring))
     )
     rest = {key: top[key] for key in ("gravity", "group", "wrenches") if key in top}
+    if "wrenches" in rest:
+        entries(rest["wrenches"], f"{where}: wrenches", (), None)
+    for key, value in rest.items():
+        if isinstance(value, Mapping):  # names of bodies, which YAML may take for numbers
+            rest[key] = {str(name): entry for name, entry in value.items()}
     try:
         return AbsoluteSystem(
             bodies, joints, springs, name=str(top.get("name", Path(where).stem)), **rest
@@ -101,8 +106,8 @@ def _body(name: str, data: Any, where: str) -> RigidBody:
     entry = entries(data, where, ("mass", "inertia"), _VECTORS)
     vectors = {key: _vector(entry.get(key, (0.0, 0.0, 0.0)), f"{where}.{key}") for key in _VECTORS}
     moments = np.asarray(entry["inertia"], dtype=object)
-    inertia = as_array(f"{where}.inertia", entry["inertia"], (3, 3) if moments.ndim > 1 else (3,))
-    mass = as_array(f"{where}.mass", entry["mass"], ()).item()
+    inertia = exactly(f"{where}.inertia", entry["inertia"], (3, 3) if moments.ndim > 1 else (3,))
+    mass = exactly(f"{where}.mass", entry["mass"], ()).item()
     return RigidBody(
         name,
         spatial_inertia(mass, vectors["com"], inertia if inertia.ndim == 2 else np.diag(inertia)),
@@ -114,12 +119,16 @@ def _body(name: str, data: Any, where: str) -> RigidBody:
 
 def _joint(name: str, data: Any, where: str) -> BodyJoint:
     kind = entries(data, where, ("type", "first", "second"), None)["type"]
-    if kind not in _FREE:
+    if not isinstance(kind, str) or kind not in _FREE:
         raise InputError(f"{where}.type: {kind!r} is unknown; there are {', '.join(_FREE)}")
     needed, screws = _FREE[kind]
-    entry = entries(data, where, ("type", "first", "second", *needed), ("point",))
+    optional = () if "point" in needed else ("point",)
+    entry = entries(data, where, ("type", "first", "second", *needed), optional)
+    values = {key: entry[key] for key in needed}
+    if "pitch" in values:
+        values["pitch"] = exactly(f"{where}.pitch", values["pitch"], ()).item()
     try:
-        free = screws(*(entry[key] for key in needed))
+        free = screws(*values.values())
     except InputError as error:
         raise InputError(f"{where}.{error}") from None
     point = None if "point" not in entry else _vector(entry["point"], f"{where}.point")
@@ -132,7 +141,7 @@ def _spring(name: str, data: Any, where: str) -> SpringDamper:
         _vector(entry[key], f"{where}.{key}") for key in ("first_point", "second_point")
     )
     numbers = {
-        key: as_array(f"{where}.{key}", entry[key], ()).item()
+        key: exactly(f"{where}.{key}", entry[key], ()).item()
         for key in ("stiffness", "damping", "length")
         if key in entry
     }
@@ -140,4 +149,4 @@ def _spring(name: str, data: Any, where: str) -> SpringDamper:
 
 
 def _vector(value: Any, where: str) -> Array:
-    return as_array(where, value, (3,))
+    return exactly(where, value, (3,))

@@ -62,6 +62,7 @@ class FeedforwardNode(FollowingNode):
 
     Parameters = FeedforwardParameters
     _outputs: FeedforwardOutputs
+    _law: FeedforwardLaw
 
     def __init__(self, name: str = "feedforward_node") -> None:
         super().__init__(name)
@@ -71,7 +72,7 @@ class FeedforwardNode(FollowingNode):
     def _make(self, model: MultibodyModel, actuators: Actuators) -> FeedforwardOutputs:
         self._law = FeedforwardLaw(
             model,
-            actuators.to_series_elastic(),
+            actuators,
             gravity_compensated_by_robot=self.parameters.gravity_compensated_by_robot,
         )
         return FeedforwardOutputs(self)
@@ -82,7 +83,7 @@ class FeedforwardNode(FollowingNode):
         self._position = self._measured.position
         self._safe_position: Array | None = None
         self._ramp_begin: int | None = None  # while the ramp lasts: since when, from which torque
-        self._ramp_from: Array = np.zeros(self._model.n)
+        self._ramp_from: Array = np.zeros(len(self._actuators.motors))
         self._gain = 0.0
         self._is_finite = True
         self._is_stopping = False  # for the path tolerance
@@ -104,6 +105,7 @@ class FeedforwardNode(FollowingNode):
         self._measured.restart()
         self._safe_position = self._ramp_begin = None
         self._law.applied_wrenches[:] = 0.0
+        self._law.settle()
 
     # Inputs
 
@@ -131,6 +133,12 @@ class FeedforwardNode(FollowingNode):
             self._ramp_from = self._motor_torque
         self._safe_position = None
         self._hold_at(position, stamp)
+        p, law = self.parameters, self._law
+        law.desired[0], law.desired[1:] = position, 0.0
+        law.settle()
+        law.update()  # whose torques say what stiffness can be had; nothing here measures it
+        goal = p.initial_stiffness
+        self._stiffness.begin(goal, None, law.joint_torque, stamp, p.ramp_time)
 
     # The cycle
 
@@ -142,13 +150,20 @@ class FeedforwardNode(FollowingNode):
         if not self._motion.is_there:
             self._begin(stamp)
         step = self._step_to(stamp)
-        self._motion.evaluate(stamp + int(SECOND * p.lookahead), law.desired)
+        if step:
+            law.advance(step)
+        desired_time = stamp + int(SECOND * p.lookahead)
+        self._motion.evaluate(desired_time, law.desired)
+        self._count_cuts(self._stiffness.evaluate(desired_time, law.joint_torque))
+        law.stiffness[:] = self._stiffness.rows
         self._watch_path()
         wrench = self._newest_wrench(stamp, step, law.desired)
         if wrench is not None:
             law.applied_wrenches[:] = 0.0
             law.applied_wrenches[wrench[0]] = wrench[1]
         law.update()
+        for problem in law.problems():
+            self._limited.add(problem, problem)
         if self._output(stamp, step):
             self._is_stale = False
             self._statistics.record(begin, time.monotonic_ns(), stamp, self._now())
@@ -221,8 +236,9 @@ class FeedforwardNode(FollowingNode):
         if not self._motion.is_there:
             return
         law = self._law
-        law.desired[1:] = 0.0
+        law.desired[1:] = law.stiffness[1:] = 0.0
         law.applied_wrenches[:] = 0.0
+        law.settle()
         law.update()
         # Nothing follows to complete a ramp or a limited rate, so this one is the whole hold.
         self._ramp_begin = None
@@ -247,6 +263,7 @@ class FeedforwardNode(FollowingNode):
 
         _, values = self._events.report()
         values |= {"enabled": self._enabled, "ramp": float(self._gain)}
+        values |= self._stiffness_values()
         if self._motion.is_there:
             deviation = np.abs(self._law.desired[0] - self._measured.position)
             k = int(deviation.argmax())

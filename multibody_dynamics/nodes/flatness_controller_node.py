@@ -18,7 +18,6 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
-from trajectory_msgs.msg import JointTrajectory
 
 from ..dynamics.actuators import Actuators
 from ..dynamics.errors import DynamicsError, InputError
@@ -27,24 +26,22 @@ from ..dynamics.jacobians import jacobian
 from ..dynamics.model import MultibodyModel
 from .diagnostics import ERROR, OK, STALE, WARN
 from .flatness_controller_parameters import FlatnessControllerParameters
-from .flatness_law import FlatnessLaw
+from .flatness_law import ON_LINKS, FlatnessLaw
 from .following import FollowingNode
 from .messages import (
     SECOND,
-    JointMatcher,
     JointStates,
     MessageError,
-    read_trajectory,
     set_stamp,
 )
 from .outputs import Outputs
 from .parameters import ParameterError
-from .qos import RELIABLE, best_effort
+from .qos import best_effort
 from .runtime import run
 from .state_pairs import StatePairs, missing_of
 
 FOREVER = 1e9  # s: longer than any limited rate needs
-COASTING = 2.5  # cycles without link states, after which the motors alone keep the filters going
+COASTING = 2.5  # cycles without one side, after which the other alone keeps the filters going
 STOP_TRANSFER = 0.05  # s, in which a damped stop takes over the torque
 
 # Of joint_states and motor_states, what the estimator's signals are
@@ -119,6 +116,7 @@ class FlatnessControllerNode(FollowingNode):
 
     Parameters = FlatnessControllerParameters
     _outputs: ControllerOutputs
+    _law: FlatnessLaw
 
     def __init__(self) -> None:
         super().__init__("flatness_controller_node")
@@ -133,6 +131,9 @@ class FlatnessControllerNode(FollowingNode):
                 " none"
             )
         self._law = FlatnessLaw(model, actuators, p)
+        if p.initial_stiffness:  # which springs are measured with
+            ends = self._stiffness.bounds(np.zeros(model.n))
+            self._law.stiffness[0] = np.clip(p.initial_stiffness, *ends)
         if p.design_position:
             self._law.design(p, np.array(p.design_position))
         else:  # that is for later; but what must be compiled for it is compiled now
@@ -203,7 +204,7 @@ class FlatnessControllerNode(FollowingNode):
             self._on_new("motor_states", self._pairs.motors, begin)
 
     def _on_new(self, topic: str, states: JointStates, begin: int) -> None:
-        """One side is new: if the pair is, a cycle; if links are missing, one on the motors."""
+        """One side is new: if the pair is, a cycle; if the other is missing, one without it."""
         try:
             is_pair = self._pairs.add(states, self.parameters.pair_tolerance)
         except MessageError as error:
@@ -211,17 +212,25 @@ class FlatnessControllerNode(FollowingNode):
             is_pair = False
         if is_pair and self._links_watchdog is not None:
             self._links_watchdog.feed()  # states that are never in step are as good as missing
+        elif states is self._pairs.links and self._may_lack_motors:
+            assert self._links_watchdog is not None
+            self._links_watchdog.feed()
         if self._timer is not None:
             return
         if is_pair:
             self._cycle(self._pairs.stamp, begin)
-        elif states is not self._pairs.motors or not self._statistics.total:
+        elif not self._statistics.total:
             return
-        elif self._lacks_links:
-            self._on_no_links()  # the watchdog need not have said so yet
+        elif states is self._pairs.links and self._lacks_motors:
+            self._on_no_motors()  # the watchdog need not have said so yet
             self._cycle(states.stamp, begin)
-        elif states.stamp - self._last_stamp > int(SECOND * COASTING * self._period):
-            self._coast(states.stamp)
+        elif states is self._pairs.motors and self._lacks_links:
+            self._on_no_links()
+            self._cycle(states.stamp, begin)
+        elif self._last_stamp and states.stamp - self._last_stamp > int(
+            SECOND * COASTING * self._period
+        ):
+            self._coast(states)
 
     @property
     def _lacks_links(self) -> bool:
@@ -233,8 +242,28 @@ class FlatnessControllerNode(FollowingNode):
         )
 
     @property
+    def _may_lack_motors(self) -> bool:
+        """Whether motor states are missing, and the law can do without."""
+        return (
+            self._motors_watchdog.stale
+            and self._law.on_links is not None
+            and bool(self._statistics.total)
+        )
+
+    @property
+    def _lacks_motors(self) -> bool:
+        """Whether cycles must do with the links, the arm having been known before."""
+        return (
+            self._may_lack_motors
+            and self._links_watchdog is not None
+            and not self._links_watchdog.stale
+        )
+
+    @property
     def _has_state(self) -> bool:
-        return not self._motors_watchdog.stale and (bool(self._pairs.stamp) or self._lacks_links)
+        if self._motors_watchdog.stale:
+            return self._lacks_motors
+        return bool(self._pairs.stamp) or self._lacks_links
 
     def _check_may_move(self) -> None:
         super()._check_may_move()
@@ -287,13 +316,18 @@ class FlatnessControllerNode(FollowingNode):
         self._publish(stamp, int(SECOND * p.lookahead))
         self._statistics.record(begin, time.monotonic_ns(), stamp, self._now())
 
-    def _coast(self, stamp: int) -> None:
-        """Let the filters follow the motors while link states are late, the links being as fast as
-        they were: a stop begins at the right speed."""
-        state = self._law.estimator.state
-        links = {"link_position": state.q + self._period * state.qd}
-        given = {name: links.get(name, row) for name, row in self._signals.items()}
-        self._law.measure(1e-9 * (stamp - self._origin), given)
+    def _coast(self, states: JointStates) -> None:
+        """Let the filters follow one side while states of the other are late, that being as fast
+        as it was: a stop begins at the right speed."""
+        law = self._law
+        state = law.estimator.state
+        if states is self._pairs.motors:
+            guess = {"link_position": state.q + self._period * state.qd}
+        elif law.on_links is not None:
+            guess = {"motor_position": state.theta + self._period * state.thetad}
+        else:
+            return
+        law.measure(1e-9 * (states.stamp - self._origin), self._signals | guess)
 
     def _measure(self, stamp: int) -> None:
         law, signals = self._law, self._signals
@@ -304,6 +338,8 @@ class FlatnessControllerNode(FollowingNode):
             k = law.stiffness[:2]
             q = self._actuators.link_position(theta, Q, stiffness=k, beyond="continue")
             signals = signals | {"link_position": q, "joint_torque": Q}
+        elif self._lacks_motors:  # likewise
+            signals = signals | {"motor_position": law.motors_at_rest(signals["link_position"])}
         law.measure(1e-9 * (stamp - self._origin), signals)
 
     def _begin(self, stamp: int) -> None:
@@ -316,7 +352,7 @@ class FlatnessControllerNode(FollowingNode):
             p.initial_stiffness, law.springs, law.joint_torque, stamp, p.transfer_time
         )
         self._hold_at(q, stamp)
-        law.start("hold" if self._fault else p.law, p.transfer_time)
+        law.start(self._stop if self._fault else p.law, p.transfer_time)
 
     def _refer(self, stamp: int, step: float) -> None:
         """Desired motion, stiffness and known external torques of this cycle."""
@@ -346,10 +382,12 @@ class FlatnessControllerNode(FollowingNode):
         np.subtract(law.desired[0], state.q, out=self._error[0])
         np.subtract(law.desired[1], state.qd, out=self._error[1])
         if self._fault is not None:
+            if law.name != self._stop:
+                law.switch(self._stop, STOP_TRANSFER)  # motors are back
             if (
                 p.recover_automatically
                 and not self._fault.is_latched
-                and not self._lacks_links
+                and not (self._lacks_links or self._lacks_motors)
                 and law.estimator.is_settled
                 and np.abs(state.thetad).max() <= p.recovery_speed
             ):
@@ -384,6 +422,11 @@ class FlatnessControllerNode(FollowingNode):
 
     # Faults
 
+    @property
+    def _stop(self) -> str:
+        """The law that stops the arm with the states that there are."""
+        return ON_LINKS if self._lacks_motors else "hold"
+
     def _fail(self, reason: str, text: str, *, is_latched: bool) -> None:
         """Stop the robot, damped, and hold it until the fault is over."""
         law, before = self._law, self._fault
@@ -393,7 +436,7 @@ class FlatnessControllerNode(FollowingNode):
         self.get_logger().error(f"{reason}: {text}: stopping")
         self._events.add(reason, text)
         if self._motion.is_there:
-            law.start("hold", STOP_TRANSFER)
+            law.start(self._stop, STOP_TRANSFER)
             self._motion.hold(self._position, self._last_stamp)
         self._diagnostics.publish()
 
@@ -407,7 +450,9 @@ class FlatnessControllerNode(FollowingNode):
 
     def _on_no_links(self) -> None:
         if self._motors_watchdog.stale:
-            return  # of that, the other watchdog tells
+            if self._law.name == ON_LINKS:  # now neither is there
+                self._fall_silent()
+            return  # otherwise, the other watchdog tells
         assert self._links_watchdog is not None
         if not self._statistics.total:
             missing = missing_of([self._pairs.links]) or "none in step with the motors"
@@ -421,7 +466,16 @@ class FlatnessControllerNode(FollowingNode):
         if not self._statistics.total:
             self.get_logger().warning(f"{text}: nothing to publish yet")
             return
+        if self._may_lack_motors and self._pairs.links.stamp > self._last_stamp:
+            assert self._links_watchdog is not None
+            self._links_watchdog.feed()  # which went by pairs until now
         self._fail(NO_MOTORS, text, is_latched=False)
+        if not self._lacks_motors:
+            self._fall_silent()
+        elif self._law.name != ON_LINKS:  # there was another fault before
+            self._law.start(ON_LINKS, STOP_TRANSFER)
+
+    def _fall_silent(self) -> None:
         self._publish_safe_output()
         self._statistics.restart()
         self._diagnostics.publish()

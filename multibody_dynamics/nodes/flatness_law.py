@@ -10,6 +10,7 @@ The node decides what is followed and when; here is what is computed in every cy
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from math import isfinite
 from typing import Any
 
@@ -21,12 +22,16 @@ from ..dynamics.bumpless_transfer import BumplessTransfer
 from ..dynamics.controller_settings import ControllerSettings, make_controller
 from ..dynamics.controllers import PERIOD, Controller
 from ..dynamics.disturbance_observer import DisturbanceObserver
+from ..dynamics.errors import InputError
 from ..dynamics.feedback_linearization import FeedbackLinearization
 from ..dynamics.inputs import Array
 from ..dynamics.inverse_dynamics_solver import InverseDynamicsSolver
+from ..dynamics.link_damping import LinkDampingController
 from ..dynamics.model import MultibodyModel
 from ..dynamics.state_estimation import MAX_STEP, StateEstimation, StateEstimator
 from .flatness_controller_parameters import LAWS, FlatnessControllerParameters
+
+ON_LINKS = "link_damping"  # beside LAWS: the stop where motor states are missing
 
 
 class FlatnessLaw:
@@ -41,6 +46,8 @@ class FlatnessLaw:
     springs : what they do at that state.
     observer : of external torques; None without one.
     reference : theta_d, theta_d', theta_d'' and tau_m of `desired`, by the flat map.
+    on_links : the law for links whose motors are not seen; None where it cannot be: links that are
+        not measured, stiffness drives.
     transfer : from law to law, with the limits of the motors; its `torque` (m,) is the motors'.
     name : of the law in force.
     """
@@ -66,8 +73,16 @@ class FlatnessLaw:
         self.ahead: Array = np.zeros((5, n))
         self.reference = MotorFeedforward(actuators, self.desired, self._inverse.result)
         self.stiffness: Array = self.reference.stiffness
+        self.reference.update()  # compiled now, not in the first cycle
+        self.reference.advance(PERIOD)
+        self.reference.settle()
         self.external_torque: Array = np.zeros(n)
         self.transfer = BumplessTransfer(actuators)
+        self.on_links: LinkDampingController | None = None
+        if self.estimator.signals == ("link_position", "motor_position"):
+            with suppress(InputError):
+                stop = LinkDampingController(model, actuators, stop_time=p.stop_time)
+                self.on_links = stop
         self._leaves_gravity = p.gravity_compensated_by_robot
         self._laws: dict[str, Controller] = {}
         self.name = p.law
@@ -85,6 +100,8 @@ class FlatnessLaw:
             name: make_controller(self.model, self.actuators, settings_of(name, p, q))
             for name in LAWS
         }
+        if self.on_links is not None:
+            self._laws[ON_LINKS] = self.on_links
 
     def start(self, name: str, duration: float) -> None:
         """Let a law take over within `duration` s from the torque that was sent last."""
@@ -109,6 +126,14 @@ class FlatnessLaw:
             Q = signals.get("joint_torque", springs.torque)
             pushed = self.transfer.torque[actuators.first_motor]
             self.observer.update(t, state.q, state.qd, np.where(actuators.is_rigid, pushed, Q))
+
+    def motors_at_rest(self, q: Array) -> Array:
+        """(m,) where the motors are if the links rest at q (n,); of :attr:`on_links`."""
+        stop = self.on_links
+        assert stop is not None
+        stop.stiffness[0] = self.stiffness[0]
+        stop.rest_at(q)
+        return stop.theta.copy()
 
     @property
     def gravity(self) -> Array:

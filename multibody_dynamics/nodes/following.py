@@ -67,8 +67,9 @@ class FollowingNode(ManagedNode):
     """A lifecycle node that follows `joint_trajectory`; see the module's text.
 
     From `configure` on: `_model`, `_actuators`, `_order` (indices of the motors in the order of
-    command_joints), `_limits`, `_stiffness`, and `_law`, which `_make` sets. From `activate` on: `_motion`, `_motor_torque` (m,) as published
-    last, with the stamp `_last_stamp`, and `_position` (n,), where the robot is.
+    command_joints), `_limits`, `_stiffness` of the joints where it varies, and `_law`, which
+    `_make` sets. From `activate` on: `_motion`, `_motor_torque` (m,) as published last, with the
+    stamp `_last_stamp`, and `_position` (n,), where the robot is.
     """
 
     Parameters = FollowingParameters
@@ -214,6 +215,7 @@ class FollowingNode(ManagedNode):
         if self._outputs is None:
             return
         actuators = self._actuators
+        self._stiffness.torque_scale = values.torque_limit_scale
         rates = np.full(len(actuators.motors), np.inf)
         if values.torque_rate_limits:
             rates[self._order] = values.torque_rate_limits
@@ -481,11 +483,7 @@ class FollowingNode(ManagedNode):
         return self._status("cycle", level, text, figures)
 
     def _stiffness_values(self) -> dict[str, object]:
-        rows = self._stiffness
-        return {
-            f"stiffness of {name}": float(k)
-            for name, k in zip(rows.joint_names, rows.rows[0], strict=True)
-        }
+        return self._stiffness.report(self._law.joint_torque)
 
     def _inputs_status(self, more: Mapping[str, object]) -> DiagnosticStatus:
         recent, values = self._rejected.report()

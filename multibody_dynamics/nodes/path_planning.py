@@ -1,4 +1,4 @@
-"""From poses of a tool to a motion of the joints, planned and checked before anything moves. No ROS.
+"""From poses of a tool to a motion of the joints, planned and checked before it begins. No ROS.
 
 The way of the tool is a curve C(s). `TaskSpaceSolver` goes along it once, which gives the joints
 q(s) with four derivatives by s, secondary motions of spare joints and damping included; a law of
@@ -238,9 +238,7 @@ class PathPlanner:
         joints = JointPath(self._following, path, grid, states)
         return PathMotion(self.model.joint_names, joints, law)
 
-    def _along(
-        self, path: PosePath, grid: Array, q: Array, is_wanted: Callable[[], bool]
-    ) -> Array:
+    def _along(self, path: PosePath, grid: Array, q: Array, is_wanted: Callable[[], bool]) -> Array:
         solver = self._searching
         states = np.empty((len(grid), 5, self.model.n))
         solver.state[:] = 0.0
@@ -262,7 +260,9 @@ class PathPlanner:
         found = self._kinematics.solve(pose, q)
         if not found.success:
             limit = found.reason.startswith("joint limit")
-            raise MessageError("joint limit" if limit else "unreachable", f"{place}: {found.reason}")
+            raise MessageError(
+                "joint limit" if limit else "unreachable", f"{place}: {found.reason}"
+            )
 
     def _check(self, path: PosePath, grid: Array, states: Array, limits: PathLimits) -> None:
         q = states[:, 0]
@@ -298,7 +298,9 @@ class PathPlanner:
             refuse(
                 "induced error",
                 off.max(axis=1) > limits.pose_tolerance,
-                lambda k: "damping would leave the tool {:.3g} m and {:.3g} rad off".format(*off[k]),
+                lambda k: "damping would leave the tool {:.3g} m and {:.3g} rad off".format(
+                    *off[k]
+                ),
             )
 
     def _place(self, grid: Array, k: int, pose: Array) -> str:

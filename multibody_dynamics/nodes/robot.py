@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from ..dynamics import actuator_description
 from ..dynamics.actuator_kinds import Motor, Rigid
 from ..dynamics.actuators import Actuators
-from ..dynamics.elastic_joints import SeriesElasticJoints, load_elastic_joints
 from ..dynamics.model import STANDARD_GRAVITY, MultibodyModel
 from ..dynamics.urdf import load_urdf, parse_urdf
 from ..resources import share_directory
@@ -80,14 +77,6 @@ def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
     if not (p.robot_description or description):
         raise ParameterError("no robot: set robot_file or robot_description")
     return parse_urdf(p.robot_description or description, gravity)
-
-
-def load_joints(p: ElasticRobotParameters, model: MultibodyModel) -> SeriesElasticJoints:
-    """The springs and motors of the parameters' file; without one, rigid joints without rotors."""
-    names = model.joint_names
-    if not p.elastic_joints_file:
-        return SeriesElasticJoints(names, np.full(model.n, np.inf), np.zeros(model.n))
-    return load_elastic_joints(find_file(p.elastic_joints_file), names, model.joint_types)
 
 
 def load_actuators(p: ElasticRobotParameters, model: MultibodyModel) -> Actuators:

@@ -21,16 +21,21 @@ from .desired_motion import DesiredMotion
 from .messages import TrajectoryRequest
 
 MARGIN = 0.05  # of the range, at both ends
+HOLDING = 0.8  # of the motors' torque limits, for holding a stiffness at rest; the rest is to move
 SHORTEST = 0.1  # s, of a move to the first reference
 
 
 class StiffnessReference:
-    """k, k', k'' of the v variable joints, in `rows` (3, v)."""
+    """k, k', k'' of the v variable joints, in `rows` (3, v).
+
+    `torque_scale`: of the motors' torque limits, that may be used at all.
+    """
 
     def __init__(self, actuators: Actuators) -> None:
         self.joint_names = actuators.variable_joints
         v = len(self.joint_names)
         self.rows: Array = np.zeros((3, v))
+        self.torque_scale = 1.0
         self._joints = [actuators.joint_names.index(name) for name in self.joint_names]
         self._actuators = [actuators.actuators[i] for i in self._joints]
         self._motors = [
@@ -40,15 +45,35 @@ class StiffnessReference:
         self._state: Array = np.zeros((5, v))
 
     def bounds(self, torque: Array) -> tuple[Array, Array]:
-        """(v,) least and greatest second outputs that can be had with the joint torques (n,), less
-        a margin: at the very ends springs are at the end of their travel."""
+        """(v,) least and greatest second outputs that springs and motors can hold with the joint
+        torques (n,), less a margin: at the very ends springs are at the end of their travel."""
+        low, high = self._ends(torque, HOLDING * self.torque_scale)
+        high = np.maximum(low, high)  # the joint torque alone may be more than motors can hold
+        margin = MARGIN * (high - low)
+        return low + margin, high - margin
+
+    def _ends(self, torque: Array, torque_share: float) -> tuple[Array, Array]:
         ends = [
-            each.second_output_range(torque[i])
+            each.second_output_range(torque[i], torque_share)
             for i, each in zip(self._joints, self._actuators, strict=True)
         ]
         low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
-        margin = MARGIN * (high - low)
-        return low + margin, high - margin
+        return low, high
+
+    def report(self, torque: Array) -> dict[str, object]:
+        """What is asked for and its range, for people, with what ends it."""
+        low, high = self.bounds(torque)
+        values: dict[str, object] = {}
+        loose = self._ends(torque, np.inf)
+        tight = self._ends(torque, HOLDING * self.torque_scale)
+        for j, name in enumerate(self.joint_names):
+            by_motors = any(a[j] != b[j] for a, b in zip(loose, tight, strict=True))
+            values[f"stiffness of {name}"] = float(self.rows[0, j])
+            values[f"range of {name}"] = (
+                f"{low[j]:.4g} to {high[j]:.4g}, by the "
+                f"{'torque limits of the motors' if by_motors else 'springs'}"
+            )
+        return values
 
     def measured(self, springs: SpringSolver | None) -> Array:
         """(v,) second outputs as they are; where no motor tells, as `rows` have them."""

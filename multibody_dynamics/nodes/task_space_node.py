@@ -32,7 +32,7 @@ from .diagnostics import ERROR, OK, WARN
 from .feedforward_node import FeedforwardNode, FeedforwardOutputs
 from .messages import MessageError, TrajectoryRequest, nanoseconds
 from .parameters import ParameterError
-from .path_planning import CartesianRequest, PathLimits, PathMotion, PathPlanner
+from .path_planning import PathLimits, PathMotion, PathPlanner
 from .qos import RELIABLE
 from .runtime import run
 from .task_space_parameters import TaskSpaceParameters

@@ -70,7 +70,7 @@ class ToolMotion(DesiredMotion):
     def take_over(self, motion: PathMotion, measured: Array, *, tolerance: float) -> None:
         """Follow a planned motion from where the present one ends.
 
-        tolerance: how far the measured position may be from the present motion. Raises MessageError.
+        tolerance: how far the measured position may be from the present one. Raises MessageError.
         """
         running = self._require()
         self._refuse_jump("the measured position", measured, running(self._now)[0], tolerance)

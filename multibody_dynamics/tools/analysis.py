@@ -195,8 +195,8 @@ class Run:
             },
             "disagreement": self.disagreement(),
             "real time factor": self.real_time_factor(),
-            "period [ms]": _percentiles(self.period()),
-            "latency [ms]": _percentiles(self.latency()),
+            "period [ms]": percentiles(self.period()),
+            "latency [ms]": percentiles(self.latency()),
             "messages": {
                 name: {"published": s.published, "received": len(s.stamp), "lost": s.lost}
                 for name, s in self.recording.series.items()
@@ -204,12 +204,13 @@ class Run:
             "states without a torque": int((~np.isin(states.stamp[since], torque.stamp)).sum()),
             "states": int(since.sum()),
             "cpu": dict(self.recording.cpu),
-            "refused": _refused(self.recording),
-            "warnings": _warnings(self.recording),
+            "refused": refusals(self.recording),
+            "warnings": count_warnings(self.recording),
         }
 
 
-def _percentiles(seconds: Array) -> dict[str, float]:
+def percentiles(seconds: Array) -> dict[str, float]:
+    """Of durations, in ms."""
     values = np.percentile(1e3 * seconds, PERCENTILES) if len(seconds) else [np.nan] * 4
     return {
         "max" if p == 100 else f"p{p}": round(float(x), 4)
@@ -217,7 +218,7 @@ def _percentiles(seconds: Array) -> dict[str, float]:
     }
 
 
-def _refused(recording: Recording) -> list[str]:
+def refusals(recording: Recording) -> list[str]:
     """Why the feedforward refused a trajectory, in its own words."""
     return [
         status["values"].get("last", "")
@@ -226,7 +227,7 @@ def _refused(recording: Recording) -> list[str]:
     ]
 
 
-def _warnings(recording: Recording) -> dict[str, int]:
+def count_warnings(recording: Recording) -> dict[str, int]:
     """What the nodes warned of on /diagnostics, and how often."""
     found: dict[str, int] = {}
     for status in recording.diagnostics:

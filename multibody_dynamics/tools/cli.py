@@ -1,4 +1,4 @@
-"""The command `multibody_dynamics`: demo, report, inspect, plot, trajectory, record,
+"""The command `multibody_dynamics`: demo, task-demo, report, inspect, plot, trajectory, record,
 identify-springs, integrate, validate.
 
 Exit status: 0; 1 if nodes or measured torques are not as they should be; 2 if the arguments or
@@ -22,8 +22,12 @@ from .processes import DemoError
 
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 VARIANTS = ("full", "quasi_static", "rigid")
+COMPARISONS = ("feedforwards", "controllers", "both")
+PLANTS = ("internal", "mujoco")
 INTEGRATORS = ("euler", "rk2", "heun", "rk3", "rk4", "dormand_prince", "generalized_alpha")
 CONFIGURATION = "--configuration"
+INITIAL = "--initial"
+ROS_ARGUMENTS = "--ros-args"
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -45,7 +49,9 @@ def make_parser() -> argparse.ArgumentParser:
         _demo,
         "Run an arm with elastic joints over ROS 2 and write a report",
         "Simulator, feedforward and trajectory run as processes of their own, three times: with Q,"
-        " Q' and Q'' in the feedforward, without the rates, and as for a rigid robot.",
+        " Q' and Q'' in the feedforward, without the rates, and as for a rigid robot. Then four"
+        " laws of the flatness controller make the same fast motion, on the plant of this package"
+        " and on MuJoCo. Some two minutes.",
     )
     _robot_options(demo)
     demo.add_argument("--output", metavar="FOLDER", type=Path, default=Path("demo_report"),
@@ -55,7 +61,23 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="lose commands that come late, as a robot would, instead of letting time wait",
     )
+    demo.add_argument("--compare", choices=COMPARISONS, default="both",
+                      help="feedforwards, controllers or both (%(default)s)")  # fmt: skip
+    demo.add_argument("--plant", choices=PLANTS, action="append",
+                      help="that the controllers are compared on; may be repeated (all that are"
+                      " installed)")  # fmt: skip
     demo.add_argument("--domain-id", metavar="N", type=_domain, help="ROS domain (one of our own)")
+
+    task = command(
+        "task-demo",
+        _task_demo,
+        "Lead the hand of an arm with elastic joints through poses, over ROS 2",
+        "Simulator and task_space_node run as processes of their own. Leaves task_space.png with"
+        " the path, its error and the torques, and the figures in task_space.json.",
+    )
+    task.add_argument("--output", metavar="FOLDER", type=Path, default=Path("task_demo"),
+                      help="(%(default)s)")  # fmt: skip
+    task.add_argument("--domain-id", metavar="N", type=_domain, help="ROS domain (one of our own)")
 
     report = command("report", _report, "Write the report of recorded runs again")
     report.add_argument("folder", metavar="FOLDER", type=Path, help="output folder of a demo")
@@ -79,6 +101,53 @@ def make_parser() -> argparse.ArgumentParser:
                          help="every number of the model, against a data sheet")  # fmt: skip
     inspect.add_argument("--no-timing", dest="timing", action="store_false",
                          help="measure nothing: nothing is compiled")  # fmt: skip
+
+    gazebo = command(
+        "gazebo",
+        _gazebo,
+        "Make a robot with springs for Gazebo and ros2_control",
+        "Each joint becomes a motor and a spring in series, see docs/gazebo.md. Leaves plant.urdf"
+        " with its ros2_control tags, links.urdf and springs.yaml for the controller, and"
+        " controllers.yaml.",
+    )
+    gazebo.add_argument("robot", metavar="ROBOT.urdf")
+    gazebo.add_argument("--elastic-joints", metavar="YAML", required=True,
+                        help="linear springs, and motors")  # fmt: skip
+    gazebo.add_argument(INITIAL, metavar="Q1,Q2,...", default="",
+                        help="where the links stand at first, rad (0)")  # fmt: skip
+    gazebo.add_argument("--namespace", default="", help="of the controller manager")
+    gazebo.add_argument("--prefix", default="", help="before the names of joints and links")
+    gazebo.add_argument("-o", "--output", metavar="FOLDER", type=Path,
+                        default=Path("gazebo_robot"), help="(%(default)s)")  # fmt: skip
+
+    composed = command(
+        "compose",
+        _compose,
+        "Run several nodes in one process, on one executor",
+        "They are configured and activated in this order. What follows --ros-args holds for all.",
+    )
+    composed.add_argument("nodes", metavar="NODE", nargs="+", help="such as feedforward_node")
+    composed.add_argument("--executor", choices=("events", "single"), default="events",
+                          help="run loop: %(choices)s (%(default)s)")  # fmt: skip
+
+    monitor = command(
+        "monitor",
+        _monitor,
+        "Watch torques, rates, limits and periods of a running robot in the terminal",
+        "Rows marked with ! have less than a tenth of the effort limit left, or less than 0.05 rad"
+        " (m) to a stop.",
+    )
+    monitor.add_argument("--urdf", metavar="ROBOT", type=Path, help="URDF file, for its limits")
+    monitor.add_argument("--torques", metavar="TOPIC", default="feedforward_node/torque",
+                         help="JointState with efforts (%(default)s)")  # fmt: skip
+    monitor.add_argument("--states", metavar="TOPIC", default="joint_states",
+                         help="JointState with positions (%(default)s)")  # fmt: skip
+    monitor.add_argument("--namespace", default="", help="of the topics")
+    monitor.add_argument("--stale-after", metavar="S", type=_positive, default=0.2,
+                         help="a topic silent for longer is marked, s (%(default)s)")  # fmt: skip
+    monitor.add_argument("--once", action="store_true", help="print one table and end")
+    monitor.add_argument("--timeout", metavar="S", type=_positive, default=10.0,
+                         help="with --once: exit status 1 without torques, s (10)")  # fmt: skip
 
     plot = command(
         "plot",
@@ -239,19 +308,39 @@ def _numbers(text: str) -> list[float]:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from .demo import prepare, run_demo
-
-    demo = prepare(
-        options.output,
-        robot=options.urdf,
-        elastic_joints=options.elastic_joints,
-        motion=options.trajectory,
-        duration=options.duration,
-        rate=options.rate,
-        real_time=options.real_time,
+    from .demo import (
+        CONTROL_FOLDER,
+        FEEDFORWARDS,
+        available_plants,
+        controllers,
+        prepare,
+        run_demo,
     )
-    print(f"{demo.model.name}, {demo.model.n} joints; the first start of all compiles for a minute")
-    return _told(run_demo(demo, domain_id=options.domain_id), demo.folder)
+
+    wanted = {}
+    if options.compare != "controllers":
+        wanted[options.output] = FEEDFORWARDS
+    if options.compare != "feedforwards":
+        plants = options.plant or available_plants()
+        wanted[options.output / CONTROL_FOLDER] = controllers([k for k in PLANTS if k in plants])
+    demos = [
+        prepare(
+            folder,
+            comparison,
+            robot=options.urdf,
+            elastic_joints=options.elastic_joints,
+            motion=options.trajectory,
+            duration=options.duration,
+            rate=options.rate,
+            real_time=options.real_time,
+        )
+        for folder, comparison in wanted.items()
+    ]
+    model = demos[0].model
+    print(f"{model.name}, {model.n} joints; the first start of all compiles for a minute")
+    if wanted and not options.plant and len(available_plants()) < len(PLANTS):
+        print("mujoco is not installed (multibody_dynamics[mujoco]): one plant instead of two")
+    return max(_told(run_demo(demo, domain_id=options.domain_id), demo.folder) for demo in demos)
 
 
 def _record(options: argparse.Namespace) -> int:
@@ -262,10 +351,31 @@ def _record(options: argparse.Namespace) -> int:
     )
 
 
+def _task_demo(options: argparse.Namespace) -> int:
+    from .task_demo import run_task_demo
+
+    print("panda, 7 joints; the first start of all compiles for a minute")
+    for name, value in run_task_demo(options.output, domain_id=options.domain_id).items():
+        print(f"{name:<42}{value:12.4f}")
+    print(f"picture: {options.output / 'task_space.png'}")
+    return 0
+
+
 def _report(options: argparse.Namespace) -> int:
+    from .control_report import write_control_report
+    from .demo import CONTROL_FOLDER
+    from .recording import CONTROLLER, PARAMETERS, read_parameters
     from .report import write_report
 
-    return _told(write_report(options.folder), options.folder)
+    def status(folder: Path) -> int:
+        file = folder / PARAMETERS
+        is_of_laws = file.is_file() and CONTROLLER in read_parameters(file)
+        return _told((write_control_report if is_of_laws else write_report)(folder), folder)
+
+    folders = [options.folder / CONTROL_FOLDER]
+    if (options.folder / PARAMETERS).is_file() or not folders[0].is_dir():
+        folders.insert(0, options.folder)
+    return max(status(folder) for folder in folders if folder.is_dir() or folder is folders[0])
 
 
 def _told(report: dict[str, Any], folder: Path) -> int:
@@ -273,7 +383,7 @@ def _told(report: dict[str, Any], folder: Path) -> int:
     for variant, run in report["runs"].items():
         ratio = report["ratios of rms errors"].get(variant)
         print(
-            f"{variant:<13}rms {1e3 * run['tracking error rms']:9.5f}"
+            f"{variant:<32}rms {1e3 * run['tracking error rms']:9.5f}"
             f"   peak {1e3 * run['tracking error peak']:9.5f} mrad"
             + (f"   {ratio:8,.1f} times the rms of full" if ratio else "")
         )
@@ -310,6 +420,43 @@ def _inspect(options: argparse.Namespace) -> int:
     if options.picture:
         _draw(model, options.picture)
     return 0 if fits and not any(finding.severe for finding in found) else 1
+
+
+def _compose(options: argparse.Namespace) -> int:
+    from .compose import compose
+
+    return compose(options.nodes, options.ros_arguments, options.executor)
+
+
+def _monitor(options: argparse.Namespace) -> int:
+    from ..dynamics import load_urdf
+    from .monitor import Monitor, watch
+
+    watch(
+        Monitor(load_urdf(options.urdf) if options.urdf else None),
+        options.torques,
+        options.states,
+        namespace=options.namespace,
+        stale_after=options.stale_after,
+        once=options.once,
+        timeout=options.timeout,
+    )
+    return 0
+
+
+def _gazebo(options: argparse.Namespace) -> int:
+    from .gazebo import prepare
+
+    files = prepare(
+        options.output,
+        robot=options.robot,
+        elastic_joints=options.elastic_joints,
+        initial=options.initial,
+        namespace=options.namespace,
+        prefix=options.prefix,
+    )
+    print("written:", files.plant, files.links, files.springs, files.controllers)
+    return 0
 
 
 def _plot(options: argparse.Namespace) -> int:
@@ -435,9 +582,10 @@ def _validate(options: argparse.Namespace) -> int:
 def _joined(arguments: Sequence[str]) -> list[str]:
     """`--configuration -1,2` as one word: argparse takes what begins with a minus for an option."""
     words = list(arguments)
-    if CONFIGURATION in words[:-1]:
-        k = words.index(CONFIGURATION)
-        words[k : k + 2] = ["=".join(words[k : k + 2])]
+    for option in (CONFIGURATION, INITIAL):
+        if option in words[:-1]:
+            k = words.index(option)
+            words[k : k + 2] = ["=".join(words[k : k + 2])]
     return words
 
 
@@ -448,7 +596,10 @@ def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    options = make_parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
+    words = _joined(sys.argv[1:] if arguments is None else arguments)
+    ros = words.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in words else len(words)
+    options = make_parser().parse_args(words[:ros])
+    options.ros_arguments = words[ros:]
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _say_warning

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -38,18 +38,19 @@ from ..nodes.robot import find_file
 from ..nodes.trajectory_node import TrajectoryParameters, make_motion
 from ..resources import share_directory
 from .analysis import load_quietly, reference_of
-from .control_report import LAWS, PLANTS, run_name, write_control_report
+from .control_analysis import LAWS, PLANTS, run_name
 from .control_report import OUTPUTS as CONTROL_OUTPUTS
+from .control_report import write_control_report
 from .environment import ros_settings
 from .processes import DemoError, NodeProcesses
 from .recording import (
     CONTROL_TOPICS,
     CONTROLLER,
     FEEDFORWARD,
-    NODES,
     PARAMETERS,
     SIMULATOR,
     TOPICS,
+    TRAJECTORY,
     Recorder,
     Recording,
     Topic,
@@ -64,7 +65,7 @@ CONTROL_FOLDER = "controllers"  # of their runs, in the folder of the demo
 POLL_PERIOD = 0.01  # s
 STATUS_PERIOD = 0.25  # s
 START_PATIENCE = 180.0  # s: the first start of all compiles
-END_PATIENCE = 20.0  # s beyond the end of the motion
+END_PATIENCE = 60.0  # s beyond the end of the motion: time passes slowly on a busy computer
 SETTLING = 3 * SECOND // 10  # ns that are recorded after it
 
 # Springs and motors for a robot that comes without: every link, the others locked, swings against
@@ -133,7 +134,7 @@ class Demo:
     folder: Path
     model: MultibodyModel
     parameters: Mapping[str, Mapping[str, Any]]  # by node
-    comparison: Comparison = field(default=FEEDFORWARDS)
+    comparison: Comparison = FEEDFORWARDS
 
     @property
     def file(self) -> Path:
@@ -154,10 +155,10 @@ def prepare(
 ) -> Demo:
     """Write the parameters of the demo for a robot (URDF file; '': the Panda) to `folder`.
 
-    From the file of the comparison in config/; springs (YAML file) and motion that belong to other joints than the
-    robot's are replaced by generated ones. rate: of the simulator, Hz. real_time: do not wait for
-    commands that come late. keep: the runs that are in the folder. Raises DynamicsError or OSError
-    for files that cannot be used, and joints with two motors.
+    From the file of the comparison in config/; springs (YAML file) and motion that belong to other
+    joints than the robot's are replaced by generated ones. rate: of the simulator, Hz. real_time:
+    do not wait for commands that come late. keep: the runs that are in the folder. Raises
+    DynamicsError or OSError for files that cannot be used, and joints with two motors.
     """
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -213,7 +214,9 @@ def prepare(
         sort_keys=False,
         default_flow_style=None,
     )
-    demo.file.write_text(f"# Of the demo's nodes, from config/{comparison.configuration} and its arguments.\n{text}")
+    demo.file.write_text(
+        f"# Of the demo's nodes, from config/{comparison.configuration} and its arguments.\n{text}"
+    )
     return demo
 
 
@@ -364,9 +367,9 @@ class StatusLine:
 
     def _write(self, text: str, end: str) -> None:
         if self._live:
-            print(f"\r{self._variant:<30}{text}\x1b[K", end=end, flush=True)
+            print(f"\r{self._variant:<32}{text}\x1b[K", end=end, flush=True)
         elif end:
-            print(f"{self._variant:<30}{text}", flush=True)
+            print(f"{self._variant:<32}{text}", flush=True)
 
     def _position(self, state: JointState) -> Array:
         return np.array(state.position)[self._order]

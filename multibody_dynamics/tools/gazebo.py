@@ -1,41 +1,50 @@
-"""A robot with springs for Gazebo: every elastic joint becomes two in series, a motor and a spring.
+"""A robot with springs for Gazebo: every joint becomes two in series, a motor and a spring.
 
     multibody_dynamics gazebo ROBOT.urdf --elastic-joints SPRINGS.yaml -o FOLDER
 
-Gazebo knows springs in joints, but not between a motor and a joint, and no inertia reflected by a
+Gazebo knows springs in joints, but none between a motor and a joint, and no inertia reflected by a
 gear. So JOINT becomes JOINT_motor (angle theta, which the motor turns), a rotor, and JOINT_spring
-(angle q - theta). A rotor that is a body has inertia about all axes, J / 2 about those across at
-least: `links.urdf`, for the controller, has that (and the rotor's mass) in the link that carries it.
-What remains is the coupling between a rotor's spin and the motion of that link, J instead of J / N
-with a real gear; controllers of this package neglect it (Spong's simplification).
+(angle q - theta). A rotor that is a body has inertia about all axes, at least J / 2 about those
+across: `links.urdf`, for the controller, has it in the link that carries the rotor. What remains is
+the coupling between a rotor's spin and the motion of that link, J as against J / N behind a real
+gear of ratio N; the controllers of this package neglect it (Spong's simplification).
 """
 
 from __future__ import annotations
 
-import copy
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
+import yaml
 
 from ..dynamics import inertia, se3, so3
-from ..dynamics.actuator_kinds import Rigid, SeriesElastic
+from ..dynamics.actuator_description import load_actuators
+from ..dynamics.actuator_kinds import Motor, SeriesElastic
 from ..dynamics.actuators import Actuators
 from ..dynamics.errors import InputError
 from ..dynamics.inputs import Array
 from ..dynamics.inverse_dynamics import inverse_dynamics
-from ..dynamics.model import MultibodyModel
+from ..dynamics.springs import LinearSpring
 from ..dynamics.urdf import load_urdf, parse_urdf
+from ..resources import share_directory
+
+Element = ElementTree.Element
 
 MOTOR, SPRING, ROTOR = "_motor", "_spring", "_rotor"
-ROTOR_MASS = 0.01  # kg; Gazebo needs one, and it loads the arm
-TRAVEL = 1.0  # rad or m, of a spring to each side
-SMALLEST = 1e-6  # kg m^2, of a rotor without inertia
+ROTOR_MASS = 0.01  # kg: Gazebo needs one
+TRAVEL = 1.0  # rad, of a spring to each side
+READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # rad, of the Panda
+WORLD = "world"  # the link by which Gazebo fixes a model
 HARDWARE = "gz_ros2_control/GazeboSimSystem"
-PLUGIN = {"filename": "gz_ros2_control-system", "name": "gz_ros2_control::GazeboSimROS2ControlPlugin"}
+PLUGIN = {
+    "filename": "gz_ros2_control-system",
+    "name": "gz_ros2_control::GazeboSimROS2ControlPlugin",
+}
+ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
 class GazeboRobot(NamedTuple):
@@ -43,6 +52,69 @@ class GazeboRobot(NamedTuple):
 
     plant: str
     links: str
+
+
+class Files(NamedTuple):
+    """What :func:`prepare` wrote, and the names in it."""
+
+    name: str
+    joints: list[str]
+    plant: Path
+    links: Path
+    springs: Path
+    controllers: Path
+
+
+def prepare(
+    folder: Path,
+    *,
+    robot: str = "",
+    elastic_joints: str = "",
+    initial: str = "",
+    namespace: str = "",
+    prefix: str = "",
+) -> Files:
+    """Write all that Gazebo, the controller manager and our controller need into `folder`.
+
+    robot, elastic_joints: files; without a robot the Panda and its springs. initial: positions of
+    the links in rad, with commas between. Raises as :func:`convert` and :func:`load_actuators`.
+    """
+    config = share_directory() / "config"
+    if robot and not elastic_joints:
+        raise InputError(f"{robot}: its springs are missing: elastic_joints")
+    file = Path(robot) if robot else config / "robots" / "panda.urdf"
+    springs = Path(elastic_joints) if elastic_joints else config / "elastic_joints" / "panda.yaml"
+    try:
+        q = [float(x) for x in initial.split(",")] if initial else None if robot else list(READY)
+    except ValueError:
+        raise InputError(f"initial: '{initial}' is not numbers with commas between") from None
+    model = load_urdf(file)
+    files = Files(
+        prefix + model.name,
+        [prefix + joint for joint in model.joint_names],
+        *(folder.absolute() / n for n in ("plant.urdf", "links.urdf", "springs.yaml")),
+        folder.absolute() / "controllers.yaml",
+    )
+    actuators = load_actuators(springs, model.joint_names, model.joint_types)
+    made = convert(
+        file, actuators, controllers=str(files.controllers), initial=q, namespace=namespace,
+        prefix=prefix,
+    )  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    files.plant.write_text(made.plant, encoding="utf-8")
+    files.links.write_text(made.links, encoding="utf-8")
+    described = yaml.safe_load(springs.read_text(encoding="utf-8"))
+    described["joints"] = {prefix + name: data for name, data in described["joints"].items()}
+    files.springs.write_text(yaml.safe_dump(described, sort_keys=False), encoding="utf-8")
+    manager = yaml.safe_load((config / "gazebo" / "controllers.yaml").read_text(encoding="utf-8"))
+    manager["/**/effort_controller"] = {
+        "ros__parameters": {
+            "interface_name": "effort",
+            "joints": [joint + MOTOR for joint in files.joints],
+        }
+    }
+    files.controllers.write_text(yaml.safe_dump(manager, sort_keys=False), encoding="utf-8")
+    return files
 
 
 def convert(
@@ -54,100 +126,173 @@ def convert(
     namespace: str = "",
     prefix: str = "",
 ) -> GazeboRobot:
-    """The robot of a URDF file with `actuators`, whose joints are those of the file.
+    """The robot of a URDF file with linear springs in all its joints.
 
-    controllers: path of the YAML file of the controller manager. initial (n,): positions of the links,
-    rad or m, at which the springs carry the weight; zero, or what is nearest in the range. prefix: put
-    before the name of every link and joint.
-    Raises ModelError as :func:`load_urdf`; InputError for springs that Gazebo has not: all but linear
-    ones without damping, and joints that are not revolute, continuous or prismatic.
+    controllers: path of the controller manager's YAML file. initial (n,): where the links stand, in
+    rad, with the springs deflected by their weight; None: zero, or what is nearest in the range.
+    namespace: of the controller manager; prefix: put before the name of every joint and link.
+    Raises ModelError as :func:`load_urdf`, and InputError that names a joint that is neither
+    revolute nor continuous, or has another actuator than a linear spring without damping.
     """
     model = load_urdf(robot)
-    if model.n != len(set(model.joint_names) & {j.get("name") for j in _root(robot).iter("joint")}):
-        raise InputError(f"{robot}: Gazebo's motors take joints of one degree of freedom only")
     lower, upper, *_ = model.limits
     q = np.zeros(model.n) if initial is None else np.asarray(initial, dtype=float)
     if q.shape != (model.n,):
         raise InputError(f"initial: expected {model.n} positions, got {q.size}")
     q = np.clip(q, lower, upper)
-    stiffness = [
-        _stiffness(joint, actuator)
-        for joint, actuator in zip(model.joint_names, actuators.actuators, strict=True)
-    ]
-    plant, links = _root(robot), _root(robot)
-    for j, joint in enumerate(model.joint_names):
-        if np.isfinite(stiffness[j]):
-            _merge_rotor(links, _joint(links, joint), actuators.motors[j])
-        else:
-            _add_spin(links, _joint(links, joint), actuators.motors[j])
+    stiffness = _stiffness(actuators)
+    plant, links = (ElementTree.parse(robot).getroot() for _ in range(2))
+    for name, motor in zip(model.joint_names, actuators.motors, strict=True):
+        joint = _named(links, "joint", name)
+        if joint.get("type") not in ("revolute", "continuous"):
+            raise InputError(f"joint '{name}' is {joint.get('type')}: revolute joints only")
+        _merge_rotor(links, joint, motor)
     rest = np.zeros_like(q)
-    held = inverse_dynamics(parse_urdf(_text(links)), q, rest, rest).tau
+    deflection = inverse_dynamics(parse_urdf(_text(links)), q, rest, rest).tau / stiffness
 
-    control = ElementTree.Element("ros2_control", name="GazeboSimSystem", type="system")
+    control = Element("ros2_control", name=prefix + "GazeboSimSystem", type="system")
     _add(_add(control, "hardware"), "plugin").text = HARDWARE
-    for j, name in enumerate(model.joint_names):
-        motor = actuators.motors[j]
-        joint = _joint(plant, name)
-        deflection = held[j] / stiffness[j]
-        if np.isfinite(stiffness[j]):
-            _split(plant, joint, motor, stiffness[j])
-            _interfaces(control, name + SPRING, -deflection)
-        else:
-            joint.set("name", name + MOTOR)
-            _add_spin(plant, joint, motor)
-            _lossy(joint, motor)
-        _interfaces(control, name + MOTOR, q[j] + deflection, _effort(joint, motor))
-    _fix_to_world(plant, model.base_name)
-    _prefix(plant, prefix)
-    _prefix(control, prefix)
-    _prefix(links, prefix)
+    for j, (name, motor) in enumerate(zip(model.joint_names, actuators.motors, strict=True)):
+        joint = _named(plant, "joint", name)
+        _split(plant, joint, motor, stiffness[j])
+        effort = min(model.limits.effort[j], motor.torque_limit)
+        _interfaces(control, prefix + name + MOTOR, q[j] + deflection[j], effort)
+        _interfaces(control, prefix + name + SPRING, -deflection[j])
+    _fix(plant, model.base_name)
+    for root in (plant, links):
+        _prefix(root, prefix)
     plant.append(control)
     plant.append(_plugin(controllers, namespace))
     return GazeboRobot(_text(plant), _text(links))
 
 
-def _root(robot: str | os.PathLike[str]) -> ElementTree.Element:
-    return ElementTree.parse(robot).getroot()
+def _stiffness(actuators: Actuators) -> Array:
+    """(n,) N m/rad."""
+    found = []
+    for name, actuator in zip(actuators.joint_names, actuators.actuators, strict=True):
+        spring = actuator.spring if isinstance(actuator, SeriesElastic) else None
+        if not isinstance(spring, LinearSpring) or actuators.is_damped[len(found)]:
+            raise InputError(f"joint '{name}': Gazebo takes a linear spring without damping only")
+        found.append(spring.K)
+    return np.array(found)
 
 
-def _add(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
+# Into the document
+
+
+def _split(root: Element, joint: Element, motor: Motor, stiffness: float) -> None:
+    """The motor's joint and the rotor before, the spring's joint in the place of the joint."""
+    name, child = joint.get("name", ""), _link_of(joint, "child")
+    rotor = _add(root, "link", name=name + ROTOR)
+    _set_inertia(rotor, _rotor(joint, motor))
+    spring = _add(root, "joint", name=name + SPRING, type="revolute")
+    _add(spring, "parent", link=name + ROTOR)
+    _add(spring, "child", link=child)
+    _add(spring, "axis", xyz=_numbers(_axis(joint)))
+    _add(spring, "limit", lower=f"{-TRAVEL}", upper=f"{TRAVEL}", velocity="100", effort="1e5")
+    gazebo = _add(root, "gazebo", reference=name + SPRING)
+    _add(gazebo, "springStiffness").text = _number(stiffness)
+    _add(gazebo, "springReference").text = "0"
+    joint.set("name", name + MOTOR)
+    _found(joint, "child").set("link", name + ROTOR)
+    limit = joint.find("limit")
+    if limit is not None and np.isfinite(motor.torque_limit):
+        most = min(float(limit.get("effort", "inf")), motor.torque_limit)
+        limit.set("effort", _number(most))
+    for old in joint.findall("dynamics"):
+        joint.remove(old)
+    _add(joint, "dynamics", damping=_number(motor.viscous), friction=_number(motor.coulomb))
+
+
+def _merge_rotor(root: Element, joint: Element, motor: Motor) -> None:
+    """Mass and inertia of the rotor into the link that carries it."""
+    link = _named(root, "link", _link_of(joint, "parent"))
+    C = _pose(joint.find("origin"))
+    _set_inertia(link, _inertia(link) + inertia.transform(_rotor(joint, motor), C))
+
+
+def _rotor(joint: Element, motor: Motor) -> Array:
+    """M (6, 6) of a thin disc, which has no less than half its inertia across its axis."""
+    a = _axis(joint)
+    about_com = max(motor.inertia, 1e-6) * 0.5 * (np.eye(3) + np.outer(a, a))
+    return inertia.spatial_inertia(ROTOR_MASS, np.zeros(3), about_com)
+
+
+def _interfaces(control: Element, joint: str, initial: float, effort: float | None = None) -> None:
+    """What ros2_control sees of a joint; with `effort` (N m) a motor, without a sensor."""
+    part = _add(control, "joint", name=joint)
+    if effort is not None:
+        command = _add(part, "command_interface", name="effort")
+        if np.isfinite(effort):
+            _add(command, "param", name="min").text = _number(-effort)
+            _add(command, "param", name="max").text = _number(effort)
+    position = _add(part, "state_interface", name="position")
+    _add(position, "param", name="initial_value").text = _number(initial)
+    _add(part, "state_interface", name="velocity")
+
+
+def _plugin(controllers: str, namespace: str) -> Element:
+    gazebo = Element("gazebo")
+    plugin = _add(gazebo, "plugin", **PLUGIN)
+    _add(plugin, "parameters").text = controllers
+    if namespace:
+        _add(_add(plugin, "ros"), "namespace").text = namespace
+    return gazebo
+
+
+def _fix(root: Element, base: str) -> None:
+    if base != WORLD:
+        _add(root, "link", name=WORLD)
+        joint = _add(root, "joint", name="fixed_to_world", type="fixed")
+        _add(joint, "parent", link=WORLD)
+        _add(joint, "child", link=base)
+
+
+def _prefix(root: Element, prefix: str) -> None:
+    """Before the name of every link and joint but the world, wherever it stands."""
+    if not prefix:
+        return
+    for element in root:
+        if element.tag in ("link", "joint") and element.get("name") != WORLD:
+            element.set("name", prefix + element.get("name", ""))
+        if element.tag == "gazebo" and element.get("reference"):
+            element.set("reference", prefix + element.get("reference", ""))
+        for end in (*element.findall("parent"), *element.findall("child")):
+            if end.get("link") != WORLD:
+                end.set("link", prefix + end.get("link", ""))
+
+
+# Of the document
+
+
+def _add(parent: Element, tag: str, **attributes: str) -> Element:
     return ElementTree.SubElement(parent, tag, attributes)
 
 
-def _text(root: ElementTree.Element) -> str:
+def _text(root: Element) -> str:
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode") + "\n"
+    return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _stiffness(joint: str, actuator: Actuator) -> float:
-    """N m/rad or N/m; infinite where the joint is rigid."""
-    if isinstance(actuator, Rigid):
-        return np.inf
-    if (
-        isinstance(actuator, SeriesElastic)
-        and isinstance(actuator.spring, LinearSpring)
-        and actuator.damping == 0.0
-    ):
-        return actuator.spring.K
-    raise InputError(f"joint '{joint}': Gazebo has linear springs without damping, no others")
+def _named(root: Element, tag: str, name: str) -> Element:
+    return next(element for element in root.findall(tag) if element.get("name") == name)
 
 
-def _joint(root: ElementTree.Element, name: str) -> ElementTree.Element:
-    return next(joint for joint in root.iter("joint") if joint.get("name") == name)
+def _found(parent: Element, tag: str) -> Element:
+    return next(iter(parent.findall(tag)))
 
 
-def _link(root: ElementTree.Element, name: str) -> ElementTree.Element:
-    return next(link for link in root.iter("link") if link.get("name") == name)
+def _link_of(joint: Element, role: str) -> str:
+    return _found(joint, role).get("link", "")
 
 
-def _axis(joint: ElementTree.Element) -> Array:
+def _axis(joint: Element) -> Array:
     axis = joint.find("axis")
-    numbers = "1 0 0" if axis is None else axis.get("xyz", "1 0 0")
-    a = np.array(numbers.split(), dtype=float)
+    a = np.array(("1 0 0" if axis is None else axis.get("xyz", "1 0 0")).split(), dtype=float)
     return np.asarray(a / np.linalg.norm(a))
 
 
-def _pose(origin: ElementTree.Element | None) -> Array:
+def _pose(origin: Element | None) -> Array:
     if origin is None:
         return np.eye(4)
     roll, pitch, yaw = map(float, origin.get("rpy", "0 0 0").split())
@@ -155,41 +300,31 @@ def _pose(origin: ElementTree.Element | None) -> Array:
     return se3.from_rotation_translation(R, [*map(float, origin.get("xyz", "0 0 0").split())])
 
 
-def _rotor(joint: ElementTree.Element, motor: Motor) -> tuple[float, Array]:
-    """Mass, and inertia (3, 3) about the axis and across, of the body between motor and spring."""
-    if joint.get("type") == "prismatic":
-        return max(motor.inertia, ROTOR_MASS), SMALLEST * np.eye(3)
-    a = _axis(joint)
-    return ROTOR_MASS, max(motor.inertia, SMALLEST) * 0.5 * (np.eye(3) + np.outer(a, a))
-
-
-def _inertia(link: ElementTree.Element) -> Array:
+def _inertia(link: Element) -> Array:
     """M (6, 6) about the link's origin; zero without an <inertial>."""
     inertial = link.find("inertial")
     if inertial is None:
         return np.zeros((6, 6))
     C = _pose(inertial.find("origin"))
     R = C[:3, :3]
-    given = inertial.find("inertia")
-    mass = inertial.find("mass")
-    assert given is not None and mass is not None  # load_urdf has read them
-    entries = {key: float(given.get(key, "0")) for key in given.keys()}
-    upper = np.array([[entries.get("i" + x + y, 0.0) for y in "xyz"] for x in "xyz"])
-    full = np.triu(upper) + np.triu(upper, 1).T
-    return inertia.spatial_inertia(float(mass.get("value", "0")), C[:3, 3], R @ full @ R.T)
+    given = _found(inertial, "inertia")
+    about_com = np.zeros((3, 3))
+    for r, c in ENTRIES:
+        about_com[r, c] = about_com[c, r] = float(given.get(f"i{'xyz'[r]}{'xyz'[c]}", "0"))
+    mass = float(_found(inertial, "mass").get("value", "0"))
+    return inertia.spatial_inertia(mass, C[:3, 3], R @ about_com @ R.T)
 
 
-def _set_inertia(link: ElementTree.Element, M: Array) -> None:
-    old = link.find("inertial")
-    if old is not None:
+def _set_inertia(link: Element, M: Array) -> None:
+    for old in link.findall("inertial"):
         link.remove(old)
     mass, com, about_com = inertia.decompose(M)
-    inertial = ElementTree.Element("inertial")
+    inertial = Element("inertial")
     link.insert(0, inertial)
     _add(inertial, "origin", xyz=_numbers(com), rpy="0 0 0")
     _add(inertial, "mass", value=_number(mass))
-    pairs = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-    _add(inertial, "inertia", **{f"i{'xyz'[r]}{'xyz'[c]}": _number(about_com[r, c]) for r, c in pairs})
+    entries = {f"i{'xyz'[r]}{'xyz'[c]}": _number(about_com[r, c]) for r, c in ENTRIES}
+    _add(inertial, "inertia", **entries)
 
 
 def _number(value: float) -> str:
@@ -198,33 +333,3 @@ def _number(value: float) -> str:
 
 def _numbers(values: Iterable[float]) -> str:
     return " ".join(map(_number, values))
-
-
-def _carrier(root: ElementTree.Element, joint: ElementTree.Element, role: str) -> ElementTree.Element:
-    end = joint.find(role)
-    assert end is not None
-    return _link(root, end.get("link", ""))
-
-
-def _merge_rotor(root: ElementTree.Element, joint: ElementTree.Element, motor: Motor) -> None:
-    """Mass and inertia of the rotor, but its spin, into the link that carries it.
-
-    The rotor of a prismatic joint moves along with the spring: its mass stays the motor's own, and
-    only across the axis would it be the link's; that is left out.
-    """
-    if joint.get("type") == "prismatic":
-        return
-    link = _carrier(root, joint, "parent")
-    M = inertia.spatial_inertia(*_split_rotor(joint, motor))
-    _set_inertia(link, _inertia(link) + inertia.transform(M, _pose(joint.find("origin"))))
-
-
-def _split_rotor(joint: ElementTree.Element, motor: Motor) -> tuple[float, Array, Array]:
-    mass, about = _rotor(joint, motor)
-    return mass, np.zeros(3), about
-
-
-def _add_spin(root: ElementTree.Element, joint: ElementTree.Element, motor: Motor) -> None:
-    """The inertia of the rotor of a rigid joint: about its axis, on the link that it moves."""
-
-

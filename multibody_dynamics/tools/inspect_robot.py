@@ -127,7 +127,8 @@ def check(model: MultibodyModel) -> list[Finding]:
             Finding(
                 True,
                 f"the mass matrix is singular (condition {worst:.1g}): what"
-                f" {model.joint_names[weak]} moves has next to no inertia; motors give it one (reflected inertia)",
+                f" {model.joint_names[weak]} moves has"
+                " next to no inertia; motors give it one (reflected inertia)",
             )
         )
     return found

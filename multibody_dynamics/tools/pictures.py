@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .analysis import Run
+from .control_analysis import ControlRun
 
 TITLES = {
     "full": "full: Q, Q', Q''",
@@ -19,6 +20,25 @@ TITLES = {
 COLOURS = {"full": "#0072B2", "quasi_static": "#E69F00", "rigid": "#D55E00"}
 STYLES = {"full": "-", "quasi_static": "--", "rigid": ":"}
 MARKERS = {"full": "o", "quasi_static": "s", "rigid": "D"}
+LAW_TITLES = {
+    "motor_pd": "motor PD, quasi-static",
+    "computed_torque": "rigid computed torque",
+    "feedback_linearization": "feedback linearisation",
+    "state_feedback": "flatness and state feedback",
+}
+LAW_COLOURS = {
+    "motor_pd": "#E69F00",
+    "computed_torque": "#D55E00",
+    "feedback_linearization": "#009E73",
+    "state_feedback": "#0072B2",
+}
+LAW_STYLES = {
+    "motor_pd": "--",
+    "computed_torque": ":",
+    "feedback_linearization": "-.",
+    "state_feedback": "-",
+}
+PLANT_TITLES = {"internal": "own plant", "mujoco": "MuJoCo"}
 HOUSE_STYLE = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -117,5 +137,73 @@ def draw_tracking(runs: Sequence[Run], file: Path) -> None:
         axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
         axis.set_minor_formatter("")
     figure.legend(loc="outside upper center", ncols=len(runs), frameon=False)
+    figure.savefig(file, dpi=110)
+    pyplot.close(figure)
+
+
+def draw_control_errors(runs: Sequence[ControlRun], file: Path) -> None:
+    """Link tracking error of all laws over time, a picture for each plant, logarithmic."""
+    from matplotlib import pyplot
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    plants = list(dict.fromkeys(run.plant for run in runs))
+    figure, axes = _figure(1, len(plants), (10.5, 4.2), sharey=True, squeeze=False)
+    unit = "mrad or mm" if "prismatic" in runs[0].model.joint_types else "mrad"
+    low = []
+    for run in runs:
+        axis = axes[0, plants.index(run.plant)]
+        worst = 1e3 * np.abs(run.error).max(axis=1)
+        low.append(np.percentile(worst, 3))
+        rms = 1e3 * np.sqrt((run.error**2).mean())
+        t, _ = run.moving("joint_states")
+        axis.semilogy(
+            t - run.begin,
+            worst,
+            LAW_STYLES[run.law],
+            color=LAW_COLOURS[run.law],
+            label=f"{LAW_TITLES[run.law]}  ({rms:.3g} {unit} rms)",
+        )
+        axis.set_title(PLANT_TITLES[run.plant], fontsize=11)
+        axis.set_xlim(0.0, run.end - run.begin)
+        axis.set_xlabel("time  [s]")
+    # The first instants, where nothing moves yet, would stretch the scale to rounding.
+    axes[0, 0].set_ylim(0.05 * min(low))  # and the legend needs room
+    axes[0, 0].set_ylabel(f"link tracking error, worst joint  [{unit}]")
+    for axis in axes[0]:
+        axis.yaxis.set_major_locator(LogLocator())
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        axis.yaxis.set_minor_formatter("")
+        axis.legend(loc="lower right", fontsize=8, framealpha=0.9)
+    figure.savefig(file, dpi=110)
+    pyplot.close(figure)
+
+
+def draw_control_torques(runs: Sequence[ControlRun], file: Path) -> None:
+    """Motor torques of all laws, joint by joint, a column for each plant."""
+    from matplotlib import pyplot
+
+    plants = list(dict.fromkeys(run.plant for run in runs))
+    names, n = runs[0].model.joint_names, runs[0].model.n
+    figure, axes = _figure(
+        n, len(plants), (10.5, 1.35 * n + 1.2), sharex=True, sharey="row", squeeze=False
+    )
+    for run in runs:
+        column = plants.index(run.plant)
+        t, torque = run.moving("torque")
+        for j in range(n):
+            axes[j, column].plot(
+                t - run.begin, torque[:, 0, j], LAW_STYLES[run.law], color=LAW_COLOURS[run.law]
+            )
+        axes[0, column].set_title(f"motor torque, {PLANT_TITLES[run.plant]}", fontsize=11)
+        axes[-1, column].set_xlabel("time  [s]")
+    for j in range(n):
+        unit = "N" if runs[0].model.joint_types[j] == "prismatic" else "N m"
+        axes[j, 0].set_ylabel(f"{names[j]}  [{unit}]", fontsize=8)
+        axes[j, 0].locator_params(axis="y", nbins=4)
+    handles = [
+        pyplot.Line2D([], [], color=LAW_COLOURS[k], ls=LAW_STYLES[k], label=LAW_TITLES[k])
+        for k in LAW_TITLES
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
     figure.savefig(file, dpi=110)
     pyplot.close(figure)

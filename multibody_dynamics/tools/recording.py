@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -191,6 +191,11 @@ class Recorder:
     def count(self, key: str) -> int:
         """How many messages of a topic (a key of the topics) there are."""
         return len(self._taken[key])
+
+    def raw(self) -> Iterator[tuple[Topic, list[tuple[bytes, dict[str, int]]]]]:
+        """All that came, serialised, by topic, each with what the middleware tells of it."""
+        for key, topic in self._topics.items():
+            yield topic, self._taken[key]
 
     def newest(self, key: str, count: int = 1) -> list[tuple[Any, int]]:
         """The last messages of a topic and when they were sent, ns of system time."""

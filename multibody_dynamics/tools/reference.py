@@ -21,6 +21,7 @@ NODES = {
     "task_space_node": "TaskSpaceParameters",
     "elastic_robot_simulator_node": "SimulatorParameters",
     "trajectory_node": "TrajectoryParameters",
+    "series_joints_node": "SeriesJointsParameters",
 }
 
 

@@ -14,8 +14,9 @@ import yaml
 
 from .. import __version__
 from ..dynamics.actuator_kinds import Actuator, Rigid, SeriesElastic
+from ..dynamics.actuators import Actuators
 from ..dynamics.model import MultibodyModel
-from .analysis import RATES, Run, load_runs
+from .analysis import RATES, load_runs
 from .pictures import TITLES, draw_torques, draw_tracking
 from .recording import FEEDFORWARD, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
 
@@ -35,7 +36,9 @@ def write_report(folder: Path) -> dict[str, Any]:
     report = {
         "robot": runs[0].model.name,
         "robot file": parameters[FEEDFORWARD]["robot_file"],
-        "springs and motors": _springs(parameters[FEEDFORWARD]["elastic_joints_file"], runs[0]),
+        "springs and motors": springs_of(
+            parameters[FEEDFORWARD]["elastic_joints_file"], runs[0].actuators
+        ),
         "drive": (
             f"position loop of {simulator['drive_bandwidth']:g} Hz, damping ratio"
             f" {simulator['drive_damping_ratio']:g}"
@@ -47,7 +50,7 @@ def write_report(folder: Path) -> dict[str, Any]:
         ),
         "runs": results,
         "ratios of rms errors": _ratios(results),
-        "versions": _versions(),
+        "versions": versions(),
         "problems": [],
     }
     report["problems"] = _problems(report)
@@ -58,13 +61,14 @@ def write_report(folder: Path) -> dict[str, Any]:
     return report
 
 
-def _springs(file: str, run: Run) -> dict[str, Any]:
+def springs_of(file: str, actuators: Actuators) -> dict[str, Any]:
+    """What is told about the file of springs and motors."""
     data = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
     return {
         "file": file,
         "description": data.get("description", ""),
-        "stiffness": [_stiffness(actuator) for actuator in run.actuators.actuators],
-        "motor inertia": run.actuators.motor_inertia.tolist(),
+        "stiffness": [_stiffness(actuator) for actuator in actuators.actuators],
+        "motor inertia": actuators.motor_inertia.tolist(),
     }
 
 
@@ -100,7 +104,8 @@ def _problems(report: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Of what ran."""
     found = {"multibody_dynamics": __version__, "python": platform.python_version()}
     for package in ("numpy", "numba", "scipy", "rclpy"):
         for name in (package, f"ros-{os.environ.get('ROS_DISTRO', 'jazzy')}-{package}"):
@@ -116,7 +121,8 @@ def _versions() -> dict[str, str]:
 # The page
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """In Markdown, numbers to the right."""
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
@@ -128,7 +134,7 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
     torque_unit = "N m or N" if prismatic else "N m"
     first = next(iter(runs.values()))
     summary = [
-        f"{TITLES[v]}: {_times(ratio)} times the rms error of the full feedforward"
+        f"{TITLES[v]}: {times(ratio)} times the rms error of the full feedforward"
         for v, ratio in report["ratios of rms errors"].items()
     ]
     parts = [
@@ -138,14 +144,14 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
         "".join(f"- {line}\n" for line in summary),
         "".join(f"**Problem: {text}**\n\n" for text in report["problems"]),
         "## Link tracking\n",
-        _table(
+        table(
             ["feedforward", f"rms [{error_unit}]", f"peak [{error_unit}]", "rms, full = 1"],
             [
                 [
                     TITLES[v],
                     f"{1e3 * r['tracking error rms']:.3g}",
                     f"{1e3 * r['tracking error peak']:.3g}",
-                    _times(report["ratios of rms errors"].get(v, 1.0)),
+                    times(report["ratios of rms errors"].get(v, 1.0)),
                 ]
                 for v, r in runs.items()
             ],
@@ -155,7 +161,7 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
         " the errors of its model. The other two lack terms, whatever the model.\n",
         "![tracking](tracking.png)\n",
         "## Torques and their rates\n",
-        _table(
+        table(
             [
                 "joint",
                 f"peak \\|Q\\| [{torque_unit}]",
@@ -175,7 +181,7 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
         "![torques](report.png)\n",
         "Largest difference between what was published and what the library says offline, as a"
         " share of the largest value:\n",
-        _table(
+        table(
             ["feedforward", *first["disagreement"]],
             [[v, *(f"{x:.1e}" for x in r["disagreement"].values())] for v, r in runs.items()],
         ),
@@ -188,7 +194,7 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
             if report["lockstep"]
             else "The simulation does not wait: late commands are lost.\n"
         ),
-        _table(
+        table(
             [
                 "feedforward",
                 *(f"{q} {p} [ms]" for q in ("period", "latency") for p in first["period [ms]"]),
@@ -198,7 +204,7 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
                 for v, r in runs.items()
             ],
         ),
-        _table(
+        table(
             [
                 "feedforward",
                 "real time factor",
@@ -220,7 +226,7 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
         "## Messages\n",
         "Received by the recorder, of those published by the sender's own count. What the recorder"
         " lost need not be lost to the nodes.\n",
-        _table(
+        table(
             ["topic", *runs],
             [
                 [
@@ -238,7 +244,7 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
         f"- robot: {report['robot file']}\n"
         f"- springs and motors: {report['springs and motors']['description']}"
         f" ({report['springs and motors']['file']}); stiffness"
-        f" {', '.join(_short(x) for x in report['springs and motors']['stiffness'])} N m/rad\n"
+        f" {', '.join(short(x) for x in report['springs and motors']['stiffness'])} N m/rad\n"
         f"- drive: {report['drive']}\n- trajectory: {report['trajectory']}\n"
         + "".join(f"- {k}: {x}\n" for k, x in report["versions"].items())
         + "\nOut of the recordings again: `multibody_dynamics report FOLDER`\n",
@@ -246,11 +252,13 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _times(ratio: float) -> str:
+def times(ratio: float) -> str:
+    """A ratio, as words have it."""
     return f"{ratio:,.0f}" if ratio >= 1000.0 else f"{ratio:.1f}"
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """A number, or a word."""
     return value if isinstance(value, str) else f"{value:.4g}"
 
 

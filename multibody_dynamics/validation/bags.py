@@ -70,7 +70,8 @@ def read_joint_states(
     topics: all with joint states if not given. start, stop: only what was received from start
     until just before stop, ns. progress: is told of messages done and in total.
     Raises InputError that names the recording for one that cannot be read (to its end), topics that
-    it has not, and messages that are no JointState; what came before has been handed out by then.
+    it has not, and messages that are no JointState; all that can be read has been handed out by
+    then.
     """
     there = overview(path).topics
     for name in topics or ():
@@ -89,9 +90,14 @@ def read_joint_states(
             for name in wanted:
                 ours = [(at, raw) for connection, at, raw in messages if connection.topic == name]
                 if ours:
-                    yield from _samples(path, name, readers[name], ours)
+                    yield from _samples(name, readers[name], ours)
             done += len(messages)
             progress(done, total)
+    for name, each in readers.items():
+        if each.refused:
+            raise InputError(
+                f"{path}: {name}: {each.refused} messages were left out: {each.reason}"
+            )
 
 
 @contextmanager
@@ -138,12 +144,8 @@ def _batched(path: Path, messages: Iterator[Any], size: int) -> Iterator[list[An
 
 
 def _samples(
-    path: Path, topic: str, reader: JointStateReader, messages: list[tuple[int, bytes]]
+    topic: str, reader: JointStateReader, messages: list[tuple[int, bytes]]
 ) -> Iterator[JointSamples]:
     received = np.array([at for at, _ in messages], dtype=np.int64)
-    try:
-        found = reader.read([raw for _, raw in messages])
-    except InputError as error:
-        raise InputError(f"{path}: topic {topic}: {error}") from None
-    for names, which, samples in found:
+    for names, which, samples in reader.read([raw for _, raw in messages]):
         yield JointSamples(topic, names, received[which], samples.stamp, samples.rows)

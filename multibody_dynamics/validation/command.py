@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
     for kind in kinds:
         if kind not in KINDS:
             raise InputError(f"--identify {kind}: must be some of {', '.join(KINDS)}")
-    for name in ("cutoff", "rate", "max_nrms"):
+    for name in ("cutoff", "rate", "max_nrms", "live_rate"):
         value = getattr(options, name)
         if value is not None and not 0.0 < value < float("inf"):
             raise InputError(f"--{name.replace('_', '-')} {value:g}: must be positive")
@@ -63,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
     robot = settings.robot()  # what is wrong with it is said once, before anything is read
     several = len(options.recordings) > 1
     if several:
-        if options.bag:
-            raise InputError("--bag: for one recording at a time")
+        if options.bag or options.live:
+            raise InputError("--bag and --live: for one recording at a time")
         outcomes = validate_all(
             options.recordings,
             settings,
@@ -80,7 +81,6 @@ def run(options: argparse.Namespace) -> int:
                 i for i, name in enumerate(robot.model.joint_names) if name not in settings.held
             ]
             names = tuple(robot.model.joint_names[i] for i in used)
-            options.output.mkdir(parents=True, exist_ok=True)
             count = 1 if settings.effort == "motor" else 3
             with OutputBag(options.output / "bag", names, np.array(used), count) as listener:
                 outcomes = [validate(path, settings, robot=robot, progress=bar, listener=listener)]
@@ -105,6 +105,8 @@ def run(options: argparse.Namespace) -> int:
             problems.append(
                 f"{path}: normalised error {worst:.4g}, larger than --max-nrms {options.max_nrms:g}"
             )
+    if options.live:
+        problems += _live(options, settings)
     if several:
         names, totals = together(outcomes)
         write_fleet(names, totals, rows, problems, options.output)
@@ -113,6 +115,28 @@ def run(options: argparse.Namespace) -> int:
         print(f"multibody_dynamics: {problem}", file=sys.stderr)
         status = 1
     return status
+
+
+def _live(options: argparse.Namespace, settings: Settings) -> list[str]:
+    from .live import live_check
+
+    check = live_check(
+        options.recordings[0],
+        settings,
+        options.output,
+        rate=options.live_rate,
+        progress=ProgressBar("states"),
+    )
+    text = json.dumps(asdict(check), indent=2)
+    (options.output / "live.json").write_text(text + "\n", encoding="utf-8")
+    worst = max(check.difference.values())
+    print(
+        f"  live: {check.answered} of {check.sent} states answered, {check.lost} messages lost, "
+        f"{check.real_time_factor:.3g} times real time; offline differs by {worst:.1g} of the "
+        f"largest value; latency median {1e3 * check.latency['p50']:.3g} ms, "
+        f"99 % {1e3 * check.latency['p99']:.3g} ms; bag: {check.bag}"
+    )
+    return check.problems
 
 
 def _folder(path: Path, paths: list[Path]) -> str:

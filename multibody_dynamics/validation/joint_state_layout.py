@@ -151,9 +151,14 @@ def _plausible(count: int, raw: bytes) -> int:
 
 
 class JointStateReader:
-    """Batches of serialized messages to samples; knows all layouts that have come by."""
+    """Batches of serialized messages to samples; knows all layouts that have come by.
+
+    `refused` messages were no JointState; `reason` is that of the first.
+    """
 
     def __init__(self) -> None:
+        self.refused = 0
+        self.reason = ""
         self._layouts: dict[int, list[JointStateLayout]] = {}  # by the size of a message
 
     def read(
@@ -161,7 +166,7 @@ class JointStateReader:
     ) -> list[tuple[tuple[str, ...], NDArray[np.intp], Samples]]:
         """For each set of names: names, which messages (k,), samples in their order.
 
-        Raises InputError where a message is no JointState, and says which.
+        Messages that are no JointState are counted and left out.
         """
         sizes = np.fromiter(map(len, messages), dtype=np.intp, count=len(messages))
         found: dict[tuple[str, ...], list[tuple[NDArray[np.intp], Samples]]] = {}
@@ -176,7 +181,10 @@ class JointStateReader:
                     try:
                         layouts.append(JointStateLayout.of(block[0].tobytes()))
                     except InputError as error:
-                        raise InputError(f"message {left[0]}: {error}") from None
+                        self.reason = self.reason or str(error)
+                        self.refused += 1
+                        left, block = left[1:], block[1:]
+                        continue
                 layout = layouts[tried]
                 tried += 1
                 fits = layout.fits(block)

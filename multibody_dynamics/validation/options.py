@@ -99,6 +99,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--bag", action="store_true", help="write a bag of measured and predicted torques"
     )
     parser.add_argument(
+        "--live",
+        action="store_true",
+        help="replay through the feedforward node over DDS, too, and check it against the library",
+    )
+    parser.add_argument(
+        "--live-rate",
+        metavar="X",
+        type=float,
+        default=1.0,
+        help="times as fast as recorded (%(default)s)",
+    )
+    parser.add_argument(
         "--processes",
         metavar="N",
         type=int,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from rosbags.rosbag2 import StoragePlugin, Writer
@@ -23,7 +24,8 @@ RATES = ("", "_rate", "_acceleration")  # of the torque, as in the names of our 
 class OutputBag:
     """Topics /validation/measured, /predicted, /error (with filtered position and velocity), and
     with the suffixes _rate and _acceleration Q' and Q'' as efforts; stamps are those of the
-    recording, on the grid of the comparison. A context; called with all that was compared."""
+    recording, on the grid of the comparison. A context; called with all that was compared, and
+    nothing is written before the first call."""
 
     def __init__(self, path: Path, joint_names: tuple[str, ...], used: Array, count: int) -> None:
         if path.exists():
@@ -33,8 +35,13 @@ class OutputBag:
         self._layout = self._make_layout(joint_names)
         self._writer = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
         self._count = count
+        self._connections: list[list[Any]] = []
 
     def __enter__(self) -> OutputBag:
+        return self
+
+    def _open(self) -> None:
+        self._writer.path.parent.mkdir(parents=True, exist_ok=True)
         self._writer.open()
         self._connections = [
             [
@@ -45,7 +52,6 @@ class OutputBag:
             ]
             for rate in RATES[: self._count]
         ]
-        return self
 
     def __exit__(
         self,
@@ -53,9 +59,12 @@ class OutputBag:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._writer.close()
+        if self._connections:
+            self._writer.close()
 
     def __call__(self, look: Survey, found: Compared) -> None:
+        if not self._connections:
+            self._open()
         stamp = look.origin + np.round(1e9 * found.times).astype(np.int64)
         for k, connections in enumerate(self._connections):
             measured, predicted = found.measured[k], found.predicted[k]

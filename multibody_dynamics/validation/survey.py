@@ -54,6 +54,8 @@ def survey(
     seen = recording.overview
     if not seen.topics:
         raise InputError(f"{recording.path}: no topic of type sensor_msgs/msg/JointState")
+    if not any(seen.topics.values()):
+        raise InputError(f"{recording.path}: no message on {', '.join(seen.topics)}")
     looks = _looks(recording, topics)
     samples = [batch for look in looks for batch in look]
     if not samples:

@@ -41,8 +41,9 @@ def _read_csv(path: Path) -> tuple[Array, tuple[str, ...], Array]:
         head = [name.strip() for name in next(csv.reader(file), [])]
         if head:
             head[0] = head[0].lstrip("#\ufeff ")
+        lines = [line for line in file if line.strip()]
         try:
-            table = np.genfromtxt(file, delimiter=",", ndmin=2)
+            table = np.genfromtxt(lines, delimiter=",", ndmin=2) if lines else np.zeros((0, 0))
         except ValueError as error:
             first = str(error).splitlines()[:2]
             raise InputError(f"{path}: not a table of numbers: {' '.join(first)}") from None

@@ -1,0 +1,118 @@
+"""Joint and motor states of a simulated robot whose joints are a motor and a spring in series.
+
+A simulator such as Gazebo publishes JOINT_motor (theta) and JOINT_spring (q - theta), see
+tools/gazebo.py. From one such message this node makes two with its stamp: `joint_states` with
+q = theta + spring, and `motor_states` with theta, as the other nodes want them.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from .messages import nanoseconds
+from .outputs import Outputs
+from .parameters import NodeParameters, ParameterError, parameter
+from .qos import best_effort
+from .runtime import ManagedNode, run
+
+
+@dataclass(frozen=True)
+class SeriesJointsParameters(NodeParameters):
+    """See the descriptions; docs/series_joints_node.md has them as a table."""
+
+    joints: tuple[str, ...] = parameter((), "names of the joints, without the suffixes")
+    motor_suffix: str = parameter("_motor", "after the name of a joint: its motor")
+    spring_suffix: str = parameter("_spring", "after the name of a joint: its spring")
+
+    def check(self) -> None:
+        super().check()
+        if len(set(self.joints)) < len(self.joints):
+            raise ParameterError(f"joints names a joint twice: {self.joints}")
+        if self.motor_suffix == self.spring_suffix:
+            raise ParameterError("motor_suffix and spring_suffix are the same")
+
+
+class SeriesJointsNode(ManagedNode):
+    """See the module, and docs/series_joints_node.md."""
+
+    Parameters: ClassVar[type[NodeParameters]] = SeriesJointsParameters
+
+    def __init__(self) -> None:
+        super().__init__("series_joints_node")
+        self._outputs: Outputs | None = None
+        self._subscription = None
+        self._names: list[str] = []
+
+    def configure(self) -> None:
+        p = self.parameters
+        if not p.joints:
+            raise ParameterError("no joints: set joints")
+        self._outputs = Outputs(self)
+        self._joint = self._outputs.joint_state("joint_states", p.joints, "position", "velocity")
+        self._motor = self._outputs.joint_state("motor_states", p.joints, "position", "velocity")
+
+    def activate(self) -> None:
+        self._subscription = self.create_subscription(
+            JointState, "series_joint_states", self._on_state, best_effort()
+        )
+
+    def deactivate(self) -> None:
+        if self._subscription is not None:
+            self.destroy_subscription(self._subscription)
+            self._subscription = None
+
+    def cleanup(self) -> None:
+        if self._outputs is not None:
+            self._outputs.close()
+            self._outputs = None
+        self._names = []
+
+    def _on_state(self, message: JointState) -> None:
+        if message.name != self._names and not self._read_names(message.name):
+            return
+        if not len(message.position) == len(message.velocity) == len(message.name):
+            self.get_logger().warning(
+                "series_joint_states without position and velocity", throttle_duration_sec=5.0
+            )
+            return
+        rows = np.array([message.position, message.velocity])
+        theta, spring = rows[:, self._motor_at], rows[:, self._spring_at]
+        stamp = nanoseconds(message.header.stamp)
+        if not (np.isfinite(theta).all() and np.isfinite(spring).all()):
+            self.get_logger().warning("a state that is not finite", throttle_duration_sec=5.0)
+            return
+        for k in range(2):
+            self._motor[k][:] = theta[k]
+            self._joint[k][:] = theta[k] + spring[k]
+        assert self._outputs is not None
+        self._outputs.publish_all(stamp)
+
+    def _read_names(self, names: list[str]) -> bool:
+        """Where in the message our joints are; tells whether all of them are there."""
+        p = self.parameters
+        place = {name: k for k, name in enumerate(names)}
+        motors = [joint + p.motor_suffix for joint in p.joints]
+        springs = [joint + p.spring_suffix for joint in p.joints]
+        missing = [name for name in motors + springs if name not in place]
+        if missing:
+            text = f"series_joint_states without {', '.join(missing)}"
+            self.get_logger().warning(text, throttle_duration_sec=5.0)
+            return False
+        self._motor_at = [place[name] for name in motors]
+        self._spring_at = [place[name] for name in springs]
+        self._names = list(names)
+        return True
+
+
+def main(args: list[str] | None = None) -> int:
+    """Entry point; returns the exit code."""
+    return run(SeriesJointsNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Several nodes in one process, on one executor.
+
+    multibody_dynamics compose feedforward_node trajectory_node --ros-args --params-file ROBOT.yaml
+
+Remappings and parameters hold for all of them; `-r __ns:=left` puts them into a namespace.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..dynamics.errors import InputError
+
+NODES = sorted(file.stem for file in (Path(__file__).parents[1] / "nodes").glob("*_node.py"))
+
+
+def node_class(name: str) -> Any:
+    """The class of a node by the name of its executable; InputError for any other name."""
+    from ..nodes.runtime import ManagedNode
+
+    if name not in NODES:
+        raise InputError(f"there is no node '{name}'; there are {', '.join(NODES)}")
+    module = import_module(f"multibody_dynamics.nodes.{name}")
+    for value in vars(module).values():
+        own = isinstance(value, type) and value.__module__ == module.__name__
+        if own and issubclass(value, ManagedNode):
+            return value
+    raise InputError(f"'{name}' cannot be composed")
+
+
+def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str = "events") -> int:
+    """Run the nodes until SIGINT or SIGTERM; exit code 1 where one of them did not become active.
+
+    All are configured and activated in the order of `names`, and left in the reverse one.
+    """
+    import rclpy
+    from rclpy.executors import ExternalShutdownException
+    from rclpy.signals import SignalHandlerOptions
+
+    from ..nodes.runtime import SPIN_TIMEOUT, make_executor
+
+    if len(set(names)) < len(names):
+        raise InputError("a node is named twice: a second robot needs a process of its own")
+    classes = [node_class(name) for name in names]
+    leave = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: leave.set())
+    rclpy.init(args=["compose", *arguments], signal_handler_options=SignalHandlerOptions.NO)
+    executor = make_executor(executor_kind)
+    nodes: list[Any] = []
+    try:
+        for kind in classes:
+            nodes.append(kind())
+            executor.add_node(nodes[-1])
+        if not all([node.start() for node in nodes]):
+            return 1
+        while rclpy.ok() and not leave.is_set():
+            try:
+                executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+            except ExternalShutdownException:
+                break
+        return 0
+    finally:
+        for node in reversed(nodes):
+            if rclpy.ok():
+                node.close()
+            executor.remove_node(node)
+            node.destroy_node()
+        executor.shutdown()
+        rclpy.try_shutdown()

@@ -1,0 +1,278 @@
+"""How well the laws for elastic joints follow when things are not as they think: a table.
+
+    python -m multibody_dynamics.tools.robustness [--plant mujoco]
+
+In one process, without messages: the controller of flatness_controller_node, cycle by cycle,
+against a plant, with the Panda, the springs and the motion of config/controllers_demo.yaml. The
+tables in docs/elastic_joints.md are what this prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics.actuator_description import load_actuators
+from ..dynamics.actuator_kinds import SeriesElastic
+from ..dynamics.actuators import Actuators
+from ..dynamics.elastic_robot import ElasticRobot
+from ..dynamics.errors import DynamicsError
+from ..dynamics.kinematics import forward_kinematics
+from ..dynamics.model import MultibodyModel
+from ..dynamics.plants import Plant
+from ..dynamics.sensors import DelayLine, Encoder
+from ..dynamics.springs import LinearSpring
+from ..dynamics.trajectories import Reference, hold, splice
+from ..nodes.flatness_controller_parameters import FlatnessControllerParameters
+from ..nodes.flatness_law import FlatnessLaw
+from ..resources import share_directory
+from ..simulation.mujoco_robot import MujocoRobot
+from .analysis import load_quietly
+from .recording import CONTROLLER, TRAJECTORY, read_parameters
+
+PLANTS = ("internal", "mujoco")
+SETTLING = 0.3  # s at rest before the motion, in which the law takes over
+AFTER = 0.3  # s after it, that count too
+LOST = 0.2  # rad, where the node gives up and stops the arm
+HIT_TIME = 0.02  # s
+
+
+class Law(NamedTuple):
+    """A column: a law of the node and its parameters."""
+
+    title: str
+    name: str
+    parameters: Mapping[str, Any] = MappingProxyType({})
+
+
+# Two poles at -40 1/s and four at -60 pass the same 26 rad/s at -3 dB.
+LAWS = (
+    Law("motor PD, 40 rad/s", "motor_pd"),
+    Law("computed torque, 40", "computed_torque"),
+    Law("state feedback, 40", "state_feedback", {"feedback_bandwidth": (40.0,)}),
+    Law("linearisation, 60", "feedback_linearization"),
+    Law("linearisation, 80", "feedback_linearization", {"linearization_bandwidth": (80.0,)}),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row: what is not as the controller thinks, and what it has been told.
+
+    error: relative error of each parameter of the controller's model, with a random sign in each of
+    `draws`. encoder: step of the motor encoders in rad, a third of it that of the link encoders,
+    both with noise of a third of a step. delay: s until a torque acts. rate: Hz. payload: kg that
+    appears at the flange after 0.4 s. hit: N against the last link after 0.7 s. parameters: of the
+    controller.
+    """
+
+    title: str
+    error: float = 0.0
+    draws: int = 1
+    encoder: float = 0.0
+    delay: float = 0.0
+    rate: float = 1000.0
+    payload: float = 0.0
+    hit: float = 0.0
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+ENCODER = 1.5e-5  # rad: 12 bit before a gear of 100
+OBSERVER = {"observer_gain": 20.0, "observer_feedback": True}
+MOTORS_ONLY = {"state_source": "motor_encoders", "filter_bandwidth": 30.0}
+CASES = (
+    Case("exact model, 1 kHz"),
+    Case("parameters 10 % off", error=0.1, draws=8),
+    Case("encoders with steps and noise", encoder=ENCODER),
+    Case("motor encoders only, exact model", encoder=ENCODER, parameters=MOTORS_ONLY),
+    Case("motor encoders only, parameters 10 % off", error=0.1, draws=8, encoder=ENCODER,
+         parameters=MOTORS_ONLY),
+    Case("delay of 1 ms, not known", delay=1e-3),
+    Case("delay of 1 ms, known", delay=1e-3, parameters={"command_delay": 1e-3}),
+    Case("500 Hz", rate=500.0),
+    Case("payload of 2 kg appears", payload=2.0),
+    Case("payload of 2 kg appears, with observer", payload=2.0, parameters=OBSERVER),
+    Case("hit of 100 N for 20 ms", hit=100.0),
+)  # fmt: skip
+
+
+class Errors(NamedTuple):
+    """Of the links against the reference, rad: rms and peak; infinite where the arm was lost."""
+
+    rms: float
+    peak: float
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """The robot as it is, and the motion that it is to follow from t = 0 on."""
+
+    file: Path
+    model: MultibodyModel
+    actuators: Actuators
+    motion: Reference
+
+    def plant(self, name: str) -> Plant:
+        """One of PLANTS."""
+        if name == "mujoco":
+            return MujocoRobot(self.model, self.actuators, self.file.read_bytes())
+        return ElasticRobot(self.model, self.actuators)
+
+
+def demo_arm() -> Arm:
+    """The arm and the motion of the demo."""
+    share = share_directory()
+    parameters = read_parameters(share / "config" / "controllers_demo.yaml")
+    files, p = parameters[CONTROLLER], parameters[TRAJECTORY]
+    model = load_quietly(share / files["robot_file"])
+    springs = load_actuators(share / files["elastic_joints_file"], model.joint_names)
+    points = np.reshape(p["waypoints"], (-1, model.n))
+    times = p["shortest_approach"] + np.linspace(0.0, p["duration"], len(points))
+    motion = splice(hold(model.joint_names, points[0]), 0.0, times, points)
+    return Arm(share / files["robot_file"], model, springs, motion)
+
+
+def mistaken(
+    model: MultibodyModel, actuators: Actuators, share: float, rng: np.random.Generator
+) -> tuple[MultibodyModel, Actuators]:
+    """Every link's inertia, every stiffness, rotor and friction wrong by `share`, up or down."""
+
+    def factor() -> float:
+        return float(1.0 + share * rng.choice((-1.0, 1.0)))
+
+    inertias = np.array([factor() * inertia for inertia in model.link_inertias])
+    wrong = []
+    for actuator in actuators.actuators:
+        assert isinstance(actuator, SeriesElastic)
+        assert isinstance(actuator.spring, LinearSpring)
+        motor = actuator.motor
+        motor = replace(
+            motor,
+            inertia=factor() * motor.inertia,
+            viscous=factor() * motor.viscous,
+            coulomb=factor() * motor.coulomb,
+        )
+        wrong.append(
+            replace(actuator, motor=motor, spring=LinearSpring(factor() * actuator.spring.K))
+        )
+    return replace(model, link_inertias=inertias), replace(actuators, actuators=tuple(wrong))
+
+
+def follow(arm: Arm, plant: Plant, law: Law, case: Case, draw: int = 0) -> Errors:
+    """One run, with the random signs and the noise of a draw."""
+    rng = np.random.default_rng([draw, 1])
+    model, actuators = arm.model, arm.actuators
+    if case.error:
+        model, actuators = mistaken(model, actuators, case.error, rng)
+    p = FlatnessControllerParameters(law=law.name, **law.parameters, **case.parameters)
+    controller = FlatnessLaw(model, actuators, p)
+    dt, motion = 1.0 / case.rate, arm.motion
+    lead = p.feedforward_lead * dt + p.command_delay
+
+    plant.set_model(arm.model)
+    plant.applied_wrenches[:] = 0.0
+    plant.reset(motion(0.0)[0])
+    controller.design(p, plant.q.copy())
+    steps = ((plant.q, case.encoder / 3.0), (plant.theta, case.encoder))
+    encoders = [
+        Encoder(len(row), dt, resolution=step, noise=step / 3.0, seed=[draw, k])
+        for k, (row, step) in enumerate(steps)
+    ]
+    line = DelayLine(case.delay, dt, plant.motor_torque.copy())
+    errors = []
+    first = -round(SETTLING / dt)
+    for k in range(first, round((motion.end_time + AFTER) / dt)):
+        t = k * dt
+        for encoder, row in zip(encoders, (plant.q, plant.theta), strict=True):
+            (encoder.restart if k == first else encoder.update)(row, np.zeros_like(row))
+        signals = {
+            "link_position": encoders[0].position,
+            "motor_position": encoders[1].position,
+            "motor_torque": plant.motor_torque,
+        }
+        try:
+            controller.measure(t + SETTLING, signals)
+            if k == first:
+                controller.transfer.torque[:] = controller.holding_torque()
+                controller.start(law.name, 0.5 * SETTLING)
+            motion.evaluate(t, controller.desired)
+            motion.evaluate(t + lead, controller.ahead)
+            if p.observer_feedback and controller.observer is not None:
+                controller.external_torque[:] = controller.observer.residual
+            controller.update(dt, lead)
+            if case.payload and k == round(0.4 / dt):
+                plant.set_model(arm.model.with_payload(arm.model.n - 1, case.payload, (0, 0, 0.1)))
+            if case.hit:
+                push(plant, case.hit if 0.7 <= t < 0.7 + HIT_TIME - 0.5 * dt else 0.0)
+            for duration, torque in line.push(controller.transfer.torque.copy()):
+                plant.step(torque, duration)
+        except DynamicsError:
+            return Errors(np.inf, np.inf)
+        if k >= 0:
+            errors.append(motion(t + dt)[0] - plant.q)
+            if not np.abs(errors[-1]).max() < LOST:
+                return Errors(np.inf, np.inf)
+    error = np.array(errors)
+    return Errors(float(np.sqrt((error**2).mean())), float(np.abs(error).max()))
+
+
+def push(plant: Plant, force: float) -> None:
+    """A force along y against the origin of the last link."""
+    f = np.array([0.0, force, 0.0])
+    at = forward_kinematics(plant.model, plant.q).pose[-1, :3, 3]
+    plant.applied_wrenches[-1] = *np.cross(at, f), *f
+
+
+def rows(arm: Arm, plant: Plant, case: Case, laws: Sequence[Law] = LAWS) -> list[list[str]]:
+    """One line of the table, or two where there are several draws: their median and the worst."""
+    found = {
+        law.title: [follow(arm, plant, law, case, k) for k in range(case.draws)] for law in laws
+    }
+    if case.draws == 1:
+        return [[case.title, *(cell(*each[0]) for each in found.values())]]
+    kinds = {"median": np.median, "worst": np.max}
+    return [
+        [f"{case.title}: {kind} of {case.draws}"]
+        + [cell(*(float(of(column)) for column in zip(*each, strict=True)))
+           for each in found.values()]
+        for kind, of in kinds.items()
+    ]  # fmt: skip
+
+
+def cell(rms: float, peak: float) -> str:
+    """mrad."""
+    if not np.isfinite(rms + peak):
+        return "lost"
+    return " / ".join(f"{x:.2g}" if x < 99.5 else f"{x:.0f}" for x in (1e3 * rms, 1e3 * peak))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables; the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--plant", choices=PLANTS, action="append", help="may be repeated (both)")
+    options = parser.parse_args(arguments)
+    arm = demo_arm()
+    for name in options.plant or PLANTS:
+        try:
+            plant = arm.plant(name)
+        except DynamicsError as error:
+            print(error, file=sys.stderr)
+            return 2
+        head = [name, *(law.title for law in LAWS)]
+        print("\n| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+        for case in CASES:
+            print(f"{name}: {case.title}", file=sys.stderr)
+            for row in rows(arm, plant, case):
+                print("| " + " | ".join(row) + " |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
