@@ -69,7 +69,7 @@ def test_on_activation_the_torque_leaves_where_it_is():
         x = min(k / 100, 1.0)
         wanted = held + x**2 * (3 - 2 * x) * (law.torque - held)
         np.testing.assert_allclose(torque, wanted, rtol=1e-12)
-        np.testing.assert_array_equal(law.applied_torque, law.torque)  # no limit has cut it
+        np.testing.assert_array_equal(law.applied_torque, torque)
         if k == 1:
             assert np.abs(torque - held).max() < 3e-4 * np.abs(law.torque - held).max()
 
@@ -87,6 +87,64 @@ def test_a_switch_within_a_switch_starts_from_what_was_sent():
     transfer.switch(other)
     step = transfer.update(1e-3, *state) - before
     np.testing.assert_allclose(step, 2.98e-4 * (other.torque - before), rtol=1e-9)
+
+
+def test_a_law_that_fails_leaves_at_once_and_the_fade_goes_on_from_what_was_sent():
+    """A link encoder that is gone must not keep the hold, which does without, from coming in."""
+    arm = linear_arm()
+    rest, zero = at_rest(*arm), np.zeros(2)
+    transfer = BumplessTransfer(arm.actuators, duration=0.1)
+    transfer.activate(law_of(arm, "state_feedback"), [9.0, 9.0])
+    desired = np.zeros((5, 2))
+    desired[0] = arm.rest
+    good = (desired, arm.rest, zero, rest.theta, zero)
+    bad = (desired, arm.rest * np.nan, zero, rest.theta, zero)
+    for _ in range(200):
+        transfer.update(1e-3, *good)
+    with pytest.raises(InputError, match="q"):
+        transfer.update(1e-3, *bad)
+    stop = law_of(arm, "hold")
+    transfer.switch(stop)
+    for _ in range(50):
+        transfer.update(1e-3, *good)
+    sent = transfer.torque.copy()
+    step = transfer.update(1e-3, *bad) - sent
+    np.testing.assert_allclose(step, 2.98e-4 * (stop.torque - sent), rtol=1e-9, atol=1e-12)
+    for _ in range(100):
+        transfer.update(1e-3, *bad)
+    np.testing.assert_array_equal(transfer.torque, stop.torque)
+
+
+def test_what_a_blend_withholds_does_not_wind_up_the_integral():
+    arm = linear_arm()
+    transfer = BumplessTransfer(
+        arm.actuators, JointCommandLimits(arm.actuators.motor_names), duration=0.1
+    )
+    law = law_of(arm, "state_feedback", integral=2.0)
+    transfer.activate(law)
+    desired = np.zeros((5, 2))
+    desired[0] = arm.rest + 0.5  # and the torque of brakes is zero
+    state = (desired, *np.zeros((4, 2)))
+    for _ in range(99):
+        transfer.update(1e-3, *state)
+    withheld = np.sign(law.torque - transfer.torque)
+    assert not (law.integral_torque * withheld > 0.0).any()
+    for _ in range(3):
+        transfer.update(1e-3, *state)
+    assert law.integral_torque.all()
+
+
+def test_a_long_gap_counts_as_the_longest_step():
+    arm = linear_arm()
+    law = law_of(arm, "hold")
+    transfer = BumplessTransfer(arm.actuators, duration=0.1, max_step=0.01)
+    transfer.activate(law)
+    theta = at_rest(*arm).theta
+    torque = transfer.update(100.0, None, None, None, theta, np.zeros(2))
+    np.testing.assert_allclose(torque, 0.028 * law.torque, rtol=1e-12)
+    assert law.period == 0.01
+    with pytest.raises(InputError, match="max_step is 0"):
+        BumplessTransfer(arm.actuators, max_step=0.0)
 
 
 def test_limits_are_per_second_and_the_laws_are_told():

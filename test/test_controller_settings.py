@@ -61,6 +61,8 @@ def test_numbers_arrive():
     assert law.lead == 1e-3
     law = made(poles=four)
     assert np.abs(np.poly(law.gains.joint_poles[0]) - np.poly(four)).max() < 1e-3
+    law = made(law="hold", torque_limit=[3.0, 4.0])
+    np.testing.assert_array_equal(law.torque_limit, [3.0, 4.0])
     law = made(law="computed_torque", bandwidth=20.0, feedback="link")
     np.testing.assert_array_equal(law.gains, [[400.0, 400.0], [40.0, 40.0]])
 
@@ -93,6 +95,13 @@ def test_settings_that_cannot_be_are_refused():
         ({"law": "hold", "feedback": "link"}, "feedback: the law 'hold' has none"),
         ({"law": "computed_torque", "integral": [1.0, 2.0]}, "integral: the law 'computed_torque'"),
         ({"proportional": np.ones(2), "derivative": np.ones(2)}, "proportional: the law 'state_"),
+        ({"bandwidth": 9.0, "poles": (-1.0,) * 4}, "bandwidth and poles: each sets the gains"),
+        (
+            {"law": "hold", "bandwidth": 9.0, "proportional": 1.0, "derivative": 1.0},
+            "bandwidth and proportional: each",
+        ),
+        ({"law": "motor_pd", "stiffness": [1.0]}, "stiffness: the law 'motor_pd' has none"),
+        ({"law": "motor_pd", "torque_limit": 1.0}, "torque_limit: the law 'motor_pd' has none"),
     ):
         with pytest.raises(InputError, match=message):
             ControllerSettings(**settings)

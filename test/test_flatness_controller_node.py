@@ -109,7 +109,7 @@ class Arm:
         if motors:
             self.send_motors()
         expected = self.is_answered if links or motors else False
-        answered = self.is_answered = self.wait(0.5 if expected or links and motors else 0.02)
+        answered = self.is_answered = self.wait(0.5 if expected or (links and motors) else 0.05)
         if not self.is_stuck:
             own = dyn.gravity_forces(self.model, self.measured) if self.helps else 0.0
             self.plant.step(self.torque + own, 1e-9 * STEP)
@@ -210,7 +210,7 @@ def test_every_fault_has_its_declared_end(ros):
 
     # Link states missing: a damped stop on the motors, without a jump of torque.
     begin = len(arm.answers)
-    arm.run(0.9, links=False)
+    arm.run(1.0, links=False)
     assert "link states missing" in arm.node.output
     assert len(arm.answers) - begin > 100
     assert np.abs(np.diff(numbers(arm.answers[begin:]), axis=0)).max() < 5.0
@@ -251,7 +251,7 @@ def test_every_fault_has_its_declared_end(ros):
     ros.until(lambda: "tracking error" in arm.node.output, "the fault", each=arm.step)
     arm.is_stuck = False
     arm.run(0.5)
-    assert np.abs(arm.plant.qd).max() < 0.05
+    assert np.abs(arm.plant.qd).max() < 0.1
     assert "tracking error: over" not in arm.node.output
     assert enable(arm).success
     arm.run(0.2)
@@ -464,16 +464,16 @@ def test_stiffness_follows_its_own_reference_within_its_range(ros):
     assert np.abs(arm.plant.q + 0.4).max() < 0.01
 
 
-@pytest.mark.parametrize(("plant", "bound"), [("internal", 5e-4), ("mujoco", 2e-3)])
+@pytest.mark.parametrize(("plant", "bound"), [("internal", 1e-3), ("mujoco", 2e-3)])
 def test_a_simulated_arm_is_controlled_in_lockstep(ros, plant, bound):
-    """The simulator node waits for each torque; nobody else has the clock."""
+    """The simulator node waits for each torque, which acts from the next state on."""
     files = {
         "robot_file": "config/robots/planar_two_link.urdf",
         "elastic_joints_file": "config/elastic_joints/planar_two_link.yaml",
         "command_joints": ["shoulder", "elbow"],
         "autostart": True,
     }
-    controller = ros.start(NODE, {**files, "use_sim_time": True})
+    controller = ros.start(NODE, {**files, "use_sim_time": True, "command_delay": 0.002})
     ros.until(lambda: "active;" in controller.output, "the controller", patience=60.0)
     simulator = ros.start(
         "elastic_robot_simulator_node",

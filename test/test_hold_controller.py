@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -105,6 +107,28 @@ def test_a_push_at_the_limit_moves_the_reference_and_it_does_not_spring_back():
     assert load == pytest.approx(-30.0)
 
 
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_a_stop_ends_at_the_joint_limits_or_where_it_started_beyond_them(side):
+    """With motors that follow the reference; 0.2 rad without limits."""
+    model, actuators, rest = linear_arm()
+    bound = np.sort([rest + side * np.array([0.05, -0.5]), rest - side * np.array([1.0, 3.0])], 0)
+    limits = model.limits._replace(lower=bound[0], upper=bound[1])
+    arm = Arm(replace(model, limits=limits), actuators, rest)
+    law = holding(arm, stop_time=0.1)
+    theta, thetad = at_rest(*arm).theta.copy(), np.array([2.0 * side, -2.0 * side])
+    for _ in range(1000):
+        law.update(None, None, None, theta, thetad)
+        theta, thetad = law.reference.copy()
+    moved = side * (law.q - rest)
+    assert 0.04 < moved[0] < 0.05 + 1e-6
+    assert -0.25 < moved[1] < -0.15
+    beyond = Arm(replace(model, limits=limits._replace(lower=rest + 1.0, upper=rest + 2.0)), *arm[1:])
+    law = holding(beyond)
+    theta = at_rest(*arm).theta
+    law.update(None, None, None, theta, np.zeros(2))
+    np.testing.assert_array_equal(law.reference[0], theta)  # it does not pull back
+
+
 @pytest.mark.parametrize("stiffness", [0.0, -40.0])
 def test_a_stiffness_drive_that_is_not_at_home_leaves_no_trace(stiffness):
     """Where its position tells of no stiffness the torques are finite, and later as ever."""
@@ -129,7 +153,8 @@ def test_what_cannot_hold_is_refused():
         HoldController(model, actuators, motor_side_gains(actuators, [10.0, 0.0], 1.0))
     with pytest.raises(InputError, match="stop_time is 0"):
         holding(arm, stop_time=0.0)
-    with pytest.raises(InputError, match="torque_limit is -1"):
-        holding(arm, torque_limit=-1.0)
+    for limit in (-1.0, np.nan, [1.0, 2.0, 3.0]):
+        with pytest.raises(InputError, match="torque_limit is"):
+            holding(arm, torque_limit=limit)
     with pytest.raises(InputError, match=r"theta.*elbow"):
         holding(arm).update(None, None, None, [0.0, np.nan], [0.0, 0.0])

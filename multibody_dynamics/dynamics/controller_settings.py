@@ -55,8 +55,8 @@ class ControllerSettings:
     second_bandwidth : rad/s (v,), of second outputs in "feedback_linearization".
     proportional, derivative : gains in place of a bandwidth; (m,) in N m/rad and N m s/rad of
         "motor_pd" and "hold", (n,) in 1/s^2 and 1/s of "computed_torque".
-    position : (n,) where gains are designed; the middle of the joint limits.
-    stiffness : (v,) second outputs there; mid-range.
+    position : (n,) where gains are designed, if any are; the middle of the joint limits.
+    stiffness : (v,) second outputs there, of "state_feedback" and "hold"; mid-range.
     variant : of the feedforward of "motor_pd" and "state_feedback".
     feedback : "motor" or "link", of "computed_torque".
     integral : 1/s, share per second of the stiffness G_q + G_theta of linear feedback that the
@@ -65,6 +65,7 @@ class ControllerSettings:
     friction : share of the friction that is compensated, 0 to 1; "hold" has none of its own.
     lead : s, see :class:`.FeedbackLinearization`.
     stop_time : s, of "hold".
+    torque_limit : (m,) or one, N m, of "hold"; the motors' own, and never more than that.
     period : s of a cycle.
     """
 
@@ -83,6 +84,7 @@ class ControllerSettings:
     friction: Any = None
     lead: float = 0.0
     stop_time: float = 0.1
+    torque_limit: Any = None
     period: float = PERIOD
 
     def __post_init__(self) -> None:
@@ -90,6 +92,9 @@ class ControllerSettings:
             raise InputError(f"law '{self.law}': expected one of {', '.join(BANDWIDTHS)}")
         if (self.proportional is None) != (self.derivative is None):
             raise InputError("proportional and derivative: give both or neither")
+        for one, other in _ALTERNATIVES:
+            if getattr(self, one) is not None and getattr(self, other) is not None:
+                raise InputError(f"{one} and {other}: each sets the gains; give one of them")
         for name, laws in _ONLY_OF.items():
             default = next(each.default for each in fields(self) if each.name == name)
             value = getattr(self, name)
@@ -97,17 +102,24 @@ class ControllerSettings:
                 raise InputError(f"{name}: the law '{self.law}' has none; of {', '.join(laws)}")
 
 
+_ALTERNATIVES = (
+    ("bandwidth", "poles"),
+    ("bandwidth", "proportional"),
+    ("second_bandwidth", "poles"),
+)
 _LINEAR = ("motor_pd", "state_feedback")
 _ONLY_OF: Mapping[str, tuple[str, ...]] = {
     "poles": ("feedback_linearization", "state_feedback"),
     "second_bandwidth": ("feedback_linearization",),
     "proportional": ("motor_pd", "hold", "computed_torque"),
+    "stiffness": ("state_feedback", "hold"),
     "variant": _LINEAR,
     "feedback": ("computed_torque",),
     "integral": _LINEAR,
     "integrates": _LINEAR,
     "lead": ("feedback_linearization",),
     "stop_time": ("hold",),
+    "torque_limit": ("hold",),
 }
 
 
@@ -129,7 +141,9 @@ def make_controller(
     gains = _gains(model, actuators, settings)
     if settings.law == "hold":
         common["friction"] = 0.0 if settings.friction is None else settings.friction
-        return HoldController(model, actuators, gains, stop_time=settings.stop_time, **common)
+        limit = np.inf if settings.torque_limit is None else settings.torque_limit
+        common.update(stop_time=settings.stop_time, torque_limit=limit)
+        return HoldController(model, actuators, gains, **common)
     usual = "quasi_static" if settings.law == "motor_pd" else "full"
     return LinearFeedback(
         model,
@@ -145,8 +159,10 @@ def make_controller(
 def retune(controller: Controller, settings: ControllerSettings) -> None:
     """Other gains for a law that runs, between two updates; integrators and filters stay.
 
-    Settings of the same law and variant, designed for the controller's present model. All is
-    checked and designed first, which takes milliseconds: InputError leaves the law as it was.
+    Settings of the same law and variant, designed for the controller's present model. The torque
+    jumps by what the new gains make of the present error: retune at rest or in small steps, or make
+    a new law and :meth:`.BumplessTransfer.switch` to it. All is checked and designed first, which
+    takes milliseconds: InputError leaves the law as it was.
     """
     model, actuators = controller.model, controller.actuators
     other = make_controller(model, actuators, settings)
@@ -158,7 +174,8 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
             f"law '{settings.law}' with these settings is not the one that runs, "
             f"{type(controller).__name__}: switch to a new one instead"
         )
-    for name in ("gains", "poles", "integral", "lead", "stop_time", "friction", "period"):
+    tuned = ("gains", "poles", "integral", "lead", "stop_time", "torque_limit", "friction", "period")
+    for name in tuned:
         if hasattr(other, name):
             setattr(controller, name, getattr(other, name))
 

@@ -25,6 +25,7 @@ inertia of the rotors.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from .actuator_cycle import MotorFeedforward
 from .actuator_kinds import Antagonistic
 from .actuators import Actuators
 from .checked_rows import CheckedRows
-from .errors import InputError
+from .errors import DynamicsError, InputError
 from .gains import StateFeedbackGains, check_fit, per_name, read_only, rest_outputs
 from .inputs import STATE_ROWS, Array, as_array, check_sequence
 from .inverse_dynamics_solver import InverseDynamicsSolver
@@ -49,7 +50,7 @@ class Controller(ABC):
     Attributes
     ----------
     torque : (m,) N m, in the order of `actuators.motor_names`; :meth:`update` overwrites it.
-    applied_torque : (m,) N m as :meth:`applied` was told last.
+    applied_torque : (m,) N m that was sent, as :meth:`applied` was told last.
     external_torque : (n,) N m, zero unless the caller writes it: what the world does to the links,
         such as the residual of a :class:`.DisturbanceObserver`, taken as constant. Fed back like
         that, an observer acts as an integrator that cannot wind up, provided that it is told the
@@ -73,6 +74,8 @@ class Controller(ABC):
         n, m = actuators.n, len(actuators.motors)
         self.model, self.actuators = model, actuators
         self.torque: Array = np.zeros(m)
+        self._last_torque: Array = np.zeros(m)
+        self._flat: MotorFeedforward | None = None
         self.applied_torque: Array = np.zeros(m)
         self.external_torque: Array = np.zeros(n)
         self.friction = friction
@@ -96,7 +99,11 @@ class Controller(ABC):
     def friction(self, share: Any) -> None:
         row = per_name("friction", share, self.actuators.motor_names)
         if (row > 1.0).any():
-            raise InputError(f"friction: {share} to be compensated: shares are from 0 to 1")
+            j = int(np.argmax(row))
+            raise InputError(
+                f"motor '{self.actuators.motor_names[j]}': friction to be compensated is {row[j]:g}: "
+                f"a share is from 0 to 1"
+            )
         self._friction = read_only(row)
         self._leaves_friction = bool((row < 1.0).any())
 
@@ -122,7 +129,8 @@ class Controller(ABC):
             cycle later, and the delay of the drive. The feedforward is taken there, which undoes
             most of what holding a torque for a cycle costs; feedback keeps the reference of now.
 
-        Raises InputError for wrong shapes, NaN or infinity, and leaves `torque` as it was then.
+        Raises InputError for wrong shapes, NaN or infinity, DynamicsError where the law has no
+        finite answer, and leaves `torque` as it was then.
         """
         check_sequence("desired", desired, "rows")
         self._desired_rows.take(tuple(desired))
@@ -133,8 +141,31 @@ class Controller(ABC):
             self._ahead_rows.take(tuple(ahead))
         if stiffness is not None:
             self._take_stiffness(stiffness)
-        self._law(ahead is not None)
+        return self._answer(ahead is not None)
+
+    def _answer(self, has_ahead: bool) -> Array:
+        """`torque` by the law, from what has been taken and from the arrays that anyone may write;
+        as it was where that or the answer is not finite."""
+        if not isfinite(self.external_torque.sum() + self.stiffness.sum()):
+            names = self.actuators.joint_names
+            as_array("external_torque", self.external_torque, (len(names),), names)
+            self._take_stiffness(self.stiffness)
+        self._last_torque[:] = self.torque
+        self._law(has_ahead)
+        if not isfinite(self.torque.sum()):
+            j = int(np.argmin(np.isfinite(self.torque)))
+            found = self.torque[j]
+            self.torque[:] = self._last_torque
+            raise DynamicsError(
+                f"motor '{self.actuators.motor_names[j]}': {type(self).__name__} asks for {found} "
+                f"N m; the desired motion or the gains are beyond what can be computed"
+            )
         return self.torque
+
+    def problems(self) -> tuple[str, ...]:
+        """What the feedforward could not have at the last update, such as a stiffness beyond its
+        range, by motor; empty if nothing."""
+        return () if self._flat is None else self._flat.problems()
 
     def _take_stiffness(self, stiffness: Any) -> None:
         rows = as_array(
@@ -145,7 +176,8 @@ class Controller(ABC):
         self.stiffness[:] = rows
 
     def applied(self, torque: Array) -> None:
-        """Told after `update` what limits have left of `torque`, (m,). For integrators."""
+        """Told after `update` what was sent in place of `torque`, (m,): less where limits have cut
+        it, or where the law only fades in. For integrators."""
         self.applied_torque[:] = torque
 
     def reset(self) -> None:
@@ -238,6 +270,7 @@ class LinearFeedback(Controller):
         self.integral_torque: Array = np.zeros(len(actuators.motors))
         self._increment = np.zeros_like(self.integral_torque)
         self._now, self._later = _Filtered(self, variant), _Filtered(self, variant)
+        self._flat = self._now.flat
         self._error = np.zeros((4, len(actuators.motors)))
         self._link_error = np.zeros((2, actuators.n))
 
@@ -257,11 +290,11 @@ class LinearFeedback(Controller):
             self._increment[:] = 0.0
 
     def _law(self, has_ahead: bool) -> None:
-        error, flat = self._error, self._now.flat
+        error, command = self._error, self._now.flat.result
         torque = self._now.torque(self._desired)
         np.subtract(self._desired[:2], self._links, out=self._link_error)
         self._link_error.take(self.actuators.joint_of_motor, 1, error[:2], "clip")
-        np.subtract(flat.result[:2], self._motors, out=error[2:])
+        np.subtract(command[:2], self._motors, out=error[2:])
         if self.integral.any():
             source = error[0] if self.integrates == "link" else error[2]
             np.multiply(self.period * self.integral, source, out=self._increment)

@@ -9,7 +9,7 @@ Siciliano, L. Zollo, Automatica 2005). It needs no link encoders and no desired 
 The reference starts where the motors are, as fast as they are, and slows down exponentially: the
 stop is damped, and the springs are let go by gains that damp the links behind them
 (:func:`.damping_gains`). Where a motor is at its limit, its reference gives way, so that it does
-not spring back.
+not spring back. Where the links would come to rest beyond their limits, it slows down faster.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from .actuator_cycle import SpringSolver
+from .actuator_kinds import VariableStiffness
 from .actuators import Actuators
 from .controllers import PERIOD, Controller, link_of_motors
 from .errors import InputError
-from .gains import StateFeedbackGains, at_rest, check_fit
+from .gains import StateFeedbackGains, at_rest, check_fit, read_only
 from .inputs import Array
 from .model import MultibodyModel
 
@@ -40,7 +41,9 @@ class HoldController(Controller):
     ----------
     gains : of which those of the motors are used; G_theta positive.
     stop_time : s, in which the reference slows down by a factor e.
-    torque_limit : (m,) or one, N m; the motors' own if not given, and never more than that.
+    torque_limit : (m,) or one, N m; never more than the motors' own. Where what is sent has
+        another limit, it belongs here: the reference gives way at this one. May be set between
+        updates.
     friction : share that is compensated; none by default, as friction helps to stop.
 
     Attributes: `reference` (2, m), where and how fast the motors should be; `q` (n,) where the
@@ -68,19 +71,30 @@ class HoldController(Controller):
             )
         if not 0.0 < stop_time < np.inf:
             raise InputError(f"stop_time is {stop_time} s: must be positive")
-        limit = np.full(len(names), torque_limit) if np.ndim(torque_limit) == 0 else torque_limit
-        limit = np.minimum(np.asarray(limit, dtype=np.float64), actuators.torque_limit)
-        if limit.shape != (len(names),) or not (limit > 0.0).all():
-            raise InputError(
-                f"torque_limit is {torque_limit}: must be positive, one or {len(names)}"
-            )
-        self.gains, self.stop_time, self.torque_limit = gains, stop_time, limit
+        self.gains, self.stop_time, self.torque_limit = gains, stop_time, torque_limit
+        joint = actuators.joint_of_motor
+        self._lower, self._upper = model.limits.lower[joint], model.limits.upper[joint]
+        for _, actuator, motors, _ in actuators.each():
+            if isinstance(actuator, VariableStiffness) and len(motors) == 2:
+                self._lower[motors[1]], self._upper[motors[1]] = -np.inf, np.inf
         self.reference: Array = np.zeros((2, len(names)))
         self.q: Array = np.zeros(actuators.n)
         self._springs = SpringSolver(actuators, q=self.q, theta=self._motors[0])
         self._is_rigid = actuators.is_rigid
         self._step = np.zeros(actuators.n)
         self._is_started = False
+
+    @property
+    def torque_limit(self) -> Array:
+        return self._torque_limit
+
+    @torque_limit.setter
+    def torque_limit(self, limit: Any) -> None:
+        own = self.actuators.torque_limit
+        row = np.asarray(limit, dtype=np.float64)
+        if row.shape not in ((), own.shape) or not (row > 0.0).all():
+            raise InputError(f"torque_limit is {limit}: must be positive, one or {len(own)}")
+        self._torque_limit = read_only(np.minimum(row, own))
 
     def reset(self) -> None:
         """The next update starts a stop."""
@@ -110,8 +124,7 @@ class HoldController(Controller):
         self._motor_rows.take((theta, thetad))
         if stiffness is not None:
             self._take_stiffness(stiffness)
-        self._law(False)
-        return self.torque
+        return self._answer(False)
 
     def _law(self, has_ahead: bool) -> None:
         theta, thetad = self._motors
@@ -121,6 +134,9 @@ class HoldController(Controller):
         load = self._hanging(theta, ITERATIONS if self._is_started else 10 * ITERATIONS)
         self._is_started = True
         position, velocity = self.reference
+        links = self.q[self.actuators.joint_of_motor] + position - theta
+        fastest = np.stack((self._lower - links, self._upper - links)) / self.stop_time
+        np.clip(velocity, np.minimum(fastest[0], 0.0), np.maximum(fastest[1], 0.0), out=velocity)
         proportional, derivative = self.gains.values[2:]
         wanted = load + proportional * (position - theta) + derivative * (velocity - thetad)
         if self._friction.any():

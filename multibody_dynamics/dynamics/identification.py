@@ -234,7 +234,7 @@ def _solved(R: Array, target: Array, start: Array, bodies: int, prior: float) ->
         R[:, inertial:], target - R[:, :inertial] @ consistent_parameters(theta).ravel(), rcond=None
     )[0]
     begin = np.concatenate([theta.ravel(), rest])
-    found = least_squares(residual, begin, derivative, method="trf", x_scale="jac", max_nfev=300)
+    found = least_squares(residual, begin, derivative, method="lm", x_scale="jac", max_nfev=300)
     return split(found.x)
 
 

@@ -79,7 +79,7 @@ class LinkDampingController(Controller):
             else:
                 self.rates[i] = share * sum(motor.viscous for motor in actuator.motors) / total
         self._rotors = rigid_rotors(actuators)
-        self._rest = MotorFeedforward(actuators)
+        self._flat = self._rest = MotorFeedforward(actuators)
         self.theta: Array = self._rest.command.position
 
     def update(
@@ -97,8 +97,7 @@ class LinkDampingController(Controller):
         self._link_rows.take((q, qd))
         if stiffness is not None:
             self._take_stiffness(stiffness)
-        self._law(False)
-        return self.torque
+        return self._answer(False)
 
     def rest_at(self, q: Array) -> Array:
         """(m,) torque of the motors for rest at q (n,); `theta` is then where they are."""

@@ -178,7 +178,7 @@ class FlatnessControllerNode(FollowingNode):
         super().reconfigure(values)
         if self._outputs is None:
             return
-        self._law.transfer.limits = self._limits
+        self._law.limit(self._limits)
         if not self._is_running:
             return
         if self._fault is None and self._motion.is_there:

@@ -24,8 +24,10 @@ from ..dynamics.controllers import PERIOD, Controller
 from ..dynamics.disturbance_observer import DisturbanceObserver
 from ..dynamics.errors import InputError
 from ..dynamics.feedback_linearization import FeedbackLinearization
+from ..dynamics.hold_controller import HoldController
 from ..dynamics.inputs import Array
 from ..dynamics.inverse_dynamics_solver import InverseDynamicsSolver
+from ..dynamics.limits import JointCommandLimits
 from ..dynamics.link_damping import LinkDampingController
 from ..dynamics.model import MultibodyModel
 from ..dynamics.state_estimation import MAX_STEP, StateEstimation, StateEstimator
@@ -102,6 +104,14 @@ class FlatnessLaw:
         }
         if self.on_links is not None:
             self._laws[ON_LINKS] = self.on_links
+        self.limit(self.transfer.limits)
+
+    def limit(self, limits: JointCommandLimits) -> None:
+        """What is sent from the next update on is within the limits of the motors."""
+        self.transfer.limits = limits
+        for law in self._laws.values():
+            if isinstance(law, HoldController):
+                law.torque_limit = limits.torque
 
     def start(self, name: str, duration: float) -> None:
         """Let a law take over within `duration` s from the torque that was sent last."""
@@ -209,17 +219,19 @@ def settings_of(
         case "motor_pd" | "computed_torque":
             given["bandwidth"] = _one_or_all(p.motor_bandwidth)
         case "state_feedback":
-            given["bandwidth"] = _one_or_all(p.feedback_bandwidth)
-            given["poles"] = p.feedback_poles or None
+            given |= _poles_or_bandwidth(p.feedback_poles, p.feedback_bandwidth)
             given["variant"] = p.variant
         case "feedback_linearization":
-            given["bandwidth"] = _one_or_all(p.linearization_bandwidth)
-            given["poles"] = p.linearization_poles or None
+            given |= _poles_or_bandwidth(p.linearization_poles, p.linearization_bandwidth)
         case "hold":
             given["bandwidth"] = p.hold_bandwidth
             given["stop_time"] = p.stop_time
             del given["friction"]
     return ControllerSettings(**given)
+
+
+def _poles_or_bandwidth(poles: tuple[float, ...], bandwidth: tuple[float, ...]) -> dict[str, Any]:
+    return {"poles": poles} if poles else {"bandwidth": _one_or_all(bandwidth)}
 
 
 def _one_or_all(values: tuple[float, ...]) -> Any:

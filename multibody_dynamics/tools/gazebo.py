@@ -92,7 +92,9 @@ def prepare(
     files = Files(
         prefix + model.name,
         [prefix + joint for joint in model.joint_names],
-        *(folder.absolute() / n for n in ("plant.urdf", "links.urdf", "springs.yaml")),
+        folder.absolute() / "plant.urdf",
+        folder.absolute() / "links.urdf",
+        folder.absolute() / "springs.yaml",
         folder.absolute() / "controllers.yaml",
     )
     actuators = load_actuators(springs, model.joint_names, model.joint_types)
@@ -168,7 +170,7 @@ def convert(
 
 def _stiffness(actuators: Actuators) -> Array:
     """(n,) N m/rad."""
-    found = []
+    found: list[float] = []
     for name, actuator in zip(actuators.joint_names, actuators.actuators, strict=True):
         spring = actuator.spring if isinstance(actuator, SeriesElastic) else None
         if not isinstance(spring, LinearSpring) or actuators.is_damped[len(found)]:
