@@ -24,7 +24,7 @@ from elastic_arms import (
 from multibody_dynamics.dynamics.actuator_kinds import Motor, Rigid
 from multibody_dynamics.dynamics.controllers import ComputedTorque, Controller, LinearFeedback
 from multibody_dynamics.dynamics.disturbance_observer import DisturbanceObserver
-from multibody_dynamics.dynamics.errors import InputError
+from multibody_dynamics.dynamics.errors import DynamicsError, InputError
 from multibody_dynamics.dynamics.feedback_linearization import FeedbackLinearization
 from multibody_dynamics.dynamics.flatness import motor_motion
 from multibody_dynamics.dynamics.gains import (
@@ -292,12 +292,52 @@ def test_controllers_refuse_what_does_not_fit():
         (lambda: LinearFeedback(model, actuators, gains, variant="fast"), "variant 'fast'"),
         (lambda: LinearFeedback(model, actuators, gains, integrates="q"), "integrates 'q'"),
         (lambda: LinearFeedback(model, actuators, gains, integral=[1, -1]), "'elbow': integral"),
-        (lambda: LinearFeedback(model, actuators, gains, friction=1.2), "shares are from 0 to 1"),
+        (lambda: LinearFeedback(model, actuators, gains, friction=[1, 1.2]), "'elbow': friction"),
         (lambda: ComputedTorque(model, actuators, 1.0, -1.0), "'shoulder': derivative is -1"),
         (lambda: ComputedTorque(model, actuators, 1, 1, feedback="both"), "one of motor, link"),
     ):
         with pytest.raises(InputError, match=message):
             make()
+
+
+@pytest.mark.parametrize("make", [linear_arm, antagonistic_arm])
+def test_what_anyone_may_write_is_looked_at_before_it_does_harm(make):
+    """NaN in an external torque is told by name, and gone when the next number is good."""
+    arm = make()
+    model, actuators, rest = arm
+    desired = hold(model.joint_names, rest)(0.0)
+    theta = at_rest(*arm).theta
+    state = (desired, rest, np.zeros(2), theta, np.zeros_like(theta))
+    integrating = LinearFeedback(
+        model, actuators, optimal_gains(model, actuators, rest, 20.0), integral=9.0,
+        integrates="motor",
+    )  # fmt: skip
+    for law in (integrating, *laws(arm, 20.0).values()):
+        law.update(*state)
+        before, integral = law.torque.copy(), integrating.integral_torque.copy()
+        law.external_torque[1] = np.nan
+        with pytest.raises(InputError, match="external_torque.*elbow"):
+            law.update(*state)
+        np.testing.assert_array_equal(law.torque, before)
+        np.testing.assert_array_equal(integrating.integral_torque, integral)
+        law.external_torque[1] = 0.0
+        assert np.isfinite(law.update(*state)).all()
+    with pytest.raises(DynamicsError, match=r"motor 'shoulder': LinearFeedback asks for -?(inf|nan)"):
+        integrating.update(np.full((5, 2), 1e200), *state[1:])
+
+
+def test_problems_of_the_feedforward_are_those_of_the_law():
+    arm = antagonistic_arm()
+    model, actuators, rest = arm
+    desired = hold(model.joint_names, rest)(0.0)
+    theta = at_rest(*arm).theta
+    state = (desired, rest, np.zeros(2), theta, np.zeros(3))
+    for law in laws(arm, 20.0).values():
+        law.update(*state)
+        assert law.problems() == ()
+        if isinstance(law, LinearFeedback):
+            law.update(*state, stiffness=[[1e6], [0.0], [0.0]])
+            assert law.problems()[0] == "elbow_agonist: stiffness or pretension cannot be had"
 
 
 def test_bad_measurements_are_refused_by_name_and_leave_the_torque():

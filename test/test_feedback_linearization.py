@@ -165,6 +165,21 @@ def test_a_drive_brings_a_stiffness_back_from_beyond_its_range():
     assert torque[1] == pytest.approx(wanted, rel=1e-9)
 
 
+@pytest.mark.parametrize("stiffness", [0.0, -30.0])
+def test_a_stiffness_drive_at_or_below_nothing_gives_finite_torques_and_is_told(stiffness):
+    arm = variable_arm()
+    model, actuators, rest = arm
+    drive = actuators.actuators[0].drive
+    law = FeedbackLinearization(model, actuators, JointPoles.from_bandwidth(actuators, 20.0))
+    theta = at_rest(*arm).theta.copy()
+    theta[1] = (stiffness - drive.offset) / drive.gain
+    zero = np.zeros(3)
+    torque = law.update(hold(model.joint_names, rest)(0.0), rest, zero[:2], theta, zero)
+    assert np.isfinite(torque).all()
+    assert torque[1] * drive.gain > 0.0  # back into the range
+    assert "shoulder_stiffness: stiffness or pretension cannot be had" in law.problems()
+
+
 def test_a_spring_too_lightly_damped_is_refused_by_name():
     arm = two_links(series(400.0, damping=0.5), series(200.0))
     poles = JointPoles.from_bandwidth(arm.actuators, 20.0)

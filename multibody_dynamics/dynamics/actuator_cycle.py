@@ -25,7 +25,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .actuator_kinds import Actuator, Antagonistic, Rigid, SeriesElastic, VariableStiffness
+from .actuator_kinds import (
+    LEAST_SHARE,
+    Actuator,
+    Antagonistic,
+    Rigid,
+    SeriesElastic,
+    VariableStiffness,
+)
 from .actuators import Actuators
 from .compilation import compiled, inlined
 from .errors import InputError
@@ -500,6 +507,9 @@ def springs_recursion(
                 stiffness = joints[i, OFFSET] + gain * theta[j + 1]
                 stiffness_rate = gain * thetad[j + 1]
                 load[j + 1] = gain * spring_energy(laws, pieces, k, phi)
+                if stiffness < LEAST_SHARE * joints[i, SOFTEST]:
+                    stiffness = LEAST_SHARE * joints[i, SOFTEST]
+                    stiffness_rate = load[j + 1] = 0.0
                 deflection[j + 1] = 0.0
             else:
                 v = int(joints[i, SECOND])

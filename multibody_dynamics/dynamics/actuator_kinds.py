@@ -303,11 +303,15 @@ class StiffnessDrive:
             )
 
 
+LEAST_SHARE = 0.1  # of the least stiffness
+
+
 @dataclass(frozen=True)
 class VariableStiffness(Actuator):
     """Q = k g(phi): a spring whose stiffness k is an input of its own, the second flat output.
 
-    stiffness_range : least and greatest k in N m/rad, positive.
+    stiffness_range : least and greatest k in N m/rad, positive. A drive beyond the range sets what
+        it says, but a tenth of the least k is always there: nobody may divide by less.
     shape : the law g in rad, with the slope 1 at zero; LinearSpring(1.0) gives Q = k phi.
     drive : what sets k; None if k is simply there, and its rates cost nothing.
     """
@@ -372,22 +376,30 @@ class VariableStiffness(Actuator):
         if self.drive is None:
             value, rate = k
         else:
-            value = self.drive.offset + self.drive.gain * theta[1]
-            rate = self.drive.gain * thetad[1]
+            value, rate, is_driven = self.driven(theta[1], thetad[1])
         g, slope, _, _ = self.shape.derivatives(phi, beyond=beyond)
         torque = value * g
         torque_rate = rate * g + value * slope * phid
         if self.drive is None:
             return SpringRows(torque, torque_rate, value * slope, (torque,), (phi,))
-        load = self.drive.gain * self.shape.energy(phi, beyond=beyond)
+        load = is_driven * self.drive.gain * self.shape.energy(phi, beyond=beyond)
         deflections = (phi, np.zeros_like(phi))
         return SpringRows(torque, torque_rate, value * slope, (torque, load), deflections)
+
+    def driven(self, position: Array, velocity: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """k and k' where the drive is, and whether it sets them there: below LEAST_SHARE of the
+        range it does not."""
+        assert self.drive is not None
+        k = np.asarray(self.drive.offset + self.drive.gain * position)
+        least = LEAST_SHARE * self.stiffness_range[0]
+        is_driven = k >= least
+        return np.maximum(k, least), self.drive.gain * velocity * is_driven, is_driven
 
     def link_position(
         self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
     ) -> Array:
         if self.drive is not None:
-            k = np.asarray(self.drive.offset + self.drive.gain * theta[1])
+            k = self.driven(theta[1], 0.0 * theta[1])[0]
         assert k is not None
         if not (k > 0.0).all():
             raise InputError(f"stiffness of {np.min(k):.6g} N m/rad: must be positive")

@@ -44,7 +44,7 @@ from .kinematics import forward_kinematics
 from .mass_matrix import gravity_forces, mass_matrix
 from .model import MultibodyModel
 from .plants import EndStops
-from .springs import Spring
+from .springs import Spring, greatest_stiffness
 
 COARSEST_STEP = 0.25e-3  # s
 ACCURATE = 0.5  # |lambda| h of the default step
@@ -94,9 +94,11 @@ class MotorDrive:
         bandwidth: float,
         damping_ratio: float = 1.0,
     ) -> MotorDrive:
-        """Gains that give each motor by itself, its spring cut, a bandwidth in Hz.
+        """Gains that give each motor by itself, its spring cut, a `bandwidth` in Hz.
 
-        A motor on a rigid joint carries its link; that counts as it is at the configuration q (n,).
+        A motor on a rigid joint carries its link; that counts as it is at the configuration q (n,),
+        M_ii, with all other joints locked. :func:`.motor_bandwidth_gains` of the controllers differ
+        in both: they are in rad/s, and let the other joints go, 1 / (M^-1)_ii.
         """
         load = np.where(actuators.is_rigid, np.diag(mass_matrix(model, q)), 0.0)
         carried = actuators.motor_inertia + load[actuators.joint_of_motor]
@@ -298,7 +300,11 @@ class ElasticRobot:
         self._links = np.zeros((n, LINK_ROW))
         viscous = as_array("link_viscous", np.full(n, link_viscous), (n,), names)
         if (viscous < 0.0).any():
-            raise InputError(f"link_viscous is {viscous}: friction cannot be negative")
+            j = int(np.argmin(viscous))
+            raise InputError(
+                f"joint '{names[j]}': link_viscous is {viscous[j]:g} N m s/rad: must be zero or "
+                f"greater"
+            )
         self._links[:, LINK_VISCOUS] = viscous
         joints, motors, laws, pieces = self._rows = actuator_rows(actuators)
         free = np.hstack((motors, np.zeros((m, 2))))
@@ -380,10 +386,21 @@ class ElasticRobot:
                 f"robot '{model.name}' has other joints than '{self.model.name}'; make a new "
                 f"ElasticRobot for it"
             )
-        self._take(model)
-        values, _ = self._modes(self.q, self._stiffest(self.q), self._links[:, STOP_STIFFNESS])
-        if np.abs(values).max() * self.step_size > STABLE:
-            self.step_size = self._choose_step(None)
+        before, step = self.model, self.step_size
+        try:
+            self._take(model)
+            values, _ = self._modes(self.q, self._stiffest(self.q), self._links[:, STOP_STIFFNESS])
+            if np.abs(values).max() * self.step_size > STABLE:
+                self.step_size = self._choose_step(None)
+            self._stand()
+        except DynamicsError:
+            self._take(before)
+            self.step_size = step
+            self._stand()
+            raise
+
+    def _stand(self) -> None:
+        """The outputs of the present state."""
         self._advance(self._free, self.motor_torque[None].copy(), self._no_reference, 0.0, 0)
 
     def reset(self, q: Any, qd: Any = None, *, theta: Any = None, thetad: Any = None) -> None:
@@ -467,11 +484,11 @@ class ElasticRobot:
         factors = np.ones(len(theta))
         for _, actuator, motors, second in self.actuators.each():
             if isinstance(actuator, VariableStiffness):
-                drive, k = actuator.drive, self.stiffness[0, second]
-                if drive is None:
-                    factors[motors[0]] = np.clip(k, *actuator.stiffness_range)
+                if actuator.drive is None:
+                    k = np.clip(self.stiffness[0, second], *actuator.stiffness_range)
                 else:
-                    factors[motors[0]] = drive.offset + drive.gain * theta[motors[1]]
+                    k, _, _ = actuator.driven(theta[motors[1]], np.zeros(()))
+                factors[motors[0]] = k
         return factors
 
     def _depth(self) -> Array:
@@ -537,11 +554,8 @@ class ElasticRobot:
         for j, _, spring in self._springs:
             actuator = actuators.actuators[actuators.joint_of_motor[j]]
             softest, stiffest = getattr(actuator, "stiffness_range", (1.0, 1.0))
-            limit = actuators.torque_limit[j] / softest
-            reach = spring.deflection([-limit, limit], beyond="continue") if limit < np.inf else 0.0
-            lower, upper = np.where(np.isfinite(spring.travel), spring.travel, reach)
-            s1 = spring.stiffness(np.linspace(lower, upper, 101), beyond="continue")
-            slopes[j] = max(slopes[j], stiffest * s1.max())
+            s1 = greatest_stiffness(spring, actuators.torque_limit[j] / softest)
+            slopes[j] = max(slopes[j], stiffest * s1)
         return slopes
 
     def _modes(self, q: Any, slopes: Array, stops: Array) -> tuple[Array, Array]:

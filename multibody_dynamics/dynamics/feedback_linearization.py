@@ -39,6 +39,7 @@ from .gains import JointPoles, check_fit
 from .inputs import Array
 from .model import MultibodyModel
 from .solvers import ModelSolver
+from .springs import greatest_stiffness
 
 FASTEST_RELAXATION = 500.0  # 1/s, s' / d of a damped spring that a cycle of 1 ms can follow
 
@@ -90,7 +91,8 @@ class FeedbackLinearization(Controller):
 
     `motion` (5, n): q, q', q'', q''' as they are now (or `lead` ahead), and q'''' as commanded.
     DynamicsError where the mass matrix is singular. InputError for a spring so lightly damped that
-    s' / d is above FASTEST_RELAXATION: it is better taken as undamped.
+    s' / d gets above FASTEST_RELAXATION somewhere on its travel (without an end: under the motor's
+    torque limit): it is better taken as undamped.
     """
 
     def __init__(
@@ -106,7 +108,8 @@ class FeedbackLinearization(Controller):
         check_fit(model, actuators, poles.joint_names, "poles")
         for name, actuator in zip(actuators.joint_names, actuators.actuators, strict=True):
             if isinstance(actuator, SeriesElastic) and actuator.damping > 0.0:
-                rate = float(actuator.spring.stiffness(0.0, beyond="continue")) / actuator.damping
+                stiffest = greatest_stiffness(actuator.spring, actuator.motor.torque_limit)
+                rate = stiffest / actuator.damping
                 if rate > FASTEST_RELAXATION:
                     raise InputError(
                         f"joint '{name}': its damped spring relaxes with {rate:.4g} 1/s, too fast "
