@@ -336,6 +336,14 @@ def monotone_spline(x: Array, y: Array, *, pieces: int = 4, least: float = 0.05)
     return BSpline(x[0] + width * knots, y[0] + height * (from_slopes @ slopes), degree)
 
 
+def greatest_stiffness(spring: Spring, torque: float) -> float:
+    """The greatest s' on the travel; where that has no end, up to +-`torque`, which may be inf and
+    then counts as nothing."""
+    reach = spring.deflection([-torque, torque], beyond="continue") if torque < np.inf else 0.0
+    lower, upper = np.where(np.isfinite(spring.travel), spring.travel, reach)
+    return float(spring.stiffness(np.linspace(lower, upper, 101), beyond="continue").max())
+
+
 def solve_increasing(
     law: Callable[[Array], Sequence[Array]],
     target: Array,
