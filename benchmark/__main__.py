@@ -4,6 +4,7 @@ import constrained
 import derivatives
 import forward_dynamics
 import harness
+import integration
 import inverse_dynamics
 import inverse_kinematics
 import operations
@@ -19,6 +20,7 @@ for benchmark in (
     derivatives,
     scaling,
     constrained,
+    integration,
     inverse_kinematics,
 ):
     benchmark.run(options)

@@ -41,6 +41,33 @@ def test_what_cannot_be_closed_is_said():
         dyn.project_state(SYSTEM, *disturbed(3.0, seed=4))
 
 
+TILTED = {
+    "weld": np.zeros((0, 6)),
+    "revolute": dyn.revolute((0, 0, 1)),
+    "prismatic": dyn.prismatic((0, 0, 1)),
+    "planar": dyn.planar((0, 0, 1)),
+}
+
+
+@pytest.mark.parametrize("free", TILTED.values(), ids=TILTED)
+def test_half_a_turn_across_a_joint_is_no_closed_one(free):
+    """The rows of the joint, sines of the tilt, are zero there."""
+    body = dyn.RigidBody("a", dyn.spatial_inertia(1, np.zeros(3), np.diag([0.01, 0.02, 0.02])))
+    system = dyn.AbsoluteSystem([body], [dyn.BodyJoint("j", "ground", "a", free)])
+    at_rest = np.zeros((1, 6))
+
+    def turned(angle):
+        return dyn.se3.exp([angle, 0, 0, 0, 0, 0])[None]
+
+    assert np.abs(system.matrices(turned(np.pi), at_rest).g).max() < 1e-15
+    with pytest.raises(dyn.InputError, match="start has the bodies of joint 'j' turned over"):
+        dyn.integrate(system, 1e-3, 1e-3, start=(turned(np.pi), at_rest))
+    with pytest.raises(dyn.DynamicsError, match="joint 'j' closes only turned over"):
+        dyn.project_state(system, turned(np.pi), at_rest)
+    pose, _ = dyn.project_state(system, turned(2.5), at_rest)
+    np.testing.assert_allclose(pose, turned(0.0), atol=1e-13)
+
+
 @pytest.mark.parametrize("method", ["rk4", "dormand_prince"])
 def test_compiled_steps_are_those_of_the_generic_method(method):
     """By a law without force the generic `munthe_kaas` does it, in NumPy."""
@@ -60,5 +87,7 @@ def test_steps_by_error_are_those_of_the_generic_method():
         dyn.integrate(SYSTEM, 0.02, 3e-3, "dormand_prince", tolerances=tolerances, wrenches=law)
         for law in (None, lambda t, C, V: np.zeros((2, 6)))
     )
+    assert (fast.steps, fast.refused) == (slow.steps, slow.refused)
+    assert fast.refused > 0
     np.testing.assert_allclose(fast.time, slow.time)
     np.testing.assert_allclose(fast.pose, slow.pose, atol=1e-12)

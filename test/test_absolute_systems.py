@@ -122,8 +122,9 @@ def joint(first="a", second="b", free=SCREWS[0], name="j"):
     [
         ({"bodies": []}, "has no bodies"),
         ({"bodies": [dyn.RigidBody("a", M)] * 2}, "body 'a' is there twice"),
-        ({"joints": [joint(first="c")]}, r"'j': body: unknown body 'c'; there are a, b and ground"),
-        ({"joints": [joint(second="a")]}, "'j': joins 'a' with itself"),
+        ({"joints": [joint(first="c")]}, "joint 'j': first: unknown body 'c'; there are a, b and"),
+        ({"joints": [joint(second="a")]}, "joint 'j': joins 'a' with itself"),
+        ({"joints": [joint(name=3)]}, "a joint needs a name, a text; found 3"),
         ({"joints": [joint(free=np.eye(6))]}, "joint 'j': its 6 free screws are those of no lower"),
         ({"gravity": np.zeros((2, 3))}, r"gravity: expected shape \(3,\), got \(2, 3\)"),
         ({"gravity": (0, 0)}, "system 'x': gravity: expected shape"),
@@ -143,7 +144,8 @@ def test_what_is_no_system_is_refused(change, message):
 def test_what_is_no_body_or_spring_is_refused():
     point = dyn.spatial_inertia(1.0, np.zeros(3), np.zeros((3, 3)))
     for name, inertia, message in (
-        ("ground", M, "a name other than 'ground'"),
+        ("ground", M, "a body needs a name, a text other than 'ground'; found 'ground'"),
+        (3, M, "a body needs a name, a text other than 'ground'; found 3"),
         ("a", point, "body 'a': in absolute coordinates mass and all moments of inertia must be"),
         ("a", -M, "the mass is -3 kg"),
     ):

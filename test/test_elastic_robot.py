@@ -490,7 +490,7 @@ def test_what_does_not_fit_together_is_refused():
         ElasticRobot(wheel(1.0), linear(("other",), 1.0, 1.0))
     with pytest.raises(InputError, match=r"joint2.*once"):
         ElasticRobot(arm().with_reflected_inertia({"joint2": 0.1}), joints)
-    with pytest.raises(InputError, match=r"link_viscous.*negative"):
+    with pytest.raises(InputError, match=r"joint1.*link_viscous is -1"):
         make(link_viscous=-1.0)
     with pytest.raises(InputError, match=r"derivative gain.*not negative"):
         MotorDrive(1.0, -1.0)
@@ -745,3 +745,32 @@ def test_a_payload_is_taken_on_without_losing_the_state():
     np.testing.assert_array_equal(robot.state, fresh.state)
     with pytest.raises(InputError, match="other joints"):
         robot.set_model(wheel(1.0))
+
+
+def test_a_model_that_cannot_be_taken_on_changes_nothing():
+    robot, other = make(friction=True), make(friction=True)
+    for each in (robot, other):
+        shake(each)
+    kept, step = robot.model, robot.step_size
+    light = model_from_screws(kept.parents, kept.screws, kept.poses, 1e-12 * kept.inertias)
+    counted_twice = robot.model.with_reflected_inertia(np.ones(robot.n))
+    for model in (light, counted_twice):
+        with pytest.raises(InputError):
+            robot.set_model(model)
+        assert robot.model is kept
+        assert robot.step_size == step
+        np.testing.assert_array_equal(robot.qdd, other.qdd)
+    for each in (robot, other):
+        each.step(TORQUE, 0.05)
+    np.testing.assert_array_equal(robot.state, other.state)
+
+
+def test_what_no_hardware_has_is_told_by_name():
+    with pytest.raises(InputError, match=r"proportional gain of motor 1 is -1\.0"):
+        MotorDrive(np.array([1.0, -1.0]), np.zeros(2))
+    with pytest.raises(InputError, match="damping of joint 1 is nan"):
+        EndStops(1e4, [1.0, np.nan])
+    robot = make()
+    viscous = [0.0, -2.0, *[0.0] * (robot.n - 2)]
+    with pytest.raises(InputError, match=f"'{robot.model.joint_names[1]}': link_viscous is -2"):
+        ElasticRobot(robot.model, robot.actuators, link_viscous=viscous)

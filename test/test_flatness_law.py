@@ -14,6 +14,7 @@ from elastic_arms import (
     pretensioned_arm,
     variable_arm,
 )
+from multibody_dynamics.dynamics.limits import JointCommandLimits
 from multibody_dynamics.dynamics.mass_matrix import gravity_forces
 from multibody_dynamics.nodes.flatness_controller_parameters import (
     LAWS,
@@ -128,6 +129,20 @@ def test_a_law_takes_over_without_a_jump_and_a_restart_forgets():
     assert law.estimator.is_settled
     law.restart()
     assert not law.estimator.is_settled
+
+
+def test_a_stop_gives_way_at_the_limit_of_what_is_sent():
+    arm = linear_arm()
+    law = make(arm)
+    law.limit(JointCommandLimits(arm.actuators.motor_names, torque=[3.0, 4.0]))
+    law.design(FlatnessControllerParameters(), arm.rest)  # another time, at rest elsewhere
+    law.start("hold", 0.0)
+    (q, _, theta, _), _, _ = at_start(arm)
+    for k in range(20):
+        law.measure(k * PERIOD, signals(law, q, theta + 0.5))
+        law.update(PERIOD, 0.0)
+        assert abs(law.transfer.torque[0]) == 3.0
+        assert law.transfer.events == ()  # the law itself asks for no more
 
 
 def test_parameters_become_the_settings_of_each_law():

@@ -122,8 +122,8 @@ def test_a_stop_ends_at_the_joint_limits_or_where_it_started_beyond_them(side):
     moved = side * (law.q - rest)
     assert 0.04 < moved[0] < 0.05 + 1e-6
     assert -0.25 < moved[1] < -0.15
-    beyond = Arm(replace(model, limits=limits._replace(lower=rest + 1.0, upper=rest + 2.0)), *arm[1:])
-    law = holding(beyond)
+    limits = limits._replace(lower=rest + 1.0, upper=rest + 2.0)
+    law = holding(Arm(replace(model, limits=limits), actuators, rest))
     theta = at_rest(*arm).theta
     law.update(None, None, None, theta, np.zeros(2))
     np.testing.assert_array_equal(law.reference[0], theta)  # it does not pull back

@@ -48,6 +48,16 @@ def test_accelerations_solve_the_equations_of_the_system(group):
     np.testing.assert_allclose(found, exact, atol=1e-12 * np.abs(exact).max())
 
 
+def test_a_universal_joint_with_skew_axes_is_open_by_an_angle():
+    """Not by a cosine: its fourth row, where the body is turned in the plane of the axes."""
+    first, second = np.array([1.0, 0, 0]), np.array([0.6, 0.8, 0])
+    joint = dyn.BodyJoint("u", "ground", "a", dyn.universal((0, 0, 0), first, second))
+    s = dyn.AbsoluteSystem([dyn.RigidBody("a", np.eye(6))], [joint])
+    turn = se3.exp([0, 0, 1e-6, 0, 0, 0])[None]
+    g = s.matrices(turn, np.zeros((1, 6))).g
+    np.testing.assert_allclose(g, [0, 0, 0, 1e-6], atol=1e-12)
+
+
 def test_baumgarte_adds_to_the_right_hand_side():
     s = chain()
     velocity = np.random.default_rng(0).uniform(-1, 1, (s.n, 6))

@@ -12,7 +12,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.butcher import METHODS
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
-from multibody_dynamics.tools.integrate import progress_bar
+from multibody_dynamics.tools.integrate import draw, progress_bar, violation_unit
 
 CRANK = str(share_directory() / "config" / "systems" / "slider_crank.yaml")
 
@@ -94,6 +94,25 @@ def test_generalised_alpha_from_the_nearest_start(tmp_path, capsys):
     assert "energy drift" in said
     with np.load(tmp_path / "states_SE3.npz") as states:
         np.testing.assert_allclose(states["velocity"], 0, atol=1e-15)
+
+
+def test_axes_and_files_say_what_is_drawn(tmp_path):
+    """The crank hangs on bearings, slides in a guide, and a damper works."""
+    units = {
+        "weld": (np.zeros((0, 6)), "m, rad"),
+        "revolute": (dyn.revolute((0, 0, 1)), "m, rad"),
+        "spherical": (dyn.spherical(), "m"),
+        "helical": (dyn.helical((0, 0, 1), (0, 0, 0), 0.1), "m, rad"),
+        "universal": (dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0)), "m, rad"),
+        "translations": (np.eye(6)[3:], "rad"),
+    }
+    body = dyn.RigidBody("a", np.eye(6))
+    for free, unit in units.values():
+        system = dyn.AbsoluteSystem([body], [dyn.BodyJoint("j", "ground", "a", free)])
+        assert violation_unit(system, 0) == unit
+    result = dyn.integrate(dyn.load_system(CRANK), 2e-3, 1e-3)
+    files = draw({"SE3": result}, tmp_path)
+    assert [file.name for file in files] == ["constraint_violation.png", "energy_change.png"]
 
 
 def test_the_choices_are_the_methods():

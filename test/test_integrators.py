@@ -234,6 +234,16 @@ def test_reactions_carry_the_weight():
     np.testing.assert_allclose(result.reaction[..., :3], 0, atol=1e-11)  # spherical: no moment
 
 
+def test_reactions_and_accelerations_are_those_that_baumgarte_leaves():
+    system, baumgarte = dyn.examples.three_bar_linkage("SO3xR3"), dyn.Baumgarte(100.0, 100.0)
+    for law in (None, lambda t, C, V: np.zeros((2, 6))):
+        result = dyn.integrate(system, 0.01, 5e-3, baumgarte=baumgarte, wrenches=law)
+        state = result.pose[-1], result.velocity[-1]
+        wanted = dyn.absolute_acceleration(system, *state, baumgarte=baumgarte)
+        np.testing.assert_allclose(result.acceleration[-1], wanted, atol=1e-12)
+        assert np.abs(wanted - dyn.absolute_acceleration(system, *state)).max() > 1e-4
+
+
 def test_every_so_many_steps_are_kept_and_progress_is_told():
     told = []
     system = dyn.examples.heavy_top()
@@ -250,10 +260,27 @@ def test_every_so_many_steps_are_kept_and_progress_is_told():
 def test_what_cannot_be_is_refused():
     system = dyn.examples.heavy_top()
     pose, velocity = system.initial_pose, system.initial_velocity
-    with pytest.raises(dyn.InputError, match="violates the velocity of joint 'pivot' by"):
+    with pytest.raises(dyn.InputError, match=r"violates the velocity of joint 'pivot' by 1\.5 m/s"):
         dyn.integrate(system, 1.0, 1e-3, start=(pose, 1.01 * velocity + 1))
     with pytest.raises(dyn.InputError, match="violates the position of joint 'pivot' by"):
         dyn.integrate(system, 1.0, 1e-3, start=(pose @ dyn.se3.exp([0, 0, 0, 1, 0, 0]), velocity))
+    for start, message in (
+        (pose, "start: expected two arrays"),
+        (3, "start: expected two arrays"),
+        ((pose[None], velocity), r"start pose: expected shape \(1, 4, 4\), got \(1, 1, 4, 4\)"),
+    ):
+        with pytest.raises(dyn.InputError, match=message):
+            dyn.integrate(system, 1.0, 1e-3, start=start)
+    with pytest.raises(dyn.InputError, match=r"pose: expected shape \(1, 4, 4\)"):
+        dyn.project_state(system, pose[None], velocity)
+    with pytest.raises(dyn.InputError, match=r"baumgarte: expected dyn.Baumgarte\(alpha, beta\), "):
+        dyn.integrate(system, 1.0, 1e-3, baumgarte=10.0)
+    with pytest.raises(dyn.InputError, match=r"tolerances: expected dyn\.Tolerances, "):
+        dyn.integrate(system, 1.0, 1e-3, "dormand_prince", tolerances=1e-6)
+    with pytest.raises(dyn.InputError, match="tolerances: relative: expected real numbers"):
+        dyn.Tolerances("a")
+    with pytest.raises(dyn.InputError, match=r"t_end: expected shape \(\), got \(1,\)"):
+        dyn.integrate(system, [1.0], 1e-3)
     with pytest.raises(dyn.InputError, match="every: expected a positive whole number, got 0"):
         dyn.integrate(system, 1.0, 1e-3, every=0)
     with pytest.raises(dyn.InputError, match=r"every: expected a positive whole number, got 2\.0"):

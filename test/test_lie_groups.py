@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import InputError, se3
 from multibody_dynamics.dynamics.lie_groups import SE3, SO3, ProductGroup, R, SO3xR3
 
@@ -56,6 +57,13 @@ def test_the_direct_product_translates_apart_from_rotation():
     both = SO3xR3().product(C, C)
     np.testing.assert_allclose(both[:3, 3], 2 * C[:3, 3])
     np.testing.assert_allclose(both[:3, :3], C[:3, :3] @ C[:3, :3])
+
+
+def test_groups_have_public_names():
+    space = dyn.lie_groups.ProductGroup([dyn.lie_groups.SO3()])
+    w = np.array([0.3, -1.0, 2.0])
+    _, states = dyn.munthe_kaas(space, lambda t, X: w, (np.eye(3),), 1.0, 0.1, method="euler")
+    np.testing.assert_allclose(states[-1][0], dyn.so3.exp(w), atol=1e-14)
 
 
 def test_what_is_no_element_is_refused():

@@ -68,7 +68,7 @@ def test_end_stops_have_numbers_that_stops_can_have():
     assert stops.stiffness.tolist() == [1e4, 2e4]
     with pytest.raises(InputError, match=r"stiffness is 0\.0: must be positive"):
         EndStops(0.0)
-    with pytest.raises(InputError, match=r"damping is -1\.0: must be finite"):
+    with pytest.raises(InputError, match=r"damping is -1\.0: must be not negative"):
         EndStops(1e4, -1.0)
-    with pytest.raises(InputError, match="stiffness is nan: must be finite"):
+    with pytest.raises(InputError, match="stiffness is nan: must be positive"):
         EndStops(np.nan)

@@ -8,12 +8,14 @@ import pytest
 from multibody_dynamics.dynamics.errors import InputError
 from multibody_dynamics.dynamics.quantities import (
     Gear,
+    entries,
     joint_entries,
     joint_motion,
     motor_values,
     number,
     quantities,
     quantity,
+    read_yaml,
 )
 
 GEAR = Gear(50.0, {"link": "revolute", "motor": "revolute"})
@@ -78,6 +80,20 @@ def test_wrong_units_sides_and_numbers_are_named():
             quantity(good | change, "here", "force", GEAR)
     with pytest.raises(InputError, match="True is not a number"):
         number(True, "here")
+
+
+def test_an_empty_section_is_an_empty_mapping_where_no_key_is_required():
+    assert entries(None, "here", (), None) == {}
+    with pytest.raises(InputError, match="here: found None, expected a mapping with a, b"):
+        entries(None, "here", ("a", "b"), None)
+    with pytest.raises(InputError, match=r"here: found 3, expected a mapping$"):
+        entries(3, "here", (), None)
+
+
+def test_yaml_has_the_floats_of_yaml_1_2(tmp_path):
+    file = tmp_path / "numbers.yaml"
+    file.write_text("[1e-4, -2E3, .5e1, 1.e2, 1e, e1, 1e-4x, 12, '1e4']")
+    assert read_yaml(file) == [1e-4, -2e3, 5.0, 100.0, "1e", "e1", "1e-4x", 12, "1e4"]
 
 
 def test_a_motor_by_its_names_in_the_package():

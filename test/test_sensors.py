@@ -118,6 +118,7 @@ def test_a_delay_of_whole_cycles_does_not_divide_them():
         (lambda: Encoder(1, PERIOD, resolution=-1e-3), "resolution"),
         (lambda: Encoder(1, PERIOD, noise=np.nan), "noise"),
         (lambda: Encoder(1, PERIOD, velocity_bandwidth=-1.0), "bandwidth"),
+        (lambda: Encoder(1, PERIOD, velocity_bandwidth=0.0), "None: the true"),
         (lambda: TorqueSensor(1, PERIOD, bandwidth=0.0), "bandwidth"),
         (lambda: TorqueSensor(1, PERIOD, noise=-1.0), "noise"),
         (lambda: TorqueSensor(2, PERIOD).update([1.0]), "torque"),

@@ -114,7 +114,7 @@ def test_no_springs_and_a_changed_spring():
 
 def test_an_unknown_law_is_refused():
     class Strange(Spring):
-        law = _potential = None  # type: ignore[assignment]
+        law = potential = None  # type: ignore[assignment]
 
     with pytest.raises(InputError, match="Strange"):
         tables.spring_tables([Strange()])

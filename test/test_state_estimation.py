@@ -290,8 +290,8 @@ def run(observer, robot, count, held, step=STEP, resolution=0.0):
         if resolution:
             theta = np.round(theta / resolution) * resolution
         estimate = observer.update((k + 1) * step, theta, command)
-        q, qd, theta, thetad = estimate
-        errors.append(np.array([theta, thetad, q, qd]) - [robot.theta, robot.thetad, robot.q, robot.qd])
+        true = (robot.q, robot.qd, robot.theta, robot.thetad)
+        errors.append((np.array(estimate) - true)[[2, 3, 0, 1]])
     return np.array(errors)
 
 
@@ -414,15 +414,15 @@ def test_one_bad_sample_is_not_believed_and_a_turn_of_the_encoder_starts_anew(ba
     theta = q + hold / stiffness_of(joints)
     observer.update(0.0, theta, hold)
     before = np.array(observer.state)
-    np.testing.assert_array_equal(observer.update(STEP, theta + [1.0, 0.0], hold), before)
+    np.testing.assert_array_equal(observer.update(STEP, theta + np.array([1.0, 0.0]), hold), before)
     for k in range(2, 100):
         observer.update(k * STEP, theta, hold)
     np.testing.assert_allclose(observer.state, before, atol=1e-9)
     assert (observer.starts, observer.refused) == (1, 1)
-    turned = theta + [2 * np.pi, 0.0]
+    turn = np.array([2 * np.pi, 0.0])
     for k in range(100, 200):
-        observer.update(k * STEP, turned, hold)
-    np.testing.assert_allclose(observer.state.q, q + [2 * np.pi, 0.0], atol=1e-9)
+        observer.update(k * STEP, theta + turn, hold)
+    np.testing.assert_allclose(observer.state.q, q + turn, atol=1e-9)
     np.testing.assert_allclose(observer.state.qd, 0.0, atol=1e-9)
     assert observer.starts == 2
 

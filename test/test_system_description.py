@@ -88,6 +88,21 @@ def test_names_of_bodies_may_look_like_numbers():
     assert system.applied_wrenches.all()
 
 
+def test_a_section_may_be_empty_and_numbers_are_those_of_yaml_1_2(tmp_path):
+    file = tmp_path / "ball.yaml"
+    file.write_text(
+        "name:\njoints:\nwrenches:\n"
+        "bodies: {ball: {mass: 1e1, inertia: [1e-4, 1.e-4, 1E-4], com: [-1e-1, 0, +.2e1]}}\n"
+    )
+    system = dyn.load_system(file)
+    assert (system.name, system.m) == ("ball", 0)
+    np.testing.assert_allclose(system.constants[0][0, :5], [10, -0.1, 0, 2, 1e-4])
+
+
+SPRING = {"first": "ground", "second": "top", "first_point": [0, 0, 1], "second_point": [0, 0, 0],
+          "stiffness": 1}  # fmt: skip
+
+
 def change(*path, value):
     data = copy.deepcopy(TOP)
     at = data
@@ -122,11 +137,18 @@ def change(*path, value):
         (change("joints", "pivot", "point", value=None), "joints.pivot: key 'point' is missing"),
         (change("joints", "pivot", "axis", value=[1, 0, 0]), "joints.pivot: unknown key 'axis'"),
         (change("joints", "pivot", "point", value=[1, 0]), r"joints.pivot.point"),
-        (change("joints", "pivot", "second", value="to"), "'pivot': body: unknown body 'to'"),
+        (
+            change("joints", "pivot", "second", value="to"),
+            "joint 'pivot': second: unknown body 'to'",
+        ),
         (change("springs", "s", value={}), "springs.s: key 'first' is missing"),
         (change("wrenches", "top", value=[1]), r"wrench on 'top': expected shape \(..., 6\)"),
         (change("joints", "pivot", "type", value=["a"]), r"pivot.type: \['a'\] is unknown"),
-        (change("wrenches", value=[1]), r"wrenches: found \[1\], expected a mapping"),
+        (change("wrenches", value=[1]), r"wrenches: found \[1\], expected a mapping$"),
+        (
+            change("springs", "s", value={**SPRING, "first": "Ground"}),
+            "spring 's': first: unknown body 'Ground'; there are top and ground",
+        ),
         (change("group", value="SE2"), "group 'SE2' is unknown"),
     ],
 )

@@ -9,7 +9,7 @@ SI units; twists (omega, v) and wrenches (m, f) angular part first. docs/symbols
 """
 
 from . import example_systems as examples
-from . import se3, so3
+from . import lie_groups, se3, so3
 from .absolute_systems import AbsoluteSystem, BodyJoint, RigidBody, SpringDamper, SystemMatrices
 from .actuator_cycle import MotorCommand, MotorFeedforward, SpringSolver
 from .actuator_description import load_actuators
@@ -325,6 +325,7 @@ __all__ = [
     "placed_gains", "optimal_gains",
     "closed_loop_poles", "inertias_felt", "inertias_held", "joint_resonances", "JointPoles",
     # Lie groups, conventions, errors
-    "so3", "se3", "REPRESENTATIONS", "SYMBOLS", "to_linear_first", "from_linear_first",
+    "so3", "se3", "lie_groups", "REPRESENTATIONS", "SYMBOLS",
+    "to_linear_first", "from_linear_first",
     "DynamicsError", "ModelError", "InputError", "TrajectoryError", "ModelWarning",
 ]  # fmt: skip

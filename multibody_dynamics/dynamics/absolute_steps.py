@@ -17,17 +17,18 @@ from .index_one import (
     LEVER,
     MULTIPLIER,
     POSITION,
+    SECOND_FRAME,
     VIOLATION,
     VIOLATION_RATE,
     R,
-    _body_motion,
-    _constraint_rows,
-    _factor,
-    _point,
-    _react,
-    _schur,
-    _substitute,
+    body_motion,
+    constraint_rows,
     index_one_cycle,
+    ldl,
+    point_motion,
+    react,
+    schur,
+    substitute,
 )
 from .screws import (
     add,
@@ -154,15 +155,15 @@ def _correction(system, pose, hybrid, scratch, column):
     """M^-1 J^T S^-1 times column `column` of the values, negative, into ACCELERATION."""
     bodies, _, _, _, joint_bodies, _, row_joints, _, _ = system
     motion, work, values, S, order, vectors = scratch
-    _schur(joint_bodies, row_joints, bodies, motion, work, S)
-    rank = _factor(S, order, vectors[0])
+    schur(joint_bodies, row_joints, bodies, motion, work, S)
+    rank = ldl(S, order, vectors[0])
     for r in range(values.shape[0]):
         vectors[1, r] = values[r, column]
-    _substitute(S, order, rank, vectors[1], vectors[2])
+    substitute(S, order, rank, vectors[1], vectors[2])
     for i in range(pose.shape[0]):
         for e in range(6):
             motion[i, ACCELERATION + e] = 0.0
-    _react(joint_bodies, row_joints, motion, ACCELERATION, work, vectors[2])
+    react(joint_bodies, row_joints, motion, ACCELERATION, work, vectors[2])
 
 
 def _project(system, direct, applied, pose, velocity, hybrid, scratch):
@@ -175,8 +176,8 @@ def _project(system, direct, applied, pose, velocity, hybrid, scratch):
     _to_hybrid(direct, pose, velocity, hybrid)
     remains = 0.0
     for trial in range(CORRECTIONS + 1):
-        _body_motion(bodies, gravity, applied, pose, hybrid, motion)
-        _constraint_rows(joint_bodies, joints, row_joints, kinds, rows, pose, motion, work, values)
+        body_motion(bodies, gravity, applied, pose, hybrid, motion)
+        constraint_rows(joint_bodies, joints, row_joints, kinds, rows, pose, motion, work, values)
         remains = 0.0
         for r in range(values.shape[0]):
             remains = max(remains, abs(values[r, VIOLATION]))
@@ -318,9 +319,8 @@ def _observe(
                 reactions[k, j, e] -= values[r, MULTIPLIER] * work[r, J_SECOND + e]
         for j in range(joints.shape[0]):
             violations[k, j] **= 0.5
-            _, lever, _, _, _ = _point(
-                poses[k], motion, joint_bodies[j, 1], load_vector(joints, j, 21)
-            )
+            p = load_vector(joints, j, SECOND_FRAME + POSITION)
+            _, lever, _, _, _ = point_motion(poses[k], motion, joint_bodies[j, 1], p)
             m, f = load_screw(reactions[k], j, 0)
             store_screw(reactions[k], j, 0, (subtract(m, cross(lever, f)), f))
     return smallest

@@ -27,20 +27,12 @@ from . import se3, so3
 from .batches import times
 from .errors import InputError, ModelError
 from .free_screws import ForbiddenMotions, forbidden_motions, frames_in_bodies
-from .inputs import Array, as_array
+from .inputs import Array, as_array, exactly
 from .lie_groups import SE3, ProductGroup, R, SO3xR3
 
 Group = Literal["SE3", "SO3xR3"]
 GROUPS: tuple[Group, ...] = ("SE3", "SO3xR3")
 GROUND = "ground"
-
-
-def exactly(name: str, value: Any, shape: tuple[int, ...]) -> Array:
-    """`value` as an array of that shape, not of a batch; InputError."""
-    array = as_array(name, value, shape)
-    if array.shape != shape:
-        raise InputError(f"{name}: expected shape {shape}, got {array.shape}")
-    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +68,10 @@ class RigidBody:
             se3.as_pose("pose", fixed["pose"])
         except InputError as error:
             raise ModelError(f"{what}: {error}") from None
-        if not self.name or self.name == GROUND:
-            raise ModelError(f"a body needs a name other than '{GROUND}'")
+        if not isinstance(self.name, str) or self.name in ("", GROUND):
+            raise ModelError(
+                f"a body needs a name, a text other than '{GROUND}'; found {self.name!r}"
+            )
         inertias.check(fixed["inertia"], what)
         mass, _, about_com = inertias.decompose(fixed["inertia"])
         if not (mass > 0.0 and inertias.principal_moments(about_com)[0] > 0.0):
@@ -208,6 +202,8 @@ class AbsoluteSystem:
         ):
             names = [part.name for part in parts]
             for name in names:
+                if not isinstance(name, str) or not name:
+                    raise ModelError(f"a {kind} needs a name, a text; found {name!r}")
                 if names.count(name) > 1:
                     raise ModelError(f"{kind} '{name}' is there twice")
         try:
@@ -223,6 +219,8 @@ class AbsoluteSystem:
         object.__setattr__(self, "applied_wrenches", applied)
         object.__setattr__(self, "groups", self._groups())
         object.__setattr__(self, "forbidden", tuple(self._forbidden(j) for j in self.joints))
+        for spring in self.springs:
+            self._ends(spring)
         for array in (gravity, applied):
             array.flags.writeable = False
 
@@ -467,12 +465,14 @@ class AbsoluteSystem:
         return tuple(chosen)
 
     def _ends(self, part: BodyJoint | SpringDamper) -> tuple[int, int]:
+        what = f"{'joint' if isinstance(part, BodyJoint) else 'spring'} '{part.name}'"
         try:
-            first, second = (self.index(body) for body in (part.first, part.second))
+            first = self.index(part.first, f"{what}: first")
+            second = self.index(part.second, f"{what}: second")
         except InputError as error:
-            raise ModelError(f"'{part.name}': {error}") from None
+            raise ModelError(str(error)) from None
         if first == second:
-            raise ModelError(f"'{part.name}': joins '{part.first}' with itself")
+            raise ModelError(f"{what}: joins '{part.first}' with itself")
         return first, second
 
     def _pose(self, i: int) -> Array:

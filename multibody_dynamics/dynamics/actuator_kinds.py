@@ -40,9 +40,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from math import factorial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import InputError
 from .inputs import Array, as_real
@@ -99,6 +100,11 @@ class Motor:
                 raise InputError(f"{each.name} of the motor is {value:g}: must be {right}")
             if np.isinf(value) and not may_be_infinite:
                 raise InputError(f"{each.name} of the motor is {value:g}: must be finite")
+
+
+def smooth_friction(velocity: Array, viscous: Any, coulomb: Any, coulomb_velocity: Any) -> Array:
+    """Torque that friction takes: viscous, and Coulomb's, smoothed through zero."""
+    return np.asarray(viscous * velocity + coulomb * np.tanh(velocity / coulomb_velocity))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from .actuator_kinds import (
     Rows,
     SeriesElastic,
     VariableStiffness,
+    smooth_friction,
 )
 from .errors import InputError
 from .inputs import Array, as_array, broadcast_shapes
@@ -193,8 +194,7 @@ class Actuators:
     def friction(self, velocity: Any) -> Array:
         """Torque (..., m) in N m that friction takes at the motor velocities (..., m) in rad/s."""
         v = as_array("velocity", velocity, (len(self.motors),), self.motor_names)
-        viscous, coulomb, reference = self._friction
-        return viscous * v + coulomb * np.tanh(v / reference)
+        return smooth_friction(v, *self._friction)
 
     def friction_slope(self, velocity: Any) -> Array:
         """Derivative (..., m) of the friction by the velocity, N m s/rad."""

@@ -21,7 +21,6 @@ from .errors import DynamicsError, InputError
 from .inputs import Array, as_array
 from .limits import JointCommandLimits, LimitEvent
 
-
 MAX_STEP = 0.05  # s
 
 

@@ -156,6 +156,9 @@ def make_controller(
     )
 
 
+_TUNED = ("gains", "poles", "integral", "lead", "stop_time", "torque_limit", "friction", "period")
+
+
 def retune(controller: Controller, settings: ControllerSettings) -> None:
     """Other gains for a law that runs, between two updates; integrators and filters stay.
 
@@ -174,8 +177,7 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
             f"law '{settings.law}' with these settings is not the one that runs, "
             f"{type(controller).__name__}: switch to a new one instead"
         )
-    tuned = ("gains", "poles", "integral", "lead", "stop_time", "torque_limit", "friction", "period")
-    for name in tuned:
+    for name in _TUNED:
         if hasattr(other, name):
             setattr(controller, name, getattr(other, name))
 

@@ -75,7 +75,7 @@ class Controller(ABC):
         self.model, self.actuators = model, actuators
         self.torque: Array = np.zeros(m)
         self._last_torque: Array = np.zeros(m)
-        self._flat: MotorFeedforward | None = None
+        self._told_by: MotorFeedforward | None = None
         self.applied_torque: Array = np.zeros(m)
         self.external_torque: Array = np.zeros(n)
         self.friction = friction
@@ -97,12 +97,12 @@ class Controller(ABC):
 
     @friction.setter
     def friction(self, share: Any) -> None:
-        row = per_name("friction", share, self.actuators.motor_names)
+        row = per_name("friction", share, self.actuators.motor_names, of="motor")
         if (row > 1.0).any():
             j = int(np.argmax(row))
             raise InputError(
-                f"motor '{self.actuators.motor_names[j]}': friction to be compensated is {row[j]:g}: "
-                f"a share is from 0 to 1"
+                f"motor '{self.actuators.motor_names[j]}': friction is {row[j]:g}: the share to be "
+                f"compensated is from 0 to 1"
             )
         self._friction = read_only(row)
         self._leaves_friction = bool((row < 1.0).any())
@@ -165,7 +165,7 @@ class Controller(ABC):
     def problems(self) -> tuple[str, ...]:
         """What the feedforward could not have at the last update, such as a stiffness beyond its
         range, by motor; empty if nothing."""
-        return () if self._flat is None else self._flat.problems()
+        return () if self._told_by is None else self._told_by.problems()
 
     def _take_stiffness(self, stiffness: Any) -> None:
         rows = as_array(
@@ -265,12 +265,12 @@ class LinearFeedback(Controller):
         check_fit(model, actuators, gains.motor_names, "gains")
         super().__init__(model, actuators, friction=friction, period=period)
         self.gains = gains
-        self.integral = per_name("integral", integral, actuators.motor_names)
+        self.integral = per_name("integral", integral, actuators.motor_names, of="motor")
         self.integrates, self.variant = _chosen("integrates", integrates), variant
         self.integral_torque: Array = np.zeros(len(actuators.motors))
         self._increment = np.zeros_like(self.integral_torque)
         self._now, self._later = _Filtered(self, variant), _Filtered(self, variant)
-        self._flat = self._now.flat
+        self._told_by = self._now.flat
         self._error = np.zeros((4, len(actuators.motors)))
         self._link_error = np.zeros((2, actuators.n))
 
@@ -332,6 +332,7 @@ class ComputedTorque(Controller):
         self.set_gains(proportional, derivative)
         inverse = self._inverse
         self._flat = MotorFeedforward(actuators, inverse.state, inverse.result, variant="rigid")
+        self._told_by = self._flat
         self._error, self._to_links = np.zeros((2, actuators.n)), link_of_motors(actuators)
 
     def set_gains(self, proportional: Any, derivative: Any) -> None:

@@ -79,8 +79,11 @@ class MotorDrive:
     def __post_init__(self) -> None:
         for name in ("proportional", "derivative"):
             gain = np.array(getattr(self, name), dtype=np.float64)
-            if not (np.isfinite(gain).all() and (gain >= 0.0).all()):
-                raise InputError(f"drive: {name} gain is {gain}: must be finite and not negative")
+            for j in np.flatnonzero(~(np.isfinite(gain) & (gain >= 0.0))).tolist():
+                which = f" of motor {j}" if gain.ndim else ""
+                raise InputError(
+                    f"drive: {name} gain{which} is {gain.flat[j]}: must be finite and not negative"
+                )
             gain.flags.writeable = False
             object.__setattr__(self, name, gain)
 

@@ -121,6 +121,7 @@ class FeedbackLinearization(Controller):
         self.poles, self.lead = poles, lead
         self.motion: Array = self._inverse.state
         self._flat = MotorFeedforward(actuators, self._inverse.state, self._inverse.result)
+        self._told_by = self._flat
         self._springs = SpringSolver(actuators, *self._links, *self._motors)
         self._measured, self._torque = np.zeros((5, n)), np.zeros((3, n))
         rigid, damped = actuators.is_rigid, actuators.is_damped

@@ -26,7 +26,7 @@ from .joints import turn_z_to
 # Kinds of rows
 CARRIED = 0  # m, f in A
 INERTIAL = 1  # f in inertial axes
-CROSSED = 2  # a universal joint: m is its first axis in A, f its second one in B
+CROSSED = 2  # a universal joint: m along its first axis in A, f its second one in B
 
 DEPENDENT = 1e-9  # a direction shorter than this, of unit screws, is none
 
@@ -41,7 +41,7 @@ class ForbiddenMotions:
     kinds : (c,) CARRIED, INERTIAL or CROSSED.
     m, f : (c, 3) each.
     periods : (c,) by how much the violation may jump: a turn of a helical joint, m; else 0.
-    offsets : (c,) for CROSSED rows the cosine of the angle between the axes.
+    offsets : (c,) for CROSSED rows m . f at first, the cotangent of the angle between the axes.
     """
 
     frame: Array
@@ -136,6 +136,7 @@ def _universal(X: Array) -> ForbiddenMotions:
     frame = np.eye(4)
     frame[:3, 3] = _centre(X)
     first, second = (x[:3] / np.linalg.norm(x[:3]) for x in X)
+    first /= np.linalg.norm(np.cross(first, second))  # so that the violation is an angle
     rows = _in_frame(frame, [(INERTIAL, 0 * n, n, 0.0) for n in np.eye(3)])
     return ForbiddenMotions(
         frame,

@@ -67,7 +67,9 @@ def _all(actuators: Actuators) -> str:
     return f"the joints {', '.join(actuators.joint_names)} and the motors {', '.join(motors)}"
 
 
-def per_name(name: str, value: Any, names: Sequence[str], *, positive: bool = False) -> Array:
+def per_name(
+    name: str, value: Any, names: Sequence[str], *, positive: bool = False, of: str = "joint"
+) -> Array:
     """A row (k,) for k names from a scalar or (k,), not negative; InputError that says which."""
     k = len(names)
     row = as_array(name, np.full(k, value) if np.ndim(value) == 0 else value, (k,), names)
@@ -75,7 +77,7 @@ def per_name(name: str, value: Any, names: Sequence[str], *, positive: bool = Fa
         raise InputError(f"{name}: expected one value or {k}, got shape {row.shape}")
     for i in np.flatnonzero(row <= 0.0 if positive else row < 0.0).tolist():
         right = "positive" if positive else "zero or greater"
-        raise InputError(f"joint '{names[i]}': {name} is {row[i]:g}: must be {right}")
+        raise InputError(f"{of} '{names[i]}': {name} is {row[i]:g}: must be {right}")
     return row
 
 
@@ -382,8 +384,8 @@ def motor_side_gains(
     """PD gains of the motors, (m,) or scalar, N m/rad and N m s/rad, not negative."""
     names = actuators.motor_names
     values = np.zeros((4, len(names)))
-    values[2] = per_name("proportional", proportional, names)
-    values[3] = per_name("derivative", derivative, names)
+    values[2] = per_name("proportional", proportional, names, of="motor")
+    values[3] = per_name("derivative", derivative, names, of="motor")
     return StateFeedbackGains(names, values)
 
 
@@ -391,8 +393,9 @@ def motor_bandwidth_gains(
     model: MultibodyModel, actuators: Actuators, q: Any, bandwidth: Any
 ) -> StateFeedbackGains:
     """PD gains that give each motor two poles at -bandwidth in rad/s, (m,) or scalar, its spring
-    cut; a rigid joint's motor carries what it feels of the links at q (n,)."""
-    w = per_name("bandwidth", bandwidth, actuators.motor_names, positive=True)
+    cut; a rigid joint's motor carries what it feels of the links at q (n,), the other joints free.
+    :meth:`.MotorDrive.from_bandwidth` of the simulated drives takes Hz, and the others locked."""
+    w = per_name("bandwidth", bandwidth, actuators.motor_names, positive=True, of="motor")
     felt = inertias_felt(model, actuators, q)[actuators.joint_of_motor]
     carried = np.where(actuators.is_rigid[actuators.joint_of_motor], felt, actuators.motor_inertia)
     return motor_side_gains(actuators, carried * w**2, 2.0 * carried * w)

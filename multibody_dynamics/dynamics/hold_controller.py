@@ -66,7 +66,7 @@ class HoldController(Controller):
         names = actuators.motor_names
         for j in np.flatnonzero(gains.values[2] <= 0.0).tolist():
             raise InputError(
-                f"joint '{names[j]}': the gain on theta is {gains.values[2, j]:g}: must be "
+                f"motor '{names[j]}': the gain on theta is {gains.values[2, j]:g}: must be "
                 f"positive, or nothing would hold the motor"
             )
         if not 0.0 < stop_time < np.inf:

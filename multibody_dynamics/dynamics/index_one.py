@@ -83,7 +83,7 @@ REDUNDANT = 1e-11  # a pivot that is this much smaller than its row is none
 
 
 @inlined
-def _body_motion(bodies, gravity, applied, pose, velocity, motion):
+def body_motion(bodies, gravity, applied, pose, velocity, motion):
     """MOTION of every body without joints and springs; velocity (n, 6): (omega, r') inertial."""
     for i in range(pose.shape[0]):
         Q = load_rotation(pose, i, R)
@@ -105,7 +105,7 @@ def _body_motion(bodies, gravity, applied, pose, velocity, motion):
 
 
 @inlined
-def _point(pose, motion, i, p):
+def point_motion(pose, motion, i, p):
     """Of the point p, constant in body i (-1: the ground): position, lever from the COM, omega,
     velocity, and the acceleration that it has without r_c'' and alpha."""
     if i < 0:
@@ -128,8 +128,8 @@ def _point(pose, motion, i, p):
 def _spring_forces(spring_bodies, springs, pose, motion):
     for k in range(springs.shape[0]):
         i, j = spring_bodies[k, 0], spring_bodies[k, 1]
-        p_i, l_i, _, v_i, _ = _point(pose, motion, i, load_vector(springs, k, SPRING_FIRST))
-        p_j, l_j, _, v_j, _ = _point(pose, motion, j, load_vector(springs, k, SPRING_SECOND))
+        p_i, l_i, _, v_i, _ = point_motion(pose, motion, i, load_vector(springs, k, SPRING_FIRST))
+        p_j, l_j, _, v_j, _ = point_motion(pose, motion, j, load_vector(springs, k, SPRING_SECOND))
         d = subtract(p_j, p_i)
         v = subtract(v_j, v_i)
         length = dot(d, d) ** 0.5
@@ -157,13 +157,15 @@ def _frame(pose, i, joints, j, k):
 
 
 @inlined
-def _constraint_rows(joint_bodies, joints, row_joints, row_kinds, rows, pose, motion, work, values):
+def constraint_rows(joint_bodies, joints, row_joints, row_kinds, rows, pose, motion, work, values):
     """J, eta, and by how much positions and velocities violate each row."""
     for r in range(rows.shape[0]):
         j = row_joints[r]
         i_a, i_b = joint_bodies[j, 0], joint_bodies[j, 1]
-        r_a, l_a, w_a, v_a, b_a = _point(pose, motion, i_a, load_vector(joints, j, 9))
-        r_b, l_b, w_b, v_b, b_b = _point(pose, motion, i_b, load_vector(joints, j, 21))
+        p_a = load_vector(joints, j, FIRST_FRAME + POSITION)
+        p_b = load_vector(joints, j, SECOND_FRAME + POSITION)
+        r_a, l_a, w_a, v_a, b_a = point_motion(pose, motion, i_a, p_a)
+        r_b, l_b, w_b, v_b, b_b = point_motion(pose, motion, i_b, p_b)
         A, B = _frame(pose, i_a, joints, j, FIRST_FRAME), _frame(pose, i_b, joints, j, SECOND_FRAME)
         m, f = load_screw(rows, r, M_VECTOR)
         spin = subtract(w_b, w_a)
@@ -222,7 +224,7 @@ def _product(work, r, k, s, c):
 
 
 @inlined
-def _schur(joint_bodies, row_joints, bodies, motion, work, S):
+def schur(joint_bodies, row_joints, bodies, motion, work, S):
     """The lower triangle of S = J M^-1 J^T."""
     for r in range(S.shape[0]):
         j = row_joints[r]
@@ -246,7 +248,7 @@ def _schur(joint_bodies, row_joints, bodies, motion, work, S):
 
 
 @inlined
-def _factor(S, order, scales):
+def ldl(S, order, scales):
     """P S P^T = L D L^T in the lower triangle, the largest relative pivot first; the rank."""
     m = S.shape[0]
     for r in range(m):
@@ -279,7 +281,7 @@ def _factor(S, order, scales):
 
 
 @inlined
-def _substitute(S, order, rank, b, x):
+def substitute(S, order, rank, b, x):
     """S x = b for consistent b (m,); entries of redundant rows are zero. b is overwritten."""
     for r in range(S.shape[0]):
         x[r] = 0.0
@@ -312,7 +314,7 @@ def _along(joint_bodies, row_joints, motion, k, work, r):
 
 
 @inlined
-def _react(joint_bodies, row_joints, motion, k, work, x):
+def react(joint_bodies, row_joints, motion, k, work, x):
     """Subtract M^-1 J^T x from the screws in column k of the bodies' rows."""
     for r in range(work.shape[0]):
         j = row_joints[r]
@@ -339,21 +341,21 @@ def index_one(system, stabilisation, applied, pose, velocity, scratch):
     bodies, gravity, spring_bodies, springs, joint_bodies, joints, row_joints, kinds, rows = system
     motion, work, values, S, order, vectors = scratch
     alpha, beta = stabilisation[0], stabilisation[1]
-    _body_motion(bodies, gravity, applied, pose, velocity, motion)
+    body_motion(bodies, gravity, applied, pose, velocity, motion)
     _spring_forces(spring_bodies, springs, pose, motion)
     for i in range(pose.shape[0]):
         free = _weighted(bodies, motion, i, load_screw(motion, i, FORCE))
         store_screw(motion, i, FREE, free)
         store_screw(motion, i, ACCELERATION, free)
-    _constraint_rows(joint_bodies, joints, row_joints, kinds, rows, pose, motion, work, values)
-    _schur(joint_bodies, row_joints, bodies, motion, work, S)
-    rank = _factor(S, order, vectors[0])
+    constraint_rows(joint_bodies, joints, row_joints, kinds, rows, pose, motion, work, values)
+    schur(joint_bodies, row_joints, bodies, motion, work, S)
+    rank = ldl(S, order, vectors[0])
     for r in range(rows.shape[0]):
         wanted = values[r, ETA] - 2.0 * alpha * values[r, VIOLATION_RATE]
         wanted -= beta * beta * values[r, VIOLATION]
         vectors[1, r] = _along(joint_bodies, row_joints, motion, FREE, work, r) - wanted
-    _substitute(S, order, rank, vectors[1], vectors[2])
-    _react(joint_bodies, row_joints, motion, ACCELERATION, work, vectors[2])
+    substitute(S, order, rank, vectors[1], vectors[2])
+    react(joint_bodies, row_joints, motion, ACCELERATION, work, vectors[2])
     for r in range(rows.shape[0]):
         values[r, MULTIPLIER] = vectors[2, r]
     return rank

@@ -58,6 +58,14 @@ def as_array(
     return array
 
 
+def exactly(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """`value` as an array of that shape, not of a batch; InputError."""
+    array = as_array(name, value, shape)
+    if array.shape != shape:
+        raise InputError(f"{name}: expected shape {shape}, got {array.shape}")
+    return array
+
+
 def as_partial(
     name: str, value: Any, used: NDArray[np.bool_], labels: Sequence[str] | None = None
 ) -> Array:

@@ -28,9 +28,19 @@ from .absolute_systems import AbsoluteSystem, flat_poses, full_poses
 from .butcher import ButcherTableau, tableau
 from .constrained_dynamics import Baumgarte
 from .errors import DynamicsError, InputError
-from .inputs import Array, as_array
+from .free_screws import CARRIED
+from .index_one import FIRST_FRAME, SECOND_FRAME
+from .inputs import Array, as_array, exactly
 from .lie_groups import Element
-from .munthe_kaas import GROW, SAFETY, SHRINK, SMALLEST, Tolerances, munthe_kaas, output_times
+from .munthe_kaas import (
+    GROW,
+    SAFETY,
+    SHRINK,
+    SMALLEST,
+    Tolerances,
+    counted_munthe_kaas,
+    output_times,
+)
 
 WrenchLaw = Callable[[float, Array, Array], Any]
 Progress = Callable[[float], None]
@@ -48,6 +58,8 @@ class Integration:
     pose : (k, n, 4, 4).
     velocity : (k, n, 6): (R^T omega, R^T r') of bodies in SE3, (R^T omega, r') in SO3xR3.
     steps, refused : numbers of steps done, and of those repeated with a smaller step.
+    applied : (k, n, 6) the wrenches of a law and of the system together; None without a law.
+    baumgarte : the stabilisation that `reaction` and `acceleration` contain; None without one.
     """
 
     system: AbsoluteSystem
@@ -56,7 +68,8 @@ class Integration:
     velocity: Array
     steps: int = 0
     refused: int = 0
-    applied: Array | None = field(default=None, repr=False)  # (k, n, 6), by a law
+    applied: Array | None = field(default=None, repr=False)
+    baumgarte: Baumgarte | None = None
 
     @cached_property
     def _observed(self) -> tuple[Array, Array, Array]:
@@ -66,7 +79,7 @@ class Integration:
             np.zeros((k, len(system.joints), 6)),
             np.zeros((k, system.n, 6)),
         )
-        poses = flat_poses(self.pose)
+        poses, stabilisation = flat_poses(self.pose), _stabilisation(self.baumgarte)
         hybrid, rates, scratch = np.zeros((system.n, 6)), np.zeros((system.n, 6)), system.scratch()
         singly = [slice(i, i + 1) for i in range(k)]
         for part in [slice(None)] if self.applied is None else singly:
@@ -74,7 +87,7 @@ class Integration:
             if self.applied is not None:
                 applied = self.applied[part.start]
             observe_cycle(
-                system.constants, system.is_direct, np.zeros(2), applied, poses[part],
+                system.constants, system.is_direct, stabilisation, applied, poses[part],
                 self.velocity[part], hybrid, scratch, rates, *(row[part] for row in results),
             )  # fmt: skip
         return results
@@ -144,6 +157,8 @@ def integrate(
     method, times = tableau(method), output_times(t_end, step)
     if not isinstance(every, (int, np.integer)) or every < 1:
         raise InputError(f"every: expected a positive whole number, got {every!r}")
+    if not isinstance(tolerances, Tolerances | None):
+        raise InputError(f"tolerances: expected dyn.Tolerances, got {tolerances!r}")
     if tolerances is not None and (method.error is None or method.dense is None or project):
         raise InputError(
             f"method '{method.name}': steps by tolerance need 'dormand_prince' or another method "
@@ -154,7 +169,7 @@ def integrate(
     kept = np.append(np.arange(0, len(times) - 1, every), len(times) - 1)
     if wrenches is not None:
         return _under_wrenches(
-            system, times, method, (pose, velocity), tolerances, kept, stabilisation, project,
+            system, times, method, (pose, velocity), tolerances, kept, baumgarte, project,
             wrenches, progress,
         )  # fmt: skip
     lengths = np.full(len(times) - 1, float(step))
@@ -190,7 +205,10 @@ def integrate(
         if progress is not None:
             progress(times[kept[end - 1]] / times[-1])
     steps = len(lengths) if tolerances is None else int(clock[2]) + 1
-    return Integration(system, times[kept], full_poses(poses), velocities, steps, int(clock[3]))
+    return Integration(
+        system, times[kept], full_poses(poses), velocities, steps, int(clock[3]),
+        baumgarte=baumgarte,
+    )  # fmt: skip
 
 
 def absolute_acceleration(
@@ -205,8 +223,8 @@ def absolute_acceleration(
 
     wrenches : (n, 6) added to those of the system. Raises InputError for wrong shapes.
     """
-    pose = as_array("pose", pose, (system.n, 4, 4))
-    velocity = np.array(as_array("velocity", velocity, (system.n, 6)))
+    pose = exactly("pose", pose, (system.n, 4, 4))
+    velocity = np.array(exactly("velocity", velocity, (system.n, 6)))
     added = as_array("wrenches", np.broadcast_to(wrenches, velocity.shape), velocity.shape)
     applied, stabilisation = system.applied_wrenches + added, _stabilisation(baumgarte)
     rates, hybrid = np.zeros((system.n, 6)), np.zeros((system.n, 6))
@@ -222,39 +240,75 @@ def project_state(system: AbsoluteSystem, pose: Any, velocity: Any) -> tuple[Arr
 
     Raises InputError for wrong shapes, DynamicsError where there is none in reach.
     """
-    pose = flat_poses(as_array("pose", pose, (system.n, 4, 4)))
-    velocity = np.array(as_array("velocity", velocity, (system.n, 6)))
+    pose = flat_poses(exactly("pose", pose, (system.n, 4, 4)))
+    velocity = np.array(exactly("velocity", velocity, (system.n, 6)))
     remains = project_cycle(
         system.constants, system.is_direct, system.applied_wrenches, pose, velocity,
         np.zeros((system.n, 6)), system.scratch(),
     )  # fmt: skip
     if not remains < CONSISTENT:
         raise DynamicsError(f"'{system.name}': the joints stay open by {remains:.1g} m or rad")
-    return full_poses(pose), velocity
+    pose = full_poses(pose)
+    joint = _turned_over(system, pose)
+    if joint is not None:
+        raise DynamicsError(f"'{system.name}': joint '{joint}' closes only turned over")
+    return pose, velocity
 
 
 def consistent_start(system: AbsoluteSystem, start: tuple[Any, Any] | None) -> tuple[Array, Array]:
     """`start`, or that of the bodies if None; InputError if it violates a joint."""
-    pose, velocity = start or (system.initial_pose, system.initial_velocity)
-    pose = se3.as_pose("start pose", as_array("start pose", pose, (system.n, 4, 4)))
-    velocity = np.array(as_array("start velocity", velocity, (system.n, 6)))
+    if start is None:
+        start = system.initial_pose, system.initial_velocity
+    try:
+        pose, velocity = start
+    except (TypeError, ValueError):
+        raise InputError("start: expected two arrays, pose (n, 4, 4) and velocity (n, 6)") from None
+    pose = se3.as_pose("start pose", exactly("start pose", pose, (system.n, 4, 4)))
+    velocity = np.array(exactly("start velocity", velocity, (system.n, 6)))
     matrices = system.matrices(pose, velocity)
     size = 1.0 + np.abs(velocity).max()
     for joint, block in zip(system.joint_names, system.blocks, strict=True):
-        for what, open_by in (
-            ("position", np.abs(matrices.g[block]).max(initial=0.0)),
-            ("velocity", np.abs(matrices.J[block] @ velocity.ravel()).max(initial=0.0) / size),
+        for what, unit, violations, allowed in (
+            ("position", "m or rad", matrices.g[block], CONSISTENT),
+            ("velocity", "m/s or rad/s", matrices.J[block] @ velocity.ravel(), CONSISTENT * size),
         ):
-            if open_by > CONSISTENT:
+            open_by = np.abs(violations).max(initial=0.0)
+            if open_by > allowed:
                 raise InputError(
                     f"'{system.name}': the start violates the {what} of joint '{joint}' by "
-                    f"{open_by:.2g}; dyn.project_state gives the nearest one that does not"
+                    f"{open_by:.2g} {unit}; dyn.project_state, on the command line "
+                    "--project-start, gives the nearest one that does not"
                 )
+    turned = _turned_over(system, pose)
+    if turned is not None:
+        raise InputError(
+            f"'{system.name}': the start has the bodies of joint '{turned}' turned over, by half a "
+            "turn across its axis"
+        )
     return pose, velocity
+
+
+def _turned_over(system: AbsoluteSystem, pose: Array) -> str | None:
+    """A joint whose z axes point against each other: it measures tilt by the sine, which half a
+    turn does not change."""
+    ends, frames = system.constants[4:6]
+    parts = zip(system.joint_names, system.forbidden, ends, frames, strict=True)
+    for joint, forbidden, bodies, row in parts:
+        if not forbidden.m[forbidden.kinds == CARRIED, :2].any():
+            continue
+        first, second = (
+            (np.eye(3) if i < 0 else pose[i, :3, :3]) @ row[start : start + 9].reshape(3, 3)[:, 2]
+            for i, start in zip(bodies, (FIRST_FRAME, SECOND_FRAME), strict=True)
+        )
+        if first @ second <= 0.0:
+            return joint
+    return None
 
 
 def _stabilisation(baumgarte: Baumgarte | None) -> Array:
     """(2,) alpha and beta, 1/s."""
+    if not isinstance(baumgarte, Baumgarte | None):
+        raise InputError(f"baumgarte: expected dyn.Baumgarte(alpha, beta), got {baumgarte!r}")
     return np.zeros(2) if baumgarte is None else np.array([baumgarte.alpha, baumgarte.beta])
 
 
@@ -274,13 +328,13 @@ def _under_wrenches(
     start: tuple[Array, Array],
     tolerances: Tolerances | None,
     kept: Any,
-    stabilisation: Array,
+    baumgarte: Baumgarte | None,
     project: bool,
     wrenches: WrenchLaw,
     progress: Progress | None,
 ) -> Integration:
     """The same by :func:`.munthe_kaas`, which calls the law at every stage."""
-    n = system.n
+    n, stabilisation = system.n, _stabilisation(baumgarte)
     hybrid, scratch = np.zeros((n, 6)), system.scratch()
 
     def split(X: Element) -> tuple[Array, Array]:
@@ -304,11 +358,11 @@ def _under_wrenches(
 
     pose, velocity = start
     step = times[1] - times[0]
-    times, states = munthe_kaas(
+    times, states, steps, refused = counted_munthe_kaas(
         system.state_space, slope, (*pose, velocity.ravel()), times[-1], step, method=method,
         tolerances=tolerances, project=projected if project else None, progress=progress,
     )  # fmt: skip
     time = times[kept]
     poses, velocities = (np.stack(x) for x in zip(*(split(states[k]) for k in kept), strict=True))
     laws = np.stack([applied(*state) for state in zip(time, poses, velocities, strict=True)])
-    return Integration(system, time, poses, velocities, len(times) - 1, applied=laws)
+    return Integration(system, time, poses, velocities, steps, refused, laws, baumgarte)

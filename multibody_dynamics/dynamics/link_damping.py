@@ -79,7 +79,7 @@ class LinkDampingController(Controller):
             else:
                 self.rates[i] = share * sum(motor.viscous for motor in actuator.motors) / total
         self._rotors = rigid_rotors(actuators)
-        self._flat = self._rest = MotorFeedforward(actuators)
+        self._told_by = self._rest = MotorFeedforward(actuators)
         self.theta: Array = self._rest.command.position
 
     def update(

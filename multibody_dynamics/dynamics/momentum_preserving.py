@@ -16,9 +16,10 @@ import numpy as np
 
 from . import se3
 from .absolute_systems import AbsoluteSystem
-from .batches import times as multiply
+from .batches import times
 from .butcher import ButcherTableau, tableau
 from .errors import InputError
+from .index_one import COM
 from .inputs import Array, as_array
 from .integrators import Integration, consistent_start
 from .munthe_kaas import output_times
@@ -45,37 +46,37 @@ def integrate_momenta(
     """
     if system.joints or system.springs:
         raise InputError(f"'{system.name}' has joints or springs; its bodies are not free")
-    method, times = tableau(method), output_times(t_end, step)
+    method, instants = tableau(method), output_times(t_end, step)
     C, velocity = consistent_start(system, start)
     inverse = np.linalg.inv([body.inertia for body in system.bodies])
     mass = np.array([body.inertia[5, 5] for body in system.bodies])
-    com = system.constants[0][:, 1:4]
-    Pi = multiply(se3.coAd(C), multiply(np.linalg.inv(inverse), system.body_twists(C, velocity)))
+    com = system.constants[0][:, COM : COM + 3]
+    Pi = times(se3.coAd(C), times(np.linalg.inv(inverse), system.body_twists(C, velocity)))
 
     def wrench(t: float, C: Array) -> Array:
         W = np.array(system.applied_wrenches)
         weight = mass[:, None] * system.gravity
-        W[:, :3] += np.cross(C[:, :3, 3] + multiply(C[:, :3, :3], com), weight)
+        W[:, :3] += np.cross(C[:, :3, 3] + times(C[:, :3, :3], com), weight)
         W[:, 3:] += weight
         return W if wrenches is None else W + as_array("wrenches", wrenches(t, C), W.shape)
 
     def body_twist(C: Array, Pi: Array) -> Array:
-        return multiply(inverse, multiply(np.swapaxes(se3.Ad(C), -1, -2), Pi))
+        return times(inverse, times(np.swapaxes(se3.Ad(C), -1, -2), Pi))
 
     poses, twists = [C], [body_twist(C, Pi)]
     slopes = np.zeros((2, method.stages, system.n, 6))
-    for t, t_next in itertools.pairwise(times):
+    for t, t_next in itertools.pairwise(instants):
         h = t_next - t
         for j in range(method.stages):
             X, dPi = h * np.einsum("l,klne->kne", method.a[j, :j], slopes[:, :j])
             C_j = se3.exp(X) @ C
-            V = multiply(se3.Ad(C_j), body_twist(C_j, Pi + dPi))
-            slopes[:, j] = multiply(se3.dexp_inv(X), V), wrench(t + method.c[j] * h, C_j)
+            V = times(se3.Ad(C_j), body_twist(C_j, Pi + dPi))
+            slopes[:, j] = times(se3.dexp_inv(X), V), wrench(t + method.c[j] * h, C_j)
         X, dPi = h * np.einsum("l,klne->kne", method.b, slopes)
         C, Pi = se3.exp(X) @ C, Pi + dPi
         poses.append(C)
         twists.append(body_twist(C, Pi))
     pose = np.stack(poses)
     return Integration(
-        system, times, pose, system.from_body_twists(pose, np.stack(twists)), len(times) - 1
+        system, instants, pose, system.from_body_twists(pose, np.stack(twists)), len(instants) - 1
     )

@@ -20,7 +20,7 @@ import numpy as np
 
 from .butcher import ButcherTableau, tableau
 from .errors import DynamicsError, InputError
-from .inputs import Array, as_array
+from .inputs import Array, exactly
 from .lie_groups import Element, ProductGroup
 
 Field = Callable[[float, Element], Any]
@@ -40,7 +40,11 @@ class Tolerances:
     absolute: float = 1e-11
 
     def __post_init__(self) -> None:
-        if not (0.0 < self.relative < 1.0 and 0.0 < self.absolute < np.inf):
+        relative, absolute = (
+            exactly(f"tolerances: {name}", getattr(self, name), ()).item()
+            for name in ("relative", "absolute")
+        )
+        if not (0.0 < relative < 1.0 and 0.0 < absolute < np.inf):
             raise InputError(f"tolerances must be positive, relative below 1; got {self}")
 
 
@@ -50,7 +54,7 @@ def output_times(t_end: float, step: float) -> Array:
     InputError unless both are positive and finite.
     """
     for name, value in (("t_end", t_end), ("step", step)):
-        if not 0.0 < as_array(name, value, ()).item() < np.inf:
+        if not 0.0 < exactly(name, value, ()).item() < np.inf:
             raise InputError(f"{name} must be a positive time in s, got {value}")
     count = max(int(np.ceil(t_end / step * (1.0 - 1e-12) - 1e-9)), 1)
     times = step * np.arange(count + 1.0)
@@ -98,6 +102,26 @@ def munthe_kaas(
     Raises InputError for what does not fit together, DynamicsError where the step becomes too
     small or a number infinite.
     """
+    times, states, _, _ = counted_munthe_kaas(
+        group, field, start, t_end, step, method=method, tolerances=tolerances, project=project,
+        progress=progress,
+    )  # fmt: skip
+    return times, states
+
+
+def counted_munthe_kaas(
+    group: ProductGroup,
+    field: Field,
+    start: Any,
+    t_end: float,
+    step: float,
+    *,
+    method: str | ButcherTableau,
+    tolerances: Tolerances | None,
+    project: Callable[[Element], Element] | None,
+    progress: Callable[[float], None] | None,
+) -> tuple[Array, list[Element], int, int]:
+    """:func:`munthe_kaas`, with the numbers of steps done and of those refused."""
     method, times, X = tableau(method), output_times(t_end, step), group.check("start", start)
     states = [X]
     if tolerances is None:
@@ -110,13 +134,13 @@ def munthe_kaas(
             states.append(X)
             if progress is not None:
                 progress(t_next / times[-1])
-        return times, states
+        return times, states, len(times) - 1, 0
     if method.error is None or method.dense is None or project is not None:
         raise InputError(
             f"method '{method.name}': steps by tolerance need a method with an error estimate and "
             "dense output, such as 'dormand_prince', and no projection"
         )
-    t, h = 0.0, step
+    t, h, steps, refused = 0.0, step, 0, 0
     while len(states) < len(times):
         h = min(h, times[-1] - t)
         k = increment(group, field, t, X, h, method)
@@ -130,10 +154,13 @@ def munthe_kaas(
                 if progress is not None:
                     progress(times[len(states) - 1] / times[-1])
             X, t = group.product(X, group.exp(h * method.b @ k)), t + h
+            steps += 1
+        else:
+            refused += 1
         h *= step_factor(error, method.error_order)
         if not h > SMALLEST * times[-1]:
             raise DynamicsError(f"at t = {t:g} s the step falls below {h:.1g} s: no solution?")
-    return times, states
+    return times, states, steps, refused
 
 
 def step_factor(error: float, order: int) -> float:

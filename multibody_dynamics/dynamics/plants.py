@@ -36,12 +36,16 @@ class EndStops:
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping"):
             value = np.array(getattr(self, name), dtype=np.float64)
-            if not (np.isfinite(value).all() and (value >= 0.0).all()):
-                raise InputError(f"end stops: {name} is {value}: must be finite and not negative")
+            may_be_zero = name == "damping"
+            good = np.isfinite(value) & ((value > 0.0) | ((value == 0.0) & may_be_zero))
+            for i in np.flatnonzero(~good).tolist():
+                which = f" of joint {i}" if value.ndim else ""
+                right = "not negative" if may_be_zero else "positive"
+                raise InputError(
+                    f"end stops: {name}{which} is {value.flat[i]}: must be {right} and finite"
+                )
             value.flags.writeable = False
             object.__setattr__(self, name, value)
-        if not self.stiffness.all():
-            raise InputError(f"end stops: stiffness is {self.stiffness}: must be positive")
 
 
 class Plant(Protocol):

@@ -5,6 +5,7 @@ Inside the package everything is in SI units on the link side of the gear.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -186,7 +187,7 @@ def _factor(unit: Any, where: str, dimension: str, motion: str) -> float:
 
 
 def number(value: Any, where: str) -> float:
-    """A YAML number; also 1e4, which YAML 1.1 reads as a string for want of a point."""
+    """A YAML number, or the text of one: other readers of YAML 1.1 leave 1e4 a string."""
     try:
         if isinstance(value, bool):
             raise ValueError
@@ -209,9 +210,15 @@ def positive(value: Any, where: str) -> float:
 def entries(
     data: Any, where: str, required: Sequence[str], optional: Sequence[str] | None
 ) -> Mapping[str, Any]:
-    """A mapping with the required keys and none but these and the optional ones (None: any)."""
+    """A mapping with the required keys and none but these and the optional ones (None: any).
+
+    Where no key is required, a section that is left empty is an empty mapping.
+    """
+    if data is None and not required:
+        return {}
     if not isinstance(data, Mapping):
-        raise InputError(f"{where}: found {data!r}, expected a mapping with {', '.join(required)}")
+        keys = f" with {', '.join(required)}" if required else ""
+        raise InputError(f"{where}: found {data!r}, expected a mapping{keys}")
     for key in data:
         if optional is not None and key not in required and key not in optional:
             raise InputError(
@@ -247,6 +254,11 @@ class _Loader(yaml.SafeLoader):
 
 for _kind in ("int", "float"):
     _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_yaml_number)
+_Loader.add_implicit_resolver(  # 1e-4 as in YAML 1.2; YAML 1.1 asks for a point and a sign
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"),
+    list("-+.0123456789"),
+)
 
 
 def read_yaml(path: Path) -> Any:

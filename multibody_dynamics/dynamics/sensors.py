@@ -29,7 +29,7 @@ class Encoder:
         every multiple, so that the mean error is zero.
     noise : standard deviation of the position, rad or m.
     velocity_bandwidth : in Hz, of the first-order low-pass after the difference quotient of two
-        positions; inf: the plain difference quotient; 0: the true velocity, as of a tachometer.
+        positions; inf: the plain difference quotient; None: the true velocity, as of a tachometer.
     seed : anything that np.random.default_rng takes.
 
     `position` and `velocity` (size,) are the last reading. Raises InputError for values that no
@@ -43,15 +43,20 @@ class Encoder:
         *,
         resolution: float = 0.0,
         noise: float = 0.0,
-        velocity_bandwidth: float = 0.0,
+        velocity_bandwidth: float | None = None,
         seed: Any = 0,
     ) -> None:
         _check("period", period, positive=True)
         _check("resolution", resolution)
         _check("noise", noise)
         self._period, self._resolution, self._noise = period, resolution, noise
-        self._differentiates = velocity_bandwidth > 0.0
-        self._forget = _forget(velocity_bandwidth, period)
+        if velocity_bandwidth is not None and not velocity_bandwidth > 0.0:
+            raise InputError(
+                f"velocity_bandwidth is {velocity_bandwidth} Hz: must be positive; None: the true "
+                f"velocity"
+            )
+        self._differentiates = velocity_bandwidth is not None
+        self._forget = _forget(velocity_bandwidth or inf, period)
         self._random = np.random.default_rng(seed)
         self.position: Array = np.zeros(size)
         self.velocity: Array = np.zeros(size)

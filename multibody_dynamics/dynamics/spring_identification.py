@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 from scipy.optimize import lsq_linear
 
-from .actuator_kinds import Motor, SeriesElastic
+from .actuator_kinds import Motor, SeriesElastic, smooth_friction
 from .errors import InputError
 from .inputs import Array, as_array
 from .springs import CubicSpring, LinearSpring, PolynomialSpring, Spring, TableSpring
@@ -230,7 +230,7 @@ def identify_spring(
 def motor_side_torque(motor: Motor, velocity: Any, acceleration: Any, motor_torque: Any) -> Array:
     """Q = tau_m - M_m theta'' - friction(theta') in N m, all on the link side of the gear."""
     v = as_array("velocity", velocity, ())
-    friction = motor.viscous * v + motor.coulomb * np.tanh(v / motor.coulomb_velocity)
+    friction = smooth_friction(v, motor.viscous, motor.coulomb, motor.coulomb_velocity)
     inertial = motor.inertia * as_array("acceleration", acceleration, ())
     return np.asarray(as_array("motor_torque", motor_torque, ()) - inertial - friction)
 

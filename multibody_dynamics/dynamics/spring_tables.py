@@ -57,7 +57,7 @@ def spring_tables(springs: Sequence[Spring]) -> tuple[Array, Array]:
         law[:] = (first, last, width - 1, *spring.travel, *spring.torque_range)
         rows = pieces[first : last + 1]
         rows[:, START] = starts
-        rows[:, POTENTIAL] = spring._potential(starts)
+        rows[:, POTENTIAL] = spring.potential(starts)
         rows[:, COEFFICIENT : COEFFICIENT + width] = coefficients
         first = last + 1
     return laws, pieces
@@ -72,7 +72,7 @@ def _polynomials(spring: Spring) -> tuple[Array, Array]:
     if isinstance(spring, PolynomialSpring):
         return np.zeros(1), np.array([[0.0, *spring.coefficients]])
     if isinstance(spring, TableSpring):
-        law = PPoly.from_spline(spring._rows[0])
+        law = PPoly.from_spline(spring.spline)
         real = np.diff(law.x) > 0.0  # the knots at both ends are repeated
         return law.x[:-1][real], law.c.T[real][:, ::-1]
     raise InputError(f"{type(spring).__name__}: no piecewise polynomial is known for this law")

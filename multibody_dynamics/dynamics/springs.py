@@ -58,8 +58,8 @@ class Spring(ABC):
         """s, s', s'', s''' on the travel; nothing is checked."""
 
     @abstractmethod
-    def _potential(self, phi: Array) -> Array:
-        """The integral of s on the travel."""
+    def potential(self, phi: Array) -> Array:
+        """The integral of s on the travel; nothing is checked."""
 
     def _inverse(self, torque: Array) -> Array:
         """phi with s(phi) = torque, which is in the range."""
@@ -99,7 +99,7 @@ class Spring(ABC):
         inside = self._within("deflection", phi, self.travel, beyond)
         s, slope, _, _ = self.law(inside)
         excess = phi - inside
-        return np.asarray(self._potential(inside) + (s + 0.5 * slope * excess) * excess)
+        return np.asarray(self.potential(inside) + (s + 0.5 * slope * excess) * excess)
 
     def deflection(self, torque: Any, *, beyond: Beyond = "raise") -> Array:
         """phi in rad, the inverse of the law."""
@@ -161,7 +161,7 @@ class LinearSpring(Spring):
     def _inverse(self, torque: Array) -> Array:
         return np.asarray(torque / self.K)
 
-    def _potential(self, phi: Array) -> Array:
+    def potential(self, phi: Array) -> Array:
         return np.asarray(0.5 * self.K * phi**2)
 
 
@@ -192,7 +192,7 @@ class CubicSpring(Spring):
         s, slope, _, _ = self.law(phi)
         return np.asarray(phi - (s - torque) / slope)
 
-    def _potential(self, phi: Array) -> Array:
+    def potential(self, phi: Array) -> Array:
         return np.asarray(0.5 * self.K * phi**2 + 0.25 * self.K3 * phi**4)
 
 
@@ -229,7 +229,7 @@ class PolynomialSpring(Spring):
     def law(self, phi: Array) -> tuple[Array, ...]:
         return tuple(_horner(coefficients, phi) for coefficients in self._highest_first)
 
-    def _potential(self, phi: Array) -> Array:
+    def potential(self, phi: Array) -> Array:
         return np.asarray(self._rows[0].integ()(phi))
 
 
@@ -300,10 +300,15 @@ class TableSpring(Spring):
         extrema = PPoly.from_spline(rows[2]).roots(extrapolate=False)
         _check_increasing(rows[1], np.concatenate((phi, extrema[np.isfinite(extrema)])))
 
+    @property
+    def spline(self) -> BSpline:
+        """s, of degree 5."""
+        return self._rows[0]
+
     def law(self, phi: Array) -> tuple[Array, ...]:
         return tuple(np.asarray(row(phi)) for row in self._rows)
 
-    def _potential(self, phi: Array) -> Array:
+    def potential(self, phi: Array) -> Array:
         return np.asarray(self._rows[0].antiderivative()(phi))
 
 

@@ -437,11 +437,13 @@ class MotorSideObserver:
         return np.concatenate((self._correction, motors, L3 @ self._collect, L4 @ self._collect))
 
     def _slope(self, x: Array, theta: Array, torque: Array, gains: Array) -> Array:
+        if not np.isfinite(x).all():
+            return np.full_like(x, np.nan)  # it diverges
         estimate, thetad, q, qd = (x[part] for part in self._parts)
         self._bend_springs(q, theta)
         links = self._links
         links.state[0], links.state[1], links.torque[0] = q, qd, self._springs.torque
-        if not links.update() and np.isfinite(q).all():
+        if not links.update():
             raise singular(self.model, q)
         motor = torque - self._springs.load - self.actuators.friction(thetad)
         rates = (thetad, motor / self.actuators.motor_inertia, qd, links.result[0])

@@ -42,10 +42,10 @@ import numpy as np
 
 from . import joints as kinds
 from . import se3, so3
-from .absolute_systems import AbsoluteSystem, BodyJoint, RigidBody, SpringDamper, exactly
+from .absolute_systems import AbsoluteSystem, BodyJoint, RigidBody, SpringDamper
 from .errors import DynamicsError, InputError
 from .inertia import spatial_inertia
-from .inputs import Array, as_array
+from .inputs import Array, as_array, exactly
 from .quantities import entries, read_yaml
 
 _FREE: Mapping[str, tuple[tuple[str, ...], Callable[..., Array]]] = {
@@ -90,14 +90,14 @@ def load_system(source: str | PathLike[str] | Mapping[str, Any]) -> AbsoluteSyst
     )
     rest = {key: top[key] for key in ("gravity", "group", "wrenches") if key in top}
     if "wrenches" in rest:
-        entries(rest["wrenches"], f"{where}: wrenches", (), None)
+        rest["wrenches"] = entries(rest["wrenches"], f"{where}: wrenches", (), None)
     for key, value in rest.items():
         if isinstance(value, Mapping):  # names of bodies, which YAML may take for numbers
             rest[key] = {str(name): entry for name, entry in value.items()}
     try:
-        return AbsoluteSystem(
-            bodies, joints, springs, name=str(top.get("name", Path(where).stem)), **rest
-        )
+        name = top.get("name")
+        name = Path(where).stem if name is None else str(name)
+        return AbsoluteSystem(bodies, joints, springs, name=name, **rest)
     except DynamicsError as error:
         raise InputError(f"{where}: {error}") from None
 

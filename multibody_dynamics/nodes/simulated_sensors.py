@@ -22,7 +22,7 @@ class SimulatedSensors:
             period,
             resolution=p.link_encoder_resolution,
             noise=p.link_position_noise,
-            velocity_bandwidth=p.velocity_bandwidth,
+            velocity_bandwidth=p.velocity_bandwidth or None,
             seed=links,
         )
         self.motors = Encoder(
@@ -30,7 +30,7 @@ class SimulatedSensors:
             period,
             resolution=p.motor_encoder_resolution,
             noise=p.motor_position_noise,
-            velocity_bandwidth=p.velocity_bandwidth,
+            velocity_bandwidth=p.velocity_bandwidth or None,
             seed=motors,
         )
         self._torque = TorqueSensor(

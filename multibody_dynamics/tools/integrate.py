@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from .. import dynamics as dyn
-from .pictures import COLOURS, _figure
+from ..dynamics.free_screws import CROSSED
+from .pictures import COLOURS, new_figure
 
 GENERALIZED_ALPHA = "generalized_alpha"
 GROUPS = ("SE3", "SO3xR3")
 TITLES = {"SE3": "SE(3)", "SO3xR3": "SO(3) x R³"}
 STYLES = {"SE3": ("-", COLOURS["full"]), "SO3xR3": ("--", COLOURS["rigid"])}
-CONSTRAINT_PICTURE, ENERGY_PICTURE = "constraint_violation.png", "energy_drift.png"
+CONSTRAINT_PICTURE, ENERGY_PICTURE = "constraint_violation.png", "energy_{}.png"
 BAR = 40  # characters
 
 Progress = Callable[[float], None]
@@ -100,6 +101,14 @@ def energy_word(system: dyn.AbsoluteSystem) -> str:
     return "change" if works else "drift"
 
 
+def violation_unit(system: dyn.AbsoluteSystem, joint: int) -> str:
+    """Of what a joint forbids: m, rad, or both."""
+    forbidden = system.forbidden[joint]
+    angles = (forbidden.kinds == CROSSED) | ~forbidden.f.any(axis=1)
+    units = (("m", not angles.all()), ("rad", angles.any()))
+    return ", ".join(unit for unit, is_there in units if is_there)
+
+
 def tolerances(relative: float | None) -> dyn.Tolerances | None:
     """The absolute one, in rad and m, a hundredth of the relative one."""
     return None if relative is None else dyn.Tolerances(relative, relative / 100)
@@ -156,21 +165,21 @@ def draw(results: dict[str, dyn.Integration], folder: Path) -> list[Path]:
     system = next(iter(results.values())).system
     files = []
     if system.joints:
-        figure, axes = _figure(
+        figure, axes = new_figure(
             len(system.joints), 1, (8, 1.2 + 2.1 * len(system.joints)), sharex=True, squeeze=False
         )
         for k, (axis, joint) in enumerate(zip(axes[:, 0], system.joint_names, strict=True)):
-            axis.set_ylabel(f"{joint}\n[m, rad]")
+            axis.set_ylabel(f"{joint}\n[{violation_unit(system, k)}]")
             for group, result in results.items():
                 _line(axis, group, result.time, result.constraint[:, k])
         files.append(folder / CONSTRAINT_PICTURE)
         _finish(figure, axes[-1, 0], f"{system.name}: constraint violation", files[-1])
-    figure, axis = _figure(1, 1, (8, 3.6))
+    figure, axis = new_figure(1, 1, (8, 3.6))
     start = next(iter(results.values())).energy[0]
     axis.set_ylabel(f"|E - E(0)|  [J],  E(0) = {start:.6g} J")
     for group, result in results.items():
         _line(axis, group, result.time, np.abs(result.energy - result.energy[0]))
-    files.append(folder / ENERGY_PICTURE)
+    files.append(folder / ENERGY_PICTURE.format(energy_word(system)))
     _finish(figure, axis, f"{system.name}: energy {energy_word(system)}", files[-1])
     return files
 

@@ -50,7 +50,7 @@ HOUSE_STYLE = {
 }
 
 
-def _figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -> Any:
+def new_figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -> Any:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -68,7 +68,7 @@ def draw_torques(run: Run, file: Path) -> None:
     n = run.model.n
     t = run.times("torque")
     shown = (t >= run.begin - 0.3) & (t <= run.end + 0.3)
-    figure, axes = _figure(
+    figure, axes = new_figure(
         n, 3, (10.5, 1.35 * n + 1.2), sharex=True, squeeze=False, gridspec_kw={"hspace": 0.02}
     )
     every = max(int(shown.sum()) // 70, 1)
@@ -108,7 +108,7 @@ def draw_tracking(runs: Sequence[Run], file: Path) -> None:
     from matplotlib import pyplot
     from matplotlib.ticker import FuncFormatter, LogLocator
 
-    figure, (over_time, per_joint) = _figure(
+    figure, (over_time, per_joint) = new_figure(
         1, 2, (10.5, 4.2), gridspec_kw={"width_ratios": [1.7, 1.0]}
     )
     prismatic = "prismatic" in runs[0].model.joint_types
@@ -147,7 +147,7 @@ def draw_control_errors(runs: Sequence[ControlRun], file: Path) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator
 
     plants = list(dict.fromkeys(run.plant for run in runs))
-    figure, axes = _figure(1, len(plants), (10.5, 4.2), sharey=True, squeeze=False)
+    figure, axes = new_figure(1, len(plants), (10.5, 4.2), sharey=True, squeeze=False)
     unit = "mrad or mm" if "prismatic" in runs[0].model.joint_types else "mrad"
     low = []
     for run in runs:
@@ -184,7 +184,7 @@ def draw_control_torques(runs: Sequence[ControlRun], file: Path) -> None:
 
     plants = list(dict.fromkeys(run.plant for run in runs))
     names, n = runs[0].model.joint_names, runs[0].model.n
-    figure, axes = _figure(
+    figure, axes = new_figure(
         n, len(plants), (10.5, 1.35 * n + 1.2), sharex=True, sharey="row", squeeze=False
     )
     for run in runs:
