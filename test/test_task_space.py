@@ -214,6 +214,9 @@ def test_the_motion_through_a_singularity_is_finite_smooth_and_says_what_is_miss
         if k % 50 == 49:
             reached = dyn.task_motion(model, HAND, states[-1][0])
             behind.append(np.abs(reached.pose - target.pose).max())
+            distance = reached.pose[:3, 3] - target.pose[:3, 3]
+            np.testing.assert_allclose(solver.displacement()[3:], distance, atol=1e-14)
+            np.testing.assert_array_equal(solver.state, states[-1])
     states, missing, damped = np.array(states), np.array(missing), np.array(damped)
     assert damped[0] < 0.1 < 0.5 < damped.max()
     assert np.isfinite(states).all()
@@ -241,6 +244,14 @@ def test_a_singularity_and_a_target_out_of_reach_are_refused_and_change_nothing(
     with pytest.raises(dyn.InputError, match=r"singular at q = .* give a damping"):
         dyn.TaskSpaceSolver(model, two_r)(dyn.task_motion(model, two_r, READY), READY)
     np.testing.assert_array_equal(solver.follow(target)[0], before[0])
+
+
+def test_damping_that_nothing_brings_back_is_refused():
+    solver = dyn.TaskSpaceSolver(panda(), HAND, Resolution(damping=dyn.Damping(0.04)))
+    target = dyn.task_motion(panda(), HAND, READY)
+    solver.start(target, READY)
+    with pytest.raises(dyn.InputError, match="needs a feedback"):
+        solver.follow(target, 0.001)
 
 
 def test_a_payload_is_carried_from_the_next_call_on():

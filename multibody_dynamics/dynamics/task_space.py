@@ -72,7 +72,7 @@ class TaskSpaceSolver(ModelSolver):
         self._before = np.zeros((5, n))
         A = np.zeros((4, m, n))
         self.jacobian: Array = A[0]
-        self._lost = np.zeros(4)
+        self._lost, self._excess, self._scales = np.zeros(4), np.zeros(m), plan.scales
         self._exact = resolution.feedback == 0 and resolution.damping is None
         trig, factors = np.empty((2, n)), (np.zeros((n + m, m)), np.zeros((m, m)))
         frames = [np.zeros((count, 5, 3, 3)) for _ in range(2)]
@@ -128,7 +128,7 @@ class TaskSpaceSolver(ModelSolver):
             bodies,
             *moving,
             np.zeros((4, m)),
-            np.zeros(m),
+            self._excess,
         )
         self._prescribed = plan.wishes[:, recursion.PRESCRIBED] != 0
         self._solve_rates()
@@ -146,6 +146,16 @@ class TaskSpaceSolver(ModelSolver):
     def lost_directions(self) -> float:
         """tau of `Damping` at the last update: how many directions are as good as lost."""
         return float(self._lost[0])
+
+    def displacement(self) -> Array:
+        """(m,) how far the tools are from their targets now, in rad and m, in `rows`.
+
+        What damping has led them off and feedback has not yet brought back.
+        """
+        state = self.state.copy()
+        self._polish(0, CONVERGED)
+        self.state[:] = state
+        return np.asarray(self._excess / self._scales)
 
     def take(self, motions: TaskMotion | Sequence[TaskMotion]) -> None:
         """Write the motions of the tools, one per task, into `targets`."""
@@ -179,8 +189,12 @@ class TaskSpaceSolver(ModelSolver):
         then Newton's method to the targets, then the rates.
 
         With feedback or damping q is what the series says; the feedback corrects it smoothly.
-        Raises InputError for a target out of reach and for a singularity; the state is as before.
+        Raises InputError for a target out of reach and for a singularity, the state is as before;
+        and for damping without feedback, which would never bring back what it leads astray. Joint
+        limits are not looked at: `limit_speed` leads away from them, no more.
         """
+        if self.resolution.damping is not None and self.resolution.feedback == 0.0:
+            raise InputError("damping leads the tool astray: `follow` needs a feedback beside it")
         self._before[:] = self.state
         self.take(motions)
         if dt:
