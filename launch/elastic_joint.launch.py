@@ -3,20 +3,33 @@
 ros2 launch multibody_dynamics elastic_joint.launch.py
 ros2 launch multibody_dynamics elastic_joint.launch.py plant:=mujoco law:=feedback_linearization
 ros2 launch multibody_dynamics elastic_joint.launch.py plant:=none parameters:=robot.yaml
+ros2 launch multibody_dynamics elastic_joint.launch.py robot:=R.urdf elastic_joints:=S.yaml
 
-plant:=none leaves the robot to its own driver, which publishes joint_states and motor_states and
-takes flatness_controller_node/commands. The motion is that of trajectory_node in the parameters.
+Another robot takes the tuning of the package's parameters file, but nothing in it that is the
+Panda's. plant:=none leaves the robot to its own driver, which publishes joint_states and
+motor_states and takes flatness_controller_node/commands. The motion is that of trajectory_node in
+the parameters.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import LifecycleNode
 from launch_ros.substitutions import FindPackageShare
 
+from multibody_dynamics.nodes.robot import (
+    ElasticRobotParameters,
+    find_file,
+    load_actuators,
+    load_model,
+)
+
 PACKAGE = "multibody_dynamics"
+PANDA = "config/robots/panda.urdf"  # the robot of config/elastic_joint.yaml
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -34,13 +47,22 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             "elastic_joints",
             default_value="",
-            description="YAML file of springs and motors; '' leaves it to the parameters file",
+            description="YAML file of springs and motors; '' leaves it to the parameters file, or"
+            " with robot: every joint is rigid",
         ),
         DeclareLaunchArgument(
             "command_joints",
             default_value="",
             description="motors in the order of arrays without names, separated by commas; ''"
-            " leaves them to the parameters file",
+            " leaves them to the parameters file, or with robot or elastic_joints: in the order of"
+            " the joints",
+        ),
+        DeclareLaunchArgument(
+            "initial_positions",
+            default_value="",
+            description="where the simulated links stand, in the order of command_joints, separated"
+            " by commas; '' leaves them to the parameters file, or with robot: zero, or the joint"
+            " limit next to it",
         ),
         DeclareLaunchArgument(
             "plant",
@@ -83,14 +105,27 @@ def start(context: LaunchContext) -> list[LifecycleNode]:
     def value(name: str) -> str:
         return LaunchConfiguration(name).perform(context)
 
+    def items(text: str) -> list[str]:
+        return [item.strip() for item in text.split(",") if item.strip()]
+
     simulated_time = value("use_sim_time") == "true"
-    common = {"autostart": True}
+    common: dict[str, object] = {"autostart": True}
+    motors = items(value("command_joints"))
+    positions = [float(item) for item in items(value("initial_positions"))]
     if value("robot"):
         common["robot_file"] = value("robot")
     if value("elastic_joints"):
         common["elastic_joints_file"] = value("elastic_joints")
-    if value("command_joints"):
-        common["command_joints"] = [name.strip() for name in value("command_joints").split(",")]
+    is_own_file = Path(value("parameters")).samefile(find_file("config/elastic_joint.yaml"))
+    if is_own_file and value("robot"):
+        common["elastic_joints_file"] = value("elastic_joints")
+    if is_own_file and (value("robot") or value("elastic_joints")):
+        motors, home = motors_and_home(value("robot") or PANDA, value("elastic_joints"), motors)
+        if value("robot"):
+            positions = positions or home
+    if motors:
+        common["command_joints"] = motors
+    start_there = {"initial_positions": positions} if positions else {}
 
     def node(
         name: str, own: dict[str, object], remappings: Sequence[tuple[str, str]] = ()
@@ -107,7 +142,7 @@ def start(context: LaunchContext) -> list[LifecycleNode]:
         )
 
     nodes = [
-        node("flatness_controller_node", {}, {"law": value("law"), "use_sim_time": simulated_time})
+        node("flatness_controller_node", {"law": value("law"), "use_sim_time": simulated_time})
     ]
     if value("plant") != "none":
         plant = {
@@ -115,6 +150,7 @@ def start(context: LaunchContext) -> list[LifecycleNode]:
             "command_interface": "stamped_motor_torque",
             "publish_clock": simulated_time,
             "lockstep": simulated_time,
+            **start_there,
         }
         answers = [
             ("motor_torque_stamped", "flatness_controller_node/motor_torque"),
@@ -125,3 +161,18 @@ def start(context: LaunchContext) -> list[LifecycleNode]:
         motion = {"motion": value("motion"), "use_sim_time": simulated_time}
         nodes.append(node("trajectory_node", motion))
     return nodes
+
+
+def motors_and_home(
+    robot: str, springs: str, motors: Sequence[str]
+) -> tuple[list[str], list[float]]:
+    """The motors, in the order of the joints where `motors` is empty, and joint positions in their
+    order: zero, or the limit next to it. launch cannot set an array to none."""
+    p = ElasticRobotParameters(robot_file=robot, elastic_joints_file=springs)
+    model = load_model(p)
+    actuators = load_actuators(p, model)
+    order = list(motors) or list(actuators.motor_names)
+    joint_of = dict(zip(actuators.motor_names, actuators.joint_of_motor.tolist(), strict=True))
+    joints = list(dict.fromkeys(joint_of[name] for name in order if name in joint_of))
+    home = np.clip(0.0, model.limits.lower, model.limits.upper)
+    return order, home[joints].tolist()

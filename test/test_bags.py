@@ -189,6 +189,31 @@ def test_tables_have_the_same_samples(tmp_path):
         assert len(stamps) == 10
 
 
+@pytest.mark.parametrize("kind", ["csv", "npz"])
+def test_tables_of_springs_say_which_torque_is_meant(tmp_path, kind):
+    signals = {name: ROWS[:50, 0] + k for k, name in enumerate(("q", "theta", "Q", "tau"))}
+
+    def table(*without):
+        kept = {name: rows for name, rows in signals.items() if name not in without}
+        file = tmp_path / f"motion.{kind}"
+        t = 1e-3 * np.arange(50)
+        if kind == "npz":
+            np.savez(file, t=t, joint_names=NAMES, **kept)
+            return file
+        head = ["t", *(f"{name} {joint}" for name in kept for joint in NAMES)]
+        columns = np.column_stack([t, *kept.values()])
+        np.savetxt(file, columns, "%.17g", ",", header=",".join(head), comments="")
+        return file
+
+    for effort, signal in (("joint", "Q"), ("motor", "tau")):
+        assert np.array_equal(read_table(table(), effort).rows[:, 2], signals[signal])
+    with pytest.raises(InputError, match="torque of the motor: --effort motor"):
+        read_table(table("Q"))
+    assert np.array_equal(read_table(table("Q"), "motor").rows[:, 2], signals["tau"])
+    assert np.isnan(read_table(table("tau"), "motor").rows[:, 2]).all()
+    assert np.array_equal(read_table(table("theta", "Q")).rows[:, 2], signals["tau"])
+
+
 def test_missing_cells_are_numbers_that_were_not_measured(tmp_path):
     file = tmp_path / "motion.csv"
     file.write_text("t,q a,tau a\n0,1,2\n0.1,,3\n0.2,nan,4\n")

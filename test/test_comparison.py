@@ -170,6 +170,29 @@ def test_two_robots_in_one_bag(tmp_path):
     assert found.worst < 0.01
 
 
+def test_outputs_of_our_nodes_beside_joint_states(tmp_path):
+    t, rows = motion(MODEL, 1000, RATE)
+    others = ("/motor_states", "/flatness_controller/tracking_error")
+    messages = messages_of(t, rows, NAMES)
+    for topic in others:
+        messages += messages_of(t, -rows, NAMES, topic)
+    path = write_bag(tmp_path / "bag", sorted(messages, key=lambda x: x[1]))
+    found = validate(path, Settings(ARM, cutoff=20.0))
+    assert found.worst < 0.01
+    assert [each.topic for each in found.qualities] == ["/joint_states"]
+    assert f"/joint_states taken; outputs of nodes left aside: {others[1]}, {others[0]}" in (
+        found.notes
+    )
+    by_motor = {"elastic_joints": SPRINGS, "effort": "motor"}  # of which topic, is not known
+    assert "or outputs of these nodes; choose" in said(path, Settings(ARM, **by_motor))
+    motors = Settings(ARM, topics=("/motor_states",), **by_motor)
+    assert "/motor_states has the positions of the motors" in said(path, motors)
+    as_joints = validate(path, Settings(ARM, topics=("/motor_states",), cutoff=20.0))
+    assert any("/motor_states: taken for" in note for note in as_joints.notes)
+    chosen = Settings(ARM, topics=("/joint_states", "/motor_states"))
+    assert "or outputs of these nodes" in said(path, chosen)
+
+
 def test_a_joint_that_stood_still_may_be_held(tmp_path):
     t, rows = motion(MODEL, 1000, RATE)
     rows[:, 0, 1], rows[:, 1, 1] = 0.3, 0.0

@@ -335,7 +335,7 @@ def test_bad_states_are_refused_time_may_jump_and_the_last_word_is_rest(ros):
 
 
 def test_motor_encoders_alone_may_tell_the_state(ros):
-    arm = Arm(ros, state_source="motor_encoders", filter_bandwidth=30.0)
+    arm = Arm(ros, state_source="motor_encoders", observer_bandwidth=30.0)
     arm.start()
     arm.move([0.0, 0.0], 0.6)
     arm.run(0.8, links=False)

@@ -167,3 +167,35 @@ def test_parameters_become_the_settings_of_each_law():
     assert found["hold"].stop_time == 0.3
     assert found["hold"].friction is None
     assert found["computed_torque"].friction == 0.5
+
+
+@pytest.mark.parametrize("bad", ["refused", "raising", "restarting", "wild"])
+def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
+    """An arm that moves, with an observer that is fed bad samples from the start of the stop on."""
+    arm = linear_arm()
+    law = make(arm, state_source="motor_encoders", law="hold")
+    plant = HeldPlant(arm)
+    (q, _, theta, _), _, load = at_start(arm)
+    speed = np.full(arm.model.n, 1.0)
+    plant.reset(np.concatenate((q, speed, theta, speed)))
+    told, lost = load, 0
+    for k in range(600):
+        theta = plant.state[2].copy()
+        if bad == "raising" and k > 2:
+            told = np.full_like(load, np.nan)
+        elif bad == "restarting" and k > 2:
+            told = np.full_like(load, 1e200 * (-1) ** k)
+        elif bad == "refused" and k > 2:
+            law.estimator.state.theta[:] = 9.0
+        elif bad == "wild" and k % 10 == 5:
+            theta += 2.0
+        law.measure(k * PERIOD, {"motor_position": theta, "motor_torque": told})
+        lost += bool(law.lost)
+        law.update(PERIOD, 0.0)
+        assert law.is_finite()
+        plant.step(law.commanded(), PERIOD)
+        told = law.commanded().copy()
+    assert lost > 50
+    assert not law.is_settled
+    assert np.abs(plant.state[1]).max() < 0.01
+    assert np.abs(plant.state[0] - arm.rest).max() < 0.5

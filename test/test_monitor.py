@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import pytest
 from sensor_msgs.msg import JointState
 
-from multibody_dynamics.tools.monitor import Monitor, Topic
+from multibody_dynamics.tools.monitor import TORQUES, Monitor, Topic, find_torques
+from multibody_dynamics.tools.processes import DemoError
 from robots import PANDA, panda
 from ros_harness import NAMESPACE, RosHarness, ros
 
@@ -84,3 +87,18 @@ def test_over_ros(ros: RosHarness):
     assert process.returncode == 0
     assert any(line.split()[:2] == ["panda_joint3", "12"] for line in said.splitlines())
     assert "some/torque" in said
+
+
+@pytest.mark.parametrize("there", TORQUES)
+def test_it_looks_for_the_torques_that_someone_publishes(there):
+    coming: list[str] = []
+
+    def spin() -> None:
+        coming.append(there)
+
+    assert find_torques(coming.count, spin, time.monotonic() + 10.0) == there
+
+
+def test_it_names_the_topics_where_nobody_publishes_torques():
+    with pytest.raises(DemoError, match=r"feedforward_node/torque; .*--torques"):
+        find_torques(lambda topic: 0, lambda: None, time.monotonic() - 1.0)

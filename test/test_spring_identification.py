@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import yaml
@@ -195,3 +197,39 @@ def test_prismatic_joints_have_their_units():
     assert {each.unit for each in fit.parameters} == {"N/m", "N/m^3", "N"}
     assert "unit: N/m^3" in fit.to_yaml()
     assert isinstance(fit.spring, CubicSpring)
+
+
+def half_at_rest():
+    phi, Q, rate = samples(lambda x: 400 * x)
+    rest = np.random.default_rng(4).normal(0.0, 1e-3, len(phi) + 200)
+    held = np.full(len(rest), 0.03)
+    return (
+        np.concatenate([held + 1e-6 * rest, phi]),
+        np.concatenate([400 * held + 0.2 + rest, Q]),
+        np.concatenate([0.0 * rest, rate]),
+    )
+
+
+def test_a_joint_that_rests_for_half_the_recording_keeps_its_motion():
+    fit = identify_spring(*half_at_rest(), robust=True)
+    assert fit.law == "linear"
+    within(fit, K=400.0)
+    assert fit.outliers < 5
+    assert fit.covered == pytest.approx((-0.07, 0.07), abs=0.005)
+    assert not fit.warning()
+    phi, Q, rate = half_at_rest()
+    Q[-1000::50] += 20.0
+    hit = identify_spring(phi, Q, rate, robust=True)
+    assert 20 <= hit.outliers < 25
+    within(hit, K=400.0)
+
+
+def test_many_outliers_and_lost_ends_are_said():
+    phi, Q, rate = samples(lambda x: 400 * x)
+    Q[::6] += 20.0
+    fit = identify_spring(phi, Q, rate, robust=True)
+    assert fit.outliers == len(Q[::6])
+    assert "    WARNING: outliers: 17% of the samples left out" in fit.describe()
+    assert "  # WARNING: outliers: 17%" in fit.to_yaml()
+    ends = replace(identify_spring(*samples(lambda x: 400 * x)), recorded=(-0.1, 0.1))
+    assert ends.warning().startswith("outliers: the ends of the deflections -0.1 to 0.1 rad left")

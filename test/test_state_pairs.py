@@ -39,7 +39,10 @@ def test_two_of_one_stamp_are_a_pair_once(order):
 @pytest.mark.parametrize(("late", "early"), [("links", "motors"), ("motors", "links")])
 def test_out_of_step_the_older_one_is_dropped_and_the_newer_one_waits(late, early):
     robot = Robot()
-    assert not robot.send(early, 5)
+    assert not robot.send(early, 1)
+    assert not robot.send(late, 2)  # at a start, one side is heard first: no fault
+    with pytest.raises(MessageError):
+        robot.send(early, 5)
     with pytest.raises(MessageError, match=rf"002000 s apart, the {early[:-1]} state being older"):
         robot.send(late, 7)
     assert robot.pairs.stamp == 0

@@ -36,6 +36,8 @@ PIECES = (4, 8, 16)
 FEWEST = 50  # samples
 SIGNIFICANT = 3.0  # standard errors
 OUTLIER = 5.0  # robust standard deviations
+BINS = 20  # of the deflection, over which the scale of outliers is the median
+MANY = 0.1  # of the samples, or of the range of the deflection: too much to leave out unsaid
 SLOW = 0.1  # of the rms of phi': too slow to tell the branches of a hysteresis apart
 SOFTEST = 0.02  # of the mean stiffness, least slope of a table
 
@@ -61,7 +63,7 @@ class SpringFit:
     rad. rms : of the residuals, N m. hysteresis : width between the branches of rising and falling
     deflection, N m, with standard error; NaN without rates. count, independent, outliers : samples
     used, how many independent ones they count for, and how many were left out. tried : BIC of every
-    law that was tried, the best first.
+    law that was tried, the best first. recorded : the deflections of all samples, outliers too.
     """
 
     joint: str
@@ -79,6 +81,7 @@ class SpringFit:
     outliers: int
     tried: tuple[tuple[str, float], ...]
     prismatic: bool = False
+    recorded: tuple[float, float] | None = None
 
     def torque(self, deflection: Any, rate: Any = 0.0) -> Array:
         """What the samples would have said at phi and phi': with damping and bias, N m."""
@@ -87,6 +90,18 @@ class SpringFit:
 
     def actuator(self, motor: Motor) -> SeriesElastic:
         return SeriesElastic(motor, self.spring, self.damping)
+
+    def warning(self) -> str:
+        """What makes the outliers suspect: too many, or all of a part of the range; else empty."""
+        reasons = []
+        if self.outliers > MANY * (self.outliers + self.count):
+            reasons.append(f"{self.outliers / (self.outliers + self.count):.0%} of the samples")
+        if self.recorded is not None:
+            lower, upper = self.recorded
+            if self.covered[1] - self.covered[0] < (1.0 - MANY) * (upper - lower):
+                unit = "m" if self.prismatic else "rad"
+                reasons.append(f"the ends of the deflections {lower:.4g} to {upper:.4g} {unit}")
+        return f"outliers: {' and '.join(reasons)} left out: compare without" if reasons else ""
 
     def describe(self) -> str:
         """A line for each parameter, and how far they can be trusted."""
@@ -99,6 +114,8 @@ class SpringFit:
             f"    residuals {self.rms:.3g} {force} rms, R^2 {self.r_squared:.6f}; {self.count} "
             f"samples count for {self.independent:.0f}, {self.outliers} outliers left out"
         )
+        if self.warning():
+            lines.append(f"    WARNING: {self.warning()}")
         if width > SIGNIFICANT * error:
             lines.append(
                 f"    hysteresis {width:.3g} +- {error:.2g} {force} between rising and falling"
@@ -131,6 +148,8 @@ class SpringFit:
         lines = [
             f"# identified from {lower:.4g} to {upper:.4g} {angle}; {self.rms:.2g} {force} rms"
         ]
+        if self.warning():
+            lines.append(f"# WARNING: {self.warning()}")
         if isinstance(spring, LinearSpring | CubicSpring):
             cubic = isinstance(spring, CubicSpring)
             lines.append("law: cubic" if cubic else "law: linear")
@@ -199,6 +218,7 @@ def identify_spring(
     try:
         _refuse_what_tells_nothing(phi, Q)
         keep = _inliers(phi, Q, phid) if robust else np.ones(len(phi), dtype=bool)
+        recorded = float(phi.min()), float(phi.max())
         phi, Q, phid = phi[keep], Q[keep], None if phid is None else phid[keep]
         found = _fits(phi, Q, phid, law, damping, bias)
     except InputError as error:
@@ -224,6 +244,7 @@ def identify_spring(
         int((~keep).sum()),
         tuple((fit.name, fit.bic(independent)) for fit in ranked),
         prismatic,
+        recorded,
     )
 
 
@@ -458,7 +479,14 @@ def _hysteresis(best: _Fit, phid: Array | None, independent: float) -> tuple[flo
 
 
 def _inliers(phi: Array, Q: Array, phid: Array | None) -> NDArray[np.bool_]:
-    """Mask, by residuals of a polynomial of degree 5 with Huber's weights."""
+    """Mask, by residuals of a polynomial of degree 5 with Huber's weights.
+
+    Their scale is the median of those of equal bins of the deflection: a joint that rests for most
+    of the time has most samples at one place, with less noise than where it moves.
+    """
+    lower, upper = np.quantile(phi, (0.005, 0.995))
+    which = np.clip(np.floor(BINS * (phi - lower) / max(upper - lower, 1e-300)), 0, BINS - 1)
+    bins = [members for b in range(BINS) if (members := which == b).sum() >= FEWEST / 10]
     scaled = phi / np.abs(phi).max()
     columns = [scaled**i for i in range(max(DEGREES) + 1)] + ([] if phid is None else [phid])
     X = np.stack(columns, axis=-1)
@@ -466,11 +494,13 @@ def _inliers(phi: Array, Q: Array, phid: Array | None) -> NDArray[np.bool_]:
     for _ in range(20):
         root = np.sqrt(weight)
         residual = Q - X @ np.linalg.lstsq(X * root[:, None], Q * root, rcond=None)[0]
-        spread = 1.4826 * float(np.median(np.abs(residual - np.median(residual))))
+        residual -= np.median([np.median(residual[each]) for each in bins])
+        size = np.abs(residual)
+        spread = 1.4826 * float(np.median([np.median(size[each]) for each in bins]))
         if spread == 0.0:
             return np.ones(len(Q), dtype=bool)
-        weight = np.minimum(1.0, 1.345 * spread / np.maximum(np.abs(residual), 1e-300))
-    return np.asarray(np.abs(residual) <= OUTLIER * spread)
+        weight = np.minimum(1.0, 1.345 * spread / np.maximum(size, 1e-300))
+    return np.asarray(size <= OUTLIER * spread)
 
 
 def _refuse_what_tells_nothing(phi: Array, Q: Array) -> None:

@@ -491,7 +491,8 @@ class StateEstimator:
 
     Attributes: `state`, a JointState that `update` overwrites; `link` (order, n), q and its
     derivatives as far as the filter goes, (2, n) with the observer; `signals`, what each update
-    needs; `starts`. For one thread. Raises InputError for joints that the source cannot do.
+    needs; `starts`; `refused`, samples that the observer did not believe. For one thread. Raises
+    InputError for joints that the source cannot do.
     """
 
     def __init__(
@@ -547,6 +548,10 @@ class StateEstimator:
     @property
     def starts(self) -> int:
         return self._estimator.starts
+
+    @property
+    def refused(self) -> int:
+        return 0 if self._observer is None else self._observer.refused
 
     @property
     def is_settled(self) -> bool:

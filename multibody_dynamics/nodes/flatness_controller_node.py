@@ -64,6 +64,7 @@ class Fault(NamedTuple):
 NO_LINKS = "link states missing"
 NO_MOTORS = "motor states missing"
 TRACKING = "tracking error"
+LOST = "state estimate lost"
 NOT_FINITE = "no finite torque"
 
 
@@ -388,10 +389,13 @@ class FlatnessControllerNode(FollowingNode):
                 p.recover_automatically
                 and not self._fault.is_latched
                 and not (self._lacks_links or self._lacks_motors)
-                and law.estimator.is_settled
-                and np.abs(state.thetad).max() <= p.recovery_speed
+                and law.is_settled
+                and np.abs(law.motors[1]).max() <= p.recovery_speed
             ):
                 self._recover()
+            return
+        if law.lost:
+            self._fail(LOST, law.lost, is_latched=False)
             return
         distance = np.abs(self._error[0])
         k = int(distance.argmax())
@@ -532,8 +536,10 @@ class FlatnessControllerNode(FollowingNode):
         law_values = {"chosen": p.law, "share in the torque": float(law.transfer.share)}
         yield self._status("law", WARN if law.name != p.law else OK, law.name, law_values)
 
-        settled = law.estimator.is_settled
+        settled = law.is_settled
         values = {"source": p.state_source, "starts": law.estimator.starts}
+        if law.estimator.refused:
+            values["samples not believed"] = law.estimator.refused
         if law.observer is not None:
             residual = law.observer.residual
             k = int(np.abs(residual).argmax())

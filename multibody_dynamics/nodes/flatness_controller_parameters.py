@@ -87,7 +87,15 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     filter_bandwidth: float = parameter(
         100.0,
-        "of the filters that give velocities, or of the observer behind motor_encoders",
+        "of the filters that give velocities from encoders; with motor_encoders, of those that hold"
+        " acts on",
+        unit="Hz",
+        bounds=(0.1, 2000.0),
+    )
+    observer_bandwidth: float = parameter(
+        25.0,
+        "poles of the observer of motor_encoders; among the resonances of the links, see"
+        " docs/elastic_joints.md",
         unit="Hz",
         bounds=(0.1, 2000.0),
     )

@@ -22,7 +22,7 @@ from ..dynamics.bumpless_transfer import BumplessTransfer
 from ..dynamics.controller_settings import ControllerSettings, make_controller
 from ..dynamics.controllers import PERIOD, Controller
 from ..dynamics.disturbance_observer import DisturbanceObserver
-from ..dynamics.errors import InputError
+from ..dynamics.errors import DynamicsError, InputError
 from ..dynamics.feedback_linearization import FeedbackLinearization
 from ..dynamics.hold_controller import HoldController
 from ..dynamics.inputs import Array
@@ -30,10 +30,17 @@ from ..dynamics.inverse_dynamics_solver import InverseDynamicsSolver
 from ..dynamics.limits import JointCommandLimits
 from ..dynamics.link_damping import LinkDampingController
 from ..dynamics.model import MultibodyModel
-from ..dynamics.state_estimation import MAX_STEP, StateEstimation, StateEstimator
+from ..dynamics.state_estimation import (
+    MAX_INNOVATION,
+    MAX_STEP,
+    DerivativeFilter,
+    StateEstimation,
+    StateEstimator,
+)
 from .flatness_controller_parameters import LAWS, FlatnessControllerParameters
 
 ON_LINKS = "link_damping"  # beside LAWS: the stop where motor states are missing
+QUIET = 0.2  # s without a refusal, after which the observer is believed again
 
 
 class FlatnessLaw:
@@ -52,6 +59,9 @@ class FlatnessLaw:
         not measured, stiffness drives.
     transfer : from law to law, with the limits of the motors; its `torque` (m,) is the motors'.
     name : of the law in force.
+    lost : why the last sample left the observer of motor_encoders without a state to act on; empty
+        where it did not. The law `hold` never acts on that observer, but on `motors`.
+    motors : (2, m) theta, theta': with motor_encoders, filtered from the positions alone.
     """
 
     def __init__(
@@ -61,8 +71,22 @@ class FlatnessLaw:
         self.model, self.actuators = model, actuators
         # A silence that ends in a damped stop must not make the filters start anew, at rest.
         gap = max(MAX_STEP, 2.0 * p.state_timeout)
-        settings = StateEstimation(p.state_source, p.filter_bandwidth, p.filter_order, gap)
+        observes = p.state_source == "motor_encoders"
+        bandwidth = p.observer_bandwidth if observes else p.filter_bandwidth
+        settings = StateEstimation(p.state_source, bandwidth, p.filter_order, gap)
         self.estimator = StateEstimator(model, actuators, settings)
+        self._motor_filter: DerivativeFilter | None = None
+        self.motors: tuple[Array, Array] = self.estimator.state[2:]
+        if observes:
+            names = actuators.motor_names
+            self._motor_filter = DerivativeFilter(
+                names, p.filter_order, p.filter_bandwidth, max_step=gap
+            )
+            self.motors = self._motor_filter.state[0], self._motor_filter.state[1]
+        self.lost = ""
+        self._lost_at = -np.inf
+        self._time = 0.0
+        self._is_new, self._skipped = True, False
         self.springs = SpringSolver(actuators, *self.estimator.state)
         self.observer = (
             DisturbanceObserver.of_motors(model, actuators, p.observer_gain)
@@ -92,6 +116,10 @@ class FlatnessLaw:
     def restart(self) -> None:
         """Forget everything that was tied to time."""
         self.estimator.reset()
+        if self._motor_filter is not None:
+            self._motor_filter.reset()
+        self.lost, self._lost_at, self._time = "", -np.inf, 0.0
+        self._is_new, self._skipped = True, False
         if self.observer is not None:
             self.observer.reset()
         self.reference.settle()
@@ -125,9 +153,17 @@ class FlatnessLaw:
             self.transfer.switch(self._laws[name])
 
     def measure(self, t: float, signals: Mapping[str, Array]) -> None:
-        """Take in what was measured at t in s. Raises InputError; the state is then as it was."""
+        """Take in what was measured at t in s. Raises InputError; the state is then as it was.
+
+        With motor_encoders, motor positions must be right; for all else, `lost` is set.
+        """
         springs, actuators = self.springs, self.actuators
-        state = self.estimator.update(t, stiffness=self.stiffness[:2], **signals)
+        if self._motor_filter is None:
+            self.estimator.update(t, stiffness=self.stiffness[:2], **signals)
+        else:
+            self._filter_motors(self._motor_filter, t, signals["motor_position"])
+            self._observe(t, signals)
+        state = self.estimator.state
         springs.stiffness[:] = self.stiffness[:2]
         springs.update()
         self._weight.state[0] = state.q
@@ -136,6 +172,42 @@ class FlatnessLaw:
             Q = signals.get("joint_torque", springs.torque)
             pushed = self.transfer.torque[actuators.first_motor]
             self.observer.update(t, state.q, state.qd, np.where(actuators.is_rigid, pushed, Q))
+
+    def _filter_motors(self, motor_filter: DerivativeFilter, t: float, theta: Array) -> None:
+        """`motors`; a sample far from where they are expected counts if a second one follows."""
+        step = t - self._time
+        if not self._is_new and 0.0 < step <= motor_filter.max_step:
+            position, velocity = self.motors
+            expected = position + step * velocity
+            is_far = bool(np.abs(theta - expected).max() > MAX_INNOVATION)
+            self._skipped = is_far and not self._skipped
+            if self._skipped:
+                theta = expected
+        motor_filter.update(t, theta)
+        self._time = t
+
+    def _observe(self, t: float, signals: Mapping[str, Array]) -> None:
+        """The state of the observer, and `lost`."""
+        estimator = self.estimator
+        starts, refused = estimator.starts, estimator.refused
+        self.lost = ""
+        try:
+            estimator.update(t, stiffness=self.stiffness[:2], **signals)
+        except DynamicsError as error:
+            self.lost = str(error)
+        else:
+            if estimator.refused != refused:
+                self.lost = "a motor is far from where the observer of motor_encoders expects it"
+            elif estimator.starts != starts and not self._is_new:
+                self.lost = "the observer of motor_encoders started anew"
+            self._is_new = False
+        if self.lost:
+            self._lost_at = t
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the estimated state may be acted on."""
+        return self.estimator.is_settled and self._time - self._lost_at >= QUIET
 
     def motors_at_rest(self, q: Array) -> Array:
         """(m,) where the motors are if the links rest at q (n,); of :attr:`on_links`."""
@@ -185,13 +257,22 @@ class FlatnessLaw:
             law.lead = lead
         if law is not None:
             law.external_torque[:] = self.external_torque
+        q, qd, theta, thetad = self.estimator.state
+        if isinstance(law, HoldController):
+            theta, thetad = self.motors
         transfer.update(
             step,
             self.desired,
-            *self.estimator.state,
+            q,
+            qd,
+            theta,
+            thetad,
             ahead=self.ahead,
             stiffness=self.stiffness if self.stiffness.size else None,
         )
+        if self._motor_filter is not None and isinstance(law, HoldController):
+            self._weight.state[0] = law.q
+            self._weight.update()
 
     def is_finite(self) -> bool:
         """Whether every number that leaves is finite."""

@@ -43,7 +43,8 @@ class ElasticRobotParameters(RobotParameters):
     )
     command_joints: tuple[str, ...] = parameter(
         (),
-        "joints in the order of every array that comes or goes without names; feedforward_node and"
+        "joints, or motors where torques of motors are sent, in the order of every array that comes"
+        " or goes without names; feedforward_node, task_space_node, flatness_controller_node and"
         " the command_interface motor_torque need it",
     )
 

@@ -28,12 +28,13 @@ class StatePairs:
         self.motors.restart()
         self.stamp = 0
         self._fresh: set[JointStates] = set()
+        self._is_first = True
 
     def add(self, states: JointStates, tolerance: float) -> bool:
         """`states`, one of the two, has a new state; True where a pair is complete.
 
         Raises MessageError where both are new and their stamps do not go together; the newer one
-        then waits for its fellow.
+        then waits for its fellow. The first time is passed over: one side was heard first.
         """
         self._fresh.add(states)
         links, motors = self.links, self.motors
@@ -45,13 +46,17 @@ class StatePairs:
         apart = links.stamp - motors.stamp
         if abs(apart) > int(SECOND * tolerance):
             self._fresh.discard(motors if apart > 0 else links)
+            if self._is_first:
+                self._is_first = False
+                return False
             older = "motor" if apart > 0 else "link"
             raise MessageError(
                 "out of step",
                 f"link and motor states are {1e-9 * abs(apart):.6f} s apart, the {older} state"
-                f" being older; allowed: {tolerance:g}",
+                f" being older; allowed: {tolerance:g} (pair_tolerance)",
             )
         self._fresh.clear()
+        self._is_first = False
         self.stamp = max(links.stamp, motors.stamp)
         return True
 

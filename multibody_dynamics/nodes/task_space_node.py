@@ -65,9 +65,15 @@ class TaskSpaceNode(FeedforwardNode):
             raise ParameterError(
                 f"tool: no link '{p.tool}' that moves; the robot's are {', '.join(moving)}"
             )
+        task = tool_task(p)
+        if task.size > model.n:
+            raise ParameterError(
+                f"components '{p.components}': {task.size} are more than the robot's {model.n}"
+                " joints; prescribe fewer, as with components: position, or components: 'x z'"
+            )
         # One plans in the worker's thread, one converts streams in that of the cycle.
         self._planner, self._converter = (
-            PathPlanner(model, tool_task(p), resolution_of(p), self._soft_limits) for _ in range(2)
+            PathPlanner(model, task, resolution_of(p), self._soft_limits) for _ in range(2)
         )
         self._display = self.create_lifecycle_publisher(
             JointTrajectory, "joint_trajectory", RELIABLE

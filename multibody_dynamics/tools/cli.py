@@ -138,8 +138,10 @@ def make_parser() -> argparse.ArgumentParser:
         " (m) to a stop.",
     )
     monitor.add_argument("--urdf", metavar="ROBOT", type=Path, help="URDF file, for its limits")
-    monitor.add_argument("--torques", metavar="TOPIC", default="feedforward_node/torque",
-                         help="JointState with efforts (%(default)s)")  # fmt: skip
+    monitor.add_argument("--torques", metavar="TOPIC",
+                         help="JointState with efforts (the first that has a publisher, of"
+                         " flatness_controller_node/motor_torque, task_space_node/torque,"
+                         " feedforward_node/torque)")  # fmt: skip
     monitor.add_argument("--states", metavar="TOPIC", default="joint_states",
                          help="JointState with positions (%(default)s)")  # fmt: skip
     monitor.add_argument("--namespace", default="", help="of the topics")

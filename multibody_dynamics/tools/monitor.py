@@ -1,6 +1,6 @@
 """A live table in the terminal: torque, rate and margins of joints, periods and ages of topics.
 
-multibody_dynamics monitor --urdf ROBOT.urdf --torques flatness_controller_node/motor_torque
+multibody_dynamics monitor --urdf ROBOT.urdf
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,12 @@ from .processes import DemoError
 
 WINDOW = 1000  # messages over which a period is taken
 REFRESH = 0.2  # s
+# Of the nodes, the one that closes a loop first: beside it another may only be watched.
+TORQUES = (
+    "flatness_controller_node/motor_torque",
+    "task_space_node/torque",
+    "feedforward_node/torque",
+)
 CLEAR = "\x1b[H\x1b[J"
 
 
@@ -103,9 +109,26 @@ def _mark(share: float, room: float) -> str:
     return "  !" if share < 0.1 or room < 0.05 else ""
 
 
+def find_torques(
+    count_publishers: Callable[[str], int], spin: Callable[[], object], end: float
+) -> str:
+    """The first of TORQUES that someone publishes; `spin` until then, or raise DemoError at `end`,
+    s of the monotonic clock."""
+    while True:
+        for topic in TORQUES:
+            if count_publishers(topic):
+                return topic
+        if time.monotonic() > end:
+            raise DemoError(
+                f"nobody publishes torques on {', '.join(TORQUES)}; is a node active, and in this"
+                " namespace and ROS domain? --torques names another topic"
+            )
+        spin()
+
+
 def watch(
     monitor: Monitor,
-    torques: str,
+    torques: str | None,
     states: str,
     *,
     namespace: str = "",
@@ -114,7 +137,8 @@ def watch(
     timeout: float = 10.0,
 ) -> None:
     """Show the table until Ctrl-C; with `once`, as soon as torques came, or raise DemoError after
-    `timeout` s. Levels and messages of /diagnostics that are not OK stand below it."""
+    `timeout` s. Without `torques` the topic is looked for, see `find_torques`. Levels and messages
+    of /diagnostics that are not OK stand below it."""
     import rclpy
     from diagnostic_msgs.msg import DiagnosticArray
     from rclpy.executors import SingleThreadedExecutor
@@ -130,6 +154,18 @@ def watch(
         node = rclpy.create_node("multibody_dynamics_monitor", namespace=namespace)
         executor = SingleThreadedExecutor()
         executor.add_node(node)
+        end = time.monotonic() + timeout
+
+        def spin() -> None:
+            executor.spin_once(timeout_sec=0.05)
+
+        def count_publishers(topic: str) -> int:
+            return node.count_publishers(node.resolve_topic_name(topic))
+
+        if torques is None:
+            if not once:
+                print(f"looking for {', '.join(TORQUES)}", flush=True)
+            torques = find_torques(count_publishers, spin, end if once else np.inf)
         topics = {name: Topic(name, stale_after) for name in (torques, states)}
         faults: dict[str, str] = {}
 
@@ -151,10 +187,9 @@ def watch(
         node.create_subscription(JointState, torques, on_torques, best_effort())
         node.create_subscription(JointState, states, on_states, best_effort())
         node.create_subscription(DiagnosticArray, "/diagnostics", on_diagnostics, best_effort())
-        end = time.monotonic() + timeout
         shown = 0.0
         while True:
-            executor.spin_once(timeout_sec=0.05)
+            spin()
             now = time.monotonic()
             if once and now > end:
                 raise DemoError(f"no torques on {node.resolve_topic_name(torques)} for {timeout} s")

@@ -86,7 +86,7 @@ class Case:
 
 ENCODER = 1.5e-5  # rad: 12 bit before a gear of 100
 OBSERVER = {"observer_gain": 20.0, "observer_feedback": True}
-MOTORS_ONLY = {"state_source": "motor_encoders", "filter_bandwidth": 30.0}
+MOTORS_ONLY = {"state_source": "motor_encoders", "observer_bandwidth": 30.0}
 CASES = (
     Case("exact model, 1 kHz"),
     Case("parameters 10 % off", error=0.1, draws=8),

@@ -177,7 +177,7 @@ def validate(
     """
     began = time.monotonic()
     robot = robot or settings.robot()
-    recording = Recording(path)
+    recording = Recording(path, settings.effort)
     look = survey(
         recording,
         robot.model,
@@ -267,7 +267,7 @@ def _expected(error: Exception) -> str:
 
 
 def _notes(look: Survey, qualities: list[Quality]) -> tuple[str, ...]:
-    notes = [text for quality in qualities for text in quality.events()]
+    notes = [*look.notes, *(text for quality in qualities for text in quality.events())]
     if look.held:
         notes.append(f"held where stated, not recorded: {', '.join(look.held)}")
     if look.ignored:

@@ -160,7 +160,7 @@ def _motion(path: Path, settings: Settings) -> _Motion:
     (source,) = look.sources
     first, last = (look.origin + round(1e9 * t[k]) for k in (0, count - 1))
     moments, rows = [], []
-    for batch in Recording(path).read([source.topic]):
+    for batch in Recording(path, settings.effort).read([source.topic]):
         columns = source.columns.get(batch.names)
         if columns is not None:
             stamp = batch.stamp if source.stamped else batch.received

@@ -11,15 +11,17 @@ from .bags import BATCH, JointSamples, Overview, overview, read_joint_states
 
 
 class Recording:
-    """A rosbag2 folder, a lone .mcap or .db3 file, or a table (.csv, .npz)."""
+    """A rosbag2 folder, a lone .mcap or .db3 file, or a table (.csv, .npz) with efforts of
+    "joint" or "motor"."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, effort: str = "joint") -> None:
         self.path = path
+        self.effort = effort
 
     @cached_property
     def _table(self) -> JointSamples | None:
         is_table = self.path.suffix in tables.SUFFIXES and not self.path.is_dir()
-        return tables.read_table(self.path) if is_table else None
+        return tables.read_table(self.path, self.effort) if is_table else None
 
     @cached_property
     def overview(self) -> Overview:

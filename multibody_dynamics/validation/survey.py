@@ -19,6 +19,10 @@ LOOKS = 8  # at as many places of a long recording
 LOOK = 8_000_000_000  # ns
 FASTEST = 25.0  # Hz; no arm follows faster motions, whatever its encoders tell
 SHORTEST = 64  # samples that the noise is judged from
+OUTPUTS = (  # of our nodes, by the names of the same joints
+    *("estimated_state", "motor_states", "motor_torque", "motor_torque_stamped", "tracking_error"),
+    *("stiffness_command", "torque", "torque_rate", "torque_acceleration"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +30,7 @@ class Survey:
     """What the first look found: sources, origin in ns, period in ns, and the cut-off in Hz.
 
     `velocity`: whether velocities were recorded. `held` joints of the model come from no source.
+    `notes`: what a reader should know of the choice of topics.
     """
 
     sources: tuple[Source, ...]
@@ -38,6 +43,7 @@ class Survey:
     background: Array
     total: int
     duration: float
+    notes: tuple[str, ...] = ()
 
 
 def survey(
@@ -61,7 +67,11 @@ def survey(
     if not samples:
         raise InputError(f"{recording.path}: no message on {', '.join(topics or seen.topics)}")
     held = held or {}
+    notes: list[str] = []
+    if topics is None and recording.effort == "joint":
+        samples = _without_outputs(samples, {prefix + joint for joint in model.joint_names}, notes)
     sources, ignored = _sources(recording, model, samples, prefix, held)
+    _check_motor_states(recording, sources, notes)
     ours = [s for s in samples if any(_carries(source, s) for source in sources)]
     _check_effort(recording, model, sources, ours)
     origin = min(
@@ -88,7 +98,45 @@ def survey(
         background,
         sum(seen.topics[topic] for topic in used),
         1e-9 * (seen.end - seen.begin),
+        tuple(notes),
     )
+
+
+def _last_part(topic: str) -> str:
+    return topic.rpartition("/")[2]
+
+
+def _without_outputs(
+    samples: list[JointSamples], joints: set[str], notes: list[str]
+) -> list[JointSamples]:
+    """Without the outputs of our nodes, if one topic joint_states has the joints that they name."""
+    carried: dict[str, set[str]] = {}
+    for batch in samples:
+        carried.setdefault(batch.topic, set()).update(joints.intersection(batch.names))
+    states = [name for name, of in carried.items() if of and _last_part(name) == "joint_states"]
+    if len(states) != 1:
+        return samples
+    rivals = sorted(
+        topic
+        for topic, of in carried.items()
+        if of & carried[states[0]] and _last_part(topic) in OUTPUTS
+    )
+    if rivals:
+        notes.append(f"{states[0]} taken; outputs of nodes left aside: {', '.join(rivals)}")
+    return [batch for batch in samples if batch.topic not in rivals]
+
+
+def _check_motor_states(recording: Recording, sources: Sequence[Source], notes: list[str]) -> None:
+    for topic in sorted({source.topic for source in sources}):
+        if _last_part(topic) != "motor_states":
+            continue
+        if recording.effort == "motor":
+            raise InputError(
+                f"{recording.path}: {topic} has the positions of the motors: --effort motor takes "
+                "positions of the links and torques of the motors in one message, or a table of "
+                "both (q and tau)"
+            )
+        notes.append(f"{topic}: taken for positions and torques of the joints, not of motors")
 
 
 def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[JointSamples]]:
@@ -153,7 +201,7 @@ def _sources(
         if len(topics) > 1:
             raise InputError(
                 f"{recording.path}: joint '{name}' is on the topics {', '.join(topics)}: two "
-                "robots, or one twice; choose one with --topic"
+                "robots, one twice, or outputs of these nodes; choose one with --topic"
             )
         if len(places_of) > 1:
             raise InputError(

@@ -4,12 +4,16 @@
             and, if known, `qd JOINT`, in rad (m), rad/s and N m (N)
     .npz    the same as arrays t (k,), q, tau, qd (k, n), and joint_names (n,)
 
+Tables of `identify-springs` have motor positions `theta`, joint torques `Q`, and the torques of the
+motors as `tau`: the effort of joints is Q where there is one, and no tau beside theta.
+
 An empty cell or NaN is a number that was not measured.
 """
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Collection
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -20,14 +24,17 @@ from ..dynamics.inputs import Array
 from .bags import JointSamples
 
 SUFFIXES = (".csv", ".npz")
-SIGNALS = ("q", "qd", "tau")
+SIGNALS = ("q", "qd")  # beside the effort
 
 
-def read_table(path: Path) -> JointSamples:
-    """A recording, see above. Raises InputError that names the file and what it lacks."""
+def read_table(path: Path, effort: str = "joint") -> JointSamples:
+    """A recording, see above; the effort is that of the "joint" or of its "motor".
+
+    Raises InputError that names the file and what it lacks.
+    """
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
-    t, names, rows = _read_csv(path) if path.suffix == ".csv" else _read_npz(path)
+    t, names, rows = (_read_csv if path.suffix == ".csv" else _read_npz)(path, effort)
     if not np.isfinite(t).all():
         raise InputError(f"{path}: t has NaN or infinity in row {int(np.argmin(np.isfinite(t)))}")
     stamp = np.round(1e9 * t).astype(np.int64)
@@ -36,7 +43,21 @@ def read_table(path: Path) -> JointSamples:
     return JointSamples(path.name, names, stamp, stamp, rows)
 
 
-def _read_csv(path: Path) -> tuple[Array, tuple[str, ...], Array]:
+def _signals(path: Path, there: Collection[str], effort: str) -> tuple[str, ...]:
+    """What position, velocity and effort are called in it."""
+    if effort == "motor":
+        return (*SIGNALS, "tau")
+    if "Q" in there:
+        return (*SIGNALS, "Q")
+    if "theta" in there and "tau" in there:
+        raise InputError(
+            f"{path}: tau beside theta is the torque of the motor: --effort motor compares with "
+            "it; that of the joint is called Q"
+        )
+    return (*SIGNALS, "tau")
+
+
+def _read_csv(path: Path, effort: str) -> tuple[Array, tuple[str, ...], Array]:
     with path.open(newline="", encoding="utf-8", errors="replace") as file:
         head = [name.strip() for name in next(csv.reader(file), [])]
         if head:
@@ -56,9 +77,10 @@ def _read_csv(path: Path) -> tuple[Array, tuple[str, ...], Array]:
     columns = dict(zip(head, table.T, strict=True))
     names = tuple(name[2:] for name in head if name.startswith("q "))
     missing = np.full(len(table), np.nan)
+    there = {signal for signal in ("theta", "Q", "tau") for n in names if f"{signal} {n}" in head}
     rows = [
         np.stack([columns.get(f"{signal} {name}", missing) for name in names], axis=-1)
-        for signal in SIGNALS
+        for signal in _signals(path, there, effort)
         if names
     ]
     if not names:
@@ -66,7 +88,7 @@ def _read_csv(path: Path) -> tuple[Array, tuple[str, ...], Array]:
     return columns["t"], names, np.stack(rows, axis=1)
 
 
-def _read_npz(path: Path) -> tuple[Array, tuple[str, ...], Array]:
+def _read_npz(path: Path, effort: str) -> tuple[Array, tuple[str, ...], Array]:
     try:
         with np.load(path) as file:
             arrays = {name: file[name] for name in file.files}
@@ -79,7 +101,7 @@ def _read_npz(path: Path) -> tuple[Array, tuple[str, ...], Array]:
     names = tuple(str(name) for name in np.atleast_1d(arrays["joint_names"]))
     shape = (len(np.atleast_1d(t)), len(names))
     rows = np.full((shape[0], 3, shape[1]), np.nan)
-    for k, signal in enumerate(SIGNALS):
+    for k, signal in enumerate(_signals(path, arrays, effort)):
         if signal in arrays:
             if arrays[signal].shape != shape or arrays[signal].dtype.kind not in "fiu":
                 raise InputError(
