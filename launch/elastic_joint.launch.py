@@ -12,24 +12,16 @@ the parameters.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
-import numpy as np
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import LifecycleNode
 from launch_ros.substitutions import FindPackageShare
 
-from multibody_dynamics.nodes.robot import (
-    ElasticRobotParameters,
-    find_file,
-    load_actuators,
-    load_model,
-)
+from multibody_dynamics.nodes.robot import chosen_robot
 
 PACKAGE = "multibody_dynamics"
-PANDA = "config/robots/panda.urdf"  # the robot of config/elastic_joint.yaml
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -109,23 +101,14 @@ def start(context: LaunchContext) -> list[LifecycleNode]:
         return [item.strip() for item in text.split(",") if item.strip()]
 
     simulated_time = value("use_sim_time") == "true"
-    common: dict[str, object] = {"autostart": True}
-    motors = items(value("command_joints"))
-    positions = [float(item) for item in items(value("initial_positions"))]
-    if value("robot"):
-        common["robot_file"] = value("robot")
-    if value("elastic_joints"):
-        common["elastic_joints_file"] = value("elastic_joints")
-    is_own_file = Path(value("parameters")).samefile(find_file("config/elastic_joint.yaml"))
-    if is_own_file and value("robot"):
-        common["elastic_joints_file"] = value("elastic_joints")
-    if is_own_file and (value("robot") or value("elastic_joints")):
-        motors, home = motors_and_home(value("robot") or PANDA, value("elastic_joints"), motors)
-        if value("robot"):
-            positions = positions or home
-    if motors:
-        common["command_joints"] = motors
-    start_there = {"initial_positions": positions} if positions else {}
+    chosen, start_there = chosen_robot(
+        value("parameters"),
+        value("robot"),
+        value("elastic_joints"),
+        items(value("command_joints")),
+        [float(item) for item in items(value("initial_positions"))],
+    )
+    common = {"autostart": True, **chosen}
 
     def node(
         name: str, own: dict[str, object], remappings: Sequence[tuple[str, str]] = ()
@@ -161,18 +144,3 @@ def start(context: LaunchContext) -> list[LifecycleNode]:
         motion = {"motion": value("motion"), "use_sim_time": simulated_time}
         nodes.append(node("trajectory_node", motion))
     return nodes
-
-
-def motors_and_home(
-    robot: str, springs: str, motors: Sequence[str]
-) -> tuple[list[str], list[float]]:
-    """The motors, in the order of the joints where `motors` is empty, and joint positions in their
-    order: zero, or the limit next to it. launch cannot set an array to none."""
-    p = ElasticRobotParameters(robot_file=robot, elastic_joints_file=springs)
-    model = load_model(p)
-    actuators = load_actuators(p, model)
-    order = list(motors) or list(actuators.motor_names)
-    joint_of = dict(zip(actuators.motor_names, actuators.joint_of_motor.tolist(), strict=True))
-    joints = list(dict.fromkeys(joint_of[name] for name in order if name in joint_of))
-    home = np.clip(0.0, model.limits.lower, model.limits.upper)
-    return order, home[joints].tolist()

@@ -5,18 +5,14 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-import runpy
-import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 
 from multibody_dynamics.nodes.parameters import NodeParameters
+from multibody_dynamics.nodes.robot import chosen_robot
 from multibody_dynamics.resources import NAME, share_directory
 
 FILES = sorted((share_directory() / "launch").glob("*.launch.py"))
@@ -136,37 +132,11 @@ def test_parameters_set_are_parameters(tree):
     assert named <= known
 
 
-@pytest.fixture
-def elastic_joint(monkeypatch: pytest.MonkeyPatch):
-    """elastic_joint.launch.py's `start`, by the arguments, with what it needs of launch."""
-    launch = MagicMock()
-    launch.LaunchConfiguration = lambda name: SimpleNamespace(perform=lambda values: values[name])
-    launch.LifecycleNode = lambda **options: SimpleNamespace(**options)
-    for name in ("", ".actions", ".substitutions"):
-        monkeypatch.setitem(sys.modules, f"launch{name}", launch)
-        monkeypatch.setitem(sys.modules, f"launch_ros{name}", launch)
-    folder = share_directory()
-    file = folder / "launch" / "elastic_joint.launch.py"
-    names = arguments(ast.parse(file.read_text()))
-    defaults = {name: text(options["default_value"]) for name, options in names.items()}
-    defaults["parameters"] = str(folder / "config" / "elastic_joint.yaml")
-    run = runpy.run_path(str(file))["start"]
-
-    def start(**values: str) -> dict[str, dict[str, Any]]:
-        nodes = run(defaults | values)
-        for node in nodes:
-            assert all(isinstance(pair, tuple) for pair in node.remappings)
-            assert all(value != [] for p in node.parameters[1:] for value in p.values())
-        return {node.name: node.parameters[1] | node.parameters[2] for node in nodes}
-
-    return start
+OWN = str(share_directory() / "config" / "elastic_joint.yaml")
 
 
-def test_the_panda_is_left_to_the_parameters_file(elastic_joint):
-    nodes = elastic_joint()
-    assert nodes["flatness_controller_node"]["law"] == "state_feedback"
-    for parameters in nodes.values():
-        assert not {"robot_file", "command_joints", "initial_positions"} & set(parameters)
+def test_the_panda_is_left_to_the_parameters_file():
+    assert chosen_robot(OWN) == ({}, {})
 
 
 @pytest.mark.parametrize(
@@ -176,22 +146,25 @@ def test_the_panda_is_left_to_the_parameters_file(elastic_joint):
         ("antagonistic_elbow", "antagonistic", ["shoulder", "elbow_agonist", "elbow_antagonist"]),
     ],
 )
-def test_another_robot_keeps_nothing_of_the_panda(elastic_joint, robot, springs, motors):
-    files = {
-        "robot": f"config/robots/{robot}.urdf",
-        "elastic_joints": f"config/elastic_joints/{springs}.yaml",
+def test_another_robot_keeps_nothing_of_the_panda(robot, springs, motors):
+    files = f"config/robots/{robot}.urdf", f"config/elastic_joints/{springs}.yaml"
+    everywhere, simulator = chosen_robot(OWN, *files)
+    assert everywhere == {
+        "robot_file": files[0],
+        "elastic_joints_file": files[1],
+        "command_joints": motors,
     }
-    nodes = elastic_joint(**files)
-    assert all(parameters["command_joints"] == motors for parameters in nodes.values())
-    assert nodes["elastic_robot_simulator_node"]["initial_positions"] == [0.0, 0.0]
-    given = elastic_joint(**files, initial_positions="-0.3, 0.2")
-    assert given["elastic_robot_simulator_node"]["initial_positions"] == [-0.3, 0.2]
+    assert simulator == {"initial_positions": [0.0, 0.0]}
+    assert chosen_robot(OWN, *files, (), [-0.3, 0.2])[1] == {"initial_positions": [-0.3, 0.2]}
 
 
-def test_a_parameters_file_of_ones_own_is_left_alone(elastic_joint, tmp_path):
-    (tmp_path / "own.yaml").touch()
-    nodes = elastic_joint(
-        parameters=str(tmp_path / "own.yaml"), robot="config/robots/planar_two_link.urdf"
-    )
-    for parameters in nodes.values():
-        assert not {"elastic_joints_file", "command_joints", "initial_positions"} & set(parameters)
+def test_another_robot_without_springs_is_not_given_those_of_the_panda():
+    everywhere, _ = chosen_robot(OWN, "config/robots/planar_two_link.urdf")
+    assert everywhere["elastic_joints_file"] == ""
+
+
+def test_a_parameters_file_of_ones_own_is_left_alone(tmp_path):
+    own = tmp_path / "own.yaml"
+    own.touch()
+    robot = "config/robots/planar_two_link.urdf"
+    assert chosen_robot(str(own), robot) == ({"robot_file": robot}, {})

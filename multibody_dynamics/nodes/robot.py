@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ..dynamics import actuator_description
 from ..dynamics.actuator_kinds import Motor, Rigid
@@ -87,3 +91,40 @@ def load_actuators(p: ElasticRobotParameters, model: MultibodyModel) -> Actuator
         return Actuators(names, [Rigid(Motor(0.0))] * model.n)
     file = find_file(p.elastic_joints_file)
     return actuator_description.load_actuators(file, names, model.joint_types)
+
+
+def chosen_robot(
+    parameters: str,
+    robot: str = "",
+    elastic_joints: str = "",
+    command_joints: Sequence[str] = (),
+    initial_positions: Sequence[float] = (),
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What launch arguments set beside a parameters file: for every node, and for the simulator.
+
+    The package's own file is of the Panda: for another robot the motors (in the order of the
+    joints) and the joint positions (zero, or the limit next to it) are given too, since launch
+    cannot set an array to none. A file of one's own is left alone but for what is given.
+    """
+    chosen: dict[str, Any] = {}
+    order, positions = list(command_joints), list(initial_positions)
+    if robot:
+        chosen["robot_file"] = robot
+    if elastic_joints:
+        chosen["elastic_joints_file"] = elastic_joints
+    if chosen and Path(parameters).samefile(find_file("config/elastic_joint.yaml")):
+        if robot:
+            chosen["elastic_joints_file"] = elastic_joints
+        p = ElasticRobotParameters(
+            robot_file=robot or "config/robots/panda.urdf", elastic_joints_file=elastic_joints
+        )
+        model = load_model(p)
+        actuators = load_actuators(p, model)
+        order = order or list(actuators.motor_names)
+        if robot and not positions:
+            joint_of = dict(zip(actuators.motor_names, actuators.joint_of_motor, strict=True))
+            joints = list(dict.fromkeys(joint_of[name] for name in order if name in joint_of))
+            positions = np.clip(0.0, model.limits.lower, model.limits.upper)[joints].tolist()
+    if order:
+        chosen["command_joints"] = order
+    return chosen, {"initial_positions": positions} if positions else {}
