@@ -132,16 +132,20 @@ class Controller(ABC):
         Raises InputError for wrong shapes, NaN or infinity, DynamicsError where the law has no
         finite answer, and leaves `torque` as it was then.
         """
-        check_sequence("desired", desired, "rows")
-        self._desired_rows.take(tuple(desired))
-        self._link_rows.take((q, qd))
-        self._motor_rows.take((theta, thetad))
-        if ahead is not None:
-            check_sequence("ahead", ahead, "rows")
-            self._ahead_rows.take(tuple(ahead))
+        self._take(desired, (q, qd), (theta, thetad), ahead)
         if stiffness is not None:
             self._take_stiffness(stiffness)
         return self._answer(ahead is not None)
+
+    def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
+        """Check and copy what the law looks at: all of it, unless it says otherwise."""
+        check_sequence("desired", desired, "rows")
+        self._desired_rows.take(tuple(desired))
+        self._link_rows.take(links)
+        self._motor_rows.take(motors)
+        if ahead is not None:
+            check_sequence("ahead", ahead, "rows")
+            self._ahead_rows.take(tuple(ahead))
 
     def _answer(self, has_ahead: bool) -> Array:
         """`torque` by the law, from what has been taken and from the arrays that anyone may write;

@@ -37,6 +37,8 @@ class HoldController(Controller):
     >>> stop = HoldController(model, actuators, damping_gains(model, actuators, q))
     >>> torque = stop.update(None, None, None, theta, thetad)  # every cycle
 
+    Of an update only theta, theta' and `stiffness` are looked at.
+
     Parameters
     ----------
     gains : of which those of the motors are used; G_theta positive.
@@ -109,22 +111,8 @@ class HoldController(Controller):
         self.q[:] = np.asarray(q, dtype=np.float64).reshape(len(names))
         self._is_started = True
 
-    def update(
-        self,
-        desired: Any,
-        q: Any,
-        qd: Any,
-        theta: Any,
-        thetad: Any,
-        *,
-        stiffness: Any = None,
-        ahead: Any = None,
-    ) -> Array:
-        """As :meth:`.Controller.update`, but `desired`, `ahead`, q and qd are not looked at."""
-        self._motor_rows.take((theta, thetad))
-        if stiffness is not None:
-            self._take_stiffness(stiffness)
-        return self._answer(False)
+    def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
+        self._motor_rows.take(motors)
 
     def _law(self, has_ahead: bool) -> None:
         theta, thetad = self._motors

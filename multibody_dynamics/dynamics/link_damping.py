@@ -42,6 +42,8 @@ class LinkDampingController(Controller):
     >>> stop = LinkDampingController(model, actuators)
     >>> torque = stop.update(None, q, qd, None, None)  # every cycle
 
+    Of an update only q, q' and `stiffness` are looked at.
+
     Attributes: `rates` (n,) C in 1/s; `theta` (m,) where the motors are if the arm rests.
 
     Raises InputError for a share that is not between 0 and 1, and for a stiffness drive: under a
@@ -82,22 +84,8 @@ class LinkDampingController(Controller):
         self._told_by = self._rest = MotorFeedforward(actuators)
         self.theta: Array = self._rest.command.position
 
-    def update(
-        self,
-        desired: Any,
-        q: Any,
-        qd: Any,
-        theta: Any,
-        thetad: Any,
-        *,
-        stiffness: Any = None,
-        ahead: Any = None,
-    ) -> Array:
-        """As :meth:`.Controller.update`, but only q, qd and the `stiffness` are looked at."""
-        self._link_rows.take((q, qd))
-        if stiffness is not None:
-            self._take_stiffness(stiffness)
-        return self._answer(False)
+    def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
+        self._link_rows.take(links)
 
     def rest_at(self, q: Array) -> Array:
         """(m,) torque of the motors for rest at q (n,); `theta` is then where they are."""
