@@ -18,7 +18,6 @@ from multibody_dynamics.tools.environment import (
 
 def test_only_this_computer_and_a_domain_of_our_own():
     settings = ros_settings(environ={"ROS_DOMAIN_ID": "0", "ROS_STATIC_PEERS": "10.0.0.7"})
-    assert settings["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
     assert settings["ROS_STATIC_PEERS"] == ""
     assert int(settings["ROS_DOMAIN_ID"]) in DOMAINS
     assert settings["ROS_DOMAIN_ID"] == ros_settings(environ={})["ROS_DOMAIN_ID"]
@@ -42,12 +41,39 @@ def test_sourced_prefixes_are_kept():
     assert prefixes.split(os.pathsep)[-2:] == ["/opt/ros/jazzy", "/opt/overlay"]
 
 
-def test_the_profiles_are_xml_that_announces_several_times_a_second():
-    file = ros_settings()["FASTRTPS_DEFAULT_PROFILES_FILE"]
+def test_fast_dds_is_the_middleware_unless_another_is_chosen():
+    assert ros_settings(environ={})["RMW_IMPLEMENTATION"] == "rmw_fastrtps_cpp"
+    other = ros_settings(environ={"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"})
+    assert other["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+    assert not {"RMW_IMPLEMENTATION", "FASTRTPS_DEFAULT_PROFILES_FILE"} & set(other)
+
+
+def test_the_profiles_announce_several_times_a_second():
+    file = ros_settings(environ={})["FASTRTPS_DEFAULT_PROFILES_FILE"]
     xmlns = "{http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles}"
     period = ElementTree.parse(file).find(f".//{xmlns}leaseAnnouncement/{xmlns}nanosec")
     assert period is not None
     assert int(period.text) <= 250_000_000
+
+
+SOCKETS = """
+import os, rclpy
+rclpy.init()
+node = rclpy.create_node("alone")
+inodes = [os.stat(f"/proc/self/fd/{file}").st_ino for file in os.listdir("/proc/self/fd")
+          if os.path.exists(f"/proc/self/fd/{file}")]
+for row in open("/proc/self/net/udp").read().splitlines()[1:]:
+    columns = row.split()
+    if int(columns[9]) in inodes:
+        print(columns[1].split(":")[0])
+print(*{row.split()[-1] for row in open("/proc/self/maps") if "/dev/shm/fast" in row})
+"""
+
+
+def test_a_node_listens_to_this_computer_and_shares_no_memory(ros_domain_id):
+    program = [sys.executable, "-c", SOCKETS]
+    output = subprocess.check_output(program, text=True, env=ros_environment(ros_domain_id))
+    assert set(output.split()) == {"0100007F"}  # 127.0.0.1; the last row is that of the memory
 
 
 def test_a_shell_can_take_the_settings():

@@ -21,6 +21,7 @@ from pathlib import Path
 from ..resources import NAME, share_directory
 
 DOMAIN_VARIABLE = "MULTIBODY_DYNAMICS_DOMAIN_ID"
+FAST_DDS = "rmw_fastrtps_cpp"
 DOMAINS = range(1, 102)  # the default 0 is everybody's; from 102 on, ports may already be in use
 
 
@@ -38,12 +39,18 @@ def ros_settings(
         chosen = environ.get(DOMAIN_VARIABLE)
         seed = f"{os.getuid()}:{share}".encode()
         domain_id = int(chosen) if chosen else DOMAINS[zlib.crc32(seed) % len(DOMAINS)]
-    profiles = str(share / "config" / "fastdds_localhost.xml")
-    return {
+    settings = {
         "AMENT_PREFIX_PATH": _prefixes(environ.get("AMENT_PREFIX_PATH", "")),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
         "ROS_DOMAIN_ID": str(domain_id),
         "ROS_STATIC_PEERS": "",
+    }
+    middleware = environ.get("RMW_IMPLEMENTATION", FAST_DDS)
+    if middleware != FAST_DDS:
+        return settings | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    profiles = str(share / "config" / "fastdds_localhost.xml")
+    return settings | {
+        "RMW_IMPLEMENTATION": FAST_DDS,
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT",  # that is, of these profiles
         "FASTRTPS_DEFAULT_PROFILES_FILE": profiles,
         "FASTDDS_DEFAULT_PROFILES_FILE": profiles,  # its name from Fast DDS 3 (Kilted) on
     }
