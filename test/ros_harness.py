@@ -37,6 +37,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from multibody_dynamics.tools.environment import ros_environment
 
 PATIENCE = 20.0  # s; discovery alone may take 3
+FIRST_START = 90.0  # s; a node may have to be compiled first
 NAMESPACE = "/test"
 RELIABLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 TRANSITIONS = {
@@ -146,7 +147,11 @@ class RosHarness:
     def publisher(self, kind: type, topic: str, readers: int = 1, qos: Any = RELIABLE) -> Any:
         """A publisher of the peer that already has `readers`."""
         publisher = self.peer.create_publisher(kind, topic, qos)
-        self.until(lambda: publisher.get_subscription_count() >= readers, f"a reader of {topic}")
+        self.until(
+            lambda: publisher.get_subscription_count() >= readers,
+            f"a reader of {topic}",
+            patience=FIRST_START,
+        )
         return publisher
 
     def record(self, kind: type, topic: str, qos: Any = RELIABLE, writers: int = 1) -> list[Any]:
@@ -154,7 +159,11 @@ class RosHarness:
         messages: list[Any] = []
         self.peer.create_subscription(kind, topic, messages.append, qos)
         if writers:
-            self.until(lambda: self.peer.count_publishers(topic) >= writers, f"a writer of {topic}")
+            self.until(
+                lambda: self.peer.count_publishers(topic) >= writers,
+                f"a writer of {topic}",
+                patience=FIRST_START,
+            )
         return messages
 
     def call(self, kind: type, name: str, request: Any) -> Any:
@@ -165,7 +174,7 @@ class RosHarness:
             self._services[kind.__name__, name] = client
         self.until(client.service_is_ready, f"the service {name}")
         future = client.call_async(request)
-        self.until(future.done, f"an answer of {name}", patience=60.0)  # a first compilation
+        self.until(future.done, f"an answer of {name}", patience=FIRST_START)
         return future.result()
 
     def transition(self, node: NodeProcess, what: str | int) -> bool:

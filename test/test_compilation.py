@@ -23,6 +23,7 @@ from multibody_dynamics.dynamics.compilation import (
     compiled,
     inlined,
     source_digest,
+    when_compiling,
 )
 from reference import error
 from robots import random_tree
@@ -90,7 +91,8 @@ def python(code, *arguments, first=PACKAGE.parent, **environment):
 
 SAVE = """
 import sys, numpy, test_compilation
-numpy.savez(sys.argv[1], **test_compilation.numbers())
+with test_compilation.when_compiling(lambda text: print(text, file=sys.stderr)):
+    numpy.savez(sys.argv[1], **test_compilation.numbers())
 print(test_compilation.IS_COMPILED, *test_compilation.cache_statistics())
 """
 
@@ -115,7 +117,9 @@ def test_plain_python_gives_the_same_numbers(tmp_path, before, environment, warn
 
 def test_a_second_start_compiles_nothing_and_gives_the_same_numbers(tmp_path):
     expected = numbers()
-    is_compiled, hits, misses = python(SAVE, tmp_path / "numbers.npz").stdout.split()
+    done = python(SAVE, tmp_path / "numbers.npz")
+    assert "compiling" not in done.stderr
+    is_compiled, hits, misses = done.stdout.split()
     assert is_compiled == "True"
     assert int(hits) >= 3 * 4 + 2
     assert int(misses) == 0
@@ -188,6 +192,21 @@ def test_compiled_functions_are_real_machine_code():
     assert fast is not is_tuple_of_two
     fast(1.0)
     assert fast.nopython_signatures
+
+
+def test_what_must_be_compiled_is_told_of_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(compilation, "_CACHE", tmp_path)
+    said: list[str] = []
+    with when_compiling(said.append):
+        assert compiled(lambda x: x + 1.0)(1.0) == 2.0
+        assert compiled(lambda x: x + 2.0)(1.0) == 3.0
+    assert len(said) == 1
+    assert str(tmp_path) in said[0]
+    again = compiled(lambda x: x + 3.0)
+    again(1.0)
+    with when_compiling(said.append):
+        again(1.0)
+    assert len(said) == 1
 
 
 def test_division_and_nan_follow_ieee():

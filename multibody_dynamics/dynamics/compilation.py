@@ -14,13 +14,15 @@ import hashlib
 import os
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 try:
     import numba
     from llvmlite import binding as llvm
+    from numba.core import event
     from numba.extending import register_jitable
 except ImportError:
     numba = None
@@ -97,3 +99,29 @@ def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., A
         return numba.njit(cache=bool(_CACHE), fastmath={"contract"}, error_model="numpy")(function)
     finally:
         numba.config.CACHE_DIR = previous
+
+
+@contextmanager
+def when_compiling(tell: Callable[[str], object]) -> Iterator[None]:
+    """Have `tell` say, once, that something inside must be compiled first: it can take a minute."""
+    if not IS_COMPILED:
+        yield
+        return
+    kept = f"kept in {_CACHE} for the next start" if _CACHE else "lost at the end"
+
+    class First(event.Listener):
+        """Of the compiler's events, which do not come for what is loaded from disk."""
+
+        def __init__(self) -> None:
+            self.told = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.told:
+                self.told = True
+                tell(f"compiling the dynamics for this processor, {kept} ...")
+
+        def on_end(self, event: Any) -> None:
+            """What began was told of."""
+
+    with event.install_listener("numba:compile", First()):
+        yield

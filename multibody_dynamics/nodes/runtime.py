@@ -32,6 +32,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
+from ..dynamics.compilation import when_compiling
 from ..dynamics.errors import DynamicsError
 from .parameters import NodeParameters, ParameterError, ParameterServer
 
@@ -119,7 +120,8 @@ class ManagedNode(LifecycleNode):
             executor.create_task(callback)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        result = self._attempt("configure", state, self.configure, self.cleanup)
+        with when_compiling(self.get_logger().info):
+            result = self._attempt("configure", state, self.configure, self.cleanup)
         # What is there now stays, and there is much of it (the compiler's): collections during the
         # control cycle need not walk it.
         gc.collect()
