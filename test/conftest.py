@@ -7,6 +7,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import hypothesis
@@ -18,8 +19,13 @@ HERE = Path(__file__).resolve().parent
 SHARED = Path(os.environ.get("MULTIBODY_DYNAMICS_SHARED") or HERE.parents[1] / "shared")
 HAS_SHARED = (SHARED / "cases").is_dir() and (SHARED / "logs").is_dir()
 
-# Tests that need the reference data have files of their own, test_shared_*.py.
-collect_ignore_glob = [] if HAS_SHARED else ["test_shared_*.py"]
+# Tests that need the reference data have files of their own, and so have those that need
+# control_msgs, which only an installed ROS 2 has.
+NEEDS = {
+    "test_shared_*.py": HAS_SHARED,
+    "test_control_msgs_*.py": find_spec("control_msgs") is not None,
+}
+collect_ignore_glob = [files for files, is_there in NEEDS.items() if not is_there]
 
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("project")
@@ -52,9 +58,9 @@ def pytest_collection_modifyitems(
 
     collected = {item.path.name for item in items}
     files = {file.name for file in HERE.glob("test_*.py")}
-    shared = {name for name in files if name.startswith("test_shared_")}
+    shared, control = ({file.name for file in HERE.glob(pattern)} for pattern in NEEDS)
     yield  # -k and -m take their choice
-    if HAS_SHARED and collected >= files - shared and not collected & shared:
+    if HAS_SHARED and collected >= files - shared - control and not collected & shared:
         items.append(
             ComparisonIsMissing.from_parent(session, name="comparison with reference data")
         )

@@ -31,6 +31,7 @@ IMPORTS = {
     "setuptools": Dependency("python3-setuptools", "setuptools"),
     # ROS 2
     "builtin_interfaces": Dependency("builtin_interfaces", "ros-jazzy-builtin-interfaces"),
+    "control_msgs": Dependency("control_msgs", None),
     "diagnostic_msgs": Dependency("diagnostic_msgs", "ros-jazzy-diagnostic-msgs"),
     "geometry_msgs": Dependency("geometry_msgs", "ros-jazzy-geometry-msgs"),
     "launch": Dependency("launch", None),

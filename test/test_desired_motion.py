@@ -63,6 +63,14 @@ def test_waiting_holding_moving(motion):
     assert refusal(motion, request([1.0], [[1.0, 1.0]])).reason == "no state"
 
 
+def test_the_end_is_that_of_the_last_motion_taken_over(motion):
+    assert motion.end == START
+    follow(motion, request([1.5], [[1.0, 1.0]]))
+    assert motion.end == START + 3 * SECOND // 2
+    follow(motion, request([1.0], [[1.0, 1.0]], start=START + SECOND))  # waits
+    assert motion.end == START + 2 * SECOND
+
+
 def test_stamp_zero_is_now_and_the_splice_is_smooth(motion):
     follow(motion, request([1.0], [[1.0, 1.0]]))
     now = START + SECOND // 2

@@ -346,10 +346,11 @@ def test_an_empty_trajectory_stops_smoothly_and_so_does_disabling(ros, tmp_path)
         arm.position = np.array(arm.motor[-1].points[0].positions)
         arm.move([Q0], [1.0])
         arm.drive_for(1.1)
-    times = np.array([1e-9 * (stamp_of(message) - arm.stamps[0]) for message in arm.torque])
+    outputs = arm.torque, arm.rate, arm.acceleration
+    count = min(map(len, outputs))  # one may be a message ahead
+    times = np.array([1e-9 * (stamp_of(message) - arm.stamps[0]) for message in arm.torque[:count]])
     tau, rate, second = (
-        np.array([message.effort for message in messages[: len(times)]])
-        for messages in (arm.torque, arm.rate, arm.acceleration)
+        np.array([message.effort for message in messages[:count]]) for messages in outputs
     )
     # No jump anywhere: Q' integrates to Q and Q'' to Q' over every step (Hermite, order 4).
     step = np.diff(times)[:, None]
@@ -577,6 +578,12 @@ def test_a_motion_that_the_robot_does_not_follow_is_stopped(ros, tmp_path):
     expected = Q0 + arm.torque[-1].effort / STIFFNESS
     moved = np.abs(np.array(arm.motor[-1].points[0].positions) - expected).max()
     assert tolerance < moved < 0.5  # the goals are further away
+
+    changes = {"path_tolerance": 0.0, "goal_tolerance": 0.2, "goal_time_tolerance": 0.1}
+    assert all(result.successful for result in ros.set_parameters(node, **changes))
+    arm.move()
+    arm.drive(lambda: "from the goal; allowed: 0.2" in node.output, "the goal that is missed")
+    arm.drive(lambda: ros.diagnosis(": reference")[2].get("goal tolerance") == "1", "its count")
 
 
 def test_stamps_that_leap_ahead_drop_the_motion(ros, tmp_path):

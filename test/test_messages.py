@@ -93,6 +93,14 @@ class TestJointStates:
         # Neither is its stamp: the same message, repaired, is not too late.
         assert states.accept(joint_state(dict.fromkeys(NAMES, 2.0), NOW + 1), NOW)
 
+    def test_fields_may_be_taken_as_they_come(self):
+        states = JointStates(NAMES, also=("velocity",))
+        positions = dict.fromkeys(NAMES[::-1], 1.0)
+        assert states.accept(joint_state(positions, velocity=[0.1, np.nan, 0.3]), NOW)
+        np.testing.assert_array_equal(states.velocity, [0.3, np.nan, 0.1])
+        assert states.accept(joint_state(positions, NOW + 1), NOW)
+        assert np.isnan(states.velocity).all()
+
     def test_fields_that_are_not_used_may_be_nan_or_empty(self):
         states = JointStates(NAMES)
         positions = dict.fromkeys(NAMES, 1.0)

@@ -154,26 +154,32 @@ class Trajectory(Reference):
         self.knots.flags.writeable = self.states.flags.writeable = False
         self._first, self._last = self.states[0], self.states[-1]
         step = np.diff(knots)
-        table = _TABLES @ _segments(states, step)[:, None]
-        table /= (step[:, None] ** np.arange(5.0))[:, :, None, None]
-        table[:, 0] += states[:-1, None, 0]
-        table[:, :, 0], table[:, :, -1] = states[:-1], states[1:]  # no rounding at the knots
+        table = np.tensordot(_TABLES, _segments(states, step), 1)  # (5, 10, m - 1, n)
+        table /= (step ** np.arange(5.0)[:, None])[:, None, :, None]
+        table[0] += states[:-1, 0]
+        by_order = states.swapaxes(0, 1)
+        table[:, 0], table[:, -1] = by_order[:, :-1], by_order[:, 1:]  # no rounding at the knots
         # per segment (10, 5 n): the row of Bernstein polynomials times this is the state, flat
-        self._tables = list(table.transpose(0, 2, 1, 3).reshape(len(step), 10, 5 * self.n))
+        self._table = table.transpose(2, 1, 0, 3).reshape(len(step), 10, 5 * self.n)
         self._starts = knots.tolist()
         self._rates = (1.0 / step).tolist()
 
     def _inside(self, t: float) -> Array:
         i = bisect_right(self._starts, t) - 1
         basis = _bernstein((t - self._starts[i]) * self._rates[i])
-        return (basis @ self._tables[i]).reshape(5, -1)
+        return (basis @ self._table[i]).reshape(5, -1)
 
     def extremes(self) -> tuple[Array, Array]:
-        if not self._tables:
-            return self._first.copy(), self._first.copy()
-        samples = _bernstein(_GRID[:, None]) @ np.array(self._tables)
-        samples = samples.reshape(-1, 5, self.n)
-        return samples.min(axis=0), samples.max(axis=0)
+        least = self.states.min(axis=0).ravel()
+        greatest = self.states.max(axis=0).ravel()
+        # A polynomial stays in the range of its Bernstein coefficients: those whose coefficients
+        # stay in the range of all knots need no samples.
+        low, high = self._table.min(axis=1), self._table.max(axis=1)
+        segment, entry = np.nonzero((low < least) | (high > greatest))
+        samples = self._table[segment, :, entry] @ _bernstein(_GRID[:, None]).T
+        np.minimum.at(least, entry, samples.min(axis=1))
+        np.maximum.at(greatest, entry, samples.max(axis=1))
+        return least.reshape(5, -1), greatest.reshape(5, -1)
 
 
 class SumOfSines(Reference):
@@ -416,11 +422,13 @@ def _bernstein(u: float | Array) -> Array:
 
 
 def _segments(states: Array, step: Array) -> Array:
-    """(m - 1, 10, n): states at both ends of each segment; origin its start, unit its length."""
-    data = np.concatenate((states[:-1], states[1:]), axis=1)
-    data[:, 5] -= data[:, 0]
-    data[:, 0] = 0.0
-    return data * step[:, None, None] ** _ORDER[:, None]
+    """(10, m - 1, n): states at both ends of each segment; origin its start, unit its length."""
+    by_order = states.swapaxes(0, 1)
+    data = np.concatenate((by_order[:, :-1], by_order[:, 1:]))
+    data[5] -= data[0]
+    data[0] = 0.0
+    data *= (step ** _ORDER[:, None])[:, :, None]
+    return data
 
 
 def _least_jerk(knots: Array, data: Array) -> Array:
@@ -442,12 +450,12 @@ def _least_jerk(knots: Array, data: Array) -> Array:
         raise TrajectoryError(
             f"points {step.min():.3g} s apart at {knots[step.argmin()]:.9g} s: too close to connect"
         )
-    units = step[:, None] ** _ORDER
-    blocks = _JERK.T @ _JERK / step[:, None, None] ** 5 * units[:, :, None] * units[:, None, :]
+    units = step ** _ORDER[:, None]
+    blocks = (_JERK.T @ _JERK)[:, :, None] * units[:, None] * (units / step**5)
     diagonals = np.zeros((10, 5 * m))  # lower diagonals of H, as LAPACK stores them
     for d in range(10):
         for j in range(10 - d):
-            diagonals[d, j : j + 5 * (m - 1) : 5] += blocks[:, j + d, j]
+            diagonals[d, j : j + 5 * (m - 1) : 5] += blocks[j + d, j]
 
     states = data.copy()
     states[:, 0] -= data[0, 0]
@@ -480,15 +488,15 @@ def _minimise(diagonals: Array, free: NDArray[np.bool_], states: Array, step: Ar
         raise TrajectoryError(
             f"points too unevenly spaced: steps of {step.min():.3g} s to {step.max():.3g} s"
         ) from None
-    units = (step[:, None] ** _ORDER)[:, :, None]
+    units = (step ** (_ORDER[:, None] - 5.0))[:, :, None]
     for _ in range(3):
         local = _segments(states, step)
-        local[:, 5:8] -= _PARABOLA @ local[:, 1:3]
-        local[:, 1:3] = 0.0
-        slope = _JERK.T @ (_JERK @ local) * units / step[:, None, None] ** 5
+        local[5:8] -= np.tensordot(_PARABOLA, local[1:3], 1)
+        local[1:3] = 0.0
+        slope = np.tensordot(_JERK.T, np.tensordot(_JERK, local, 1), 1) * units
         gradient = np.zeros_like(states)
-        gradient[:-1] += slope[:, :5]
-        gradient[1:] += slope[:, 5:]
+        gradient[:-1] += slope[:5].swapaxes(0, 1)
+        gradient[1:] += slope[5:].swapaxes(0, 1)
         change = cho_solve_banded((factor, True), gradient.reshape(size, -1) * free[:, None])
         states = states - change.reshape(states.shape)
     return states
@@ -530,6 +538,9 @@ def _checked_points(joint_names: Sequence[str], count: int, *kinds: Any) -> Arra
     for k, kind in enumerate(("positions", "velocities", "accelerations")):
         if kinds[k] is None:
             continue
+        if _is_plain(kinds[k], (count, len(joint_names))):
+            data[:, k] = kinds[k]
+            continue
         rows = _as_list(kind, kinds[k])
         if len(rows) != count:
             raise TrajectoryError(f"{kind}: {count} points need {count} rows, got {len(rows)}")
@@ -539,12 +550,15 @@ def _checked_points(joint_names: Sequence[str], count: int, *kinds: Any) -> Arra
     return data
 
 
+def _is_plain(table: Any, shape: tuple[int, int]) -> bool:
+    """Whether a table has only rows that are finite or all NaN, and needs no closer look."""
+    if not isinstance(table, np.ndarray) or table.shape != shape or table.dtype != np.float64:
+        return False
+    return bool((np.isfinite(table).all(axis=1) | np.isnan(table).all(axis=1)).all())
+
+
 def _put_row(out: Array, name: str, row: Any, joint_names: Sequence[str]) -> None:
     """Write what is given of one row into `out` (n,)."""
-    is_plain = isinstance(row, np.ndarray) and row.shape == out.shape and row.dtype == np.float64
-    if is_plain and isfinite(row.sum()):
-        out[:] = row
-        return
     values = _as_list(name, row)
     if len(values) not in (0, len(out)):
         raise TrajectoryError(

@@ -45,6 +45,12 @@ class DesiredMotion:
             return "waiting"
         return "moving" if self._now < self._running.end_time else "holding"
 
+    @property
+    def end(self) -> int:
+        """When the last of what is followed comes to rest, ns."""
+        origin, motion = self._next or (self._origin, self._require())
+        return origin + round(1e9 * motion.end_time)
+
     def release(self) -> None:
         """Follow nothing."""
         self._running = self._next = None
@@ -101,15 +107,17 @@ class DesiredMotion:
             given = ~np.isnan(request.positions).any(axis=1)
             path = [np.interp(0.0, times[given], x) for x in request.positions[given].T]
             self._refuse_jump("the trajectory", np.array(path), q, tolerance)
-        rows = (request.positions, request.velocities, request.accelerations)
-        positions, *rates = (None if table is None else _given(table[later]) for table in rows)
+        first = np.full((1, len(q)), np.nan)  # the rates of the state that the motion begins in
+        given = (request.positions, request.velocities, request.accelerations)
+        positions, *rates = (
+            None if table is None else np.concatenate((first, table[later])) for table in given
+        )
+        if positions is None:
+            positions = np.repeat(first, 1 + later.sum(), axis=0)
+        positions[0] = q
         try:
             motion = interpolate(
-                self.joint_names,
-                [0.0, *times[later]],
-                [q, *(positions or [None] * later.sum())],
-                *(None if table is None else [None, *table] for table in rates),
-                start=state,
+                self.joint_names, [0.0, *times[later]], positions, *rates, start=state
             )
         except TrajectoryError as error:
             raise MessageError("trajectory", str(error)) from None
@@ -143,8 +151,3 @@ class DesiredMotion:
         )
         for event in check_reference(allowed, motion):
             raise MessageError(f"{event.quantity} limit", str(event))
-
-
-def _given(table: Array) -> list[Array | None]:
-    """Rows as the trajectory functions take them: None where a point says nothing."""
-    return [None if np.isnan(row).any() else row for row in table]

@@ -79,14 +79,13 @@ class FeedforwardNode(FollowingNode):
 
     def activate(self) -> None:
         p = self.parameters
-        self._measured = JointStates(self._model.joint_names)
+        self._measured = JointStates(self._model.joint_names, also=("velocity",))
         self._position = self._measured.position
         self._safe_position: Array | None = None
         self._ramp_begin: int | None = None  # while the ramp lasts: since when, from which torque
         self._ramp_from: Array = np.zeros(len(self._actuators.motors))
         self._gain = 0.0
         self._is_finite = True
-        self._is_stopping = False  # for the path tolerance
         self._is_stale = False
         self._law.applied_wrenches[:] = 0.0
         super().activate()
@@ -119,9 +118,6 @@ class FeedforwardNode(FollowingNode):
     @property
     def _has_state(self) -> bool:
         return bool(self._measured.stamp) and not self._watchdog.stale
-
-    def _on_new_motion(self) -> None:
-        self._is_stopping = False
 
     def _begin(self, stamp: int) -> None:
         """Hold where the robot is, or where the safe output holds it if that is near."""
@@ -156,7 +152,7 @@ class FeedforwardNode(FollowingNode):
         self._motion.evaluate(desired_time, law.desired)
         self._count_cuts(self._stiffness.evaluate(desired_time, law.joint_torque))
         law.stiffness[:] = self._stiffness.rows
-        self._watch_path()
+        self._judge_goal(stamp, self._measured.velocity)
         wrench = self._newest_wrench(stamp, step, law.desired)
         if wrench is not None:
             law.applied_wrenches[:] = 0.0
@@ -169,22 +165,8 @@ class FeedforwardNode(FollowingNode):
             self._statistics.record(begin, time.monotonic_ns(), stamp, self._now())
         else:  # whatever made it so is dropped, and the robot held
             self._wrench.drop()
+            self._end_goal("the torque would not be finite")
             self._publish_safe_output()
-
-    def _watch_path(self) -> None:
-        """Stop a motion that the robot does not follow."""
-        p = self.parameters
-        if not p.path_tolerance or self._motion.mode != "moving" or self._is_stopping:
-            return
-        distance = np.abs(self._law.desired[0] - self._measured.position)
-        k = int(distance.argmax())
-        if distance[k] > p.path_tolerance:
-            joint = self._model.joint_names[k]
-            why = f"'{joint}' is {distance[k]:.4g} from the motion; allowed: {p.path_tolerance:g}"
-            self.get_logger().error(f"{why}: stopping")
-            self._events.add("path tolerance", why)
-            self._motion.stop(p.stop_duration)
-            self._is_stopping = True
 
     def _output(self, stamp: int, step: float) -> bool:
         """Ramp, limit and publish what the law says, `step` s after the last output.
@@ -228,6 +210,7 @@ class FeedforwardNode(FollowingNode):
         else:
             self.get_logger().warning(f"{silence}: nothing to publish yet")
         self._events.add("joint_states stale")
+        self._end_goal(silence)
         self._publish_safe_output()
         self._diagnostics.publish()
 

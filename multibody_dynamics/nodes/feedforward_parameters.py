@@ -12,13 +12,6 @@ from .parameters import parameter
 class FeedforwardParameters(FollowingParameters):
     """See the descriptions; docs/feedforward_node.md has them as a table."""
 
-    path_tolerance: float = parameter(
-        0.0,
-        "a motion from which the measured position is further away than this is stopped; 0: none",
-        unit="rad or m",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
     ramp_time: float = parameter(
         0.5,
         "how long motor torques take from zero at activation, or from the safe output, to theirs",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -43,6 +43,7 @@ from .messages import (
     JointMatcher,
     JointStates,
     MessageError,
+    TrajectoryRequest,
     nanoseconds,
     read_trajectory,
 )
@@ -52,11 +53,17 @@ from .qos import LATCHED, RELIABLE, best_effort
 from .robot import load_actuators, load_model
 from .runtime import ManagedNode
 from .stiffness_reference import StiffnessReference
+from .trajectory_action import TrajectoryAction
+from .trajectory_goal import Code, Tolerances, TrajectoryGoal, Verdict
 from .watchdog import Watchdog
 
 
 class Law(Protocol):
     """What a subclass computes, as far as it matters here."""
+
+    @property
+    def desired(self) -> Array:
+        """(5, n) where the robot should be in this cycle, with four derivatives."""
 
     @property
     def joint_torque(self) -> Array:
@@ -81,6 +88,8 @@ class FollowingNode(ManagedNode):
         self._description = ""
         self._outputs: Outputs | None = None
         self._is_running = False  # between activate and deactivate
+        self._goal: TrajectoryGoal | None = None  # of the motion, as long as it is not over
+        self._action: TrajectoryAction | None = None
         self.create_subscription(String, "robot_description", self._on_description, LATCHED)
 
     # For subclasses
@@ -111,8 +120,20 @@ class FollowingNode(ManagedNode):
         return DesiredMotion(self._model.joint_names, self._soft_limits)
 
     def _listen_to_motions(self) -> None:
-        """Subscribe to what is to be followed."""
+        """Subscribe to what is to be followed, and serve the action."""
         self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE)
+        rate = self.parameters.action_monitor_rate
+        if self._action is not None or not rate:
+            return  # it stays until `cleanup`, so that a last result gets out
+        if not TrajectoryAction.is_installed():
+            self.get_logger().info(
+                "control_msgs is not installed: follow_joint_trajectory is not served, the topic"
+                " joint_trajectory is"
+            )
+            return
+        self._action = TrajectoryAction(
+            self, self._model.joint_names, self._on_goal, self._on_cancel, rate
+        )
 
     # Life cycle
 
@@ -195,6 +216,7 @@ class FollowingNode(ManagedNode):
         for watchdog in self._watchdogs:
             watchdog.stop()
         self._jumps.unregister()
+        self._end_goal("the node was deactivated")
         self._publish_safe_output()
         for subscription in self._subscriptions_made:
             self.destroy_subscription(subscription)
@@ -204,6 +226,9 @@ class FollowingNode(ManagedNode):
         self._diagnostics.close()
 
     def cleanup(self) -> None:
+        if self._action is not None:
+            self._action.close()
+            self._action = None
         if self._outputs is not None:
             self._outputs.close()
             self._outputs = None
@@ -309,6 +334,7 @@ class FollowingNode(ManagedNode):
         """Forget everything that was tied to time; the next state begins a new hold."""
         self.get_logger().warning(f"{why}: reference, filters and statistics start anew")
         self._events.add("time jumped", why)
+        self._end_goal(why)
         self._motion.release()
         self._stiffness.release()
         self._wrench.restart()
@@ -337,21 +363,59 @@ class FollowingNode(ManagedNode):
             self._cycle(self._now(), time.monotonic_ns())
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        p = self.parameters
         try:
             request = read_trajectory(message, self._matcher)
             if request.times.size == 0:
-                self._motion.stop(p.stop_duration)
+                self._motion.stop(self.parameters.stop_duration)
+                self._on_new_motion()
             else:
-                self._check_may_move()
-                self._motion.follow(
-                    request, self._position, tolerance=p.start_tolerance, lead=p.splice_lead
-                )
+                self._follow(request, self._tolerances())
         except MessageError as error:
             self._refuse("joint_trajectory", error)
         else:
             self._events.add("trajectories taken over")
-            self._on_new_motion()
+
+    def _follow(self, request: TrajectoryRequest, tolerances: Tolerances) -> None:
+        """Take over a trajectory with points. Raises MessageError; the running one then stays."""
+        p = self.parameters
+        self._check_may_move()
+        self._motion.follow(
+            request, self._position, tolerance=p.start_tolerance, lead=p.splice_lead
+        )
+        self._on_new_motion(tolerances)
+
+    def _tolerances(self) -> Tolerances:
+        p = self.parameters
+        return Tolerances.of_parameters(
+            self._model.n,
+            path=p.path_tolerance,
+            goal=p.goal_tolerance,
+            stopped_velocity=p.stopped_velocity_tolerance,
+            goal_time=p.goal_time_tolerance,
+        )
+
+    def _on_goal(self, goal: Any) -> None:
+        """A goal of the action: follow it, or raise MessageError."""
+        try:
+            if not self._is_running:
+                raise MessageError("not active", "the node is not active")
+            request = read_trajectory(goal.trajectory, self._matcher)
+            time = goal.goal_time_tolerance
+            tolerances = self._tolerances().changed(
+                self._model.joint_names,
+                goal.path_tolerance,
+                goal.goal_tolerance,
+                time.sec + 1e-9 * time.nanosec,
+            )
+            self._follow(request, tolerances)
+        except MessageError as error:
+            self._refuse("follow_joint_trajectory", error)
+            raise
+        self._events.add("goals taken over")
+
+    def _on_cancel(self) -> None:
+        self._motion.stop(self.parameters.stop_duration)
+        self._on_new_motion()
 
     def _on_stiffness(self, message: JointTrajectory) -> None:
         p = self.parameters
@@ -371,8 +435,17 @@ class FollowingNode(ManagedNode):
         if not self._enabled:
             raise MessageError("not enabled", "the service ~/enable forbids motion")
 
-    def _on_new_motion(self) -> None:
-        """A trajectory was taken over, or a stop begun."""
+    def _on_new_motion(self, tolerances: Tolerances | None = None) -> None:
+        """Something was taken over, or a stop begun: it is judged from now on."""
+        self._end_goal("another motion took its place")
+        tolerances = tolerances or self._tolerances()
+        self._goal = TrajectoryGoal(self._model.joint_names, tolerances, self._motion.end)
+
+    def _end_goal(self, why: str, code: Code = Code.INVALID_GOAL) -> None:
+        """The motion that is followed, if there is one, is over."""
+        self._goal = None
+        if self._action is not None:
+            self._action.end(Verdict(code, why))
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         try:
@@ -403,6 +476,7 @@ class FollowingNode(ManagedNode):
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self._motion.is_there and not request.data:
             self._motion.stop(self.parameters.stop_duration)
+            self._end_goal("the service ~/enable forbids motion")
         self._enabled = request.data
         response.success = True
         response.message = "following trajectories" if request.data else "stopping, then holding"
@@ -440,6 +514,27 @@ class FollowingNode(ManagedNode):
                 f"'{self._model.joint_names[k]}' stands at {position[k]:.4g}, outside its position"
                 " limits: it may only be moved back"
             )
+
+    def _judge_goal(self, stamp: int, velocity: Array) -> None:
+        """Whether the robot follows the motion and arrives; velocity: (n,) as measured, or NaN."""
+        goal, desired = self._goal, self._law.desired
+        if goal is None:
+            return
+        if self._action is not None:
+            self._action.report(stamp, desired, self._position, velocity)
+        p = self.parameters
+        time = stamp + int(SECOND * p.lookahead)
+        verdict = goal.judge(time, desired, self._position, velocity)
+        if verdict is None:
+            return
+        if verdict.code == Code.PATH_TOLERANCE_VIOLATED:
+            self.get_logger().error(f"{verdict.text}: stopping")
+            self._events.add("path tolerance", verdict.text)
+            self._motion.stop(p.stop_duration)
+        elif verdict.code == Code.GOAL_TOLERANCE_VIOLATED:
+            self.get_logger().error(verdict.text)
+            self._events.add("goal tolerance", verdict.text)
+        self._end_goal(verdict.text, verdict.code)
 
     def _limit_torque(self, wanted: Array, step: float) -> None:
         """Set `_motor_torque` to what may be sent, `step` s after the last; cuts are counted."""

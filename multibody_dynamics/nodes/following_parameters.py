@@ -84,6 +84,41 @@ class FollowingParameters(ElasticRobotParameters):
     stop_duration: float = parameter(
         0.5, "how long a stop takes", unit="s", bounds=(0.01, 60.0), live=True
     )
+    path_tolerance: float = parameter(
+        0.0,
+        "a motion from which the measured position is further away than this is stopped; 0: none",
+        unit="rad or m",
+        bounds=(0.0, 10.0),
+        live=True,
+    )
+    goal_tolerance: float = parameter(
+        0.0,
+        "a motion is over when the measured position is this near to its end; 0: at any distance",
+        unit="rad or m",
+        bounds=(0.0, 10.0),
+        live=True,
+    )
+    stopped_velocity_tolerance: float = parameter(
+        0.01,
+        "and when the measured velocity, where there is one, is below this; 0: at any velocity",
+        unit="rad/s or m/s",
+        bounds=(0.0, 10.0),
+        live=True,
+    )
+    goal_time_tolerance: float = parameter(
+        0.0,
+        "a motion that is not over so long after its last point has failed; 0: never",
+        unit="s",
+        bounds=(0.0, 600.0),
+        live=True,
+    )
+    action_monitor_rate: float = parameter(
+        20.0,
+        "feedback of the action follow_joint_trajectory, which feedforward_node and"
+        " flatness_controller_node serve where control_msgs is installed; 0: it is not served",
+        unit="Hz",
+        bounds=(0.0, 1000.0),
+    )
     position_margin: float = parameter(
         0.0,
         "soft position limits lie this far inside the robot's",
