@@ -17,6 +17,7 @@ from launch.actions import (
     Shutdown,
 )
 from launch.event_handlers import OnProcessExit
+from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import LifecycleNode
 from launch_ros.substitutions import ExecutableInPackage
@@ -103,7 +104,11 @@ def start(context: LaunchContext) -> list:
         ],
         output="screen",
     )
-    at_the_end = RegisterEventHandler(
-        OnProcessExit(target_action=recorder, on_exit=Shutdown(reason="the report is written"))
-    )
-    return [recorder, *nodes, at_the_end]
+
+    def ended(event: ProcessExited, context: LaunchContext) -> list[Shutdown]:
+        """With the recorder, which has written the report, or with a node that failed."""
+        if context.is_shutdown or (event.action is not recorder and not event.returncode):
+            return []
+        return [Shutdown(reason=f"{event.process_name} ended: {event.returncode}")]
+
+    return [recorder, *nodes, RegisterEventHandler(OnProcessExit(on_exit=ended))]

@@ -4,10 +4,11 @@ ros2 launch multibody_dynamics gazebo.launch.py
 ros2 launch multibody_dynamics gazebo.launch.py robot:=ROBOT.urdf elastic_joints:=SPRINGS.yaml
 
 Needs ros_gz_sim, ros_gz_bridge, gz_ros2_control, ros2_controllers and robot_state_publisher, see
-docs/gazebo.md. Several robots: a launch each, with a namespace and a prefix; world:='' for all but
-the first.
+docs/gazebo.md. Several robots: a launch each, with a namespace and a prefix; world:=none for all
+but the first.
 """
 
+import shlex
 from pathlib import Path
 
 from launch import LaunchContext, LaunchDescription
@@ -21,6 +22,7 @@ from launch.event_handlers import OnProcessExit
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import LifecycleNode, Node
+from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 from multibody_dynamics.tools.gazebo import prepare
@@ -48,7 +50,7 @@ def generate_launch_description() -> LaunchDescription:
             default_value=PathJoinSubstitution(
                 [FindPackageShare(PACKAGE), "config", "gazebo", "world.sdf"]
             ),
-            description="SDF file; '': Gazebo and the bridge of its clock run already",
+            description="SDF file; none: Gazebo and the bridge of its clock run already",
         ),
         DeclareLaunchArgument(
             "gui", default_value="true", choices=["true", "false"], description="show Gazebo"
@@ -122,7 +124,11 @@ def start(context: LaunchContext) -> list:
         package="robot_state_publisher",
         executable="robot_state_publisher",
         namespace=namespace,
-        parameters=[simulated, {"robot_description": robot.plant.read_text()}],
+        parameters=[
+            simulated,
+            # As it stands: without the type, launch would read it as YAML.
+            {"robot_description": ParameterValue(robot.plant.read_text(), value_type=str)},
+        ],
         remappings=[("joint_states", STATES)],
     )
     spawn = Node(
@@ -152,7 +158,7 @@ def start(context: LaunchContext) -> list:
 
 def gazebo(value) -> list:
     """The simulator and the bridge of its clock, unless they run already."""
-    if not value("world"):
+    if value("world") == "none":
         return []
     options = "-r -v 2" if value("gui") == "true" else "-r -s -v 2"
     bridge = PathJoinSubstitution([FindPackageShare(PACKAGE), "config", "gazebo", "bridge.yaml"])
@@ -161,7 +167,10 @@ def gazebo(value) -> list:
             PythonLaunchDescriptionSource(
                 PathJoinSubstitution([FindPackageShare("ros_gz_sim"), "launch", "gz_sim.launch.py"])
             ),
-            launch_arguments={"gz_args": f"{options} {value('world')}"}.items(),
+            launch_arguments={
+                "gz_args": f"{options} {shlex.quote(value('world'))}",
+                "on_exit_shutdown": "true",
+            }.items(),
         ),
         Node(
             package="ros_gz_bridge",

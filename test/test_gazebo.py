@@ -177,12 +177,19 @@ def test_the_world_is_sdf_with_the_step_of_the_controllers():
     assert step * manager["/**/controller_manager"]["ros__parameters"]["update_rate"] == 1.0
     gravity = [float(x) for x in root.findtext("world/gravity").split()]
     np.testing.assert_array_equal(gravity, panda().gravity)
-    names = {plugin.get("name") for plugin in root.iter("plugin")}
-    assert names >= {"gz::sim::systems::Physics", "gz::sim::systems::UserCommands"}
+    plugins = {plugin.get("name"): plugin.get("filename") for plugin in root.iter("plugin")}
+    assert plugins == {
+        "gz::sim::systems::Physics": "gz-sim-physics-system",
+        "gz::sim::systems::UserCommands": "gz-sim-user-commands-system",
+        "gz::sim::systems::SceneBroadcaster": "gz-sim-scene-broadcaster-system",
+    }
 
 
 def test_what_crosses_the_bridge_is_a_message():
     for line in yaml.safe_load((CONFIG / "gazebo" / "bridge.yaml").read_text()):
+        assert set(line) == {
+            *("ros_topic_name", "gz_topic_name", "ros_type_name", "gz_type_name", "direction")
+        }
         package, _, name = line["ros_type_name"].split("/")
         assert hasattr(import_module(f"{package}.msg"), name)
         assert line["gz_type_name"] == f"gz.msgs.{name}"
@@ -203,15 +210,69 @@ def test_the_topics_of_the_launch_are_those_of_the_nodes():
     )
 
 
+def test_flags_of_the_launch_are_those_of_the_programs():
+    """`create` of ros_gz_sim, `gz sim`, and the spawner of the controller manager."""
+    flags = {w for text in re.findall(r'"(-[^"]*)"', LAUNCH) for w in text.split() if w[0] == "-"}
+    create = {"-topic", "-name", "-x", "-y"}
+    assert flags == create | {"-r", "-s", "-v"} | {"--param-file", "--controller-manager"}
+
+
+def test_the_nodes_of_gazebo_have_the_parameters_of_the_file():
+    for name, values in yaml.safe_load((CONFIG / "gazebo" / "nodes.yaml").read_text()).items():
+        check(name.removeprefix("/**/"), values["ros__parameters"])
+
+
 # config/ros2_control
+
+# Controllers and those of their parameters that we set, as the sources have them.
+CONTROLLERS = {
+    "joint_state_broadcaster/JointStateBroadcaster": {"use_local_topics"},
+    "forward_command_controller/ForwardCommandController": {"joints", "interface_name"},
+    "joint_trajectory_controller/JointTrajectoryController": {
+        *("joints", "command_interfaces", "state_interfaces", "interpolation_method"),
+        *("interpolate_from_desired_state", "allow_nonzero_velocity_at_trajectory_end", "gains"),
+    },
+}
+EXAMPLES = sorted((CONFIG / "ros2_control").glob("*_effort.yaml"))
+
+
+def check(node, values):
+    """Raises where they are no parameters of that node of ours, or out of their bounds."""
+    module = import_module(f"multibody_dynamics.nodes.{node}")
+    kind = getattr(module, "".join(part.title() for part in node.split("_")))
+    kind.Parameters(**values).check()
+
+
+@pytest.mark.parametrize("file", [*EXAMPLES, CONFIG / "gazebo" / "controllers.yaml"])
+def test_controllers_and_their_parameters_have_the_names_of_the_sources(file):
+    made = {
+        name.removeprefix("/**/"): values["ros__parameters"]
+        for name, values in yaml.safe_load(file.read_text()).items()
+    }
+    for name, values in made.pop("controller_manager").items():
+        if name not in ("update_rate", "use_sim_time"):
+            assert set(made.pop(name, {})) <= CONTROLLERS[values["type"]]
+    for node, values in made.items():  # the rest is ours
+        check(node, values)
+
+
+def test_a_point_arrives_before_it_is_due_and_is_due_before_the_next():
+    """joint_trajectory_controller refuses a point whose time is over, and drops one that is not due
+    within the cycle in which it is taken up: the one after the state's, or the one after that."""
+    made = yaml.safe_load((CONFIG / "ros2_control" / "trajectory_effort.yaml").read_text())
+    period = 1.0 / made["controller_manager"]["ros__parameters"]["update_rate"]
+    lookahead = made["/**/feedforward_node"]["ros__parameters"]["lookahead"]
+    assert period < lookahead < 2.0 * period
+    assert made["joint_trajectory_controller"]["ros__parameters"]["interpolate_from_desired_state"]
 
 
 def test_examples_of_ros2_control_fit_together():
     joints = list(panda().joint_names)
-    for file in sorted((CONFIG / "ros2_control").glob("*_effort.yaml")):
+    for file in EXAMPLES:
         made = yaml.safe_load(file.read_text())
+        made.pop("/**/feedforward_node", None)
         manager = made.pop("controller_manager")["ros__parameters"]
-        assert all(name in manager and "/" in manager[name]["type"] for name in made)
+        assert all(name in manager for name in made)
         for controller in made.values():
             assert controller["ros__parameters"]["joints"] == joints
             gains = controller["ros__parameters"].get("gains", {})

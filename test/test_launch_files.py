@@ -26,7 +26,7 @@ OTHERS = {
     "ros_gz_bridge": {"parameter_bridge"},
     "ros_gz_sim": {"create"},
 }
-PARAMETERS_OF_OTHERS = {"config_file", "robot_description", "gz_args"}
+PARAMETERS_OF_OTHERS = {"config_file", "robot_description", "gz_args", "on_exit_shutdown"}
 
 
 @pytest.fixture(params=FILES, ids=lambda file: file.name)
@@ -69,6 +69,12 @@ def test_it_compiles_and_makes_a_description(file, tree):
 
 def test_it_says_what_it_is_for_and_how_to_call_it(file, tree):
     assert f"ros2 launch {NAME} {file.name}" in (ast.get_docstring(tree) or "")
+
+
+def test_no_command_gives_an_empty_argument():
+    """`ros2 launch` refuses NAME:='', of which the shell leaves NAME:=."""
+    pages = [*FILES, *(share_directory() / "docs").glob("*.md"), share_directory() / "README.md"]
+    assert [page.name for page in pages if re.search(r":=(''|\"\")", page.read_text())] == []
 
 
 def test_every_argument_has_a_description_and_a_default(tree):

@@ -30,6 +30,9 @@ def is_published(topic: str) -> bool:
 def test_plotjuggler():
     curves = [c.get("name") for c in ElementTree.parse(FOLDER / "plotjuggler.xml").iter("curve")]
     assert curves
+    for splitter in ElementTree.parse(FOLDER / "plotjuggler.xml").iter("DockSplitter"):
+        areas = splitter.findall("DockArea")
+        assert int(splitter.get("count")) == len(areas) == len(splitter.get("sizes").split(";"))
     for curve in curves:
         topic, joint, field = re.fullmatch(r"(/.+)/(\w+)/(position|effort)", curve).groups()
         assert is_published(topic), topic
@@ -40,6 +43,7 @@ def test_foxglove():
     layout = json.loads((FOLDER / "foxglove.json").read_text())
     panels = layout["configById"]
     assert set(re.findall(r'"(\w+!\w+)"', json.dumps(layout["layout"]))) == set(panels)
+    assert {name.split("!")[0] for name in panels} == {"3D", "Plot", "DiagnosticSummary"}
     for panel in panels.values():
         for path in panel.get("paths", []):
             topic, index = re.fullmatch(
@@ -56,6 +60,8 @@ def test_rviz():
     frames = panda().frames
     assert manager["Global Options"]["Fixed Frame"] in frames
     displays = {display["Name"]: display for display in manager["Displays"]}
+    kinds = {display["Class"] for display in displays.values()}
+    assert kinds == {f"rviz_default_plugins/{name}" for name in ("Grid", "RobotModel", "Wrench")}
     assert set(displays["Robot"]["Links"]) <= set(frames)
     assert "/" + displays["External wrench"]["Topic"]["Value"] in TOPICS
     assert '"external_wrench"' in "".join(file.read_text() for file in NODES.glob("*.py"))

@@ -228,6 +228,7 @@ def _interfaces(control: Element, joint: str, initial: float, effort: float | No
         if np.isfinite(effort):
             _add(command, "param", name="min").text = _number(-effort)
             _add(command, "param", name="max").text = _number(effort)
+    # gz_ros2_control sets it only for joints with commands: the springs start straight.
     position = _add(part, "state_interface", name="position")
     _add(position, "param", name="initial_value").text = _number(initial)
     _add(part, "state_interface", name="velocity")
