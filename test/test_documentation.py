@@ -2,13 +2,11 @@
 
 import re
 import runpy
-from dataclasses import fields
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-import yaml
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import reference
@@ -64,18 +62,6 @@ def test_every_node_has_a_page_with_its_parameters():
         assert f"<!-- begin {node} parameters -->" in text
         for heading in ("## Interfaces", "## Example", "## Parameters"):
             assert heading in text, f"docs/{node}.md has no '{heading}'"
-
-
-def test_every_yaml_example_of_a_node_names_parameters_that_exist():
-    for node, table in reference.NODES.items():
-        module = import_module(f"multibody_dynamics.nodes.{node}")
-        known = {field.name for field in fields(getattr(module, table))}
-        text = (ROOT / "docs" / f"{node}.md").read_text()
-        examples = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-        assert examples, f"docs/{node}.md has no example"
-        for example in examples:
-            for entry in yaml.safe_load(example).values():
-                assert set(entry["ros__parameters"]) <= known | {"use_sim_time"}
 
 
 # The pages of the papers

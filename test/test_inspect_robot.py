@@ -61,6 +61,13 @@ def test_units_that_were_mixed_up_are_found(tmp_path):
     assert "radius of gyration" in finding.text
 
 
+def test_masses_in_grams_are_found(tmp_path):
+    link = LINK.format("a", 300, 1e-3, 1e-3, 1e-3).replace("<mass", '<origin xyz="0.1 0 0"/><mass')
+    file = arm(tmp_path, link, JOINT.format("j", "base", "a", 9, 1))
+    (finding,) = look.check(look.load(file)[0])
+    assert finding.text == "j takes 294 to hold its links, limit 9; are masses in g?"
+
+
 def test_limits_that_forbid_everything_are_found(tmp_path):
     file = arm(tmp_path, LINK.format("a", 1, 1, 1, 1), JOINT.format("j", "base", "a", 0, 0))
     texts = [finding.text for finding in look.check(look.load(file)[0]) if finding.severe]

@@ -12,8 +12,8 @@ from std_msgs.msg import String
 
 from multibody_dynamics.dynamics.errors import InputError
 from multibody_dynamics.nodes.parameters import NodeParameters, ParameterError, parameter
-from multibody_dynamics.nodes.runtime import ManagedNode, run
-from ros_harness import NodeProcess, RosHarness, ros
+from multibody_dynamics.nodes.runtime import ManagedNode, initialise, run
+from ros_harness import NAMESPACE, NodeProcess, RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
 
@@ -124,7 +124,9 @@ def test_a_signal_ends_an_active_node_by_its_own_way_out(ros, number, executor):
 
 
 def test_parameters_are_checked_together_and_some_are_fixed(ros):
-    node, steps = start(ros)
+    node, steps = start(ros, gian=0.5)
+    misspelt = "ignored parameter 'gian': there is none of this name; is 'gain' meant?"
+    ros.until(lambda: misspelt in node.output, "a warning")
     assert [r.successful for r in ros.set_parameters(node, ceiling=1.5, gain=1.2)] == [True, True]
     (result,) = ros.set_parameters(node, gain=1.6)
     assert not result.successful
@@ -148,7 +150,7 @@ def test_parameters_are_checked_together_and_some_are_fixed(ros):
     ("parameters", "says"),
     [
         ({"gain": 3.0}, "gain"),
-        ({"gain": 1}, "expecting type 'DOUBLE'"),
+        ({"gain": 1}, "expecting type 'DOUBLE': gain; write 1.0, not 1"),
         ({"gain": 2.0, "ceiling": 1.0}, "gain 2.0 is above ceiling 1.0"),
         ({"executor": "many"}, "choose from events, single"),
     ],
@@ -159,6 +161,18 @@ def test_a_wrong_parameter_at_start_ends_the_node_with_the_reason(ros, parameter
     assert node.exit_code == 1
     assert says in node.output
     assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize("words", [["-r", "__ns:=left"], ["--params-file", "nowhere.yaml"]])
+def test_wrong_ros_arguments_are_named(words):
+    with pytest.raises(ParameterError, match=f"^ROS arguments: Couldn't parse .*{words[1]}"):
+        initialise(["node", "--ros-args", *words])
+
+
+def test_a_parameter_file_for_another_node_is_told(ros):
+    node = ros.start("example", {}, program=Path(__file__))
+    says = f"has nothing for {NAMESPACE}/example: it must begin with 'example:'"
+    ros.until(lambda: says in node.output, "a warning")
 
 
 if __name__ == "__main__":

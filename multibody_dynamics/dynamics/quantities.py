@@ -218,7 +218,7 @@ def entries(
         return {}
     if not isinstance(data, Mapping):
         keys = f" with {', '.join(required)}" if required else ""
-        raise InputError(f"{where}: found {data!r}, expected a mapping{keys}")
+        raise InputError(f"{where}: found {data!r:.60}, expected a mapping{keys}")
     for key in data:
         if optional is not None and key not in required and key not in optional:
             raise InputError(

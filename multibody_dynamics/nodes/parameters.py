@@ -11,9 +11,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import sys
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
 
 from rcl_interfaces.msg import (
@@ -126,11 +128,32 @@ class ParameterServer(Generic[P]):
                     _descriptor(field),
                 )
             except (InvalidParameterTypeException, InvalidParameterValueException) as error:
-                raise ParameterError(f"parameter '{name}': {error}") from None
+                decimals = "; write 1.0, not 1" if "'INTEGER" in str(error) else ""
+                raise ParameterError(f"parameter '{name}': {error}{decimals}") from None
             self.values = dataclasses.replace(self.values, **self._checked([found]))
         self.values.check()
+        self._warn_of_what_is_for_nobody(node)
         node.add_on_set_parameters_callback(self._on_set)
         node.add_post_set_parameters_callback(self._after_set)
+
+    def _warn_of_what_is_for_nobody(self, node: Node) -> None:
+        """Misspelt names of parameters or of the node, which rclpy passes over in silence."""
+        given, log = node._parameter_overrides, node.get_logger()
+        for name in given:
+            if not (node.has_parameter(name) or name.startswith("qos_overrides.")):
+                meant = get_close_matches(name, self._fields, 1)
+                log.warning(
+                    f"ignored parameter '{name}': there is none of this name"
+                    + (f"; is '{meant[0]}' meant?" if meant else "")
+                )
+        if not given and "--params-file" in sys.argv:
+            name = node.get_name()
+            log.warning(
+                f"the parameter file has nothing for {node.get_fully_qualified_name()}: it must"
+                f" begin with '{name}:', in a namespace with '/**/{name}:'"
+                if "--ros-args" in sys.argv
+                else "the parameter file is not read: write --ros-args before --params-file"
+            )
 
     def _checked(self, parameters: Sequence[Parameter]) -> dict[str, Any]:
         """The values of those parameters that are ours. Raises ParameterError."""

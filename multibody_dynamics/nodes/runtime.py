@@ -13,6 +13,7 @@ flag.
 from __future__ import annotations
 
 import gc
+import re
 import signal
 import sys
 import threading
@@ -208,23 +209,28 @@ def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None
     numbers = (signal.SIGINT, signal.SIGTERM) if in_main_thread else ()
     previous = {number: signal.signal(number, on_signal) for number in numbers}
     try:
-        rclpy.init(
-            args=list(sys.argv if args is None else args),
-            signal_handler_options=SignalHandlerOptions.NO,
-        )
+        initialise(sys.argv if args is None else args)
         return _run(node_class, leave)
+    except ParameterError as error:
+        rclpy.logging.get_logger("multibody_dynamics").fatal(str(error))
+        return 1
     finally:
         rclpy.try_shutdown()
         for number, handler in previous.items():  # a signal that came once may come again
             signal.signal(number, signal.SIG_IGN if leave.is_set() else handler)
 
 
-def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
+def initialise(arguments: Sequence[str]) -> None:
+    """rclpy.init without its signal handlers; ParameterError for ROS arguments that are wrong."""
     try:
-        node = node_class()
-    except ParameterError as error:
-        rclpy.logging.get_logger("multibody_dynamics").fatal(str(error))
-        return 1
+        rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
+    except RCLError as error:
+        reason = re.sub(r", at \S+:\d+", "", str(error)).removeprefix("failed to initialize rcl: ")
+        raise ParameterError(f"ROS arguments: {reason}") from None
+
+
+def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
+    node = node_class()
     executor = make_executor(node.parameters.executor)
     executor.add_node(node)
     try:

@@ -2,7 +2,7 @@
 
     multibody_dynamics compose feedforward_node trajectory_node --ros-args --params-file ROBOT.yaml
 
-Remappings and parameters hold for all of them; `-r __ns:=left` puts them into a namespace.
+Remappings and parameters hold for all of them; `-r __ns:=/left` puts them into a namespace.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
     """
     import rclpy
     from rclpy.executors import ExternalShutdownException
-    from rclpy.signals import SignalHandlerOptions
 
-    from ..nodes.runtime import SPIN_TIMEOUT, make_executor
+    from ..nodes.runtime import SPIN_TIMEOUT, initialise, make_executor
 
     if len(set(names)) < len(names):
         raise InputError("a node is named twice: a second robot needs a process of its own")
@@ -50,7 +49,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
     leave = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: leave.set())
-    rclpy.init(args=["compose", *arguments], signal_handler_options=SignalHandlerOptions.NO)
+    initialise(["compose", *arguments])
     executor = make_executor(executor_kind)
     nodes: list[Any] = []
     try:

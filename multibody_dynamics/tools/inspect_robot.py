@@ -21,7 +21,7 @@ from ..dynamics.inertia import decompose, principal_moments
 from ..dynamics.inputs import Array
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.inverse_dynamics_solver import InverseDynamicsSolver
-from ..dynamics.mass_matrix import mass_matrix
+from ..dynamics.mass_matrix import gravity_forces, mass_matrix
 from ..dynamics.model import MultibodyModel
 from ..dynamics.urdf import load_urdf
 from ..nodes.demo_motions import rest_to_rest_motion
@@ -112,7 +112,13 @@ def check(model: MultibodyModel) -> list[Finding]:
                     Finding(True, f"{body}: {radius:.3g} m radius of gyration; is it g mm^2?")
                 )
     limits = model.limits
+    weight = np.abs(gravity_forces(model, postures(model)[:50])).max(axis=0)
     for j, joint in enumerate(model.joint_names):
+        if weight[j] > limits.effort[j] > 0.0:
+            text = (
+                f"{weight[j]:.3g} to hold its links, limit {limits.effort[j]:.3g}; are masses in g?"
+            )
+            found.append(Finding(False, f"{joint} takes {text}"))
         if not np.isfinite(limits.effort[j]):
             found.append(Finding(False, f"{joint} states no effort limit: torques are not cut"))
         elif limits.effort[j] == 0.0:
