@@ -19,7 +19,7 @@ from multibody_dynamics.tools import cli
 PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
     *("demo", "task-demo", "report", "inspect", "plot", "trajectory", "record"),
-    *("identify-springs", "integrate", "gazebo", "monitor", "compose", "validate"),
+    *("identify-springs", "scale-time", "integrate", "gazebo", "monitor", "compose", "validate"),
 )
 
 
@@ -162,6 +162,14 @@ def test_demo_refuses_files_before_it_starts_anything(capsys, tmp_path):
     said = refused(capsys, "demo", "--elastic-joints", str(springs), *output)
     assert "springs.yaml" in said
     assert "elbow" in said
+
+
+def test_without_ros_a_command_that_needs_it_says_so():
+    code = "import sys; sys.modules['rclpy'] = None; from multibody_dynamics.tools import cli"
+    command = [sys.executable, "-c", f"{code}; sys.exit(cli.main(['monitor']))"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 2
+    assert run.stderr.startswith("multibody_dynamics: this needs ROS 2, which is not there")
 
 
 @pytest.mark.parametrize("wrong", [["--duration", "0"], ["--rate", "x"], ["--domain-id", "300"]])

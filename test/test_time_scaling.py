@@ -288,6 +288,16 @@ def test_the_report_agrees_with_brute_force_before_and_after():
             motor = motors_of(joints, state, torque)
             there = (torque.tau, torque.tau_dot, state[1], motor.torque, motor.velocity)
             assert there[i][j] == pytest.approx(use.value, rel=1e-6)
+    history = result.history
+    start, k = reference.start_time, len(history.times) // 3
+    for motion, share, uses, s in (
+        (reference, history.before, result.before, 1.0),
+        (result.trajectory, history.after, result.after, result.factor),
+    ):
+        state = motion(start + s * (history.times[k] - start))
+        rate = history.limits.index(("torque_rate", "panda_joint2"))
+        assert share[k, rate] == pytest.approx(inverse_dynamics(model, *state).tau_dot[1] / 400.0)
+        assert np.abs(share).max() == pytest.approx(uses[0].utilisation)
     table = result.describe()
     assert str(result.binding) in table
     assert len(table.splitlines()) == 1 + 35

@@ -137,6 +137,19 @@ class LimitUse(NamedTuple):
         )
 
 
+class LimitHistory(NamedTuple):
+    """The use of c finite limits over the whole motion, before and after.
+
+    `times` (k,) s are those of the given motion. Uses (k, c) have signs: 1 is at the upper limit,
+    -1 at the lower one.
+    """
+
+    limits: tuple[tuple[str, str], ...]  # quantity and joint, as in LimitUse
+    times: Array
+    before: Array
+    after: Array
+
+
 @dataclass(frozen=True, eq=False)
 class TimeScaling:
     """The result of :func:`scale_time`.
@@ -144,12 +157,14 @@ class TimeScaling:
     trajectory : the motion, `factor` times slower, from the same start time; times in `after` are
         on its axis, those in `before` on that of the given motion.
     before, after : the use of every finite limit, the most used first.
+    history : the same at all instants that were looked at.
     """
 
     trajectory: Reference
     factor: float
     before: tuple[LimitUse, ...]
     after: tuple[LimitUse, ...]
+    history: LimitHistory
 
     @property
     def binding(self) -> LimitUse | None:
@@ -267,7 +282,8 @@ def scale_time(
     else:
         raise TrajectoryError(f"finer samples still show higher maxima: {motion.uses(factor)[0]}")
     trajectory = slow_down(reference, factor)
-    return TimeScaling(trajectory, factor, motion.uses(1.0), motion.uses(factor))
+    history = motion.history(factor)
+    return TimeScaling(trajectory, factor, motion.uses(1.0), motion.uses(factor), history)
 
 
 def _smallest_factor(
@@ -362,9 +378,19 @@ class _SampledMotion:
             axis=1,
         )
 
+    def shares(self, s: float) -> Array:
+        """Of the limits, (k, 3 n + 3 m): from -1 at the lower to 1 at the upper one."""
+        return np.asarray((self.values(s) - self.middle) / self.reach)
+
     def utilisation(self, s: float) -> Array:
         """Of the limits, (k, 3 n + 3 m): distance from their middle over half their width."""
-        return np.asarray(np.abs(self.values(s) - self.middle) / self.reach)
+        return np.abs(self.shares(s))
+
+    def history(self, s: float) -> LimitHistory:
+        limited = np.flatnonzero(np.isfinite(self.reach))
+        names = tuple(self.names[i] for i in limited.tolist())
+        before, after = (self.shares(each)[:, limited] for each in (1.0, s))
+        return LimitHistory(names, self.times, before, after)
 
     def refine(self, s: float, tolerance: float) -> None:
         """Sample finer around the maxima of every utilisation until they grow no more."""

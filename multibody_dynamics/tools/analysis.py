@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,14 +56,12 @@ def reference_of(
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """One recording beside what the library says to it. Times in s after the trajectory's stamp."""
+class DemoRun(ABC):
+    """A recording of one motion, from `begin` to `end`. Times in s after the trajectory's stamp."""
 
     recording: Recording
     model: MultibodyModel
     actuators: Actuators
-    lookahead: float = 0.0  # s
-    lead: float = 0.01  # s
 
     def __post_init__(self) -> None:
         for name, series in self.recording.series.items():
@@ -72,17 +71,74 @@ class Run:
             raise InputError(f"{self.recording.variant}: no trajectory was received")
 
     @property
+    @abstractmethod
     def begin(self) -> float:
-        """When the motion begins: the robot has come to its first point."""
-        return float(self.recording.request.times[0])
+        """When the motion begins."""
 
     @property
     def end(self) -> float:
         return float(self.recording.request.times[-1])
 
+    @cached_property
+    @abstractmethod
+    def reference(self) -> Reference:
+        """The desired motion."""
+
     def times(self, name: str) -> Array:
         """Of the messages of a topic."""
         return 1e-9 * (self.recording.series[name].stamp - self.recording.request.start)
+
+    def during(self, name: str) -> NDArray[np.bool_]:
+        """Which messages of a topic belong to the motion."""
+        t = self.times(name)
+        return (t >= self.begin) & (t <= self.end)
+
+    def moving(self, name: str) -> tuple[Array, Array]:
+        """Times (m,) and values (m, k, n) of a topic during the motion."""
+        during = self.during(name)
+        return self.times(name)[during], self.recording.series[name].values[during]
+
+    @cached_property
+    def error(self) -> Array:
+        """(m, n) measured minus desired link position, during the motion."""
+        t, states = self.moving("joint_states")
+        return states[:, 0] - self.reference.sample(t)[:, 0]
+
+    def latency(self) -> Array:
+        """(m,) s from the sending of a joint state to that of its torque, during the motion."""
+        states, torque = self.recording.series["joint_states"], self.recording.series["torque"]
+        _, here, there = np.intersect1d(states.stamp, torque.stamp, return_indices=True)
+        moving = self.during("joint_states")[here]
+        return 1e-9 * (torque.sent[there] - states.sent[here])[moving]
+
+    def figures(self) -> dict[str, Any]:
+        """Everything that is told about this run, for report.json."""
+        rms = np.sqrt((self.error**2).mean(axis=0))
+        peak = np.abs(self.error).max(axis=0)
+        return {
+            "tracking error rms": float(np.sqrt((self.error**2).mean())),
+            "tracking error peak": float(peak.max()),
+            "joints": {
+                joint: {"rms error": float(rms[j]), "peak error": float(peak[j])}
+                for j, joint in enumerate(self.model.joint_names)
+            },
+            "latency [ms]": percentiles(self.latency()),
+            "refused": refusals(self.recording),
+            "warnings": count_warnings(self.recording),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Run(DemoRun):
+    """A run of the feedforward beside what the library says to it."""
+
+    lookahead: float = 0.0  # s
+    lead: float = 0.01  # s
+
+    @property
+    def begin(self) -> float:
+        """When the motion begins: the robot has come to its first point."""
+        return float(self.recording.request.times[0])
 
     @cached_property
     def reference(self) -> Reference:
@@ -147,28 +203,11 @@ class Run:
     @cached_property
     def motion(self) -> NDArray[np.bool_]:
         """Which joint states belong to the motion."""
-        t = self.times("joint_states")
-        return (t >= self.begin) & (t <= self.end)
-
-    @cached_property
-    def error(self) -> Array:
-        """(m, n) measured minus desired link position, during the motion."""
-        t = self.times("joint_states")[self.motion]
-        measured = self.recording.series["joint_states"].values[self.motion, 0]
-        return measured - self.reference.sample(t)[:, 0]
+        return self.during("joint_states")
 
     def period(self) -> Array:
         """(m,) s between torques, by the time at which they were sent, during the motion."""
-        t = self.times("torque")
-        moving = (t >= self.begin) & (t <= self.end)
-        return 1e-9 * np.diff(self.recording.series["torque"].sent[moving])
-
-    def latency(self) -> Array:
-        """(m,) s from the sending of a joint state to that of its torque, during the motion."""
-        states, torque = self.recording.series["joint_states"], self.recording.series["torque"]
-        _, here, there = np.intersect1d(states.stamp, torque.stamp, return_indices=True)
-        moving = self.motion[here]
-        return 1e-9 * (torque.sent[there] - states.sent[here])[moving]
+        return 1e-9 * np.diff(self.recording.series["torque"].sent[self.during("torque")])
 
     def real_time_factor(self) -> float:
         """Seconds of stamps per second of real time, during the motion."""
@@ -181,22 +220,15 @@ class Run:
         states, torque = self.recording.series["joint_states"], self.recording.series["torque"]
         since = (states.stamp >= torque.stamp[0]) & (states.stamp <= torque.stamp[-1])
         peaks = np.abs(self.library).max(axis=0)
-        rms = np.sqrt((self.error**2).mean(axis=0))
-        return {
-            "tracking error rms": float(np.sqrt((self.error**2).mean())),
-            "tracking error peak": float(np.abs(self.error).max()),
-            "joints": {
-                joint: {
-                    **{f"peak {q}": float(peaks[k, j]) for k, q in enumerate(RATES.values())},
-                    "rms error": float(rms[j]),
-                    "peak error": float(np.abs(self.error[:, j]).max()),
-                }
-                for j, joint in enumerate(self.model.joint_names)
-            },
+        told = super().figures()
+        for j, joint in enumerate(self.model.joint_names):
+            told["joints"][joint] |= {
+                f"peak {q}": float(peaks[k, j]) for k, q in enumerate(RATES.values())
+            }
+        return told | {
             "disagreement": self.disagreement(),
             "real time factor": self.real_time_factor(),
             "period [ms]": percentiles(self.period()),
-            "latency [ms]": percentiles(self.latency()),
             "messages": {
                 name: {"published": s.published, "received": len(s.stamp), "lost": s.lost}
                 for name, s in self.recording.series.items()
@@ -204,8 +236,6 @@ class Run:
             "states without a torque": int((~np.isin(states.stamp[since], torque.stamp)).sum()),
             "states": int(since.sum()),
             "cpu": dict(self.recording.cpu),
-            "refused": refusals(self.recording),
-            "warnings": count_warnings(self.recording),
         }
 
 
@@ -245,13 +275,18 @@ def load_quietly(file: str | Path) -> MultibodyModel:
         return urdf.load_urdf(file)
 
 
-def load_runs(folder: Path) -> list[Run]:
-    """The runs recorded in a folder, in the order of VARIANTS. Raises InputError where none is."""
+def load_setting(folder: Path, node: str) -> tuple[dict[str, Any], MultibodyModel, Actuators]:
+    """Parameters of a node in the output folder of a demo, and its robot. Raises InputError."""
     if not (folder / PARAMETERS).is_file():
         raise InputError(f"{folder}: no {PARAMETERS} in it: not the output of a demo")
-    p = read_parameters(folder / PARAMETERS)[FEEDFORWARD]
+    p = read_parameters(folder / PARAMETERS)[node]
     model = load_quietly(p["robot_file"])
-    actuators = load_actuators(p["elastic_joints_file"], model.joint_names, model.joint_types)
+    return p, model, load_actuators(p["elastic_joints_file"], model.joint_names, model.joint_types)
+
+
+def load_runs(folder: Path) -> list[Run]:
+    """The runs recorded in a folder, in the order of VARIANTS. Raises InputError where none is."""
+    p, model, actuators = load_setting(folder, FEEDFORWARD)
     lead = p.get("splice_lead", FeedforwardParameters.splice_lead)
     runs = [
         Run(Recording.load(file), model, actuators, p.get("lookahead", 0.0), lead)

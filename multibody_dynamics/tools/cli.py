@@ -1,5 +1,5 @@
 """The command `multibody_dynamics`: demo, task-demo, report, inspect, plot, trajectory, record,
-identify-springs, integrate, validate.
+identify-springs, scale-time, integrate, validate.
 
 Exit status: 0; 1 if nodes or measured torques are not as they should be; 2 if the arguments or
 files are wrong, with one line that says how; 130 after Ctrl-C.
@@ -200,12 +200,15 @@ def make_parser() -> argparse.ArgumentParser:
         "identify-springs",
         _identify_springs,
         "Find the laws of springs in a recorded motion: deflection against torque",
-        "A recording is a table with a first line, in s, rad (m) and N m (N) on the link side of"
-        " the gear: t and of every joint 'q JOINT', 'theta JOINT', and 'Q JOINT' of a torque"
-        " sensor or 'tau JOINT' of the motor (.csv); arrays t, q, theta, Q, tau, joint_names, or"
-        " a recording of the demo (.npz).",
+        "A recording is a bag with joint states of the links (positions, and efforts of torque"
+        " sensors if there are any) and of the motors (positions, torques); or a table with a first"
+        " line: t and of every joint 'q JOINT', 'theta JOINT', and 'Q JOINT' of a torque sensor or"
+        " 'tau JOINT' of the motor (.csv); arrays t, q, theta, Q, tau, joint_names, or a recording"
+        " of the demo (.npz). All in s, rad (m) and N m (N) on the link side of the gear. A motor"
+        " has the name of its joint, or that and _agonist and _antagonist where there are two.",
     )
-    springs.add_argument("recording", metavar="RECORDING", type=Path)
+    springs.add_argument("recording", metavar="RECORDING", type=Path,
+                         help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
     springs.add_argument("--urdf", metavar="ROBOT", type=Path,
                          help="URDF file, for the torques of the links")  # fmt: skip
     springs.add_argument("--elastic-joints", metavar="YAML", type=Path,
@@ -216,15 +219,59 @@ def make_parser() -> argparse.ArgumentParser:
         default="",
         help="what gives the joint torque: %(choices)s (the sensor if recorded, else the links)",
     )
+    springs.add_argument("--topic", metavar="NAME", action="append", default=[],
+                         help="with joint states of the links (that called joint_states); may be"
+                         " repeated")  # fmt: skip
+    springs.add_argument("--motor-topic", metavar="NAME", default="",
+                         help="with joint states of the motors (that called"
+                         " motor_states)")  # fmt: skip
+    springs.add_argument("--prefix", metavar="TEXT", default="",
+                         help="of the recorded joint names before those of the"
+                         " URDF")  # fmt: skip
+    _state_options(springs)
     springs.add_argument("--law", choices=("auto", "linear", "cubic", "polynomial", "table"),
                          default="auto", help="%(choices)s; auto chooses by BIC")  # fmt: skip
     springs.add_argument("--window", metavar="S", type=_positive, default=0.03,
                          help="that smooths and differentiates, s (%(default)s)")  # fmt: skip
+    springs.add_argument("--rate", metavar="HZ", type=_positive,
+                         help="fitted samples per second (all that were recorded)")  # fmt: skip
     springs.add_argument("--robust", action="store_true", help="leave outliers out")
     springs.add_argument("--no-bias", dest="bias", action="store_false",
                          help="the torque has no constant error")  # fmt: skip
     springs.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("springs"),
                          help="for springs.yaml and springs.png (%(default)s)")  # fmt: skip
+
+    scaling = command(
+        "scale-time",
+        _scale_time,
+        "Make a trajectory slower until torques, torque rates, speeds and deflections keep limits",
+        "A trajectory is a table with a first line: t and of every joint 'q JOINT' and, if known,"
+        " 'qd JOINT' and 'qdd JOINT' (.csv); joint_names, times, positions and, if known,"
+        " velocities and accelerations, or joint_names and points as in a message (.yaml); or a bag"
+        " with a JointTrajectory. All in s and rad (m). Leaves it in the same form, made slower,"
+        " with a picture and all limits, before and after, as JSON.",
+    )
+    scaling.add_argument("trajectory", metavar="TRAJECTORY", type=Path,
+                         help=".csv or .yaml file, rosbag2 folder, .mcap or .db3 file")  # fmt: skip
+    scaling.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
+                         help="URDF file; its effort and velocity are limits")  # fmt: skip
+    scaling.add_argument("--elastic-joints", "--springs", metavar="YAML", type=Path, required=True,
+                         help="springs and motors; torque and speed of the motors and travel of"
+                         " the springs are limits")  # fmt: skip
+    scaling.add_argument("--limit", metavar="QUANTITY[.JOINT]=VALUE", type=_assignment,
+                         action="append", default=[],
+                         help="of joint_torque, torque_rate, joint_speed, motor_torque, motor_speed"
+                         " or deflection, on the link side, in N m, N m/s, rad/s, rad (N, m); inf:"
+                         " none; may be repeated")  # fmt: skip
+    scaling.add_argument("--stiffness", metavar="K1,K2,...", type=_numbers,
+                         help="of the joints whose stiffness can be set, N m/rad")  # fmt: skip
+    _state_options(scaling)
+    scaling.add_argument("--topic", metavar="NAME", default="",
+                         help="of a bag, with the trajectory (the only one)")  # fmt: skip
+    scaling.add_argument("--message", metavar="N", type=int,
+                         help="of that topic, from 1 on (the only one)")  # fmt: skip
+    scaling.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("scaled"),
+                         help="for trajectory, scaled.json, scaled.png (%(default)s)")  # fmt: skip
 
     integrate = command(
         "integrate",
@@ -276,6 +323,24 @@ def _robot_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _state_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--hold",
+        metavar="JOINT=VALUE",
+        type=_assignment,
+        action="append",
+        default=[],
+        help="where a joint stands that is not in it; may be repeated",
+    )
+    parser.add_argument(
+        "--gravity",
+        metavar="G",
+        type=float,
+        default=9.81,
+        help="along -z of the base, m/s² (%(default)s)",
+    )
+
+
 def _motion_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trajectory", choices=MOTIONS, default="", help="kind of motion (%(choices)s)"
@@ -291,6 +356,14 @@ def _positive(text: str) -> float:
     if not 0.0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return value
+
+
+def _assignment(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not NAME=VALUE") from None
 
 
 def _domain(text: str) -> int:
@@ -525,31 +598,69 @@ def _trajectory(options: argparse.Namespace) -> int:
 
 
 def _identify_springs(options: argparse.Namespace) -> int:
-    from ..dynamics import load_actuators, load_urdf
-    from .identify_springs import draw_springs, identify, read_motion, to_yaml
+    from ..dynamics import InputError, load_actuators, load_urdf
+    from ..validation.command import ProgressBar
+    from .identify_springs import draw_springs, identify, to_yaml
+    from .spring_recordings import read_motion
 
-    motion = read_motion(options.recording)
+    model = None
+    if options.urdf:
+        model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
+    elif options.hold:
+        raise InputError("--hold: says where a joint of the robot stood, so it needs --urdf")
+    motion = read_motion(
+        options.recording,
+        model,
+        topics=options.topic,
+        motor_topic=options.motor_topic,
+        prefix=options.prefix,
+        held=dict(options.hold),
+        progress=ProgressBar("messages"),
+    )
+    print(f"{options.recording}:", *motion.used, sep="\n  ")
     actuators = None
     if options.elastic_joints:
         actuators = load_actuators(options.elastic_joints, motion.joint_names)
     fits, reasons, samples = identify(
         motion,
         torque=options.torque,
-        model=load_urdf(options.urdf) if options.urdf else None,
+        model=model,
         actuators=actuators,
         window=options.window,
+        rate=options.rate,
         law=options.law,
         robust=options.robust,
         bias=options.bias,
     )
-    for joint in motion.joint_names:
-        print(fits[joint].describe() if joint in fits else reasons[joint])
+    for motor in samples:
+        print(fits[motor].describe() if motor in fits else reasons[motor])
     options.output.mkdir(parents=True, exist_ok=True)
-    text = to_yaml(motion.joint_names, fits, reasons)
+    text = to_yaml(motion, fits, reasons)
     (options.output / "springs.yaml").write_text(text, encoding="utf-8")
     draw_springs(fits, samples, options.output / "springs.png")
     print(f"springs: {options.output / 'springs.yaml'}, {options.output / 'springs.png'}")
-    return 0 if fits else 1
+    if motion.problem:
+        print(f"multibody_dynamics: {motion.problem}", file=sys.stderr)
+    return 0 if fits and not motion.problem else 1
+
+
+def _scale_time(options: argparse.Namespace) -> int:
+    from ..dynamics import load_actuators, load_urdf, scale_time
+    from .scale_time import draw, limits_of, motion_through, write_json
+    from .trajectory_files import read_points, write_points
+
+    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
+    actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
+    points = read_points(options.trajectory, topic=options.topic, message=options.message)
+    motion = motion_through(points, model, dict(options.hold))
+    limits = limits_of(model, actuators, options.limit)
+    scaled = scale_time(motion, model, actuators, limits, stiffness=options.stiffness)
+    print(scaled.describe())
+    file = write_points(points.slower(scaled.factor), options.output)
+    write_json(scaled, options.output / "scaled.json")
+    draw(scaled, options.output / "scaled.png")
+    print(f"written: {file}, {options.output / 'scaled.json'}, {options.output / 'scaled.png'}")
+    return 0
 
 
 def _integrate(options: argparse.Namespace) -> int:
@@ -591,9 +702,9 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     return words
 
 
-def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """One line, without the place in the code that `warnings` would show."""
-    print(f"multibody_dynamics: warning: {message}", file=sys.stderr)
+def _say(message: str) -> None:
+    """One line; of a warning, without the place in the code that `warnings` would show."""
+    print(f"multibody_dynamics: {message}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -602,9 +713,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ros = words.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in words else len(words)
     options = make_parser().parse_args(words[:ros])
     options.ros_arguments = words[ros:]
+
+    from ..dynamics.compilation import when_compiling
+
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _say_warning
+        with warnings.catch_warnings(), when_compiling(_say):
+            warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
             status = int(options.run(options))
             sys.stdout.flush()
         return status
@@ -620,6 +734,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DemoError as error:
         print(f"\nmultibody_dynamics: {error}", file=sys.stderr)
         return 1
+    except ModuleNotFoundError as error:
+        if error.name != "rclpy":
+            raise
+        print(
+            "multibody_dynamics: this needs ROS 2, which is not there: source"
+            " /opt/ros/DISTRO/setup.bash first, or run it in a checkout by scripts/environment.sh",
+            file=sys.stderr,
+        )
+        return 2
 
 
 if __name__ == "__main__":

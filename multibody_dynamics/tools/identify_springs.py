@@ -1,18 +1,12 @@
-"""Springs from a recorded motion: read it, differentiate it, identify, report, draw.
+"""Springs from a recorded motion: differentiate it, identify, report, draw.
 
-A recording is one of
-    .csv    t and, for every joint, `q JOINT`, `theta JOINT`; `Q JOINT` of a torque sensor or
-            `tau JOINT` of the motor beside it, in s, rad (m), N m (N), on the link side of the gear
-    .npz    the same as arrays t (k,), q, theta, Q, tau (k, n), and joint_names
-    .npz    of the demo: its joint_states (effort: Q) and motor_states (effort: tau)
+What a recording is stands in `spring_recordings`.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,84 +19,12 @@ from ..dynamics.inputs import Array
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.model import MultibodyModel
 from ..dynamics.spring_identification import SpringFit, identify_spring, motor_side_torque
+from ..validation.alignment import GAP
+from .pictures import new_figure
+from .spring_recordings import ANTAGONIST, Motion
 
-SIGNALS = ("q", "theta", "Q", "tau")
 TORQUES = ("sensor", "links", "motors")
 ORDER = 4  # of the polynomials that smooth and differentiate
-
-
-@dataclass(frozen=True, eq=False)
-class Motion:
-    """Samples t (k,), and q, theta, Q, tau (k, n) or None, of the joints that are named."""
-
-    joint_names: tuple[str, ...]
-    t: Array
-    q: Array
-    theta: Array
-    Q: Array | None = None
-    tau: Array | None = None
-
-
-def read_motion(path: Path) -> Motion:
-    """A recording, see above. Raises InputError that names the file and what it lacks."""
-    if path.suffix == ".csv":
-        with path.open(encoding="utf-8") as file:
-            names = [name.strip() for name in file.readline().lstrip("#").split(",")]
-        try:
-            table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
-        except ValueError as error:
-            raise InputError(f"{path}: not a table of numbers: {error}") from None
-        if len(names) != table.shape[1] or "t" not in names:
-            raise InputError(f"{path}: its first line must name {table.shape[1]} columns, t too")
-        columns = dict(zip(names, table.T, strict=True))
-        joints = tuple(name[2:] for name in names if name.startswith("q "))
-        arrays: dict[str, Any] = {"t": columns["t"]}
-        for signal in SIGNALS:
-            if any(f"{signal} {joint}" in columns for joint in joints):
-                for joint in joints:
-                    if f"{signal} {joint}" not in columns:
-                        raise InputError(f"{path}: column '{signal} {joint}' is missing")
-                arrays[signal] = np.stack([columns[f"{signal} {j}"] for j in joints], axis=1)
-    elif path.suffix == ".npz":
-        with np.load(path) as file:
-            arrays = {name: file[name] for name in file.files}
-        joints = tuple(str(name) for name in arrays.pop("joint_names", ()))
-        if "facts" in arrays:
-            joints, arrays = _of_demo(arrays)
-    else:
-        raise InputError(f"{path}: a recording ends in .csv or .npz")
-    return _checked(path, joints, arrays)
-
-
-def _of_demo(arrays: Mapping[str, Array]) -> tuple[tuple[str, ...], dict[str, Array]]:
-    links, motors = (arrays[f"{name}.stamp"] for name in ("joint_states", "motor_states"))
-    stamp, here, there = np.intersect1d(links, motors, return_indices=True)
-    position, _, Q = np.moveaxis(arrays["joint_states.values"][here], 1, 0)
-    theta, _, tau = np.moveaxis(arrays["motor_states.values"][there], 1, 0)
-    rows = {"t": 1e-9 * (stamp - stamp[:1]), "q": position, "theta": theta, "Q": Q, "tau": tau}
-    return tuple(json.loads(str(arrays["facts"]))["joint_names"]), rows
-
-
-def _checked(path: Path, joints: tuple[str, ...], arrays: Mapping[str, Any]) -> Motion:
-    for name in ("t", "q", "theta"):
-        if name not in arrays:
-            raise InputError(f"{path}: {name} is missing")
-    t = np.asarray(arrays["t"], dtype=np.float64)
-    found = {name: arrays.get(name) for name in SIGNALS}
-    for name, array in found.items():
-        if array is not None and np.shape(array) != (len(t), len(joints)):
-            raise InputError(
-                f"{path}: {name} is {np.shape(array)}: must be ({len(t)}, {len(joints)}), a column "
-                f"for each of the joints {', '.join(joints) or '(none is named)'}"
-            )
-    if len(t) < 2 or not (np.diff(t) > 0.0).all():
-        raise InputError(f"{path}: t must increase")
-    for name, array in found.items():
-        if name in ("q", "theta") and not np.isfinite(array).all():
-            raise InputError(f"{path}: {name} has NaN or infinity")
-        if array is not None and not np.isfinite(array).all():
-            found[name] = None  # a signal that was not there, as ROS says it
-    return Motion(joints, t, **found)
 
 
 def smoothed(t: Array, values: Array, window: float) -> tuple[Array, Array, Array]:
@@ -128,6 +50,30 @@ def smoothed(t: Array, values: Array, window: float) -> tuple[Array, Array, Arra
     return first, second, third
 
 
+def smoothed_stretches(t: Array, values: Array, window: float) -> Array:
+    """Values (k, n) and two derivatives as (3, k', n): each stretch without a gap smoothed by
+    itself, less half a window at its ends, where the polynomials are one-sided.
+
+    Raises InputError if no stretch is as long as the window.
+    """
+    steps = np.diff(t)
+    cuts = np.flatnonzero((steps <= 0.0) | (steps > GAP * np.median(steps))) + 1
+    found, reason = [], InputError(f"no stretch without a gap is as long as {window:g} s")
+    for times, rows in zip(np.split(t, cuts), np.split(values, cuts), strict=True):
+        if len(times) <= ORDER:
+            continue
+        try:
+            stretch = np.stack(smoothed(times, rows, window))
+        except InputError as error:
+            reason = error
+            continue
+        edge = round(float(0.5 * window / np.median(np.diff(times))))
+        found.append(stretch[:, edge : stretch.shape[1] - edge])
+    if not found:
+        raise reason
+    return np.concatenate(found, axis=1)
+
+
 def identify(
     motion: Motion,
     *,
@@ -135,70 +81,100 @@ def identify(
     model: MultibodyModel | None = None,
     actuators: Actuators | None = None,
     window: float = 0.03,
+    rate: float | None = None,
     **options: Any,
 ) -> tuple[dict[str, SpringFit], dict[str, str], dict[str, tuple[Array, Array]]]:
-    """The fits, the reasons of the joints that have none, and phi, Q of all of them.
+    """The fits by motor, the reasons of the motors that have none, and phi, Q of all of them.
+
+    The spring of an antagonist is that of its extension, phi = q - theta, Q = -load.
 
     torque : one of TORQUES; the sensor if it was recorded, else the links. model : of the links, as
-    the sources "links" needs it; actuators : the motors' data, as "motors" does. options : of
+    the source "links" needs it; actuators : the motors' data, as "motors" does. rate : Hz, of the
+    smoothed samples that are fitted; all of them if not given. options : of
     :func:`.identify_spring`.
     """
     source = torque or ("sensor" if motion.Q is not None else "links")
-    q, qd, qdd = smoothed(motion.t, motion.q, window)
-    theta, thetad, thetadd = smoothed(motion.t, motion.theta, window)
-    if source == "sensor":
-        if motion.Q is None:
-            raise InputError("the recording has no torques of sensors: take links or motors")
-        Q = smoothed(motion.t, motion.Q, window)[0]
-    elif source == "links":
-        if model is None or model.joint_names != motion.joint_names:
-            has = "none is given" if model is None else ", ".join(model.joint_names)
-            raise InputError(
-                f"the torques of the links need the robot of {', '.join(motion.joint_names)}: {has}"
-            )
-        Q = inverse_dynamics(model, q, qd, qdd).tau
-    else:
+    joints, motors = motion.joint_names, motion.motor_names
+    if source == "sensor" and motion.Q is None:
+        raise InputError("the recording has no torques of sensors: take links or motors")
+    if source == "links" and (model is None or model.joint_names != joints):
+        has = "none is given" if model is None else ", ".join(model.joint_names)
+        text = f"the torques of the links need the robot of {', '.join(joints)}: {has}: --urdf"
+        raise InputError(text + ("" if motion.Q is not None else "; Q of sensors was not recorded"))
+    data = {}
+    if source == "motors":
         if motion.tau is None:
             raise InputError("the recording has no torques of motors: take sensor or links")
         if actuators is None:
             raise InputError("the torques at the motors need their data: --elastic-joints")
-        if actuators.motor_names != motion.joint_names:
-            raise InputError(f"motors: expected one for each of {', '.join(motion.joint_names)}")
-        tau = smoothed(motion.t, motion.tau, window)[0]
-        rows = zip(actuators.motors, thetad.T, thetadd.T, tau.T, strict=True)
-        Q = np.stack([motor_side_torque(*row) for row in rows], axis=1)
+        data = dict(zip(actuators.motor_names, actuators.motors, strict=True))
+        if not data.keys() >= set(motors):
+            raise InputError(f"motors: expected one for each of {', '.join(motors)}")
 
-    edge = round(float(0.5 * window / np.median(np.diff(motion.t))))
-    inner = slice(edge, len(q) - edge)  # the polynomials of the ends are one-sided
+    n, m = len(joints), len(motors)
+    effort = {"sensor": motion.Q, "motors": motion.tau}.get(source)
+    effort = np.empty((len(motion.t), 0)) if effort is None else effort
+    signals = np.concatenate((motion.q, motion.theta, np.nan_to_num(effort)), axis=1)
+    rows = smoothed_stretches(motion.t, signals, window)
+    if rate is not None:
+        rows = rows[:, :: max(1, round(1.0 / (rate * float(np.median(np.diff(motion.t))))))]
+    q, theta, torques = np.split(rows, (n, n + m), axis=2)
+    if source == "links" and model is not None:
+        Q = inverse_dynamics(model, *q).tau
+    else:
+        Q = np.where(np.isnan(effort).any(axis=0), np.nan, torques[0])
+
     fits, reasons, samples = {}, {}, {}
-    for j, joint in enumerate(motion.joint_names):
-        phi, phid, torques = (
-            row[inner, j] for row in (theta - q, thetad - qd, Q)
-        )  # fmt: skip
-        samples[joint] = phi, torques
-        prismatic = model is not None and model.joint_types[j] == "prismatic"
-        try:
-            fits[joint] = identify_spring(
-                phi, torques, phid, joint=joint, prismatic=prismatic, **options
-            )
-        except InputError as error:
-            reasons[joint] = str(error)
-        if sys.stderr.isatty():
-            end = "\r" if j + 1 < len(motion.joint_names) else "\r\033[K"
-            print(f"{j + 1} of {len(motion.joint_names)} joints", end=end, file=sys.stderr)
+    for joint in joints:
+        own = motion.motors_of(joint)
+        for motor in own:
+            i, j = joints.index(joint), motors.index(motor)
+            side = -1.0 if motor == joint + ANTAGONIST else 1.0
+            phi, phid = (side * (theta[k, :, j] - q[k, :, i]) for k in range(2))
+            if source == "motors":
+                load = motor_side_torque(data[motor], theta[1, :, j], theta[2, :, j], Q[:, j])
+            else:
+                load = Q[:, i]
+            samples[motor] = phi, side * load
+            try:
+                if source != "motors" and len(own) > 1:
+                    raise InputError(
+                        f"joint '{joint}': only the torques of its {len(own)} motors tell their "
+                        f"springs apart: --torque motors"
+                    )
+                if np.isnan(load).any():
+                    raise InputError(f"joint '{motor}': no torque was recorded")
+                fits[motor] = identify_spring(
+                    *samples[motor],
+                    phid,
+                    joint=motor,
+                    prismatic=model is not None and model.joint_types[i] == "prismatic",
+                    **options,
+                )
+            except InputError as error:
+                reasons[motor] = str(error)
+            if sys.stderr.isatty():
+                end = "\r" if j + 1 < m else "\r\033[K"
+                print(f"{j + 1} of {m} springs", end=end, file=sys.stderr)
     return fits, reasons, samples
 
 
-def to_yaml(
-    joint_names: Sequence[str], fits: Mapping[str, SpringFit], reasons: Mapping[str, str]
-) -> str:
+def to_yaml(motion: Motion, fits: Mapping[str, SpringFit], reasons: Mapping[str, str]) -> str:
     """The springs by joint, to be put beside the motors in a file of actuators."""
     lines = ["# identified springs: put each beside the `motor` of its joint", "joints:"]
-    for joint in joint_names:
-        if joint in fits:
-            lines += [f"  {joint}:", *(f"    {x}" for x in fits[joint].to_yaml().splitlines())]
-        else:
-            lines.append(f"  # {reasons[joint]}")
+    for joint in motion.joint_names:
+        own = motion.motors_of(joint)
+        if any(motor in fits for motor in own):
+            lines.append(f"  {joint}:")
+        for motor in own:
+            if motor not in fits:
+                lines.append(f"  # {reasons[motor]}")
+                continue
+            indent = " " * 4
+            if motor != joint:
+                lines.append(f"{indent}{motor.removeprefix(joint + '_')}:")
+                indent = " " * 6
+            lines += [indent + line for line in fits[motor].to_yaml().splitlines()]
     return "\n".join(lines) + "\n"
 
 
@@ -206,18 +182,14 @@ def draw_springs(
     fits: Mapping[str, SpringFit], samples: Mapping[str, tuple[Array, Array]], file: Path
 ) -> None:
     """Torque against deflection of every joint, the samples and the law, and what is left."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     from matplotlib import pyplot
 
     columns = min(len(samples), 4)
     rows = -(-len(samples) // columns)
-    figure, axes = pyplot.subplots(
+    figure, axes = new_figure(
         2 * rows,
         columns,
-        figsize=(3.2 * columns + 0.6, 4.2 * rows),
-        layout="constrained",
+        (3.2 * columns + 0.6, 4.2 * rows),
         squeeze=False,
         height_ratios=[2.2, 1.0] * rows,
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .analysis import Run
-from .control_analysis import ControlRun
+if TYPE_CHECKING:  # they need ROS, which other pictures do without
+    from .analysis import Run
+    from .control_analysis import ControlRun
 
 TITLES = {
     "full": "full: Q, Q', Q''",

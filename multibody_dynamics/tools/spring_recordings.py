@@ -1,0 +1,281 @@
+"""What a recording says of springs: where links and motors were at the same times, and torques.
+
+A recording is one of
+    bag     a rosbag2 folder, .mcap or .db3 file: JointState of the links on one topic (position q;
+            effort, if any, Q of torque sensors) and of the motors on another (theta; effort tau)
+    .csv    t and, for every joint, `q JOINT`, `theta MOTOR`; `Q JOINT` of a torque sensor or
+            `tau MOTOR` of the motor beside it, in s, rad (m), N m (N)
+    .npz    the same as arrays t (k,), q, Q (k, n), theta, tau (k, m), joint_names, and motor_names
+            unless each joint has one motor
+    .npz    of the demo: its joint_states (effort: Q) and motor_states (effort: tau)
+all on the link side of the gear. A motor has the name of its joint; two motors of one joint have
+that with _agonist and _antagonist behind it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+
+from ..dynamics.errors import InputError
+from ..dynamics.inputs import Array
+from ..dynamics.model import MultibodyModel
+from ..validation.bags import JointSamples
+from ..validation.recordings import Recording
+from ..validation.survey import turning_joints
+from .columns import read_columns, stacked
+from .pairing import pair
+
+LINKS, MOTORS = "joint_states", "motor_states"  # how the topics are called if nothing is said
+ANTAGONIST = "_antagonist"
+SIDES = ("", "_agonist", ANTAGONIST)  # of motors, behind the name of their joint
+SECOND = 1_000_000_000  # ns
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Samples t (k,); q, Q (k, n) of the joints that are named; theta, tau (k, m) of the motors.
+
+    t may jump over gaps, and falls where a clock was set back. Q and tau are None where there are
+    none, with columns of NaN for joints without. motor_names : those of the joints if not given.
+    used : what was read and how it was paired, in lines. problem : why it is not complete.
+    """
+
+    joint_names: tuple[str, ...]
+    t: Array
+    q: Array
+    theta: Array
+    Q: Array | None = None
+    tau: Array | None = None
+    motor_names: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    problem: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "motor_names", tuple(self.motor_names) or self.joint_names)
+
+    def motors_of(self, joint: str) -> list[str]:
+        return [joint + side for side in SIDES if joint + side in self.motor_names]
+
+
+class _Sides(NamedTuple):
+    """Batches in the order in which they were recorded; the topics of the links and the motors."""
+
+    batches: list[JointSamples]
+    links: tuple[str, ...]
+    motors: str
+    problem: str = ""
+
+
+def read_motion(
+    path: Path,
+    model: MultibodyModel | None = None,
+    *,
+    topics: Sequence[str] = (),
+    motor_topic: str = "",
+    prefix: str = "",
+    held: Mapping[str, float] | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Motion:
+    """A recording, see above.
+
+    model : its joints are taken, in its order; without it those of the links that have motors.
+    topics, motor_topic : of a bag; those that are called joint_states and motor_states. prefix : of
+    the recorded names. held : where joints of the model stood that were not recorded, rad (m).
+    Raises InputError that names the file, topic and joint, and says what would be right.
+    """
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file")
+    if path.suffix == ".csv":
+        sides = _of_table(path, *_read_csv(path))
+    elif path.suffix == ".npz":
+        sides = _read_npz(path)
+    elif path.is_dir() or path.suffix in (".mcap", ".db3"):
+        sides = _read_bag(path, topics, motor_topic, progress)
+    else:
+        raise InputError(
+            f"{path}: a recording is the folder of a bag, or ends in .csv or .npz, .mcap or .db3"
+        )
+    held = held or {}
+    recorded = _names(sides.batches, sides.links, prefix)
+    driven = _names(sides.batches, (sides.motors,), prefix)
+    if model is None:
+        joints = tuple(name for name in recorded if any(name + side in driven for side in SIDES))
+    else:
+        joints = model.joint_names
+        _refuse_missing(path, sides, model, recorded, held)
+    motors = tuple(joint + side for joint in joints for side in SIDES if joint + side in driven)
+    if not motors:
+        raise InputError(
+            f"{path}: {sides.motors} has no motor of these joints: {', '.join(recorded)}; it has "
+            f"{', '.join(driven) or 'none'}; a motor is called as its joint, or JOINT_agonist and "
+            "JOINT_antagonist"
+        )
+    n = len(joints)
+    of_motor = [i for i, joint in enumerate(joints) for s in SIDES if joint + s in motors]
+    turning = np.zeros(n, dtype=bool) if model is None else turning_joints(model)
+    turning = np.concatenate((turning, turning[of_motor]))
+    wanted = {prefix + joint: i for i, joint in enumerate(joints) if joint not in held}
+    found = pair(
+        path,
+        sides.batches,
+        {
+            **{topic: wanted for topic in sides.links},
+            sides.motors: {prefix + motor: n + j for j, motor in enumerate(motors)},
+        },
+        held={joints.index(joint): value for joint, value in held.items() if joint in joints},
+        turning=turning,
+    )
+    q, theta = found.position[:, :n], found.position[:, n:]
+    turns = np.round(np.median(theta - q[:, of_motor], axis=0) / (2.0 * np.pi))
+    theta -= 2.0 * np.pi * np.where(turning[n:], turns, 0.0)
+    Q, tau = (
+        None if np.isnan(rows).all() else rows
+        for rows in (found.effort[:, :n], found.effort[:, n:])
+    )
+    passed_over = sorted({*recorded, *driven} - {*joints, *motors})
+    used = [
+        f"links {', '.join(sides.links)}: q of {', '.join(joints)}; Q {_those_with(Q, joints)}",
+        f"motors {sides.motors}: theta of {', '.join(motors)}; tau {_those_with(tau, motors)}",
+        *([f"not used: {', '.join(passed_over)}"] if passed_over else []),
+        *found.used,
+    ]
+    return Motion(
+        joints, found.t - found.t[0], q, theta, Q, tau, motors, tuple(used), sides.problem
+    )
+
+
+def _names(batches: Sequence[JointSamples], topics: Sequence[str], prefix: str) -> tuple[str, ...]:
+    """All that begin with the prefix, without it."""
+    names = dict.fromkeys(
+        name for batch in batches if batch.topic in topics for name in batch.names
+    )
+    return tuple(name[len(prefix) :] for name in names if name.startswith(prefix))
+
+
+def _those_with(efforts: Array | None, names: Sequence[str]) -> str:
+    if efforts is None:
+        return "not recorded"
+    there = np.isfinite(efforts).all(axis=0)
+    return "of " + ", ".join(name for name, has in zip(names, there, strict=True) if has)
+
+
+def _refuse_missing(
+    path: Path,
+    sides: _Sides,
+    model: MultibodyModel,
+    recorded: Sequence[str],
+    held: Mapping[str, float],
+) -> None:
+    for joint in held:
+        model.joint_index(joint)
+    missing = [joint for joint in model.joint_names if joint not in (*recorded, *held)]
+    if missing:
+        raise InputError(
+            f"{path}: joints of the robot that are not on {', '.join(sides.links)}: "
+            f"{', '.join(missing)}; it has {', '.join(recorded) or 'none'}; --prefix TEXT if that "
+            f"stands before their names, --hold {missing[0]}=VALUE for one that did not move"
+        )
+
+
+def _read_bag(
+    path: Path,
+    topics: Sequence[str],
+    motor_topic: str,
+    progress: Callable[[int, int], None],
+) -> _Sides:
+    recording = Recording(path)
+    there = recording.overview.topics
+    links = tuple(topics) or (_called(path, there, LINKS, "--topic"),)
+    motors = motor_topic or _called(path, there, MOTORS, "--motor-topic")
+    if motors in links:
+        raise InputError(f"{path}: {motors}: motors and links must be on topics of their own")
+    batches: list[JointSamples] = []
+    problem = ""
+    try:
+        batches.extend(recording.read((*links, motors), progress=progress))
+    except InputError as error:
+        problem = str(error)
+    for topic in (*links, motors):
+        if not any(batch.topic == topic for batch in batches):
+            raise InputError(problem or f"{path}: no message on {topic}")
+    return _Sides(batches, links, motors, problem)
+
+
+def _called(path: Path, there: Iterable[str], name: str, option: str) -> str:
+    """The one topic whose name ends so."""
+    found = [topic for topic in there if topic.rpartition("/")[2] == name]
+    if len(found) != 1:
+        raise InputError(
+            f"{path}: {'several topics are' if found else 'no topic is'} called {name}; topics "
+            f"with joint states: {', '.join(there) or 'none'}; choose with {option}"
+        )
+    return found[0]
+
+
+def _read_csv(path: Path) -> tuple[dict[str, Array], tuple[str, ...], tuple[str, ...]]:
+    columns = read_columns(path)
+    joints, motors = (
+        tuple(name.removeprefix(signal) for name in columns if name.startswith(signal))
+        for signal in ("q ", "theta ")
+    )
+    for joint in joints:
+        if motors and not any(joint + side in motors for side in SIDES):
+            raise InputError(f"{path}: column 'theta {joint}' is missing")
+    arrays = {"t": columns["t"]}
+    for signal, owners in (("q", joints), ("Q", joints), ("theta", motors), ("tau", motors)):
+        table = stacked(path, columns, [f"{signal} {owner}" for owner in owners])
+        if table is not None:
+            arrays[signal] = table
+    return arrays, joints, motors
+
+
+def _read_npz(path: Path) -> _Sides:
+    try:
+        with np.load(path) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, BadZipFile) as error:
+        raise InputError(f"{path}: not a NumPy archive: {error}") from None
+    if "facts" in arrays:
+        joints = tuple(json.loads(str(arrays["facts"]))["joint_names"])
+        batches = [
+            JointSamples(topic, joints, stamp, stamp, arrays[f"{topic}.values"])
+            for topic, stamp in ((each, arrays[f"{each}.stamp"]) for each in (LINKS, MOTORS))
+        ]
+        return _Sides(batches, (LINKS,), MOTORS)
+    joints = tuple(str(name) for name in arrays.pop("joint_names", ()))
+    motors = tuple(str(name) for name in arrays.pop("motor_names", joints))
+    return _of_table(path, arrays, joints, motors)
+
+
+def _of_table(
+    path: Path, arrays: Mapping[str, Array], joints: tuple[str, ...], motors: tuple[str, ...]
+) -> _Sides:
+    """Links and motors as if they had come on topics."""
+    for name in ("t", "q", "theta"):
+        if name not in arrays:
+            raise InputError(f"{path}: {name} is missing")
+    t = np.asarray(arrays["t"], dtype=np.float64)
+    if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0.0).all():
+        raise InputError(f"{path}: t must increase")
+    # From 1 s on: a stamp of zero says that there is none.
+    stamp = SECOND + np.round(SECOND * (t - t[0])).astype(np.int64)
+    batches = []
+    for owners, position, effort in ((joints, "q", "Q"), (motors, "theta", "tau")):
+        rows = np.full((len(t), 3, len(owners)), np.nan)
+        for k, name in ((0, position), (2, effort)):
+            values = arrays.get(name, rows[:, k])
+            if values.shape != rows[:, k].shape:
+                raise InputError(
+                    f"{path}: {name} is {values.shape}: must be {rows[:, k].shape}, a column for "
+                    f"each of {', '.join(owners) or '(none is named)'}"
+                )
+            rows[:, k] = values
+        batches.append(JointSamples(f"{path.name} ({position})", owners, stamp, stamp, rows))
+    return _Sides(batches, (batches[0].topic,), batches[1].topic)

@@ -1,0 +1,224 @@
+"""Trajectories in files: read, made slower, and written as they came.
+
+.csv    t and, for every joint, `q JOINT` and, if known, `qd JOINT` and `qdd JOINT` (or q', q''
+        as `trajectory --csv` writes them), in s, rad (m)
+.yaml   joint_names, times (k,), positions and, if known, velocities, accelerations (k, n); or
+        joint_names and points, as `ros2 topic echo` shows a JointTrajectory
+bag     a rosbag2 folder, .mcap or .db3 file with a trajectory_msgs/JointTrajectory
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import yaml
+from rosbags.rosbag2 import Reader, StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from ..dynamics.errors import InputError
+from ..dynamics.inputs import Array
+from .columns import read_columns, stacked
+
+MESSAGE = "trajectory_msgs/msg/JointTrajectory"
+COLUMNS = (("q", "qd", "qdd"), ("q", "q'", "q''"))  # of tables
+ROWS = ("positions", "velocities", "accelerations")
+SECOND = 1_000_000_000  # ns
+
+
+class Form(NamedTuple):
+    """How a trajectory was written: csv, arrays, points or bag; with which columns or topic."""
+
+    kind: str
+    columns: tuple[str, ...] = ()
+    topic: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """times (k,) s; data (3, k, n) positions, velocities, accelerations, NaN where not given."""
+
+    path: Path
+    joint_names: tuple[str, ...]
+    times: Array
+    data: Array
+    form: Form
+
+    def slower(self, factor: float) -> Points:
+        """The same path from the same start time on."""
+        start = self.times[0]
+        data = self.data / factor ** np.arange(3.0)[:, None, None]
+        return replace(self, times=start + factor * (self.times - start), data=data)
+
+    def given(self) -> dict[str, Array]:
+        """What there is of positions, velocities, accelerations, (k, n) each."""
+        pairs = zip(ROWS, self.data, strict=True)
+        return {name: rows for name, rows in pairs if np.isfinite(rows).any()}
+
+
+def read_points(path: Path, *, topic: str = "", message: int | None = None) -> Points:
+    """A trajectory, see above. topic, message (counted from 1) : of a bag, which one.
+
+    Raises InputError that names the file and what is wrong with it.
+    """
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file")
+    try:
+        if path.is_dir() or path.suffix in (".mcap", ".db3"):
+            return _read_bag(path, topic, message)
+        if path.suffix == ".csv":
+            return _read_csv(path)
+        if path.suffix in (".yaml", ".yml"):
+            return _read_yaml(path)
+    except (InputError, ValueError, TypeError, KeyError, OSError, yaml.YAMLError) as error:
+        text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+    raise InputError(f"{path}: must be a bag, or end in .csv or .yaml")
+
+
+def write_points(points: Points, folder: Path) -> Path:
+    """The file (of a bag the folder) `trajectory` in a folder, in the form that it came in.
+
+    Raises InputError for a bag that is there already.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    kind = points.form.kind
+    if kind == "bag":
+        return _write_bag(points, folder / "trajectory")
+    file = folder / f"trajectory.{'csv' if kind == 'csv' else 'yaml'}"
+    rows = points.given()
+    if kind == "csv":
+        names = ["t"]
+        for signal, name in zip(points.form.columns, ROWS, strict=True):
+            names += [f"{signal} {joint}" for joint in points.joint_names if name in rows]
+        table = np.column_stack([points.times, *rows.values()])
+        np.savetxt(file, table, "%.12g", ",", header=",".join(names), comments="")
+        return file
+    tree: dict[str, Any] = {"joint_names": list(points.joint_names)}
+    if kind == "arrays":
+        tree["times"] = points.times.tolist()
+        tree |= {name: values.tolist() for name, values in rows.items()}
+    else:
+        tree["points"] = [
+            {**row, "time_from_start": dict(zip(("sec", "nanosec"), time, strict=True))}
+            for time, row in _message_points(points)
+        ]
+    text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=1000)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def _message_points(points: Points) -> list[tuple[tuple[int, int], dict[str, list[float]]]]:
+    """Of every point: seconds and nanoseconds, and its rows, empty where nothing was given."""
+    found = []
+    for k, t in enumerate(points.times.tolist()):
+        rows = {name: points.data[i, k] for i, name in enumerate(ROWS)}
+        lists = {name: row.tolist() if np.isfinite(row).any() else [] for name, row in rows.items()}
+        found.append((divmod(round(t * SECOND), SECOND), lists))
+    return found
+
+
+def _of_rows(
+    path: Path,
+    joints: Sequence[str],
+    times: Any,
+    given: Mapping[str, Any],
+    form: Form,
+) -> Points:
+    """Checked: as many rows as times, as many numbers in a row as joints, or none."""
+    names = tuple(str(joint) for joint in joints)
+    stamps = np.array(times, dtype=np.float64)
+    if not names or stamps.ndim != 1 or not len(stamps):
+        raise InputError(f"{len(names)} joints, times of shape {stamps.shape}")
+    data = np.full((3, len(stamps), len(names)), np.nan)
+    for own, name in zip(data, ROWS, strict=True):
+        rows = given.get(name)
+        if rows is None:
+            continue
+        if len(rows) != len(stamps):
+            raise InputError(f"{name}: {len(rows)} rows, but {len(stamps)} times")
+        for k, row in enumerate(rows):
+            if len(row) not in (0, len(names)):
+                raise InputError(f"{name} of point {k + 1}: {len(row)}, but {len(names)} joints")
+            if len(row):
+                own[k] = row
+    return Points(path, names, stamps, data, form)
+
+
+def _read_csv(path: Path) -> Points:
+    columns = read_columns(path)
+    joints = [name[2:] for name in columns if name.startswith("q ")]
+    signals = max(
+        COLUMNS, key=lambda each: sum(f"{each[1]} {joint}" in columns for joint in joints)
+    )
+    given = {
+        name: stacked(path, columns, [f"{signal} {joint}" for joint in joints])
+        for signal, name in zip(signals, ROWS, strict=True)
+    }
+    return _of_rows(path, joints, columns["t"], given, Form("csv", signals))
+
+
+def _read_yaml(path: Path) -> Points:
+    # `ros2 topic echo` puts --- behind every message.
+    documents = [each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each]
+    if len(documents) != 1 or not isinstance(documents[0], Mapping):
+        raise InputError(f"{len(documents)} documents: must be one with joint_names and points")
+    tree = documents[0]
+    if "points" not in tree:
+        return _of_rows(path, tree["joint_names"], tree["times"], tree, Form("arrays"))
+    points = tree["points"]
+    stamps = [point["time_from_start"] for point in points]
+    times = [stamp.get("sec", 0) + stamp.get("nanosec", 0) / SECOND for stamp in stamps]
+    given = {name: [point.get(name) or () for point in points] for name in ROWS}
+    return _of_rows(path, tree["joint_names"], times, given, Form("points"))
+
+
+def _read_bag(path: Path, topic: str, message: int | None) -> Points:
+    found = []
+    try:
+        with Reader(path) as reader:
+            ours = [each for each in reader.connections if each.msgtype == MESSAGE]
+            names = sorted({each.topic for each in ours})
+            if not names:
+                raise InputError(f"no topic of type {MESSAGE}")
+            name = topic or names[0]
+            if name not in names or (len(names) > 1 and not topic):
+                raise InputError(
+                    f"a trajectory is on {', '.join(names)}: choose one of these with --topic"
+                )
+            store = get_typestore(Stores.ROS2_JAZZY)
+            for _, _, raw in reader.messages([each for each in ours if each.topic == name]):
+                found.append(store.deserialize_cdr(raw, MESSAGE))
+    except InputError:
+        raise
+    except Exception as error:  # of sqlite, MCAP, YAML and zstd, each its own
+        raise InputError(f"cannot be read: {error or type(error).__name__}") from None
+    if not 1 <= (message or 1) <= len(found) or (message is None and len(found) > 1):
+        raise InputError(f"{len(found)} messages on {name}: choose with --message 1, 2 ...")
+    chosen: Any = found[(message or 1) - 1]
+    stamps = [point.time_from_start for point in chosen.points]
+    times = [stamp.sec + stamp.nanosec / SECOND for stamp in stamps]
+    given = {each: [getattr(point, each) for point in chosen.points] for each in ROWS}
+    return _of_rows(path, chosen.joint_names, times, given, Form("bag", topic=name))
+
+
+def _write_bag(points: Points, path: Path) -> Path:
+    if path.exists():
+        raise InputError(f"{path}: is there already; a bag is not overwritten")
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types = store.types
+    header = types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](0, 0), "")
+    duration = types["builtin_interfaces/msg/Duration"]
+    point = types["trajectory_msgs/msg/JointTrajectoryPoint"]
+    rows = [
+        point(*map(np.array, lists.values()), np.zeros(0), duration(*time))
+        for time, lists in _message_points(points)
+    ]
+    raw = store.serialize_cdr(types[MESSAGE](header, list(points.joint_names), rows), MESSAGE)
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connection = writer.add_connection(points.form.topic, MESSAGE, typestore=store)
+        writer.write(connection, 0, raw)
+    return path
