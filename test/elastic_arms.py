@@ -28,6 +28,7 @@ from multibody_dynamics.dynamics.mass_matrix import gravity_forces
 from multibody_dynamics.dynamics.model import MultibodyModel
 from multibody_dynamics.dynamics.springs import CubicSpring, LinearSpring, PolynomialSpring
 from multibody_dynamics.dynamics.trajectories import Reference, sum_of_sines
+from multibody_dynamics.dynamics.urdf import load_urdf
 from robots import CONFIG, panda, two_link_planar
 
 MOTOR = Motor(0.5, viscous=0.3, coulomb=0.3, coulomb_velocity=0.05)
@@ -94,6 +95,25 @@ def elastic_panda() -> Arm:
     model = panda()
     joints = load_actuators(CONFIG / "elastic_joints" / "panda.yaml", model.joint_names)
     return Arm(model, joints, np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5]))
+
+
+SHIPPED = ("panda", "planar_two_link", "antagonistic_elbow")
+
+
+@cache
+def shipped(name: str) -> Arm:
+    """Of config/, where its example begins."""
+    model = load_urdf(CONFIG / "robots" / f"{name}.urdf")
+    springs = CONFIG / "elastic_joints" / f"{name.removesuffix('_elbow')}.yaml"
+    start = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785] if name == "panda" else [0.0, 0.0]
+    return Arm(model, load_actuators(springs, model.joint_names), np.array(start))
+
+
+def positions(arm: Arm, count: int) -> Array:
+    """(count, n) in the arm's range, or a turn where it has none."""
+    limits = arm.model.limits
+    lower, upper = np.maximum(limits.lower, -np.pi), np.minimum(limits.upper, np.pi)
+    return np.random.default_rng(0).uniform(lower, upper, (count, arm.model.n))
 
 
 @cache

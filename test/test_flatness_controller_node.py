@@ -109,7 +109,7 @@ class Arm:
         if motors:
             self.send_motors()
         expected = self.is_answered if links or motors else False
-        answered = self.is_answered = self.wait(0.5 if expected or (links and motors) else 0.05)
+        answered = self.is_answered = self.wait(2.0 if expected or (links and motors) else 0.05)
         if not self.is_stuck:
             own = dyn.gravity_forces(self.model, self.measured) if self.helps else 0.0
             self.plant.step(self.torque + own, 1e-9 * STEP)
@@ -289,7 +289,7 @@ def test_bad_states_are_refused_time_may_jump_and_the_last_word_is_rest(ros):
         "motor_states: unnamed": lambda: arm.send(arm.motors, (), (r.theta, zero, zero)),
         "motor_states: stale": lambda: arm.send_motors(arm.now - 10 * SECOND),
         "joint_states: out of order": lambda: arm.send_links(arm.now - STEP),
-        "joint_states: out of step": lambda: arm.send_motors(arm.now + 1),
+        "states without their fellow": lambda: arm.send_motors(arm.now + 1),
     }
     for send in bad.values():
         arm.tick()
@@ -299,6 +299,7 @@ def test_bad_states_are_refused_time_may_jump_and_the_last_word_is_rest(ros):
         lambda: all(counted(ros, ": inputs", key) for key in bad), "the reasons", each=arm.step
     )
     assert "missing" not in arm.node.output
+    assert "apart" not in arm.node.output
 
     # Never in step: as if there were no link states; within the tolerance: in step again.
     def apart() -> None:
@@ -309,6 +310,7 @@ def test_bad_states_are_refused_time_may_jump_and_the_last_word_is_rest(ros):
         arm.plant.step(arm.torque, 1e-9 * STEP)
 
     ros.until(lambda: "link states missing" in arm.node.output, "the fault", each=apart)
+    ros.until(lambda: "s apart, the " in arm.node.output, "the reason", each=apart)
     assert ros.set_parameters(arm.node, pair_tolerance=1e-5)[0].successful
     ros.until(lambda: "missing: over" in arm.node.output, "the recovery", each=apart)
 
@@ -342,6 +344,15 @@ def test_motor_encoders_alone_may_tell_the_state(ros):
     assert np.abs(arm.plant.q).max() < 0.02
     np.testing.assert_allclose(arm.states[-1].position, arm.plant.q, atol=0.005)
     assert "missing" not in arm.node.output
+
+    # A reading that is wild: stop, hold on the motors, follow again.
+    arm.tick()
+    r = arm.plant
+    arm.send(arm.motors, arm.actuators.motor_names, (r.theta + 1.0, r.thetad, r.motor_torque))
+    assert arm.wait(0.5)  # a newer state would be taken in its place
+    ros.until(lambda: "state estimate lost" in arm.node.output, "the fault", each=arm.step)
+    ros.until(lambda: "lost: over" in arm.node.output, "the recovery", each=arm.step)
+    assert np.abs(arm.plant.q).max() < 0.02
 
 
 def test_a_timer_may_set_the_pace_and_limits_are_reported_with_what_limits(ros):

@@ -6,16 +6,21 @@ import numpy as np
 import pytest
 
 from elastic_arms import (
+    SHIPPED,
     Arm,
     HeldPlant,
     antagonistic_arm,
     at_start,
     linear_arm,
+    positions,
     pretensioned_arm,
+    shipped,
     variable_arm,
 )
+from multibody_dynamics.dynamics.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.limits import JointCommandLimits
 from multibody_dynamics.dynamics.mass_matrix import gravity_forces
+from multibody_dynamics.dynamics.sensors import Encoder
 from multibody_dynamics.nodes.flatness_controller_parameters import (
     LAWS,
     FlatnessControllerParameters,
@@ -199,3 +204,105 @@ def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
     assert not law.is_settled
     assert np.abs(plant.state[1]).max() < 0.01
     assert np.abs(plant.state[0] - arm.rest).max() < 0.5
+
+
+def test_motor_laws_never_see_the_observer_not_even_while_they_fade():
+    """Of two arms that rest alike one has wrong torques for its observer."""
+    arm = linear_arm()
+    pair = [make(arm, state_source="motor_encoders", law="hold") for _ in "ab"]
+    (_, _, theta, _), _, load = at_start(arm)
+    for k in range(80):
+        for law, told in zip(pair, (load, load + 20.0), strict=True):
+            if k == 20:
+                law.switch("motor_pd", 0.1)
+            law.measure(k * PERIOD, {"motor_position": theta + 1e-4 * k, "motor_torque": told})
+            law.update(PERIOD, 0.0)
+        np.testing.assert_array_equal(pair[0].transfer.torque, pair[1].transfer.torque)
+    states = [law.estimator.state for law in pair]
+    assert np.abs(states[0].theta - states[1].theta).max() > 1e-2
+
+
+class Loop:
+    """Arm, law and estimation from motor encoders, at 1 kHz or a period of its own; a torque acts
+    one period after the state that it answers."""
+
+    def __init__(self, arm: Arm, q: np.ndarray, period: float, resolution: float = 0.0) -> None:
+        """At rest at q, with gains of `arm.rest`."""
+        self.period, self.now = period, 0.0
+        p = FlatnessControllerParameters(state_source="motor_encoders", command_delay=period)
+        self.law = law = FlatnessLaw(arm.model, arm.actuators, p)
+        law.design(p, arm.rest)
+        (q, qd, theta, thetad), law.stiffness[:], load = at_start(arm._replace(rest=q))
+        law.desired[0] = law.ahead[0] = q
+        self.plant = ElasticRobot(arm.model, arm.actuators, step=1e-3)
+        self.plant.reset(q, qd, theta=theta, thetad=thetad)
+        self.encoder = Encoder(
+            len(theta), period, resolution=resolution, noise=resolution / 3.0, seed=1
+        )
+        law.transfer.torque[:] = load
+        law.start("state_feedback", 0.0)
+        self.measure()
+        self.observer, self.filter = law.estimator._observer, law._motor_filter
+        self.waiting = law.transfer.torque.copy()
+
+    def measure(self) -> None:
+        plant = self.plant
+        self.encoder.update(plant.theta, plant.thetad)
+        rows = {"motor_position": self.encoder.position, "motor_torque": plant.motor_torque}
+        self.law.measure(self.now, rows)
+
+    def step(self, period: float = 0.0) -> None:
+        period = period or self.period
+        self.law.update(period, 1.5 * self.period)
+        self.plant.step(self.waiting, period)
+        self.waiting[:] = self.law.transfer.torque
+        self.now += period
+        self.measure()
+
+    @property
+    def rows(self) -> list[np.ndarray]:
+        """Everything that the next step starts from."""
+        return [self.plant.state, self.plant.motor_torque, self.waiting,
+                self.observer._x, self.observer._measured, self.filter.state]  # fmt: skip
+
+    def put(self, x: np.ndarray) -> None:
+        for row in self.rows:
+            row.flat, x = x[: row.size], x[row.size :]
+
+    def multipliers(self) -> np.ndarray:
+        """Eigenvalues of one step, near rest, with all that is compiled and discretised."""
+        for _ in range(3):
+            self.step()
+        before = np.concatenate([row.ravel() for row in self.rows])
+        columns = []
+        for unit in np.eye(len(before)) * 1e-7:
+            ends = []
+            for sign in (1.0, -1.0):
+                self.put(before + sign * unit)
+                self.step()
+                ends.append(np.concatenate([row.ravel() for row in self.rows]))
+            columns.append((ends[0] - ends[1]) / 2e-7)
+        return np.linalg.eigvals(np.transpose(columns))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_with_motor_encoders_alone_every_shipped_arm_is_stable_where_it_was_not_designed(name):
+    """The slowest, 0.2 to 0.3 1/s, finds what loads the links while friction holds the motors."""
+    arm = shipped(name)
+    for q in positions(arm, 3):
+        assert np.abs(Loop(arm, q, 1e-3).multipliers()).max() < 1.0 - 1e-4
+
+
+def test_with_motor_encoders_alone_the_panda_holds_for_twenty_seconds():
+    """Far from where its gains were designed; encoders with steps and noise, cycles that come late
+    by up to 4 ms."""
+    arm = shipped("panda")
+    away = np.array([-0.367, 0.144, 0.869, -1.386, -0.403, 1.415, -0.077])
+    loop = Loop(arm, away, 2e-3, resolution=1.5e-5)
+    rng = np.random.default_rng(0)
+    worst = 0.0
+    while loop.now < 20.0:
+        loop.step(2e-3 + 4e-3 * rng.random() * (rng.random() < 0.05))
+        worst = max(worst, np.abs(loop.plant.q - away).max())
+    assert worst < 5e-4
+    assert not loop.law.lost

@@ -7,14 +7,17 @@ import pytest
 
 from elastic_arms import (
     MOTOR,
+    SHIPPED,
     antagonistic_arm,
     damped_arm,
     elastic_panda,
     linear_arm,
     mixed_panda,
     nonlinear_arm,
+    positions,
     pretensioned_arm,
     series,
+    shipped,
     slope,
     two_links,
     variable_arm,
@@ -293,3 +296,15 @@ def test_designs_refuse_what_does_not_fit():
     hanging = two_links(series(400.0), Antagonistic(MOTOR, MOTOR, slack, slack))
     with pytest.raises(InputError, match="'elbow'"):
         at_rest(*hanging)
+
+
+@pytest.mark.parametrize("bandwidth", [10.0, 20.0, 40.0])
+@pytest.mark.parametrize("name", SHIPPED)
+def test_optimal_gains_of_one_position_are_stable_in_all_of_the_range(name, bandwidth):
+    """Friction that is not viscous left out, which only helps. With the gains of the optimum
+    itself, a third of the Panda's range is not."""
+    arm = shipped(name)
+    gains = optimal_gains(*arm, bandwidth)
+    assert (gains.values[:2] <= 0.0).all()
+    for q in positions(arm, 20):
+        assert closed_loop_poles(arm.model, arm.actuators, gains, q).real.max() < -0.5

@@ -483,6 +483,12 @@ def optimal_gains(
     near w, and where the resonance is faster, two that are damped and left where they are. A
     stiffness drive gets two poles at -w.
 
+    What pushes a link by its own position or velocity (G_q > 0 or G_q' > 0) is then left to the
+    motor: behind the spring it has the phase of the design only as long as the link has the inertia
+    of the design, and other configurations would be unstable. What remains, G_q and G_q' below
+    zero, feeds torque and torque rate of the spring back to the motor, which makes that lighter and
+    damps it, whatever the spring moves (C. Ott, A. Albu-Schaeffer et al., IEEE T-RO 2008).
+
     Raises InputError if the whole arm would be unstable at q.
     """
     rest = at_rest(model, actuators, q, stiffness)
@@ -495,6 +501,8 @@ def optimal_gains(
         cost = np.diag([1.0, w**-2, 0.0, w**-2])[: len(A), : len(A)]
         P = solve_continuous_are(A, B, cost, [[1.0 / effort]])
         gains = effort * (B.T @ P)[0]
+        if not joint.is_rigid:
+            gains += np.concatenate((np.minimum(-gains[:2], 0.0), np.maximum(gains[:2], 0.0)))
         for j, share in joint.shares.items():
             values[: len(A), j] = share * gains
         _drive_gains(actuators, joint, values, w**2, 2.0 * w)

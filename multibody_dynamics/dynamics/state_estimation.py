@@ -30,7 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, exp, expm1, factorial, isfinite, pi
+from itertools import pairwise
+from math import ceil, exp, expm1, factorial, isfinite, log, pi
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ from .articulated_bodies import singular
 from .errors import InputError
 from .flatness import motor_motion
 from .forward_dynamics_solver import ForwardDynamicsSolver
+from .gains import StateFeedbackGains, damping_gains
 from .inputs import Array, as_array
 from .mass_matrix import gravity_forces, mass_matrix
 from .model import MultibodyModel
@@ -56,7 +58,8 @@ MAX_STEP = 0.05  # s
 MAX_INNOVATION = 0.3  # rad
 BRIDGED = 4.0  # gaps in max_step: up to here the motion goes on as it did on average
 SETTLED = 0.01  # of the initial error
-LONGEST_STEP = 0.5  # w h of an inner step of the observer
+LONGEST_STEP = 0.5  # |pole| h of an inner step of the observer, a fifth of what RK4 bears
+DISTURBANCE_TIME = 0.5  # s, in which the observer finds a torque that nobody told of
 
 SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -228,41 +231,35 @@ def _discretised(order: int, pole: float, step: float) -> tuple[Array, Array]:
 class MotorSideObserver:
     """Link and motor state from motor positions and motor torques alone, by the model of the arm.
 
-    A Luenberger observer, with the innovation e = theta - theta^ (^: estimated), the deflection of
-    the springs taken from the measured theta, and the nonlinear link dynamics h = C q' + g as an
-    input known at the estimate:
+    The model itself, corrected at the motors by the innovation e = theta - theta^ (^: estimated):
 
-        theta^' = v^ + 4 w e
-        v^'     = (tau_m - s(theta - q^) - friction(v^)) / M_m + L_2 e
-        q^'     = u^ + L_3 e
-        u^'     = M(q^)^-1 (s(theta - q^) - h(q^, u^)) + L_4 e
+        theta^'     = v^ + (G_theta' / M_m) e
+        M_m v^'     = tau_m - load(q^, theta^) - friction(v^) + G_theta e
+        M(q^) q^''  = Q(q^, theta^) + d^ - h(q^, q^')
+        d^'         = (G_theta / T) e,  of each joint the sum over its motors
 
-    With k = s' / M_m and W = k M^-1 M_m (n, n), at the estimated configuration, the gains
+    d^ is a torque on the links that nobody told of: a payload, a contact, wrong masses.
 
-        L_2 = 6 w^2 - W,    L_3 = k^-1 (4 w^3 - 4 w W),    L_4 = k^-1 (w^4 - W L_2)
+    Why it is stable. Without d^, the errors obey the equations of the arm itself with a spring
+    G_theta and a damper G_theta' from each motor to a wall that stands still: they lose energy, in
+    every configuration, with any friction, and however fast the correction is, as long as springs
+    and walls are stiffer than gravity. They are the closed loop of :class:`.HoldController`, and
+    its :func:`.damping_gains`, designed once, serve here too. d^ is found in T = DISTURBANCE_TIME;
+    where that loop is slower than T, T does not suit. An observer whose poles are placed instead,
+    all at one bandwidth, has to slow the resonances of the links down by strong gains on q^, and is
+    unstable where those do not know the friction of standing motors.
 
-    give the linearised error (d/dt + w)^4 e = 0 in every joint, decoupled though M is not. It is
-    integrated by RK4 with theta linear between samples; the error system's matrix is -w plus a
-    nilpotent part of index 4, on which RK4 is stable at any stiffness.
+    Needs: an undamped spring in every joint and motor torques. At rest a wrong motor torque or
+    friction f shifts q^ by f / K and d^ by f; an unknown torque on the links does not shift q^.
+    On the way there, for about T, it does, by up to d (1 / K + 1 / G_theta).
 
-    Two motors that pull at one link, M_a and M_b, count as one, of the inertia M_a + M_b at
-    z = (M_a theta_a + M_b theta_b) / (M_a + M_b), as (M_a + M_b) z'' = tau_a + tau_b - Q - friction
-    and dQ/dq = -sigma. What is left of their errors, and that of a stiffness drive, is driven by
-    that of q and has two poles at -w of its own.
-
-    Needs: an undamped spring in every joint, motor torques, and good data of everything. A wrong
-    link torque d (payload, contact) shifts q^ by k^-1 L_2 k M^-1 d / w^4, 6 M^-1 d / w^2 where w is
-    well above the resonances; a wrong motor torque or friction f by f / K then. No force from
-    outside can be told from q^ here: where there may be contact, measure q or Q. Noise of theta
-    shows least in q^ with w among the :meth:`resonances` of the links; above, it grows with w^2,
-    and below them far faster, as it takes strong gains to slow a fast resonance down.
-
-    Parameters: `bandwidth` is w / (2 pi) in Hz; `max_innovation` in rad: a sample further from
-    where its motor is expected is not believed, as a single one could drive the estimate anywhere.
+    Parameters: `bandwidth` in Hz bounds that of the correction (see :func:`.damping_gains`), which
+    is also bounded by the springs; `max_innovation` in rad: a sample further from where its motor
+    is expected is not believed, as a single one could drive the estimate anywhere.
     Attributes: `state`, a JointState of views that `update` overwrites; `link` (2, n), its q and
-    q'; `innovation` (m,) the last theta - theta^, large where the model is wrong; `starts`;
-    `refused`, how many samples were not believed. For one thread. Raises InputError that names a
-    rigid or damped joint.
+    q'; `link_torque` (n,) is d^; `innovation` (m,) the last theta - theta^, large where the model
+    is wrong; `starts`; `refused`, how many samples were not believed. For one thread. Raises
+    InputError that names a rigid or damped joint.
     """
 
     def __init__(
@@ -289,16 +286,12 @@ class MotorSideObserver:
         self.max_step = _positive("max_step", max_step, "s")
         self.max_innovation = _positive("max_innovation", max_innovation, "rad")
         n, m = model.n, len(actuators.motors)
-        self._x = np.zeros(2 * (m + n))
-        self._parts = (
-            slice(0, m),
-            slice(m, 2 * m),
-            slice(2 * m, 2 * m + n),
-            slice(2 * m + n, None),
-        )
-        theta, thetad, q, qd = (self._x[part] for part in self._parts)
+        self._x = np.zeros(2 * m + 3 * n)
+        ends = np.cumsum([0, m, m, n, n, n])
+        self._parts = [slice(*pair) for pair in pairwise(ends)]
+        theta, thetad, q, qd, self.link_torque = (self._x[part] for part in self._parts)
         self.state = JointState(q, qd, theta, thetad)
-        self.link: Array = self._x[2 * m :].reshape(2, n)
+        self.link: Array = self._x[2 * m : 2 * (m + n)].reshape(2, n)
         self.innovation: Array = np.zeros(m)
         self.starts = self.refused = 0
         self._links = ForwardDynamicsSolver(model)
@@ -306,24 +299,20 @@ class MotorSideObserver:
         self._time: float | None = None
         self._started = 0.0
         self._measured = np.zeros(m)
-        # motors that pull at a link: of its joint's inertia, each has a share
-        pulls = np.zeros((m, n))
+        self._pulls = np.zeros((m, n))  # which motors move which link
         for i, actuator, motors, _ in actuators.each():
-            pulls[list(motors) if isinstance(actuator, Antagonistic) else motors[0], i] = 1.0
-        self._inertia = actuators.motor_inertia @ pulls
-        self._spread = pulls
-        self._collect = (pulls * actuators.motor_inertia[:, None] / self._inertia).T
-        self._apart = np.eye(m) - pulls @ self._collect
-        self._correction = 4.0 * self._pole * np.eye(m) - 2.0 * self._pole * self._apart
-
-    @property
-    def _pole(self) -> float:
-        return 2.0 * pi * self.bandwidth
+            own = motors if isinstance(actuator, Antagonistic) else motors[:1]
+            self._pulls[list(own), i] = 1.0
+        self.gains: StateFeedbackGains | None = None
+        self._fastest = 0.0
 
     @property
     def settling_time(self) -> float:
-        """s, as of a filter of order 4 with the same bandwidth."""
-        return float(gammainccinv(4, SETTLED)) / self._pole
+        """s until 1 % of a wrong start is left, by the slowest pole; 0 before the design."""
+        if self.gains is None:
+            return 0.0
+        assert self.gains.poles is not None
+        return log(SETTLED) / float(self.gains.poles.real.max())
 
     @property
     def is_settled(self) -> bool:
@@ -335,6 +324,23 @@ class MotorSideObserver:
         self._time = None
         self._x[:] = 0.0
         self.innovation[:] = 0.0
+
+    def design(self, q: Any) -> None:
+        """Gains that damp best near rest at q (n,), and are stable everywhere. The first update
+        does it where the arm hangs then, if nobody did before; some ms.
+
+        Raises InputError where springs cannot hold the arm at q.
+        """
+        bandwidth = 2.0 * pi * self.bandwidth
+        gains = damping_gains(self.model, self.actuators, q, bandwidth=bandwidth)
+        assert gains.poles is not None
+        steepest = [
+            motor.viscous + (motor.coulomb / motor.coulomb_velocity if motor.coulomb else 0.0)
+            for motor in self.actuators.motors
+        ]
+        damping = (gains.values[3] + steepest) / self.actuators.motor_inertia
+        self._fastest = max(float(np.abs(gains.poles).max()), float(damping.max()))
+        self.gains = gains
 
     def update(
         self, t: float, motor_position: Any, motor_torque: Any, *, stiffness: Any = None
@@ -366,6 +372,8 @@ class MotorSideObserver:
             x = self._followed(theta, torque, step)
         if x is None:
             x = self._at_rest(theta, stiffness)
+            if self.gains is None:
+                self.design(x[self._parts[2]])
             self.starts += 1
             self._started = t
         self._x[:] = x
@@ -376,7 +384,7 @@ class MotorSideObserver:
 
     def _followed(self, theta: Array, torque: Array, step: float) -> Array | None:
         """x after the step in which the motors went on to theta; None if it diverges."""
-        count = max(1, ceil(step * self._pole / LONGEST_STEP))
+        count = max(1, ceil(step * self._fastest / LONGEST_STEP))
         x, before = self._x, self._measured
         with np.errstate(over="ignore", invalid="ignore"):
             for i in range(count):
@@ -392,7 +400,7 @@ class MotorSideObserver:
         for _ in range(20):  # a contraction, as springs hold the arm
             gravity = gravity_forces(self.model, q)
             q = self.actuators.link_position(theta, gravity, stiffness=stiffness, beyond="continue")
-        return np.concatenate((theta, np.zeros_like(theta), q, np.zeros_like(q)))
+        return np.concatenate((theta, np.zeros_like(theta), q, np.zeros(2 * len(q))))
 
     def resonances(self, q: Any, stiffness: Any = None) -> Array:
         """(n,) in Hz, increasing: of the links on their springs at q (n,), the motors standing.
@@ -415,51 +423,40 @@ class MotorSideObserver:
         return np.asarray(np.sqrt(np.linalg.eigvalsh(flexible)) / (2.0 * pi))
 
     def _advanced(self, x: Array, first: Array, last: Array, torque: Array, h: float) -> Array:
-        """RK4 over h with theta going from `first` to `last` and the gains as they are at x."""
-        gains = self._gains(x[self._parts[2]], first)
+        """RK4 over h with theta going from `first` to `last`."""
         middle = 0.5 * (first + last)
-        k1 = self._slope(x, first, torque, gains)
-        k2 = self._slope(x + 0.5 * h * k1, middle, torque, gains)
-        k3 = self._slope(x + 0.5 * h * k2, middle, torque, gains)
-        k4 = self._slope(x + h * k3, last, torque, gains)
+        k1 = self._slope(x, first, torque)
+        k2 = self._slope(x + 0.5 * h * k1, middle, torque)
+        k3 = self._slope(x + 0.5 * h * k2, middle, torque)
+        k4 = self._slope(x + h * k3, last, torque)
         return np.asarray(x + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4))
 
-    def _gains(self, q: Array, theta: Array) -> Array:
-        """(2 (m + n), m), which the innovation is multiplied by."""
-        w, inertia = self._pole, self._inertia
-        self._bend_springs(q, theta)
-        k = (self._springs.stiffness_felt / inertia)[:, None]
-        eye = np.eye(len(q))
-        W = k * np.linalg.inv(mass_matrix(self.model, q)) * inertia
-        L2 = 6.0 * w**2 * eye - W
-        L3, L4 = (4.0 * w**3 * eye - 4.0 * w * W) / k, (w**4 * eye - W @ L2) / k
-        motors = self._spread @ L2 @ self._collect + w**2 * self._apart
-        return np.concatenate((self._correction, motors, L3 @ self._collect, L4 @ self._collect))
-
-    def _slope(self, x: Array, theta: Array, torque: Array, gains: Array) -> Array:
+    def _slope(self, x: Array, theta: Array, torque: Array) -> Array:
         if not np.isfinite(x).all():
             return np.full_like(x, np.nan)  # it diverges
-        estimate, thetad, q, qd = (x[part] for part in self._parts)
-        self._bend_springs(q, theta)
-        links = self._links
-        links.state[0], links.state[1], links.torque[0] = q, qd, self._springs.torque
+        assert self.gains is not None
+        estimate, thetad, q, qd, push = (x[part] for part in self._parts)
+        springs, links, actuators = self._springs, self._links, self.actuators
+        springs.q[:], springs.theta[:] = q, estimate
+        springs.update()
+        links.state[0], links.state[1], links.torque[0] = q, qd, springs.torque + push
         if not links.update():
             raise singular(self.model, q)
-        motor = torque - self._springs.load - self.actuators.friction(thetad)
-        rates = (thetad, motor / self.actuators.motor_inertia, qd, links.result[0])
-        return np.concatenate(rates) + gains @ (theta - estimate)
-
-    def _bend_springs(self, q: Array, theta: Array) -> None:
-        self._springs.q[:], self._springs.theta[:] = q, theta
-        self._springs.update()
+        pull, damper = self.gains.values[2:] * (theta - estimate)
+        motor = torque - springs.load - actuators.friction(thetad) + pull
+        inertia = actuators.motor_inertia
+        found = (pull @ self._pulls) / DISTURBANCE_TIME
+        return np.concatenate(
+            (thetad + damper / inertia, motor / inertia, qd, links.result[0], found)
+        )
 
 
 @dataclass(frozen=True)
 class StateEstimation:
     """How the state of links and motors is estimated.
 
-    source : one of SOURCES. bandwidth : of filters or observer, Hz. order : of the filters, 2 to 4;
-    the observer of the source motor_encoders has order 4. max_step : s. max_innovation : rad, of
+    source : one of SOURCES. bandwidth : of filters or observer, Hz. order : of the filters, 2 to 4.
+    max_step : s. max_innovation : rad, of
     that observer. Raises InputError for other values.
     """
 
@@ -540,6 +537,11 @@ class StateEstimator:
             rows = self._filter.state
             self.state = JointState(rows[0, :n], rows[1, :n], rows[0, n:], rows[1, n:])
             self.link = rows[:, :n]
+
+    def design(self, q: Any) -> None:
+        """See :meth:`.MotorSideObserver.design`; nothing where no observer is."""
+        if self._observer is not None:
+            self._observer.design(q)
 
     @property
     def _estimator(self) -> DerivativeFilter | MotorSideObserver:

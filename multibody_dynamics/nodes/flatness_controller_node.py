@@ -39,6 +39,7 @@ from .parameters import ParameterError
 from .qos import best_effort
 from .runtime import run
 from .state_pairs import StatePairs, missing_of
+from .trajectory_goal import Code
 
 FOREVER = 1e9  # s: longer than any limited rate needs
 COASTING = 2.5  # cycles without one side, after which the other alone keeps the filters going
@@ -153,10 +154,13 @@ class FlatnessControllerNode(FollowingNode):
         }
         states = {side: JointStates(names[side], fields[side]) for side in names}
         self._pairs = StatePairs(**states, needs_links=bool(fields["links"]))
-        self._signals = {
+        self._incoming = {
             name: getattr(states[SIGNALS[name][0]], SIGNALS[name][1])
             for name in law.estimator.signals
         }
+        self._signals = {name: row.copy() for name, row in self._incoming.items()}
+        self._due: int | None = None  # when the pair arrived that a cycle is due for
+        self._skipped = 0
         self._position = law.estimator.state.q
         self._error: Array = np.zeros((2, self._model.n))
         self._fault: Fault | None = None
@@ -188,6 +192,7 @@ class FlatnessControllerNode(FollowingNode):
     def _restart(self, why: str) -> None:
         super()._restart(why)
         self._pairs.restart()
+        self._due = None
         self._law.restart()
         self._origin = None
 
@@ -216,22 +221,43 @@ class FlatnessControllerNode(FollowingNode):
         elif states is self._pairs.links and self._may_lack_motors:
             assert self._links_watchdog is not None
             self._links_watchdog.feed()
+        is_alone = self._lacks_motors if states is self._pairs.links else self._lacks_links
+        if is_pair or is_alone:
+            self._read()
         if self._timer is not None:
             return
         if is_pair:
-            self._cycle(self._pairs.stamp, begin)
-        elif not self._statistics.total:
-            return
-        elif states is self._pairs.links and self._lacks_motors:
-            self._on_no_motors()  # the watchdog need not have said so yet
+            self._cycle_soon(begin)
+        elif is_alone:  # the watchdog need not have said so yet
+            self._on_no_motors() if states is self._pairs.links else self._on_no_links()
             self._cycle(states.stamp, begin)
-        elif states is self._pairs.motors and self._lacks_links:
-            self._on_no_links()
-            self._cycle(states.stamp, begin)
-        elif self._last_stamp and states.stamp - self._last_stamp > int(
-            SECOND * COASTING * self._period
-        ):
+        elif self._is_overdue(states.stamp):
             self._coast(states)
+
+    def _is_overdue(self, stamp: int) -> bool:
+        """Whether a pair should have been there long before `stamp`, and none is."""
+        if self._due is not None or not (self._statistics.total and self._last_stamp):
+            return False
+        return stamp - self._last_stamp > int(SECOND * COASTING * self._period)
+
+    def _read(self) -> None:
+        """Keep the signals as they are now: what comes next may be half of another pair."""
+        for name, row in self._incoming.items():
+            self._signals[name][:] = row
+
+    def _cycle_soon(self, begin: int) -> None:
+        """A cycle when all is read that has arrived: pairs that queued up meanwhile are skipped but
+        for the newest. In lockstep there is never more than one."""
+        if self._due is None:
+            self.defer(self._cycle_newest)
+        else:
+            self._skipped += 1
+        self._due = begin
+
+    def _cycle_newest(self) -> None:
+        begin, self._due = self._due, None
+        if begin is not None and self._is_running:
+            self._cycle(self._pairs.stamp, begin)
 
     @property
     def _lacks_links(self) -> bool:
@@ -322,6 +348,7 @@ class FlatnessControllerNode(FollowingNode):
         as it was: a stop begins at the right speed."""
         law = self._law
         state = law.estimator.state
+        self._read()
         if states is self._pairs.motors:
             guess = {"link_position": state.q + self._period * state.qd}
         elif law.on_links is not None:
@@ -408,6 +435,8 @@ class FlatnessControllerNode(FollowingNode):
             )
             self._motion.evaluate(stamp, law.desired)
             law.ahead[:] = law.desired
+            return
+        self._judge_goal(stamp, state.qd)
 
     def _report_springs(self) -> None:
         springs = self._law.springs
@@ -439,6 +468,8 @@ class FlatnessControllerNode(FollowingNode):
         self._fault = Fault(reason, text, is_latched)
         self.get_logger().error(f"{reason}: {text}: stopping")
         self._events.add(reason, text)
+        code = Code.PATH_TOLERANCE_VIOLATED if reason == TRACKING else Code.INVALID_GOAL
+        self._end_goal(f"{reason}: {text}", code)
         if self._motion.is_there:
             law.start(self._stop, STOP_TRANSFER)
             self._motion.hold(self._position, self._last_stamp)
@@ -520,7 +551,10 @@ class FlatnessControllerNode(FollowingNode):
         yield self._cycle_status(ages, fault)
         names = ["joint_states", "motor_states"][not self._pairs.needs_links :]
         foreign = zip(names, states, strict=True)
-        yield self._inputs_status({f"{k}: none of our joints": v.foreign for k, v in foreign})
+        more: dict[str, object] = {f"{k}: none of our joints": v.foreign for k, v in foreign}
+        more["pairs skipped"] = self._skipped
+        more["states without their fellow"] = self._pairs.alone
+        yield self._inputs_status(more)
         yield self._limits_status()
 
         _, values = self._events.report()

@@ -87,14 +87,14 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     filter_bandwidth: float = parameter(
         100.0,
-        "of the filters that give velocities from encoders; with motor_encoders, of those that hold"
-        " acts on",
+        "of the filters that give velocities from encoders; with motor_encoders, those of the"
+        " motors",
         unit="Hz",
         bounds=(0.1, 2000.0),
     )
     observer_bandwidth: float = parameter(
         25.0,
-        "poles of the observer of motor_encoders; among the resonances of the links, see"
+        "of the observer of motor_encoders, at most: the springs bound it too, see"
         " docs/elastic_joints.md",
         unit="Hz",
         bounds=(0.1, 2000.0),

@@ -60,8 +60,9 @@ class FlatnessLaw:
     transfer : from law to law, with the limits of the motors; its `torque` (m,) is the motors'.
     name : of the law in force.
     lost : why the last sample left the observer of motor_encoders without a state to act on; empty
-        where it did not. The law `hold` never acts on that observer, but on `motors`.
-    motors : (2, m) theta, theta': with motor_encoders, filtered from the positions alone.
+        where it did not.
+    motors : (2, m) theta, theta', which laws act on: with motor_encoders not the observer's, but
+        filtered from the positions alone.
     """
 
     def __init__(
@@ -126,6 +127,7 @@ class FlatnessLaw:
 
     def design(self, p: FlatnessControllerParameters, q: Array) -> None:
         """Make every law for rest at q (n,). Raises InputError where gains are not stable there."""
+        self.estimator.design(q)
         self._laws = {
             name: make_controller(self.model, self.actuators, settings_of(name, p, q))
             for name in LAWS
@@ -257,16 +259,11 @@ class FlatnessLaw:
             law.lead = lead
         if law is not None:
             law.external_torque[:] = self.external_torque
-        q, qd, theta, thetad = self.estimator.state
-        if isinstance(law, HoldController):
-            theta, thetad = self.motors
         transfer.update(
             step,
             self.desired,
-            q,
-            qd,
-            theta,
-            thetad,
+            *self.estimator.state[:2],
+            *self.motors,
             ahead=self.ahead,
             stiffness=self.stiffness if self.stiffness.size else None,
         )

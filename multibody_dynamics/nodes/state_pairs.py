@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from .messages import SECOND, JointStates, MessageError
 
+ALONE = 50  # states without their fellow, one after the other, that are no fault yet
+
 
 class StatePairs:
     """Pairs of the newest link and the newest motor state, each used once.
@@ -14,27 +16,32 @@ class StatePairs:
     equal. Where they come apart, `tolerance` allows for the distance, which must stay below half a
     period. `stamp`: ns, of the pair; the newer one of the two.
 
+    On a busy computer the states of one side may be read in a row before those of the other, and a
+    message may get lost: a state that is older than the newest of the other side is left out, and
+    counted in `alone`.
+
     links, motors: as they are; each pair is read off them. `needs_links` False: every motor state
     is a pair by itself.
     """
 
     def __init__(self, links: JointStates, motors: JointStates, *, needs_links: bool) -> None:
         self.links, self.motors, self.needs_links = links, motors, needs_links
+        self.alone = 0
         self.restart()
 
     def restart(self) -> None:
-        """Forget everything: time jumped."""
+        """Forget everything but the count: time jumped."""
         self.links.restart()
         self.motors.restart()
         self.stamp = 0
         self._fresh: set[JointStates] = set()
-        self._is_first = True
+        self._in_a_row = 0
 
     def add(self, states: JointStates, tolerance: float) -> bool:
         """`states`, one of the two, has a new state; True where a pair is complete.
 
-        Raises MessageError where both are new and their stamps do not go together; the newer one
-        then waits for its fellow. The first time is passed over: one side was heard first.
+        Where both are new and their stamps do not go together, the newer one waits for its fellow.
+        Raises MessageError then if it is so ALONE times and more in a row.
         """
         self._fresh.add(states)
         links, motors = self.links, self.motors
@@ -44,21 +51,22 @@ class StatePairs:
         if len(self._fresh) < 2:
             return False
         apart = links.stamp - motors.stamp
-        if abs(apart) > int(SECOND * tolerance):
-            self._fresh.discard(motors if apart > 0 else links)
-            if self._is_first:
-                self._is_first = False
-                return False
-            older = "motor" if apart > 0 else "link"
-            raise MessageError(
-                "out of step",
-                f"link and motor states are {1e-9 * abs(apart):.6f} s apart, the {older} state"
-                f" being older; allowed: {tolerance:g} (pair_tolerance)",
-            )
-        self._fresh.clear()
-        self._is_first = False
-        self.stamp = max(links.stamp, motors.stamp)
-        return True
+        if abs(apart) <= int(SECOND * tolerance):
+            self._fresh.clear()
+            self._in_a_row = 0
+            self.stamp = max(links.stamp, motors.stamp)
+            return True
+        self._fresh.discard(motors if apart > 0 else links)
+        self.alone += 1
+        self._in_a_row += 1
+        if self._in_a_row < ALONE:
+            return False
+        older = "motor" if apart > 0 else "link"
+        raise MessageError(
+            "out of step",
+            f"link and motor states are {1e-9 * abs(apart):.6f} s apart, the {older} state being"
+            f" older; allowed: {tolerance:g} (pair_tolerance)",
+        )
 
 
 def missing_of(states: Sequence[JointStates]) -> str:
