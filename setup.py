@@ -101,6 +101,7 @@ setup(
             f"flatness_controller_node = {name}.nodes.flatness_controller_node:main",
             f"task_space_node = {name}.nodes.task_space_node:main",
             f"trajectory_node = {name}.nodes.trajectory_node:main",
+            f"validation_node = {name}.nodes.validation_node:main",
         ],
     },
 )

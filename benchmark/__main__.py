@@ -9,6 +9,7 @@ import inverse_dynamics
 import inverse_kinematics
 import operations
 import scaling
+import validation
 
 options = harness.arguments(__doc__)
 print(harness.surroundings())
@@ -22,5 +23,6 @@ for benchmark in (
     constrained,
     integration,
     inverse_kinematics,
+    validation,
 ):
     benchmark.run(options)

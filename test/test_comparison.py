@@ -101,6 +101,46 @@ def test_efforts_of_motors_behind_springs(tmp_path):
         validate(path, Settings(ARM, effort="motor"))
 
 
+def test_efforts_of_motors_on_a_topic_of_their_own(tmp_path):
+    actuators = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
+    w = 1.0 + 0.5 * np.arange(2)
+
+    def states(t):
+        return np.stack(
+            [0.4 * w**k * np.sin(np.outer(t, w) + np.arange(2) + k * np.pi / 2) for k in range(5)]
+        )
+
+    t, later = np.arange(2000) / RATE, 0.0031 + np.arange(1, 3900) / (2.0 * RATE)
+    links = np.full((2000, 3, 2), np.nan)
+    links[:, :2] = states(t)[:2].transpose(1, 0, 2)
+    state = states(later)
+    torques = dyn.inverse_dynamics(MODEL, *state)
+    motion = dyn.motor_motion(actuators, np.moveaxis(state, 0, 1), np.stack(torques, axis=1))
+    motors = np.stack([motion.position, motion.velocity, motion.torque], axis=1)[..., ::-1].copy()
+
+    def recorded(name, topic="/arm/motor_states", **options):
+        messages = messages_of(t, links, NAMES) + messages_of(
+            later, motors, NAMES[::-1], topic, **options
+        )
+        return write_bag(tmp_path / name, sorted(messages, key=lambda x: x[1]))
+
+    settings = Settings(ARM, elastic_joints=SPRINGS, effort="motor", cutoff=10.0)
+    found = validate(recorded("bag"), settings)
+    assert found.worst < 5e-3
+    assert found.velocity
+    assert [(each.topic, each.messages) for each in found.qualities] == [
+        ("/joint_states", 2000),
+        ("/arm/motor_states", 3899),
+    ]
+    assert found.notes == (
+        "positions of /joint_states and efforts of /arm/motor_states, paired by their stamps",
+    )
+    with pytest.raises(InputError, match="nothing to compare: no stretch"):
+        validate(recorded("apart", begin=BEGIN + 20_000_000_000), settings)
+    with pytest.raises(InputError, match="choose one with --topic"):
+        validate(recorded("unknown", "/drives"), settings)
+
+
 def test_gaps_nan_stretches_and_strangers_are_told(tmp_path):
     t, rows = motion(MODEL, 4000, RATE)
     rows[1000:1100, 2, 1] = np.nan

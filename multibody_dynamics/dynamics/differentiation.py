@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.signal import oaconvolve, welch
 from scipy.special import erfc
 
@@ -20,6 +21,7 @@ from .inputs import Array, as_array
 WIDTH = 0.2  # of the transition: s as a share of the cut-off
 REACH = 4.5  # standard deviations of the envelope of the kernels
 DEGREE = 4  # polynomials up to it pass without error
+DIRECT = 100  # products of a kernel for a sample, up to which sums are faster than transforms
 HIGHEST = 0.2  # cut-off, as a share of the sampling rate
 NOISE_BAND = 0.25  # beyond this share of the sampling rate is noise alone
 ABOVE_NOISE = 4.0  # the power of signal and noise, where signal is said to end
@@ -78,10 +80,16 @@ class ZeroPhaseFilter:
         if len(rows) <= 2 * self.reach + first:
             return np.zeros((len(self.kernels), 0, rows.shape[1]))
         origin = rows[len(rows) // 2]  # rounding is relative to what is left
-        kernels = self.kernels.T[:, :, None]
-        values = oaconvolve((rows - origin)[:, None], kernels, mode="valid", axes=0)[first::step]
-        values[:, 0] += origin
-        return np.moveaxis(values, 1, 0)
+        rows, kernels = rows - origin, self.kernels
+        if kernels.shape[1] <= DIRECT * step:
+            windows = sliding_window_view(rows[first:], kernels.shape[1], axis=0)[::step]
+            backwards = np.ascontiguousarray(kernels[:, ::-1])
+            values = np.moveaxis(backwards @ windows.swapaxes(1, 2), 1, 0)
+        else:
+            values = oaconvolve(rows[None], kernels[..., None], mode="valid", axes=1)
+            values = values[:, first::step]
+        values[0] += origin
+        return values
 
 
 def noise_cutoff(samples: Any, rate: float) -> Array:

@@ -113,7 +113,7 @@ class TrajectoryParameters(RobotParameters):
         " feedforward_node/motor_command: wait for it; '': do not",
     )
     patience: float = parameter(
-        30.0, "how long to wait for all of these and joint_states", unit="s", bounds=(0.1, 3600.0)
+        120.0, "how long to wait for all of these and joint_states", unit="s", bounds=(0.1, 3600.0)
     )
     repeat: int = parameter(1, "how many times; 0: without end", bounds=(0, 1_000_000))
     exit_when_done: bool = parameter(

@@ -22,6 +22,7 @@ NODES = {
     "elastic_robot_simulator_node": "SimulatorParameters",
     "trajectory_node": "TrajectoryParameters",
     "series_joints_node": "SeriesJointsParameters",
+    "validation_node": "ValidationParameters",
 }
 
 

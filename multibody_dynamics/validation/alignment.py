@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from ..dynamics.inputs import Array
 from .bags import JointSamples
@@ -26,18 +27,22 @@ LISTED = 20  # of each kind of event, how many are told one by one
 EPOCH = 44  # bits of a key below those that count how often the clock was set back
 MIDDLE = 1 << 43
 
+EVERYTHING, MOTION, EFFORT = slice(0, 3), slice(0, 2), slice(2, 3)  # rows of a source
+
 Keys = NDArray[np.int64]
 
 
 class Source(NamedTuple):
     """Messages of one topic that carry the joints `places` (m,) of the model, at `columns` (m,) of
     theirs, for each layout of names that they come with. `stamped`: whether they have stamps; else
-    the time of receipt is taken."""
+    the time of receipt is taken. `rows`: which of position, velocity and effort they are taken for.
+    """
 
     topic: str
     columns: dict[tuple[str, ...], NDArray[np.intp]]
     places: NDArray[np.intp]
     stamped: bool = True
+    rows: slice = EVERYTHING
 
 
 @dataclass
@@ -109,7 +114,7 @@ class SortedSource:
         self._stamped = stamped
         self.origin = origin
         self.epoch = 0
-        self._rows = (0, 1, 2) if velocity else (0, 2)
+        self._used = slice(None, None, 1 if velocity else 2)  # position (velocity) effort
         self._turning = np.flatnonzero(turning)  # joints that may jump by a turn
         self._newest = -(2**62)
         self._last = -(2**62)  # handed out
@@ -122,7 +127,7 @@ class SortedSource:
         if not self._stamped:
             quality.without_stamp += len(stamp)
             stamp = received
-        finite = np.asarray(np.isfinite(rows[:, self._rows]).all(axis=(1, 2)))
+        finite = np.asarray(np.isfinite(rows[:, self._used]).all(axis=(1, 2)))
         if not finite.all():
             quality.unusable += int((~finite).sum())
             self._list_stretches(stamp, np.logical_not(finite))
@@ -262,24 +267,19 @@ class Resampler:
 
 def _interpolated(u: Array, values: Array, k: NDArray[Any], begin: NDArray[np.intp]) -> Array:
     """At points k through the four samples from `begin` on (Lagrange)."""
-    nearest = begin + 1
-    nearest = np.where(np.abs(u[nearest] - k) <= ON_GRID, nearest, -1)
-    for other in (0, 2, 3):
-        on_grid = np.abs(u[begin + other] - k) <= ON_GRID
-        nearest = np.where(on_grid, begin + other, nearest)
-    found = values[nearest]
-    off = np.flatnonzero(nearest < 0)
-    if len(off):
-        stencil = begin[off, None] + np.arange(4)
-        nodes = u[stencil] - k[off, None]
-        total = np.zeros((len(off), *values.shape[1:]))
-        for i in range(4):
-            others = [j for j in range(4) if j != i]
-            gap = nodes[:, others] - nodes[:, i : i + 1]
-            weight = np.prod(nodes[:, others] / gap, axis=1)
-            total += weight[:, None, None] * values[stencil[:, i]]
-        found[off] = total
-    return found
+    stencil = begin[:, None] + np.arange(4)
+    nodes = u[stencil] - k[:, None]
+    weights = np.empty_like(nodes)
+    for i in range(4):
+        others = np.delete(nodes, i, axis=1)
+        weights[:, i] = np.prod(others / (others - nodes[:, i : i + 1]), axis=1)
+    near = np.abs(nodes) <= ON_GRID
+    taken = np.flatnonzero(near.any(axis=1))
+    weights[taken] = 0.0
+    weights[taken, near[taken].argmax(axis=1)] = 1.0
+    rows = np.arange(0, 4 * len(k) + 1, 4)
+    sums = csr_array((weights.ravel(), stencil.ravel(), rows), shape=(len(k), len(u)))
+    return np.asarray(sums @ values.reshape(len(u), -1)).reshape(-1, *values.shape[1:])
 
 
 def seconds_of(keys: Keys, period: float) -> Array:
@@ -315,7 +315,7 @@ class Merger:
         if len(common):
             merged = np.broadcast_to(self._background, (len(common), 3, self._n)).copy()
             for source, (keys, rows) in zip(self._sources, held, strict=True):
-                merged[:, :, source.places] = rows[np.searchsorted(keys, common)]
+                merged[:, source.rows, source.places] = rows[np.searchsorted(keys, common)]
             yield common, merged
         self._waiting = [[(k[k > end], r[k > end])] if k[-1] > end else [] for k, r in held]
 
@@ -341,7 +341,7 @@ def aligned(
             quality,
             origin,
             velocity=velocity,
-            turning=turning[source.places],
+            turning=turning[source.places] & (source.rows != EFFORT),
             stamped=source.stamped,
         )
         for source, quality in zip(sources, qualities, strict=True)
@@ -359,7 +359,7 @@ def aligned(
             for which, source in enumerate(sources):
                 columns = source.columns.get(batch.names) if batch.topic == source.topic else None
                 if columns is not None:
-                    rows = batch.rows[:, :, columns]
+                    rows = batch.rows[:, source.rows, columns]
                     yield from through(which, order[which].push(batch.received, batch.stamp, rows))
     except Exception as error:
         failed(error)

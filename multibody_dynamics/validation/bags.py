@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 from rosbags.rosbag2 import Reader
 
 from ..dynamics.errors import InputError
 from ..dynamics.inputs import Array
-from .joint_state_layout import JointStateReader
+from .joint_state_layout import JointStateReader, Packed
+from .mcap_chunks import Chunk, Messages, chunks_of
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 BATCH = 8192  # messages; 8 s of a topic at 1 kHz, some 3 MB
+FOREVER = 2**63 - 1  # ns
+
+Batch = dict[str, list[Messages]]  # by topic
+Fill = Callable[[Batch], int]  # adds messages to a batch, says how many; 0 at the end
 
 
 @dataclass(frozen=True)
@@ -45,9 +54,40 @@ class Overview:
     end: int
 
 
-def overview(path: Path) -> Overview:
-    """What a recording says of itself, without reading it. Raises InputError if it cannot."""
-    with _opened(path) as reader:
+class Bag:
+    """A recording that was opened. Raises InputError for one that cannot be.
+
+    Opening may take as long as reading: of sqlite3 all messages are counted.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._reader = Reader(path)
+            self._reader.open()
+            finalize(self, self._reader.close)
+            self._chunks = self._indexed()
+        except Exception as error:  # of sqlite, MCAP, YAML and zstd, each its own
+            raise InputError(
+                f"{path}: not a recording that can be read: {_advised(error)}"
+            ) from None
+
+    def _indexed(self) -> list[Chunk] | None:
+        """The chunks of all files, if all are MCAP files that can be read so."""
+        files = [self.path]
+        if self.path.is_dir():
+            content = yaml.safe_load((self.path / "metadata.yaml").read_text(encoding="utf-8"))
+            names = content["rosbag2_bagfile_information"]["relative_file_paths"]
+            files = [self.path / Path(name).name for name in names]
+        if self._reader.compression_mode or any(file.suffix != ".mcap" for file in files):
+            return None
+        found = [chunks_of(file) for file in files]
+        return None if None in found else [chunk for chunks in found for chunk in chunks or ()]
+
+    @cached_property
+    def overview(self) -> Overview:
+        """What it says of itself."""
+        reader = self._reader
         topics = {
             name: topic.msgcount
             for name, topic in sorted(reader.topics.items())
@@ -55,62 +95,64 @@ def overview(path: Path) -> Overview:
         }
         return Overview(topics, reader.start_time, max(reader.end_time - 1, reader.start_time))
 
+    def read(
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        start: int | None = None,
+        stop: int | None = None,
+        batch: int = BATCH,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Iterator[JointSamples]:
+        """All joint states in the order in which they were recorded, batch by batch.
+
+        topics: all with joint states if not given. start, stop: only what was received from start
+        until just before stop, ns. progress: is told of messages done and in total.
+        Raises InputError that names the recording for one that cannot be read to its end, topics
+        that it has not, and messages that are no JointState; all that can be read has been handed
+        out by then.
+        """
+        path, there = self.path, self.overview.topics
+        for name in topics or ():
+            if name not in there:
+                known = ", ".join(there) or "none"
+                raise InputError(f"{path}: no joint states on {name}; topics with them: {known}")
+        wanted = tuple(there if topics is None else topics)
+        if not wanted:
+            raise InputError(f"{path}: no topic of type {JOINT_STATE}")
+        total = sum(there[name] for name in wanted)
+        readers = {name: JointStateReader() for name in wanted}
+        if self._chunks is None:
+            connections = [each for each in self._reader.connections if each.topic in wanted]
+            fill = _one_by_one(self._reader.messages(connections, start, stop), batch)
+        else:
+            fill = _by_chunks(self._chunks, wanted, start or 0, FOREVER if stop is None else stop)
+        done = 0
+        for messages in _batched(path, fill, batch):
+            for name, parts in sorted(messages.items()):
+                received = np.concatenate([at for at, _ in parts])
+                packed = [each for _, each in parts]
+                for names, which, (stamp, rows) in readers[name].read_packed(packed):
+                    yield JointSamples(name, names, received[which], stamp, rows)
+                done += len(received)
+            progress(done, total)
+        for name, each in readers.items():
+            if each.refused:
+                raise InputError(
+                    f"{path}: {name}: {each.refused} messages were left out: {each.reason}"
+                )
+
+
+def overview(path: Path) -> Overview:
+    """What a recording says of itself, without reading it. Raises InputError if it cannot."""
+    return Bag(path).overview
+
 
 def read_joint_states(
-    path: Path,
-    topics: Sequence[str] | None = None,
-    *,
-    start: int | None = None,
-    stop: int | None = None,
-    batch: int = BATCH,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    path: Path, topics: Sequence[str] | None = None, **options: Any
 ) -> Iterator[JointSamples]:
-    """All joint states of a recording in the order in which they were recorded, batch by batch.
-
-    topics: all with joint states if not given. start, stop: only what was received from start
-    until just before stop, ns. progress: is told of messages done and in total.
-    Raises InputError that names the recording for one that cannot be read (to its end), topics that
-    it has not, and messages that are no JointState; all that can be read has been handed out by
-    then.
-    """
-    there = overview(path).topics
-    for name in topics or ():
-        if name not in there:
-            known = ", ".join(there) or "none"
-            raise InputError(f"{path}: no joint states on {name}; topics with them: {known}")
-    wanted = tuple(there if topics is None else topics)
-    if not wanted:
-        raise InputError(f"{path}: no topic of type {JOINT_STATE}")
-    total = sum(there[name] for name in wanted)
-    readers = {name: JointStateReader() for name in wanted}
-    done = 0
-    with _opened(path) as reader:
-        connections = [each for each in reader.connections if each.topic in wanted]
-        for messages in _batched(path, reader.messages(connections, start, stop), batch):
-            for name in wanted:
-                ours = [(at, raw) for connection, at, raw in messages if connection.topic == name]
-                if ours:
-                    yield from _samples(name, readers[name], ours)
-            done += len(messages)
-            progress(done, total)
-    for name, each in readers.items():
-        if each.refused:
-            raise InputError(
-                f"{path}: {name}: {each.refused} messages were left out: {each.reason}"
-            )
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    try:
-        reader = Reader(path)
-        reader.open()
-    except Exception as error:  # of sqlite, MCAP, YAML and zstd, each its own
-        raise InputError(f"{path}: not a recording that can be read: {_advised(error)}") from None
-    try:
-        yield reader
-    finally:
-        reader.close()
+    """Those of a recording, see :meth:`Bag.read`."""
+    return Bag(path).read(topics, **options)
 
 
 def _advised(error: Exception) -> str:
@@ -123,29 +165,49 @@ def _advised(error: Exception) -> str:
     return text
 
 
-def _batched(path: Path, messages: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    batch: list[Any] = []
-    while True:
+def _one_by_one(messages: Iterator[Any], size: int) -> Fill:
+    def fill(batch: Batch) -> int:
+        # The garbage collector counts tuples, but not numbers and bytes: lists of these cost less.
+        found: dict[str, tuple[list[int], list[bytes]]] = defaultdict(lambda: ([], []))
         try:
-            for message in messages:
-                batch.append(message)
-                if len(batch) == size:
-                    break
-            else:
-                if batch:
-                    yield batch
-                return
+            for connection, at, raw in islice(messages, size):
+                received, contents = found[connection.topic]
+                received.append(at)
+                contents.append(raw)
+        finally:
+            for topic, (received, contents) in found.items():
+                batch[topic].append((np.array(received, dtype=np.int64), Packed.of(contents)))
+        return sum(len(received) for received, _ in found.values())
+
+    return fill
+
+
+def _by_chunks(chunks: Sequence[Chunk], topics: Sequence[str], start: int, stop: int) -> Fill:
+    left = (each for each in chunks if each.first < stop and each.last >= start)
+
+    def fill(batch: Batch) -> int:
+        count = 0
+        while not count and (chunk := next(left, None)):
+            for topic, messages in chunk.read(topics, start, stop).items():
+                batch[topic].append(messages)
+                count += len(messages[0])
+        return count
+
+    return fill
+
+
+def _batched(path: Path, fill: Fill, size: int) -> Iterator[Batch]:
+    """What `fill` adds, until it is `size` messages; before an error comes what is there."""
+    more = 1
+    while more:
+        batch: Batch = defaultdict(list)
+        count, problem = 0, None
+        try:
+            while count < size and (more := fill(batch)):
+                count += more
         except Exception as error:  # of sqlite, MCAP and zstd, each its own
-            if batch:
-                yield batch
-            raise InputError(f"{path}: cannot be read to its end: {_advised(error)}") from None
-        yield batch
-        batch = []
-
-
-def _samples(
-    topic: str, reader: JointStateReader, messages: list[tuple[int, bytes]]
-) -> Iterator[JointSamples]:
-    received = np.array([at for at, _ in messages], dtype=np.int64)
-    for names, which, samples in reader.read([raw for _, raw in messages]):
-        yield JointSamples(topic, names, received[which], samples.stamp, samples.rows)
+            problem = InputError(f"{path}: cannot be read to its end: {_advised(error)}")
+        if batch:
+            yield batch
+        if problem is not None:
+            raise problem

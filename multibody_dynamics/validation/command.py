@@ -14,11 +14,11 @@ import numpy as np
 
 from ..dynamics.errors import InputError
 from ..dynamics.identification import KINDS
-from .comparison import Validation, validate
+from .comparison import validate
 from .fleet import together, validate_all
-from .identify import Identification, identify
+from .identify import identify
 from .output_bag import OutputBag
-from .report import write_fleet, write_report
+from .report import summary, write_fleet, write_report
 from .settings import Settings
 
 
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
             continue
         found = identify(outcome, robot, settings) if settings.identify else None
         page = write_report(replace(outcome, samples=outcome.trace), folder, found)
-        _tell(outcome, found, page)
+        print("\n".join(summary(outcome, found, page)))
         problems += outcome.problems
         rms = " ".join(f"{x:.3g}" for x in outcome.residuals[0].rms)
         link = page.relative_to(options.output).as_posix()
@@ -144,32 +144,6 @@ def _folder(path: Path, paths: list[Path]) -> str:
     name = path.stem or path.name
     same = [each for each in paths if (each.stem or each.name) == name]
     return name if len(same) == 1 else f"{name}_{paths.index(path) + 1}"
-
-
-def _tell(v: Validation, found: Identification | None, page: Path) -> None:
-    chosen = "from the data" if v.cutoff_from_data else "as stated"
-    print(
-        f"{v.recording}: {v.messages} messages, {v.rate:.5g} Hz, cut-off {v.cutoff:.4g} Hz {chosen}"
-        f"; {v.seconds:.3g} s"
-    )
-    for note in v.notes:
-        print(f"  {note}")
-    print(
-        f"  {'joint':<24}{'rms':>9}{'mae':>9}{'max':>9}{'bias':>10}{'corr':>8}{'nrms':>8}  worst at"
-    )
-    for name, x in v.residuals[0].figures(v.joint_names).items():
-        print(
-            f"  {name:<24}{x['rms']:9.4f}{x['mae']:9.4f}{x['max']:9.3f}{x['bias']:10.4f}"
-            f"{x['correlation']:8.4f}{x['nrms']:8.4f}  {x['worst at']:.3f} s"
-        )
-    if found is not None:
-        print(f"  {', '.join(found.kinds)} fitted until {found.until:.4g} s; nrms after it:")
-        for j, name in enumerate(v.joint_names):
-            print(
-                f"  {name:<24}{found.before.normalized[j]:9.4f} before"
-                f"{found.after.normalized[j]:9.4f} after"
-            )
-    print(f"  report: {page}")
 
 
 class ProgressBar:

@@ -89,7 +89,7 @@ class Comparison:
         wanted = settings.rate or PER_CUTOFF * look.cutoff
         self.step = max(int(rate / wanted + 1e-6), 1)
         self.reach = self._motion.reach
-        self.used = np.sort(np.concatenate([source.places for source in look.sources]))
+        self.used = np.unique(np.concatenate([source.places for source in look.sources]))
         self.by_motor = settings.effort == "motor"
         if self.by_motor:
             names = robot.actuators.motor_names if robot.actuators else ()

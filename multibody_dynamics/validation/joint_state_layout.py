@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from ..dynamics.errors import InputError
@@ -24,6 +25,25 @@ from ..dynamics.inputs import Array
 FIELDS = ("position", "velocity", "effort")
 ENCAPSULATION = 4  # bytes
 STAMP = 4  # where it begins: seconds and nanoseconds, four bytes each
+
+
+class Packed(NamedTuple):
+    """k messages in one block of memory: where they begin (k,), and their sizes (k,), bytes."""
+
+    memory: bytes
+    begins: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, messages: Sequence[bytes]) -> Packed:
+        """Messages that were apart."""
+        sizes = np.fromiter(map(len, messages), dtype=np.intp, count=len(messages))
+        return cls(b"".join(messages), np.cumsum(sizes) - sizes, sizes)
+
+    def of_size(self, size: int) -> NDArray[np.uint8]:
+        """(m, size) those that are of one size."""
+        windows = sliding_window_view(np.frombuffer(self.memory, np.uint8), size)
+        return np.asarray(windows[self.begins[self.sizes == size]])
 
 
 class Samples(NamedTuple):
@@ -115,6 +135,9 @@ class JointStateLayout:
 
     def fits(self, block: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """(k,) which messages of a block (k, size) have this layout."""
+        differ = np.bitwise_or.reduce(block ^ self.template, axis=0)
+        if not differ[self.fixed].any():  # as almost always
+            return np.ones(len(block), dtype=bool)
         return np.asarray((block[:, self.fixed] == self.template[self.fixed]).all(axis=1))
 
     def read(self, block: NDArray[np.uint8]) -> Samples:
@@ -168,12 +191,17 @@ class JointStateReader:
 
         Messages that are no JointState are counted and left out.
         """
-        sizes = np.fromiter(map(len, messages), dtype=np.intp, count=len(messages))
+        return self.read_packed([Packed.of(messages)])
+
+    def read_packed(
+        self, blocks: Sequence[Packed]
+    ) -> list[tuple[tuple[str, ...], NDArray[np.intp], Samples]]:
+        """As :meth:`read`, of the messages of all blocks in their order."""
+        sizes = np.concatenate([each.sizes for each in blocks])
         found: dict[tuple[str, ...], list[tuple[NDArray[np.intp], Samples]]] = {}
         for size in np.unique(sizes).tolist():
             left = np.flatnonzero(sizes == size)
-            joined = b"".join([messages[i] for i in left.tolist()])
-            block = np.frombuffer(joined, np.uint8).reshape(len(left), size)
+            block = np.concatenate([each.of_size(size) for each in blocks if size in each.sizes])
             layouts = self._layouts.setdefault(size, [])
             tried = 0
             while len(left):

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from . import tables
-from .bags import BATCH, JointSamples, Overview, overview, read_joint_states
+from .bags import BATCH, Bag, JointSamples, Overview
 
 
 class Recording:
@@ -24,11 +24,15 @@ class Recording:
         return tables.read_table(self.path, self.effort) if is_table else None
 
     @cached_property
+    def _bag(self) -> Bag:
+        return Bag(self.path)
+
+    @cached_property
     def overview(self) -> Overview:
         """Raises InputError for a recording that cannot be read."""
         table = self._table
         if table is None:
-            return overview(self.path)
+            return self._bag.overview
         first, last = int(table.received.min()), int(table.received.max())
         return Overview({table.topic: len(table.received)}, first, last)
 
@@ -40,12 +44,10 @@ class Recording:
         stop: int | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Iterator[JointSamples]:
-        """Its samples, see :func:`.read_joint_states`."""
+        """Its samples, see :meth:`.Bag.read`."""
         table = self._table
         if table is None:
-            yield from read_joint_states(
-                self.path, topics, start=start, stop=stop, progress=progress
-            )
+            yield from self._bag.read(topics, start=start, stop=stop, progress=progress)
             return
         count = len(table.received)
         for begin in range(0, count, BATCH):

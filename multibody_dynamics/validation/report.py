@@ -90,6 +90,31 @@ def write_report(
     return page
 
 
+def summary(v: Validation, found: Identification | None, page: Path) -> list[str]:
+    """Lines that say what came of a comparison, and where its report is."""
+    chosen = "from the data" if v.cutoff_from_data else "as stated"
+    lines = [
+        f"{v.recording}: {v.messages} messages, {v.rate:.5g} Hz, cut-off {v.cutoff:.4g} Hz {chosen}"
+        f"; {v.seconds:.3g} s",
+        *(f"  {note}" for note in v.notes),
+        f"  {'joint':<24}{'rms':>9}{'mae':>9}{'max':>9}{'bias':>10}{'corr':>8}{'nrms':>8}"
+        "  worst at",
+    ]
+    lines += [
+        f"  {name:<24}{x['rms']:9.4f}{x['mae']:9.4f}{x['max']:9.3f}{x['bias']:10.4f}"
+        f"{x['correlation']:8.4f}{x['nrms']:8.4f}  {x['worst at']:.3f} s"
+        for name, x in v.residuals[0].figures(v.joint_names).items()
+    ]
+    if found is not None:
+        lines.append(f"  {', '.join(found.kinds)} fitted until {found.until:.4g} s; nrms after it:")
+        lines += [
+            f"  {name:<24}{found.before.normalized[j]:9.4f} before"
+            f"{found.after.normalized[j]:9.4f} after"
+            for j, name in enumerate(v.joint_names)
+        ]
+    return [*lines, f"  report: {page}"]
+
+
 def write_fleet(
     names: Sequence[str],
     totals: Sequence[Residuals],

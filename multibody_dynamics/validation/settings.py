@@ -77,7 +77,13 @@ def load_robot(
         payload: {BODY: {mass, com: [x, y, z], inertia_com: [xx, xy, xz, yy, yz, zz]}}
         links: {BODY: the same, instead of what the URDF has}
     """
-    model = load_urdf(urdf, gravity)
+    return equipped(load_urdf(urdf, gravity), data, elastic_joints)
+
+
+def equipped(
+    model: MultibodyModel, data: Path | None = None, elastic_joints: Path | None = None
+) -> Robot:
+    """The robot of :func:`load_robot`, of links that were read already."""
     friction = JointFriction.none(model.n)
     if data is not None:
         model, friction = _with_data(model, data)

@@ -11,7 +11,7 @@ from ..dynamics.differentiation import HIGHEST, noise_cutoff
 from ..dynamics.errors import InputError
 from ..dynamics.inputs import Array
 from ..dynamics.model import MultibodyModel
-from .alignment import Quality, Source, aligned, runs_of
+from .alignment import EFFORT, EVERYTHING, MOTION, Quality, Source, aligned, runs_of
 from .bags import JointSamples
 from .recordings import Recording
 
@@ -19,9 +19,11 @@ LOOKS = 8  # at as many places of a long recording
 LOOK = 8_000_000_000  # ns
 FASTEST = 25.0  # Hz; no arm follows faster motions, whatever its encoders tell
 SHORTEST = 64  # samples that the noise is judged from
+MOTORS = "motor_states"
 OUTPUTS = (  # of our nodes, by the names of the same joints
-    *("estimated_state", "motor_states", "motor_torque", "motor_torque_stamped", "tracking_error"),
+    *("estimated_state", MOTORS, "motor_torque", "motor_torque_stamped", "tracking_error"),
     *("stiffness_command", "torque", "torque_rate", "torque_acceleration"),
+    *("predicted_effort", "measured_effort", "residual"),
 )
 
 
@@ -70,7 +72,7 @@ def survey(
     notes: list[str] = []
     if topics is None and recording.effort == "joint":
         samples = _without_outputs(samples, {prefix + joint for joint in model.joint_names}, notes)
-    sources, ignored = _sources(recording, model, samples, prefix, held)
+    sources, ignored = _paired(recording, model, samples, prefix, held, notes)
     _check_motor_states(recording, sources, notes)
     ours = [s for s in samples if any(_carries(source, s) for source in sources)]
     _check_effort(recording, model, sources, ours)
@@ -126,15 +128,48 @@ def _without_outputs(
     return [batch for batch in samples if batch.topic not in rivals]
 
 
+def _paired(
+    recording: Recording,
+    model: MultibodyModel,
+    samples: Sequence[JointSamples],
+    prefix: str,
+    held: dict[str, float],
+    notes: list[str],
+) -> tuple[tuple[Source, ...], tuple[str, ...]]:
+    """The sources; of efforts of motors that have a topic of their own, beside those of motion."""
+    motors = [batch for batch in samples if _last_part(batch.topic) == MOTORS]
+    links = [batch for batch in samples if _last_part(batch.topic) != MOTORS]
+    joints = {prefix + joint for joint in model.joint_names}
+    if recording.effort != "motor" or not motors or joints.isdisjoint(_names(links)):
+        return _sources(recording, model, samples, prefix, held)
+    motion, ignored = _sources(recording, model, links, prefix, held)
+    efforts, _ = _sources(recording, model, motors, prefix, held)
+    found = [source._replace(rows=MOTION) for source in motion]
+    found += [source._replace(rows=EFFORT) for source in efforts]
+    clock = "stamps"
+    if not all(source.stamped for source in found):
+        found = [source._replace(stamped=False) for source in found]
+        clock = "times of receipt"
+    notes.append(
+        f"positions of {', '.join(sorted({source.topic for source in motion}))} and efforts of "
+        f"{', '.join(sorted({source.topic for source in efforts}))}, paired by their {clock}"
+    )
+    return tuple(found), ignored
+
+
+def _names(samples: Sequence[JointSamples]) -> set[str]:
+    return {name for batch in samples for name in batch.names}
+
+
 def _check_motor_states(recording: Recording, sources: Sequence[Source], notes: list[str]) -> None:
-    for topic in sorted({source.topic for source in sources}):
-        if _last_part(topic) != "motor_states":
+    for topic in sorted({source.topic for source in sources if source.rows == EVERYTHING}):
+        if _last_part(topic) != MOTORS:
             continue
         if recording.effort == "motor":
             raise InputError(
                 f"{recording.path}: {topic} has the positions of the motors: --effort motor takes "
-                "positions of the links and torques of the motors in one message, or a table of "
-                "both (q and tau)"
+                "those of the links, on another topic beside it, or in one message or one table "
+                "with the torques of the motors"
             )
         notes.append(f"{topic}: taken for positions and torques of the joints, not of motors")
 
@@ -254,6 +289,8 @@ def _check_effort(
 ) -> None:
     for source in sources:
         for row, what in ((0, "position"), (2, "effort")):
+            if row not in range(3)[source.rows]:
+                continue
             finite = np.zeros(len(source.places), dtype=bool)
             for batch in samples:
                 if _carries(source, batch):
@@ -273,7 +310,7 @@ def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) ->
     have = total = 0
     for source in sources:
         for batch in samples:
-            if _carries(source, batch):
+            if _carries(source, batch) and source.rows != EFFORT:
                 rows = batch.rows[:, 1, source.columns[batch.names]]
                 have += int(np.isfinite(rows).all(axis=1).sum())
                 total += len(rows)
@@ -281,7 +318,7 @@ def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) ->
 
 
 def _period(recording: Recording, source: Source, looks: Sequence[Sequence[JointSamples]]) -> float:
-    """ns between samples: the median, or the mean of those near to it where the clock is coarse."""
+    """ns between samples."""
     steps = []
     for look in looks:
         stamps = [_stamps(source, batch) for batch in look if _carries(source, batch)]
@@ -294,8 +331,13 @@ def _period(recording: Recording, source: Source, looks: Sequence[Sequence[Joint
             f"{recording.path}: {source.topic}: {len(every) + bool(steps)} samples; a comparison "
             f"takes more than {SHORTEST}"
         )
-    middle = float(np.median(every))
-    return float(every[np.abs(every - middle) <= 0.5 * middle].mean().round())
+    return usual_step(every)
+
+
+def usual_step(steps: np.ndarray) -> float:
+    """The median, or the mean of those near to it where the clock is coarse, in whole ns."""
+    middle = float(np.median(steps))
+    return float(steps[np.abs(steps - middle) <= 0.5 * middle].mean().round())
 
 
 def _cutoff(

@@ -1,0 +1,103 @@
+"""`multibody_dynamics validate`, from its start to its report, beside plain reading of the bag.
+
+The bag has as many messages as there are blocks times calls, at 1 kHz: with `--blocks 7200` an
+hour. Reading is a loop over the raw messages with rosbags. Each run is a process of its own; its
+time is that of the processor, which other work on the machine does not lengthen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+import harness
+import numpy as np
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.validation.bags import JOINT_STATE
+from multibody_dynamics.validation.joint_state_layout import JointStateLayout, Samples
+
+RUNS = 3
+BLOCK = 10_000  # messages that are written at once
+NOISE = np.array([1e-5, 1e-3, 5e-2])[:, None]  # rad, rad/s, N m
+READ = """
+import sys
+from pathlib import Path
+from rosbags.rosbag2 import Reader
+with Reader(Path(sys.argv[1])) as reader:
+    for message in reader.messages():
+        pass
+"""
+
+
+def write(path: Path, plugin: StoragePlugin, model: dyn.MultibodyModel, count: int) -> None:
+    """A bag of joint states of a moving robot, with noise and a clock that jitters."""
+    rng = np.random.default_rng(0)
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types, zeros = store.types, np.zeros(model.n)
+    header = types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](0, 0), "")
+    first = types[JOINT_STATE](header, list(model.joint_names), zeros, zeros, zeros)
+    layout = JointStateLayout.of(bytes(store.serialize_cdr(first, JOINT_STATE)))
+    w = np.linspace(1.0, 4.0, model.n)
+    with Writer(path, version=9, storage_plugin=plugin) as writer:
+        connection = writer.add_connection("/joint_states", JOINT_STATE, typestore=store)
+        for begin in range(0, count, BLOCK):
+            t = 1e-3 * np.arange(begin, min(begin + BLOCK, count))
+            q, qd, qdd = (
+                0.4 * w**k * np.sin(np.outer(t, w) + np.arange(model.n) + k * np.pi / 2)
+                for k in range(3)
+            )
+            effort = dyn.inverse_dynamics(model, q, qd, qdd).tau
+            rows = np.stack([q, qd, effort], axis=1)
+            rows += NOISE * rng.normal(size=rows.shape)
+            jitter = rng.normal(scale=2e4, size=len(t))
+            stamps = 10**18 + np.round(1e9 * t + jitter).astype(np.int64)
+            block = layout.write(Samples(stamps, rows))
+            for stamp, raw in zip(stamps.tolist(), block, strict=True):
+                writer.write(connection, stamp + 300_000, raw.tobytes())
+
+
+def timed(*arguments: str) -> tuple[float, float]:
+    """Seconds of the processor that a process took, and the most memory that it had, MB."""
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{' '.join(arguments)} failed")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def run(options: argparse.Namespace) -> None:
+    count = options.blocks * options.calls
+    model = dyn.load_urdf(options.urdf)
+    print(f"\nvalidate on {count} messages of {model.n} joints; s, rosbags {version('rosbags')}\n")
+    print(f"{'':10}{'reading':>10}{'validate':>10}{'ratio':>8}{'MB':>6}")
+    for plugin in (StoragePlugin.MCAP, StoragePlugin.SQLITE3):
+        with tempfile.TemporaryDirectory() as folder:
+            bag, out = Path(folder) / "bag", Path(folder) / "out"
+            write(bag, plugin, model, count)
+            command = ("-m", "multibody_dynamics.tools.cli", "validate", str(bag))
+            command += ("--urdf", str(options.urdf), "-o", str(out))
+            timed(*command)  # compiles, and fetches the file from the disk
+            runs = []
+            for _ in range(RUNS):
+                reading, _ = timed("-c", READ, str(bag))
+                whole, memory = timed(*command)
+                runs.append((reading, whole, whole / reading, memory))
+        columns = zip(*runs, strict=True)
+        reading, whole, ratio, memory = (statistics.median(column) for column in columns)
+        name = plugin.name.lower()
+        print(f"{name:10}{reading:10.2f}{whole:10.2f}{ratio:8.2f}{memory:6.0f}")
+
+
+if __name__ == "__main__":
+    given = harness.arguments(__doc__)
+    print(harness.surroundings())
+    run(given)

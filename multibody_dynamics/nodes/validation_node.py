@@ -1,0 +1,439 @@
+"""Measured torques beside those of the model, while the robot moves.
+
+The comparison of `multibody_dynamics validate`, as a stream: every output carries the stamp of the
+state that it is about, and comes later by the half length of the filter. What came is recorded, and
+gets the full report of the command in the end. Goes by the stamps of the states alone, so a robot,
+a simulation and `ros2 bag play` are all the same. docs/validation_node.md describes topics,
+parameters and behaviour.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from ..dynamics.errors import DynamicsError
+from ..dynamics.inputs import Array
+from ..dynamics.validation import Residuals
+from ..validation.comparison import validate
+from ..validation.report import summary, write_report
+from ..validation.settings import Robot, Settings, equipped
+from ..validation.state_stream import StateStream, warm_up
+from ..validation.survey import SHORTEST
+from .diagnostics import (
+    ERROR,
+    OK,
+    STALE,
+    WARN,
+    CycleStatistics,
+    Diagnostics,
+    EventCounter,
+    status,
+)
+from .messages import JointMatcher, JointStates, MessageError, nanoseconds
+from .outputs import Outputs
+from .parameters import ParameterError
+from .qos import LATCHED, best_effort
+from .robot import find_file, load_model
+from .runtime import ManagedNode, run
+from .state_recorder import StateRecorder
+from .validation_parameters import ValidationParameters
+from .watchdog import Watchdog
+
+QUEUE = 1000  # states; a comparison takes some milliseconds, and none may be lost meanwhile
+
+
+class RunningResiduals:
+    """Statistics of all samples since the beginning, and of those of the last seconds."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self.total = Residuals.none(n)
+        self._samples: deque[tuple[float, Array, Array]] = deque()
+
+    def add(self, t: float, predicted: Array, measured: Array) -> None:
+        """One sample (n,) at t, s."""
+        self.total += Residuals.of([t], predicted[None], measured[None])
+        self._samples.append((t, predicted, measured))
+
+    def of_last(self, seconds: float) -> Residuals:
+        """Older samples are forgotten."""
+        samples = self._samples
+        while samples and samples[0][0] <= samples[-1][0] - seconds:
+            samples.popleft()
+        if not samples:
+            return Residuals.none(self._n)
+        times, predicted, measured = zip(*samples, strict=True)
+        return Residuals.of(times, predicted, measured)
+
+
+class ValidationNode(ManagedNode):
+    """See the module's text and docs/validation_node.md."""
+
+    Parameters = ValidationParameters
+
+    def __init__(self) -> None:
+        super().__init__("validation_node")
+        self._description = ""
+        self._outputs: Outputs | None = None
+        self._is_running = False  # between activate and deactivate
+        self.create_subscription(String, "robot_description", self._on_description, LATCHED)
+
+    # Life cycle
+
+    def start(self) -> bool:
+        if self._needs_description() and not self._description:
+            self.get_logger().info("waiting for a robot_description to start with")
+            return False
+        return super().start()
+
+    def configure(self) -> None:
+        p = self.parameters
+        if self._needs_description() and not self._description:
+            topic = self.resolve_topic_name("robot_description")
+            raise ParameterError(
+                f"no robot: nothing received on {topic} yet; try again, or set"
+                " robot_file or robot_description"
+            )
+        model = load_model(p, self._description).with_gravity(p.gravity)
+        self._urdf_text = "" if p.robot_file else p.robot_description or self._description
+        data, springs = (
+            find_file(name) if name else None for name in (p.data_file, p.elastic_joints_file)
+        )
+        self._robot: Robot = equipped(model, data, springs)
+        self._settings = Settings(
+            urdf=find_file(p.robot_file) if p.robot_file else Path(),
+            data=data,
+            elastic_joints=springs,
+            effort=p.effort,
+            gravity=p.gravity,
+            prefix=p.prefix,
+            held=dict(zip(p.held_joints, p.held_positions, strict=True)),
+            cutoff=p.cutoff,
+            rate=p.compared_rate or None,
+            from_positions=p.from_positions,
+        )
+        used = [i for i, name in enumerate(model.joint_names) if name not in p.held_joints]
+        if not used:
+            raise ParameterError("held_joints are all joints of the robot: nothing to compare")
+        self._names = [p.prefix + model.joint_names[i] for i in used]
+        self._effort_limits = model.limits.effort[used]
+        warm_up(self._robot, self._settings)
+        self._outputs = Outputs(self)
+        self._efforts = [
+            self._outputs.joint_state(f"~/{name}", self._names, "effort")[0]
+            for name in ("predicted_effort", "measured_effort", "residual")
+        ]
+        self.get_logger().info(f"configured for {model.name}: {', '.join(self._names)}")
+
+    def activate(self) -> None:
+        p = self.parameters
+        if p.output:
+            try:
+                Path(p.output).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise ParameterError(f"output: {error}") from None
+        self._matcher = JointMatcher(self._names)
+        self._recorder: StateRecorder | None = None
+        self._cannot_record = ""
+        self._reports = ThreadPoolExecutor(max_workers=1, thread_name_prefix="report")
+        self._reported: dict[str, object] = {}  # of the last report; replaced as a whole
+        self._refused, self._events = EventCounter(), EventCounter()
+        self._is_too_large = False
+        self._begin_anew()
+        self._watchdog = Watchdog(p.silence, lambda age: self.defer(self._on_silence))
+        self._watchdog.start()
+        self._subscription = self.create_subscription(
+            JointState, "joint_states", self._on_state, best_effort(QUEUE)
+        )
+        self._diagnostics = Diagnostics(self, self._statuses)
+        self._is_running = True
+
+    def deactivate(self) -> None:
+        """The report of what came is written before this is over."""
+        if not self._is_running:
+            return
+        self._is_running = False
+        self._watchdog.stop()
+        self.destroy_subscription(self._subscription)
+        self._end_recording()
+        self._reports.shutdown(wait=True)
+        self._diagnostics.close()
+
+    def cleanup(self) -> None:
+        if self._outputs is not None:
+            self._outputs.close()
+            self._outputs = None
+
+    def reconfigure(self, values: ValidationParameters) -> None:
+        if self._is_running:
+            self._watchdog.timeout = values.silence
+
+    # The robot
+
+    def _needs_description(self) -> bool:
+        return not (self.parameters.robot_file or self.parameters.robot_description)
+
+    def _on_description(self, message: String) -> None:
+        is_new = message.data != self._description
+        self._description = message.data
+        if not self._needs_description() or not is_new:
+            return
+        if self._is_configured():
+            self.get_logger().warning(
+                "a new robot_description: it counts from the next configure on"
+            )
+        elif self.parameters.autostart:
+            self.start()
+
+    # States
+
+    def _begin_anew(self) -> None:
+        """Filters and statistics; the next state is a first one."""
+        self._states: JointStates | None = None
+        self._running = RunningResiduals(len(self._names))
+        self._statistics = CycleStatistics()
+        self._is_finite = True
+
+    def _on_state(self, message: JointState) -> None:
+        begin = time.monotonic_ns()
+        try:
+            match = self._matcher.match(message.name)
+            if match.source.size == 0:
+                self._refused.add("none of our joints")
+                return
+            if self._states is None:
+                self._states = self._first(message, match.source)
+            elif nanoseconds(message.header.stamp) and self._states.went_back(message, 0, 0):
+                self._end(f"stamps went back by {self._seconds_back(message):.3f} s")
+                self._states = self._first(message, match.source)
+            self._record(message)
+            if not self._states.accept(message, 0):
+                return
+        except MessageError as error:
+            self._refused.add(error.reason, str(error))
+            self.get_logger().warning(f"refused joint_states: {error}", throttle_duration_sec=1.0)
+            return
+        self._watchdog.feed()
+        self._compare(begin)
+
+    def _first(self, message: JointState, ours: np.ndarray) -> JointStates:
+        """What states have to have: velocities, too, if the first one has them."""
+        velocity = message.velocity
+        has_velocity = (
+            not self.parameters.from_positions
+            and len(velocity) == len(message.name)
+            and bool(np.isfinite(np.frombuffer(velocity)[ours]).all())
+        )
+        self._stream = StateStream(self._robot, self._settings, velocity=has_velocity)
+        fields = ("position", "velocity", "effort") if has_velocity else ("position", "effort")
+        return JointStates(self._names, fields)
+
+    def _seconds_back(self, message: JointState) -> float:
+        assert self._states is not None
+        return 1e-9 * (self._states.stamp - nanoseconds(message.header.stamp))
+
+    def _compare(self, begin: int) -> None:
+        states, stream = self._states, self._stream
+        assert states is not None
+        assert self._outputs is not None
+        was_known = stream.look is not None
+        rows = np.stack([states.position, states.velocity, states.effort])
+        for found in stream.push(states.stamp, rows):
+            for k, t in enumerate(found.times.tolist()):
+                predicted = found.predicted[0][k, stream.used]
+                measured = found.measured[0][k, stream.used]
+                self._is_finite = bool(np.isfinite(predicted - measured).all())
+                if not self._is_finite:
+                    self._events.add("output not finite")
+                    continue
+                self._running.add(t, predicted, measured)
+                self._efforts[0][:], self._efforts[1][:] = predicted, measured
+                self._efforts[2][:] = predicted - measured
+                stamp = stream.look.origin + round(1e9 * t)
+                self._outputs.publish_all(stamp)
+                self._statistics.record(begin, time.monotonic_ns(), stamp, states.stamp)
+        if stream.look is not None and not was_known:
+            self._tell_filter()
+
+    def _tell_filter(self) -> None:
+        stream, p = self._stream, self.parameters
+        assert stream.look is not None
+        signals = "positions and velocities" if stream.look.velocity else "positions"
+        self.get_logger().info(
+            f"{stream.rate:.5g} states/s with {signals}; cut-off {stream.look.cutoff:.4g} Hz,"
+            f" outputs {stream.delay:.3g} s after their states"
+        )
+        if stream.look.cutoff < p.cutoff:
+            self.get_logger().warning(
+                f"cut-off {p.cutoff:g} Hz is more than a fifth of {stream.rate:.5g} states/s:"
+                f" lowered to {stream.look.cutoff:.4g} Hz"
+            )
+
+    # Recordings
+
+    def _record(self, message: JointState) -> None:
+        if not self.parameters.output or self._cannot_record:
+            return
+        try:
+            if self._recorder is None:
+                topic = self.resolve_topic_name("joint_states")
+                self._recorder = StateRecorder(Path(self.parameters.output), topic)
+            self._recorder.add(message)
+        except OSError as error:
+            self._give_up(error)
+            return
+        if self._recorder.seconds > self.parameters.longest_recording:
+            self._end_recording()
+
+    def _on_silence(self) -> None:
+        if self._is_running and self._watchdog.stale and self._states is not None:
+            self._end(f"no state for {self._watchdog.age():.1f} s")
+
+    def _end(self, why: str) -> None:
+        """A recording is over, and what comes next has nothing to do with it."""
+        self.get_logger().info(f"{why}: filters and statistics begin anew")
+        self._events.add("begun anew", why)
+        self._end_recording()
+        self._begin_anew()
+
+    def _end_recording(self) -> None:
+        """Have its report written, which this does not wait for."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is None:
+            return
+        try:
+            if recorder.messages <= SHORTEST:
+                recorder.discard()
+                self.get_logger().warning(
+                    f"{recorder.folder} removed: {recorder.messages} messages, too few for a report"
+                )
+                return
+            recorder.close()
+            urdf = self._settings.urdf
+            if self._urdf_text:
+                urdf = recorder.folder / "robot.urdf"  # for the command
+                urdf.write_text(self._urdf_text, encoding="utf-8")
+        except OSError as error:
+            self._give_up(error)
+            return
+        look = self._stream.look
+        cutoff = look.cutoff if look else None
+        settings = replace(self._settings, urdf=urdf, cutoff=cutoff)
+        self._reports.submit(self._write_report, recorder, settings)
+
+    def _give_up(self, error: OSError) -> None:
+        """Nothing more is recorded until the next `activate`."""
+        self._cannot_record = str(error)
+        self.get_logger().error(f"cannot record: {error}")
+
+    def _write_report(self, recorder: StateRecorder, settings: Settings) -> None:
+        """In a thread of its own, since it may take a minute; nothing else runs there."""
+        log = self.get_logger()
+        log.info(f"{recorder.messages} messages recorded in {recorder.bag}: writing the report")
+        try:
+            found = validate(recorder.bag, settings, robot=self._robot)
+            page = write_report(replace(found, samples=found.trace), recorder.folder)
+        except (DynamicsError, OSError) as error:
+            log.error(f"no report: {error}")
+            self._reported = {"last report": f"none: {error}"}
+        except Exception:  # a thread's would be swallowed in silence
+            log.error(f"no report:\n{traceback.format_exc()}")
+            self._reported = {"last report": "none, see the log"}
+        else:
+            log.info("\n".join([*summary(found, None, page), *found.problems]))
+            self._reported = {"last report": str(page), "its largest nrms": found.worst}
+
+    # Diagnostics
+
+    def _status(
+        self, part: str, level: bytes, text: str, values: dict[str, object]
+    ) -> DiagnosticStatus:
+        name = f"{self.get_fully_qualified_name()}: {part}"
+        return status(name, level, text, values, self._robot.model.name)
+
+    def _statuses(self) -> Iterator[DiagnosticStatus]:
+        yield self._residual_status()
+        yield self._comparison_status()
+        recent, values = self._refused.report()
+        text = f"{recent} refused in the last second" if recent else "none refused"
+        yield self._status("inputs", WARN if recent else OK, text, values)
+        yield self._recording_status()
+
+    def _residual_status(self) -> DiagnosticStatus:
+        p, total = self.parameters, self._running.total
+        if not total.count:
+            return self._status("residual", STALE, "nothing compared yet", {})
+        last = self._running.of_last(p.window)
+        values: dict[str, object] = {}
+        problems = []
+        for j, name in enumerate(self._names):
+            rms, nrms = float(last.rms[j]), float(total.normalized[j])
+            values[f"{name} rms"] = rms
+            values[f"{name} max"] = float(last.largest[j])
+            values[f"{name} rms of all"] = float(total.rms[j])
+            allowed = p.max_rms_share * self._effort_limits[j]
+            if p.max_rms_share and rms > allowed:
+                problems.append(f"'{name}': rms {rms:.4g} in {p.window:g} s, allowed {allowed:.4g}")
+            if not np.isfinite(nrms):  # the torque was constant
+                continue
+            values[f"{name} nrms of all"] = nrms
+            if p.max_nrms and nrms > p.max_nrms:
+                problems.append(f"'{name}': nrms {nrms:.4g}, allowed {p.max_nrms:g}")
+        if problems and not self._is_too_large:
+            self.get_logger().warning(f"not what the model says: {'; '.join(problems)}")
+        self._is_too_large = bool(problems)
+        text = "; ".join(problems) or f"largest rms {last.rms.max():.4g}"
+        return self._status("residual", WARN if problems else OK, text, values)
+
+    def _comparison_status(self) -> DiagnosticStatus:
+        stream = self._stream if self._states is not None else None
+        figures: dict[str, object] = dict(self._statistics.report())
+        _, events = self._events.report()
+        if stream is None or stream.look is None:
+            missing = self._states.missing if self._states is not None else self._names
+            text = f"no state yet of {', '.join(missing)}" if missing else "learning the rate"
+            return self._status("comparison", STALE, text, figures | events)
+        figures |= {
+            "states per second": stream.rate,
+            "cut-off [Hz]": stream.look.cutoff,
+            "delay [s]": stream.delay,
+            "velocities": "used" if stream.look.velocity else "from positions",
+            "compared": self._running.total.count,
+            "age of the state [s]": self._watchdog.age(),
+        }
+        if not self._is_finite:
+            text = "the output would not be finite: nothing is published"
+            return self._status("comparison", ERROR, text, figures | events)
+        text = f"{stream.rate:.5g} states/s, {stream.delay:.3g} s late"
+        return self._status("comparison", OK, text, figures | events)
+
+    def _recording_status(self) -> DiagnosticStatus:
+        values = dict(self._reported)
+        if self._cannot_record:
+            return self._status("recording", ERROR, self._cannot_record, values)
+        recorder = self._recorder
+        if recorder is None:
+            return self._status("recording", OK, "none", values)
+        values |= {"messages": recorder.messages, "seconds": recorder.seconds}
+        return self._status("recording", OK, str(recorder.folder), values)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Entry point; returns the exit code."""
+    return run(ValidationNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

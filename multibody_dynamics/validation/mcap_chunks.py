@@ -1,0 +1,151 @@
+"""MCAP files by their own index, which says where the messages of a chunk are.
+
+A reader of everything goes from record to record, some microseconds each. What recorders write
+unless told otherwise is a file of chunks, not compressed, one after the other in time, each with
+the times and places of its messages behind it, as arrays: with these a message takes a tenth of
+that. Files of any other kind are left to the reader of everything.
+
+Format: https://mcap.dev/spec. A record is a byte that says what it is, its length in eight bytes,
+and its content; all numbers are little-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from ..dynamics.errors import InputError
+from .joint_state_layout import Packed
+
+FOOTER, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = 2, 4, 5, 6, 7, 8
+END = 37  # bytes: the footer and the magic number after it
+HEAD = "<BQQQQIIQ"  # of a chunk that is not compressed
+BEGIN = 49  # of its records, bytes after its own begin
+MESSAGE_HEAD = np.dtype(
+    [
+        *(("kind", "u1"), ("length", "<i8"), ("channel", "<u2"), ("sequence", "<u4")),
+        *(("received", "<i8"), ("published", "<i8")),
+    ]
+)
+RECORD = 9  # bytes before the content of a record
+
+Messages = tuple[NDArray[np.int64], Packed]  # when received, ns, and what
+
+
+class Chunk(NamedTuple):
+    """`topics` by the number of their channel; when its first and last message were received, ns;
+    place and length in the file, bytes."""
+
+    file: Path
+    topics: dict[int, str]
+    first: int
+    last: int
+    place: int
+    length: int
+    index_length: int
+
+    def read(self, topics: Collection[str], start: int, stop: int) -> dict[str, Messages]:
+        """The messages of some topics that were received from start until just before stop, ns.
+
+        Raises InputError if the chunk is damaged.
+        """
+        with self.file.open("rb") as file:
+            file.seek(self.place)
+            raw = file.read(self.length + self.index_length)
+        try:
+            return self._found(raw, topics, start, stop)
+        except (struct.error, KeyError, ValueError):
+            raise InputError(
+                f"{self.file.name}: the chunk at byte {self.place} is damaged"
+            ) from None
+
+    def _found(
+        self, raw: bytes, topics: Collection[str], start: int, stop: int
+    ) -> dict[str, Messages]:
+        kind, _, _, _, _, checksum, compressed, length = struct.unpack_from(HEAD, raw)
+        end = BEGIN + length
+        records = memoryview(raw)[BEGIN:end]
+        _require(kind == CHUNK and not compressed and end == self.length)
+        _require(checksum in (0, crc32(records)))
+        entries: dict[str, list[NDArray[np.int64]]] = {}
+        for kind, content in _records(raw[self.length :]):
+            if kind == MESSAGE_INDEX:
+                topic = self.topics[struct.unpack_from("<H", content)[0]]
+                if topic in topics:
+                    index = np.frombuffer(content, "<i8", offset=6).reshape(-1, 2)
+                    entries.setdefault(topic, []).append(index)
+        return {
+            topic: _located(raw, end, np.concatenate(parts), start, stop)
+            for topic, parts in entries.items()
+        }
+
+
+def _located(raw: bytes, end: int, index: NDArray[np.int64], start: int, stop: int) -> Messages:
+    received, place = index[(index[:, 0] >= start) & (index[:, 0] < stop)].T
+    order = np.lexsort((place, received))
+    received, place = received[order], BEGIN + place[order]
+    size = MESSAGE_HEAD.itemsize
+    _require(((place >= BEGIN) & (place <= end - size)).all())
+    heads = sliding_window_view(np.frombuffer(raw, np.uint8), size)[place]
+    head = heads.view(MESSAGE_HEAD)[:, 0]
+    sizes = head["length"] - (size - RECORD)
+    _require(((head["kind"] == MESSAGE) & (head["received"] == received)).all())
+    _require(((sizes >= 0) & (sizes <= end - size - place)).all())
+    return received, Packed(raw, place + size, sizes)
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise ValueError
+
+
+def chunks_of(file: Path) -> list[Chunk] | None:
+    """All chunks in their order, or None for a file that is not of the kind that is read here."""
+    try:
+        return _chunks_of(file)
+    except (OSError, struct.error):
+        return None
+
+
+def _chunks_of(file: Path) -> list[Chunk] | None:
+    with file.open("rb") as stream:
+        stream.seek(-END, 2)
+        kind, _, summary = struct.unpack_from("<BQQ", stream.read())
+        if kind != FOOTER or summary == 0:
+            return None
+        stream.seek(summary)
+        content = stream.read()[:-END]
+    topics: dict[int, str] = {}
+    chunks: list[Chunk] = []
+    channels: set[int] = set()
+    for kind, record in _records(content):
+        if kind == CHANNEL:
+            number, _, size = struct.unpack_from("<HHI", record)
+            topics[number] = record[8 : 8 + size].decode(errors="replace")
+        elif kind == CHUNK_INDEX:
+            first, last, place, length, size = struct.unpack_from("<QQQQI", record)
+            index_length, compressed = struct.unpack_from("<QI", record, 36 + size)
+            if compressed or (size and not index_length):
+                return None
+            channels.update(
+                number for number, _ in struct.iter_unpack("<HQ", record[36 : 36 + size])
+            )
+            chunks.append(Chunk(file, topics, first, last, place, length, index_length))
+    ordered = all(one.last <= other.first for one, other in pairwise(chunks))
+    return chunks if chunks and ordered and channels <= topics.keys() else None
+
+
+def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at < len(content):
+        kind, length = struct.unpack_from("<BQ", content, at)
+        yield kind, content[at + RECORD : at + RECORD + length]
+        at += RECORD + length
