@@ -3,6 +3,8 @@ PyPI: collected only where it is installed, see conftest.py."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -86,6 +88,12 @@ def seconds(time: float) -> Duration:
 
 def near(position: float) -> list[JointTolerance]:
     return [JointTolerance(name=name, position=position) for name in NAMES]
+
+
+def processor_time(node: Any) -> float:
+    """s that the node used so far."""
+    fields = Path(f"/proc/{node.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def speed(arm: Arm) -> float:
@@ -190,7 +198,9 @@ def test_a_goal_ends_with_the_motion_whatever_ends_that(ros, tmp_path):
 
     handle = begin()
     answer = handle.get_result_async()
+    used = processor_time(action.node)
     ros.until(answer.done, "the end by silence")  # no joint states
+    assert processor_time(action.node) - used < 0.25  # of 0.5 s: a goal that waits is idle
     assert answer.result().result.error_string.startswith("no complete joint state for")
 
     count = len(arm.motor)

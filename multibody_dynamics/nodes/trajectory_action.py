@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse
-from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ..dynamics.inputs import Array
@@ -25,6 +24,16 @@ except ImportError:
     FollowJointTrajectory = None
 
 NAME = "~/follow_joint_trajectory"
+
+
+class _Server(ActionServer):
+    """One whose goals the control cycle follows. A coroutine for each, as rclpy has it, would keep
+    a processor busy: EventsExecutor asks those that wait again and again."""
+
+    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
+        """Nothing is to be run when a goal begins, only what gives its result at the end."""
+        if execute_callback is not None:
+            super().notify_execute(goal_handle, execute_callback)
 
 
 class TrajectoryAction:
@@ -49,12 +58,11 @@ class TrajectoryAction:
         self._period = SECOND / rate
         self._reported = 0  # ns, stamp of the last feedback
         self._handle: Any = None  # of the goal that is followed
-        self._results: dict[bytes, Future] = {}
-        self._server = ActionServer(
+        self._server = _Server(
             node,
             FollowJointTrajectory,
             NAME,
-            execute_callback=self._execute,
+            execute_callback=FollowJointTrajectory.Result,  # not called, see above
             handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel,
         )
@@ -90,7 +98,6 @@ class TrajectoryAction:
             self._finish(handle, handle.succeed if reached else handle.abort, verdict)
 
     def _on_accepted(self, handle: Any) -> None:
-        self._results[_key(handle)] = Future()
         handle.execute()
         goal = handle.request
         try:
@@ -115,23 +122,11 @@ class TrajectoryAction:
         self._node.defer(lambda: self._finish(handle, handle.canceled, verdict))
         return CancelResponse.ACCEPT
 
-    async def _execute(self, handle: Any) -> Any:
-        """Lasts as long as the goal does; rclpy sends what it returns."""
-        key = _key(handle)
-        result = await self._results[key]
-        del self._results[key]
-        return result
-
     def _finish(self, handle: Any, conclude: Callable[[], None], verdict: Verdict) -> None:
         conclude()
         code, text = verdict
-        self._results[_key(handle)].set_result(
-            FollowJointTrajectory.Result(error_code=int(code), error_string=text)
-        )
-
-
-def _key(handle: Any) -> bytes:
-    return bytes(handle.goal_id.uuid)
+        result = FollowJointTrajectory.Result(error_code=int(code), error_string=text)
+        self._server.notify_execute(handle, lambda handle: result)
 
 
 def _point(*rows: Array) -> JointTrajectoryPoint:
