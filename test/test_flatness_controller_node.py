@@ -257,6 +257,22 @@ def test_every_fault_has_its_declared_end(ros):
     arm.run(0.2)
     assert "tracking error: over" in arm.node.output
 
+    # Every torque late: a damped stop, though the arm still follows.
+    def late() -> None:
+        arm.tick()
+        arm.send_links(arm.now - 3 * STEP)
+        arm.send_motors(arm.now - 3 * STEP)
+        arm.wait(0.01)
+        arm.plant.step(arm.torque, 1e-9 * STEP)
+
+    arm.run(0.02)
+    ros.until(lambda: "torques too late: 6 ms after" in arm.node.output, "the fault", each=late)
+    arm.run(0.1)
+    assert "too late: over" not in arm.node.output
+    assert enable(arm).success
+    arm.run(0.2)
+    assert arm.node.output.count("torques too late") == 2  # it, and its end
+
     # What is not finite does not leave.
     contact = ros.publisher(WrenchStamped, "external_wrench")
     message = WrenchStamped()

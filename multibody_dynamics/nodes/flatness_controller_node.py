@@ -44,6 +44,7 @@ from .trajectory_goal import Code
 FOREVER = 1e9  # s: longer than any limited rate needs
 COASTING = 2.5  # cycles without one side, after which the other alone keeps the filters going
 STOP_TRANSFER = 0.05  # s, in which a damped stop takes over the torque
+LATE = 0.1  # s of torques that all come too late, after which the robot is stopped
 
 # Of joint_states and motor_states, what the estimator's signals are
 SIGNALS = {
@@ -65,6 +66,7 @@ class Fault(NamedTuple):
 NO_LINKS = "link states missing"
 NO_MOTORS = "motor states missing"
 TRACKING = "tracking error"
+DELAY = "torques too late"
 LOST = "state estimate lost"
 NOT_FINITE = "no finite torque"
 
@@ -165,6 +167,7 @@ class FlatnessControllerNode(FollowingNode):
         self._error: Array = np.zeros((2, self._model.n))
         self._fault: Fault | None = None
         self._is_silent = True  # as long as the last word was not followed by another
+        self._punctual = 0  # stamp of the last state whose torque was not late
         self._origin: int | None = None
         self._period = self._lead = 0.0  # s
         self._is_designed = bool(p.design_position)
@@ -341,7 +344,9 @@ class FlatnessControllerNode(FollowingNode):
         self._limit_speed(law.reference.command.velocity)
         self._report_springs()
         self._publish(stamp, int(SECOND * p.lookahead))
-        self._statistics.record(begin, time.monotonic_ns(), stamp, self._now())
+        now = self._now()
+        self._statistics.record(begin, time.monotonic_ns(), stamp, now)
+        self._judge_delay(stamp, now)
 
     def _coast(self, states: JointStates) -> None:
         """Let the filters follow one side while states of the other are late, that being as fast
@@ -373,6 +378,7 @@ class FlatnessControllerNode(FollowingNode):
     def _begin(self, stamp: int) -> None:
         """Hold where the robot is, with the torque that holds it or was sent last."""
         p, law = self.parameters, self._law
+        self._punctual = stamp
         q = law.estimator.state.q
         if not self._statistics.total:
             law.transfer.torque[:] = law.holding_torque()
@@ -437,6 +443,17 @@ class FlatnessControllerNode(FollowingNode):
             law.ahead[:] = law.desired
             return
         self._judge_goal(stamp, state.qd)
+
+    def _judge_delay(self, stamp: int, published: int) -> None:
+        """Stop a robot whose torques keep coming late: in the end every law fails from that."""
+        allowed, delay = self.parameters.latency_tolerance, 1e-9 * (published - stamp)
+        if not allowed or delay <= allowed:
+            self._punctual = stamp
+        elif stamp - self._punctual > int(SECOND * LATE):
+            self._punctual = stamp
+            text = f"{1e3 * delay:.3g} ms after their states, and none sooner for {LATE:g} s"
+            allowance = f"allowed: {1e3 * allowed:g} (latency_tolerance)"
+            self._fail(DELAY, f"{text}; {allowance}", is_latched=True)
 
     def _report_springs(self) -> None:
         springs = self._law.springs

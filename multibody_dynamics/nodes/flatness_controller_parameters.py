@@ -149,6 +149,14 @@ class FlatnessControllerParameters(FollowingParameters):
         bounds=(0.0, 10.0),
         live=True,
     )
+    latency_tolerance: float = parameter(
+        0.005,
+        "where every torque of 0.1 s is sent later than this after the stamp of its state, the"
+        " robot stops, damped; 0: however late, as where clocks of computers differ",
+        unit="s",
+        bounds=(0.0, 1.0),
+        live=True,
+    )
     recover_automatically: bool = parameter(
         True, "states that were missing are back and the robot rests: follow again without ~/enable"
     )
