@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import multibody_dynamics
-
-ROOT = Path(__file__).parents[1]
-SOURCES = "https://github.com/example/multibody_dynamics/blob/main/"
 
 project = "multibody_dynamics"
 author = "multibody_dynamics developers"
@@ -17,7 +13,8 @@ release = version = multibody_dynamics.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
 html_theme = "furo"
-html_title = f"multibody_dynamics {version}"
+html_title = f"multibody_\u200bdynamics {version}"  # where the narrow sidebar may break it
+smartquotes = False  # q' is a derivative, not a quotation
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 4
@@ -30,9 +27,9 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 
 
-def _in_the_repository(app, docname, source):
-    """Links to files outside of docs/ lead to the repository, on the site."""
-    source[0] = re.sub(r"\]\(\.\./([\w./-]+)(#[\w-]+)?\)", rf"]({SOURCES}\1\2)", source[0])
+def _examples(app, docname, source):
+    """Links to files outside of docs/, the examples, download them from the site."""
+    source[0] = re.sub(r"\[`?([^]`]+)`?\]\((\.\./[\w./-]+)\)", r"{download}`\1 <\2>`", source[0])
 
 
 def _as_it_stands(app, what, name, obj, options, lines):
@@ -46,4 +43,4 @@ def _as_it_stands(app, what, name, obj, options, lines):
 
 def setup(app):
     app.connect("autodoc-process-docstring", _as_it_stands)
-    app.connect("source-read", _in_the_repository)
+    app.connect("source-read", _examples)

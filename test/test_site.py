@@ -27,6 +27,7 @@ def build_without_a_warning(tmp_path):
     for file in (*DOCS.glob("*.md"), DOCS / "conf.py"):
         (pages / file.name).write_text(file.read_text())
     (pages / "images").symlink_to(DOCS / "images")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     index = (pages / "index.md").read_text()
     (pages / "index.md").write_text(re.sub(r"^api\n", "", index, flags=re.MULTILINE))
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(pages)]

@@ -90,6 +90,7 @@ from .gains import (
     StateFeedbackGains,
     closed_loop_poles,
     damping_gains,
+    delay_independent_gains,
     inertias_felt,
     inertias_held,
     joint_resonances,
@@ -322,7 +323,7 @@ __all__ = [
     "LinkDampingController",
     "ControllerSettings", "make_controller", "retune", "BumplessTransfer",
     "StateFeedbackGains", "motor_side_gains", "motor_bandwidth_gains", "damping_gains",
-    "placed_gains", "optimal_gains",
+    "delay_independent_gains", "placed_gains", "optimal_gains",
     "closed_loop_poles", "inertias_felt", "inertias_held", "joint_resonances", "JointPoles",
     # Lie groups, conventions, errors
     "so3", "se3", "lie_groups", "REPRESENTATIONS", "SYMBOLS",

@@ -38,6 +38,7 @@ from .mass_matrix import gravity_forces, mass_matrix
 from .model import MultibodyModel
 
 ComplexArray = NDArray[np.complex128]
+SLOWEST = 0.01  # 1/s, of motors without friction in delay_independent_gains
 
 
 def check_fit(
@@ -432,6 +433,23 @@ def damping_gains(
             values[2:, j] = share * gains[0], share * max(gains[1], 0.0)
         _drive_gains(actuators, joint, values, bandwidth**2, 2.0 * bandwidth)
     return _designed(model, actuators, q, rest, values, links)
+
+
+def delay_independent_gains(
+    model: MultibodyModel, actuators: Actuators, q: Any
+) -> StateFeedbackGains:
+    """PD gains of the motors that stand any usual delay of the torque, for a stop without haste.
+
+    G_theta' = V / 2 and G_theta = V^2 / (2 m), with the inertia m that the motor moves at q (n,),
+    links included: where a delay turns the phase, at the resonances above all, friction V takes
+    more than the feedback brings (small-gain theorem). Poles of a motor with its links are at
+    -V / m and -V / (2 m), and delays below m / V do little; without friction it is hardly held.
+    """
+    joint = actuators.joint_of_motor
+    moved = actuators.motor_inertia + inertias_felt(model, actuators, q)[joint]
+    viscous = np.array([motor.viscous for motor in actuators.motors])
+    rate = np.maximum(viscous / moved, SLOWEST)
+    return motor_side_gains(actuators, 0.5 * moved * rate**2, 0.5 * viscous)
 
 
 def placed_gains(

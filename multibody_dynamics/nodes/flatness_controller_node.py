@@ -483,6 +483,8 @@ class FlatnessControllerNode(FollowingNode):
         if before is not None and (before.reason == reason or before.is_latched > is_latched):
             return
         self._fault = Fault(reason, text, is_latched)
+        if reason == DELAY:
+            law.stand_delay(True)
         self.get_logger().error(f"{reason}: {text}: stopping")
         self._events.add(reason, text)
         code = Code.PATH_TOLERANCE_VIOLATED if reason == TRACKING else Code.INVALID_GOAL
@@ -498,6 +500,8 @@ class FlatnessControllerNode(FollowingNode):
         self.get_logger().info(f"{self._fault.reason}: over, following again")
         self._fault = None
         self._motion.hold(self._position, self._last_stamp)
+        if self._is_designed:
+            self._law.stand_delay(False)
         self._law.switch(self.parameters.law, self.parameters.transfer_time)
 
     def _on_no_links(self) -> None:

@@ -24,6 +24,7 @@ from ..dynamics.controllers import PERIOD, Controller
 from ..dynamics.disturbance_observer import DisturbanceObserver
 from ..dynamics.errors import DynamicsError, InputError
 from ..dynamics.feedback_linearization import FeedbackLinearization
+from ..dynamics.gains import delay_independent_gains
 from ..dynamics.hold_controller import HoldController
 from ..dynamics.inputs import Array
 from ..dynamics.inverse_dynamics_solver import InverseDynamicsSolver
@@ -134,7 +135,15 @@ class FlatnessLaw:
         }
         if self.on_links is not None:
             self._laws[ON_LINKS] = self.on_links
+        hold = self._laws["hold"]
+        assert isinstance(hold, HoldController)
+        patient = delay_independent_gains(self.model, self.actuators, q)
+        self._hold, self._hold_gains = hold, (hold.gains, patient)
         self.limit(self.transfer.limits)
+
+    def stand_delay(self, is_late: bool) -> None:
+        """Give the law "hold" gains that no usual delay makes unstable, or its own again."""
+        self._hold.gains = self._hold_gains[is_late]
 
     def limit(self, limits: JointCommandLimits) -> None:
         """What is sent from the next update on is within the limits of the motors."""

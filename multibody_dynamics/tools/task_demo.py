@@ -230,16 +230,17 @@ def _draw(
             space.plot(*ends.T, color=colour, lw=2.0)
         space.text(*pose[:3, 3], f" {k + 1}")
     space.set(xlabel="x  [m]", ylabel="y  [m]", zlabel="z  [m]", title="path of the hand")
+    space.yaxis.labelpad = 12.0
     space.set_aspect("equal")
     space.legend()
     for row, (values, label) in enumerate(
-        ((1e6 * off, "position [µm]"), (1e6 * turned, "orientation [µrad]"))
+        ((1e6 * off, "position\n[µm]"), (1e6 * turned, "orientation\n[µrad]"))
     ):
         axis = figure.add_subplot(grid[4 + row, 0])
         axis.plot(times, values, color="#D55E00")
         axis.set(ylabel=label, xlim=(times[0], times[-1]), ylim=(0, None))
         if row == 0:
-            axis.set_title("how far the elastic arm is off, at every time")
+            axis.set_title("how far the hand of the elastic arm is off")
     axis.set_xlabel("time  [s]")
     labels = ("Q  [N m]", "Q'  [N m/s]", "Q''  [N m/s²]")
     for row, ((at, rows), label) in enumerate(zip(torques, labels, strict=True)):
@@ -248,7 +249,7 @@ def _draw(
         axis.set(ylabel=label, xlim=(times[0], times[-1]))
         if row == 0:
             axis.set_title("feedforward torques of the joints, and their rates")
-            axis.legend(ncols=4, fontsize=7, loc="upper right", bbox_to_anchor=(1.0, 0.85))
+            axis.legend(ncols=4, fontsize=7, loc="upper right", bbox_to_anchor=(1.0, 0.87))
     axis.set_xlabel("time  [s]")
     figure.savefig(file, dpi=110)
     pyplot.close(figure)
