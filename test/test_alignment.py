@@ -153,6 +153,28 @@ def test_joints_of_several_publishers_are_put_together():
     assert np.allclose(rows, values(t, [0.0, 2.0, 1.0]), rtol=0, atol=1e-10)
 
 
+def test_other_names_beside_ours_in_some_messages_change_nothing():
+    stamp = jittered(2000)
+    rows = values(seconds(stamp), [0.0])
+    wider = np.concatenate([np.zeros((2000, 3, 1)), rows], axis=2)
+    is_wide = np.random.default_rng(4).random(2000) < 0.3
+    batches = []
+    for k in range(0, 2000, 700):
+        part = np.arange(k, min(k + 700, 2000))
+        for names, source, which in (
+            (("a",), rows, part[~is_wide[part]]),
+            (("x", "a"), wider, part[is_wide[part]]),
+        ):
+            batches += batches_of(stamp[which], source[which], names, size=700)
+    source = Source("/js", {("a",): np.array([0]), ("x", "a"): np.array([1])}, np.array([0]))
+    keys, found, (quality,), _ = align(batches, [source])
+    expected_keys, expected, _, _ = align(batches_of(stamp, rows))
+    assert np.array_equal(keys, expected_keys)
+    assert np.array_equal(found, expected)
+    assert quality.messages == 2000
+    assert quality.events() == []
+
+
 def test_joints_that_turn_are_unwrapped_and_others_not():
     stamp = ORIGIN + PERIOD * np.arange(4000)
     angle = 3.0 * seconds(stamp)

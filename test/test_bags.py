@@ -123,13 +123,14 @@ def test_recordings_that_are_not(tmp_path):
         assert "not a recording" in refusal(file)
         file.write_bytes(b"no bag at all" * 100)
         assert "not a recording" in refusal(file)
+    assert "must be the folder of a bag, or end in .mcap" in refusal(file)
 
 
 def test_a_bag_without_messages(tmp_path):
     path = write_bag(tmp_path / "bag", [], kinds={"/joint_states": "sensor_msgs/msg/JointState"})
     assert list(Recording(path).read()) == []
     none = write_bag(tmp_path / "none", [], kinds={"/chatter": "std_msgs/msg/String"})
-    with pytest.raises(InputError, match="no topic of type"):
+    with pytest.raises(InputError, match=r"no topic of type .*/chatter \(std_msgs/msg/String\)"):
         list(Recording(none).read())
 
 
@@ -138,6 +139,13 @@ def test_an_mcap_that_was_cut_off_says_what_helps(tmp_path):
     file = path / "bag.mcap"
     file.write_bytes(file.read_bytes()[:-5000])
     assert "mcap recover" in refusal(path)
+
+
+def test_damaged_pages_of_sqlite_say_what_helps(tmp_path):
+    path = write_bag(tmp_path / "bag", MESSAGES)
+    file = path / "bag.db3"
+    file.write_bytes(file.read_bytes()[:-50_000])
+    assert ".recover" in refusal(path)
 
 
 def test_bad_messages_between_good_ones_are_left_out_and_told(tmp_path):
@@ -228,9 +236,15 @@ def test_missing_cells_are_numbers_that_were_not_measured(tmp_path):
     [
         ("", "has no rows"),
         ("t,q a\n", "has no rows"),
-        ("time,q a\n0,1\n", "must name its 2 columns, t among them"),
-        ("t,a\n0,1\n1,2\n", "no column is called"),
+        ("time,q a\n0,1\n", "t among them, with commas between; it is 'time,q a'"),
+        ("t;q a\n0;1\n", "with commas between; it is 't;q a'"),
+        ("t,q a,q a\n0,1,1\n", "each once"),
+        ("\nt,q a\n0,1\n", "it is ''"),
+        ("t,q a,q b\n0,1\n", "must name 2 columns, t among them"),
+        ("t,a\n0,1\n1,2\n", "no column is called 'q JOINT': they are t, a"),
         ("t,q a\n0,1\n1,2,3\n", "not a table"),
+        ("t,q a\n0,1\n1,x2\n", "not a table of numbers: .*x2"),
+        ("t,q a\n0,1\n1e12,1\n", "t goes to 1e\\+12: must be in s"),
         ("t,q a\nnan,1\n1,2\n", "t has NaN"),
         ("t,q a\n0,1\n0,2\n", "t is zero"),
     ],
@@ -252,6 +266,14 @@ def test_archives_that_are_wrong(tmp_path):
         read_table(file)
     np.savez(file, t=np.arange(3.0), q=np.zeros((2, 1)), joint_names=["a"])
     with pytest.raises(InputError, match=r"q is \(2, 1\)"):
+        read_table(file)
+    for t, said in (([["0"], ["1"]], r"t is \(2, 1\) of <U1"), (["0", "1"], r"t is \(2,\) of <U1")):
+        np.savez(file, t=t, q=np.zeros((2, 1)), joint_names=["a"])
+        with pytest.raises(InputError, match=said):
+            read_table(file)
+    with file.open("wb") as stream:
+        np.save(stream, ROWS)
+    with pytest.raises(InputError, match="one array without a name"):
         read_table(file)
     with pytest.raises(InputError, match="no such file"):
         read_table(tmp_path / "absent.csv")

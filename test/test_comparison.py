@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rosbags.rosbag2 import StoragePlugin
 
 from bag_files import BEGIN, messages_of, motion, write_bag
 from multibody_dynamics import dynamics as dyn
@@ -13,9 +14,10 @@ from multibody_dynamics.dynamics.errors import InputError
 from multibody_dynamics.validation.alignment import MIDDLE
 from multibody_dynamics.validation.comparison import Comparison, validate
 from multibody_dynamics.validation.identify import identify
+from multibody_dynamics.validation.mcap_chunks import chunks_of
 from multibody_dynamics.validation.recordings import Recording
 from multibody_dynamics.validation.settings import Settings, load_robot
-from multibody_dynamics.validation.survey import survey
+from multibody_dynamics.validation.survey import LOOK, survey
 from robots import CONFIG
 
 ARM = CONFIG / "robots" / "planar_two_link.urdf"
@@ -137,8 +139,14 @@ def test_efforts_of_motors_on_a_topic_of_their_own(tmp_path):
     )
     with pytest.raises(InputError, match="nothing to compare: no stretch"):
         validate(recorded("apart", begin=BEGIN + 20_000_000_000), settings)
-    with pytest.raises(InputError, match="choose one with --topic"):
-        validate(recorded("unknown", "/drives"), settings)
+    drives = recorded("unknown", "/drives")
+    with pytest.raises(InputError, match=r"choose one with --topic, .* --motor-topic"):
+        validate(drives, settings)
+    for topics in ((), ("/joint_states",)):
+        again = validate(drives, replace(settings, topics=topics, motor_topic="/drives"))
+        assert np.array_equal(again.residuals[0].rms, found.residuals[0].rms)
+    with pytest.raises(InputError, match=r"no joint states on /motors; .*/drives, /joint_states"):
+        validate(drives, replace(settings, motor_topic="/motors"))
 
 
 def test_gaps_nan_stretches_and_strangers_are_told(tmp_path):
@@ -165,6 +173,23 @@ def test_a_message_that_is_none_is_a_problem_and_costs_nothing_else(tmp_path):
     assert "1 messages were left out" in found.problems[0]
 
 
+def test_the_first_look_into_a_damaged_chunk_is_not_the_last(tmp_path):
+    t, rows = motion(MODEL, 15_000, RATE)
+    messages = messages_of(t, rows, NAMES)
+    path = write_bag(tmp_path / "bag", messages, plugin=StoragePlugin.MCAP)
+    file = path / "bag.mcap"
+    first, *others = chunks_of(file)
+    assert others
+    assert first.last - first.first > LOOK
+    raw = bytearray(file.read_bytes())
+    raw[first.place] = 0  # a chunk is a 6
+    file.write_bytes(raw)
+    found = validate(path, Settings(ARM, cutoff=10.0))
+    assert "the chunk at byte" in found.problems[0]
+    assert found.messages == sum(first.last < at for _, at, _ in messages)
+    assert found.worst < 1e-3
+
+
 def said(path, settings):
     with pytest.raises(InputError) as caught:
         validate(path, settings)
@@ -175,23 +200,36 @@ def test_what_cannot_be_compared_is_said(tmp_path):
     t, rows = motion(MODEL, 400, RATE)
     settings = Settings(ARM)
     silent = rows.copy()
+    silent[:, 2, 0] = 0.0
+    half_silent = written(tmp_path / "half_zero", silent, t)
+    notes = validate(half_silent, replace(settings, cutoff=20.0)).notes
+    assert "the efforts of shoulder are zero: are they measured?" in notes
+    silent[:, 2] = 0.0
+    assert "all efforts are zero" in said(written(tmp_path / "zero", silent, t), settings)
     silent[:, 2] = np.nan
     assert "no effort was recorded of shoulder, elbow" in said(
         written(tmp_path / "silent", silent, t), settings
     )
     other = written(tmp_path / "other", rows, t, ("wheel", "lid"))
-    assert "not in it: shoulder, elbow; recorded: lid, wheel" in said(other, settings)
+    assert "not on /joint_states: shoulder, elbow; recorded: lid, wheel" in said(other, settings)
     half = written(tmp_path / "half", rows[:, :, :1], t, NAMES[:1])
-    assert "not in it: elbow; recorded: shoulder; a joint that did not move may be held" in said(
-        half, settings
+    assert (
+        "elbow; recorded: shoulder; a joint that did not move may be held: --hold elbow="
+        in said(half, settings)
     )
+    everything = {name: 0.0 for name in NAMES}
+    assert "all joints of the robot are held" in said(half, replace(settings, held=everything))
     prefixed = written(tmp_path / "prefixed", rows, t, [f"left_{name}" for name in NAMES])
-    assert "--prefix left_" in said(prefixed, settings)
+    assert "all are there with --prefix 'left_'" in said(prefixed, settings)
     assert validate(prefixed, Settings(ARM, prefix="left_", cutoff=20.0)).worst < 0.01
     short = written(tmp_path / "short", rows[:40], t[:40])
     assert "40 samples" in said(short, settings)
     slow = written(tmp_path / "slow", rows[:100], t[:100])
     assert "a higher --cutoff" in said(slow, Settings(ARM, cutoff=1.0))
+    cut = written(tmp_path / "cut", rows, t + np.arange(400) // 60)
+    text = said(cut, Settings(ARM, cutoff=5.0))
+    assert "as long as the filter, 1.45 s" in text
+    assert "/joint_states: 6 gaps, the longest 1.005 s" in text
     nothing = write_bag(tmp_path / "no", [], kinds={"/js": "sensor_msgs/msg/JointState"})
     assert "no message" in said(nothing, settings)
 
@@ -205,7 +243,7 @@ def test_two_robots_in_one_bag(tmp_path):
     path = write_bag(tmp_path / "bag", sorted(messages, key=lambda x: x[1]))
     text = said(path, Settings(ARM))
     assert "/left/joint_states, /right/joint_states" in text
-    assert "--topic" in text
+    assert "choose one with --topic" in text
     found = validate(path, Settings(ARM, topics=("/left/joint_states",), cutoff=20.0))
     assert found.worst < 0.01
 

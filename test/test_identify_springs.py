@@ -282,6 +282,9 @@ def test_what_a_recording_lacks_is_said(tmp_path, capsys):
         (tmp_path / name).write_text(text)
         assert cli.main(["identify-springs", str(tmp_path / name)]) == 2
         assert says in capsys.readouterr().err
+    np.savez(tmp_path / "demo.npz", facts=json.dumps({"joint_names": ["a"]}))
+    assert cli.main(["identify-springs", str(tmp_path / "demo.npz")]) == 2
+    assert "not a recording of the demo: 'joint_states.stamp'" in capsys.readouterr().err
 
 
 def test_what_a_bag_lacks_is_said(tmp_path, capsys):
@@ -292,6 +295,9 @@ def test_what_a_bag_lacks_is_said(tmp_path, capsys):
     others = messages_of(t, rows, ("m1", "m2"), "/motor_states")
     late = messages_of(t, rows, MODEL.joint_names, "/motor_states", BEGIN + 10**12)
     again = messages_of(t, rows, MODEL.joint_names, "/b/joint_states")
+    blind = rows.copy()
+    blind[:, 0, 1] = np.nan
+    no_elbow = messages_of(t, blind, MODEL.joint_names, "/motor_states")
     robot = ("--urdf", str(ARM))
     for k, (messages, options, says) in enumerate(
         (
@@ -299,6 +305,7 @@ def test_what_a_bag_lacks_is_said(tmp_path, capsys):
             (links + motors + again, (), "several topics are called joint_states"),
             (links + others, (), "/motor_states has no motor of these joints: shoulder, elbow; it"),
             (links + late, (), "no time is in all: /joint_states has 1700000000.000000 to"),
+            (links + no_elbow, (), "/motor_states: no position was recorded of elbow"),
             (links + motors, ("--motor-topic", "/x"), "no joint states on /x"),
             (links + motors, ("--motor-topic", "/joint_states"), "on topics of their own"),
             (links + motors, (*robot, "--prefix", "my_"), "not on /joint_states: shoulder, elbow"),
@@ -306,7 +313,7 @@ def test_what_a_bag_lacks_is_said(tmp_path, capsys):
             (
                 links + motors + again,
                 ("--topic", "/joint_states", "--topic", "/b/joint_states"),
-                "joint 'shoulder' comes from two publishers",
+                "joint 'shoulder' is on the topics /b/joint_states, /joint_states",
             ),
         )
     ):

@@ -125,17 +125,17 @@ def places(raw, chunk):
         ("index", 8, struct.pack("<Q", 2**64 - 10)),
     ],
 )
-def test_a_damaged_chunk_costs_only_what_comes_after_it(file, part, offset, value):
+def test_a_damaged_chunk_costs_only_itself(file, part, offset, value):
     chunks = chunks_of(file)
     raw = bytearray(file.read_bytes())
     place = places(raw, chunks[2])[part] + offset
     raw[place : place + len(value)] = value
     file.write_bytes(raw)
     stamps = []
-    with pytest.raises(InputError, match=r"cannot be read to its end: bag.mcap: the chunk at byte"):
+    with pytest.raises(InputError, match=rf"bag.mcap: the chunk at byte {chunks[2].place} is dam"):
         stamps.extend(each.stamp for each in read_joint_states(file, ["/arm"]))
-    before = sum(len(each.read(["/arm"], *ALL)["/arm"][0]) for each in chunks[:2])
-    assert sum(map(len, stamps)) == before
+    others = [len(each.read(["/arm"], *ALL)["/arm"][0]) for k, each in enumerate(chunks) if k != 2]
+    assert sum(map(len, stamps)) == sum(others)
 
 
 def test_a_checksum_is_checked(file):

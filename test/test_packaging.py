@@ -34,12 +34,22 @@ GAZEBO = {"controller_manager", "robot_state_publisher", "ros_gz_bridge", "ros_g
 
 def floors() -> tuple[tuple[str, ...], ...]:
     """The house of dynamics/, from the ground up, as CONTRIBUTING.md has it."""
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    table = text.split("| floor | modules |")[1].split("\n\n")[0]
-    return tuple(tuple(re.findall(r"`(\w+)`", row)) for row in table.splitlines()[2:])
+    return tuple(tuple(re.findall(r"`(\w+)`", row)) for row in rows_of("| floor | modules |"))
+
+
+def storeys() -> tuple[str, ...]:
+    """The folders of the package, likewise."""
+    rows = rows_of("| storey | what it is |")
+    return tuple(row.split("`")[1].strip("/") for row in reversed(rows))
+
+
+def rows_of(head: str) -> list[str]:
+    table = (ROOT / "CONTRIBUTING.md").read_text().split(head)[1].split("\n\n")[0]
+    return table.splitlines()[2:]
 
 
 FLOORS = floors()
+STOREYS = storeys()
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +230,20 @@ def test_dynamics_needs_no_ros_and_no_simulator():
     ros = {name for name in modules if name.startswith(("rcl", "ament", "rosidl"))}
     assert not ros | {name for name in modules if name.endswith(("_msgs", "_interfaces"))}
     assert "mujoco" not in modules
+
+
+def test_a_storey_stands_on_those_below():
+    folders = {path.parent.name for path in (ROOT / NAME).glob("*/__init__.py")}
+    assert set(STOREYS) == folders
+    for k, storey in enumerate(STOREYS):
+        for file in (ROOT / NAME / storey).glob("*.py"):
+            used = {
+                node.module.split(".")[0]
+                for node in ast.walk(ast.parse(file.read_text()))
+                if isinstance(node, ast.ImportFrom) and node.level == 2 and node.module
+            }
+            above = used & set(STOREYS[k + 1 :])
+            assert not above, f"{storey}/{file.name} imports from {above}"
 
 
 def test_every_module_of_dynamics_has_its_floor():

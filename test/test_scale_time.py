@@ -142,16 +142,32 @@ def test_what_is_wrong_is_said(tmp_path, capsys):
     assert "no such file" in refused("none.csv", None)
     assert "end in .csv or .yaml" in refused("a.txt", "")
     assert "must name 2 columns" in refused("b.csv", "t,q a,q b\n1,2\n")
-    assert "0 joints" in refused("c.csv", "t,x\n0,1\n")
+    assert "no column is called 'q JOINT': they are t, x" in refused("c.csv", "t,x\n0,1\n")
     assert "'times' is missing" in refused("d.yaml", "joint_names: [shoulder, elbow]\n")
     assert "0 documents" in refused("e.yaml", "")
     rows = "joint_names: [shoulder, elbow]\ntimes: [0, 1]\npositions: [[0, 0], [1]]\n"
     assert "positions of point 2: 1, but 2 joints" in refused("f.yaml", rows)
+    names = "joint_names: [shoulder, elbow]\n"
+    for points, says in (
+        ("hello", "points: must be a list"),
+        ("[1]", "points: must be a list"),
+        ("[]", "no points"),
+        ("[{positions: [0, 0]}]", "of point 1: must have sec and nanosec, not None"),
+        ("[{time_from_start: 1.0}]", "of point 1: must have sec and nanosec, not 1.0"),
+        ("[{positions: [0, x], time_from_start: {sec: 1}}]", "positions of point 1: must be a li"),
+    ):
+        assert says in refused("points.yaml", f"{names}points: {points}\n")
+    assert "joint_names: must be a list" in refused("l.yaml", "joint_names: a\npoints: []\n")
+    assert "times: must be a list of numbers" in refused("m.yaml", f"{names}times: [a]\n")
+    assert "positions: no rows" in refused("n.yaml", f"{names}times: [0]\npositions: 1\n")
+    assert "must have joint_names" in refused("o.yaml", "- 1\n")
     assert "times must increase" in refused("g.csv", good.replace("\n1,", "\n0,"))
     assert "'knee'" in refused("h.csv", good.replace("elbow", "knee"))
     assert "must begin with one of" in refused("i.csv", good, "--limit", "power=1")
     assert "'knee' is none of" in refused("j.csv", good, "--limit", "deflection.knee=1")
     assert "at a standstill" in refused("k.csv", good, "--limit", "joint_torque=1")
+    nothing = write_bag(tmp_path / "nothing", [], kinds={"/t": MESSAGE})
+    assert "no message on /t" in refused(nothing.name, None)
     two = written(tmp_path, "bag")
     assert "2 messages on /arm/joint_trajectory" in refused(two.name, None)
     assert "is on /arm/joint_trajectory: choose" in refused(two.name, None, "--topic", "/x")

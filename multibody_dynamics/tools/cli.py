@@ -17,8 +17,8 @@ from typing import Any
 
 from .. import __version__
 from ..dynamics.errors import DynamicsError
-from ..validation.options import add_options as add_validation_options
 from .processes import DemoError
+from .validate_options import add_options as add_validation_options
 
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 VARIANTS = ("full", "quasi_static", "rigid")
@@ -51,7 +51,7 @@ def make_parser() -> argparse.ArgumentParser:
         "Simulator, feedforward and trajectory run as processes of their own, three times: with Q,"
         " Q' and Q'' in the feedforward, without the rates, and as for a rigid robot. Then four"
         " laws of the flatness controller make the same fast motion, on the plant of this package"
-        " and on MuJoCo. Some two minutes.",
+        " and on MuJoCo. Some three minutes.",
     )
     _robot_options(demo)
     demo.add_argument("--output", metavar="FOLDER", type=Path, default=Path("demo_report"),
@@ -64,20 +64,20 @@ def make_parser() -> argparse.ArgumentParser:
     demo.add_argument("--compare", choices=COMPARISONS, default="both",
                       help="feedforwards, controllers or both (%(default)s)")  # fmt: skip
     demo.add_argument("--plant", choices=PLANTS, action="append",
-                      help="that the controllers are compared on; may be repeated (all that are"
-                      " installed)")  # fmt: skip
-    demo.add_argument("--domain-id", metavar="N", type=_domain, help="ROS domain (one of our own)")
+                      help="plant on which the controllers are compared; may be repeated (all that"
+                      " are installed)")  # fmt: skip
+    demo.add_argument("--domain-id", metavar="N", type=_domain, help="ROS domain (one of its own)")
 
     task = command(
         "task-demo",
         _task_demo,
         "Lead the hand of an arm with elastic joints through poses, over ROS 2",
-        "Simulator and task_space_node run as processes of their own. Leaves task_space.png with"
+        "Simulator and task_space_node run as processes of their own. Writes task_space.png with"
         " the path, its error and the torques, and the figures in task_space.json.",
     )
     task.add_argument("--output", metavar="FOLDER", type=Path, default=Path("task_demo"),
-                      help="(%(default)s)")  # fmt: skip
-    task.add_argument("--domain-id", metavar="N", type=_domain, help="ROS domain (one of our own)")
+                      help="where picture and figures go (%(default)s)")  # fmt: skip
+    task.add_argument("--domain-id", metavar="N", type=_domain, help="ROS domain (one of its own)")
 
     report = command("report", _report, "Write the report of recorded runs again")
     report.add_argument("folder", metavar="FOLDER", type=Path, help="output folder of a demo")
@@ -85,7 +85,7 @@ def make_parser() -> argparse.ArgumentParser:
     inspect = command(
         "inspect",
         _inspect,
-        "Say what is understood of a URDF file, what looks wrong, and how fast it is here",
+        "Show what is understood of a URDF file, what looks wrong, and how fast it runs here",
         "What was read, merged and ignored; checks of masses, inertias and limits; torques over the"
         " range and in a motion; the time of a control cycle, measured here. Exit status 1 if a"
         " check fails.",
@@ -94,7 +94,7 @@ def make_parser() -> argparse.ArgumentParser:
     inspect.add_argument("--elastic-joints", metavar="YAML", type=Path,
                          help="springs and motors: their feedforward is timed, too")  # fmt: skip
     inspect.add_argument("--rate", metavar="HZ", type=_positive, default=1000.0,
-                         help="of the control cycle (%(default)s)")  # fmt: skip
+                         help="rate of the control cycle (%(default)s)")  # fmt: skip
     inspect.add_argument("--picture", metavar="FILE", type=Path,
                          help="draw robot and kinematic tree, as `plot` does")  # fmt: skip
     inspect.add_argument("--tables", action="store_true",
@@ -106,7 +106,7 @@ def make_parser() -> argparse.ArgumentParser:
         "gazebo",
         _gazebo,
         "Make a robot with springs for Gazebo and ros2_control",
-        "Each joint becomes a motor and a spring in series, see docs/gazebo.md. Leaves plant.urdf"
+        "Each joint becomes a motor and a spring in series, see docs/gazebo.md. Writes plant.urdf"
         " with its ros2_control tags, links.urdf and springs.yaml for the controller, and"
         " controllers.yaml.",
     )
@@ -114,11 +114,12 @@ def make_parser() -> argparse.ArgumentParser:
     gazebo.add_argument("--elastic-joints", metavar="YAML", required=True,
                         help="linear springs, and motors")  # fmt: skip
     gazebo.add_argument(INITIAL, metavar="Q1,Q2,...", default="",
-                        help="where the links stand at first, rad (0)")  # fmt: skip
-    gazebo.add_argument("--namespace", default="", help="of the controller manager")
-    gazebo.add_argument("--prefix", default="", help="before the names of joints and links")
+                        help="positions of the links at the start, rad (0)")  # fmt: skip
+    gazebo.add_argument("--namespace", default="", help="that of the controller manager")
+    gazebo.add_argument("--prefix", default="", help="put before the names of joints and links")
     gazebo.add_argument("-o", "--output", metavar="FOLDER", type=Path,
-                        default=Path("gazebo_robot"), help="(%(default)s)")  # fmt: skip
+                        default=Path("gazebo_robot"),
+                        help="for these files (%(default)s)")  # fmt: skip
 
     composed = command(
         "compose",
@@ -144,12 +145,13 @@ def make_parser() -> argparse.ArgumentParser:
                          " feedforward_node/torque)")  # fmt: skip
     monitor.add_argument("--states", metavar="TOPIC", default="joint_states",
                          help="JointState with positions (%(default)s)")  # fmt: skip
-    monitor.add_argument("--namespace", default="", help="of the topics")
+    monitor.add_argument("--namespace", default="", help="that of the topics")
     monitor.add_argument("--stale-after", metavar="S", type=_positive, default=0.2,
                          help="a topic silent for longer is marked, s (%(default)s)")  # fmt: skip
     monitor.add_argument("--once", action="store_true", help="print one table and end")
     monitor.add_argument("--timeout", metavar="S", type=_positive, default=10.0,
-                         help="with --once: exit status 1 without torques, s (10)")  # fmt: skip
+                         help="with --once: wait so long for torques, else exit status 1, s"
+                         " (10)")  # fmt: skip
 
     plot = command(
         "plot",
@@ -159,7 +161,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     plot.add_argument("robot", metavar="ROBOT.urdf", type=Path)
     plot.add_argument("-o", "--output", metavar="FILE", type=Path, default=Path("model.png"),
-                      help="the picture; its ending says of which kind (%(default)s)")  # fmt: skip
+                      help="the picture; its ending says which format (%(default)s)")  # fmt: skip
     plot.add_argument(CONFIGURATION, metavar="Q1,Q2,...", type=_numbers,
                       help="rad or m, for the joints in the order of `inspect`")  # fmt: skip
 
@@ -180,10 +182,10 @@ def make_parser() -> argparse.ArgumentParser:
         "Record nodes that were started elsewhere, and write the report",
         "For launch/demo.launch.py.",
     )
-    recorder.add_argument("folder", metavar="FOLDER", type=Path, help="with their parameters.yaml")
+    recorder.add_argument("folder", metavar="FOLDER", type=Path, help="has their parameters.yaml")
     recorder.add_argument("--variant", choices=VARIANTS, default="full",
-                          help="of the feedforward that runs (%(default)s)")  # fmt: skip
-    recorder.add_argument("--namespace", default="", help="of the nodes")
+                          help="variant of the feedforward that runs (%(default)s)")  # fmt: skip
+    recorder.add_argument("--namespace", default="", help="that of the nodes")
 
     validation = command(
         "validate",
@@ -201,11 +203,12 @@ def make_parser() -> argparse.ArgumentParser:
         _identify_springs,
         "Find the laws of springs in a recorded motion: deflection against torque",
         "A recording is a bag with joint states of the links (positions, and efforts of torque"
-        " sensors if there are any) and of the motors (positions, torques); or a table with a first"
-        " line: t and of every joint 'q JOINT', 'theta JOINT', and 'Q JOINT' of a torque sensor or"
-        " 'tau JOINT' of the motor (.csv); arrays t, q, theta, Q, tau, joint_names, or a recording"
-        " of the demo (.npz). All in s, rad (m) and N m (N) on the link side of the gear. A motor"
-        " has the name of its joint, or that and _agonist and _antagonist where there are two.",
+        " sensors if there are any) and of the motors (positions, torques); or a table with a"
+        " header: t and for every joint 'q JOINT', 'theta JOINT', and 'Q JOINT' of a torque sensor"
+        " or 'tau JOINT' of the motor (.csv); arrays t, q, theta, Q, tau, joint_names, or a"
+        " recording of the demo (.npz). All in s, rad (m) and N m (N) on the link side of the gear."
+        " A motor has the name of its joint, or that and _agonist and _antagonist where there are"
+        " two.",
     )
     springs.add_argument("recording", metavar="RECORDING", type=Path,
                          help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
@@ -220,19 +223,20 @@ def make_parser() -> argparse.ArgumentParser:
         help="what gives the joint torque: %(choices)s (the sensor if recorded, else the links)",
     )
     springs.add_argument("--topic", metavar="NAME", action="append", default=[],
-                         help="with joint states of the links (that called joint_states); may be"
+                         help="joint states of the links (the one called joint_states); may be"
                          " repeated")  # fmt: skip
     springs.add_argument("--motor-topic", metavar="NAME", default="",
-                         help="with joint states of the motors (that called"
+                         help="joint states of the motors (the one called"
                          " motor_states)")  # fmt: skip
     springs.add_argument("--prefix", metavar="TEXT", default="",
-                         help="of the recorded joint names before those of the"
+                         help="what recorded joint names have before those of the"
                          " URDF")  # fmt: skip
     _state_options(springs)
     springs.add_argument("--law", choices=("auto", "linear", "cubic", "polynomial", "table"),
                          default="auto", help="%(choices)s; auto chooses by BIC")  # fmt: skip
     springs.add_argument("--window", metavar="S", type=_positive, default=0.03,
-                         help="that smooths and differentiates, s (%(default)s)")  # fmt: skip
+                         help="span over which motion is smoothed and differentiated, s"
+                         " (%(default)s)")  # fmt: skip
     springs.add_argument("--rate", metavar="HZ", type=_positive,
                          help="fitted samples per second (all that were recorded)")  # fmt: skip
     springs.add_argument("--robust", action="store_true", help="leave outliers out")
@@ -245,10 +249,10 @@ def make_parser() -> argparse.ArgumentParser:
         "scale-time",
         _scale_time,
         "Make a trajectory slower until torques, torque rates, speeds and deflections keep limits",
-        "A trajectory is a table with a first line: t and of every joint 'q JOINT' and, if known,"
+        "A trajectory is a table with a header: t and for every joint 'q JOINT' and, if known,"
         " 'qd JOINT' and 'qdd JOINT' (.csv); joint_names, times, positions and, if known,"
         " velocities and accelerations, or joint_names and points as in a message (.yaml); or a bag"
-        " with a JointTrajectory. All in s and rad (m). Leaves it in the same form, made slower,"
+        " with a JointTrajectory. All in s and rad (m). Writes it in the same form, made slower,"
         " with a picture and all limits, before and after, as JSON.",
     )
     scaling.add_argument("trajectory", metavar="TRAJECTORY", type=Path,
@@ -264,12 +268,12 @@ def make_parser() -> argparse.ArgumentParser:
                          " or deflection, on the link side, in N m, N m/s, rad/s, rad (N, m); inf:"
                          " none; may be repeated")  # fmt: skip
     scaling.add_argument("--stiffness", metavar="K1,K2,...", type=_numbers,
-                         help="of the joints whose stiffness can be set, N m/rad")  # fmt: skip
+                         help="stiffness of the joints where it can be set, N m/rad")  # fmt: skip
     _state_options(scaling)
     scaling.add_argument("--topic", metavar="NAME", default="",
-                         help="of a bag, with the trajectory (the only one)")  # fmt: skip
+                         help="topic of the bag with the trajectory (the only one)")  # fmt: skip
     scaling.add_argument("--message", metavar="N", type=int,
-                         help="of that topic, from 1 on (the only one)")  # fmt: skip
+                         help="which message of that topic, from 1 on (the only one)")  # fmt: skip
     scaling.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("scaled"),
                          help="for trajectory, scaled.json, scaled.png (%(default)s)")  # fmt: skip
 
@@ -278,19 +282,20 @@ def make_parser() -> argparse.ArgumentParser:
         _integrate,
         "Integrate rigid bodies in absolute coordinates on SE(3) and on SO(3) x R^3",
         "SYSTEM is a YAML file, see docs/lie_group_integration.md, or one of the examples"
-        " heavy_top, spherical_double_pendulum, floating_bodies, three_bar_linkage. Leaves"
+        " heavy_top, spherical_double_pendulum, floating_bodies, three_bar_linkage. Writes"
         " the violation of the constraints and the drift of the energy as pictures, with both"
         " groups on one plot, and the states of each group.",
     )
     integrate.add_argument("system", metavar="SYSTEM")
     integrate.add_argument("-o", "--output", metavar="FOLDER", type=Path,
-                           default=Path("integration"), help="(%(default)s)")  # fmt: skip
+                           default=Path("integration"),
+                           help="for all of this (%(default)s)")  # fmt: skip
     integrate.add_argument("--group", choices=("SE3", "SO3xR3", "both"), default="both",
-                           help="in which all bodies move: %(choices)s (%(default)s)")  # fmt: skip
+                           help="where all bodies move: %(choices)s (%(default)s)")  # fmt: skip
     integrate.add_argument("--duration", metavar="S", type=_positive, default=1.0,
-                           help="of the motion, s (%(default)s)")  # fmt: skip
+                           help="length of the motion, s (%(default)s)")  # fmt: skip
     integrate.add_argument("--step", metavar="S", type=_positive, default=1e-3,
-                           help="s (%(default)s)")  # fmt: skip
+                           help="length of a step, s (%(default)s)")  # fmt: skip
     integrate.add_argument("--method", choices=INTEGRATORS, default="rk4",
                            help="%(choices)s (%(default)s)")  # fmt: skip
     integrate.add_argument("--tolerance", metavar="E", type=_positive,
@@ -305,7 +310,7 @@ def make_parser() -> argparse.ArgumentParser:
     integrate.add_argument("--project-start", action="store_true",
                            help="take the nearest start that violates no constraint")  # fmt: skip
     integrate.add_argument("--format", choices=("npz", "csv"), default="npz",
-                           help="of the states: %(choices)s (%(default)s)")  # fmt: skip
+                           help="format of the states: %(choices)s (%(default)s)")  # fmt: skip
     return parser
 
 
@@ -343,9 +348,11 @@ def _state_options(parser: argparse.ArgumentParser) -> None:
 
 def _motion_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--trajectory", choices=MOTIONS, default="", help="kind of motion (%(choices)s)"
+        "--trajectory", choices=MOTIONS, default="", help=f"kind of motion ({MOTIONS[0]})"
     )
-    parser.add_argument("--duration", metavar="S", type=_positive, help="of the motion, s (8)")
+    parser.add_argument(
+        "--duration", metavar="S", type=_positive, help="length of the motion, s (8)"
+    )
 
 
 def _positive(text: str) -> float:
@@ -455,11 +462,14 @@ def _report(options: argparse.Namespace) -> int:
 
 def _told(report: dict[str, Any], folder: Path) -> int:
     """Say in a few lines what came out; the exit status."""
+    from .pictures import error_unit
+
+    unit = error_unit(report["joint types"])
     for variant, run in report["runs"].items():
         ratio = report["ratios of rms errors"].get(variant)
         print(
             f"{variant:<32}rms {1e3 * run['tracking error rms']:9.5f}"
-            f"   peak {1e3 * run['tracking error peak']:9.5f} mrad"
+            f"   peak {1e3 * run['tracking error peak']:9.5f} {unit}"
             + (f"   {ratio:8,.1f} times the rms of full" if ratio else "")
         )
     for problem in report["problems"]:
@@ -599,9 +609,9 @@ def _trajectory(options: argparse.Namespace) -> int:
 
 def _identify_springs(options: argparse.Namespace) -> int:
     from ..dynamics import InputError, load_actuators, load_urdf
-    from ..validation.command import ProgressBar
     from .identify_springs import draw_springs, identify, to_yaml
     from .spring_recordings import read_motion
+    from .validate import ProgressBar
 
     model = None
     if options.urdf:
@@ -687,7 +697,7 @@ def _integrate(options: argparse.Namespace) -> int:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from ..validation.command import run
+    from .validate import run
 
     return run(options)
 

@@ -95,22 +95,7 @@ def identify(
     """
     source = torque or ("sensor" if motion.Q is not None else "links")
     joints, motors = motion.joint_names, motion.motor_names
-    if source == "sensor" and motion.Q is None:
-        raise InputError("the recording has no torques of sensors: take links or motors")
-    if source == "links" and (model is None or model.joint_names != joints):
-        has = "none is given" if model is None else ", ".join(model.joint_names)
-        text = f"the torques of the links need the robot of {', '.join(joints)}: {has}: --urdf"
-        raise InputError(text + ("" if motion.Q is not None else "; Q of sensors was not recorded"))
-    data = {}
-    if source == "motors":
-        if motion.tau is None:
-            raise InputError("the recording has no torques of motors: take sensor or links")
-        if actuators is None:
-            raise InputError("the torques at the motors need their data: --elastic-joints")
-        data = dict(zip(actuators.motor_names, actuators.motors, strict=True))
-        if not data.keys() >= set(motors):
-            raise InputError(f"motors: expected one for each of {', '.join(motors)}")
-
+    _refuse_missing(motion, source, model, actuators)
     n, m = len(joints), len(motors)
     effort = {"sensor": motion.Q, "motors": motion.tau}.get(source)
     effort = np.empty((len(motion.t), 0)) if effort is None else effort
@@ -119,44 +104,64 @@ def identify(
     if rate is not None:
         rows = rows[:, :: max(1, round(1.0 / (rate * float(np.median(np.diff(motion.t))))))]
     q, theta, torques = np.split(rows, (n, n + m), axis=2)
-    if source == "links" and model is not None:
-        Q = inverse_dynamics(model, *q).tau
+    measured = np.where(np.isnan(effort).any(axis=0), np.nan, torques[0])
+
+    if source == "motors" and actuators is not None:
+        data = dict(zip(actuators.motor_names, actuators.motors, strict=True))
+        loads = [
+            motor_side_torque(data[motor], theta[1, :, j], theta[2, :, j], measured[:, j])
+            for j, motor in enumerate(motors)
+        ]
     else:
-        Q = np.where(np.isnan(effort).any(axis=0), np.nan, torques[0])
+        Q = inverse_dynamics(model, *q).tau if source == "links" and model else measured
+        loads = [Q[:, i] for i in motion.joint_of_motor]
 
     fits, reasons, samples = {}, {}, {}
-    for joint in joints:
-        own = motion.motors_of(joint)
-        for motor in own:
-            i, j = joints.index(joint), motors.index(motor)
-            side = -1.0 if motor == joint + ANTAGONIST else 1.0
-            phi, phid = (side * (theta[k, :, j] - q[k, :, i]) for k in range(2))
-            if source == "motors":
-                load = motor_side_torque(data[motor], theta[1, :, j], theta[2, :, j], Q[:, j])
-            else:
-                load = Q[:, i]
-            samples[motor] = phi, side * load
-            try:
-                if source != "motors" and len(own) > 1:
-                    raise InputError(
-                        f"joint '{joint}': only the torques of its {len(own)} motors tell their "
-                        f"springs apart: --torque motors"
-                    )
-                if np.isnan(load).any():
-                    raise InputError(f"joint '{motor}': no torque was recorded")
-                fits[motor] = identify_spring(
-                    *samples[motor],
-                    phid,
-                    joint=motor,
-                    prismatic=model is not None and model.joint_types[i] == "prismatic",
-                    **options,
+    for j, (motor, i, load) in enumerate(zip(motors, motion.joint_of_motor, loads, strict=True)):
+        side = -1.0 if motor == joints[i] + ANTAGONIST else 1.0
+        phi, phid = (side * (theta[k, :, j] - q[k, :, i]) for k in range(2))
+        samples[motor] = phi, side * load
+        try:
+            own = len(motion.motors_of(joints[i]))
+            if source != "motors" and own > 1:
+                raise InputError(
+                    f"joint '{joints[i]}': only the torques of its {own} motors tell their springs "
+                    "apart: --torque motors"
                 )
-            except InputError as error:
-                reasons[motor] = str(error)
-            if sys.stderr.isatty():
-                end = "\r" if j + 1 < m else "\r\033[K"
-                print(f"{j + 1} of {m} springs", end=end, file=sys.stderr)
+            if np.isnan(load).any():
+                raise InputError(f"joint '{motor}': no torque was recorded")
+            fits[motor] = identify_spring(
+                *samples[motor],
+                phid,
+                joint=motor,
+                prismatic=model is not None and model.joint_types[i] == "prismatic",
+                **options,
+            )
+        except InputError as error:
+            reasons[motor] = str(error)
+        if sys.stderr.isatty():
+            end = "\r" if j + 1 < m else "\r\033[K"
+            print(f"{j + 1} of {m} springs", end=end, file=sys.stderr)
     return fits, reasons, samples
+
+
+def _refuse_missing(
+    motion: Motion, source: str, model: MultibodyModel | None, actuators: Actuators | None
+) -> None:
+    """Raise InputError for what a source of torque needs and has not."""
+    joints, motors = motion.joint_names, motion.motor_names
+    if source == "sensor" and motion.Q is None:
+        raise InputError("the recording has no torques of sensors: take links or motors")
+    if source == "links" and (model is None or model.joint_names != joints):
+        has = "none is given" if model is None else ", ".join(model.joint_names)
+        text = f"the torques of the links need the robot of {', '.join(joints)}: {has}: --urdf"
+        raise InputError(text + ("" if motion.Q is not None else "; Q of sensors was not recorded"))
+    if source == "motors" and motion.tau is None:
+        raise InputError("the recording has no torques of motors: take sensor or links")
+    if source == "motors" and actuators is None:
+        raise InputError("the torques at the motors need their data: --elastic-joints")
+    if source == "motors" and actuators and not set(actuators.motor_names) >= set(motors):
+        raise InputError(f"motors: expected one for each of {', '.join(motors)}")
 
 
 def to_yaml(motion: Motion, fits: Mapping[str, SpringFit], reasons: Mapping[str, str]) -> str:

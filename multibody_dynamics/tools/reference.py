@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from importlib import import_module
 from inspect import getdoc, ismodule
@@ -62,6 +63,7 @@ def updated(text: str) -> str:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0]).parse_args()
     for page in sorted(DOCS.glob("*.md")):
         text = page.read_text(encoding="utf-8")
         if (new := updated(text)) != text:

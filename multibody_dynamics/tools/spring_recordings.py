@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -27,9 +26,9 @@ from ..dynamics.errors import InputError
 from ..dynamics.inputs import Array
 from ..dynamics.model import MultibodyModel
 from ..validation.bags import JointSamples
+from ..validation.columns import read_arrays, read_columns, signal_in, stacked, times_in
 from ..validation.recordings import Recording
 from ..validation.survey import turning_joints
-from .columns import read_columns, stacked
 from .pairing import pair
 
 LINKS, MOTORS = "joint_states", "motor_states"  # how the topics are called if nothing is said
@@ -59,6 +58,13 @@ class Motion:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "motor_names", tuple(self.motor_names) or self.joint_names)
+
+    @property
+    def joint_of_motor(self) -> list[int]:
+        """Of each motor the index of its joint."""
+        joints = self.joint_names
+        owner = {joint + side: i for i, joint in enumerate(joints) for side in SIDES}
+        return [owner[motor] for motor in self.motor_names]
 
     def motors_of(self, joint: str) -> list[str]:
         return [joint + side for side in SIDES if joint + side in self.motor_names]
@@ -90,19 +96,8 @@ def read_motion(
     the recorded names. held : where joints of the model stood that were not recorded, rad (m).
     Raises InputError that names the file, topic and joint, and says what would be right.
     """
-    if not path.exists():
-        raise InputError(f"{path}: there is no such file")
-    if path.suffix == ".csv":
-        sides = _of_table(path, *_read_csv(path))
-    elif path.suffix == ".npz":
-        sides = _read_npz(path)
-    elif path.is_dir() or path.suffix in (".mcap", ".db3"):
-        sides = _read_bag(path, topics, motor_topic, progress)
-    else:
-        raise InputError(
-            f"{path}: a recording is the folder of a bag, or ends in .csv or .npz, .mcap or .db3"
-        )
     held = held or {}
+    sides = _read_sides(path, topics, motor_topic, progress)
     recorded = _names(sides.batches, sides.links, prefix)
     driven = _names(sides.batches, (sides.motors,), prefix)
     if model is None:
@@ -121,14 +116,12 @@ def read_motion(
     of_motor = [i for i, joint in enumerate(joints) for s in SIDES if joint + s in motors]
     turning = np.zeros(n, dtype=bool) if model is None else turning_joints(model)
     turning = np.concatenate((turning, turning[of_motor]))
-    wanted = {prefix + joint: i for i, joint in enumerate(joints) if joint not in held}
+    of_links = {prefix + joint: i for i, joint in enumerate(joints) if joint not in held}
+    of_motors = {prefix + motor: n + j for j, motor in enumerate(motors)}
     found = pair(
         path,
         sides.batches,
-        {
-            **{topic: wanted for topic in sides.links},
-            sides.motors: {prefix + motor: n + j for j, motor in enumerate(motors)},
-        },
+        {**dict.fromkeys(sides.links, of_links), sides.motors: of_motors},
         held={joints.index(joint): value for joint, value in held.items() if joint in joints},
         turning=turning,
     )
@@ -139,15 +132,35 @@ def read_motion(
         None if np.isnan(rows).all() else rows
         for rows in (found.effort[:, :n], found.effort[:, n:])
     )
-    passed_over = sorted({*recorded, *driven} - {*joints, *motors})
     used = [
         f"links {', '.join(sides.links)}: q of {', '.join(joints)}; Q {_those_with(Q, joints)}",
         f"motors {sides.motors}: theta of {', '.join(motors)}; tau {_those_with(tau, motors)}",
-        *([f"not used: {', '.join(passed_over)}"] if passed_over else []),
-        *found.used,
     ]
+    passed_over = sorted({*recorded, *driven} - {*joints, *motors})
+    if passed_over:
+        used.append(f"not used: {', '.join(passed_over)}")
+    used += found.used
     return Motion(
         joints, found.t - found.t[0], q, theta, Q, tau, motors, tuple(used), sides.problem
+    )
+
+
+def _read_sides(
+    path: Path,
+    topics: Sequence[str],
+    motor_topic: str,
+    progress: Callable[[int, int], None],
+) -> _Sides:
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file")
+    if path.suffix == ".csv":
+        return _of_table(path, *_read_csv(path))
+    if path.suffix == ".npz":
+        return _read_npz(path)
+    if path.is_dir() or path.suffix in (".mcap", ".db3"):
+        return _read_bag(path, topics, motor_topic, progress)
+    raise InputError(
+        f"{path}: a recording is the folder of a bag, or ends in .csv or .npz, .mcap or .db3"
     )
 
 
@@ -191,6 +204,7 @@ def _read_bag(
     progress: Callable[[int, int], None],
 ) -> _Sides:
     recording = Recording(path)
+    recording.overview.require(path)
     there = recording.overview.topics
     links = tuple(topics) or (_called(path, there, LINKS, "--topic"),)
     motors = motor_topic or _called(path, there, MOTORS, "--motor-topic")
@@ -214,7 +228,7 @@ def _called(path: Path, there: Iterable[str], name: str, option: str) -> str:
     if len(found) != 1:
         raise InputError(
             f"{path}: {'several topics are' if found else 'no topic is'} called {name}; topics "
-            f"with joint states: {', '.join(there) or 'none'}; choose with {option}"
+            f"with joint states: {', '.join(there)}; choose with {option}"
         )
     return found[0]
 
@@ -237,17 +251,16 @@ def _read_csv(path: Path) -> tuple[dict[str, Array], tuple[str, ...], tuple[str,
 
 
 def _read_npz(path: Path) -> _Sides:
-    try:
-        with np.load(path) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, BadZipFile) as error:
-        raise InputError(f"{path}: not a NumPy archive: {error}") from None
+    arrays = read_arrays(path)
     if "facts" in arrays:
-        joints = tuple(json.loads(str(arrays["facts"]))["joint_names"])
-        batches = [
-            JointSamples(topic, joints, stamp, stamp, arrays[f"{topic}.values"])
-            for topic, stamp in ((each, arrays[f"{each}.stamp"]) for each in (LINKS, MOTORS))
-        ]
+        try:
+            joints = tuple(json.loads(str(arrays["facts"]))["joint_names"])
+            batches = [
+                JointSamples(topic, joints, stamp, stamp, arrays[f"{topic}.values"])
+                for topic, stamp in ((each, arrays[f"{each}.stamp"]) for each in (LINKS, MOTORS))
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{path}: not a recording of the demo: {error}") from None
         return _Sides(batches, (LINKS,), MOTORS)
     joints = tuple(str(name) for name in arrays.pop("joint_names", ()))
     motors = tuple(str(name) for name in arrays.pop("motor_names", joints))
@@ -260,22 +273,16 @@ def _of_table(
     """Links and motors as if they had come on topics."""
     for name in ("t", "q", "theta"):
         if name not in arrays:
-            raise InputError(f"{path}: {name} is missing")
-    t = np.asarray(arrays["t"], dtype=np.float64)
-    if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0.0).all():
+            raise InputError(f"{path}: {name} is missing; it has {', '.join(arrays)}")
+    t = times_in(path, arrays["t"])
+    if len(t) < 2 or not (np.diff(t) > 0.0).all():
         raise InputError(f"{path}: t must increase")
     # From 1 s on: a stamp of zero says that there is none.
     stamp = SECOND + np.round(SECOND * (t - t[0])).astype(np.int64)
     batches = []
     for owners, position, effort in ((joints, "q", "Q"), (motors, "theta", "tau")):
         rows = np.full((len(t), 3, len(owners)), np.nan)
-        for k, name in ((0, position), (2, effort)):
-            values = arrays.get(name, rows[:, k])
-            if values.shape != rows[:, k].shape:
-                raise InputError(
-                    f"{path}: {name} is {values.shape}: must be {rows[:, k].shape}, a column for "
-                    f"each of {', '.join(owners) or '(none is named)'}"
-                )
-            rows[:, k] = values
+        rows[:, 0] = signal_in(path, arrays, position, len(t), owners)
+        rows[:, 2] = signal_in(path, arrays, effort, len(t), owners)
         batches.append(JointSamples(f"{path.name} ({position})", owners, stamp, stamp, rows))
     return _Sides(batches, (batches[0].topic,), batches[1].topic)

@@ -10,6 +10,7 @@ bag     a rosbag2 folder, .mcap or .db3 file with a trajectory_msgs/JointTraject
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from ..dynamics.errors import InputError
 from ..dynamics.inputs import Array
-from .columns import read_columns, stacked
+from ..validation.columns import read_columns, stacked
 
 MESSAGE = "trajectory_msgs/msg/JointTrajectory"
 COLUMNS = (("q", "qd", "qdd"), ("q", "q'", "q''"))  # of tables
@@ -121,36 +122,47 @@ def _message_points(points: Points) -> list[tuple[tuple[int, int], dict[str, lis
     return found
 
 
-def _of_rows(
-    path: Path,
-    joints: Sequence[str],
-    times: Any,
-    given: Mapping[str, Any],
-    form: Form,
-) -> Points:
+def _of_rows(path: Path, joints: Any, times: Any, given: Mapping[str, Any], form: Form) -> Points:
     """Checked: as many rows as times, as many numbers in a row as joints, or none."""
+    if not isinstance(joints, Sequence) or isinstance(joints, str) or not len(joints):
+        raise InputError(f"joint_names: must be a list of names, not {joints!r:.60}")
     names = tuple(str(joint) for joint in joints)
-    stamps = np.array(times, dtype=np.float64)
-    if not names or stamps.ndim != 1 or not len(stamps):
-        raise InputError(f"{len(names)} joints, times of shape {stamps.shape}")
+    stamps = _numbers("times", times)
+    if not len(stamps):
+        raise InputError("it has no points")
     data = np.full((3, len(stamps), len(names)), np.nan)
     for own, name in zip(data, ROWS, strict=True):
         rows = given.get(name)
         if rows is None:
             continue
-        if len(rows) != len(stamps):
-            raise InputError(f"{name}: {len(rows)} rows, but {len(stamps)} times")
+        if not isinstance(rows, list | np.ndarray) or len(rows) != len(stamps):
+            count = len(rows) if isinstance(rows, list | np.ndarray) else "no"
+            raise InputError(f"{name}: {count} rows, but {len(stamps)} times")
         for k, row in enumerate(rows):
-            if len(row) not in (0, len(names)):
-                raise InputError(f"{name} of point {k + 1}: {len(row)}, but {len(names)} joints")
-            if len(row):
-                own[k] = row
+            numbers = _numbers(f"{name} of point {k + 1}", row)
+            if len(numbers) not in (0, len(names)):
+                raise InputError(
+                    f"{name} of point {k + 1}: {len(numbers)}, but {len(names)} joints"
+                )
+            if len(numbers):
+                own[k] = numbers
     return Points(path, names, stamps, data, form)
+
+
+def _numbers(what: str, values: Any) -> Array:
+    """(k,) Raises InputError for anything else."""
+    with suppress(TypeError, ValueError):
+        found = np.array(values, dtype=np.float64)
+        if found.ndim == 1:
+            return found
+    raise InputError(f"{what}: must be a list of numbers, not {values!r:.60}")
 
 
 def _read_csv(path: Path) -> Points:
     columns = read_columns(path)
     joints = [name[2:] for name in columns if name.startswith("q ")]
+    if not joints:
+        raise InputError(f"no column is called 'q JOINT': they are {', '.join(columns)}")
     signals = max(
         COLUMNS, key=lambda each: sum(f"{each[1]} {joint}" in columns for joint in joints)
     )
@@ -164,45 +176,61 @@ def _read_csv(path: Path) -> Points:
 def _read_yaml(path: Path) -> Points:
     # `ros2 topic echo` puts --- behind every message.
     documents = [each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each]
-    if len(documents) != 1 or not isinstance(documents[0], Mapping):
+    if len(documents) != 1:
         raise InputError(f"{len(documents)} documents: must be one with joint_names and points")
     tree = documents[0]
+    if not isinstance(tree, Mapping):
+        raise InputError("must have joint_names, and points or times and positions")
     if "points" not in tree:
         return _of_rows(path, tree["joint_names"], tree["times"], tree, Form("arrays"))
     points = tree["points"]
-    stamps = [point["time_from_start"] for point in points]
-    times = [stamp.get("sec", 0) + stamp.get("nanosec", 0) / SECOND for stamp in stamps]
+    if not isinstance(points, list) or not all(isinstance(point, Mapping) for point in points):
+        raise InputError("points: must be a list, each with positions and time_from_start")
+    times = []
+    for k, point in enumerate(points):
+        stamp = point.get("time_from_start")
+        if not isinstance(stamp, Mapping):
+            raise InputError(
+                f"time_from_start of point {k + 1}: must have sec and nanosec, not {stamp!r:.60}"
+            )
+        times.append(stamp.get("sec", 0) + stamp.get("nanosec", 0) / SECOND)
     given = {name: [point.get(name) or () for point in points] for name in ROWS}
     return _of_rows(path, tree["joint_names"], times, given, Form("points"))
 
 
 def _read_bag(path: Path, topic: str, message: int | None) -> Points:
-    found = []
     try:
-        with Reader(path) as reader:
-            ours = [each for each in reader.connections if each.msgtype == MESSAGE]
-            names = sorted({each.topic for each in ours})
-            if not names:
-                raise InputError(f"no topic of type {MESSAGE}")
-            name = topic or names[0]
-            if name not in names or (len(names) > 1 and not topic):
-                raise InputError(
-                    f"a trajectory is on {', '.join(names)}: choose one of these with --topic"
-                )
-            store = get_typestore(Stores.ROS2_JAZZY)
-            for _, _, raw in reader.messages([each for each in ours if each.topic == name]):
-                found.append(store.deserialize_cdr(raw, MESSAGE))
+        name, found = _trajectories(path, topic)
     except InputError:
         raise
     except Exception as error:  # of sqlite, MCAP, YAML and zstd, each its own
         raise InputError(f"cannot be read: {error or type(error).__name__}") from None
+    if not found:
+        raise InputError(f"no message on {name}")
     if not 1 <= (message or 1) <= len(found) or (message is None and len(found) > 1):
         raise InputError(f"{len(found)} messages on {name}: choose with --message 1, 2 ...")
-    chosen: Any = found[(message or 1) - 1]
+    chosen = found[(message or 1) - 1]
     stamps = [point.time_from_start for point in chosen.points]
     times = [stamp.sec + stamp.nanosec / SECOND for stamp in stamps]
     given = {each: [getattr(point, each) for point in chosen.points] for each in ROWS}
     return _of_rows(path, chosen.joint_names, times, given, Form("bag", topic=name))
+
+
+def _trajectories(path: Path, topic: str) -> tuple[str, list[Any]]:
+    """All messages of a topic, and its name; the only one if none is given."""
+    store = get_typestore(Stores.ROS2_JAZZY)
+    with Reader(path) as reader:
+        ours = [each for each in reader.connections if each.msgtype == MESSAGE]
+        names = sorted({each.topic for each in ours})
+        if not names:
+            raise InputError(f"no topic of type {MESSAGE}")
+        name = topic or names[0]
+        if name not in names or (len(names) > 1 and not topic):
+            raise InputError(
+                f"a trajectory is on {', '.join(names)}: choose one of these with --topic"
+            )
+        chosen = [each for each in ours if each.topic == name]
+        return name, [store.deserialize_cdr(raw, MESSAGE) for _, _, raw in reader.messages(chosen)]
 
 
 def _write_bag(points: Points, path: Path) -> Path:

@@ -44,6 +44,18 @@ class Source(NamedTuple):
     stamped: bool = True
     rows: slice = EVERYTHING
 
+    def carries(self, batch: JointSamples) -> bool:
+        """Whether these are messages of this source."""
+        return batch.topic == self.topic and batch.names in self.columns
+
+    def times(self, batch: JointSamples) -> Keys:
+        """(k,) ns, by its clock."""
+        return batch.stamp if self.stamped else batch.received
+
+    def signal(self, batch: JointSamples, row: int) -> Array:
+        """(k, m) position (0), velocity (1) or effort (2) of its joints."""
+        return batch.rows[:, row, self.columns[batch.names]]
+
 
 @dataclass
 class Quality:
@@ -116,8 +128,8 @@ class SortedSource:
         self.epoch = 0
         self._used = slice(None, None, 1 if velocity else 2)  # position (velocity) effort
         self._turning = np.flatnonzero(turning)  # joints that may jump by a turn
-        self._newest = -(2**62)
-        self._last = -(2**62)  # handed out
+        self._newest: int | None = None
+        self._last: int | None = None  # handed out
         self._angles: Array | None = None
         self._waiting: list[tuple[Keys, Array]] = []
 
@@ -133,7 +145,8 @@ class SortedSource:
             self._list_stretches(stamp, np.logical_not(finite))
             stamp, rows = stamp[finite], rows[finite]
         while len(stamp):
-            newest = np.maximum.accumulate(np.concatenate([[self._newest], stamp]))
+            before = stamp[0] if self._newest is None else self._newest
+            newest = np.maximum.accumulate(np.concatenate([[before], stamp]))
             back = stamp < newest[:-1] - WINDOW
             end = int(np.argmax(back)) if back.any() else len(stamp)
             quality.out_of_order += int((stamp[:end] < newest[:end]).sum())
@@ -142,21 +155,23 @@ class SortedSource:
                 self._newest = int(newest[end])
             if end == len(stamp):
                 break
-            jump = float(1e-9 * (int(stamp[end]) - self._newest))
+            jump = 1e-9 * (int(stamp[end]) - int(newest[end]))
             quality.clock_jumps += 1
             if len(quality.jump_list) < LISTED:
-                quality.jump_list.append({"at": self._seconds(self._newest), "by": jump})
+                quality.jump_list.append({"at": self._seconds(newest[end]), "by": jump})
             yield from self.flush()
             self.epoch += 1
-            self._newest = self._last = -(2**62)
+            self._newest = self._last = None
             stamp, rows = stamp[end:], rows[end:]
-        yield from self._hand_out(self._newest - WINDOW)
+        if self._newest is not None:
+            yield from self._hand_out(self._newest - WINDOW)
 
     def flush(self) -> Iterator[tuple[int, Keys, Array]]:
         """All that is still waiting."""
-        yield from self._hand_out(2**62)
+        yield from self._hand_out(None)
 
-    def _hand_out(self, until: int) -> Iterator[tuple[int, Keys, Array]]:
+    def _hand_out(self, until: int | None) -> Iterator[tuple[int, Keys, Array]]:
+        """Up to a stamp; all without one."""
         if not self._waiting:
             return
         stamp = np.concatenate([stamp for stamp, _ in self._waiting])
@@ -164,12 +179,13 @@ class SortedSource:
         if (np.diff(stamp) <= 0).any():
             order = np.argsort(stamp, kind="stable")
             stamp, rows = stamp[order], rows[order]
-        ready = int(np.searchsorted(stamp, until, side="right"))
+        ready = len(stamp) if until is None else int(np.searchsorted(stamp, until, side="right"))
         self._waiting = [(stamp[ready:], rows[ready:])] if ready < len(stamp) else []
         stamp, rows = stamp[:ready], rows[:ready]
         if ready == 0:
             return
-        again = np.diff(stamp, prepend=self._last) == 0
+        before = stamp[0] - 1 if self._last is None else self._last
+        again = np.diff(stamp, prepend=before) == 0
         if again.any():
             self.quality.duplicates += int(again.sum())
             stamp, rows = stamp[~again], rows[~again]
@@ -320,6 +336,53 @@ class Merger:
         self._waiting = [[(k[k > end], r[k > end])] if k[-1] > end else [] for k, r in held]
 
 
+class Track:
+    """Messages of one source to its samples on the grid: keys (k,), rows (k, 3, m)."""
+
+    def __init__(self, source: Source, order: SortedSource, grid: Resampler) -> None:
+        self._source, self._order, self._grid = source, order, grid
+        self._parts: dict[tuple[str, ...], JointSamples] = {}  # of the same stretch of time
+
+    def push(self, batch: JointSamples) -> Iterator[tuple[Keys, Array]]:
+        """Messages of this source; any other batch is passed over.
+
+        A publisher may name other joints beside ours in some messages. These come in a batch of
+        their own, and wait to be put among the rest.
+        """
+        if not self._source.carries(batch):
+            return
+        if batch.names in self._parts:
+            yield from self._advance()
+        self._parts[batch.names] = batch
+
+    def flush(self) -> Iterator[tuple[Keys, Array]]:
+        """All that is still waiting."""
+        yield from self._advance()
+        for epoch, stamp, rows in self._order.flush():
+            yield from self._grid.push(epoch, stamp, rows)
+        yield from self._grid.flush()
+
+    def _advance(self) -> Iterator[tuple[Keys, Array]]:
+        if not self._parts:
+            return
+        parts = [
+            (
+                each.received,
+                each.stamp,
+                each.rows[:, self._source.rows, self._source.columns[names]],
+            )
+            for names, each in self._parts.items()
+        ]
+        self._parts.clear()
+        messages = parts[0]
+        if len(parts) > 1:
+            received, stamp, rows = (np.concatenate(column) for column in zip(*parts, strict=True))
+            turn = np.argsort(received, kind="stable")
+            messages = received[turn], stamp[turn], rows[turn]
+        for epoch, stamp, rows in self._order.push(*messages):
+            yield from self._grid.push(epoch, stamp, rows)
+
+
 def aligned(
     batches: Iterator[JointSamples],
     sources: Sequence[Source],
@@ -336,34 +399,21 @@ def aligned(
 
     failed : is told of an error of the recording, after which comes what had been read before.
     """
-    order = [
-        SortedSource(
-            quality,
-            origin,
-            velocity=velocity,
-            turning=turning[source.places] & (source.rows != EFFORT),
-            stamped=source.stamped,
+    tracks = []
+    for source, quality in zip(sources, qualities, strict=True):
+        turns = turning[source.places] & (source.rows != EFFORT)
+        order = SortedSource(
+            quality, origin, velocity=velocity, turning=turns, stamped=source.stamped
         )
-        for source, quality in zip(sources, qualities, strict=True)
-    ]
-    grids = [Resampler(quality, origin, period) for quality in qualities]
+        tracks.append(Track(source, order, Resampler(quality, origin, period)))
     merger = Merger(sources, background.shape[1], background)
-
-    def through(which: int, sorted_samples: Iterator[Any]) -> Iterator[tuple[Keys, Array]]:
-        for epoch, stamp, rows in sorted_samples:
-            for keys, values in grids[which].push(epoch, stamp, rows):
-                yield from merger.push(which, keys, values)
-
     try:
         for batch in batches:
-            for which, source in enumerate(sources):
-                columns = source.columns.get(batch.names) if batch.topic == source.topic else None
-                if columns is not None:
-                    rows = batch.rows[:, source.rows, columns]
-                    yield from through(which, order[which].push(batch.received, batch.stamp, rows))
+            for which, track in enumerate(tracks):
+                for keys, rows in track.push(batch):
+                    yield from merger.push(which, keys, rows)
     except Exception as error:
         failed(error)
-    for which, each in enumerate(order):
-        yield from through(which, each.flush())
-        for keys, values in grids[which].flush():
-            yield from merger.push(which, keys, values)
+    for which, track in enumerate(tracks):
+        for keys, rows in track.flush():
+            yield from merger.push(which, keys, rows)

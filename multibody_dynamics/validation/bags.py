@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -24,6 +24,7 @@ from .mcap_chunks import Chunk, Messages, chunks_of
 JOINT_STATE = "sensor_msgs/msg/JointState"
 BATCH = 8192  # messages; 8 s of a topic at 1 kHz, some 3 MB
 FOREVER = 2**63 - 1  # ns
+TOLD = 5  # problems that are told one by one
 
 Batch = dict[str, list[Messages]]  # by topic
 Fill = Callable[[Batch], int]  # adds messages to a batch, says how many; 0 at the end
@@ -47,11 +48,23 @@ class JointSamples:
 @dataclass(frozen=True)
 class Overview:
     """The topics with joint states and their numbers of messages; when the first and the last
-    message of all topics were received, ns."""
+    message of all topics were received, ns; the types of the other topics."""
 
     topics: dict[str, int]
     begin: int
     end: int
+    others: dict[str, str] = field(default_factory=dict)
+
+    def require(self, path: Path, topics: Sequence[str] = ()) -> None:
+        """Raise InputError if there are no joint states, or none on these topics."""
+        if not self.topics:
+            there = ", ".join(f"{name} ({kind})" for name, kind in self.others.items())
+            raise InputError(f"{path}: no topic of type {JOINT_STATE}; it has {there or 'none'}")
+        for name in topics:
+            if name not in self.topics:
+                raise InputError(
+                    f"{path}: no joint states on {name}; topics with them: {', '.join(self.topics)}"
+                )
 
 
 class Bag:
@@ -88,12 +101,11 @@ class Bag:
     def overview(self) -> Overview:
         """What it says of itself."""
         reader = self._reader
-        topics = {
-            name: topic.msgcount
-            for name, topic in sorted(reader.topics.items())
-            if topic.msgtype == JOINT_STATE
-        }
-        return Overview(topics, reader.start_time, max(reader.end_time - 1, reader.start_time))
+        there = sorted(reader.topics.items())
+        topics = {name: topic.msgcount for name, topic in there if topic.msgtype == JOINT_STATE}
+        others = {name: str(topic.msgtype) for name, topic in there if name not in topics}
+        begin = reader.start_time
+        return Overview(topics, begin, max(reader.end_time - 1, begin), others)
 
     def read(
         self,
@@ -112,23 +124,19 @@ class Bag:
         that it has not, and messages that are no JointState; all that can be read has been handed
         out by then.
         """
-        path, there = self.path, self.overview.topics
-        for name in topics or ():
-            if name not in there:
-                known = ", ".join(there) or "none"
-                raise InputError(f"{path}: no joint states on {name}; topics with them: {known}")
-        wanted = tuple(there if topics is None else topics)
-        if not wanted:
-            raise InputError(f"{path}: no topic of type {JOINT_STATE}")
-        total = sum(there[name] for name in wanted)
+        self.overview.require(self.path, topics or ())
+        wanted = tuple(self.overview.topics if topics is None else topics)
+        total = sum(self.overview.topics[name] for name in wanted)
         readers = {name: JointStateReader() for name in wanted}
+        problems: list[str] = []
         if self._chunks is None:
             connections = [each for each in self._reader.connections if each.topic in wanted]
             fill = _one_by_one(self._reader.messages(connections, start, stop), batch)
         else:
-            fill = _by_chunks(self._chunks, wanted, start or 0, FOREVER if stop is None else stop)
+            span = start or 0, FOREVER if stop is None else stop
+            fill = _by_chunks(self._chunks, wanted, *span, problems)
         done = 0
-        for messages in _batched(path, fill, batch):
+        for messages in _batched(fill, batch, problems):
             for name, parts in sorted(messages.items()):
                 received = np.concatenate([at for at, _ in parts])
                 packed = [each for _, each in parts]
@@ -136,11 +144,14 @@ class Bag:
                     yield JointSamples(name, names, received[which], stamp, rows)
                 done += len(received)
             progress(done, total)
-        for name, each in readers.items():
-            if each.refused:
-                raise InputError(
-                    f"{path}: {name}: {each.refused} messages were left out: {each.reason}"
-                )
+        problems += [
+            f"{name}: {each.refused} messages were left out: {each.reason}"
+            for name, each in readers.items()
+            if each.refused
+        ]
+        if problems:
+            more = [f"and {len(problems) - TOLD} more"] if len(problems) > TOLD else []
+            raise InputError(f"{self.path}: {'; '.join(problems[:TOLD] + more)}")
 
 
 def overview(path: Path) -> Overview:
@@ -162,6 +173,10 @@ def _advised(error: Exception) -> str:
         return f"{text} (`ros2 bag reindex` writes it)"
     if "end magic" in text or "footer" in text:
         return f"{text} It was cut off (`mcap recover` saves what is there)"
+    if "malformed" in text:
+        return f"{text} (`sqlite3 OLD.db3 .recover | sqlite3 NEW.db3` saves what is there)"
+    if "storage format" in text:
+        return f"{text}: must be the folder of a bag, or end in .mcap, .db3, .csv or .npz"
     return text
 
 
@@ -182,13 +197,21 @@ def _one_by_one(messages: Iterator[Any], size: int) -> Fill:
     return fill
 
 
-def _by_chunks(chunks: Sequence[Chunk], topics: Sequence[str], start: int, stop: int) -> Fill:
+def _by_chunks(
+    chunks: Sequence[Chunk], topics: Sequence[str], start: int, stop: int, problems: list[str]
+) -> Fill:
+    """Of a damaged chunk there is nothing but a problem."""
     left = (each for each in chunks if each.first < stop and each.last >= start)
 
     def fill(batch: Batch) -> int:
         count = 0
         while not count and (chunk := next(left, None)):
-            for topic, messages in chunk.read(topics, start, stop).items():
+            try:
+                found = chunk.read(topics, start, stop)
+            except InputError as error:
+                problems.append(f"{error}, its messages are missing")
+                continue
+            for topic, messages in found.items():
                 batch[topic].append(messages)
                 count += len(messages[0])
         return count
@@ -196,18 +219,17 @@ def _by_chunks(chunks: Sequence[Chunk], topics: Sequence[str], start: int, stop:
     return fill
 
 
-def _batched(path: Path, fill: Fill, size: int) -> Iterator[Batch]:
-    """What `fill` adds, until it is `size` messages; before an error comes what is there."""
+def _batched(fill: Fill, size: int, problems: list[str]) -> Iterator[Batch]:
+    """What `fill` adds, until it is `size` messages; to the end, or an error."""
     more = 1
     while more:
         batch: Batch = defaultdict(list)
-        count, problem = 0, None
+        count = 0
         try:
             while count < size and (more := fill(batch)):
                 count += more
         except Exception as error:  # of sqlite, MCAP and zstd, each its own
-            problem = InputError(f"{path}: cannot be read to its end: {_advised(error)}")
+            problems.append(f"cannot be read to its end: {_advised(error)}")
+            more = 0
         if batch:
             yield batch
-        if problem is not None:
-            raise problem

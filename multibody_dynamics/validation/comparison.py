@@ -182,6 +182,7 @@ def validate(
         recording,
         robot.model,
         topics=settings.topics or None,
+        motor_topic=settings.motor_topic,
         prefix=settings.prefix,
         held=dict(settings.held),
         cutoff=settings.cutoff,
@@ -231,6 +232,7 @@ def validate(
             f"{path}: nothing to compare: no stretch without a gap is as long as the filter, "
             f"{need:.3g} s; a higher --cutoff takes less"
         )
+        problems += [text for quality in qualities for text in quality.events()]
         raise InputError("; ".join(problems))
     n = robot.model.n
     return Validation(

@@ -17,6 +17,8 @@ from ..dynamics.validation import Residuals
 from .comparison import Validation
 from .settings import Robot, Settings, described
 
+FEWEST = 32  # states to fit on, and to judge by
+
 
 @dataclass(frozen=True, eq=False)
 class Identification:
@@ -49,20 +51,24 @@ class Identification:
 def identify(validation: Validation, robot: Robot, settings: Settings) -> Identification:
     """Fit what `settings.identify` names. Friction is fitted instead of the known one.
 
-    Raises InputError for recordings without the effort of a joint, and shares that leave nothing.
+    Raises InputError for recordings without the effort of a joint, and those that are too short.
     """
     model = robot.model
     if settings.effort != "joint" or validation.joint_names != model.joint_names:
-        raise InputError("identification takes efforts of all joints, on the link side of springs")
-    if not 0.1 <= settings.train <= 0.9:
-        raise InputError(f"--train {settings.train:g}: must be from 0.1 to 0.9")
+        raise InputError(
+            "identification takes recorded efforts of all joints, on the link side of springs: no "
+            "--hold, no --effort motor"
+        )
     kinds = settings.identify
     known = JointFriction.none(model.n) if "friction" in kinds else robot.friction
     t, state, _, measured = validation.samples
     cut = round(settings.train * len(t))
     fitted, judged = slice(0, cut), slice(cut, None)
-    if cut < 32 or len(t) - cut < 32:
-        raise InputError(f"{len(t)} states to fit on and to judge by: too few")
+    if min(cut, len(t) - cut) < FEWEST:
+        raise InputError(
+            f"{cut} states to fit on and {len(t) - cut} to judge by, must be {FEWEST} each: a "
+            "longer recording, or a higher --rate or --cutoff"
+        )
     q, qd, qdd = (row[fitted] for row in state[:3])
     torque = measured[0][fitted] - known.torque(qd)
     found = identify_parameters(

@@ -182,9 +182,10 @@ def _blocks(v: Validation, identification: Identification | None) -> list[tuple[
     if v.notes:
         blocks += [("heading", "What was found in the messages"), ("list", list(v.notes))]
     for quantity, unit, residual in zip(v.quantities, PER_SECOND, v.residuals, strict=False):
-        kinds = {"N" if kind == "prismatic" else "N m" for kind in v.joint_types}
+        kinds = sorted({"N" if kind == "prismatic" else "N m" for kind in v.joint_types})
+        torque = kinds[0] if len(kinds) == 1 else "(N or N m)"
         blocks += [
-            ("heading", f"{quantity}, predicted less measured, {' or '.join(sorted(kinds))}{unit}"),
+            ("heading", f"{quantity}, predicted less measured, {torque}{unit}"),
             ("table", _residual_table(v.joint_names, residual)),
         ]
     blocks.append(

@@ -38,8 +38,10 @@ class Settings:
     that other processes and computers can have it.
 
     effort : "joint" for torques on the link side of springs, "motor" for those of the motors, which
-        the springs of `elastic_joints` lie before. cutoff : Hz; None: from the data. rate : of the
-        comparison, Hz; None: eight samples in a period of the cut-off.
+        the springs of `elastic_joints` lie before. topics : with joint states; (): all.
+        motor_topic : with the efforts of motors; "": that called motor_states, if there is one.
+        cutoff : Hz; None: from the data. rate : of the comparison, Hz; None: eight samples in a
+        period of the cut-off.
     """
 
     urdf: Path
@@ -48,6 +50,7 @@ class Settings:
     effort: str = "joint"
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     topics: tuple[str, ...] = ()
+    motor_topic: str = ""
     prefix: str = ""
     held: Mapping[str, float] = field(default_factory=dict)
     cutoff: float | None = None
@@ -56,7 +59,16 @@ class Settings:
     identify: tuple[str, ...] = ()
     payload_body: str | None = None
     train: float = 0.5
-    output_bag: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises InputError for what does not go together."""
+        if not 0.1 <= self.train <= 0.9:
+            raise InputError(f"--train {self.train:g}: must be from 0.1 to 0.9")
+        if self.motor_topic and self.effort != "motor":
+            raise InputError(f"--motor-topic {self.motor_topic}: is for --effort motor")
+        for joint, value in self.held.items():
+            if not np.isfinite(value):
+                raise InputError(f"--hold {joint}={value}: must be a finite number")
 
     def robot(self) -> Robot:
         """Raises InputError and ModelError, with the file, for what it cannot be made of."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,9 +13,10 @@ from ..dynamics.differentiation import HIGHEST, noise_cutoff
 from ..dynamics.errors import InputError
 from ..dynamics.inputs import Array
 from ..dynamics.model import MultibodyModel
-from .alignment import EFFORT, EVERYTHING, MOTION, Quality, Source, aligned, runs_of
+from .alignment import EFFORT, MOTION, Quality, Source, aligned, runs_of
 from .bags import JointSamples
 from .recordings import Recording
+from .sources import on_one_clock, refuse_twice, sources_of, unrecorded
 
 LOOKS = 8  # at as many places of a long recording
 LOOK = 8_000_000_000  # ns
@@ -48,57 +51,80 @@ class Survey:
     notes: tuple[str, ...] = ()
 
 
+class Joints(NamedTuple):
+    """Those of the model as a recording names them, and where those stand that it has not."""
+
+    path: Path
+    model: MultibodyModel
+    prefix: str
+    held: Mapping[str, float]
+
+    @property
+    def names(self) -> set[str]:
+        return {self.prefix + name for name in self.model.joint_names}
+
+    @property
+    def places(self) -> dict[str, int]:
+        """Of those that have to be there."""
+        joints = enumerate(self.model.joint_names)
+        return {self.prefix + name: place for place, name in joints if name not in self.held}
+
+
 def survey(
     recording: Recording,
     model: MultibodyModel,
     *,
     topics: Sequence[str] | None = None,
+    motor_topic: str = "",
     prefix: str = "",
-    held: dict[str, float] | None = None,
+    held: Mapping[str, float] | None = None,
     cutoff: float | None = None,
     from_positions: bool = False,
 ) -> Survey:
-    """Raises InputError where the recording lacks what a comparison takes, and says what."""
-    seen = recording.overview
-    if not seen.topics:
-        raise InputError(f"{recording.path}: no topic of type sensor_msgs/msg/JointState")
-    if not any(seen.topics.values()):
-        raise InputError(f"{recording.path}: no message on {', '.join(seen.topics)}")
+    """Raises InputError where the recording lacks what a comparison takes, and says what.
+
+    topics : all with joint states if not given. motor_topic : with the efforts of motors; that
+    which is called motor_states.
+    """
+    joints = Joints(recording.path, model, prefix, held or {})
+    background = np.full((3, model.n), np.nan)
+    for joint, value in joints.held.items():
+        background[:, model.joint_index(joint)] = value, 0.0, np.nan
+    if motor_topic:
+        topics = None if topics is None else [*topics, motor_topic]
+        recording.overview.require(recording.path, [motor_topic])
     looks = _looks(recording, topics)
     samples = [batch for look in looks for batch in look]
-    if not samples:
-        raise InputError(f"{recording.path}: no message on {', '.join(topics or seen.topics)}")
-    held = held or {}
     notes: list[str] = []
     if topics is None and recording.effort == "joint":
-        samples = _without_outputs(samples, {prefix + joint for joint in model.joint_names}, notes)
-    sources, ignored = _paired(recording, model, samples, prefix, held, notes)
-    _check_motor_states(recording, sources, notes)
-    ours = [s for s in samples if any(_carries(source, s) for source in sources)]
-    _check_effort(recording, model, sources, ours)
+        samples = _without_outputs(samples, joints, notes)
+    sources = _chosen(recording, joints, samples, motor_topic, notes)
+    ignored = {name for batch in samples for name in batch.names} - joints.names
+    samples = [batch for batch in samples if any(source.carries(batch) for source in sources)]
+    _check_signals(joints, sources, samples, notes)
+    period = max(_period(recording.path, source, looks) for source in sources)
     origin = min(
-        int(_stamps(source, batch).min())
-        for batch in ours
+        int(source.times(batch).min())
         for source in sources
-        if _carries(source, batch)
+        for batch in samples
+        if source.carries(batch)
     )
-    period = max(_period(recording, source, looks) for source in sources)
-    velocity = not from_positions and _has_velocity(sources, ours)
-    background = np.full((3, model.n), np.nan)
-    for joint, value in held.items():
-        background[:, model.joint_index(joint)] = value, 0.0, np.nan
-    found = cutoff or _cutoff(looks, sources, model, origin, period, velocity, background)
-    used = {source.topic for source in sources}
+    velocity = not from_positions and _has_velocity(sources, samples)
+    highest = HIGHEST * 1e9 / period
+    found = cutoff or min(
+        _cutoff(looks, sources, model, origin, period, velocity, background), highest
+    )
+    seen = recording.overview
     return Survey(
         sources,
         origin,
         period,
-        min(found, HIGHEST * 1e9 / period) if cutoff is None else found,
+        found,
         velocity,
-        tuple(held),
-        ignored,
+        tuple(joints.held),
+        tuple(sorted(ignored)),
         background,
-        sum(seen.topics[topic] for topic in used),
+        sum(seen.topics[topic] for topic in {source.topic for source in sources}),
         1e-9 * (seen.end - seen.begin),
         tuple(notes),
     )
@@ -108,13 +134,41 @@ def _last_part(topic: str) -> str:
     return topic.rpartition("/")[2]
 
 
+def _is_motors(topic: str) -> bool:
+    return _last_part(topic) == MOTORS
+
+
+def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[JointSamples]]:
+    """What was recorded in some stretches, all of it if it is short; some of it is there."""
+    seen = recording.overview
+    seen.require(recording.path)
+    span = seen.end - seen.begin
+    starts, length = [seen.begin], span + 1
+    if span > LOOKS * LOOK:
+        starts = np.linspace(seen.begin, seen.end - LOOK, LOOKS).astype(np.int64).tolist()
+        length = LOOK
+    problem = InputError(f"{recording.path}: no message on {', '.join(topics or seen.topics)}")
+    if not any(seen.topics.values()):
+        raise problem
+    looks: list[list[JointSamples]] = []
+    for start in starts:
+        looks.append([])
+        try:
+            looks[-1].extend(recording.read(topics, start=start, stop=start + length))
+        except InputError as error:
+            problem = error
+    if not any(looks):
+        raise problem
+    return looks
+
+
 def _without_outputs(
-    samples: list[JointSamples], joints: set[str], notes: list[str]
+    samples: list[JointSamples], joints: Joints, notes: list[str]
 ) -> list[JointSamples]:
     """Without the outputs of our nodes, if one topic joint_states has the joints that they name."""
     carried: dict[str, set[str]] = {}
     for batch in samples:
-        carried.setdefault(batch.topic, set()).update(joints.intersection(batch.names))
+        carried.setdefault(batch.topic, set()).update(joints.names.intersection(batch.names))
     states = [name for name, of in carried.items() if of and _last_part(name) == "joint_states"]
     if len(states) != 1:
         return samples
@@ -128,43 +182,22 @@ def _without_outputs(
     return [batch for batch in samples if batch.topic not in rivals]
 
 
-def _paired(
+def _chosen(
     recording: Recording,
-    model: MultibodyModel,
+    joints: Joints,
     samples: Sequence[JointSamples],
-    prefix: str,
-    held: dict[str, float],
+    motor_topic: str,
     notes: list[str],
-) -> tuple[tuple[Source, ...], tuple[str, ...]]:
-    """The sources; of efforts of motors that have a topic of their own, beside those of motion."""
-    motors = [batch for batch in samples if _last_part(batch.topic) == MOTORS]
-    links = [batch for batch in samples if _last_part(batch.topic) != MOTORS]
-    joints = {prefix + joint for joint in model.joint_names}
-    if recording.effort != "motor" or not motors or joints.isdisjoint(_names(links)):
-        return _sources(recording, model, samples, prefix, held)
-    motion, ignored = _sources(recording, model, links, prefix, held)
-    efforts, _ = _sources(recording, model, motors, prefix, held)
-    found = [source._replace(rows=MOTION) for source in motion]
-    found += [source._replace(rows=EFFORT) for source in efforts]
-    clock = "stamps"
-    if not all(source.stamped for source in found):
-        found = [source._replace(stamped=False) for source in found]
-        clock = "times of receipt"
-    notes.append(
-        f"positions of {', '.join(sorted({source.topic for source in motion}))} and efforts of "
-        f"{', '.join(sorted({source.topic for source in efforts}))}, paired by their {clock}"
-    )
-    return tuple(found), ignored
-
-
-def _names(samples: Sequence[JointSamples]) -> set[str]:
-    return {name for batch in samples for name in batch.names}
-
-
-def _check_motor_states(recording: Recording, sources: Sequence[Source], notes: list[str]) -> None:
-    for topic in sorted({source.topic for source in sources if source.rows == EVERYTHING}):
-        if _last_part(topic) != MOTORS:
-            continue
+) -> tuple[Source, ...]:
+    """The sources of positions and efforts; of motors, efforts may have a topic of their own."""
+    if recording.effort == "motor":
+        own = {motor_topic} if motor_topic else {b.topic for b in samples if _is_motors(b.topic)}
+        motors = [batch for batch in samples if batch.topic in own]
+        links = [batch for batch in samples if batch.topic not in own]
+        if motor_topic or (motors and any(joints.names.intersection(b.names) for b in links)):
+            return _paired(joints, links, motors, notes)
+    sources = _carrying(joints, samples)
+    for topic in sorted({source.topic for source in sources if _is_motors(source.topic)}):
         if recording.effort == "motor":
             raise InputError(
                 f"{recording.path}: {topic} has the positions of the motors: --effort motor takes "
@@ -172,137 +205,86 @@ def _check_motor_states(recording: Recording, sources: Sequence[Source], notes: 
                 "with the torques of the motors"
             )
         notes.append(f"{topic}: taken for positions and torques of the joints, not of motors")
+    return sources
 
 
-def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[JointSamples]]:
-    """What was recorded in some stretches, all of it if it is short."""
-    seen = recording.overview
-    span = seen.end - seen.begin
-    if span <= LOOKS * LOOK:
-        starts, length = [seen.begin], span + 1
-    else:
-        starts = np.linspace(seen.begin, seen.end - LOOK, LOOKS).astype(np.int64).tolist()
-        length = LOOK
-    looks: list[list[JointSamples]] = []
-    for start in starts:
-        look: list[JointSamples] = []
-        try:
-            for batch in recording.read(topics, start=start, stop=start + length):
-                look.append(batch)
-        except InputError:
-            if not look and not any(looks):
-                raise
-        looks.append(look)
-    return looks
-
-
-def _stamps(source: Source, batch: JointSamples) -> np.ndarray:
-    return batch.stamp if source.stamped else batch.received
-
-
-def _carries(source: Source, batch: JointSamples) -> bool:
-    return batch.topic == source.topic and batch.names in source.columns
-
-
-def _sources(
-    recording: Recording,
-    model: MultibodyModel,
-    samples: Sequence[JointSamples],
-    prefix: str,
-    held: dict[str, float],
-) -> tuple[tuple[Source, ...], tuple[str, ...]]:
-    """Which messages carry which joints of the model; joints that it does not have."""
-    wanted = {prefix + joint: i for i, joint in enumerate(model.joint_names) if joint not in held}
-    for joint in held:
-        model.joint_index(joint)
-    layouts = {(batch.topic, batch.names): None for batch in samples}
-    found: dict[tuple[str, tuple[int, ...]], dict[tuple[str, ...], np.ndarray]] = {}
-    where: dict[str, set[tuple[str, tuple[int, ...]]]] = {}
-    for topic, names in layouts:
-        repeated = [name for name in names if name in wanted and names.count(name) > 1]
-        if repeated:
-            raise InputError(f"{recording.path}: {topic}: a message names '{repeated[0]}' twice")
-        places = tuple(sorted(wanted[name] for name in names if name in wanted))
-        if not places:
-            continue
-        column = {wanted[name]: k for k, name in enumerate(names) if name in wanted}
-        columns = np.array([column[place] for place in places], dtype=np.intp)
-        found.setdefault((topic, places), {})[names] = columns
-        for name in names:
-            if name in wanted:
-                where.setdefault(name, set()).add((topic, places))
-    for name, places_of in where.items():
-        topics = sorted({topic for topic, _ in places_of})
-        if len(topics) > 1:
-            raise InputError(
-                f"{recording.path}: joint '{name}' is on the topics {', '.join(topics)}: two "
-                "robots, one twice, or outputs of these nodes; choose one with --topic"
-            )
-        if len(places_of) > 1:
-            raise InputError(
-                f"{recording.path}: {topics[0]}: joint '{name}' comes in messages with different "
-                "joints beside it, so from two publishers; one of them must go"
-            )
-    missing = [name for name in wanted if name not in where]
-    if missing:
-        raise InputError(_about_missing(recording, model, missing, layouts, prefix))
-    everything = {name for _, names in layouts for name in names}
-    sources = tuple(
-        Source(
-            topic,
-            columns,
-            np.array(places, dtype=np.intp),
-            any(b.stamp.any() for b in samples if b.topic == topic and b.names in columns),
-        )
-        for (topic, places), columns in sorted(found.items(), key=lambda item: item[0])
+def _paired(
+    joints: Joints,
+    links: Sequence[JointSamples],
+    motors: Sequence[JointSamples],
+    notes: list[str],
+) -> tuple[Source, ...]:
+    """Motion of the links beside efforts of the motors, by one clock."""
+    motion, efforts = _carrying(joints, links), _carrying(joints, motors)
+    found = on_one_clock(
+        [source._replace(rows=MOTION) for source in motion]
+        + [source._replace(rows=EFFORT) for source in efforts]
     )
-    return sources, tuple(sorted(everything - set(wanted)))
+    clock = "stamps" if found[0].stamped else "times of receipt"
+    notes.append(
+        f"positions of {', '.join(sorted({source.topic for source in motion}))} and efforts of "
+        f"{', '.join(sorted({source.topic for source in efforts}))}, paired by their {clock}"
+    )
+    return found
 
 
-def _about_missing(
-    recording: Recording,
-    model: MultibodyModel,
-    missing: Sequence[str],
-    layouts: dict[tuple[str, tuple[str, ...]], None],
-    prefix: str,
-) -> str:
-    there = sorted({name for _, names in layouts for name in names})
+def _carrying(joints: Joints, samples: Sequence[JointSamples]) -> tuple[Source, ...]:
+    """The sources of all joints, each of which has one."""
+    sources = sources_of(joints.path, samples, joints.places)
+    names = {place: name for name, place in joints.places.items()}
+    if not names:
+        raise InputError(f"{joints.path}: all joints of the robot are held: nothing to compare")
+    refuse_twice(joints.path, sources, names)
+    there = {place for source in sources for place in source.places.tolist()}
+    missing = [name for place, name in names.items() if place not in there]
+    if missing:
+        raise InputError(_about_missing(joints, missing, samples))
+    return sources
+
+
+def _about_missing(joints: Joints, missing: Sequence[str], samples: Sequence[JointSamples]) -> str:
+    there = sorted({name for batch in samples for name in batch.names})
+    on = ", ".join(dict.fromkeys(batch.topic for batch in samples)) or "any other topic"
     text = (
-        f"{recording.path}: joints of the robot that are not in it: {', '.join(missing)}; "
+        f"{joints.path}: joints of the robot that are not on {on}: {', '.join(missing)}; "
         f"recorded: {', '.join(there[:20]) or 'none'}{' ...' if len(there) > 20 else ''}"
     )
-    first = model.joint_names[0]
-    for name in there:
-        other = name[: -len(first)] if name.endswith(first) else prefix
-        if other != prefix and all(other + joint in there for joint in model.joint_names):
-            return f"{text}; they begin with '{other}': --prefix {other}"
-    if len(missing) < model.n:
-        return f"{text}; a joint that did not move may be held: --hold {missing[0]}=VALUE"
+    names = joints.model.joint_names
+    others = [name[: -len(names[0])] for name in there if name.endswith(names[0])]
+    fitting = [other for other in others if all(other + name in there for name in names)]
+    if fitting:
+        return f"{text}; all are there with {' or '.join(f'--prefix {x!r}' for x in fitting)}"
+    if len(missing) < len(names):
+        first = missing[0].removeprefix(joints.prefix)
+        return f"{text}; a joint that did not move may be held: --hold {first}=VALUE"
     return text
 
 
-def _check_effort(
-    recording: Recording,
-    model: MultibodyModel,
-    sources: Sequence[Source],
-    samples: Sequence[JointSamples],
+def _check_signals(
+    joints: Joints, sources: Sequence[Source], samples: Sequence[JointSamples], notes: list[str]
 ) -> None:
+    """Refuse positions and efforts that nobody recorded, and tell of efforts that are all zero."""
+    zero, count = [], 0
     for source in sources:
         for row, what in ((0, "position"), (2, "effort")):
             if row not in range(3)[source.rows]:
                 continue
-            finite = np.zeros(len(source.places), dtype=bool)
-            for batch in samples:
-                if _carries(source, batch):
-                    finite |= np.isfinite(batch.rows[:, row, source.columns[batch.names]]).any(
-                        axis=0
-                    )
-            if not finite.all():
-                names = [model.joint_names[k] for k in source.places[~finite]]
+            absent = unrecorded(source, samples, row)
+            if absent.any():
+                names = [joints.model.joint_names[k] for k in source.places[absent]]
                 raise InputError(
-                    f"{recording.path}: {source.topic}: no {what} was recorded of "
+                    f"{joints.path}: {source.topic}: no {what} was recorded of "
                     f"{', '.join(names)}: nothing to compare with"
                 )
+            if what == "effort":
+                efforts = [source.signal(b, row) for b in samples if source.carries(b)]
+                moved = np.any([np.nan_to_num(each).any(axis=0) for each in efforts], axis=0)
+                zero += [joints.model.joint_names[k] for k in source.places[~moved]]
+                count += len(moved)
+    if len(zero) == count:
+        raise InputError(f"{joints.path}: all efforts are zero: nobody measured them")
+    if zero:
+        notes.append(f"the efforts of {', '.join(zero)} are zero: are they measured?")
 
 
 def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) -> bool:
@@ -310,26 +292,26 @@ def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) ->
     have = total = 0
     for source in sources:
         for batch in samples:
-            if _carries(source, batch) and source.rows != EFFORT:
-                rows = batch.rows[:, 1, source.columns[batch.names]]
+            if source.carries(batch) and source.rows != EFFORT:
+                rows = source.signal(batch, 1)
                 have += int(np.isfinite(rows).all(axis=1).sum())
                 total += len(rows)
     return have >= 0.9 * total
 
 
-def _period(recording: Recording, source: Source, looks: Sequence[Sequence[JointSamples]]) -> float:
+def _period(path: Path, source: Source, looks: Sequence[Sequence[JointSamples]]) -> float:
     """ns between samples."""
     steps = []
     for look in looks:
-        stamps = [_stamps(source, batch) for batch in look if _carries(source, batch)]
+        stamps = [source.times(batch) for batch in look if source.carries(batch)]
         if stamps:
             each = np.diff(np.unique(np.concatenate(stamps)))
             steps.append(each)
     every = np.concatenate(steps) if steps else np.zeros(0)
     if len(every) < SHORTEST:
         raise InputError(
-            f"{recording.path}: {source.topic}: {len(every) + bool(steps)} samples; a comparison "
-            f"takes more than {SHORTEST}"
+            f"{path}: {source.topic}: {len(every) + bool(steps)} samples; a comparison takes more "
+            f"than {SHORTEST}"
         )
     return usual_step(every)
 

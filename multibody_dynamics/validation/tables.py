@@ -12,16 +12,15 @@ An empty cell or NaN is a number that was not measured.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Collection
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
 from ..dynamics.errors import InputError
 from ..dynamics.inputs import Array
 from .bags import JointSamples
+from .columns import read_arrays, read_columns, signal_in, times_in
 
 SUFFIXES = (".csv", ".npz")
 SIGNALS = ("q", "qd")  # beside the effort
@@ -35,8 +34,6 @@ def read_table(path: Path, effort: str = "joint") -> JointSamples:
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
     t, names, rows = (_read_csv if path.suffix == ".csv" else _read_npz)(path, effort)
-    if not np.isfinite(t).all():
-        raise InputError(f"{path}: t has NaN or infinity in row {int(np.argmin(np.isfinite(t)))}")
     stamp = np.round(1e9 * t).astype(np.int64)
     if not stamp.any():
         raise InputError(f"{path}: t is zero in all rows")
@@ -58,55 +55,29 @@ def _signals(path: Path, there: Collection[str], effort: str) -> tuple[str, ...]
 
 
 def _read_csv(path: Path, effort: str) -> tuple[Array, tuple[str, ...], Array]:
-    with path.open(newline="", encoding="utf-8", errors="replace") as file:
-        head = [name.strip() for name in next(csv.reader(file), [])]
-        if head:
-            head[0] = head[0].lstrip("#\ufeff ")
-        lines = [line for line in file if line.strip()]
-        try:
-            table = np.genfromtxt(lines, delimiter=",", ndmin=2) if lines else np.zeros((0, 0))
-        except ValueError as error:
-            first = str(error).splitlines()[:2]
-            raise InputError(f"{path}: not a table of numbers: {' '.join(first)}") from None
-    if table.size == 0:
-        raise InputError(f"{path}: has no rows")
-    if "t" not in head or len(head) != table.shape[1] or len(set(head)) != len(head):
-        raise InputError(
-            f"{path}: its first line must name its {table.shape[1]} columns, t among them"
-        )
-    columns = dict(zip(head, table.T, strict=True))
-    names = tuple(name[2:] for name in head if name.startswith("q "))
-    missing = np.full(len(table), np.nan)
-    there = {signal for signal in ("theta", "Q", "tau") for n in names if f"{signal} {n}" in head}
-    rows = [
-        np.stack([columns.get(f"{signal} {name}", missing) for name in names], axis=-1)
-        for signal in _signals(path, there, effort)
-        if names
-    ]
+    columns = read_columns(path)
+    names = tuple(name[2:] for name in columns if name.startswith("q "))
     if not names:
-        raise InputError(f"{path}: no column is called 'q JOINT'")
-    return columns["t"], names, np.stack(rows, axis=1)
+        raise InputError(f"{path}: no column is called 'q JOINT': they are {', '.join(columns)}")
+    t = times_in(path, columns["t"])
+    there = {
+        signal for signal in ("theta", "Q", "tau") for n in names if f"{signal} {n}" in columns
+    }
+    missing = np.full(len(t), np.nan)
+    rows = [
+        [columns.get(f"{signal} {name}", missing) for name in names]
+        for signal in _signals(path, there, effort)
+    ]
+    return t, names, np.moveaxis(np.array(rows), 2, 0)
 
 
 def _read_npz(path: Path, effort: str) -> tuple[Array, tuple[str, ...], Array]:
-    try:
-        with np.load(path) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, BadZipFile) as error:
-        raise InputError(f"{path}: not a NumPy archive: {error}") from None
+    arrays = read_arrays(path)
     for name in ("t", "q", "joint_names"):
         if name not in arrays:
             raise InputError(f"{path}: {name} is missing; it has {', '.join(arrays) or 'nothing'}")
-    t = np.asarray(arrays["t"], dtype=np.float64)
+    t = times_in(path, arrays["t"])
     names = tuple(str(name) for name in np.atleast_1d(arrays["joint_names"]))
-    shape = (len(np.atleast_1d(t)), len(names))
-    rows = np.full((shape[0], 3, shape[1]), np.nan)
-    for k, signal in enumerate(_signals(path, arrays, effort)):
-        if signal in arrays:
-            if arrays[signal].shape != shape or arrays[signal].dtype.kind not in "fiu":
-                raise InputError(
-                    f"{path}: {signal} is {arrays[signal].shape} of {arrays[signal].dtype}: must "
-                    f"be numbers {shape}, a row for each t and a column for each joint"
-                )
-            rows[:, k] = arrays[signal]
-    return t, names, rows
+    signals = _signals(path, arrays, effort)
+    rows = [signal_in(path, arrays, signal, len(t), names) for signal in signals]
+    return t, names, np.stack(rows, axis=1)

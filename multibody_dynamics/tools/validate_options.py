@@ -46,6 +46,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="with joint states (all that are there); may be repeated",
     )
     parser.add_argument(
+        "--motor-topic",
+        metavar="NAME",
+        default="",
+        help="with the efforts of motors, for --effort motor (that called motor_states)",
+    )
+    parser.add_argument(
         "--prefix",
         metavar="TEXT",
         default="",

@@ -31,22 +31,24 @@ from ..dynamics.errors import InputError
 from ..dynamics.inputs import Array
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.model import MultibodyModel
-from ..tools.analysis import RATES, load_quietly, reference_of
-from ..tools.environment import ros_settings
-from ..tools.processes import DemoError, NodeProcesses
-from ..tools.recording import FEEDFORWARD, QUEUE, TOPICS, Recorder
-from ..tools.recording import Recording as Received
-from .bags import JOINT_STATE
-from .comparison import Compared, validate
-from .recordings import Recording
-from .settings import Settings
-from .survey import Survey
+from ..nodes.qos import RELIABLE
+from ..validation.bags import JOINT_STATE
+from ..validation.comparison import Compared, validate
+from ..validation.recordings import Recording
+from ..validation.settings import Settings
+from ..validation.survey import Survey
+from .analysis import RATES, load_quietly, reference_of
+from .environment import DOMAIN_VARIABLE, ros_settings
+from .processes import DemoError, NodeProcesses
+from .recording import FEEDFORWARD, QUEUE, TOPICS, Recorder
+from .recording import Recording as Received
 
 LONGEST = 60.0  # s of the recording that are replayed
 APPROACH = 3.0  # s from the rest at its begin into the motion
 STOP = 1.0  # s to rest after its end
 STATES = 200.0  # per s of the approach
-IN_FLIGHT = 100  # states without an answer, before the next one waits
+IN_FLIGHT = RELIABLE.depth  # states without an answer, before the next one waits: all answers that
+# may be on their way are still in the queues of the node, which send again what was lost
 PATIENCE = 180.0  # s for the node to begin
 SETTLED = 1.0  # s without an answer: no more come
 PERCENTILES = (50, 90, 99, 100)
@@ -97,11 +99,11 @@ def live_check(
     URDF alone. Writes live.urdf (without limits), live.yaml, live.log and the bag `live`. Raises
     InputError for what cannot be replayed, DemoError where the node does not answer.
     """
-    motion = _motion(path, settings)
-    folder.mkdir(parents=True, exist_ok=True)
     bag = folder / "live"
     if bag.exists():
         raise InputError(f"{bag}: is there already; a bag is not overwritten")
+    motion = _motion(path, settings)
+    folder.mkdir(parents=True, exist_ok=True)
     urdf = folder / "live.urdf"
     urdf.write_text(_without_limits(settings.urdf.read_text(encoding="utf-8")), encoding="utf-8")
     model = load_quietly(urdf).with_gravity(settings.gravity)
@@ -116,9 +118,8 @@ def live_check(
             replay = _Replay(context, model, motion, nodes.check)
             try:
                 replay.run(rate, progress)
-                recording = replay.recorder.recording("rigid", model.joint_names)
                 _write(bag, replay.recorder)
-                return _checked(model, replay, recording, bag)
+                return _checked(model, replay, _received(replay.recorder, model), bag)
             finally:
                 replay.close()
     finally:
@@ -142,7 +143,11 @@ def _motion(path: Path, settings: Settings) -> _Motion:
 
     def keep(look: Survey, found: Compared) -> None:
         if look.held or len(look.sources) > 1:
-            raise InputError("a replay takes recordings with all joints in one message")
+            topics = ", ".join(sorted({source.topic for source in look.sources}))
+            raise InputError(
+                f"{path}: --live takes recordings with all joints in one message, not in several "
+                f"on {topics}, nor held"
+            )
         looks[:] = [look]
         if not parts or found.times[0] < parts[0].times[0] + LONGEST:
             parts.append(found)
@@ -235,6 +240,7 @@ class _Replay:
                 self.start = stamp + 100_000_000
                 self._trajectories.publish(self._trajectory())
                 calm = time.monotonic()
+        self._settle()
         self.first = stamp  # what comes after it is compared
         began = time.monotonic()
         approach = np.arange(0.0, APPROACH, 1.0 / STATES)
@@ -242,12 +248,12 @@ class _Replay:
         hold = np.zeros((len(approach), 3, len(self.position)))
         hold[:, 0] = self.position
         rows = np.concatenate([hold, self._motion.rows])
-        answered = self.recorder.count("torque") - self.sent
+        before = self._answered() - self.sent
         for k, moment in enumerate(moments):
             self._publish(self.start + round(1e9 * moment), *rows[k])
             while True:
                 self.recorder.poll()
-                late = self.sent - (self.recorder.count("torque") - answered) > IN_FLIGHT
+                late = self.sent + before - self._answered() >= IN_FLIGHT
                 early = time.monotonic() < began + moment / rate
                 if not (late or early):
                     break
@@ -257,6 +263,10 @@ class _Replay:
                 time.sleep(0.0005)
             progress(k + 1, len(moments))
         self.elapsed, self.replayed = time.monotonic() - began, float(moments[-1])
+        self._settle()
+
+    def _settle(self) -> None:
+        """Wait until no more answers come."""
         count, since = -1, time.monotonic()
         while time.monotonic() < since + SETTLED:
             self.recorder.poll()
@@ -264,6 +274,10 @@ class _Replay:
             if now != count:
                 count, since = now, time.monotonic()
             time.sleep(0.01)
+
+    def _answered(self) -> int:
+        """How often all of Q, Q' and Q'' came."""
+        return min(self.recorder.count(key) for key in RATES)
 
     def _publish(self, stamp: int, *rows: Array) -> None:
         q, qd, effort = (row.tolist() if np.isfinite(row).all() else [] for row in rows)
@@ -325,6 +339,16 @@ def _checked(model: MultibodyModel, replay: _Replay, recording: Received, bag: P
         replay.replayed / replay.elapsed,
         str(bag),
     )
+
+
+def _received(recorder: Recorder, model: MultibodyModel) -> Received:
+    try:
+        return recorder.recording("rigid", model.joint_names)
+    except InputError as error:  # there are two on this domain
+        raise DemoError(
+            f"other nodes on ROS domain {os.environ['ROS_DOMAIN_ID']}: {error}; end them, or "
+            f"choose another domain by {DOMAIN_VARIABLE}"
+        ) from None
 
 
 def _write(bag: Path, recorder: Recorder) -> None:

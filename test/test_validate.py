@@ -13,8 +13,8 @@ from matplotlib.image import imread
 from bag_files import messages_of, motion, write_bag
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.validate import ProgressBar
 from multibody_dynamics.validation.bags import overview
-from multibody_dynamics.validation.command import ProgressBar
 from multibody_dynamics.validation.recordings import Recording
 from robots import CONFIG
 
@@ -117,12 +117,29 @@ def test_several_recordings(bag, tmp_path, capsys):
     assert "| recording |" in (out / "fleet.md").read_text()
 
 
+def test_what_cannot_be_identified_is_compared_all_the_same(tmp_path, capsys):
+    t, rows = motion(MODEL, 250, RATE)
+    short = write_bag(tmp_path / "day.1", messages_of(t, rows, MODEL.joint_names))
+    out = tmp_path / "out"
+    assert run(short, short, "--cutoff", 10, "--identify", "friction", "-o", out) == 1
+    said = capsys.readouterr().err
+    assert f"{short}: not identified: 26 states to fit on and 27 to judge by, must be 32" in said
+    for folder in ("day.1", "day.1_2"):  # nothing takes the place of another's report
+        assert f'href="{folder}/report.html"' in (out / "index.html").read_text()
+        assert "not identified" in (out / folder / "report.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--bag", "--cutoff", "90"], "cut-off 90 Hz"),
         (["--hold", "elbow"], "--hold elbow: must be JOINT=VALUE"),
         (["--hold", "knee=1"], "knee"),
+        (["--hold", "elbow=nan"], "--hold elbow=nan: must be a finite number"),
+        (["--identify", "payload", "--payload-body", "hand"], "'hand'"),
+        (["--identify", "friction", "--train", "2"], "--train 2: must be from 0.1 to 0.9"),
+        (["--motor-topic", "/motors"], "--motor-topic /motors: is for --effort motor"),
+        (["--processes", "0"], "--processes 0: must be positive"),
         (["--identify", "springs"], "--identify springs"),
         (["--cutoff", "-1"], "--cutoff -1: must be positive"),
         (["--cutoff", "90"], "cut-off 90 Hz"),

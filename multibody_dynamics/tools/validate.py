@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,12 @@ import numpy as np
 
 from ..dynamics.errors import InputError
 from ..dynamics.identification import KINDS
-from .comparison import validate
-from .fleet import together, validate_all
-from .identify import identify
-from .output_bag import OutputBag
-from .report import summary, write_fleet, write_report
-from .settings import Settings
+from ..validation.comparison import Validation, validate
+from ..validation.fleet import Outcome, together, validate_all
+from ..validation.identify import identify
+from ..validation.output_bag import OutputBag
+from ..validation.report import summary, write_fleet, write_report
+from ..validation.settings import Robot, Settings
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -35,7 +37,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
     for kind in kinds:
         if kind not in KINDS:
             raise InputError(f"--identify {kind}: must be some of {', '.join(KINDS)}")
-    for name in ("cutoff", "rate", "max_nrms", "live_rate"):
+    for name in ("cutoff", "rate", "max_nrms", "live_rate", "processes"):
         value = getattr(options, name)
         if value is not None and not 0.0 < value < float("inf"):
             raise InputError(f"--{name.replace('_', '-')} {value:g}: must be positive")
@@ -46,6 +48,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         effort=options.effort,
         gravity=(0.0, 0.0, -options.gravity),
         topics=tuple(options.topic),
+        motor_topic=options.motor_topic,
         prefix=options.prefix,
         held=held,
         cutoff=options.cutoff,
@@ -54,7 +57,6 @@ def settings_of(options: argparse.Namespace) -> Settings:
         identify=kinds,
         payload_body=options.payload_body,
         train=options.train,
-        output_bag=options.bag,
     )
 
 
@@ -62,45 +64,24 @@ def run(options: argparse.Namespace) -> int:
     """The command; 0, or 1 where errors are too large or a recording incomplete or unreadable."""
     settings = settings_of(options)
     robot = settings.robot()  # what is wrong with it is said once, before anything is read
-    several = len(options.recordings) > 1
-    if several:
-        if options.bag or options.live:
-            raise InputError("--bag and --live: for one recording at a time")
-        outcomes = validate_all(
-            options.recordings,
-            settings,
-            processes=options.processes,
-            dask=options.dask,
-            progress=ProgressBar("recordings"),
-        )
-    else:
-        path = options.recordings[0]
-        bar = ProgressBar("messages")
-        if options.bag:
-            used = [
-                i for i, name in enumerate(robot.model.joint_names) if name not in settings.held
-            ]
-            names = tuple(robot.model.joint_names[i] for i in used)
-            count = 1 if settings.effort == "motor" else 3
-            with OutputBag(options.output / "bag", names, np.array(used), count) as listener:
-                outcomes = [validate(path, settings, robot=robot, progress=bar, listener=listener)]
-        else:
-            outcomes = [validate(path, settings, robot=robot, progress=bar)]
-    status, rows, problems = 0, [], []
-    for path, outcome in zip(options.recordings, outcomes, strict=True):
-        folder = options.output / _folder(path, options.recordings) if several else options.output
+    if settings.payload_body is not None:
+        robot.model.body_index(settings.payload_body)
+    recordings: list[Path] = options.recordings
+    several = len(recordings) > 1
+    if several and (options.bag or options.live):
+        raise InputError("--bag and --live: for one recording at a time")
+    outcomes = _compared(options, settings, robot)
+    folders = _folders(options.output, recordings) if several else [options.output]
+    rows, problems = [], []
+    for path, folder, outcome in zip(recordings, folders, outcomes, strict=True):
         if isinstance(outcome, str):
-            problems.append(outcome)
             rows.append((str(path), "-", "-", "-", "-"))
+            problems.append(outcome)
             continue
-        found = identify(outcome, robot, settings) if settings.identify else None
-        page = write_report(replace(outcome, samples=outcome.trace), folder, found)
-        print("\n".join(summary(outcome, found, page)))
-        problems += outcome.problems
+        page, worst = _report(outcome, robot, settings, folder, problems)
         rms = " ".join(f"{x:.3g}" for x in outcome.residuals[0].rms)
         link = page.relative_to(options.output).as_posix()
         rows.append((str(path), str(outcome.residuals[0].count), f"{outcome.worst:.4g}", rms, link))
-        worst = outcome.worst if found is None else float(found.after.normalized.max())
         if options.max_nrms is not None and not worst <= options.max_nrms:
             problems.append(
                 f"{path}: normalised error {worst:.4g}, larger than --max-nrms {options.max_nrms:g}"
@@ -113,12 +94,48 @@ def run(options: argparse.Namespace) -> int:
         print(f"all recordings: {options.output / 'index.html'}")
     for problem in problems:
         print(f"multibody_dynamics: {problem}", file=sys.stderr)
-        status = 1
-    return status
+    return 1 if problems else 0
+
+
+def _compared(options: argparse.Namespace, settings: Settings, robot: Robot) -> list[Outcome]:
+    """The recordings, in their order."""
+    if len(options.recordings) > 1:
+        return validate_all(
+            options.recordings,
+            settings,
+            processes=options.processes,
+            dask=options.dask,
+            progress=ProgressBar("recordings"),
+        )
+    path, bar = options.recordings[0], ProgressBar("messages")
+    if not options.bag:
+        return [validate(path, settings, robot=robot, progress=bar)]
+    used = [i for i, name in enumerate(robot.model.joint_names) if name not in settings.held]
+    names = tuple(robot.model.joint_names[i] for i in used)
+    count = 1 if settings.effort == "motor" else 3
+    with OutputBag(options.output / "bag", names, np.array(used), count) as listener:
+        return [validate(path, settings, robot=robot, progress=bar, listener=listener)]
+
+
+def _report(
+    outcome: Validation, robot: Robot, settings: Settings, folder: Path, problems: list[str]
+) -> tuple[Path, float]:
+    """Identify, write and print; the page, and the largest normalised error that is judged."""
+    found = None
+    if settings.identify:
+        try:
+            found = identify(outcome, robot, settings)
+        except InputError as error:
+            text = f"{outcome.recording}: not identified: {error}"
+            outcome = replace(outcome, problems=(*outcome.problems, text))
+    page = write_report(replace(outcome, samples=outcome.trace), folder, found)
+    print("\n".join(summary(outcome, found, page)))
+    problems += outcome.problems
+    return page, outcome.worst if found is None else float(found.after.normalized.max())
 
 
 def _live(options: argparse.Namespace, settings: Settings) -> list[str]:
-    from .live import live_check
+    from .validate_live import live_check
 
     check = live_check(
         options.recordings[0],
@@ -139,11 +156,18 @@ def _live(options: argparse.Namespace, settings: Settings) -> list[str]:
     return check.problems
 
 
-def _folder(path: Path, paths: list[Path]) -> str:
-    """A folder name of its own for each recording."""
-    name = path.stem or path.name
-    same = [each for each in paths if (each.stem or each.name) == name]
-    return name if len(same) == 1 else f"{name}_{paths.index(path) + 1}"
+def _folders(output: Path, paths: Sequence[Path]) -> list[Path]:
+    """One for each recording."""
+    names: dict[str, None] = {}
+    for path in paths:
+        whole = Path(os.path.abspath(path))  # a name also where it is . or ..
+        first = name = whole.name if whole.is_dir() else whole.stem
+        count = 1
+        while name in names:
+            count += 1
+            name = f"{first}_{count}"
+        names[name] = None
+    return [output / name for name in names]
 
 
 class ProgressBar:

@@ -1,0 +1,69 @@
+"""Which messages of a recording carry which joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dynamics.errors import InputError
+from .alignment import Source
+from .bags import JointSamples
+
+
+def sources_of(
+    path: Path, batches: Sequence[JointSamples], places: Mapping[str, int]
+) -> tuple[Source, ...]:
+    """One for each topic and set of joints that its messages carry. places : of the wanted names.
+
+    Raises InputError for a message that has a wanted name twice.
+    """
+    found: dict[tuple[str, tuple[int, ...]], dict[tuple[str, ...], NDArray[np.intp]]] = {}
+    for topic, names in dict.fromkeys((batch.topic, batch.names) for batch in batches):
+        column = {places[name]: k for k, name in enumerate(names) if name in places}
+        for name in places:
+            if names.count(name) > 1:
+                raise InputError(f"{path}: {topic}: a message names '{name}' twice")
+        if column:
+            own = tuple(sorted(column))
+            columns = np.array([column[place] for place in own], dtype=np.intp)
+            found.setdefault((topic, own), {})[names] = columns
+    sources = (
+        Source(topic, columns, np.array(own, dtype=np.intp))
+        for (topic, own), columns in sorted(found.items(), key=lambda item: item[0])
+    )
+    return tuple(
+        source._replace(stamped=any(b.stamp.any() for b in batches if source.carries(b)))
+        for source in sources
+    )
+
+
+def refuse_twice(path: Path, sources: Sequence[Source], names: Mapping[int, str]) -> None:
+    """Raise InputError for a place that several sources fill. names : of the places."""
+    for place, name in names.items():
+        topics = sorted(source.topic for source in sources if place in source.places)
+        if len(set(topics)) > 1:
+            raise InputError(
+                f"{path}: joint '{name}' is on the topics {', '.join(dict.fromkeys(topics))}: two "
+                "robots, one twice, or outputs of these nodes; choose one with --topic, that of "
+                "motors with --motor-topic"
+            )
+        if len(topics) > 1:
+            raise InputError(
+                f"{path}: {topics[0]}: joint '{name}' comes in messages with different joints "
+                "beside it, so from two publishers; one of them must go"
+            )
+
+
+def unrecorded(source: Source, batches: Sequence[JointSamples], row: int) -> NDArray[np.bool_]:
+    """(m,) of which joints there is no number in all messages. row : see :meth:`Source.signal`."""
+    known = [np.isfinite(source.signal(b, row)).any(axis=0) for b in batches if source.carries(b)]
+    return np.logical_not(np.any(known, axis=0))
+
+
+def on_one_clock(sources: Sequence[Source]) -> tuple[Source, ...]:
+    """Stamps only if all have them, for sources that are compared with each other."""
+    stamped = all(source.stamped for source in sources)
+    return tuple(source._replace(stamped=stamped) for source in sources)
