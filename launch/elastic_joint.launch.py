@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import LifecycleNode
+from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 from multibody_dynamics.nodes.robot import chosen_robot
@@ -34,7 +35,12 @@ def generate_launch_description() -> LaunchDescription:
             description="YAML file with the parameters of all three nodes",
         ),
         DeclareLaunchArgument(
-            "robot", default_value="", description="URDF file; '' leaves it to the parameters file"
+            "robot",
+            default_value="",
+            description="URDF or xacro file; '' leaves it to the parameters file",
+        ),
+        DeclareLaunchArgument(
+            "xacro_arguments", default_value="", description="for a xacro file: name:=value ..."
         ),
         DeclareLaunchArgument(
             "elastic_joints",
@@ -101,14 +107,21 @@ def start(context: LaunchContext) -> list[LifecycleNode]:
         return [item.strip() for item in text.split(",") if item.strip()]
 
     simulated_time = value("use_sim_time") == "true"
-    chosen, start_there = chosen_robot(
+    description = ""
+    if value("robot").endswith(".xacro"):
+        command = Command(["xacro '", value("robot"), "' ", value("xacro_arguments")])
+        description = command.perform(context)
+    links, motors, start_there = chosen_robot(
         value("parameters"),
         value("robot"),
         value("elastic_joints"),
         items(value("command_joints")),
         [float(item) for item in items(value("initial_positions"))],
+        description,
     )
-    common = {"autostart": True, **chosen}
+    if description:  # as it stands: without the type, launch reads it as YAML
+        links["robot_description"] = ParameterValue(description, value_type=str)
+    common = {"autostart": True, **links}
 
     def node(
         name: str, own: dict[str, object], remappings: Sequence[tuple[str, str]] = ()
@@ -124,15 +137,15 @@ def start(context: LaunchContext) -> list[LifecycleNode]:
             emulate_tty=True,
         )
 
-    nodes = [
-        node("flatness_controller_node", {"law": value("law"), "use_sim_time": simulated_time})
-    ]
+    controller = {"law": value("law"), "use_sim_time": simulated_time, **motors}
+    nodes = [node("flatness_controller_node", controller)]
     if value("plant") != "none":
         plant = {
             "plant": value("plant"),
             "command_interface": "stamped_motor_torque",
             "publish_clock": simulated_time,
             "lockstep": simulated_time,
+            **motors,
             **start_there,
         }
         answers = [

@@ -1,6 +1,9 @@
-"""The feedforward node, from unconfigured to active.
+"""The feedforward node, from unconfigured to active; or, by task_space.launch.py, its sibling.
 
 ros2 launch multibody_dynamics feedforward.launch.py robot:=/path/to/arm.urdf.xacro
+
+Another robot takes the tuning of the package's parameters file, but nothing in it that is the
+Panda's.
 """
 
 from launch import LaunchContext, LaunchDescription
@@ -9,6 +12,8 @@ from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitut
 from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+
+from multibody_dynamics.nodes.robot import chosen_robot
 
 PACKAGE = "multibody_dynamics"
 
@@ -33,13 +38,25 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             "elastic_joints",
             default_value="",
-            description="YAML file of springs and motors; '' leaves it to the parameters file",
+            description="YAML file of springs and motors; '' leaves it to the parameters file, or"
+            " with robot: every joint is rigid",
         ),
         DeclareLaunchArgument(
             "command_joints",
             default_value="",
-            description="joints of ~/commands in their order, separated by commas; '' leaves them"
-            " to the parameters file, which has those of the Panda",
+            description="motors in the order of ~/commands, separated by commas; '' leaves them to"
+            " the parameters file, or with robot or elastic_joints: in the order of the joints",
+        ),
+        DeclareLaunchArgument(
+            "tool",
+            default_value="",
+            description="of task_space_node: link that is led along the path",
+        ),
+        DeclareLaunchArgument(
+            "executable",
+            default_value="feedforward_node",
+            choices=["feedforward_node", "task_space_node"],
+            description="what task_space.launch.py sets",
         ),
         DeclareLaunchArgument("namespace", default_value="", description="of the node's topics"),
         DeclareLaunchArgument(
@@ -65,38 +82,36 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def node(context: LaunchContext) -> list[LifecycleNode]:
-    """The node; a function, since a xacro file needs a command and a URDF file does not."""
+    """The node; a function, since what is set depends on the robot."""
 
     def value(name: str) -> str:
         return LaunchConfiguration(name).perform(context)
 
-    chosen = {}
+    description = ""
     if value("robot").endswith(".xacro"):
         command = Command(["xacro '", value("robot"), "' ", value("xacro_arguments")])
-        chosen["robot_file"] = ""
-        chosen["robot_description"] = ParameterValue(command, value_type=str)
-    elif value("robot"):
-        chosen["robot_file"] = value("robot")
-    if value("robot"):  # the springs of the parameters file belong to another one
-        chosen["elastic_joints_file"] = ""
-    if value("command_joints"):
-        chosen["command_joints"] = [name.strip() for name in value("command_joints").split(",")]
-    if value("elastic_joints"):
-        chosen["elastic_joints_file"] = value("elastic_joints")
+        description = command.perform(context)
+    links, motors, _ = chosen_robot(
+        value("parameters"),
+        value("robot"),
+        value("elastic_joints"),
+        [name.strip() for name in value("command_joints").split(",") if name.strip()],
+        robot_description=description,
+    )
+    if description:  # as it stands: without the type, launch reads it as YAML
+        links["robot_description"] = ParameterValue(description, value_type=str)
+    chosen = {
+        "autostart": value("autostart") == "true",
+        "use_sim_time": value("use_sim_time") == "true",
+        **({"tool": value("tool")} if value("tool") else {}),
+    }
     return [
         LifecycleNode(
             package=PACKAGE,
-            executable="feedforward_node",
+            executable=value("executable"),
             name=value("name"),
             namespace=value("namespace"),
-            parameters=[
-                value("parameters"),
-                chosen,
-                {
-                    "autostart": value("autostart") == "true",
-                    "use_sim_time": value("use_sim_time") == "true",
-                },
-            ],
+            parameters=[value("parameters"), links, motors, chosen],
             arguments=["--ros-args", "--log-level", value("log_level")],
             output="screen",
             emulate_tty=True,

@@ -12,8 +12,9 @@ import pinocchio as pin
 
 from multibody_dynamics.dynamics import inertia, joints, so3
 from multibody_dynamics.dynamics.inputs import Array
+from multibody_dynamics.dynamics.kinematics import BaseMotion
 from multibody_dynamics.dynamics.model import MultibodyModel, model_from_screws
-from multibody_dynamics.dynamics.se3 import Ad, from_rotation_translation, inverse
+from multibody_dynamics.dynamics.se3 import Ad, exp, from_rotation_translation, inverse
 from multibody_dynamics.dynamics.urdf import load_urdf
 
 CONFIG = Path(__file__).parents[1] / "config"
@@ -152,6 +153,12 @@ def random_state(model: MultibodyModel, seed: int = 0, scale: float = 1.0) -> Ar
 def draw(model: MultibodyModel, count: int, *batch: int, seed: int = 1) -> Array:
     """`count` normal vectors (*batch, n), such as q, q', q''."""
     return np.random.default_rng(seed).normal(size=(count, *batch, model.n))
+
+
+def random_base(seed: int, *batch: int) -> BaseMotion:
+    """A base somewhere, with a twist, an acceleration, a jerk and a jounce (*batch, 6)."""
+    rng = np.random.default_rng(seed)
+    return BaseMotion(exp(rng.normal(size=(*batch, 6))), *rng.normal(size=(4, *batch, 6)))
 
 
 def with_rotors(model: MultibodyModel) -> MultibodyModel:

@@ -24,7 +24,7 @@ from mechanisms import (
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.constraints import constraint_terms
 from reference import error
-from robots import random_tree, to_pinocchio
+from robots import random_base, random_tree, to_pinocchio
 from test_constraints import JOINTS, loop_in_tree
 
 CHOICES = ("unique", "minimum_force", "minimum_torque")
@@ -173,21 +173,42 @@ def test_two_cuts_of_one_mechanism():
     np.testing.assert_allclose(*accelerations, rtol=1e-11)
 
 
+@pytest.mark.parametrize("base", [None, random_base(3)], ids=["at rest", "moving"])
 @pytest.mark.parametrize("choice", MINIMA)
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_the_cut_joints_hold_the_tree(name, choice):
+def test_the_cut_joints_hold_the_tree(name, choice, base):
     """The tree without its loops, with the loop wrenches on the bodies, needs the same torques."""
     mechanism, _, rows = motion(name)
     system, tree = mechanism.system, mechanism.system.tree
     applied = {tree.body_names[0]: np.array([0.3, -0.2, 0.5, 4.0, -3.0, 1.0])}
-    result = dyn.constrained_inverse_dynamics(system, *rows[:3], choice=choice, wrenches=applied)
+    result = dyn.constrained_inverse_dynamics(
+        system, *rows[:3], choice=choice, wrenches=applied, base=base
+    )
     total = {body: np.zeros(6) for body in tree.body_names} | {tree.base_name: np.zeros(6)}
     total[tree.body_names[0]] += applied[tree.body_names[0]]
     for loop in system.constraints:
         total[loop.first] -= result.loop_wrenches[loop.name]
         total[loop.second] += result.loop_wrenches[loop.name]
     del total[tree.base_name]
-    assert error(dyn.inverse_dynamics(tree, *rows[:3], wrenches=total).tau, result.tau) < 1e-12
+    needed = dyn.inverse_dynamics(tree, *rows[:3], wrenches=total, base=base)
+    assert error(needed.tau, result.tau) < 1e-12
+
+
+@pytest.mark.parametrize("name", UNIQUE)
+def test_on_a_moving_base_forward_dynamics_turns_inverse_dynamics_round(name):
+    mechanism, _, rows = motion(name)
+    system, base = mechanism.system, random_base(4)
+    needed = dyn.constrained_inverse_dynamics(system, *rows[:3], base=base)
+    q, qd, qdd = rows[:3]
+    for moved in (
+        dyn.constrained_forward_dynamics(system, q, qd, needed.tau, base=base),
+        dyn.constrained_hybrid_dynamics(
+            system, q, qd, prescribed=(), qdd=np.full(system.n, np.nan), tau=needed.tau, base=base
+        ),
+    ):
+        assert error(moved.qdd, qdd) < 1e-9
+        for loop, wrench in needed.loop_wrenches.items():
+            assert error(moved.loop_wrenches[loop], wrench) < 1e-9
 
 
 def test_batches_of_inverse_dynamics():

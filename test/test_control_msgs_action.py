@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -206,9 +205,17 @@ def test_a_goal_ends_with_the_motion_whatever_ends_that(ros, tmp_path):
     count = len(arm.motor)
     arm.drive(lambda: len(arm.motor) > count + 5, "torques again")
     handle = begin()
-    assert ros.transition(SimpleNamespace(name="feedforward_node"), "deactivate")
+    assert ros.transition(action.node, "deactivate")
     assert "deactivated" in action.outcome(handle)[2]
     assert "not active" in action.outcome(action.send())[2]
+
+    assert ros.transition(action.node, "activate")
+    count = len(arm.motor)
+    arm.drive(lambda: len(arm.motor) > count, "torques again")
+    answer = begin().get_result_async()
+    assert ros.transition(action.node, "shut down active")
+    ros.until(answer.done, "the result")
+    assert "deactivated" in answer.result().result.error_string
 
 
 def test_the_controller_judges_by_its_estimate_and_a_fault_ends_the_goal(ros):

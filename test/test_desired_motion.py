@@ -134,6 +134,7 @@ def test_time_that_steps_back_before_a_splice_waits_there(motion):
         (request([1.0], [[1.0, 2.5]]), Q0, "position limit", "elbow"),
         (request([0.1], [[1.9, 0.0]]), Q0, "velocity limit", "shoulder"),
         (request([1.0, 1.0], [[0.2, 0.0], [0.3, 0.0]]), Q0, "trajectory", "times must increase"),
+        (request([1.0, 0.0], [[0.2, 0.0], Q0]), Q0, "trajectory", "times must increase"),
         (request([1.0], None, velocities=[[0.0, 0.0]]), Q0, "trajectory", "no position"),
         (request([1.0], [[1.0, 1.0]], velocities=[[0.0, 1.0]]), Q0, "trajectory", "velocity"),
     ],

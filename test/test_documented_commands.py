@@ -26,7 +26,7 @@ from multibody_dynamics.nodes.parameters import ParameterServer
 from multibody_dynamics.tools import cli, reference
 from multibody_dynamics.validation.settings import load_robot
 from test_documentation import PAGES, ROOT, page_id
-from test_launch_files import EXECUTABLES, NAME, arguments
+from test_launch_files import EXECUTABLES, NAME, accepted
 
 PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]
 # Minutes, nodes, a cluster or another bag: each has a test of its own, here options are parsed.
@@ -124,7 +124,7 @@ def of_ros2_run(package, executable, *words):
 
 def of_ros2_launch(package, file, *words):
     if package == NAME:
-        declared = arguments(ast.parse((ROOT / "launch" / file).read_text()))
+        declared = accepted(file)
         for word in words:
             name, value = word.split(":=", 1)
             assert name in declared, f"{file} has no argument {name}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 import time
 from pathlib import Path
 from signal import SIGCONT, SIGINT, SIGSTOP, SIGTERM
@@ -27,7 +28,7 @@ from multibody_dynamics.dynamics.urdf import parse_urdf
 from multibody_dynamics.dynamics.wrenches import wrench_to_world
 from multibody_dynamics.nodes.messages import SECOND, nanoseconds, set_stamp
 from multibody_dynamics.nodes.parameters import ParameterError
-from multibody_dynamics.nodes.simulator_commands import INTERFACES
+from multibody_dynamics.nodes.simulator_commands import INTERFACES, Commands
 from multibody_dynamics.nodes.simulator_pace import ClockPace
 from multibody_dynamics.nodes.simulator_parameters import SimulatorParameters
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
@@ -471,6 +472,9 @@ def test_configurations_that_cannot_be_are_refused_and_can_be_mended(ros, tmp_pa
     assert ros.transition(node, "configure")
     (result,) = ros.set_parameters(node, update_rate=500.0)
     assert not result.successful
+    (result,) = ros.set_parameters(node, hit_link="stand")
+    assert not result.successful
+    assert "'stand' is no link of the robot that moves" in result.reason
 
 
 @pytest.mark.parametrize(
@@ -512,6 +516,17 @@ def test_a_clock_that_goes_on_gives_cycles_one_that_jumps_none():
     assert pace.restarts == 1
     pace.leave()
     assert pace.next(1.0) is None
+
+
+def test_who_leaves_before_a_wait_ends_it_too():
+    commands = Commands("stamped_motor_torque", NAMES, NAMES)
+    commands.leave()
+    waiting = threading.Thread(target=commands.wait, args=(1, 1e6), daemon=True)
+    waiting.start()
+    waiting.join(20.0)
+    assert not waiting.is_alive()
+    commands.restart(None)
+    assert not commands.wait(1, 0.01)
 
 
 def test_the_same_seed_in_lockstep_gives_the_same_bits_on_mujoco_with_everything(ros, tmp_path):

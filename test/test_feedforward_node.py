@@ -7,13 +7,15 @@ import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from signal import SIGINT, SIGKILL, SIGTERM
+from signal import SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM
 from typing import Any
 
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import WrenchStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -401,8 +403,18 @@ def test_life_cycle_under_load(ros, tmp_path):
             assert ros.transition(node, "configure")
         assert ros.transition(node, "activate")
     assert ros.state(node) == "active"
-    assert "Traceback" not in node.output
+    shut_down = ros.peer.create_client(ChangeState, f"{node.name}/change_state")
+    ros.until(shut_down.service_is_ready, "the service")
+    number = Transition.TRANSITION_ACTIVE_SHUTDOWN
+    node.send(SIGSTOP)  # it is busy for a while
+    answer = shut_down.call_async(ChangeState.Request(transition=Transition(id=number)))
+    for _ in range(200):  # what is queued behind that finds nothing to publish with
+        arm.send()
+    node.send(SIGCONT)
+    assert ros.until(answer.done, "the shutdown")
+    assert ros.state(node) == "finalized"
     assert ros.leave(node) == 0
+    assert "Traceback" not in node.output
 
 
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])
@@ -521,6 +533,15 @@ def test_an_external_wrench(ros, tmp_path, frame, wrench_link):
     gone = gravity_torque()
     arm.drive(lambda: np.abs(arm.torque[-1].effort - gone).max() < 1e-9, "the wrench to expire")
     assert counted(ros, "external_wrench: stale") <= 2  # once for each time it was left
+
+    force[:] = moment[:] = [1e308] * 3  # which is finite, but not what becomes of it
+    fault = "the torque would not be finite: safe output"
+    ros.until(lambda: ros.diagnosis(": cycle")[1] == fault, "the fault", each=touched)
+    arm.drive(lambda: ros.diagnosis(": cycle")[0] in (0, 1), "the end of the fault")
+    arm.drive(lambda: np.abs(arm.torque[-1].effort - gone).max() < 1e-9, "the hold")
+    for message in arm.everything():
+        numbers = message.effort if isinstance(message, JointState) else message.points[0].effort
+        assert np.isfinite(numbers).all()
 
 
 def test_motor_torques_ramp_up_and_keep_their_limits_per_second(ros, tmp_path):

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.errors import InputError
-from multibody_dynamics.dynamics.inputs import as_array, as_partial, as_state, broadcast_shapes
+from multibody_dynamics.dynamics.inputs import (
+    as_array,
+    as_partial,
+    as_state,
+    broadcast_shapes,
+    read_only,
+)
 
 JOINTS = ("shoulder", "elbow", "wrist")
 
@@ -166,6 +172,17 @@ def test_arguments_are_never_written_to():
     state[...] = 7
     for row, old in zip(rows, before, strict=True):
         np.testing.assert_array_equal(row, old)
+
+
+def test_a_read_only_copy_stays_what_it_is():
+    given = np.arange(3)
+    copy = read_only(given)
+    given[0] = 7
+    np.testing.assert_array_equal(copy, [0.0, 1.0, 2.0])
+    assert copy.dtype == np.float64
+    assert read_only(given, dtype=np.intp).dtype == np.intp
+    with pytest.raises(ValueError, match="read-only"):
+        copy[0] = 1.0
 
 
 def test_of_a_partial_row_only_the_used_entries_count():

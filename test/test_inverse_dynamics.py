@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from reference import DIGITS, dynamics, error, exact, motion, moved_by
-from robots import aligned_model, panda, random_tree, to_pinocchio, with_multidof
+from robots import aligned_model, panda, random_base, random_tree, to_pinocchio, with_multidof
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
@@ -45,11 +45,6 @@ def random_wrenches(model, *batch, seed=2):
 
 def by_index(model, wrenches):
     return {model.body_index(body): W for body, W in wrenches.items()}
-
-
-def random_base(seed, *batch):
-    rng = np.random.default_rng(seed)
-    return dyn.BaseMotion(se3.exp(rng.normal(size=(*batch, 6))), *rng.normal(size=(4, *batch, 6)))
 
 
 def series_of(base):

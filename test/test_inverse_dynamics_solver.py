@@ -12,7 +12,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.compilation import IS_COMPILED
 from reference import error
-from robots import random_tree
+from robots import random_base, random_tree
 
 ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
 
@@ -25,11 +25,6 @@ def random_wrenches(model, seed=2):
     """On the first and on the last body, with rates."""
     values = 5 * np.random.default_rng(seed).normal(size=(2, 3, 6))
     return {model.body_names[0]: values[0], model.body_names[model.n - 1]: values[1]}
-
-
-def random_base(seed, *batch):
-    rng = np.random.default_rng(seed)
-    return dyn.BaseMotion(se3.exp(rng.normal(size=(*batch, 6))), *rng.normal(size=(4, *batch, 6)))
 
 
 def worst(result, expected):

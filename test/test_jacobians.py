@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from robots import random_tree
+from robots import random_base, random_tree
 
 MODELS = [random_tree(6, seed=seed) for seed in (1, 2, 3)]
 RNG = np.random.default_rng(11)
@@ -76,6 +76,38 @@ def test_a_frame_is_seen_at_its_own_origin():
     J = dyn.jacobian(framed, q, "camera", representation="hybrid")
     np.testing.assert_allclose(J[3:] @ qd, (ahead - behind) / 2e-6, atol=1e-8)
     assert np.linalg.norm(r - dyn.frame_pose(framed, q, 2)[:3, 3]) > 0.1
+
+
+@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_moving_base_adds_its_own_motion(model, representation):
+    q, qd, qdd = RNG.normal(size=(3, 4, model.n))
+    options = {"base": random_base(5, 4), "representation": representation}
+    motion = dyn.forward_kinematics(model, q, qd, qdd, **options)
+    carried = dyn.forward_kinematics(model, q, 0 * qd, qdd, **options)
+    without = dyn.forward_kinematics(model, q, qd, 0 * qdd, **options)
+    for body in range(model.n):
+        J = dyn.jacobian(model, q, body, **options)
+        twist = np.einsum("kij,kj->ki", J, qd) + carried.twist[:, body]
+        acceleration = np.einsum("kij,kj->ki", J, qdd) + without.acceleration[:, body]
+        np.testing.assert_allclose(twist, motion.twist[:, body], atol=1e-12)
+        np.testing.assert_allclose(acceleration, motion.acceleration[:, body], atol=1e-11)
+
+
+@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
+@pytest.mark.parametrize("model", MODELS)
+def test_on_a_moving_base_the_derivative_is_the_slope_along_the_motion(model, representation):
+    q, qd = RNG.normal(size=(2, model.n))
+    base, body, step = random_base(6), deepest(model), 1e-5
+    times = np.array([-2, -1, 1, 2]) * step
+    poses = dyn.se3.exp(times[:, None] * base.twist) @ base.pose  # a spatial twist
+    J = dyn.jacobian(
+        model, q + times[:, None] * qd, body,
+        base=dyn.BaseMotion(poses), representation=representation,
+    )  # fmt: skip
+    slope = np.tensordot([1, -8, 8, -1], J, axes=1) / (12 * step)
+    Jd = dyn.jacobian_dot(model, q, qd, body, base=base, representation=representation)
+    np.testing.assert_allclose(Jd, slope, atol=1e-9 * (1 + np.abs(J).max()))
 
 
 def test_the_base_does_not_move():

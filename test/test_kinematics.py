@@ -12,18 +12,13 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.kinematics import base_rows
 from reference import derivatives, error, exact, motion, moved_by, times, twists
-from robots import random_tree, to_pinocchio
+from robots import random_base, random_tree, to_pinocchio
 
 SEEDS = st.integers(0, 2**32 - 1)
 
 
 def random_states(model, *batch, seed=1):
     return np.random.default_rng(seed).normal(size=(5, *batch, model.n))
-
-
-def random_base(seed, *batch):
-    rng = np.random.default_rng(seed)
-    return dyn.BaseMotion(se3.exp(rng.normal(size=(*batch, 6))), *rng.normal(size=(4, *batch, 6)))
 
 
 def rates(base):
@@ -232,6 +227,14 @@ def test_bad_input_is_refused_and_named(change, message):
     arguments = dict(zip(("q", "qd", "qdd", "qddd", "qdddd"), np.zeros((5, 5)), strict=True))
     with pytest.raises(dyn.InputError, match=message):
         dyn.forward_kinematics(model, **(arguments | change))
+
+
+def test_a_frame_on_a_base_somewhere_is_where_the_base_takes_it():
+    model, base = random_tree(6, 12), random_base(13, 2)
+    q = random_states(model, 2)[0]
+    for body in (*model.body_names, model.base_name):
+        expected = base.pose @ dyn.frame_pose(model, q, body)
+        assert error(dyn.frame_pose(model, q, body, base=base), expected, 2) < 1e-14
 
 
 def test_arguments_are_never_written_to():

@@ -10,10 +10,12 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import yaml
 
 from multibody_dynamics.nodes.parameters import NodeParameters
 from multibody_dynamics.nodes.robot import chosen_robot
 from multibody_dynamics.resources import NAME, share_directory
+from multibody_dynamics.tools import reference
 
 FILES = sorted((share_directory() / "launch").glob("*.launch.py"))
 SETUP = (Path(__file__).parents[1] / "setup.py").read_text().replace("{name}", NAME)
@@ -54,6 +56,17 @@ def text(node: ast.expr | None) -> str:
 
 def arguments(tree: ast.Module) -> dict[str, dict[str, ast.expr]]:
     return {text(args[0]): options for args, options in calls(tree, "DeclareLaunchArgument")}
+
+
+def accepted(name: str) -> dict[str, dict[str, ast.expr]]:
+    """The arguments of one of our launch files, and of those of ours that it includes."""
+    tree = ast.parse((share_directory() / "launch" / name).read_text())
+    included = {text(node) for node in ast.walk(tree)} & {file.name for file in FILES}
+    return {k: v for other in included for k, v in accepted(other).items()} | arguments(tree)
+
+
+def only_includes(tree: ast.Module) -> bool:
+    return any(calls(tree, "IncludeLaunchDescription")) and not any(calls(tree, "LifecycleNode"))
 
 
 def test_there_are_launch_files():
@@ -97,9 +110,7 @@ def test_arguments_used_are_those_declared(tree):
 
 def test_executables_are_there(tree):
     named = [o for _, o in calls(tree, "Node", "LifecycleNode", "ExecutableInPackage")]
-    assert named or not any(
-        isinstance(n, ast.Constant) and n.value in NODES for n in ast.walk(tree)
-    )
+    assert named or only_includes(tree)
     for options in named:
         package, executable = text(options["package"]), text(options["executable"])
         if package != NAME:
@@ -132,19 +143,30 @@ def test_parameters_set_are_parameters(tree):
     keys = [k for node in ast.walk(tree) if isinstance(node, ast.Dict) for k in node.keys]
     keys += [n.slice for n in ast.walk(tree) if isinstance(n, ast.Subscript)]
     named = {text(key) for key in keys} - {""}
-    assert named or not any(
-        isinstance(n, ast.Constant) and n.value in NODES for n in ast.walk(tree)
-    )
+    assert named or only_includes(tree)
     assert named <= known
 
 
 OWN = str(share_directory() / "config" / "elastic_joint.yaml")
 
 
+def test_every_node_knows_what_the_parameters_file_tells_it():
+    """It warns of the rest."""
+    sections = yaml.safe_load(Path(OWN).read_text())
+    everybody = sections.pop("/**")["ros__parameters"]
+    assert len(sections) == 3
+    for key, section in sections.items():
+        name = key.removeprefix("/**/")
+        table = getattr(import_module(f"{NAME}.nodes.{name}"), reference.NODES[name])
+        known = {field.name for field in dataclasses.fields(table)}
+        assert everybody.keys() | section["ros__parameters"].keys() <= known
+
+
 def test_the_panda_is_left_to_the_parameters_file():
-    assert chosen_robot(OWN) == ({}, {})
+    assert chosen_robot(OWN) == ({}, {}, {})
 
 
+@pytest.mark.parametrize("own", ["elastic_joint", "feedforward", "task_space"])
 @pytest.mark.parametrize(
     ("robot", "springs", "motors"),
     [
@@ -152,25 +174,39 @@ def test_the_panda_is_left_to_the_parameters_file():
         ("antagonistic_elbow", "antagonistic", ["shoulder", "elbow_agonist", "elbow_antagonist"]),
     ],
 )
-def test_another_robot_keeps_nothing_of_the_panda(robot, springs, motors):
+def test_another_robot_keeps_nothing_of_the_panda(own, robot, springs, motors):
     files = f"config/robots/{robot}.urdf", f"config/elastic_joints/{springs}.yaml"
-    everywhere, simulator = chosen_robot(OWN, *files)
-    assert everywhere == {
-        "robot_file": files[0],
-        "elastic_joints_file": files[1],
-        "command_joints": motors,
-    }
-    assert simulator == {"initial_positions": [0.0, 0.0]}
-    assert chosen_robot(OWN, *files, (), [-0.3, 0.2])[1] == {"initial_positions": [-0.3, 0.2]}
+    own = str(share_directory() / "config" / f"{own}.yaml")
+    assert chosen_robot(own, *files) == (
+        {"robot_file": files[0]},
+        {"elastic_joints_file": files[1], "command_joints": motors},
+        {"initial_positions": [0.0, 0.0]},
+    )
+    given = chosen_robot(own, *files, motors[:1], [-0.3, 0.2])
+    assert given[1]["command_joints"] == motors[:1]
+    assert given[2] == {"initial_positions": [-0.3, 0.2]}
 
 
 def test_another_robot_without_springs_is_not_given_those_of_the_panda():
-    everywhere, _ = chosen_robot(OWN, "config/robots/planar_two_link.urdf")
-    assert everywhere["elastic_joints_file"] == ""
+    _, motors, _ = chosen_robot(OWN, "config/robots/planar_two_link.urdf")
+    assert motors == {"elastic_joints_file": "", "command_joints": ["shoulder", "elbow"]}
+
+
+def test_a_copy_of_the_parameters_file_is_as_good(tmp_path):
+    """As of ros2 launch from a checkout, whose share folder is elsewhere."""
+    (tmp_path / "copy.yaml").write_text(Path(OWN).read_text())
+    assert chosen_robot(str(tmp_path / "copy.yaml"), "config/robots/planar_two_link.urdf")[1]
+
+
+def test_a_robot_in_xacro_is_handed_over_as_text():
+    text = (share_directory() / "config" / "robots" / "planar_two_link.urdf").read_text()
+    links, motors, _ = chosen_robot(OWN, "two_link.urdf.xacro", robot_description=text)
+    assert links == {"robot_file": "", "robot_description": text}
+    assert motors["command_joints"] == ["shoulder", "elbow"]
 
 
 def test_a_parameters_file_of_ones_own_is_left_alone(tmp_path):
     own = tmp_path / "own.yaml"
     own.touch()
     robot = "config/robots/planar_two_link.urdf"
-    assert chosen_robot(str(own), robot) == ({"robot_file": robot}, {})
+    assert chosen_robot(str(own), robot) == ({"robot_file": robot}, {}, {})

@@ -10,7 +10,7 @@ from scipy.linalg import expm, solve_continuous_are
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.linearization import DISPLACEMENT
 from reference import error
-from robots import draw, panda, random_tree, two_link_planar, with_rotors
+from robots import draw, panda, random_base, random_tree, two_link_planar, with_rotors
 
 HANGING, UPRIGHT = np.array([np.pi / 2, 0.0]), np.array([-np.pi / 2, 0.0])
 
@@ -89,6 +89,23 @@ def test_the_matrices_are_the_derivatives_of_the_state_equations():
     again = dyn.linearize(model, q, qd, qdd=linear.qdd, damping=damping)
     assert error(again.tau, tau) < 1e-12
     assert error(again.A, linear.A, 2) < 1e-12
+
+
+def test_on_a_moving_base_the_matrices_are_the_slopes():
+    model, base = with_rotors(random_tree(4, 5)), random_base(6)
+    q, qd, tau = operating_point(model)
+    linear = dyn.linearize(model, q, qd, tau=tau, base=base, outputs=["qdd", "body4"])
+    x, step = np.concatenate([q, qd]), 1e-5
+
+    def rate(x):
+        return [*x[4:], *dyn.forward_dynamics(model, x[:4], x[4:], tau, base=base)]
+
+    for k, unit in enumerate(step * np.eye(8)):
+        slope = np.subtract(rate(x + unit), rate(x - unit)) / (2 * step)
+        np.testing.assert_allclose(linear.A[:, k], slope, atol=1e-6 * np.abs(linear.A).max())
+    assert error(linear.qdd, dyn.forward_dynamics(model, q, qd, tau, base=base)) < 1e-14
+    J = dyn.jacobian(model, q, "body4", base=base, representation="hybrid")
+    np.testing.assert_array_equal(linear.C[4:, :4], J)
 
 
 def test_the_equations_of_motion_are_those_of_the_state_space():

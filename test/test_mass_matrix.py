@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from reference import dynamics, energy, error
-from robots import random_tree, to_pinocchio
+from robots import random_base, random_tree, to_pinocchio
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -99,6 +99,18 @@ def test_gravity_forces_are_the_gradient_of_the_potential(seed):
     q = configuration(model, seed=seed)
     gradient = [energy(model, [q, unit])[1][1] for unit in np.eye(model.n)]
     assert error(dyn.gravity_forces(model, q), np.array(gradient)) < 1e-13
+
+
+def test_gravity_forces_on_a_base_are_of_gravity_as_seen_from_it():
+    model, base = random_tree(6, 7), random_base(8)
+    q, R = configuration(model, 4), base.pose[:3, :3]
+    seen = model.with_gravity(R.T @ model.gravity)
+    tilted = dyn.gravity_forces(model, q, base=dyn.BaseMotion(base.pose))
+    assert error(tilted, dyn.gravity_forces(seen, q)) < 1e-13
+    pushed = dyn.BaseMotion(base.pose, acceleration=[0, 0, 0, 1.0, -2.0, 3.0])
+    falling = model.with_gravity(model.gravity - [1.0, -2.0, 3.0])
+    expected = dyn.gravity_forces(falling, q, base=dyn.BaseMotion(base.pose))
+    assert error(dyn.gravity_forces(model, q, base=pushed), expected) < 1e-13
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])

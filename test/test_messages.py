@@ -167,6 +167,9 @@ class TestJointStates:
         assert states.accept(joint_state(positions, jumped), jumped, SECOND)
         # A looped bag, with any stamp allowed.
         assert states.went_back(joint_state(positions, jumped - 2 * SECOND), NOW, 0)
+        assert not states.went_back(joint_state(positions, 0), NOW, 0)  # no stamp at all
+        foreign = joint_state({"gripper": 1.0}, jumped - 2 * SECOND)  # by a clock of its own
+        assert not states.went_back(foreign, NOW, 0)
 
     def test_a_sender_of_ever_new_names_does_not_fill_the_memory(self):
         matcher = JointMatcher(NAMES)
@@ -213,7 +216,12 @@ class TestTrajectory:
         [
             ((), {"positions": [1.0]}, "unnamed", "no joint names"),
             (("shoulder", "elbow"), {"positions": [1.0, 2.0]}, "missing joint", "'wrist'"),
-            ((*NAMES, "tail"), {"positions": [1.0] * 4}, "unknown joint", "'tail'"),
+            (
+                (*NAMES, "tail"),
+                {"positions": [1.0] * 4},
+                "unknown joint",
+                "'tail' not among the joints 'shoulder', 'elbow', 'wrist'",
+            ),
             (("elbow", *NAMES), {"positions": [1.0] * 4}, "repeated joint", "'elbow'"),
             (NAMES, {"positions": [1.0, 2.0]}, "wrong length", "point 0 has 2 positions"),
             (NAMES, {"positions": [1.0, np.nan, 2.0]}, "not finite", "positions of 'elbow'"),

@@ -21,7 +21,15 @@ from multibody_dynamics.dynamics.motion_subspaces import (
 )
 from multibody_dynamics.dynamics.multi_dof import MultiDofModel
 from reference import error
-from robots import TILTED, panda, random_inertia, random_pose, random_tree, with_multidof
+from robots import (
+    TILTED,
+    panda,
+    random_base,
+    random_inertia,
+    random_pose,
+    random_tree,
+    with_multidof,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 BALL = slice(0, 3)
@@ -102,6 +110,29 @@ def test_accelerations_are_those_of_the_composition(model):
     qdd = grouped.forward_dynamics(q, qd, tau, wrenches=wrenches)
     expected = dyn.forward_dynamics(model, q, qd, tau, wrenches=wrenches)
     assert error(qdd, expected) < 1e-12
+
+
+@each_model
+def test_a_moving_base_is_that_of_the_composition(model):
+    model = with_rotors(model)
+    grouped = MultiDofModel.from_model(model)
+    state, base = draw(model.n, 5, 4), random_base(6, 4)
+    wrenches = some_wrenches(grouped.body_names, 4)
+    loaded = {"wrenches": wrenches, "base": base}
+    ours = grouped.forward_kinematics(*state, base=base)
+    theirs = dyn.forward_kinematics(model, *state, base=base, representation="body")
+    at = [model.body_names.index(body) for body in grouped.body_names]
+    assert error(ours.pose, theirs.pose[:, at], axes=2) < 1e-13
+    for rate, expected in zip(ours[1:], theirs[1:], strict=True):
+        assert error(rate, expected[:, at]) < 1e-13
+    torques = dyn.inverse_dynamics(model, *state, **loaded)
+    for tau, expected in zip(grouped.inverse_dynamics(*state, **loaded), torques, strict=True):
+        assert error(tau, expected) < 2e-14
+    qdd = dyn.forward_dynamics(model, *state[:3], **loaded)
+    assert error(grouped.forward_dynamics(*state[:3], **loaded), qdd) < 1e-12
+    held = dict.fromkeys(("qdd", "tau"), state[2]) | {"prescribed": range(len(grouped.joint_names))}
+    split = grouped.hybrid_dynamics(*state[:2], **held, **loaded)
+    assert error(split.tau, torques.tau) < 2e-14
 
 
 def test_a_split_of_the_joints_as_in_the_composition():

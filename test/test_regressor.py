@@ -13,6 +13,7 @@ from multibody_dynamics.dynamics import inertia
 from reference import dynamics, error, motion, particles
 from robots import (
     panda,
+    random_base,
     random_inertia,
     random_state,
     random_tree,
@@ -65,6 +66,15 @@ def test_torques_and_their_rates_are_linear_in_the_parameters(model):
     assert parameters.shape == (10 * model.n,)
     for Y, tau in zip(regressor, dyn.inverse_dynamics(model, *state), strict=True):
         assert Y.shape == (2, 3, model.n, 10 * model.n)
+        assert error(Y @ parameters, tau) < 1e-12
+
+
+def test_on_a_moving_base_too(model):
+    state = np.random.default_rng(0).normal(size=(5, 3, model.n))
+    base, parameters = random_base(1, 3), dyn.inertial_parameters(model)
+    regressor = dyn.inverse_dynamics_regressor(model, *state, base=base)
+    expected = dyn.inverse_dynamics(model, *state, base=base)
+    for Y, tau in zip(regressor, expected, strict=True):
         assert error(Y @ parameters, tau) < 1e-12
 
 

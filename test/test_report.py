@@ -17,8 +17,10 @@ from multibody_dynamics.dynamics.inverse_dynamics import inverse_dynamics
 from multibody_dynamics.dynamics.trajectories import hold, splice
 from multibody_dynamics.dynamics.urdf import load_urdf
 from multibody_dynamics.nodes.messages import SECOND, TrajectoryRequest
+from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.analysis import Run, load_runs
 from multibody_dynamics.tools.demo import prepare
+from multibody_dynamics.tools.pictures import error_unit
 from multibody_dynamics.tools.recording import Recording, Series, read_parameters
 from multibody_dynamics.tools.report import OUTPUTS, write_report
 
@@ -187,6 +189,30 @@ def test_the_report(folder):
     assert "each link, the others locked, swings at 10 Hz" in page  # the rule of the springs
     assert "position loop of 15 Hz" in page
     assert "NaN" not in page
+
+
+@pytest.mark.parametrize(
+    ("kinds", "unit"),
+    [
+        (["revolute", "continuous"], "mrad"),
+        (["prismatic"], "mm"),
+        (["revolute", "prismatic"], "mrad or mm"),
+    ],
+)
+def test_errors_have_the_unit_of_the_joints(kinds, unit):
+    assert error_unit(kinds) == unit
+
+
+def test_a_slide_is_measured_in_mm(tmp_path, capsys):
+    rail = ROBOT.replace('type="revolute"', 'type="prismatic"')
+    (tmp_path / "rail.urdf").write_text(rail)
+    prepare(tmp_path, robot=str(tmp_path / "rail.urdf"), motion="rest_to_rest", rate=100.0)
+    recorded(tmp_path, "full").save(tmp_path / "full.npz")
+    assert cli.main(["report", str(tmp_path)]) == 0
+    assert "0.01000 mm" in capsys.readouterr().out
+    page = (tmp_path / "report.md").read_text()
+    assert "rms [mm]" in page
+    assert "mrad" not in page
 
 
 def test_the_pictures_show_something(folder):

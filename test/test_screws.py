@@ -44,6 +44,7 @@ ALGEBRA = {
     "rotate_about_z": ("Rss", lambda R, s, c: R @ about_z(s, c)),
     "symmetric_times": ("Av", lambda A, x: A @ x),
     "rotate_symmetric": ("RA", lambda R, A: R @ A @ R.T),
+    "about_origin": ("Asv", lambda A, m, c: A - m * hat(c) @ hat(c)),
     "add_screws": ("XX", lambda X, Y: X + Y),
     "subtract_screw": ("XX", lambda X, Y: X - Y),
     "minus_screw": ("X", lambda X: -X),
@@ -54,8 +55,8 @@ ALGEBRA = {
     "pair": ("XX", lambda V, W: V @ W),
 }
 RESULTS = {
-    "rotate_symmetric": "A", "rotate": "v", "rotate_back": "v", "symmetric_times": "v",
-    "dot": "s", "pair": "s",
+    "rotate_symmetric": "A", "about_origin": "A", "rotate": "v", "rotate_back": "v",
+    "symmetric_times": "v", "dot": "s", "pair": "s",
 }  # fmt: skip
 MEMORY = {name for name in vars(screws) if name.startswith(("load_", "store_", "accumulate_"))}
 
@@ -147,8 +148,8 @@ def everything(s, c, a, b, d, R, B, A, X, Y):
         screws.add(a, b), screws.add3(a, b, d), screws.subtract(a, b), screws.scale(s, a),
         screws.muladd(s, a, b), screws.dot(a, b), screws.cross(a, b), screws.rotate(R, a),
         screws.matmul(R, B), screws.rotate_about_z(R, s, c), screws.symmetric_times(A, a),
-        screws.rotate_symmetric(R, A), screws.add_screws(X, Y), screws.muladd_screw(s, X, Y),
-        screws.ad(X, Y), screws.pair(X, Y),
+        screws.rotate_symmetric(R, A), screws.about_origin(A, s, a), screws.add_screws(X, Y),
+        screws.muladd_screw(s, X, Y), screws.ad(X, Y), screws.pair(X, Y),
     )  # fmt: skip
 
 
@@ -173,10 +174,11 @@ def test_rows_are_read_and_written_where_they_should_be():
     screws.store_screw(row, 1, 3, ((-1, -2, -3), (-4, -5, -6)))
     screws.store_rotation(row, 2, 5, tuple(range(-9, 0)))
     sums = screws.accumulate_screw(row, 0, 10, ((1, 2, 3), (4, 5, 6)))
+    screws.accumulate_symmetric(row, 1, 10, (1, 2, 3, 4, 5, 6))
     before[0, 2:5] = [-1, -2, -3]
     before[1, 3:9] = [-1, -2, -3, -4, -5, -6]
     before[2, 5:14] = range(-9, 0)
-    before[0, 10:16] += [1, 2, 3, 4, 5, 6]
+    before[:2, 10:16] += [1, 2, 3, 4, 5, 6]
     np.testing.assert_array_equal(row, before)
     assert sums == ((11, 13, 15), (17, 19, 21))
 

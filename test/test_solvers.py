@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics import se3
 from reference import error
-from robots import random_tree
-
-
-def random_base(seed, *batch):
-    rng = np.random.default_rng(seed)
-    return dyn.BaseMotion(se3.exp(rng.normal(size=(*batch, 6))), *rng.normal(size=(4, *batch, 6)))
-
+from robots import random_base, random_tree
 
 # Each solver with the function that it is the fast form of.
 SOLVERS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +60,14 @@ def model(tmp_path: Path) -> Any:
     return load_model(TrajectoryParameters(robot_file=settings(tmp_path)["robot_file"]))
 
 
-def state_sender(ros: RosHarness, position: tuple[float, ...]) -> Any:
-    """Publishes where the robot stands, at every call."""
+def state_sender(ros: RosHarness, position: Sequence[float], ago: int = 0) -> Any:
+    """Publishes where the robot stands, at every call, stamped `ago` seconds before now."""
     publisher = ros.peer.create_publisher(JointState, "joint_states", 10)
 
     def send() -> None:
         message = JointState(name=["other", *NAMES], position=[9.0, *position])
-        message.header.stamp = ros.peer.get_clock().now().to_msg()
+        now = ros.peer.get_clock().now().nanoseconds
+        set_stamp(message.header.stamp, now - ago * SECOND)
         publisher.publish(message)
 
     return send
@@ -133,12 +135,27 @@ def test_the_receiver_is_not_ready(ros, tmp_path):
     assert "nothing on /test/ready" in node.output
     assert not received
 
+    node = ros.start(NODE, settings(tmp_path, exit_when_done=True, ready_topic="ready"))
+    send = state_sender(ros, (0.9, 0.1))
+    ros.until(lambda: "points" in node.output, "the node", each=send)
+    for _ in range(50):
+        send()
+        ros.spin(0.004)
+    # Time goes back while it waits: where the robot stood before counts no more.
+    chosen = TrajectoryParameters(duration=0.3, ramp=0.1, frequency=6.0)
+    home = make_motion(model(tmp_path), chosen)(0.0)[0]
+    send = state_sender(ros, home.tolist(), ago=3600)
+
     def both() -> None:
         send()
         ready.publish(JointTrajectory())
 
-    ros.start(NODE, settings(tmp_path, exit_when_done=True, ready_topic="ready"))
+    for _ in range(50):
+        send()
+        ros.spin(0.004)
     ros.until(lambda: received, "a trajectory", each=both)
+    request = read_trajectory(received[0], JointMatcher(NAMES))
+    assert request.times[0] == 0.2  # there is nowhere to go to
 
 
 def test_no_robot(ros, tmp_path):

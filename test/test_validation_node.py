@@ -126,6 +126,45 @@ def test_a_replay_that_is_repeated(ros: RosHarness, tmp_path: Path):
         assert np.abs(effort - rows[: len(at)]).max() < 1e-10 * np.abs(measured).max()
 
 
+def test_long_recordings_are_split_and_where_none_can_be_written_it_goes_on(
+    ros: RosHarness, tmp_path: Path
+):
+    output, moved = tmp_path / "out", tmp_path / "moved"
+    parameters = {"autostart": True, "robot_file": str(ARM), "cutoff": 25.0}
+    parameters |= {"output": str(output), "longest_recording": 1.0, "silence": 600.0}
+    node = ros.start("validation_node", parameters)
+    residuals = ros.record(JointState, "validation_node/residual")
+    publisher = ros.publisher(JointState, "joint_states")
+    coming = iter(states(4000))
+
+    def publish() -> None:
+        publisher.publish(next(coming))
+
+    first, second = output / "recording_1", output / "recording_2"
+    ros.until((second / "states" / "states.mcap").exists, "the next recording", publish)
+    ros.set_parameters(node, longest_recording=3600.0)
+    ros.until((first / "report.html").exists, "a report of the first second", patience=60.0)
+    output.rename(moved)
+    output.write_text("")  # in the way of what is written from now on
+    ros.set_parameters(node, longest_recording=1.0)
+    ros.until(lambda: ros.diagnosis("recording")[0] == 2, "an ERROR", publish)
+    assert "Not a directory" in ros.diagnosis("recording")[1]
+    count = len(residuals)
+    ros.until(lambda: len(residuals) > count + 5, "residuals all the same", publish)
+    assert ros.leave(node) == 0
+
+    # The second recording goes on where the first one ended.
+    stamps = [
+        np.concatenate([part.stamp for part in Recording(path).read()])
+        for path in (
+            moved / "recording_1" / "states",
+            moved / "recording_2" / "states" / "states.mcap",
+        )
+    ]
+    assert len(stamps[0]) > 64
+    assert (np.diff(np.concatenate(stamps)) == round(1e9 / RATE)).all()
+
+
 def test_running_residuals_forget():
     running = RunningResiduals(1)
     for t in range(10):

@@ -51,6 +51,7 @@ from .controllers import ComputedTorque, Controller, LinearFeedback
 from .conventions import REPRESENTATIONS, SYMBOLS, from_linear_first, to_linear_first
 from .coriolis import coriolis_matrix, mass_matrix_dot
 from .denavit_hartenberg import DHRow, LinkInertia, model_from_dh
+from .derivative_filter import DerivativeFilter
 from .derivatives import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
@@ -169,6 +170,7 @@ from .model import Frame, JointLimits, MultibodyModel, model_from_screws
 from .momentum_form import PhaseRates, body_momenta, momentum_equations, rates_of_momenta
 from .momentum_preserving import integrate_momenta
 from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
+from .motor_side_observer import MotorSideObserver
 from .multi_dof import MultiDofModel
 from .munthe_kaas import Tolerances, munthe_kaas
 from .newton_euler import (
@@ -213,12 +215,7 @@ from .rosenbrock import rosenbrock
 from .se3_paths import PosePath, arc, circle, concatenate, line, redirect, screw_motion, spline
 from .spring_identification import SpringFit, identify_spring, motor_side_torque
 from .springs import CubicSpring, LinearSpring, PolynomialSpring, Spring, TableSpring
-from .state_estimation import (
-    DerivativeFilter,
-    MotorSideObserver,
-    StateEstimation,
-    StateEstimator,
-)
+from .state_estimation import StateEstimation, StateEstimator
 from .system_description import load_system
 from .system_jacobian import SystemKinematics, resolvent, spatial_factors, system_kinematics
 from .task_space import TaskDynamics, TaskSpaceSolver, task_inverse_dynamics

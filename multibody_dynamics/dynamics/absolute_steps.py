@@ -30,6 +30,7 @@ from .index_one import (
     schur,
     substitute,
 )
+from .munthe_kaas import step_factor
 from .screws import (
     add,
     cross,
@@ -48,6 +49,10 @@ from .screws import (
 
 CORRECTIONS = 10  # Newton's method is at rounding after three or four
 CLOSED = 1e-14  # m and rad, what projection leaves
+
+# Steps by their error: what may be, and where and when they are.
+RELATIVE, ABSOLUTE, SMALLEST_STEP, END = range(4)
+TIME, STEP, DONE, REFUSED = range(4)
 
 
 @inlined
@@ -234,21 +239,21 @@ advance_cycle = compiled(_advance)
 
 
 def _advance_by_error(
-    system, direct, stabilisation, applied, a, b, error, dense, control, clock, pose, velocity,
-    memory, scratch, times, poses, velocities,
+    system, direct, stabilisation, applied, a, b, error, dense, error_order, control, clock, pose,
+    velocity, memory, scratch, times, poses, velocities,
 ):  # fmt: skip
     """Steps as the error allows, dense output at times (k,) into poses and velocities.
 
-    control: (relative, absolute tolerance, exponent, safety, shrink, grow, smallest step, end).
-    clock: (t, h, number of steps, of refused ones), advanced to the start of the step that
-    contains the last time. Returns how many rows are written.
+    control: RELATIVE and ABSOLUTE tolerance, SMALLEST_STEP and END, s. clock: TIME and STEP, s, how
+    many steps are DONE and REFUSED; advanced to the start of the step that contains the last time.
+    Returns how many rows are written.
     """
     k = memory[0]
     row = 0
     weights = dense[:, 0].copy()
     while row < times.shape[0]:
-        t = clock[0]
-        h = min(clock[1], control[7] - t)
+        t = clock[TIME]
+        h = min(clock[STEP], control[END] - t)
         stages_cycle(system, direct, stabilisation, applied, a, h, pose, velocity, memory, scratch)
         worst = 0.0
         for e in range(12):
@@ -257,11 +262,11 @@ def _advance_by_error(
                 for j in range(b.shape[0]):
                     slip += error[j] * k[j, i, e]
                     largest = max(largest, abs(k[j, i, e]))
-                share = abs(h * slip) / (control[1] + control[0] * h * largest)
+                share = abs(h * slip) / (control[ABSOLUTE] + control[RELATIVE] * h * largest)
                 if not share <= worst:
                     worst = share
         if worst <= 1.0:
-            while row < times.shape[0] and times[row] <= t + h + 1e-12 * control[7]:
+            while row < times.shape[0] and times[row] <= t + h + 1e-12 * control[END]:
                 s = (times[row] - t) / h
                 for j in range(b.shape[0]):
                     power, weights[j] = s, 0.0
@@ -275,17 +280,12 @@ def _advance_by_error(
             if row == times.shape[0]:
                 return row  # the next call takes this step again, to what lies beyond
             _advanced(direct, b, h, pose, velocity, memory, pose, velocity)
-            clock[0] = t + h
-            clock[2] += 1.0
+            clock[TIME] = t + h
+            clock[DONE] += 1.0
         else:
-            clock[3] += 1.0
-        factor = control[5]
-        if worst > 0.0:
-            factor = min(max(control[3] * worst ** control[2], control[4]), control[5])
-        elif worst != 0.0:
-            factor = control[4]
-        clock[1] = h * factor
-        if not clock[1] > control[6]:
+            clock[REFUSED] += 1.0
+        clock[STEP] = h * step_factor(worst, error_order)
+        if not clock[STEP] > control[SMALLEST_STEP]:
             return row
     return row
 

@@ -27,7 +27,7 @@ from . import se3, so3
 from .batches import times
 from .errors import InputError, ModelError
 from .free_screws import ForbiddenMotions, forbidden_motions, frames_in_bodies
-from .inputs import Array, as_array, exactly
+from .inputs import Array, as_array, exactly, read_only
 from .lie_groups import SE3, ProductGroup, R, SO3xR3
 
 Group = Literal["SE3", "SO3xR3"]
@@ -79,9 +79,7 @@ class RigidBody:
                              "must be positive")  # fmt: skip
         inertias.check_triangle(fixed["inertia"], what)
         for key, value in fixed.items():
-            value = np.array(value)
-            value.flags.writeable = False
-            object.__setattr__(self, key, value)
+            object.__setattr__(self, key, read_only(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +131,7 @@ class SpringDamper:
         what = f"spring '{self.name}'"
         try:
             points = {
-                key: np.array(exactly(key, getattr(self, key), (3,)))
+                key: exactly(key, getattr(self, key), (3,))
                 for key in ("first_point", "second_point")
             }
             numbers = {
@@ -148,8 +146,7 @@ class SpringDamper:
         if numbers["length"] > 0.0 and not (points["second_point"] - points["first_point"]).any():
             raise ModelError(f"{what}: has a length, but its two points coincide: no direction")
         for key, point in points.items():
-            point.flags.writeable = False
-            object.__setattr__(self, key, point)
+            object.__setattr__(self, key, read_only(point))
 
 
 class SystemMatrices(NamedTuple):
@@ -207,7 +204,7 @@ class AbsoluteSystem:
                 if names.count(name) > 1:
                     raise ModelError(f"{kind} '{name}' is there twice")
         try:
-            gravity = np.array(exactly("gravity", self.gravity, (3,)))
+            gravity = exactly("gravity", self.gravity, (3,))
             applied = np.zeros((self.n, 6))
             for name, wrench in self.wrenches.items():
                 if name == GROUND:
@@ -215,14 +212,12 @@ class AbsoluteSystem:
                 applied[self.index(name, "wrenches")] = exactly(f"wrench on '{name}'", wrench, (6,))
         except InputError as error:
             raise ModelError(f"system '{self.name}': {error}") from None
-        object.__setattr__(self, "gravity", gravity)
-        object.__setattr__(self, "applied_wrenches", applied)
+        object.__setattr__(self, "gravity", read_only(gravity))
+        object.__setattr__(self, "applied_wrenches", read_only(applied))
         object.__setattr__(self, "groups", self._groups())
         object.__setattr__(self, "forbidden", tuple(self._forbidden(j) for j in self.joints))
         for spring in self.springs:
             self._ends(spring)
-        for array in (gravity, applied):
-            array.flags.writeable = False
 
     # set above
     applied_wrenches: Array = field(init=False, repr=False)  # (n, 6)
@@ -321,15 +316,12 @@ class AbsoluteSystem:
         """(...) in J, of springs, and of gravity: zero with the centre of mass at the origin."""
         pose = as_array("pose", pose, (self.n, 4, 4))
         mass = self._inertias[:, 5, 5]
-        com = pose[..., :3, 3] + times(
-            pose[..., :3, :3], self.constants[0][:, rows.COM : rows.COM + 3]
-        )
+        com = pose[..., :3, 3] + times(pose[..., :3, :3], self.centers)
         energy = -np.einsum("...ij,i,j->...", com, mass, self.gravity)
-        ends, springs = self.constants[2:4]
-        for (i, j), row in zip(ends, springs, strict=True):
+        for (i, j), row in zip(self.constants.spring_bodies, self.constants.springs, strict=True):
             first, second = (
                 p if k < 0 else pose[..., k, :3, :3] @ p + pose[..., k, :3, 3]
-                for k, p in ((i, row[:3]), (j, row[3:6]))
+                for k, p in zip((i, j), np.split(row[: rows.STIFFNESS], 2), strict=True)
             )
             stretch = np.linalg.norm(second - first, axis=-1) - row[rows.LENGTH]
             energy = energy + row[rows.STIFFNESS] * stretch**2 / 2
@@ -344,12 +336,17 @@ class AbsoluteSystem:
         Pi = times(self._inertias, self.body_twists(pose, velocity))
         return np.asarray(times(se3.coAd(as_array("pose", pose, (self.n, 4, 4))), Pi).sum(axis=-2))
 
+    @property
+    def centers(self) -> Array:
+        """(n, 3) centres of mass in the frames of the bodies, m."""
+        return self.constants.bodies[:, rows.COM : rows.COM + 3]
+
     @cached_property
     def _inertias(self) -> Array:
         return np.stack([body.inertia for body in self.bodies])
 
     @cached_property
-    def constants(self) -> tuple[NDArray[Any], ...]:
+    def constants(self) -> rows.SystemConstants:
         """What compiled code takes for the system, see :func:`.index_one`."""
         bodies = np.zeros((self.n, rows.BODY_ROW))
         upper = np.triu_indices(3)
@@ -360,21 +357,26 @@ class AbsoluteSystem:
             row[rows.INERTIA : rows.INERTIA + 6] = about_com[upper]
             row[rows.INVERSE :] = np.linalg.inv(about_com)[upper]
         joints = np.zeros((len(self.joints), rows.JOINT_ROW))
-        ends = [np.array([self._ends(part) for part in parts], dtype=np.int64).reshape(-1, 2)
-                for parts in (self.springs, self.joints)]  # fmt: skip
-        for row, (a, b), forbidden in zip(joints, ends[1], self.forbidden, strict=True):
+        spring_bodies, joint_bodies = (
+            np.array([self._ends(part) for part in parts], dtype=np.int64).reshape(-1, 2)
+            for parts in (self.springs, self.joints)
+        )
+        for row, (a, b), forbidden in zip(joints, joint_bodies, self.forbidden, strict=True):
             frames = frames_in_bodies(forbidden.frame, self._pose(a), self._pose(b))
             row[:] = np.concatenate([np.append(C[:3, :3], C[:3, 3]) for C in frames])
         springs = np.zeros((len(self.springs), rows.SPRING_ROW))
-        for row, (a, b), spring in zip(springs, ends[0], self.springs, strict=True):
-            row[:3] = (se3.inverse(self._pose(a)) @ [*spring.first_point, 1.0])[:3]
-            row[3:6] = (se3.inverse(self._pose(b)) @ [*spring.second_point, 1.0])[:3]
-            row[6:] = spring.stiffness, spring.damping, spring.length
+        for row, (a, b), spring in zip(springs, spring_bodies, self.springs, strict=True):
+            for first, body, point in (
+                (rows.SPRING_FIRST, a, spring.first_point),
+                (rows.SPRING_SECOND, b, spring.second_point),
+            ):
+                row[first : first + 3] = (se3.inverse(self._pose(body)) @ [*point, 1.0])[:3]
+            row[rows.STIFFNESS :] = spring.stiffness, spring.damping, spring.length
         forbidden_rows = [np.column_stack([f.m, f.f, f.periods, f.offsets]) for f in self.forbidden]
         kinds = [f.kinds for f in self.forbidden]
         owners = [np.full(len(kind), j) for j, kind in enumerate(kinds)]
-        return (
-            bodies, np.array(self.gravity), ends[0], springs, ends[1], joints,
+        return rows.SystemConstants(
+            bodies, np.array(self.gravity), spring_bodies, springs, joint_bodies, joints,
             np.concatenate([np.zeros(0, np.int64), *owners]).astype(np.int64),
             np.concatenate([np.zeros(0, np.int64), *kinds]).astype(np.int64),
             np.concatenate([np.zeros((0, rows.ROW_ROW)), *forbidden_rows]),
@@ -421,8 +423,8 @@ class AbsoluteSystem:
             M[at, at] = inertias.spatial_inertia(
                 self._inertias[i, 5, 5], np.zeros(3), Q @ about_com @ Q.T
             )
-        for k, j in enumerate(self.constants[6]):
-            for side, i in enumerate(self.constants[4][j]):
+        for k, j in enumerate(self.constants.row_joints):
+            for side, i in enumerate(self.constants.joint_bodies[j]):
                 if i >= 0:
                     J[k, 6 * i : 6 * i + 6] += work[k, 6 * side : 6 * side + 6]
         force = motion[:, rows.FORCE : rows.FORCE + 6].ravel()
@@ -437,7 +439,7 @@ class AbsoluteSystem:
             f"{self.name}: {self.n} bodies, {len(self.joints)} joints with {self.m} constraints, "
             f"gravity ({', '.join(f'{g:g}' for g in self.gravity)}) m/s^2"
         ]
-        for body, group, row in zip(self.bodies, self.groups, self.constants[0], strict=True):
+        for body, group, row in zip(self.bodies, self.groups, self.constants.bodies, strict=True):
             lines.append(f"body '{body.name}': {row[rows.MASS]:g} kg, in {group}")
         for joint, forbidden in zip(self.joints, self.forbidden, strict=True):
             lines.append(

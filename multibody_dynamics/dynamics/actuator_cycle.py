@@ -295,6 +295,10 @@ def _command(motors, laws, j, k, state, i, side, phi, phid, phidd, load, outputs
 
 
 def _feedforward(joints, motors, laws, pieces, bending, state, torque, second, filtered, outputs):
+    """The flat map of all joints; bending is that of VARIANTS.
+
+    outputs: bent (m,), also the guess for the next time, loads (m,), result (4, m), flags (m,).
+    """
     bent, loads, result, flags = outputs
     bends, moves = bending[0], bending[1]
     for i in range(joints.shape[0]):
@@ -576,8 +580,7 @@ class SpringSolver:
             self.load,
             self.deflection,
         )
-        travel = [ends for each in actuators.actuators for ends in each.limits_of_springs]
-        self._lower, self._upper = np.array(travel).reshape(-1, 2).T
+        self._lower, self._upper = actuators.spring_travel.T
         self.update()
 
     @property

@@ -435,10 +435,10 @@ class Antagonistic(Actuator):
     """Two motors that pull at the link from both sides: Q = s_a(theta_a - q) - s_b(q - theta_b).
 
     agonist, antagonist : the motors; positive joint torque is the agonist's.
-    agonist_spring, antagonist_spring : laws of the springs' extensions, of finite travel. For
-        second_output "stiffness" they must harden (s'' > 0) between the ends of it: then the
-        stiffness sigma = s_a' + s_b' increases with the pretension.
-    second_output : "stiffness", or "pretension" p = (s_a + s_b) / 2 in N m.
+    agonist_spring, antagonist_spring : laws of the springs' extensions, of finite travel. To
+        regulate the stiffness they must harden (s'' > 0) between the ends of it: then
+        sigma = s_a' + s_b' increases with the pretension.
+    regulates : the second flat output, "stiffness", or "pretension" p = (s_a + s_b) / 2 in N m.
     """
 
     agonist: Motor

@@ -23,6 +23,7 @@ from .actuator_kinds import (
 )
 from .errors import InputError
 from .inputs import Array, as_array, broadcast_shapes
+from .model import MultibodyModel
 from .springs import Beyond
 
 TorqueSource = Literal["spring_deflection", "torque_sensor", "motor_torque"]
@@ -119,9 +120,14 @@ class Actuators:
         return np.array([source == "torque_sensor" for source in self.torque_sources])
 
     @cached_property
+    def damping(self) -> Array:
+        """(n,) of the dampers beside the springs, in N m s/rad; zero without one."""
+        return np.array([getattr(each, "damping", 0.0) for each in self.actuators])
+
+    @cached_property
     def is_damped(self) -> NDArray[np.bool_]:
         """(n,) mask of the joints whose deflection is a state of the feedforward."""
-        return np.array([getattr(each, "damping", 0.0) > 0.0 for each in self.actuators])
+        return np.asarray(self.damping > 0.0)
 
     @cached_property
     def needs_stiffness(self) -> NDArray[np.bool_]:
@@ -151,6 +157,18 @@ class Actuators:
         ]
         return np.concatenate(shares)
 
+    @cached_property
+    def link_of_motors(self) -> Array:
+        """(m, n): motor positions times this are those of the links, as if nothing were bent."""
+        of_joint = self.joint_of_motor[:, None] == np.arange(self.n)
+        return np.asarray(of_joint * self.torque_share[:, None])
+
+    @cached_property
+    def spring_travel(self) -> Array:
+        """(m, 2) ends of the travel of the spring in front of each motor, infinite without one."""
+        ends = [ends for each in self.actuators for ends in each.limits_of_springs]
+        return np.array(ends).reshape(-1, 2)
+
     def _column(self, name: str) -> Array:
         return np.array([getattr(motor, name) for motor in self.motors])
 
@@ -177,6 +195,14 @@ class Actuators:
     @cached_property
     def _friction(self) -> tuple[Array, Array, Array]:
         return self._column("viscous"), self._column("coulomb"), self._column("coulomb_velocity")
+
+    def refuse_other_joints(self, model: MultibodyModel) -> None:
+        """InputError where the joints are not those of the model, in its order."""
+        if self.joint_names != model.joint_names:
+            raise InputError(
+                f"actuators of {', '.join(self.joint_names)}; robot '{model.name}' has "
+                f"{', '.join(model.joint_names)}"
+            )
 
     def refuse_counting_twice(self, reflected_inertia: Array) -> None:
         """InputError where a model's reflected_inertia (n,) holds a rotor that is here too."""

@@ -12,7 +12,7 @@ from .screws import add, add3, cross, scale, subtract, symmetric_times
 
 @inlined
 def angular_momentum_dot(Theta, w, w1):
-    """h', after h and h*, of omega and omega'."""
+    """h, h* and h' from omega and omega'."""
     h = symmetric_times(Theta, w)
     hs = symmetric_times(Theta, w1)  # omega* = omega'
     return h, hs, add(hs, cross(w, h))
@@ -20,7 +20,7 @@ def angular_momentum_dot(Theta, w, w1):
 
 @inlined
 def angular_momentum_ddot(Theta, w, w1, w2, first):
-    """h'', after omega**, h** and (h')*; `first` is what `angular_momentum_dot` gave."""
+    """omega**, h**, (h')* and h''; `first` is what `angular_momentum_dot` gave."""
     h, hs, h1 = first
     w2s = subtract(w2, cross(w, w1))
     hss = symmetric_times(Theta, w2s)

@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 
 from .compilation import compiled, inlined
 from .errors import DynamicsError, InputError
-from .inputs import Array, as_array, as_real, broadcast_shapes, check_sequence, spread
+from .inputs import Array, as_array, as_real, broadcast_shapes, check_sequence, read_only, spread
 from .kinematics import body_rows
 from .model import MultibodyModel
 from .records import COM, INERTIA, MASS, POSE, POSITION, ROTOR, SCREW
 from .screws import (
+    about_origin,
     accumulate_screw,
+    accumulate_symmetric,
     add,
     dot,
     load_rotation,
@@ -37,6 +39,7 @@ from .screws import (
     muladd_screw,
     pair,
     rotate,
+    rotate_back,
     rotate_symmetric,
     scale,
     store_screw,
@@ -66,27 +69,14 @@ def inertia_times(rows, b, X):
     B = load_rotation(rows, b, MIXED_BLOCK)
     return (
         add(symmetric_times(load_symmetric(rows, b, ANGULAR_BLOCK), w), rotate(B, v)),
-        add(
-            (
-                B[0] * w[0] + B[3] * w[1] + B[6] * w[2],
-                B[1] * w[0] + B[4] * w[1] + B[7] * w[2],
-                B[2] * w[0] + B[5] * w[1] + B[8] * w[2],
-            ),
-            symmetric_times(load_symmetric(rows, b, LINEAR_BLOCK), v),
-        ),
+        add(rotate_back(B, w), symmetric_times(load_symmetric(rows, b, LINEAR_BLOCK), v)),
     )
 
 
 @inlined
 def add_rigid_body(rows, b, m, c, Theta):
     """Add the inertia of mass m at c, with Theta about c, in inertial axes about the origin."""
-    d = dot(c, c)
-    rows[b, ANGULAR_BLOCK] += Theta[0] + m * (d - c[0] * c[0])
-    rows[b, ANGULAR_BLOCK + 1] += Theta[1] - m * c[0] * c[1]
-    rows[b, ANGULAR_BLOCK + 2] += Theta[2] - m * c[0] * c[2]
-    rows[b, ANGULAR_BLOCK + 3] += Theta[3] + m * (d - c[1] * c[1])
-    rows[b, ANGULAR_BLOCK + 4] += Theta[4] - m * c[1] * c[2]
-    rows[b, ANGULAR_BLOCK + 5] += Theta[5] + m * (d - c[2] * c[2])
+    accumulate_symmetric(rows, b, ANGULAR_BLOCK, about_origin(Theta, m, c))
     x, y, z = scale(m, c)
     rows[b, MIXED_BLOCK + 1] -= z
     rows[b, MIXED_BLOCK + 2] += y
@@ -301,8 +291,7 @@ def prescribed_joints(model: MultibodyModel, joints: Sequence[str | int]) -> NDA
     held = np.zeros(model.n, dtype=bool)
     for joint in joints:
         held[model.joint_index(joint)] = True
-    held.flags.writeable = False
-    return held
+    return read_only(held, np.bool_)
 
 
 def singular(

@@ -112,8 +112,8 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
 
         B = load_rotation(joints, i, PLACEMENT)
         R = rotate_about_z(B, trig[0, i], trig[1, i])
-        way = h * state[0, i]
-        d = muladd(way, (B[2], B[5], B[8]), load_vector(joints, i, PLACEMENT + 9))
+        travel = h * state[0, i]
+        d = muladd(travel, (B[2], B[5], B[8]), load_vector(joints, i, PLACEMENT + 9))
         store_rotation(bodies, b, RELATIVE, R)
         store_vector(bodies, b, RELATIVE + 9, d)
 
@@ -144,7 +144,7 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
 
 @inlined
 def kinematics_recursion(parents, joints, trig, state, order, bodies):
-    """The same with the POSE of all bodies, which the dynamics do not need; [M18k] (8)."""
+    """As :func:`forward_recursion`, and the POSE of all bodies, which the dynamics do without."""
     pose_recursion(parents, joints, trig, state, bodies)
     forward_recursion(parents, joints, trig, state, order, bodies)
 

@@ -4,9 +4,8 @@
 
 where tau_before comes from the law that ran before, which goes on running till the end of the
 transfer, or, on activation, where a transfer is cut short and where that law fails, is the torque
-that was applied last.
-tau does not jump, nor does its rate where tau_before is that of a law. Then torques are cut to the
-limits, and their change to the torque rate.
+that was applied last. tau does not jump, nor does its rate where tau_before is that of a law. Then
+torques are cut to the limits, and their change to the torque rate.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
-from .inputs import Array, as_array
+from .inputs import Array, as_array, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,7 @@ class ButcherTableau:
         if abs(b.sum() - 1.0) > 1e-12:
             raise InputError(f"{what}: the weights b add up to {b.sum():g}, not to 1")
         for key, value in fixed.items():
-            value = np.array(value)
-            value.flags.writeable = False
-            object.__setattr__(self, key, value)
+            object.__setattr__(self, key, read_only(value))
 
     @property
     def stages(self) -> int:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from . import se3
 from .batches import times
 from .errors import InputError, ModelError
-from .inputs import Array, as_array
+from .inputs import Array, as_array, read_only
 from .model import MultibodyModel, model_from_screws
 from .records import ANGULAR, LINEAR
 
@@ -48,9 +48,7 @@ class _Description(ABC):
             shape = (len(values["parents"]), *tail)
             values[item.name] = _checked(item.name, getattr(self, item.name), shape)
         for name, array in values.items():
-            own = array.copy()
-            own.flags.writeable = False
-            object.__setattr__(self, name, own)
+            object.__setattr__(self, name, read_only(array, array.dtype))
 
     @property
     def n(self) -> int:

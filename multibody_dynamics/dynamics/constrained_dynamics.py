@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import leibniz
+from . import leibniz, se3
 from .articulated_bodies import articulated_bodies, prescribed_joints
 from .batches import times
 from .constraints import (
@@ -31,6 +31,7 @@ from .constraints import (
 from .errors import DynamicsError, InputError
 from .inputs import STATE_ROWS, Array, as_array, as_partial, as_state, broadcast_shapes
 from .inverse_dynamics import inverse_dynamics
+from .kinematics import BaseMotion
 from .loops import ConstrainedModel, ConstraintMatrix
 from .wrenches import Wrenches
 
@@ -99,6 +100,7 @@ def constrained_inverse_dynamics(
     passive_torque_dot: Any | None = None,
     passive_torque_ddot: Any | None = None,
     wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
 ) -> ConstrainedInverseDynamics:
     """Motor torques of a motion that obeys the constraints, and their first two time derivatives.
 
@@ -119,14 +121,17 @@ def constrained_inverse_dynamics(
         `qddd` only tau is computed, without `qdddd` no tau_ddot.
     passive_torque, passive_torque_dot, passive_torque_ddot : (..., n_p) of the passive joints
         (springs, friction) along the motion, in the order of `system.passive`; default zero.
-    wrenches : as of :func:`.inverse_dynamics`.
+    wrenches, base : as of :func:`.inverse_dynamics`. Constraints are relative to the base: what is
+        joined to it moves with it.
 
     Raises InputError for a motion that violates the constraints, for "unique" where it is not, and
     as :func:`.inverse_dynamics`; DynamicsError where the passive joints cannot be made to follow:
     m < n_p (see :func:`constrained_hybrid_dynamics`), or a singular configuration.
     """
     _check_choice(choice)
-    unconstrained = inverse_dynamics(system.tree, q, qd, qdd, qddd, qdddd, wrenches=wrenches)
+    unconstrained = inverse_dynamics(
+        system.tree, q, qd, qdd, qddd, qdddd, wrenches=wrenches, base=base
+    )
     states, shape, given = as_state(system.tree.joint_names, q, qd, qdd, qddd, qdddd)
     rates = [states[:, k].reshape(*shape, system.n) for k in range(given)]
     tau_r = [row for row in unconstrained if row is not None]
@@ -146,7 +151,7 @@ def constrained_inverse_dynamics(
     for row, tau_p in zip(tau, passive, strict=True):
         row[..., p] = tau_p
     tau_dot, tau_ddot = (tau[k] if len(tau) > k else None for k in (1, 2))
-    transmitted = _transmitted(constraints, kept, multipliers[0])
+    transmitted = _transmitted(constraints, kept, multipliers[0], base)
     return ConstrainedInverseDynamics(tau[0], tau_dot, tau_ddot, *transmitted)
 
 
@@ -157,18 +162,20 @@ def constrained_forward_dynamics(
     tau: Any,
     *,
     wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
     baumgarte: Baumgarte | None = None,
 ) -> ConstrainedMotion:
     """Joint accelerations under the torques `tau` (..., n) of all joints; [K12] (67)-(69).
 
     q and qd are (..., n). O(n m) + O(m^3): the articulated bodies are factorised once. A state that
     violates the constraints somewhat is accepted; see `baumgarte` and :func:`.consistent_motion`.
+    `wrenches` and `base` as in :func:`constrained_inverse_dynamics`.
 
     Raises InputError for wrong shapes, NaN or infinity; DynamicsError in singular configurations,
     where no acceleration satisfies the dependent constraints.
     """
     nothing = np.zeros(system.n)
-    return _move(system, (), (q, qd, nothing), tau, "unique", wrenches, baumgarte)
+    return _move(system, (), (q, qd, nothing), tau, "unique", wrenches, base, baumgarte)
 
 
 def constrained_hybrid_dynamics(
@@ -181,22 +188,23 @@ def constrained_hybrid_dynamics(
     tau: Any,
     choice: Choice = "unique",
     wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
     baumgarte: Baumgarte | None = None,
 ) -> ConstrainedMotion:
     """Accelerations of some joints and torques of the others given, the rest found; (70)-(80).
 
     `prescribed` are the joints u whose acceleration is given, with or without a motor; v are the
     others. Of `qdd` (..., n) only the u and of `tau` (..., n) only the v are used, as in
-    :func:`.hybrid_dynamics`; the others may be anything, NaN too. With
-    no joint prescribed this is forward, with all of them inverse dynamics. Where the constraints
-    hold some of the prescribed joints together the torques tau_u are not unique, and `choice` takes
-    one as in :func:`constrained_inverse_dynamics`, with u for the actuated joints.
+    :func:`.hybrid_dynamics`; the others may be anything, NaN too. With no joint prescribed this is
+    forward, with all of them inverse dynamics. Where the constraints hold some of the prescribed
+    joints together the torques tau_u are not unique, and `choice` takes one as in
+    :func:`constrained_inverse_dynamics`, with u for the actuated joints.
 
-    Raises as :func:`constrained_forward_dynamics`; DynamicsError where no motion has the prescribed
-    accelerations; InputError for "unique" where it is not.
+    Other arguments and errors as :func:`constrained_forward_dynamics`; DynamicsError where no
+    motion has the prescribed accelerations; InputError for "unique" where it is not.
     """
     _check_choice(choice)
-    return _move(system, prescribed, (q, qd, qdd), tau, choice, wrenches, baumgarte)
+    return _move(system, prescribed, (q, qd, qdd), tau, choice, wrenches, base, baumgarte)
 
 
 def _move(
@@ -206,6 +214,7 @@ def _move(
     tau: Any,
     choice: Choice,
     wrenches: Wrenches | None,
+    base: BaseMotion | None,
     baumgarte: Baumgarte | None,
 ) -> ConstrainedMotion:
     tree = system.tree
@@ -227,7 +236,7 @@ def _move(
 
     # the open chain, and what unit multipliers do to it, (78)
     bodies = articulated_bodies(tree, q, prescribed=u.tolist())
-    needed = inverse_dynamics(tree, q, qd, qdd_u, wrenches=wrenches).tau
+    needed = inverse_dynamics(tree, q, qd, qdd_u, wrenches=wrenches, base=base).tau
     broadcast_shapes(("motion", "tau"), (needed.shape[:-1], torques.shape[:-1]))
     x, f = bodies.solve_with_forces(torques - needed)
     qdd_r, tau_r = qdd_u + x, needed + f
@@ -262,7 +271,7 @@ def _move(
         )[0]
     found = tau_r - times(np.swapaxes(A[..., kept, :], -1, -2), multipliers)  # (79)
     found[..., v] = torques[..., v]
-    return ConstrainedMotion(qdd, found, *_transmitted(constraints, kept, multipliers))
+    return ConstrainedMotion(qdd, found, *_transmitted(constraints, kept, multipliers, base))
 
 
 def _multipliers(
@@ -402,12 +411,14 @@ def _transmitted(
     constraints: ConstraintTerms,
     kept: Indices,
     multipliers: Array,
+    base: BaseMotion | None,
 ) -> tuple[Array, dict[str, Array], tuple[str, ...]]:
     """All multipliers, the wrenches of the loops, and the names of the rows left out."""
     all_of_them = np.zeros((*multipliers.shape[:-1], len(constraints.names)))
     all_of_them[..., kept] = multipliers
+    to_world = se3.coAd(np.eye(4) if base is None or base.pose is None else base.pose)
     wrenches = {
-        name: times(W, all_of_them[..., constraints.rows[name]])
+        name: times(to_world @ W, all_of_them[..., constraints.rows[name]])
         for name, W in constraints.transmitted.items()
     }
     return all_of_them, wrenches, dropped_names(constraints, kept)

@@ -31,10 +31,10 @@ from . import leibniz, se3
 from .batches import times
 from .errors import DynamicsError, InputError
 from .inputs import STATE_ROWS, Array, as_array, as_state
-from .kinematics import body_rows, joint_poses
+from .jacobians import spatial_jacobians
+from .kinematics import body_rows
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
 from .model import MultibodyModel
-from .records import SCREW, TWIST
 
 CONVERGED = 1e-14  # the last step of a Newton iteration, rad or m
 ITERATIONS = 50
@@ -239,14 +239,14 @@ def _user(constraint: ConstraintMatrix, states: Array, order: int) -> _Block:
 
 
 def _loop(model: MultibodyModel, loop: LoopClosure, bodies: Array, order: int) -> _Block:
-    C1, J1, V1 = _frame(model, bodies, loop.first, loop.first_pose)
-    C2, J2, V2 = _frame(model, bodies, loop.second, loop.second_pose)
-    to_first = se3.inverse(C1)
+    C1, J1, V1 = spatial_jacobians(model, bodies, loop.first, 4)
+    C2, J2, V2 = spatial_jacobians(model, bodies, loop.second, 4)
+    to_first = se3.inverse(C1 @ loop.first_pose)
     H = [se3.Ad(to_first)]  # Ad_{C_first}^-1 and its derivatives
     for k in range(order):
         H.append(-leibniz.product(H, se3.ad(V1[: k + 1]))[k])
     J = leibniz.product(H, J2 - J1)
-    D = to_first @ C2
+    D = to_first @ C2 @ loop.second_pose
     if loop.is_lower_pair:
         h = _nearest_in_group(loop.free, D)
         N = [np.broadcast_to(_reciprocal(loop.free.T), (len(D), 6, loop.size))]
@@ -271,24 +271,6 @@ def _loop(model: MultibodyModel, loop: LoopClosure, bodies: Array, order: int) -
 def _largest_row(A: Array) -> Array:
     """The norm (N,) of the largest row of matrices A (N, m, n), not zero."""
     return np.asarray(np.linalg.norm(A, axis=-1).max(axis=-1, initial=np.finfo(float).tiny))
-
-
-def _frame(
-    model: MultibodyModel, bodies: Array, body: str | int, pose: Array
-) -> tuple[Array, Array, Array]:
-    """Pose (N, 4, 4), Jacobians J^(k) (4, N, 6, n) and twists V^(k) (4, N, 6), spatial."""
-    index, offset = model.frame(body)
-    C = np.broadcast_to(offset @ pose, (len(bodies), 4, 4))
-    J = np.zeros((4, len(bodies), 6, model.n))
-    V = np.zeros((4, len(bodies), 6))
-    if index >= 0:
-        path = model.path(index)
-        moving = bodies[:, np.array(path) + 1]
-        for k in range(4):
-            J[k][:, :, path] = np.swapaxes(moving[..., SCREW + 6 * k : SCREW + 6 * k + 6], 1, 2)
-            V[k] = bodies[:, index + 1, TWIST + 6 * k : TWIST + 6 * k + 6]
-        C = joint_poses(bodies[:, index + 1]) @ model.body_in_joint[index] @ C
-    return C, J, V
 
 
 # The free motion of a cut joint

@@ -31,12 +31,11 @@ from typing import Any
 import numpy as np
 
 from .actuator_cycle import MotorFeedforward
-from .actuator_kinds import Antagonistic
 from .actuators import Actuators
 from .checked_rows import CheckedRows
 from .errors import DynamicsError, InputError
-from .gains import StateFeedbackGains, check_fit, per_name, read_only, rest_outputs
-from .inputs import STATE_ROWS, Array, as_array, check_sequence
+from .gains import StateFeedbackGains, check_fit, per_name, rest_outputs
+from .inputs import STATE_ROWS, Array, as_array, check_sequence, read_only
 from .inverse_dynamics_solver import InverseDynamicsSolver
 from .model import MultibodyModel
 
@@ -337,7 +336,7 @@ class ComputedTorque(Controller):
         inverse = self._inverse
         self._flat = MotorFeedforward(actuators, inverse.state, inverse.result, variant="rigid")
         self._told_by = self._flat
-        self._error, self._to_links = np.zeros((2, actuators.n)), link_of_motors(actuators)
+        self._error = np.zeros((2, actuators.n))
 
     def set_gains(self, proportional: Any, derivative: Any) -> None:
         """As in the constructor; InputError that names the joint."""
@@ -350,7 +349,7 @@ class ComputedTorque(Controller):
         if self.feedback == "link":
             motion[:2] = self._links
         else:
-            np.matmul(self._motors, self._to_links, out=motion[:2])
+            np.matmul(self._motors, self.actuators.link_of_motors, out=motion[:2])
         np.subtract(self._desired[:2], motion[:2], out=error)
         np.multiply(self.gains, error, out=error)
         np.sum(error, axis=0, out=motion[2])
@@ -360,15 +359,6 @@ class ComputedTorque(Controller):
         if self.stiffness.size:
             self._flat.stiffness[:] = self.stiffness
         self.torque[:] = self._feedforward(self._flat)
-
-
-def link_of_motors(actuators: Actuators) -> Array:
-    """(m, n): motor positions times this are those of the links, as if nothing were bent."""
-    result = np.zeros((len(actuators.motors), actuators.n))
-    for i, actuator, motors, _ in actuators.each():
-        pulling = motors if isinstance(actuator, Antagonistic) else motors[:1]
-        result[list(pulling), i] = 1.0 / len(pulling)
-    return result
 
 
 def _chosen(name: str, value: str) -> str:

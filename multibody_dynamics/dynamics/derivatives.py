@@ -31,10 +31,10 @@ from .articulated_bodies import articulated_bodies
 from .compilation import compiled, inlined
 from .errors import InputError
 from .forward_dynamics import forward_dynamics
-from .inputs import STATE_ROWS, Array, as_state, broadcast_shapes, spread
-from .inverse_dynamics import dynamic_base_rows
+from .inputs import STATE_ROWS, Array, as_state
+from .inverse_dynamics import flat_batch
 from .kinematics import BaseMotion
-from .mass_matrix import COMPOSITE_ROW, mass_matrix_recursion
+from .mass_matrix import COMPOSITE_ROW, composite_times, mass_matrix_recursion
 from .model import MultibodyModel
 from .poses import store_trig
 from .records import (
@@ -69,14 +69,11 @@ from .screws import (
     scale,
     store_vector,
     subtract,
-    symmetric_times,
 )
 from .spatial import forward_recursion
-from .wrenches import Wrenches, wrench_rows
+from .wrenches import Wrenches
 
-# The row of a subtree: its mass, first and second moments as `mass_matrix_recursion` leaves them,
-FIRST_MOMENT = 1
-SECOND_MOMENT = 4
+# The row of a subtree: its composite inertia as `mass_matrix_recursion` leaves it,
 CORIOLIS = COMPOSITE_ROW  # integral r~ r'~ dm, row by row,
 MOMENTUM = COMPOSITE_ROW + 9  # integral r' dm,
 NEEDED = COMPOSITE_ROW + 12  # W,
@@ -104,16 +101,6 @@ class ForwardDynamicsDerivatives(NamedTuple):
     dqdd_dq: Array
     dqdd_dqd: Array
     dqdd_dtau: Array
-
-
-@inlined
-def inertia_times(subtrees, b, X):
-    """M X of the subtree in row b."""
-    first = load_vector(subtrees, b, FIRST_MOMENT)
-    return (
-        add(symmetric_times(load_symmetric(subtrees, b, SECOND_MOMENT), X[0]), cross(first, X[1])),
-        add(scale(subtrees[b, 0], X[1]), cross(X[0], first)),
-    )
 
 
 @inlined
@@ -186,10 +173,10 @@ def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, r
         c1 = add(v, cross(w, c))
         c2 = add3(v1, cross(w1, c), cross(w, c1))
         f = scale(m, subtract(c2, g))
-        turning = angular_momentum_dot(Theta, w, w1)
+        _, _, h1 = angular_momentum_dot(Theta, w, w1)
         add_coriolis(subtrees, b, Theta, w, m, c, c1)
         store_vector(subtrees, b, MOMENTUM, muladd(m, c1, load_vector(subtrees, b, MOMENTUM)))
-        W = accumulate_screw(subtrees, b, NEEDED, (add(turning[2], cross(c, f)), f))
+        W = accumulate_screw(subtrees, b, NEEDED, (add(h1, cross(c, f)), f))
         F = accumulate_screw(subtrees, b, APPLIED, load_screw(applied, i, 0))
         for j in range(COMPOSITE_ROW, SUBTREE_ROW):
             subtrees[p, j] += subtrees[b, j]
@@ -198,12 +185,12 @@ def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, r
         S = load_screw(bodies, b, SCREW)
         S1 = load_screw(bodies, b, SCREW + 6)
         S2 = load_screw(bodies, b, SCREW + 12)
-        MS1 = inertia_times(subtrees, b, S1)
-        dW = add_screws(coriolis_times(subtrees, b, S1), inertia_times(subtrees, b, S2))
+        MS1 = composite_times(subtrees, b, S1)
+        dW = add_screws(coriolis_times(subtrees, b, S1), composite_times(subtrees, b, S2))
         dW = add_screws(dW, coad(S, W))
         dW_rate = muladd_screw(2, MS1, coriolis_times(subtrees, b, S))
         CS = coriolis_transposed_times(subtrees, b, S)
-        MS = inertia_times(subtrees, b, S)
+        MS = composite_times(subtrees, b, S)
         turned = coad(S, F)
         j = i
         while j >= 0:
@@ -255,22 +242,15 @@ def inverse_dynamics_derivatives(
     origin, whatever the bodies do; they and `base` are as of :func:`.inverse_dynamics`, rates of
     wrenches are not used. Raises InputError for wrong shapes or names, NaN or infinity.
     """
-    n = model.n
-    states, shape, given = as_state(model.joint_names, q, qd, qdd)
-    if given < 3:
-        raise InputError(f"derivatives of the inverse dynamics need {STATE_ROWS[given]}")
-    applied = wrench_rows(model, wrenches)
-    bases = dynamic_base_rows(model, base, "spatial")
-    full = broadcast_shapes(
-        ("states", "wrenches", "base"), (shape, applied.shape[:-2], bases.shape[:-1])
-    )
-    states = spread(states.reshape(*shape, 5, n), full, (5, n))
-    applied, bases = spread(applied, full, (n, 18)), spread(bases, full, (WRENCH,))
+    n, found = model.n, as_state(model.joint_names, q, qd, qdd)
+    if found[2] < 3:
+        raise InputError(f"derivatives of the inverse dynamics need {STATE_ROWS[found[2]]}")
+    shape, states, applied, bases = flat_batch(model, found, wrenches, base)
     results = np.empty((len(states), 3, n, n))
     constants = (model.parents, model.joint_rows, model.gravity)
     scratch = (np.empty((2, n)), np.zeros((n + 1, BODY_ROW)), np.empty((n + 1, SUBTREE_ROW)))
     _compiled_batch(*constants, bases, states, applied, *scratch, results)
-    parts = (np.ascontiguousarray(results[:, k]).reshape(*full, n, n) for k in range(3))
+    parts = (np.ascontiguousarray(results[:, k]).reshape(*shape, n, n) for k in range(3))
     return InverseDynamicsDerivatives(*parts)
 
 

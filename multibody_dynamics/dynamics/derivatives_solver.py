@@ -90,7 +90,7 @@ class InverseDynamicsDerivativesSolver(_DerivativesSolver):
     def __init__(self, model: MultibodyModel) -> None:
         n = model.n
         motion = np.zeros((5, n))
-        trig, bodies = forward_dynamics_scratch(n)[:2]
+        trig, bodies, *_ = forward_dynamics_scratch(n)
         super().__init__(model, bodies, ("q", "qd", "qdd"), motion[:3])
         self.update = partial(
             _inverse_cycle,
@@ -127,7 +127,7 @@ class ForwardDynamicsDerivativesSolver(_DerivativesSolver):
     def __init__(self, model: MultibodyModel) -> None:
         n = model.n
         motion, scratch = np.zeros((5, n)), forward_dynamics_scratch(n)
-        super().__init__(model, scratch[1], ("q", "qd", "tau"), np.zeros((3, n)))
+        super().__init__(model, scratch.bodies, ("q", "qd", "tau"), np.zeros((3, n)))
         self.qdd: Array = motion[2]
         self.update = partial(
             _forward_cycle,

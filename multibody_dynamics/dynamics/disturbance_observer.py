@@ -29,13 +29,12 @@ from typing import Any
 import numpy as np
 
 from .actuators import Actuators
+from .derivative_filter import MAX_STEP, time_step
 from .derivatives_solver import InverseDynamicsDerivativesSolver
 from .errors import InputError
 from .inputs import Array, as_array
 from .inverse_dynamics_solver import InverseDynamicsSolver
 from .model import MultibodyModel
-
-MAX_STEP = 0.05  # s
 
 
 class DisturbanceObserver:
@@ -105,11 +104,7 @@ class DisturbanceObserver:
         friction, which are taken into account here. `link_viscous` is friction at the links, (n,)
         or a scalar, in N m s/rad. Raises InputError for joints that are not those of the model.
         """
-        if actuators.joint_names != model.joint_names:
-            raise InputError(
-                f"actuators of {', '.join(actuators.joint_names)}; robot '{model.name}' has "
-                f"{', '.join(model.joint_names)}"
-            )
+        actuators.refuse_other_joints(model)
         actuators.refuse_counting_twice(model.reflected_inertia)
         n, motor = model.n, actuators.first_motor
         by_motor = actuators.is_rigid & ~actuators.has_torque_sensor
@@ -144,9 +139,7 @@ class DisturbanceObserver:
         q = as_array("q", q, (n,), names)
         qd = as_array("qd", qd, (n,), names)
         torque = as_array("torque", torque, (n,), names)
-        if not np.isfinite(t):
-            raise InputError(f"t is {t} s; a time must be finite")
-        step = np.inf if self._time is None else t - self._time
+        step = time_step(t, self._time)
         if -self.max_step <= step <= 0.0:
             return self.residual
         momentum, bias = self._momentum_and_bias(q, qd)

@@ -39,7 +39,7 @@ from .actuators import Actuators
 from .compilation import compiled, inlined
 from .errors import DynamicsError, InputError
 from .forward_dynamics import forward_dynamics_cycle, forward_dynamics_scratch
-from .inputs import Array, as_array
+from .inputs import Array, as_array, read_only
 from .kinematics import forward_kinematics
 from .mass_matrix import gravity_forces, mass_matrix
 from .model import MultibodyModel
@@ -78,13 +78,12 @@ class MotorDrive:
 
     def __post_init__(self) -> None:
         for name in ("proportional", "derivative"):
-            gain = np.array(getattr(self, name), dtype=np.float64)
+            gain = read_only(getattr(self, name))
             for j in np.flatnonzero(~(np.isfinite(gain) & (gain >= 0.0))).tolist():
                 which = f" of motor {j}" if gain.ndim else ""
                 raise InputError(
                     f"drive: {name} gain{which} is {gain.flat[j]}: must be finite and not negative"
                 )
-            gain.flags.writeable = False
             object.__setattr__(self, name, gain)
 
     @classmethod
@@ -281,23 +280,15 @@ class ElasticRobot:
         link_viscous: Any = 0.0,
         end_stops: EndStops | None = None,
     ) -> None:
-        if actuators.joint_names != model.joint_names:
-            raise InputError(
-                f"robot '{model.name}' has the joints {', '.join(model.joint_names)}, the springs "
-                f"and motors are of {', '.join(actuators.joint_names)}"
-            )
+        actuators.refuse_other_joints(model)
         n, m, names = model.n, len(actuators.motors), model.joint_names
         self.actuators, self.drive, self.end_stops = actuators, drive, end_stops
         self._springs = _springs(actuators)
-        self._damping, self._sets_stiffness = np.zeros(m), np.zeros(m, dtype=bool)
-        self._stiffness_inputs: list[int] = []
-        for _, actuator, own, second in actuators.each():
-            if isinstance(actuator, SeriesElastic):
-                self._damping[own[0]] = actuator.damping
-            elif isinstance(actuator, VariableStiffness):
-                if actuator.drive is None:
-                    self._stiffness_inputs.append(second)
-                self._sets_stiffness[own[1:]] = True
+        self._damping = actuators.damping[actuators.joint_of_motor]
+        self._sets_stiffness = actuators.torque_share == 0.0
+        self._stiffness_inputs = [
+            second for i, _, _, second in actuators.each() if actuators.needs_stiffness[i]
+        ]
         self._at_rest = MotorFeedforward(actuators)
         self.stiffness: Array = self._at_rest.stiffness[:2].copy()
         self._links = np.zeros((n, LINK_ROW))

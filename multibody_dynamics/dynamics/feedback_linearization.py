@@ -60,7 +60,7 @@ class _Chain(ModelSolver):
         torque: Array,
     ) -> None:
         scratch = forward_dynamics_scratch(model.n)
-        super().__init__(model, scratch[1])
+        super().__init__(model, scratch.bodies)
         self.prescribed = prescribed.copy()
         self.update = partial(
             forward_dynamics_cycle,

@@ -189,7 +189,7 @@ def limit_margins(
             columns.append((name, quantity, values[:, j], lower[..., j], upper[..., j]))
 
     motors = actuators.motor_names
-    travel = np.array([ends for each in actuators.actuators for ends in each.limits_of_springs])
+    travel = actuators.spring_travel
     add(motors, "motor torque", motion.torque, -actuators.torque_limit, actuators.torque_limit)
     add(motors, "motor speed", motion.velocity, -actuators.speed_limit, actuators.speed_limit)
     add(motors, "deflection", motion.deflection, travel[:, 0], travel[:, 1])
@@ -271,6 +271,7 @@ def chain_state(
     wrong shapes and names, NaN and infinity, and a motor torque that is needed and not given;
     DynamicsError for a singular mass matrix.
     """
+    actuators.refuse_other_joints(model)
     actuators.refuse_counting_twice(model.reflected_inertia)
     n, m = actuators.n, len(actuators.motors)
     q = as_array("q", q, (n,), actuators.joint_names)
@@ -290,7 +291,7 @@ def chain_state(
             joints = ", ".join(np.array(actuators.joint_names)[needed])
             raise InputError(f"{name}: needed for the rigid or damped joints {joints}")
     tau = as_array("motor_torque", motor_torque, (m,), actuators.motor_names)
-    first = np.array([motors[0] for _, _, motors, _ in actuators.each()])
+    first = actuators.first_motor
     friction = actuators.friction(thetad)
     Q = np.where(rigid, (tau - friction)[..., first], found.torque)
     rotors = np.where(rigid, actuators.motor_inertia[first], 0.0)

@@ -27,13 +27,13 @@ from .articulated_bodies import (
 )
 from .compilation import compiled, inlined
 from .errors import InputError
-from .inputs import STATE_ROWS, Array, as_array, as_partial, as_state, broadcast_shapes, spread
-from .inverse_dynamics import PLAIN_CYCLES, dynamic_base_rows, evaluate
+from .inputs import STATE_ROWS, Array, as_array, as_partial, as_state, spread
+from .inverse_dynamics import PLAIN_CYCLES, dynamic_base_rows, evaluate, flat_batch
 from .kinematics import BaseMotion, base_rows
 from .model import MultibodyModel
 from .poses import generic_trig
 from .records import BODY_ROW, WRENCH
-from .wrenches import Wrenches, wrench_rows
+from .wrenches import Wrenches
 
 TORQUE_ROWS = ("tau", "tau_dot", "tau_ddot")
 
@@ -122,12 +122,22 @@ def _batch(
 _compiled_batch = compiled(_batch)
 
 
-def forward_dynamics_scratch(n: int) -> tuple[Array, ...]:
-    """The scratch arrays of the cycle: trig, bodies, rows, bias, force. The base is at rest."""
+class ForwardDynamicsScratch(NamedTuple):
+    """The last arguments of the cycle, its scratch."""
+
+    trig: Array
+    bodies: Array
+    rows: Array
+    bias: Array
+    force: Array
+
+
+def forward_dynamics_scratch(n: int) -> ForwardDynamicsScratch:
+    """For a robot of n joints on a base at rest."""
     bodies = np.zeros((n + 1, BODY_ROW))
     bodies[0, :WRENCH] = base_rows(None)
     rows = np.zeros((n + 1, ARTICULATED_ROW))
-    return np.empty((2, n)), bodies, rows, np.empty((3, n)), np.empty(n)
+    return ForwardDynamicsScratch(np.empty((2, n)), bodies, rows, np.empty((3, n)), np.empty(n))
 
 
 def forward_dynamics(
@@ -214,30 +224,23 @@ def _solve(
     """All rows of the state (..., 5, n) and of the torques (..., 3, n)."""
     n = model.n
     held = prescribed_joints(model, prescribed)
-    states, shape, given = as_state(model.joint_names, q, qd, *motion)
-    if given < 2:
-        raise InputError(f"forward dynamics needs {STATE_ROWS[given]}")
-    rows = [
-        as_array(name, row, (n,), model.joint_names)
+    found = as_state(model.joint_names, q, qd, *motion)
+    if found[2] < 2:
+        raise InputError(f"forward dynamics needs {STATE_ROWS[found[2]]}")
+    rows = {
+        name: as_array(name, row, (n,), model.joint_names)
         for name, row in zip(TORQUE_ROWS, torques, strict=False)
-    ]
-    applied = wrench_rows(model, wrenches)
-    bases = dynamic_base_rows(model, base, "spatial")
-    full = broadcast_shapes(
-        ("states", *TORQUE_ROWS[: len(rows)], "wrenches", "base"),
-        (shape, *(row.shape[:-1] for row in rows), applied.shape[:-2], bases.shape[:-1]),
-    )
-    states = spread(states.reshape(*shape, 5, n), full, (5, n))
+    }
+    shape, states, applied, bases = flat_batch(model, found, wrenches, base, others=rows)
     tau = np.zeros((len(states), 3, n))
-    for k, row in enumerate(rows):
-        tau[:, k] = spread(row, full, (n,))
-    applied, bases = spread(applied, full, (n, 18)), spread(bases, full, (WRENCH,))
+    for k, row in enumerate(rows.values()):
+        tau[:, k] = spread(row, shape, (n,))
     constants = (model.parents, model.joint_rows, model.gravity, held, len(rows) - 1)
     scratch = forward_dynamics_scratch(n)
     k = _compiled_batch(*constants, bases, states, tau, applied, *scratch)
     if k >= 0:
         raise singular(model, states[k, 0], held)
-    return states.reshape(*full, 5, n), tau.reshape(*full, 3, n)
+    return states.reshape(*shape, 5, n), tau.reshape(*shape, 3, n)
 
 
 def generic_forward_dynamics(

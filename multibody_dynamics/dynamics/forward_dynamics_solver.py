@@ -38,7 +38,7 @@ class ForwardDynamicsSolver(ModelSolver):
             raise InputError(f"order: expected 0, 1 or 2 derivatives of q'', got {order!r}")
         n = model.n
         scratch = forward_dynamics_scratch(n)
-        super().__init__(model, scratch[1])
+        super().__init__(model, scratch.bodies)
         self.order = order = int(order)
         motion, torques = np.zeros((5, n)), np.zeros((3, n))
         self.state: Array = motion[:2]

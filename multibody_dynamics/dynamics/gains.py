@@ -33,7 +33,7 @@ from .actuators import Actuators
 from .derivatives import inverse_dynamics_derivatives
 from .errors import InputError
 from .flatness import motor_motion
-from .inputs import Array, as_array
+from .inputs import Array, as_array, read_only
 from .mass_matrix import gravity_forces, mass_matrix
 from .model import MultibodyModel
 
@@ -51,11 +51,7 @@ def check_fit(
 
     `names` are those of joints (poles) or of motors (gains).
     """
-    if actuators.joint_names != model.joint_names:
-        raise InputError(
-            f"springs and motors of {', '.join(actuators.joint_names)}; robot '{model.name}' has "
-            f"{', '.join(model.joint_names)}"
-        )
+    actuators.refuse_other_joints(model)
     actuators.refuse_counting_twice(model.reflected_inertia)
     if names is not None and names not in (actuators.joint_names, actuators.motor_names):
         raise InputError(f"{what} of {', '.join(names)}; this robot has {_all(actuators)}")
@@ -80,12 +76,6 @@ def per_name(
         right = "positive" if positive else "zero or greater"
         raise InputError(f"{of} '{names[i]}': {name} is {row[i]:g}: must be {right}")
     return row
-
-
-def read_only(array: Any) -> Array:
-    array = np.array(array, dtype=np.float64)
-    array.flags.writeable = False
-    return array
 
 
 # Poles
@@ -190,8 +180,7 @@ def _checked(name: str, values: Any, count: int) -> ComplexArray:
     conjugates = np.sort_complex(poles.conj())
     if not np.allclose(np.sort_complex(poles), conjugates, rtol=1e-9, atol=0.0):
         raise InputError(f"joint '{name}': poles {poles}: complex ones come in conjugate pairs")
-    poles.flags.writeable = False
-    return poles
+    return read_only(poles, np.complex128)
 
 
 # The arm near rest
@@ -326,7 +315,7 @@ class _Joint(NamedTuple):
 def _joints(
     model: MultibodyModel, actuators: Actuators, rest: Rest, q: Any, links: Array | None = None
 ) -> Iterator[_Joint]:
-    """links: (n,) m; those felt at q if not given."""
+    """Every joint by itself, with the inertias `links` (n,), or those felt at q if not given."""
     felt = inertias_felt(model, actuators, q) if links is None else links
     for i, actuator, indices, second in actuators.each():
         has_drive = isinstance(actuator, VariableStiffness) and actuator.drive is not None
@@ -339,7 +328,7 @@ def _joints(
             total,
             sum(motor.viscous for motor in motors),
             float(rest.stiffness[i]),
-            float(getattr(actuator, "damping", 0.0)),
+            float(actuators.damping[i]),
             {
                 j: motor.inertia / total if total else 1.0
                 for j, motor in zip(movers, motors, strict=True)
@@ -580,6 +569,7 @@ def closed_loop_poles(
 def _whole_arm(
     model: MultibodyModel, actuators: Actuators, values: Array, q: Any, rest: Rest
 ) -> ComplexArray:
+    """The poles of M x'' + D x' + S x = 0 with x = (q, theta) and the gains (4, m) in D and S."""
     n, m = actuators.n, len(actuators.motors)
     joint = actuators.joint_of_motor
     q = as_array("q", q, (n,), actuators.joint_names)
@@ -590,10 +580,9 @@ def _whole_arm(
     mass[:n, :n] = mass_matrix(model, q)
     mass[motors, motors] = actuators.motor_inertia
     stiffness[:n, :n] += gravity
-    for i, actuator, indices, _ in actuators.each():
-        d = getattr(actuator, "damping", 0.0)
-        for j in indices:
-            damping[np.ix_([i, n + j], [i, n + j])] += [[d, -d], [-d, d]]
+    for j, i in enumerate(joint):
+        d = actuators.damping[i]
+        damping[np.ix_([i, n + j], [i, n + j])] += [[d, -d], [-d, d]]
     stiffness[motors, links[joint]] += values[0]
     damping[motors, links[joint]] += values[1]
     stiffness[motors, motors] += values[2]

@@ -59,7 +59,6 @@ def generalized_alpha(
     gamma = 0.5 + alpha_f - alpha_m
     beta = (gamma + 0.5) ** 2 / 4
     n, times = system.n, output_times(t_end, step)
-    space = system.state_space
     q, V = consistent_start(system, start)
     V_dot = absolute_acceleration(system, q, V)
     a = V_dot
@@ -75,8 +74,7 @@ def generalized_alpha(
         V_dot_next = np.zeros((n, 6))
         weight = h**2 * beta  # brings forces to the size of positions
         for _ in range(ITERATIONS):
-            increment = np.append(x.ravel(), np.zeros(6 * n))
-            q_next = np.stack(space.product((*q, np.zeros(6 * n)), space.exp(increment))[:n])
+            q_next = _displaced(system, q, x)
             s = system.matrices(q_next, V_next)
             K, C = _spring_tangents(system, q_next)
             residual = s.M @ V_dot_next.ravel() + s.J.T @ multipliers - s.Q
@@ -94,14 +92,20 @@ def generalized_alpha(
         else:
             raise _diverges(system, t_next)
         a = a_next + (1 - alpha_f) / (1 - alpha_m) * V_dot_next
-        increment = np.append(x.ravel(), np.zeros(6 * n))
-        q = np.stack(space.product((*q, np.zeros(6 * n)), space.exp(increment))[:n])
+        q = _displaced(system, q, x)
         V, V_dot = V_next, V_dot_next
         poses.append(q)
         velocities.append(V)
         if progress is not None:
             progress(t_next / times[-1])
     return Integration(system, times, np.stack(poses), np.stack(velocities), len(times) - 1)
+
+
+def _displaced(system: AbsoluteSystem, q: Array, x: Array) -> Array:
+    """The poses q exp(x) (n, 4, 4), body by body in its group, for x (n, 6)."""
+    groups = system.state_space.factors[: system.n]
+    parts = zip(groups, q, x, strict=True)
+    return np.stack([group.product(pose, group.exp(step)) for group, pose, step in parts])
 
 
 def _diverges(system: AbsoluteSystem, t: float) -> DynamicsError:
@@ -113,9 +117,10 @@ def _diverges(system: AbsoluteSystem, t: float) -> DynamicsError:
 def _spring_tangents(system: AbsoluteSystem, pose: Array) -> tuple[Array, Array]:
     """Stiffness and damping (6 n, 6 n) of all springs, for fixed levers."""
     K, C = np.zeros((6 * system.n, 6 * system.n)), np.zeros((6 * system.n, 6 * system.n))
-    for ends, row in zip(*system.constants[2:4], strict=True):
+    constants = system.constants
+    for ends, row in zip(constants.spring_bodies, constants.springs, strict=True):
         J, points = np.zeros((3, 6 * system.n)), []
-        for i, p, sign in zip(ends, (row[:3], row[3:6]), (-1, 1), strict=True):
+        for i, p, sign in zip(ends, np.split(row[: rows.STIFFNESS], 2), (-1, 1), strict=True):
             R = np.eye(3) if i < 0 else pose[i, :3, :3]
             points.append(p if i < 0 else R @ p + pose[i, :3, 3])
             if i >= 0:

@@ -30,7 +30,7 @@ from . import inertia, se3
 from .batches import times, transposed
 from .conventions import Representation, check_representation
 from .errors import InputError
-from .inputs import Array, as_array, broadcast_shapes, check_sequence
+from .inputs import Array, as_array, broadcast_shapes, check_sequence, read_only
 from .inverse_dynamics import interbody_wrenches
 from .jacobians import jacobian
 from .kinematics import forward_kinematics
@@ -92,7 +92,7 @@ def joint_errors(
         axes = ACROSS_TURNING if np.any(model.screws[i, :3]) else ACROSS_SLIDING
         screws = se3.Ad(se3.inverse(model.body_in_joint[i])).T
         found += [
-            ErrorScrew(f"{joint}.{axis}", unit, _fixed(U), joint=joint)
+            ErrorScrew(f"{joint}.{axis}", unit, read_only(U), joint=joint)
             for (axis, unit), U in zip(AXES, screws, strict=True)
             if axis in axes or not independent
         ]
@@ -107,7 +107,7 @@ def frame_errors(model: MultibodyModel, frame: str) -> tuple[ErrorScrew, ...]:
     """
     _check_frame(model, frame)
     return tuple(
-        ErrorScrew(f"{frame}.{axis}", unit, _fixed(U), frame=frame)
+        ErrorScrew(f"{frame}.{axis}", unit, read_only(U), frame=frame)
         for (axis, unit), U in zip(AXES, np.eye(6), strict=True)
     )
 
@@ -153,7 +153,7 @@ def errors_at(errors: Errors, values: Any) -> tuple[ErrorScrew, ...]:
     moved, after = [], dict[Place, Array]()
     for error, value in zip(errors[::-1], values[::-1], strict=True):
         behind = after.setdefault(_place(error), np.eye(4))
-        moved.append(error._replace(screw=_fixed(se3.Ad(se3.inverse(behind)) @ error.screw)))
+        moved.append(error._replace(screw=read_only(se3.Ad(se3.inverse(behind)) @ error.screw)))
         after[_place(error)] = se3.exp(error.screw * value) @ behind
     return tuple(moved[::-1])
 
@@ -280,11 +280,6 @@ def torque_sensitivity(
     displaced = _displaced(model, errors)[..., None]
     dQ = S * subtree_sums(model, dW * displaced, -2) + _bracket(T, S) * displaced * transmitted
     return transposed(dQ.sum(axis=-1))
-
-
-def _fixed(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
 
 
 def _place(error: ErrorScrew) -> Place:

@@ -22,10 +22,10 @@ import numpy as np
 from .actuator_cycle import SpringSolver
 from .actuator_kinds import VariableStiffness
 from .actuators import Actuators
-from .controllers import PERIOD, Controller, link_of_motors
+from .controllers import PERIOD, Controller
 from .errors import InputError
-from .gains import StateFeedbackGains, at_rest, check_fit, read_only
-from .inputs import Array
+from .gains import StateFeedbackGains, at_rest, check_fit
+from .inputs import Array, read_only
 from .model import MultibodyModel
 
 ITERATIONS = 3
@@ -118,7 +118,7 @@ class HoldController(Controller):
         theta, thetad = self._motors
         if not self._is_started:
             self.reference[:] = self._motors
-            self.q[:] = theta @ link_of_motors(self.actuators)
+            self.q[:] = theta @ self.actuators.link_of_motors
         load = self._hanging(theta, ITERATIONS if self._is_started else 10 * ITERATIONS)
         self._is_started = True
         position, velocity = self.reference

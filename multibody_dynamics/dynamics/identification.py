@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from .errors import InputError
 from .inputs import Array, as_array
+from .inverse_dynamics import inverse_dynamics
 from .joint_friction import COULOMB_VELOCITY, JointFriction
 from .model import MultibodyModel
 from .regressor import (
+    UPPER,
     inertial_parameters,
     inverse_dynamics_regressor,
     is_physically_consistent,
@@ -77,11 +80,7 @@ def identify_parameters(
 
     Raises InputError for kinds that are not, wrong shapes, NaN, and too few samples.
     """
-    unknown = [kind for kind in kinds if kind not in KINDS]
-    if unknown or not kinds or len(set(kinds)) != len(kinds):
-        raise InputError(f"kinds: {list(kinds)} must be some of {', '.join(KINDS)}, each once")
-    if "payload" in kinds and "inertia" in kinds:
-        raise InputError("kinds: the torques do not tell a payload from the inertia of its body")
+    _check_kinds(kinds)
     rows = [
         as_array(x, y, (model.n,)) for x, y in zip(("q", "qd", "qdd"), (q, qd, qdd), strict=True)
     ]
@@ -91,8 +90,6 @@ def identify_parameters(
             f"expected four arrays (k, {model.n}), got {[x.shape for x in (*rows, Q)]}"
         )
     body = model.n - 1 if payload_body is None else model.body_index(payload_body)
-    if body < 0:
-        raise InputError(f"payload_body '{payload_body}': the base does not move")
     free = range(model.n) if "inertia" in kinds else [body] if "payload" in kinds else []
     with_friction = "friction" in kinds
     known = inertial_parameters(model)
@@ -103,27 +100,10 @@ def identify_parameters(
     if len(Q) * model.n < 2 * count:
         raise InputError(f"{len(Q)} samples of {model.n} joints for {count} parameters: too few")
     weight = 1.0 / np.maximum(Q.std(axis=0), 1e-3 * max(float(np.abs(Q).max()), 1e-9))
-    triangle = np.zeros((count + 1, count + 1))
-    before = np.zeros(model.n)
-    for begin in range(0, len(Q), CHUNK):
-        part = slice(begin, begin + CHUNK)
-        state = [row[part] for row in rows]
-        Y = inverse_dynamics_regressor(model, *state, extra=["rotor"]).Y
-        left = (
-            Q[part]
-            - Y[..., : 10 * model.n] @ known
-            - Y[..., 10 * model.n :] @ (model.reflected_inertia)
-        )
-        before += (left**2).sum(axis=0)
-        if "inertia" in kinds:
-            left = left + Y[..., used] @ known[used]
-        columns = [Y[..., used]]
-        if with_friction:
-            columns += _friction_columns(state[1], coulomb_velocity)
-        table = np.concatenate([*columns, left[..., None]], axis=-1) * weight[:, None]
-        stacked = np.concatenate([triangle, table.reshape(-1, count + 1)])
-        triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
-        triangle = np.pad(triangle, ((0, count + 1 - len(triangle)), (0, 0)))
+    before = _residual(model, rows, JointFriction.none(model.n), Q)
+    left = Q - model.reflected_inertia * rows[2] if "inertia" in kinds else before
+    velocity = coulomb_velocity if with_friction else None
+    triangle = _triangle(model, rows, left, used, weight, velocity)
     R, target = triangle[:count, :count], triangle[:count, count]
     free_values = _solved(R, target, start, len(free), prior * np.sqrt(len(Q)))
     rank = int(np.linalg.matrix_rank(R / np.maximum(np.linalg.norm(R, axis=0), 1e-300), tol=1e-9))
@@ -150,9 +130,17 @@ def identify_parameters(
         parameters,
         payload,
         _errors(R, variance, model, len(used), with_friction),
-        np.sqrt(np.stack([before, (after**2).sum(axis=0)]) / len(Q)),
+        np.sqrt(np.stack([np.mean(before**2, axis=0), np.mean(after**2, axis=0)])),
         rank,
     )
+
+
+def _check_kinds(kinds: Sequence[str]) -> None:
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown or not kinds or len(set(kinds)) != len(kinds):
+        raise InputError(f"kinds: {list(kinds)} must be some of {', '.join(KINDS)}, each once")
+    if "payload" in kinds and "inertia" in kinds:
+        raise InputError("kinds: the torques do not tell a payload from the inertia of its body")
 
 
 def consistent_parameters(theta: Any) -> Array:
@@ -266,7 +254,7 @@ def _ten(J: Array) -> Array:
     """Parameters (..., 10) of a pseudo-inertia (..., 4, 4)."""
     Sigma = J[..., :3, :3]
     inertia = np.trace(Sigma, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - Sigma
-    upper = [inertia[..., i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))]
+    upper = [inertia[..., i, j] for i, j in UPPER]
     return np.stack([J[..., 3, 3], *(J[..., i, 3] for i in range(3)), *upper], axis=-1)
 
 
@@ -284,14 +272,38 @@ def _friction_columns(qd: Array, coulomb_velocity: float) -> list[Array]:
     return [factor[..., None] * np.eye(n) for factor in factors]
 
 
-def _residual(model: MultibodyModel, rows: list[Array], friction: JointFriction, Q: Array) -> Array:
-    left = []
-    for begin in range(0, len(Q), CHUNK):
+def _triangle(
+    model: MultibodyModel,
+    rows: list[Array],
+    left: Array,
+    used: NDArray[np.int64],
+    weight: Array,
+    coulomb_velocity: float | None,
+) -> Array:
+    """R (p + 1, p + 1) of a QR decomposition of the weighted equations of all samples.
+
+    The unknowns are the inertial parameters `used` and, with a velocity, those of the friction; the
+    last column is the right side `left` (k, n). Some states at a time, as regressors are large.
+    """
+    triangle: Array | None = None
+    for begin in range(0, len(left), CHUNK):
         part = slice(begin, begin + CHUNK)
-        Y = inverse_dynamics_regressor(model, *(row[part] for row in rows), extra=["rotor"]).Y
-        values = np.concatenate([inertial_parameters(model), model.reflected_inertia])
-        left.append(Q[part] - Y @ values - friction.torque(rows[1][part]))
-    return np.concatenate(left)
+        columns = [inverse_dynamics_regressor(model, *(row[part] for row in rows)).Y[..., used]]
+        if coulomb_velocity is not None:
+            columns += _friction_columns(rows[1][part], coulomb_velocity)
+        table = np.concatenate([*columns, left[part, :, None]], axis=-1) * weight[:, None]
+        stacked = table.reshape(-1, table.shape[-1])
+        if triangle is not None:
+            stacked = np.concatenate([triangle, stacked])
+        triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
+    assert triangle is not None
+    return triangle
+
+
+def _residual(model: MultibodyModel, rows: list[Array], friction: JointFriction, Q: Array) -> Array:
+    """(k, n) what the model and the friction leave of the torques Q (k, n)."""
+    wanted = inverse_dynamics(model, *rows).tau
+    return np.asarray(Q - wanted - friction.torque(rows[1]))
 
 
 def _errors(

@@ -29,6 +29,9 @@ The rows of numbers, flat for machine code:
 from __future__ import annotations
 
 from math import atan2
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from .compilation import compiled, inlined
 from .free_screws import CROSSED, INERTIAL
@@ -80,6 +83,24 @@ ETA, VIOLATION, VIOLATION_RATE, MULTIPLIER, VALUES = 0, 1, 2, 3, 4
 SPRING_FIRST, SPRING_SECOND, STIFFNESS, DAMPING, LENGTH, SPRING_ROW = 0, 3, 6, 7, 8, 9
 
 REDUNDANT = 1e-11  # a pivot that is this much smaller than its row is none
+
+
+class SystemConstants(NamedTuple):
+    """What does not change while a system moves: rows as above, and whose they are.
+
+    spring_bodies, joint_bodies : (., 2) int, the bodies at both ends, -1 for the ground.
+    row_joints, row_kinds : (m,) int, of each constraint its joint and CARRIED, INERTIAL or CROSSED.
+    """
+
+    bodies: NDArray[Any]
+    gravity: NDArray[Any]
+    spring_bodies: NDArray[Any]
+    springs: NDArray[Any]
+    joint_bodies: NDArray[Any]
+    joints: NDArray[Any]
+    row_joints: NDArray[Any]
+    row_kinds: NDArray[Any]
+    rows: NDArray[Any]
 
 
 @inlined
@@ -331,8 +352,7 @@ def index_one(system, stabilisation, applied, pose, velocity, scratch):
 
     Parameters
     ----------
-    system : (bodies, gravity, spring_bodies, springs, joint_bodies, joints, row_joints, row_kinds,
-        rows), the constants.
+    system : SystemConstants.
     stabilisation : (2,) alpha, beta of Baumgarte, 1/s.
     applied : (n, 6) wrenches in inertial axes about the inertial origin.
     pose, velocity : (n, 12), (n, 6): (omega, r') in inertial axes.

@@ -7,13 +7,14 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .errors import InputError
 
 Array = NDArray[np.float64]
 
 STATE_ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
+TWIST_ROWS = ("twist", "acceleration", "jerk", "jounce")
 
 
 def as_real(name: str, value: Any) -> Array:
@@ -25,6 +26,13 @@ def as_real(name: str, value: Any) -> Array:
     if raw.dtype.kind not in "fiu":
         raise InputError(f"{name}: expected real numbers, got an array of {raw.dtype}")
     return np.asarray(raw, dtype=np.float64)
+
+
+def read_only(value: Any, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """A copy that nobody can write to, for objects that do not change."""
+    copy = np.array(value, dtype=dtype)
+    copy.flags.writeable = False
+    return copy
 
 
 def check_sequence(name: str, value: Any, of: str) -> None:

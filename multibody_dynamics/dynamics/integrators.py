@@ -18,6 +18,8 @@ import numpy as np
 
 from . import se3
 from .absolute_steps import (
+    DONE,
+    REFUSED,
     advance_by_error_cycle,
     advance_cycle,
     observe_cycle,
@@ -33,9 +35,6 @@ from .index_one import FIRST_FRAME, SECOND_FRAME
 from .inputs import Array, as_array, exactly
 from .lie_groups import Element
 from .munthe_kaas import (
-    GROW,
-    SAFETY,
-    SHRINK,
     SMALLEST,
     Tolerances,
     counted_munthe_kaas,
@@ -181,10 +180,7 @@ def integrate(
     constants = (system.constants, system.is_direct, stabilisation)
     state = (poses[0].copy(), velocities[0].copy(), _memory(system, method), system.scratch())
     allowed = tolerances or Tolerances()
-    control = np.array([
-        allowed.relative, allowed.absolute, -1.0 / (method.error_order + 1), SAFETY, SHRINK, GROW,
-        SMALLEST * times[-1], times[-1],
-    ])  # fmt: skip
+    control = np.array([allowed.relative, allowed.absolute, SMALLEST * times[-1], times[-1]])
     clock = np.array([0.0, step, 0.0, 0.0])
     bounds = np.unique(np.linspace(1, len(kept), CHUNKS + 1).astype(int))
     for first, end in pairwise(bounds):
@@ -197,16 +193,16 @@ def integrate(
         else:
             done = advance_by_error_cycle(
                 *constants, system.applied_wrenches, method.a, method.b, method.error, method.dense,
-                control, clock, *state, times[kept[first:end]], *rows,
+                method.error_order, control, clock, *state, times[kept[first:end]], *rows,
             )  # fmt: skip
         if done < end - first:
             t = times[kept[first + done - 1]]
             raise DynamicsError(f"'{system.name}': no finite solution after t = {t:g} s")
         if progress is not None:
             progress(times[kept[end - 1]] / times[-1])
-    steps = len(lengths) if tolerances is None else int(clock[2]) + 1
+    steps = len(lengths) if tolerances is None else int(clock[DONE]) + 1
     return Integration(
-        system, times[kept], full_poses(poses), velocities, steps, int(clock[3]),
+        system, times[kept], full_poses(poses), velocities, steps, int(clock[REFUSED]),
         baumgarte=baumgarte,
     )  # fmt: skip
 
@@ -291,8 +287,10 @@ def consistent_start(system: AbsoluteSystem, start: tuple[Any, Any] | None) -> t
 def _turned_over(system: AbsoluteSystem, pose: Array) -> str | None:
     """A joint whose z axes point against each other: it measures tilt by the sine, which half a
     turn does not change."""
-    ends, frames = system.constants[4:6]
-    parts = zip(system.joint_names, system.forbidden, ends, frames, strict=True)
+    constants = system.constants
+    parts = zip(
+        system.joint_names, system.forbidden, constants.joint_bodies, constants.joints, strict=True
+    )
     for joint, forbidden, bodies, row in parts:
         if not forbidden.m[forbidden.kinds == CARRIED, :2].any():
             continue

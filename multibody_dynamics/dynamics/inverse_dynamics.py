@@ -144,6 +144,42 @@ def dynamic_base_rows(
     return base_rows(base, representation, gravity)
 
 
+class Batch(NamedTuple):
+    """What the recursions of the dynamics work on, as one flat batch of `shape`, N states in all.
+
+    states (N, 5, n), applied wrenches (N, n, 18), and the heads of the base's rows (N, WRENCH).
+    """
+
+    shape: tuple[int, ...]
+    states: Array
+    applied: Array
+    bases: Array
+
+
+def flat_batch(
+    model: MultibodyModel,
+    states: tuple[Array, tuple[int, ...], int],
+    wrenches: Wrenches | None,
+    base: BaseMotion | None,
+    representation: Representation = "spatial",
+    others: Mapping[str, Array] | None = None,
+) -> Batch:
+    """The states of :func:`.as_state`, wrenches and base broadcast, also to `others` (..., n)."""
+    (rows, shape, _), others = states, others or {}
+    applied = wrench_rows(model, wrenches)
+    bases = dynamic_base_rows(model, base, representation)
+    full = broadcast_shapes(
+        ("states", *others, "wrenches", "base"),
+        (shape, *(x.shape[:-1] for x in others.values()), applied.shape[:-2], bases.shape[:-1]),
+    )
+    return Batch(
+        full,
+        spread(rows.reshape(*shape, 5, model.n), full, (5, model.n)),
+        spread(applied, full, (model.n, 18)),
+        spread(bases, full, (WRENCH,)),
+    )
+
+
 def _evaluate(
     model: MultibodyModel,
     rows: Sequence[Any],
@@ -153,19 +189,11 @@ def _evaluate(
     keep: bool,
 ) -> tuple[InverseDynamics, Array]:
     check_representation(representation)
-    n = model.n
-    states, shape, given = as_state(model.joint_names, *rows)
-    if given < 3:
-        raise InputError(f"inverse dynamics needs {STATE_ROWS[given]}")
-    order = given - 3
-    applied = wrench_rows(model, wrenches)
-    bases = dynamic_base_rows(model, base, representation)
-    full = broadcast_shapes(
-        ("states", "wrenches", "base"), (shape, applied.shape[:-2], bases.shape[:-1])
-    )
-    states = spread(states.reshape(*shape, 5, n), full, (5, n))
-    applied = spread(applied, full, (n, 18))
-    bases = spread(bases, full, (WRENCH,))
+    n, found = model.n, as_state(model.joint_names, *rows)
+    if found[2] < 3:
+        raise InputError(f"inverse dynamics needs {STATE_ROWS[found[2]]}")
+    order = found[2] - 3
+    shape, states, applied, bases = flat_batch(model, found, wrenches, base, representation)
     count = len(states)
     results = np.zeros((count, 3, n))
     bodies = np.zeros((count if keep else 1, n + 1, BODY_ROW))
@@ -182,7 +210,7 @@ def _evaluate(
         world = applied.transpose(1, 2, 0)
         evaluate(representation, *constants, trig, state, order, world, bodies, result)
         results, bodies = result.transpose(2, 0, 1), bodies.transpose(2, 0, 1)
-    values = (np.ascontiguousarray(results[:, k]).reshape(*full, n) for k in range(3))
+    values = (np.ascontiguousarray(results[:, k]).reshape(*shape, n) for k in range(3))
     tau, tau_dot, tau_ddot = values
     rates = tau_dot if order > 0 else None, tau_ddot if order > 1 else None
     return InverseDynamics(tau, *rates), bodies

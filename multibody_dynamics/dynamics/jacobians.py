@@ -9,7 +9,7 @@ import numpy as np
 from .conventions import Representation, check_representation
 from .errors import InputError
 from .inputs import Array
-from .kinematics import body_rows, joint_poses
+from .kinematics import BaseMotion, body_rows, joint_poses
 from .model import MultibodyModel
 from .records import SCREW, TWIST
 from .se3 import Ad, ad, inverse
@@ -21,15 +21,18 @@ def jacobian(
     q: Any,
     body: str | int,
     *,
+    base: BaseMotion | None = None,
     representation: Representation = "spatial",
 ) -> Array:
     """J (..., 6, n) with twist = J q' for a body, or a link merged into one; [M18d] (101), (102).
 
     Body-fixed [M18d] (103), spatial (104) and [M21] (8), hybrid (105), mixed by (102); [M18k]
-    3.1.2, 3.2.2, 3.3.2 and 3.4.2. Columns of joints that do not move the body are zero. Angular
-    rows first. Raises InputError for wrong shapes, NaN, an unknown body or representation.
+    3.1.2, 3.2.2, 3.3.2 and 3.4.2. q is (..., n); columns of joints that do not move the body are
+    zero, angular rows first. Where `base` moves, its own motion adds to the twist.
+
+    Raises InputError for wrong shapes, NaN, an unknown body or representation.
     """
-    return _jacobians(model, (q,), body, representation)[0]
+    return _jacobians(model, (q,), body, base, representation)[0]
 
 
 def jacobian_dot(
@@ -38,37 +41,52 @@ def jacobian_dot(
     qd: Any,
     body: str | int,
     *,
+    base: BaseMotion | None = None,
     representation: Representation = "spatial",
 ) -> Array:
     """The componentwise time derivative J' (..., 6, n): acceleration = J q'' + J' q'.
 
     Body-fixed [M18d] (8), spatial (16); hybrid (26) and mixed (33), both corrected. Arguments and
-    errors as :func:`jacobian`; qd is (..., n).
+    errors as :func:`jacobian`; qd is (..., n). Of `base` pose and twist count.
     """
-    return _jacobians(model, (q, qd), body, representation)[1]
+    return _jacobians(model, (q, qd), body, base, representation)[1]
+
+
+def spatial_jacobians(
+    model: MultibodyModel, bodies: Array, body: str | int, count: int
+) -> tuple[Array, Array, Array]:
+    """Pose (N, 4, 4) of a body or frame, its Jacobian and twist with derivatives, all spatial.
+
+    J, J', ... (count, N, 6, n) and V, V', ... (count, N, 6) with `count` up to 4, from the rows
+    `bodies` (N, n + 1, BODY_ROW) of :func:`.body_rows`, as far as these hold them.
+    """
+    index, offset = model.frame(body)
+    own = bodies[:, index + 1]  # row 0 is the base
+    V = own[:, TWIST : TWIST + 6 * count].reshape(-1, count, 6).swapaxes(0, 1)
+    J = np.zeros((count, len(bodies), 6, model.n))
+    pose = joint_poses(own)
+    if index >= 0:
+        path = model.path(index)
+        screws = bodies[:, np.array(path) + 1, SCREW : SCREW + 6 * count]
+        J[..., path] = np.moveaxis(screws.reshape(-1, len(path), count, 6), (2, 0, 3), (0, 1, 2))
+        pose = pose @ model.body_in_joint[index]
+    return pose @ offset, J, V
 
 
 def _jacobians(
-    model: MultibodyModel, rows: tuple[Any, ...], body: str | int, representation: str
+    model: MultibodyModel,
+    rows: tuple[Any, ...],
+    body: str | int,
+    base: BaseMotion | None,
+    representation: str,
 ) -> tuple[Array, Array]:
     check_representation(representation)
-    index, offset = model.frame(body)
-    bodies, shape, given = body_rows(model, rows)
+    bodies, shape, given = body_rows(model, rows, base)
     if given < len(rows):
         raise InputError("the derivative of a Jacobian needs qd")
-    J = np.zeros((len(bodies), 6, model.n))
-    Jd = np.zeros_like(J)
-    pose = np.broadcast_to(offset, (len(bodies), 4, 4))
-    V = np.zeros((len(bodies), 6))
-    if index >= 0:
-        path = model.path(index)
-        moving = bodies[:, np.array(path) + 1]
-        J[:, :, path] = np.swapaxes(moving[..., SCREW : SCREW + 6], 1, 2)
-        Jd[:, :, path] = np.swapaxes(moving[..., SCREW + 6 : SCREW + 12], 1, 2)
-        pose = joint_poses(bodies[:, index + 1]) @ model.body_in_joint[index] @ offset
-        V = bodies[:, index + 1, TWIST : TWIST + 6]
-    seen = _convert(J, Jd, pose, V, representation)
-    return tuple(x.reshape(*shape, 6, model.n) for x in seen)  # type: ignore[return-value]
+    pose, (J, Jd), (V, _) = spatial_jacobians(model, bodies, body, 2)
+    J, Jd = _convert(J, Jd, pose, V, representation)
+    return J.reshape(*shape, 6, model.n), Jd.reshape(*shape, 6, model.n)
 
 
 def _convert(

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from .errors import InputError
-from .inputs import Array, as_array
+from .inputs import Array, as_array, read_only
 
 COULOMB_VELOCITY = 0.05  # rad/s, where nothing is stated
 KEYS = ("viscous", "offset", "coulomb", "coulomb_velocity", "logistic")
@@ -37,9 +37,8 @@ class JointFriction:
     def __post_init__(self) -> None:
         shape = np.shape(self.viscous)[-1:]
         for field in fields(self):
-            row = as_array(field.name, getattr(self, field.name), shape).copy()
-            row.flags.writeable = False
-            object.__setattr__(self, field.name, row)
+            row = as_array(field.name, getattr(self, field.name), shape)
+            object.__setattr__(self, field.name, read_only(row))
 
     @classmethod
     def none(cls, n: int) -> JointFriction:

@@ -13,7 +13,7 @@ from . import body_fixed, hybrid, mixed, se3, spatial
 from .compilation import IS_COMPILED, compiled
 from .conventions import Representation, check_representation
 from .errors import InputError
-from .inputs import Array, as_array, as_state, broadcast_shapes, spread
+from .inputs import TWIST_ROWS, Array, as_array, as_state, broadcast_shapes, spread
 from .model import MultibodyModel
 from .poses import batch_trig, store_trig
 from .records import BODY_ROW, POSE, POSITION, TWIST, WRENCH
@@ -84,13 +84,13 @@ def base_rows(
             rows[TWIST + 9 : TWIST + 12] = -gravity
         return rows
     pose = se3.as_pose("base.pose", np.eye(4) if base.pose is None else base.pose)
-    names = ("twist", "acceleration", "jerk", "jounce")
+    given = ((name, getattr(base, name)) for name in TWIST_ROWS)
     rates = [
         as_array(f"base.{name}", np.zeros(6) if value is None else value, (6,))
-        for name, value in ((name, getattr(base, name)) for name in names)
+        for name, value in given
     ]
     shape = broadcast_shapes(
-        ("base.pose", *names), [pose.shape[:-2], *(rate.shape[:-1] for rate in rates)]
+        ("base.pose", *TWIST_ROWS), [pose.shape[:-2], *(rate.shape[:-1] for rate in rates)]
     )
     rates = convert_twist(pose, rates, "spatial", "hybrid")
     if gravity is not None:
@@ -174,10 +174,17 @@ def joint_poses(rows: Array) -> Array:
     return se3.from_rotation_translation(rotation, rows[..., POSITION : POSITION + 3])
 
 
-def frame_pose(model: MultibodyModel, q: Any, body: str | int) -> Array:
-    """The pose (..., 4, 4) of a body, of a link merged into one, or of the base."""
+def frame_pose(
+    model: MultibodyModel, q: Any, body: str | int, *, base: BaseMotion | None = None
+) -> Array:
+    """The pose (..., 4, 4) of a body, of a link merged into one, or of the base.
+
+    q is (..., n), of `base` the pose counts. Raises InputError as :func:`forward_kinematics`, and
+    for an unknown body.
+    """
     index, offset = model.frame(body)
-    motion = forward_kinematics(model, q)
-    if index < 0:
-        return np.broadcast_to(offset, (*motion.pose.shape[:-3], 4, 4)).copy()
-    return motion.pose[..., index, :, :] @ offset
+    bodies, shape, _ = body_rows(model, (q,), base)
+    pose = joint_poses(bodies[:, index + 1])  # row 0 is the base
+    if index >= 0:
+        pose = pose @ model.body_in_joint[index]
+    return (pose @ offset).reshape(*shape, 4, 4)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import InputError
-from .inputs import Array, as_array
+from .inputs import Array, as_array, read_only
 from .model import JointLimits
 from .trajectories import Reference
 
@@ -48,14 +48,13 @@ class JointCommandLimits:
         object.__setattr__(self, "joint_names", names)
         for quantity in ("torque", "torque_rate", "motor_speed"):
             given = getattr(self, quantity)
-            limit = np.array([np.inf] * len(names) if given is None else given, dtype=np.float64)
+            limit = read_only(np.full(len(names), np.inf) if given is None else given)
             if limit.shape != (len(names),):
                 raise InputError(f"{quantity}: expected {len(names)} limits, got {limit.shape}")
             for j in np.flatnonzero(~(limit > 0.0)).tolist():
                 raise InputError(
                     f"{quantity} of joint '{names[j]}': limit {limit[j]} is not positive"
                 )
-            limit.flags.writeable = False
             object.__setattr__(self, quantity, limit)
 
     def apply(

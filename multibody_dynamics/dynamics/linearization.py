@@ -21,9 +21,10 @@ from .articulated_bodies import articulated_bodies
 from .derivatives import inverse_dynamics_derivatives
 from .errors import InputError
 from .forward_dynamics import forward_dynamics
-from .inputs import Array, as_array, broadcast_shapes, check_sequence
+from .inputs import Array, as_array, broadcast_shapes, check_sequence, read_only
 from .inverse_dynamics import inverse_dynamics
 from .jacobians import jacobian
+from .kinematics import BaseMotion, base_rows
 from .model import MultibodyModel
 from .wrenches import Wrenches, wrench_rows
 
@@ -66,9 +67,7 @@ class LinearModel:
         for item in fields(self):
             value = getattr(self, item.name)
             if isinstance(value, np.ndarray):
-                value = value.copy()
-                value.flags.writeable = False
-                object.__setattr__(self, item.name, value)
+                object.__setattr__(self, item.name, read_only(value))
 
     @property
     def matrices(self) -> tuple[Array, Array, Array, Array]:
@@ -95,6 +94,7 @@ def linearize(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] = ("q", "qd"),
     wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
 ) -> LinearModel:
     """The robot near an operating point, which need not be an equilibrium.
 
@@ -108,7 +108,8 @@ def linearize(
     inputs : joints that have a motor (default: all). The others' torque stays as it is.
     outputs : any of "q", "qd", "qdd" (all joints each), and names of bodies or frames, whose
         displacement is six outputs: rotation vector and shift of the origin, in inertial axes.
-    wrenches : constant in inertial axes about the inertial origin, as of the inverse dynamics.
+    wrenches, base : as of :func:`.inverse_dynamics`; wrenches are constant in inertial axes about
+        the inertial origin, and the base moves as it does, whatever the joints do.
 
     Raises InputError for wrong shapes or names, NaN or infinity, both tau and qdd, or a joint that
     is twice an input; DynamicsError where the mass matrix is singular.
@@ -124,16 +125,17 @@ def linearize(
         raise InputError("give tau or qdd: each determines the other")
     known, value = ("qdd", zero if qdd is None else qdd) if tau is None else ("tau", tau)
     value = as_array(known, value, (n,), names)
-    lead = [row.shape[:-1] for row in (q, qd, d, value)]
+    lead = [row.shape[:-1] for row in (q, qd, d, value, base_rows(base))]
     lead.append(wrench_rows(model, wrenches).shape[:-2])
-    broadcast_shapes(("q", "qd", "damping", known, "wrenches"), lead)
+    broadcast_shapes(("q", "qd", "damping", known, "base", "wrenches"), lead)
+    world: Any = {"wrenches": wrenches, "base": base}
     if tau is None:
         qdd = value
-        tau = inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau + d * qd
+        tau = inverse_dynamics(model, q, qd, qdd, **world).tau + d * qd
     else:
         tau = value
-        qdd = forward_dynamics(model, q, qd, tau - d * qd, wrenches=wrenches)
-    K, G, M = inverse_dynamics_derivatives(model, q, qd, qdd, wrenches=wrenches)
+        qdd = forward_dynamics(model, q, qd, tau - d * qd, **world)
+    K, G, M = inverse_dynamics_derivatives(model, q, qd, qdd, **world)
     G = G + d[..., None] * np.eye(n)
     shape = G.shape[:-2]
 
@@ -147,7 +149,7 @@ def linearize(
     A[..., :n, n:], A[..., n:, :], B[..., n:, :] = np.eye(n), by_state, by_input
     C, D, measured = list[Array](), list[Array](), list[str]()
     for output in outputs:
-        gains, labels = _output(model, q, output, A)
+        gains, labels = _output(model, q, base, output, A)
         C.append(np.broadcast_to(gains, (*shape, *gains.shape[-2:])))
         D.append(by_input if output == "qdd" else np.zeros((*shape, len(labels), len(motors))))
         measured += labels
@@ -169,7 +171,9 @@ def linearize(
     )
 
 
-def _output(model: MultibodyModel, q: Array, output: str, A: Array) -> tuple[Array, list[str]]:
+def _output(
+    model: MultibodyModel, q: Array, base: BaseMotion | None, output: str, A: Array
+) -> tuple[Array, list[str]]:
     """The rows of C of an output, and their names."""
     n = model.n
     if output in JOINT_OUTPUTS:
@@ -180,7 +184,7 @@ def _output(model: MultibodyModel, q: Array, output: str, A: Array) -> tuple[Arr
             f"outputs: '{output}' is neither {', '.join(JOINT_OUTPUTS)} nor a body or frame of "
             f"robot '{model.name}'"
         )
-    J = jacobian(model, q, output, representation="hybrid")
+    J = jacobian(model, q, output, base=base, representation="hybrid")
     return np.concatenate([J, np.zeros_like(J)], axis=-1), [f"{output}.{k}" for k in DISPLACEMENT]
 
 

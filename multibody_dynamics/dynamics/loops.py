@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from . import se3
 from .errors import InputError, ModelError
-from .inputs import Array, as_array, as_real, check_sequence
+from .inputs import Array, as_array, as_real, check_sequence, read_only
 from .kinematics import frame_pose
 from .model import MultibodyModel
 
@@ -72,9 +72,7 @@ class LoopClosure:
                 f"{what}: its {len(screws)} free screws are dependent; give {_rank(screws)}"
             )
         for key, value in zip(("free", "first_pose", "second_pose"), (screws, *poses), strict=True):
-            value = value.copy()
-            value.flags.writeable = False
-            object.__setattr__(self, key, value)
+            object.__setattr__(self, key, read_only(value))
 
     @classmethod
     def at(

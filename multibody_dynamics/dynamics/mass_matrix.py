@@ -13,13 +13,14 @@ import numpy as np
 from .compilation import compiled, inlined
 from .inputs import Array
 from .inverse_dynamics import inverse_dynamics
-from .kinematics import body_rows
+from .kinematics import BaseMotion, body_rows
 from .model import MultibodyModel
 from .records import COM, INERTIA, MASS, POSE, POSITION, ROTOR, SCREW
 from .screws import (
+    about_origin,
+    accumulate_symmetric,
     add,
     cross,
-    dot,
     load_rotation,
     load_screw,
     load_symmetric,
@@ -33,7 +34,21 @@ from .screws import (
     symmetric_times,
 )
 
-COMPOSITE_ROW = 10  # mass, first moment m c, and the inertia about the inertial origin
+# The row of a body with all that it carries: mass, first moment m c, and the inertia about the
+# inertial origin.
+FIRST_MOMENT = 1
+SECOND_MOMENT = 4
+COMPOSITE_ROW = 10
+
+
+@inlined
+def composite_times(composite, b, X):
+    """M^c X of the composite inertia in row b: the momentum (angular, linear) of a twist X."""
+    first = load_vector(composite, b, FIRST_MOMENT)
+    return (
+        add(symmetric_times(load_symmetric(composite, b, SECOND_MOMENT), X[0]), cross(first, X[1])),
+        add(scale(composite[b, 0], X[1]), cross(X[0], first)),
+    )
 
 
 @inlined
@@ -53,22 +68,12 @@ def mass_matrix_recursion(parents, joints, bodies, composite, M):
         R = load_rotation(bodies, b, POSE)
         c = add(load_vector(bodies, b, POSITION), rotate(R, load_vector(joints, i, COM)))
         Theta = rotate_symmetric(R, load_symmetric(joints, i, INERTIA))
-        d = dot(c, c)
         composite[b, 0] += m
-        store_vector(composite, b, 1, muladd(m, c, load_vector(composite, b, 1)))
-        composite[b, 4] += Theta[0] + m * (d - c[0] * c[0])
-        composite[b, 5] += Theta[1] - m * c[0] * c[1]
-        composite[b, 6] += Theta[2] - m * c[0] * c[2]
-        composite[b, 7] += Theta[3] + m * (d - c[1] * c[1])
-        composite[b, 8] += Theta[4] - m * c[1] * c[2]
-        composite[b, 9] += Theta[5] + m * (d - c[2] * c[2])
+        first = muladd(m, c, load_vector(composite, b, FIRST_MOMENT))
+        store_vector(composite, b, FIRST_MOMENT, first)
+        accumulate_symmetric(composite, b, SECOND_MOMENT, about_origin(Theta, m, c))
 
-        S = load_screw(bodies, b, SCREW)
-        mc = load_vector(composite, b, 1)
-        momentum = (
-            add(symmetric_times(load_symmetric(composite, b, 4), S[0]), cross(mc, S[1])),
-            add(scale(composite[b, 0], S[1]), cross(S[0], mc)),
-        )
+        momentum = composite_times(composite, b, load_screw(bodies, b, SCREW))
         for j in range(n):
             M[i, j] = 0.0
         j = i
@@ -109,10 +114,11 @@ def mass_matrix(model: MultibodyModel, q: Any) -> Array:
     return result.reshape(*shape, n, n)
 
 
-def gravity_forces(model: MultibodyModel, q: Any) -> Array:
+def gravity_forces(model: MultibodyModel, q: Any, *, base: BaseMotion | None = None) -> Array:
     """g(q) (..., n): the joint torques that hold the robot still, N m or N; [M21] (1), [M18d] (1).
 
-    Raises InputError for wrong shapes, NaN or infinity.
+    On a `base` that is tilted, or moves, what holds the joints at q on it. Raises InputError for
+    wrong shapes, NaN or infinity.
     """
     zero = np.zeros(model.n)
-    return inverse_dynamics(model, q, zero, zero).tau
+    return inverse_dynamics(model, q, zero, zero, base=base).tau

@@ -56,9 +56,9 @@ from .screws import (
 def kinematics_recursion(parents, joints, trig, state, order, bodies):
     """Poses, twists and derivatives of all bodies, [M18k] (68), differentiated to the jounce.
 
-    The angular half is the body-fixed recursion. For the other, with x the way d from the parent's
-    origin in the axes of the parent, and ~ the derivative with these axes held, the k-th derivative
-    of r_i - r_parent is R_parent x_k,   x_{k+1} = x_k~ + omega_parent x x_k.
+    The angular half is the body-fixed recursion. For the other, with x_0 = d the position of the
+    origin in the frame of the parent, and ~ the derivative with the parent's axes held, the k-th
+    derivative of r_i - r_parent is R_parent x_k,   x_{k+1} = x_k~ + omega_parent x x_k.
 
     Parameters as of :func:`.spatial.forward_recursion`; row 0 of `bodies` holds the motion of the
     base in mixed representation.

@@ -15,7 +15,7 @@ from . import inertia, se3
 from .batches import times
 from .description import describe
 from .errors import InputError, ModelError
-from .inputs import Array, as_array
+from .inputs import Array, as_array, read_only
 from .joints import turn_z_to
 from .records import ANGULAR, COM, INERTIA, JOINT_ROW, LINEAR, MASS, PLACEMENT, ROTOR
 
@@ -109,20 +109,20 @@ class MultibodyModel:
                 raise ModelError(str(error)) from None
             if array.shape != shape:
                 raise ModelError(f"{key}: expected shape {shape}, got {array.shape}")
-            object.__setattr__(self, key, _frozen(array))
+            object.__setattr__(self, key, read_only(array))
         self._check_names()
         self._check_tree()
         self._check_bodies()
         for key, values in self.limits._asdict().items():
             if np.shape(values) != (n,) or np.isnan(values).any():
                 raise ModelError(f"limits.{key}: expected {n} numbers, none of them NaN")
-        object.__setattr__(self, "limits", JointLimits(*map(_frozen, self.limits)))
+        object.__setattr__(self, "limits", JointLimits(*map(read_only, self.limits)))
         own = {body: Frame(i, np.eye(4)) for i, body in enumerate(self.body_names)}
         own[self.base_name] = Frame(-1, np.eye(4))
         self._check_frames(own)
-        merged = {name: Frame(f.body, _frozen(f.pose)) for name, f in self.frames.items()}
+        merged = {name: Frame(f.body, read_only(f.pose)) for name, f in self.frames.items()}
         object.__setattr__(self, "frames", MappingProxyType(merged | own))
-        loads = {name: Payload(p.body, _frozen(p.inertia)) for name, p in self.payloads.items()}
+        loads = {name: Payload(p.body, read_only(p.inertia)) for name, p in self.payloads.items()}
         object.__setattr__(self, "payloads", MappingProxyType(loads))
 
     def _check_names(self) -> None:
@@ -143,8 +143,8 @@ class MultibodyModel:
         if parents.shape != (self.n,) or parents.dtype.kind not in "iu":
             raise ModelError(f"parents: expected {self.n} whole numbers, got {parents!r}")
         for i, parent in enumerate(parents):
-            _check_parent(self.joint_names[i], parent, i)
-        object.__setattr__(self, "parents", _frozen(parents.astype(np.int64)))
+            check_parent(self.joint_names[i], parent, i)
+        object.__setattr__(self, "parents", read_only(parents, np.int64))
         for joint, Y in zip(self.joint_names, self.screws, strict=True):
             if not np.any(Y):
                 raise ModelError(f"joint '{joint}': its screw (its axis) is zero")
@@ -230,8 +230,7 @@ class MultibodyModel:
         for i, parent in enumerate(self.parents):
             if parent >= 0:
                 paths[i] |= paths[parent]
-        paths.flags.writeable = False
-        return paths
+        return read_only(paths, np.bool_)
 
     def with_gravity(self, gravity: Any) -> MultibodyModel:
         """The same robot under `gravity` (3,) in m/s^2, inertial axes."""
@@ -269,7 +268,7 @@ class MultibodyModel:
         index, pose = self.body_index(body), self.frame(body).pose
         load = inertia.spatial_inertia(mass, com, inertia_com)
         inertia.check(load, f"payload '{name}'")
-        attached = Payload(index, _frozen(inertia.transform(load, pose)))
+        attached = Payload(index, read_only(inertia.transform(load, pose)))
         return replace(
             self,
             payloads={**self.payloads, name: attached},
@@ -293,7 +292,7 @@ class MultibodyModel:
         total = self.link_inertias.copy()
         for load in self.payloads.values():
             total[load.body] += load.inertia
-        return _frozen(total)
+        return read_only(total)
 
     def describe(self) -> str:
         """A table of the robot that a person can hold against a data sheet."""
@@ -318,17 +317,17 @@ class MultibodyModel:
             rows[i, COM : COM + 3] = R.T @ (com - F[:3, 3]) if mass else 0.0
             rows[i, INERTIA : INERTIA + 6] = (R.T @ about_com @ R)[np.triu_indices(3)]
             rows[i, ROTOR] = self.reflected_inertia[i]
-        return _frozen(rows)
+        return read_only(rows)
 
     @cached_property
     def body_screws(self) -> Array:
         """X_i = Ad_{A_i}^-1 Y_i (n, 6), the joint screws in the frames of their bodies."""
-        return _frozen(times(se3.Ad(se3.inverse(self.poses)), self.screws))
+        return read_only(times(se3.Ad(se3.inverse(self.poses)), self.screws))
 
     @cached_property
     def body_in_joint(self) -> Array:
         """The pose of each body frame in its joint frame, (n, 4, 4)."""
-        return _frozen(np.stack([se3.inverse(_joint_frame(X)[0]) for X in self.body_screws]))
+        return read_only(np.stack([se3.inverse(_joint_frame(X)[0]) for X in self.body_screws]))
 
 
 def model_from_screws(
@@ -442,7 +441,7 @@ def _singly(
             names = [f"{names[0]}_{j + 1}" for j in range(k)]
         if stack.ndim != 2 or len(names) != k or k == 0:
             raise ModelError(f"joint '{joint}': {len(names)} names for screws {stack.shape}")
-        _check_parent(names[0], parents[i], i)
+        check_parent(names[0], parents[i], i)
         parent = -1 if parents[i] < 0 else single.last[parents[i]]
         for j, name in enumerate(names):
             carries = j == k - 1
@@ -465,7 +464,8 @@ def _default_names(kind: str, names: Sequence[Any] | None, n: int) -> Sequence[A
     return names
 
 
-def _check_parent(joint: str, parent: Any, i: int) -> None:
+def check_parent(joint: str, parent: Any, i: int) -> None:
+    """ModelError unless joint i stands on the base, or on the body of an earlier joint."""
     if not isinstance(parent, (int, np.integer)) or not -1 <= parent < i:
         raise ModelError(
             f"joint '{joint}': parent {parent} must be -1 (the base) or the index of an earlier "
@@ -495,13 +495,6 @@ def screw_type(Y: Array) -> str:
     along = abs(angular @ linear)
     size = np.linalg.norm(angular) * max(np.linalg.norm(linear), np.linalg.norm(angular))
     return "helical" if along > PARALLEL * size else "revolute"
-
-
-def _frozen(array: Any) -> Any:
-    """A read-only copy, float64 unless it is an array of whole numbers."""
-    copy = np.array(array, dtype=None if np.asarray(array).dtype.kind in "iu" else np.float64)
-    copy.flags.writeable = False
-    return copy
 
 
 def _joint_frame(X: Array) -> tuple[Array, float, float]:

@@ -19,7 +19,6 @@ from .absolute_systems import AbsoluteSystem
 from .batches import times
 from .butcher import ButcherTableau, tableau
 from .errors import InputError
-from .index_one import COM
 from .inputs import Array, as_array
 from .integrators import Integration, consistent_start
 from .munthe_kaas import output_times
@@ -50,13 +49,12 @@ def integrate_momenta(
     C, velocity = consistent_start(system, start)
     inverse = np.linalg.inv([body.inertia for body in system.bodies])
     mass = np.array([body.inertia[5, 5] for body in system.bodies])
-    com = system.constants[0][:, COM : COM + 3]
     Pi = times(se3.coAd(C), times(np.linalg.inv(inverse), system.body_twists(C, velocity)))
 
     def wrench(t: float, C: Array) -> Array:
         W = np.array(system.applied_wrenches)
         weight = mass[:, None] * system.gravity
-        W[:, :3] += np.cross(C[:, :3, 3] + times(C[:, :3, :3], com), weight)
+        W[:, :3] += np.cross(C[:, :3, 3] + times(C[:, :3, :3], system.centers), weight)
         W[:, 3:] += weight
         return W if wrenches is None else W + as_array("wrenches", wrenches(t, C), W.shape)
 

@@ -25,9 +25,9 @@ import numpy as np
 from . import joints, se3
 from .batches import times
 from .errors import InputError, ModelError
-from .inputs import STATE_ROWS, Array, as_array, broadcast_shapes
+from .inputs import STATE_ROWS, Array, as_array, broadcast_shapes, read_only
 from .joints import ORIGIN
-from .leibniz import leibniz
+from .leibniz import product
 
 _HORNER_TERMS = 24  # enough for the third derivative of a power series at rotations below 1 rad
 
@@ -48,15 +48,14 @@ class Joint(ABC):
 
     def __post_init__(self) -> None:
         try:
-            screws = np.array(np.atleast_2d(as_array("screws", self.screws, (6,))))
+            screws = np.atleast_2d(as_array("screws", self.screws, (6,)))
         except InputError as error:
             raise ModelError(str(error)) from None
         if screws.ndim != 2 or not 1 <= len(screws) <= 6 or not np.any(screws, axis=1).all():
             raise ModelError(
                 f"a joint has one to six screws (k, 6), none of them zero; got {self.screws}"
             )
-        screws.flags.writeable = False
-        object.__setattr__(self, "screws", screws)
+        object.__setattr__(self, "screws", read_only(screws))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Copies and pickles are read-only, too."""
@@ -216,17 +215,12 @@ def _dexp_rates(A: list[Array]) -> list[Array]:
     for j in range(_HORNER_TERMS, 1, -1):
         D = _one_plus(1 / j, A, D)
     for _ in range(doublings):
-        D = _product(_one_plus(1 / 2, A, D), D)
+        D = product(_one_plus(1 / 2, A, D), D)
         A = [2 * x for x in A]
     return D
 
 
 def _one_plus(factor: float, A: Sequence[Array], B: Sequence[Array]) -> list[Array]:
     """1 + factor A B and its derivatives."""
-    value, *rates = (factor * x for x in _product(A, B))
+    value, *rates = (factor * x for x in product(A, B))
     return [np.eye(6) + value, *rates]
-
-
-def _product(A: Sequence[Array], B: Sequence[Array]) -> list[Array]:
-    """A B and its derivatives."""
-    return [leibniz(k, np.matmul, A, B) for k in range(len(A))]

@@ -36,13 +36,15 @@ from .inputs import (
     as_state,
     broadcast_shapes,
     check_sequence,
+    read_only,
     spread,
 )
 from .inverse_dynamics import InverseDynamics
-from .kinematics import BodyMotion
+from .kinematics import BaseMotion, BodyMotion, base_rows, joint_poses
 from .leibniz import leibniz
-from .model import STANDARD_GRAVITY, MultibodyModel
+from .model import STANDARD_GRAVITY, MultibodyModel, check_parent
 from .motion_subspaces import CompositeJoint, Joint
+from .records import TWIST, WRENCH
 from .wrenches import Wrenches, with_rates
 
 SINGULAR = 1e-13  # smallest eigenvalue of S^T I S, its diagonal scaled to one, that is no inverse
@@ -106,11 +108,7 @@ class MultiDofModel:
         ]
         self._set_names("coordinate", self.coordinate_names, numbered)
         for i, parent in enumerate(self.parents):
-            if not isinstance(parent, (int, np.integer)) or not -1 <= parent < i:
-                raise ModelError(
-                    f"joint '{self.joint_names[i]}': parent {parent} must be -1 (the base) or the "
-                    f"index of an earlier joint, below {i}"
-                )
+            check_parent(self.joint_names[i], parent, i)
         object.__setattr__(self, "parents", tuple(map(int, self.parents)))
         if self.reflected_inertia is None:
             object.__setattr__(self, "reflected_inertia", np.zeros(self.n))
@@ -136,15 +134,14 @@ class MultiDofModel:
     def _set_array(self, key: str, shape: tuple[int, ...]) -> None:
         """A read-only copy of an attribute, or a ModelError."""
         try:
-            array = np.array(as_array(key, getattr(self, key), shape))
+            array = as_array(key, getattr(self, key), shape)
             if array.shape != shape:
                 raise InputError(f"{key}: expected shape {shape}, got {array.shape}")
             if key == "placements":
                 se3.as_pose(key, array)
         except InputError as error:
             raise ModelError(f"robot '{self.name}': {error}") from None
-        array.flags.writeable = False
-        object.__setattr__(self, key, array)
+        object.__setattr__(self, key, read_only(array))
 
     @classmethod
     def from_model(
@@ -215,16 +212,20 @@ class MultiDofModel:
         qdd: Any | None = None,
         qddd: Any | None = None,
         qdddd: Any | None = None,
+        *,
+        base: BaseMotion | None = None,
     ) -> BodyMotion:
         """Poses (..., N, 4, 4) and body-fixed twists and derivatives (..., N, 6).
 
         [K12] (37) and (41). q ... q'''' are (..., n), as far as given; leading dimensions
-        broadcast. Raises InputError for wrong shapes, gaps, NaN or infinity.
+        broadcast. `base` is the motion of the base; at rest if None. Raises InputError for wrong
+        shapes, gaps, NaN or infinity.
         """
         states, shape, given = as_state(self.coordinate_names, q, qd, qdd, qddd, qdddd)
         if given == 0:
             raise InputError("kinematics need q")
-        motion = self._motion(states, given)
+        (states,), _, bases, shape = self._batch(None, base, shape, states)
+        motion = self._motion(states, given, bases)
         tail = (len(self.joints), 6)
         rates = [
             np.stack([V[k][..., 0] for V in motion.V], axis=1).reshape(*shape, *tail)
@@ -242,6 +243,7 @@ class MultiDofModel:
         qdddd: Any | None = None,
         *,
         wrenches: Wrenches | None = None,
+        base: BaseMotion | None = None,
     ) -> InverseDynamics:
         """Joint torques Q and their rates, [K12] Table 2, differentiated for Q' and Q''.
 
@@ -250,8 +252,8 @@ class MultiDofModel:
         states, shape, given = as_state(self.coordinate_names, q, qd, qdd, qddd, qdddd)
         if given < 3:
             raise InputError(f"inverse dynamics needs {STATE_ROWS[given]}")
-        (states,), applied, shape = self._batch(wrenches, shape, states)
-        motion = self._motion(states, given)
+        (states,), applied, bases, shape = self._batch(wrenches, base, shape, states)
+        motion = self._motion(states, given, bases)
         F = self._forces(motion, applied)
         tau = self.reflected_inertia * np.moveaxis(states[:, 2:given], 1, 0)
         for i in reversed(range(len(self.joints))):
@@ -264,16 +266,22 @@ class MultiDofModel:
         return InverseDynamics(*[*rates, None, None][:3])
 
     def forward_dynamics(
-        self, q: Any, qd: Any, tau: Any, *, wrenches: Wrenches | None = None
+        self,
+        q: Any,
+        qd: Any,
+        tau: Any,
+        *,
+        wrenches: Wrenches | None = None,
+        base: BaseMotion | None = None,
     ) -> Array:
         """Joint accelerations q'' (..., n) under the torques `tau` (..., n), [K12] Table 3.
 
-        `wrenches` as in :meth:`inverse_dynamics`. Raises InputError for wrong shapes or names, NaN
-        or infinity; DynamicsError where the coordinates of a joint are singular, and where a joint
-        has no inertia to accelerate.
+        `wrenches` and `base` as in :meth:`inverse_dynamics`. Raises InputError for wrong shapes or
+        names, NaN or infinity; DynamicsError where the coordinates of a joint are singular, and
+        where a joint has no inertia to accelerate.
         """
         known = {"prescribed": (), "qdd": np.zeros(self.n), "tau": tau}
-        return self.hybrid_dynamics(q, qd, **known, wrenches=wrenches).qdd
+        return self.hybrid_dynamics(q, qd, **known, wrenches=wrenches, base=base).qdd
 
     def hybrid_dynamics(
         self,
@@ -284,6 +292,7 @@ class MultiDofModel:
         qdd: Any,
         tau: Any,
         wrenches: Wrenches | None = None,
+        base: BaseMotion | None = None,
     ) -> HybridDynamics:
         """Accelerations of the free joints and torques of the `prescribed` ones; [K12] Table 4.
 
@@ -303,9 +312,11 @@ class MultiDofModel:
             "qdd": as_partial("qdd", qdd, is_held, self.coordinate_names),
             "tau": as_partial("tau", tau, ~is_held, self.coordinate_names),
         }
-        (states, qdd, tau), applied, shape = self._batch(wrenches, shape, states, **rows)
+        (states, qdd, tau), applied, bases, shape = self._batch(
+            wrenches, base, shape, states, **rows
+        )
         states[:, 2] = qdd
-        motion = self._motion(states, 3)
+        motion = self._motion(states, 3, bases)
         own = [F[0] for F in self._forces(motion, applied)]
         self._table_4(held, motion, own, qdd, tau)
         return HybridDynamics(qdd.reshape(*shape, self.n), tau.reshape(*shape, self.n))
@@ -377,20 +388,22 @@ class MultiDofModel:
             "the motion of the joint"
         )
 
-    def _motion(self, states: Array, given: int) -> _Motion:
+    def _motion(self, states: Array, given: int, bases: Array) -> _Motion:
         """The forward recursion for states (batch, 5, n) of which `given` rows are known.
 
+        `bases` (batch, WRENCH) is the body-fixed motion of the base, see :func:`.base_rows`.
         A product is differentiated by the Leibniz rule, X by X' = -ad_{S q'} X, which makes
         V' = X V_parent' + ad_V S q' + S' q' + S q'', [K12] (41).
         """
         motion = _Motion([], [], [], [])
-        rest = [np.zeros((len(states), 6, 1))] * (given - 1)
+        ground = joint_poses(bases)
+        carried = [bases[:, TWIST + 6 * k : TWIST + 6 * k + 6, None] for k in range(given - 1)]
         for joint, parent, own, placement in zip(
             self.joints, self.parents, self.coordinates, self.placements, strict=True
         ):
             rows = list(np.moveaxis(states[:, :given, own], 1, 0))
             T = placement @ joint.pose(rows[0])
-            motion.pose.append(T if parent < 0 else motion.pose[parent] @ T)
+            motion.pose.append((ground if parent < 0 else motion.pose[parent]) @ T)
             S = joint.subspace_rates(*rows[: given - 1]) if given > 1 else []
             qd = [row[..., None] for row in rows[1:]]
             U = [leibniz(k, matmul, S, qd) for k in range(given - 1)]
@@ -398,7 +411,7 @@ class MultiDofModel:
             X = [se3.Ad(se3.inverse(T))]
             for k in range(given - 2):
                 X.append(leibniz(k, matmul, ad_U, X))
-            before = rest if parent < 0 else motion.V[parent]
+            before = carried if parent < 0 else motion.V[parent]
             motion.X.append(X)
             motion.S.append(S)
             motion.V.append([leibniz(k, matmul, X, before) + U[k] for k in range(given - 1)])
@@ -428,16 +441,24 @@ class MultiDofModel:
         return forces
 
     def _batch(
-        self, wrenches: Wrenches | None, shape: tuple[int, ...], states: Array, **rows: Array
-    ) -> tuple[list[Array], dict[int, list[Array]], tuple[int, ...]]:
-        """States and `rows` (..., n) as copies of one flat batch, wrenches by body, its shape."""
+        self,
+        wrenches: Wrenches | None,
+        base: BaseMotion | None,
+        shape: tuple[int, ...],
+        states: Array,
+        **rows: Array,
+    ) -> tuple[list[Array], dict[int, list[Array]], Array, tuple[int, ...]]:
+        """States and `rows` (..., n) as copies of one flat batch, wrenches by body, the rows of the
+        base, and the shape of the batch."""
+        bases = base_rows(base, "body")
         loads = {body: with_rates(f"wrenches['{body}']", W) for body, W in (wrenches or {}).items()}
         full = broadcast_shapes(
-            ("states", *rows, *loads),
+            ("states", *rows, *loads, "base"),
             (
                 shape,
                 *(row.shape[:-1] for row in rows.values()),
                 *(W.shape[:-2] for W in loads.values()),
+                bases.shape[:-1],
             ),
         )
         flat = [spread(states.reshape(*shape, 5, self.n), full, (5, self.n))]
@@ -446,7 +467,7 @@ class MultiDofModel:
         for body, W in loads.items():
             i, rates = self.body_index(body), np.moveaxis(spread(W, full, (3, 6)), 1, 0)[..., None]
             applied[i] = list(rates + np.stack(applied[i])) if i in applied else list(rates)
-        return flat, applied, full
+        return flat, applied, spread(bases, full, (WRENCH,)), full
 
 
 def _all_transposed(matrices: Sequence[Array]) -> list[Array]:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .butcher import ButcherTableau, tableau
+from .compilation import inlined
 from .errors import DynamicsError, InputError
 from .inputs import Array, exactly
 from .lie_groups import Element, ProductGroup
@@ -163,8 +164,9 @@ def counted_munthe_kaas(
     return times, states, steps, refused
 
 
-def step_factor(error: float, order: int) -> float:
+@inlined
+def step_factor(error, order):
     """By how much the next step may be longer, from the error of this one beside the allowed."""
-    if not error > 0.0:
-        return GROW if error == 0.0 else SHRINK  # no number: shrink
-    return float(min(max(SAFETY * error ** (-1.0 / (order + 1)), SHRINK), GROW))
+    if error > 0.0:
+        return min(max(SAFETY * error ** (-1.0 / (order + 1)), SHRINK), GROW)
+    return GROW if error == 0.0 else SHRINK  # SHRINK where the error is no number

@@ -39,12 +39,10 @@ from . import inertia
 from .batches import transposed
 from .conventions import Representation, check_representation
 from .errors import InputError
-from .inputs import Array, as_array, broadcast_shapes
+from .inputs import TWIST_ROWS, Array, as_array, broadcast_shapes
 from .leibniz import leibniz
 from .representations import convert_twist, convert_wrench
 from .se3 import Ad, ad, as_pose, from_rotation_translation, inverse
-
-RATES = ("twist", "acceleration", "jerk", "jounce")
 
 
 class MovingFrame(NamedTuple):
@@ -258,7 +256,7 @@ def _frame(frame: MovingFrame, count: int) -> tuple[Array, list[Array]]:
 
 
 def _names(prefix: str, count: int) -> list[str]:
-    return [prefix + name for name in RATES[:count]]
+    return [prefix + name for name in TWIST_ROWS[:count]]
 
 
 def _screws(prefix: str, rates: Sequence[Any]) -> list[Array]:

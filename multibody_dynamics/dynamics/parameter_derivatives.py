@@ -26,7 +26,15 @@ from .articulated_bodies import articulated_bodies, prescribed_joints
 from .batches import times, transposed
 from .errors import InputError
 from .geometric_sensitivity import Errors
-from .inputs import Array, as_array, as_partial, as_real, broadcast_shapes, check_sequence
+from .inputs import (
+    Array,
+    as_array,
+    as_partial,
+    as_real,
+    broadcast_shapes,
+    check_sequence,
+    read_only,
+)
 from .kinematics import forward_kinematics
 from .model import MultibodyModel
 from .regressor import INERTIAL, UPPER
@@ -70,9 +78,8 @@ class ParameterDependence:
     def __post_init__(self) -> None:
         for name in _TAILS:
             if getattr(self, name) is not None:
-                value = as_real(f"derivatives of {name}", getattr(self, name)).copy()
-                value.flags.writeable = False
-                object.__setattr__(self, name, value)
+                value = as_real(f"derivatives of {name}", getattr(self, name))
+                object.__setattr__(self, name, read_only(value))
 
     @classmethod
     def on_joints(

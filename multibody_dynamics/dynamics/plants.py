@@ -14,7 +14,7 @@ import numpy as np
 
 from .actuators import Actuators
 from .errors import InputError
-from .inputs import Array
+from .inputs import Array, read_only
 from .model import MultibodyModel
 
 
@@ -35,7 +35,7 @@ class EndStops:
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping"):
-            value = np.array(getattr(self, name), dtype=np.float64)
+            value = read_only(getattr(self, name))
             may_be_zero = name == "damping"
             good = np.isfinite(value) & ((value > 0.0) | ((value == 0.0) & may_be_zero))
             for i in np.flatnonzero(~good).tolist():
@@ -44,7 +44,6 @@ class EndStops:
                 raise InputError(
                     f"end stops: {name}{which} is {value.flat[i]}: must be {right} and finite"
                 )
-            value.flags.writeable = False
             object.__setattr__(self, name, value)
 
 

@@ -29,13 +29,13 @@ from .screws import (
 def place(i, p, joints, trig, state, bodies):
     """C_i = C_parent B_i exp(Z_i q_i), stored in row i + 1; p is the row of the parent.
 
-    Returns the joint axis z and the way d = r_i - r_parent, both in inertial axes.
+    Returns the joint axis z and the displacement d = r_i - r_parent, both in inertial axes.
     """
     R0 = load_rotation(bodies, p, POSE)
     R = matmul(R0, load_rotation(joints, i, PLACEMENT))
     z = (R[2], R[5], R[8])
-    q = joints[i, LINEAR] * state[0, i]
-    d = muladd(q, z, rotate(R0, load_vector(joints, i, PLACEMENT + 9)))
+    travel = joints[i, LINEAR] * state[0, i]
+    d = muladd(travel, z, rotate(R0, load_vector(joints, i, PLACEMENT + 9)))
     store_rotation(bodies, i + 1, POSE, rotate_about_z(R, trig[0, i], trig[1, i]))
     store_vector(bodies, i + 1, POSITION, add(load_vector(bodies, p, POSITION), d))
     return z, d

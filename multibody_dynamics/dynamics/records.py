@@ -17,11 +17,12 @@ frame, which moves with the body.
 
 ``BODY`` row: what the recursions compute; row 0 is the base, row i + 1 body i
     POSE                 C_i: rotation (9), POSITION (3)
-    TWIST                V, V', V'', V''' of the body
+    TWIST                V, V', V'', V''' of the joint frame
     SCREW                S, S', S'', S''' of the joint
     WRENCH               W, W', W'' that the joint transmits
 
-Twists, screws and wrenches are in the spatial representation: inertial axes, inertial origin.
+Twists and wrenches are in the representation of the recursion. The joint screws are spatial; the
+other recursions have no use for them and say what they keep in their place.
 """
 
 from __future__ import annotations

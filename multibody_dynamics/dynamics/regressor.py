@@ -19,8 +19,8 @@ from scipy.linalg import qr
 from . import se3, so3
 from .batches import transposed
 from .errors import InputError
-from .inputs import STATE_ROWS, Array, as_array, as_state, check_sequence
-from .kinematics import forward_kinematics
+from .inputs import STATE_ROWS, Array, as_array, as_state, check_sequence, read_only
+from .kinematics import BaseMotion, forward_kinematics
 from .leibniz import leibniz
 from .model import MultibodyModel
 
@@ -109,6 +109,7 @@ def inverse_dynamics_regressor(
     qddd: Any | None = None,
     qdddd: Any | None = None,
     *,
+    base: BaseMotion | None = None,
     extra: Sequence[JointParameter] = (),
 ) -> Regressor:
     """Y (..., n, 10 n) with Q = Y :func:`inertial_parameters`, and its time derivatives.
@@ -121,6 +122,7 @@ def inverse_dynamics_regressor(
     Parameters
     ----------
     q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k; leading dimensions broadcast.
+    base : motion of the base; at rest if None.
     extra : parameters of the joints, n columns each, appended in the order given: "rotor", the
         reflected inertias of the model (q''), "viscous" (friction, q') and "coulomb" (friction,
         sign q', with rates of zero).
@@ -132,18 +134,18 @@ def inverse_dynamics_regressor(
     states, shape, given = as_state(model.joint_names, q, qd, qdd, qddd, qdddd)
     if given < 3:
         raise InputError(f"the regressor needs {STATE_ROWS[given]}")
-    rows = np.moveaxis(states, 1, 0)[:given]
-    columns = [
-        np.concatenate([inertial, *_joint_columns(rows, k, extra)], axis=-1)
-        for k, inertial in enumerate(_inertial_columns(model, rows))
-    ]
-    values = [x.reshape(*shape, *x.shape[-2:]) for x in columns]
-    return Regressor(*values, *[None] * (3 - len(values)))
+    rows = np.moveaxis(states.reshape(*shape, 5, model.n), -2, 0)[:given]
+    columns = []
+    for k, inertial in enumerate(_inertial_columns(model, rows, base)):
+        others = _joint_columns(rows, k, extra)
+        others = [np.broadcast_to(x, (*inertial.shape[:-1], model.n)) for x in others]
+        columns.append(np.concatenate([inertial, *others], axis=-1))
+    return Regressor(*columns, *[None] * (3 - len(columns)))
 
 
-def _inertial_columns(model: MultibodyModel, rows: Array) -> list[Array]:
-    """Y, Y', Y'' (N, n, 10 n) for rows q, q', ... (k, N, n), as far as they determine them."""
-    pose, *rates = forward_kinematics(model, *rows, representation="body")
+def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | None) -> list[Array]:
+    """Y, Y', Y'' (..., n, 10 n) for rows q, q', ... (k, ..., n), as far as they determine them."""
+    pose, *rates = forward_kinematics(model, *rows, base=base, representation="body")
     V = [rate for rate in rates if rate is not None]
     ad, coad = [se3.ad(x) for x in V], [se3.coad(x) for x in V]
 
@@ -158,19 +160,19 @@ def _inertial_columns(model: MultibodyModel, rows: Array) -> list[Array]:
 
     S = [transposed(x) for x in _in_space(se3.Ad(pose), ad, [X] + (len(V) - 2) * [0 * X])]
     W = _in_space(se3.coAd(pose), coad, balance)
-    results = [np.zeros((*rows.shape[1:], 10 * model.n)) for _ in W]
+    results = [np.zeros((*pose.shape[:-2], 10 * model.n)) for _ in W]
     for j in range(model.n):
         path = model.path(j)
         block = slice(10 * j, 10 * j + 10)
         for k, Y in enumerate(results):
-            Y[:, path, block] = sum(
-                comb(k, r) * (S[r][:, path, 0] @ W[k - r][:, j]) for r in range(k + 1)
+            Y[..., path, block] = sum(
+                comb(k, r) * (S[r][..., path, 0, :] @ W[k - r][..., j, :, :]) for r in range(k + 1)
             )
     return results
 
 
 def _joint_columns(rows: Array, order: int, extra: Sequence[JointParameter]) -> list[Array]:
-    """The columns (N, n, n) of joint parameters in the derivative of Y of some order."""
+    """The columns (..., n, n) of joint parameters in the derivative of Y of some order."""
     qd = rows[1]
     factors = {
         "rotor": rows[2 + order],
@@ -299,6 +301,5 @@ def base_parameters(
     combination = np.zeros((rank, len(names)))
     combination[:, pivots] = combined * size[pivots] / size[pivots[:rank], None]
     ascending = np.argsort(pivots[:rank])
-    indices, combination = pivots[ascending], combination[ascending]
-    indices.flags.writeable = combination.flags.writeable = False
-    return BaseParameters(names, indices, combination)
+    indices = read_only(pivots[ascending], np.int64)
+    return BaseParameters(names, indices, read_only(combination[ascending]))

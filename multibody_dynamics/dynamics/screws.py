@@ -131,6 +131,17 @@ def rotate_symmetric(R, A):
     )
 
 
+@inlined
+def about_origin(Theta, m, c):
+    """Theta - m c~ c~: the inertia about the origin of a mass m at c, which has Theta about c."""
+    d = dot(c, c)
+    return (
+        Theta[0] + m * (d - c[0] * c[0]), Theta[1] - m * c[0] * c[1], Theta[2] - m * c[0] * c[2],
+        Theta[3] + m * (d - c[1] * c[1]), Theta[4] - m * c[1] * c[2],
+        Theta[5] + m * (d - c[2] * c[2]),
+    )  # fmt: skip
+
+
 # screws: twists (omega, v) and wrenches (m, f)
 
 
@@ -224,6 +235,13 @@ def load_symmetric(row, i, k):
         row[i, k], row[i, k + 1], row[i, k + 2],
         row[i, k + 3], row[i, k + 4], row[i, k + 5],
     )  # fmt: skip
+
+
+@inlined
+def accumulate_symmetric(row, i, k, A):
+    """Add A to the symmetric matrix that stands there."""
+    for j in range(6):
+        row[i, k + j] += A[j]
 
 
 @inlined

@@ -152,10 +152,11 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
         c1 = add(v, cross(w, c))
         c2 = add3(v1, cross(w1, c), cross(w, c1))
         f = scale(m, subtract(c2, g))
-        turning = angular_momentum_dot(Theta, w, w1)
+        momentum = angular_momentum_dot(Theta, w, w1)
+        _, _, h1 = momentum
 
         S = load_screw(bodies, b, SCREW)
-        W = accumulate_screw(bodies, b, WRENCH, (add(turning[2], cross(c, f)), f))
+        W = accumulate_screw(bodies, b, WRENCH, (add(h1, cross(c, f)), f))
         accumulate_screw(bodies, p, WRENCH, W)
         result[0, i] = pair(S, W) + rotor * state[2, i]
 
@@ -163,10 +164,11 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
             w2, v2 = load_screw(bodies, b, TWIST + 12)
             c3 = add3(v2, cross(w2, c), add(scale(2, cross(w1, c1)), cross(w, c2)))
             f1 = scale(m, c3)
-            turning1 = angular_momentum_ddot(Theta, w, w1, w2, turning)
+            momentum1 = angular_momentum_ddot(Theta, w, w1, w2, momentum)
+            _, _, _, h2 = momentum1
 
             S1 = load_screw(bodies, b, SCREW + 6)
-            W1 = (add3(turning1[3], cross(c1, f), cross(c, f1)), f1)
+            W1 = (add3(h2, cross(c1, f), cross(c, f1)), f1)
             W1 = accumulate_screw(bodies, b, WRENCH + 6, W1)
             accumulate_screw(bodies, p, WRENCH + 6, W1)
             result[1, i] = pair(S, W1) + pair(S1, W) + rotor * state[3, i]
@@ -179,7 +181,7 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
                     cross(w, c3),
                 )
                 f2 = scale(m, c4)
-                h3 = angular_momentum_dddot(Theta, w, w1, w2, w3, turning, turning1)
+                h3 = angular_momentum_dddot(Theta, w, w1, w2, w3, momentum, momentum1)
 
                 S2 = load_screw(bodies, b, SCREW + 12)
                 m2 = add3(cross(c2, f), scale(2, cross(c1, f1)), cross(c, f2))

@@ -13,7 +13,7 @@ from . import se3, so3
 from .batches import times, transposed
 from .conventions import Representation
 from .errors import InputError
-from .inputs import Array, as_array, broadcast_shapes, check_sequence
+from .inputs import TWIST_ROWS, Array, as_array, broadcast_shapes, check_sequence, read_only
 from .jacobians import jacobian
 from .kinematics import BaseMotion, forward_kinematics, frame_pose
 from .model import MultibodyModel
@@ -74,7 +74,7 @@ class Task:
         offset = se3.as_pose("offset", np.eye(4) if self.offset is None else self.offset)
         if offset.ndim != 2:
             raise InputError(f"offset: expected one pose (4, 4), got {offset.shape}")
-        object.__setattr__(self, "offset", _frozen(offset))
+        object.__setattr__(self, "offset", read_only(offset))
         rotations = len(self.rotations)
         axes = self.axes
         if axes is None:
@@ -83,7 +83,7 @@ class Task:
             if axes not in ("inertial", "tool"):
                 raise InputError(f"axes: expected 'inertial', 'tool' or (3, 3), got '{axes}'")
         else:
-            axes = _frozen(so3.as_rotation("axes", axes))
+            axes = read_only(so3.as_rotation("axes", axes))
             if axes.ndim != 2:
                 raise InputError(f"axes: expected one rotation (3, 3), got {axes.shape}")
         object.__setattr__(self, "axes", axes)
@@ -114,7 +114,7 @@ class Task:
     @cached_property
     def axis_rows(self) -> Array:
         """(3, 3), row by row the axes that stand still; the unit matrix for those of the target."""
-        return np.eye(3) if isinstance(self.axes, str) else _frozen(self.axes.T)
+        return np.eye(3) if isinstance(self.axes, str) else read_only(self.axes.T)
 
     def tool_in(self, model: MultibodyModel) -> tuple[int, Array]:
         """The moving body that carries the tool, and the pose (4, 4) of the tool in its frame."""
@@ -139,16 +139,15 @@ class TaskMotion:
 
     def __post_init__(self) -> None:
         pose = se3.as_pose("pose", self.pose)
-        names = ("twist", "acceleration", "jerk", "jounce")
         rates = [
             np.zeros(6) if value is None else as_array(name, value, (6,))
-            for name, value in ((name, getattr(self, name)) for name in names)
+            for name, value in ((name, getattr(self, name)) for name in TWIST_ROWS)
         ]
         shape = broadcast_shapes(
-            ("pose", *names), [pose.shape[:-2], *(rate.shape[:-1] for rate in rates)]
+            ("pose", *TWIST_ROWS), [pose.shape[:-2], *(rate.shape[:-1] for rate in rates)]
         )
         object.__setattr__(self, "pose", np.broadcast_to(pose, (*shape, 4, 4)))
-        for name, rate in zip(names, rates, strict=True):
+        for name, rate in zip(TWIST_ROWS, rates, strict=True):
             object.__setattr__(self, name, np.broadcast_to(rate, (*shape, 6)))
 
     @property
@@ -234,9 +233,3 @@ def as_tasks(tasks: Task | Sequence[Task]) -> tuple[Task, ...]:
     if not chosen or not all(isinstance(task, Task) for task in chosen):
         raise InputError(f"tasks: expected a Task or a sequence of them, got {tasks!r}")
     return chosen
-
-
-def _frozen(array: Array) -> Array:
-    copy = np.array(array, dtype=np.float64)
-    copy.flags.writeable = False
-    return copy

@@ -28,7 +28,7 @@ import numpy as np
 from .actuators import Actuators
 from .errors import InputError, TrajectoryError
 from .flatness import motor_motion
-from .inputs import Array, as_array, as_real
+from .inputs import Array, as_array, as_real, read_only
 from .inverse_dynamics import inverse_dynamics
 from .model import MultibodyModel
 from .trajectories import Reference, Trajectory
@@ -82,7 +82,7 @@ class MotionLimits:
                     raise InputError(
                         f"deflection of '{owners[j]}': ends {limit[j]} are not increasing"
                     )
-                object.__setattr__(self, quantity, _read_only(limit))
+                object.__setattr__(self, quantity, read_only(limit))
                 continue
             if limit.shape not in ((), (len(owners),)):
                 raise InputError(f"{quantity}: expected {len(owners)} limits, got {limit.shape}")
@@ -91,7 +91,7 @@ class MotionLimits:
                 raise InputError(
                     f"{quantity} of joint '{owners[j]}': limit {limit[j]} is not positive"
                 )
-            object.__setattr__(self, quantity, _read_only(limit))
+            object.__setattr__(self, quantity, read_only(limit))
 
     @classmethod
     def of_robot(
@@ -107,7 +107,7 @@ class MotionLimits:
         And, if no `deflection` is given, the travel of each spring.
         """
         if deflection is None:
-            deflection = [ends for each in actuators.actuators for ends in each.limits_of_springs]
+            deflection = actuators.spring_travel
         return cls(
             model.joint_names,
             joint_torque=model.limits.effort,
@@ -454,9 +454,3 @@ def _first_samples(reference: Reference) -> Array:
 
 def _all_rates(torques: Sequence[Array | None]) -> list[Array]:
     return [row for row in torques if row is not None]
-
-
-def _read_only(array: Array) -> Array:
-    array = array.copy()
-    array.flags.writeable = False
-    return array

@@ -12,7 +12,7 @@ from .butcher import ButcherTableau
 from .derivatives_solver import ForwardDynamicsDerivativesSolver
 from .errors import InputError
 from .forward_dynamics_solver import ForwardDynamicsSolver
-from .inputs import Array, as_array
+from .inputs import Array, as_array, read_only
 from .lie_groups import Element, ProductGroup, R
 from .model import MultibodyModel
 from .munthe_kaas import Tolerances, munthe_kaas
@@ -45,11 +45,10 @@ class JointSprings:
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping", "rest"):
             given = getattr(self, name)
-            value = np.array(as_array(f"springs: {name}", given, np.shape(given)))
+            value = as_array(f"springs: {name}", given, np.shape(given))
             if name != "rest" and (value < 0.0).any():
                 raise InputError(f"springs: {name} is {value}; it cannot be negative")
-            value.flags.writeable = False
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, read_only(value))
 
 
 def integrate_joints(

@@ -177,6 +177,25 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
             raise ModelError(f"a <{tag}> has no name")
     elif tag != "inertial":
         where += f": <{tag}>"
+    _sift_attributes(node, where, ignored, kept)
+    for child in node:
+        if child.tag in CONTENT.get(tag, ()):
+            if tag != "robot" and kept.find(child.tag) is not None:
+                raise ModelError(f"{where} has two <{child.tag}>; it can have one")
+            kept.append(_sift(child, where, ignored))
+        else:
+            _ignore_child(node, child, where, ignored)
+    for required in REQUIRED.get(tag, ()):
+        if kept.find(required) is None:
+            raise ModelError(f"{where} has no <{required}>")
+    return kept
+
+
+def _sift_attributes(
+    node: ElementTree.Element, where: str, ignored: _Ignored, kept: ElementTree.Element
+) -> None:
+    """The attributes of `node` that are read go into `kept`."""
+    tag = node.tag
     for key, count in ATTRIBUTES[tag].items():
         value = node.get(key)
         if value is None:
@@ -198,27 +217,24 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
         if key == "quat_xyzw":
             raise ModelError(f"{where}: quat_xyzw is not read; give the rotation as rpy")
         ignored.add(f"the attribute '{key}'", where, harmless=tag in HARMLESS_ATTRIBUTES_OF)
-    for child in node:
-        if child.tag in CONTENT.get(tag, ()):
-            if tag != "robot" and kept.find(child.tag) is not None:
-                raise ModelError(f"{where} has two <{child.tag}>; it can have one")
-            kept.append(_sift(child, where, ignored))
-        elif child.tag == "mimic" and node.get("type") != "fixed":
-            raise ModelError(
-                f"{where} has a <mimic>, which is not modelled: remove the tag, so that it is a "
-                "joint of its own whose coupling the caller commands, or make the joint fixed"
-            )
-        elif child.tag == "dynamics":
-            loss = any(_numbers(child.get(key, "0"), 1, f"{where}: {key}")[0] for key in LOSSES)
-            ignored.add("friction and damping (<dynamics>)", where, harmless=not loss)
-        elif child.tag not in SILENT:
-            harmless = child.tag in HARMLESS
-            what = f"<{child.tag}>" if harmless else f"the unknown tag <{child.tag}>"
-            ignored.add(what, where, harmless=harmless)
-    for required in REQUIRED.get(tag, ()):
-        if kept.find(required) is None:
-            raise ModelError(f"{where} has no <{required}>")
-    return kept
+
+
+def _ignore_child(
+    node: ElementTree.Element, child: ElementTree.Element, where: str, ignored: _Ignored
+) -> None:
+    """Note a tag that is not read; ModelError for one without which the robot is another."""
+    if child.tag == "mimic" and node.get("type") != "fixed":
+        raise ModelError(
+            f"{where} has a <mimic>, which is not modelled: remove the tag, so that it is a "
+            "joint of its own whose coupling the caller commands, or make the joint fixed"
+        )
+    if child.tag == "dynamics":
+        loss = any(_numbers(child.get(key, "0"), 1, f"{where}: {key}")[0] for key in LOSSES)
+        ignored.add("friction and damping (<dynamics>)", where, harmless=not loss)
+    elif child.tag not in SILENT:
+        harmless = child.tag in HARMLESS
+        what = f"<{child.tag}>" if harmless else f"the unknown tag <{child.tag}>"
+        ignored.add(what, where, harmless=harmless)
 
 
 def _numbers(text: str, count: int, where: str) -> list[float]:
@@ -280,6 +296,7 @@ def _check_tree(robot: URDF) -> tuple[str, dict[str, list[Any]]]:
 
 
 def _build(robot: URDF, gravity: Any, strict: bool, ignored: _Ignored) -> MultibodyModel:
+    """The model, depth first from the root; fixed joints merged."""
     root, carried = _check_tree(robot)
     links = {link.name: link for link in robot.links}
     parents: list[int] = []

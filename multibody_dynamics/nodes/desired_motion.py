@@ -91,6 +91,10 @@ class DesiredMotion:
         stays.
         """
         running = self._require()
+        for k in np.flatnonzero(np.diff(request.times) <= 0.0):
+            raise MessageError(
+                "trajectory", f"times must increase, but point {k + 1} is not after the one before"
+            )
         now = self._origin + round(1e9 * self._now)
         start = now if request.start is None else request.start
         begin = max(now, start)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from .activation import Activation
+
 OK, WARN, ERROR, STALE = (
     DiagnosticStatus.OK,
     DiagnosticStatus.WARN,
@@ -147,9 +149,9 @@ class Diagnostics:
         self._node = node
         self._statuses = statuses
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self._timer = node.create_timer(
-            period, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._activation = Activation(node)
+        self._activation.callback(node.destroy_publisher, self._publisher)
+        self._activation.timer(period, self.publish, Clock(clock_type=ClockType.STEADY_TIME))
 
     def publish(self) -> None:
         """Publish now."""
@@ -159,5 +161,4 @@ class Diagnostics:
 
     def close(self) -> None:
         """Destroy timer and publisher."""
-        self._node.destroy_timer(self._timer)
-        self._node.destroy_publisher(self._publisher)
+        self._activation.close()

@@ -25,6 +25,7 @@ from sensor_msgs.msg import JointState
 
 from ..dynamics.errors import DynamicsError
 from ..dynamics.sensors import DelayLine
+from .activation import Activation
 from .diagnostics import (
     ERROR,
     OK,
@@ -133,11 +134,10 @@ class ElasticRobotSimulatorNode(ManagedNode):
             given.append((JointState, "stiffness_command", self._on_stiffness))
         if p.time_source == "clock":
             given.append((Clock, "/clock", self._on_clock))
-        self._subscriptions_made = [
-            self.create_subscription(kind, topic, callback, best_effort())
-            for kind, topic, callback in given
-        ]
-        self._diagnostics = Diagnostics(self, self._statuses)
+        self._activation = Activation(self)
+        for kind, topic, callback in given:
+            self._activation.subscribe(kind, topic, callback, best_effort())
+        self._activation.callback(Diagnostics(self, self._statuses).close)
         self._thread = threading.Thread(
             target=self._run, args=(self._pace,), name="plant", daemon=True
         )
@@ -156,9 +156,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self._commands.leave()
         self._thread.join()
         self._thread = None
-        for subscription in self._subscriptions_made:
-            self.destroy_subscription(subscription)
-        self._diagnostics.close()
+        self._activation.close()
 
     def cleanup(self) -> None:
         if self._outputs is not None:
@@ -168,13 +166,9 @@ class ElasticRobotSimulatorNode(ManagedNode):
             self.destroy_lifecycle_publisher(self._clock_publisher)
             self._clock_publisher = None
 
-    def reconfigure(self, values: SimulatorParameters) -> None:
-        if self._outputs is None:
-            return
-        try:
+    def check(self, values: SimulatorParameters) -> None:
+        if self._outputs is not None:
             self._surroundings.check(values)
-        except ParameterError as error:
-            self.get_logger().error(f"ignored: {error}")
 
     # Messages, on the executor's thread
 

@@ -160,7 +160,8 @@ class FeedforwardNode(FollowingNode):
         law.update()
         for problem in law.problems():
             self._limited.add(problem, problem)
-        if self._output(stamp, step):
+        self._is_finite = self._output(stamp, step)
+        if self._is_finite:
             self._is_stale = False
             self._statistics.record(begin, time.monotonic_ns(), stamp, self._now())
         else:  # whatever made it so is dropped, and the robot held
@@ -174,8 +175,7 @@ class FeedforwardNode(FollowingNode):
         Nothing that is not finite leaves; False if it would have.
         """
         law = self._law
-        self._is_finite = law.is_finite()
-        if not self._is_finite:
+        if not law.is_finite():
             self._events.add("output not finite")
             return False
         self._gain = self._ramp(stamp)
@@ -239,7 +239,7 @@ class FeedforwardNode(FollowingNode):
         elif self._is_stale:
             fault = ERROR, f"no joint state for {self._watchdog.age():.1f} s: safe output"
         elif not self._is_finite:
-            fault = ERROR, "the output would not be finite: nothing is published"
+            fault = ERROR, "the torque would not be finite: safe output"
         yield self._cycle_status({"age of the state [s]": self._watchdog.age()}, fault)
         yield self._inputs_status({"joint_states: none of our joints": self._measured.foreign})
         yield self._limits_status()

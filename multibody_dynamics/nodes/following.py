@@ -1,6 +1,5 @@
-"""What nodes have in common that make a robot follow a trajectory, once per state of the joints:
-where the robot comes from, the desired motion, time and its jumps, the judgement of inputs, limits
-and diagnostics.
+"""What nodes have in common that make a robot follow a trajectory: the robot, the desired motion
+and stiffness and how they are asked for, whether the robot follows, wrenches, limits of the motors.
 
 A subclass adds the law. It writes `_make` (what `configure` needs beside the robot), `_cycle`,
 `_publish_safe_output`, `_statuses`, and extends `activate`, where it subscribes to states.
@@ -8,18 +7,13 @@ A subclass adds the law. It writes `_make` (what `configure` needs beside the ro
 
 from __future__ import annotations
 
-import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
-from rclpy.clock import JumpThreshold, ROSClock, TimeJump
-from rclpy.duration import Duration
-from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
@@ -27,21 +21,14 @@ from ..dynamics.actuators import Actuators
 from ..dynamics.inputs import Array
 from ..dynamics.limits import JointCommandLimits, LimitEvent, distance_to_limits
 from ..dynamics.model import MultibodyModel
+from .cyclic import CyclicNode
 from .desired_motion import DesiredMotion
-from .diagnostics import (
-    OK,
-    WARN,
-    CycleStatistics,
-    Diagnostics,
-    EventCounter,
-    status,
-)
+from .diagnostics import OK, WARN, EventCounter
 from .external_wrench import ExternalWrench
 from .following_parameters import FollowingParameters
 from .messages import (
     SECOND,
     JointMatcher,
-    JointStates,
     MessageError,
     TrajectoryRequest,
     nanoseconds,
@@ -49,13 +36,11 @@ from .messages import (
 )
 from .outputs import Outputs
 from .parameters import ParameterError
-from .qos import LATCHED, RELIABLE, best_effort
-from .robot import load_actuators, load_model
-from .runtime import ManagedNode
+from .qos import RELIABLE, best_effort
+from .robot import load_actuators
 from .stiffness_reference import StiffnessReference
 from .trajectory_action import TrajectoryAction
 from .trajectory_goal import Code, Tolerances, TrajectoryGoal, Verdict
-from .watchdog import Watchdog
 
 
 class Law(Protocol):
@@ -70,13 +55,13 @@ class Law(Protocol):
         """(n,) that the springs are under, for what stiffness can be had."""
 
 
-class FollowingNode(ManagedNode):
-    """A lifecycle node that follows `joint_trajectory`; see the module's text.
+class FollowingNode(CyclicNode):
+    """A cyclic node that follows `joint_trajectory`; see the module's text.
 
     From `configure` on: `_model`, `_actuators`, `_order` (indices of the motors in the order of
     command_joints), `_limits`, `_stiffness` of the joints where it varies, and `_law`, which
-    `_make` sets. From `activate` on: `_motion`, `_motor_torque` (m,) as published last, with the
-    stamp `_last_stamp`, and `_position` (n,), where the robot is.
+    `_make` sets. From `activate` on: `_motion`, `_motor_torque` (m,) as published last, and
+    `_position` (n,), where the robot is.
     """
 
     Parameters = FollowingParameters
@@ -85,12 +70,9 @@ class FollowingNode(ManagedNode):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._description = ""
         self._outputs: Outputs | None = None
-        self._is_running = False  # between activate and deactivate
         self._goal: TrajectoryGoal | None = None  # of the motion, as long as it is not over
         self._action: TrajectoryAction | None = None
-        self.create_subscription(String, "robot_description", self._on_description, LATCHED)
 
     # For subclasses
 
@@ -99,21 +81,8 @@ class FollowingNode(ManagedNode):
         """What `configure` needs beside the robot, and the publishers last."""
 
     @abstractmethod
-    def _cycle(self, stamp: int, begin: int) -> None:
-        """From the newest state to outputs with the stamp (ns); begin: when it arrived."""
-
-    @abstractmethod
     def _publish_safe_output(self) -> None:
         """The last word; also where there is nothing to say yet."""
-
-    @abstractmethod
-    def _statuses(self) -> Iterator[DiagnosticStatus]:
-        """What is published on /diagnostics."""
-
-    @property
-    @abstractmethod
-    def _has_state(self) -> bool:
-        """Whether there is a state that a timer's cycle may start from."""
 
     def _make_motion(self) -> DesiredMotion:
         """What is followed from `activate` on."""
@@ -124,7 +93,7 @@ class FollowingNode(ManagedNode):
         self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE)
         rate = self.parameters.action_monitor_rate
         if self._action is not None or not rate:
-            return  # it stays until `cleanup`, so that a last result gets out
+            return  # it stays until `cleanup`: while inactive, goals are told so
         if not TrajectoryAction.is_installed():
             self.get_logger().info(
                 "control_msgs is not installed: follow_joint_trajectory is not served, the topic"
@@ -136,12 +105,6 @@ class FollowingNode(ManagedNode):
         )
 
     # Life cycle
-
-    def start(self) -> bool:
-        if self._needs_description() and not self._description:
-            self.get_logger().info("waiting for a robot_description to start with")
-            return False
-        return super().start()
 
     def configure(self) -> None:
         p = self.parameters
@@ -183,47 +146,22 @@ class FollowingNode(ManagedNode):
         p = self.parameters
         self._motion = self._make_motion()
         self._motor_torque: Array = np.zeros(len(self._actuators.motors))
-        self._last_stamp = 0
         self._enabled = p.enable_at_activation
         self._wrench = ExternalWrench(self._model, p.wrench_link)
-        self._statistics = CycleStatistics()
-        self._rejected, self._limited, self._events = EventCounter(), EventCounter(), EventCounter()
-        self._watchdogs: list[Watchdog] = []
-        self._subscriptions_made: list[object] = []
-
-        self._read_clock_type()
-        self._jumps = self.get_clock().create_jump_callback(
-            JumpThreshold(
-                min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True
-            ),
-            post_callback=self._on_time_jump,
-        )
+        self._limited = EventCounter()
+        super().activate()
         self._listen_to_motions()
         if self._stiffness.joint_names:
             self._listen(JointTrajectory, "stiffness_reference", self._on_stiffness, RELIABLE)
         self._listen(WrenchStamped, "external_wrench", self._on_wrench, best_effort(1))
-        self._enable_service = self.create_service(SetBool, "~/enable", self._on_enable)
-        self._timer = (
-            self.create_timer(1.0 / p.update_rate, self._on_timer) if p.update_rate else None
-        )
-        self._diagnostics = Diagnostics(self, self._statuses)
-        self._is_running = True
+        self._activation.service(SetBool, "~/enable", self._on_enable)
 
     def deactivate(self) -> None:
         if not self._is_running:
             return
-        self._is_running = False
-        for watchdog in self._watchdogs:
-            watchdog.stop()
-        self._jumps.unregister()
+        super().deactivate()
         self._end_goal("the node was deactivated")
         self._publish_safe_output()
-        for subscription in self._subscriptions_made:
-            self.destroy_subscription(subscription)
-        self.destroy_service(self._enable_service)
-        if self._timer is not None:
-            self.destroy_timer(self._timer)
-        self._diagnostics.close()
 
     def cleanup(self) -> None:
         if self._action is not None:
@@ -234,9 +172,7 @@ class FollowingNode(ManagedNode):
             self._outputs = None
 
     def reconfigure(self, values: FollowingParameters) -> None:
-        if self._is_running:
-            for watchdog in self._watchdogs:
-                watchdog.timeout = values.state_timeout
+        super().reconfigure(values)
         if self._outputs is None:
             return
         actuators = self._actuators
@@ -261,106 +197,15 @@ class FollowingNode(ManagedNode):
             motor_speed=actuators.speed_limit,
         )
 
-    def _listen(
-        self, kind: type, topic: str, callback: Callable[..., object], quality: object
-    ) -> None:
-        """Subscribe until `deactivate`."""
-        self._subscriptions_made.append(self.create_subscription(kind, topic, callback, quality))
-
-    def _watch(self, on_stale: Callable[[], object]) -> Watchdog:
-        """A watchdog with the timeout of states that calls `on_stale` where they stop coming.
-
-        Safe outputs use buffers and publishers of the control cycle, and these have no lock: so the
-        watchdog's thread publishes nothing, it asks the executor's thread to.
-        """
-
-        def look_again() -> None:
-            if self._is_running and watchdog.stale:  # no input came in between
-                on_stale()
-
-        watchdog = Watchdog(
-            self.parameters.state_timeout,
-            lambda age: self.defer(look_again),
-            simulated_time=self._simulated_time,
-        )
-        self._watchdogs.append(watchdog)
-        watchdog.start()
-        return watchdog
-
-    # The robot
-
-    def _needs_description(self) -> bool:
-        return not (self.parameters.robot_file or self.parameters.robot_description)
-
-    def _load_model(self) -> MultibodyModel:
-        p = self.parameters
-        if self._needs_description() and not self._description:
-            topic = self.resolve_topic_name("robot_description")
-            raise ParameterError(
-                f"no robot: nothing received on {topic} yet; try again, or set"
-                " robot_file or robot_description"
-            )
-        return load_model(p, self._description)
-
-    def _on_description(self, message: String) -> None:
-        if (
-            self._needs_description()
-            and self._is_configured()
-            and message.data != self._description
-        ):
-            self.get_logger().warning(
-                "a new robot_description: it counts from the next configure on"
-            )
-        self._description = message.data
-        if self.parameters.autostart and self._needs_description() and not self._is_configured():
-            self.start()
-
-    # Time
-
-    def _read_clock_type(self) -> None:
-        clock = self.get_clock()
-        simulated = isinstance(clock, ROSClock) and clock.ros_time_is_active
-        # 0.1 us instead of 4 where the clock is the system's
-        self._now = (lambda: clock.now().nanoseconds) if simulated else time.time_ns
-        self._simulated_time = self._now if simulated else None
-
-    def _on_time_jump(self, jump: TimeJump) -> None:
-        self._read_clock_type()
-        for watchdog in self._watchdogs:
-            watchdog.simulated_time = self._simulated_time
-        self._restart(f"the clock jumped by {1e-9 * jump.delta.nanoseconds:.3f} s")
-
     def _restart(self, why: str) -> None:
-        """Forget everything that was tied to time; the next state begins a new hold."""
-        self.get_logger().warning(f"{why}: reference, filters and statistics start anew")
-        self._events.add("time jumped", why)
+        """The next state begins a new hold."""
+        super()._restart(why)
         self._end_goal(why)
         self._motion.release()
         self._stiffness.release()
         self._wrench.restart()
-        self._last_stamp = 0
-        self._statistics.restart()
-        for watchdog in self._watchdogs:
-            watchdog.feed()
 
     # Inputs
-
-    def _take(self, topic: str, states: JointStates, message: JointState) -> bool:
-        """Take in a message of states; True where it completes one in which every joint is new."""
-        now, tolerance = self._now(), int(SECOND * self.parameters.stamp_tolerance)
-        try:
-            if not now:
-                raise MessageError("no clock", "use_sim_time is set and nothing came on /clock")
-            if states.went_back(message, now, tolerance):
-                self._restart(f"stamps of {topic} and the clock went back")
-            return states.accept(message, now, tolerance)
-        except MessageError as error:
-            self._refuse(topic, error)
-            return False
-
-    def _on_timer(self) -> None:
-        if self._has_state:
-            self._cycle(self._now(), time.monotonic_ns())
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         try:
@@ -463,16 +308,6 @@ class FollowingNode(ManagedNode):
             self._refuse("external_wrench", MessageError("stale", "no longer comes: taken as zero"))
         return wrench.body, wrench.advance(step, p.wrench_filter_time, state)
 
-    def _check_stamp(self, stamp: int) -> None:
-        """Raise MessageError for a stamp (ns) that is missing or too far from the node's clock."""
-        tolerance = int(SECOND * self.parameters.stamp_tolerance)
-        age = self._now() - stamp
-        if not stamp:
-            raise MessageError("no stamp", "the stamp is zero")
-        if tolerance and abs(age) > tolerance:
-            reason = "stale" if age > 0 else "from the future"
-            raise MessageError(reason, f"the stamp is {1e-9 * age:.3f} s old")
-
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self._motion.is_there and not request.data:
             self._motion.stop(self.parameters.stop_duration)
@@ -483,28 +318,13 @@ class FollowingNode(ManagedNode):
         self.get_logger().info(response.message)
         return response
 
-    def _refuse(self, topic: str, error: MessageError) -> None:
-        self._rejected.add(f"{topic}: {error.reason}", f"{topic}: {error}")
-        self.get_logger().warning(f"refused {topic}: {error}", throttle_duration_sec=1.0)
-
     # The cycle
-
-    def _comes_late(self, topic: str, stamp: int) -> bool:
-        """Refuse a state older than the last output."""
-        if stamp > self._last_stamp:
-            return False
-        self._refuse(topic, MessageError("out of order", "older than the last output"))
-        return True
 
     def _notice_leap(self, stamp: int) -> None:
         """Start anew where stamps leap ahead."""
         gap = stamp - self._last_stamp if self._last_stamp else 0
         if gap > int(SECOND * self.parameters.state_timeout) and self._motion.is_there:
             self._restart(f"{1e-9 * gap:.3f} s are missing between two stamps")  # no alarm yet
-
-    def _step_to(self, stamp: int) -> float:
-        """Seconds since the last output; 0 at the first."""
-        return 1e-9 * (stamp - self._last_stamp) if self._last_stamp else 0.0
 
     def _hold_at(self, position: Array, stamp: int) -> None:
         """Rest at `position` from now on."""
@@ -554,36 +374,8 @@ class FollowingNode(ManagedNode):
 
     # Diagnostics
 
-    def _status(
-        self, part: str, level: bytes, text: str, values: Mapping[str, object]
-    ) -> DiagnosticStatus:
-        name = f"{self.get_fully_qualified_name()}: {part}"
-        return status(name, level, text, values, self._model.name)
-
-    def _cycle_status(
-        self, ages: Mapping[str, float], fault: tuple[bytes, str] | None
-    ) -> DiagnosticStatus:
-        """Statistics of the cycle; `fault`, a level and its text, goes first."""
-        p = self.parameters
-        rate = p.update_rate or p.expected_rate
-        figures = self._statistics.report(1.0 / rate if rate else 0.0) | ages
-        if fault is not None:
-            level, text = fault
-        elif figures.get("missed cycles"):
-            level, text = WARN, f"{figures['missed cycles']} cycles missed"
-        elif not figures["cycles"]:
-            level, text = OK, "simulated time stands still" if self._simulated_time else "no cycle"
-        else:
-            level, text = OK, f"{1e6 / figures['period mean [us]']:.0f} Hz"
-        return self._status("cycle", level, text, figures)
-
     def _stiffness_values(self) -> dict[str, object]:
         return self._stiffness.report(self._law.joint_torque)
-
-    def _inputs_status(self, more: Mapping[str, object]) -> DiagnosticStatus:
-        recent, values = self._rejected.report()
-        text = f"{recent} refused in the last second" if recent else "none refused"
-        return self._status("inputs", WARN if recent else OK, text, values | more)
 
     def _limits_status(self) -> DiagnosticStatus:
         recent, values = self._limited.report()

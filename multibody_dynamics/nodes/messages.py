@@ -23,6 +23,7 @@ from ..dynamics.errors import InputError
 from ..dynamics.inputs import Array
 
 SECOND = 1_000_000_000  # ns
+SHORT_LIST = 10  # names that a message lists
 
 
 class MessageError(InputError):
@@ -93,11 +94,15 @@ class JointMatcher:
         found = self.match(names)
         if len(names) > len(found.source):
             unknown = [name for name in names if name not in self._index]
-            raise MessageError("unknown joint", f"{_listed(unknown)} not among the joints")
+            raise MessageError("unknown joint", f"{_listed(unknown)} not among {self._ours()}")
         if not found.complete:
             missing = [name for name in self.joint_names if name not in names]
             raise MessageError("missing joint", f"{_listed(missing)} missing")
         return found
+
+    def _ours(self) -> str:
+        names = self.joint_names
+        return f"the joints {_listed(names)}" if len(names) <= SHORT_LIST else "the joints"
 
 
 class JointStates:
@@ -149,7 +154,9 @@ class JointStates:
         """
         if tolerance:
             return self.stamp - now > tolerance
-        return self.stamp - nanoseconds(message.header.stamp) > SECOND
+        stamp = nanoseconds(message.header.stamp)
+        ours = self._stamps[self._matcher.match(message.name).target]  # others have their own clock
+        return bool(stamp) and int(ours.max(initial=0)) - stamp > SECOND
 
     def accept(self, message: JointState, now: int, tolerance: int = 0) -> bool:
         """Take in one message; True where it completes a state in which every joint is new.

@@ -102,7 +102,8 @@ class ParameterServer(Generic[P]):
     """Declares the fields of `table` on `node` and keeps `values`, the instance now in force.
 
     is_configured: tells whether parameters that are not live must stay as they are.
-    on_change: called with the new values after a change of live parameters.
+    check: raises InputError for new values that do not go with what was configured.
+    on_change: called with the new values after a change.
     Raises ParameterError at construction for an override that is refused.
     """
 
@@ -112,12 +113,13 @@ class ParameterServer(Generic[P]):
         table: type[P],
         *,
         is_configured: Callable[[], bool] = lambda: False,
+        check: Callable[[P], None] = lambda values: None,
         on_change: Callable[[P], None] = lambda values: None,
     ) -> None:
         self.values = table()
         self._fields = {field.name: field for field in dataclasses.fields(table)}
         self._is_configured = is_configured
-        self._on_change = on_change
+        self._check, self._on_change = check, on_change
         types = field_types(table)
         for name, field in self._fields.items():
             default = _to_ros(field.default)
@@ -181,7 +183,9 @@ class ParameterServer(Generic[P]):
                     raise ParameterError(
                         f"{name} is fixed once the node is configured; clean it up first"
                     )
-            dataclasses.replace(self.values, **changes).check()
+            values = dataclasses.replace(self.values, **changes)
+            values.check()
+            self._check(values)
         except InputError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)

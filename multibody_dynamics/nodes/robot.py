@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,32 +100,39 @@ def chosen_robot(
     elastic_joints: str = "",
     command_joints: Sequence[str] = (),
     initial_positions: Sequence[float] = (),
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What launch arguments set beside a parameters file: for every node, and for the simulator.
+    robot_description: str = "",
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """What launch arguments set beside a parameters file: for every node, for those that know
+    springs and motors, and for the simulator.
 
-    The package's own file is of the Panda: for another robot the motors (in the order of the
+    The package's own files are of the Panda: for another robot the motors (in the order of the
     joints) and the joint positions (zero, or the limit next to it) are given too, since launch
     cannot set an array to none. A file of one's own is left alone but for what is given.
+    robot_description: what xacro makes of `robot`, if that is for xacro.
     """
-    chosen: dict[str, Any] = {}
+    links: dict[str, Any] = {"robot_file": robot} if robot else {}
+    if robot_description:
+        links = {"robot_file": "", "robot_description": robot_description}
+    motors: dict[str, Any] = {"elastic_joints_file": elastic_joints} if elastic_joints else {}
     order, positions = list(command_joints), list(initial_positions)
-    if robot:
-        chosen["robot_file"] = robot
-    if elastic_joints:
-        chosen["elastic_joints_file"] = elastic_joints
-    if chosen and Path(parameters).samefile(find_file("config/elastic_joint.yaml")):
-        if robot:
-            chosen["elastic_joints_file"] = elastic_joints
+    if (links or motors) and _is_ours(parameters):
+        motors = {"elastic_joints_file": elastic_joints}
         p = ElasticRobotParameters(
-            robot_file=robot or "config/robots/panda.urdf", elastic_joints_file=elastic_joints
+            **(links or {"robot_file": "config/robots/panda.urdf"}), **motors
         )
         model = load_model(p)
         actuators = load_actuators(p, model)
         order = order or list(actuators.motor_names)
-        if robot and not positions:
+        if links and not positions:
             joint_of = dict(zip(actuators.motor_names, actuators.joint_of_motor, strict=True))
             joints = list(dict.fromkeys(joint_of[name] for name in order if name in joint_of))
             positions = np.clip(0.0, model.limits.lower, model.limits.upper)[joints].tolist()
     if order:
-        chosen["command_joints"] = order
-    return chosen, {"initial_positions": positions} if positions else {}
+        motors["command_joints"] = order
+    return links, motors, {"initial_positions": positions} if positions else {}
+
+
+def _is_ours(parameters: str) -> bool:
+    """Whether the file is one of config/, or a copy to the letter."""
+    ours = (share_directory() / "config").glob("*.yaml")
+    return any(filecmp.cmp(parameters, file, shallow=False) for file in ours)

@@ -61,7 +61,11 @@ class ManagedNode(LifecycleNode):
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
         self._server = ParameterServer(
-            self, self.Parameters, is_configured=self._is_configured, on_change=self.reconfigure
+            self,
+            self.Parameters,
+            is_configured=self._is_configured,
+            check=self.check,
+            on_change=self.reconfigure,
         )
         answer = self._service_change_state.callback
         self._service_change_state.callback = lambda request, response: self._guarded(
@@ -89,6 +93,9 @@ class ManagedNode(LifecycleNode):
 
     def cleanup(self) -> None:
         """Destroy what `configure` made."""
+
+    def check(self, values: Any) -> None:
+        """Raise ParameterError for new values that do not go with what `configure` made."""
 
     def reconfigure(self, values: Any) -> None:
         """Live parameters changed; `values` are in force."""

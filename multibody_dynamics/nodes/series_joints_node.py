@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 from sensor_msgs.msg import JointState
 
+from .activation import Activation
 from .messages import nanoseconds
 from .outputs import Outputs
 from .parameters import NodeParameters, ParameterError, parameter
@@ -45,7 +46,7 @@ class SeriesJointsNode(ManagedNode):
     def __init__(self) -> None:
         super().__init__("series_joints_node")
         self._outputs: Outputs | None = None
-        self._subscription = None
+        self._activation: Activation | None = None
         self._names: list[str] = []
 
     def configure(self) -> None:
@@ -57,14 +58,13 @@ class SeriesJointsNode(ManagedNode):
         self._motor = self._outputs.joint_state("motor_states", p.joints, "position", "velocity")
 
     def activate(self) -> None:
-        self._subscription = self.create_subscription(
-            JointState, "series_joint_states", self._on_state, best_effort()
-        )
+        self._activation = Activation(self)
+        self._activation.subscribe(JointState, "series_joint_states", self._on_state, best_effort())
 
     def deactivate(self) -> None:
-        if self._subscription is not None:
-            self.destroy_subscription(self._subscription)
-            self._subscription = None
+        if self._activation is not None:
+            self._activation.close()
+            self._activation = None
 
     def cleanup(self) -> None:
         if self._outputs is not None:

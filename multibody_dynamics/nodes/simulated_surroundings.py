@@ -4,6 +4,7 @@ stiffnesses that no motor sets."""
 from __future__ import annotations
 
 import threading
+from collections import deque
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -132,11 +133,11 @@ class StiffnessCommands:
         self._columns = np.array([j for _, j, _ in free], dtype=np.intp)
         self._lower, self._upper = np.array([ends for _, _, ends in free]).reshape(-1, 2).T
         self._matcher = JointMatcher(self.joints) if free else None
-        self._newest: Array | None = None
+        self._newest: deque[Array] = deque(maxlen=1)  # from thread to thread
 
     def restart(self) -> None:
         """Forget what came."""
-        self._newest = None
+        self._newest.clear()
 
     def accept(self, message: JointState) -> None:
         """Take in one message. What is out of range is brought to the nearer bound, and then
@@ -156,7 +157,7 @@ class StiffnessCommands:
         wanted = rows[0].copy()
         rows[0] = np.clip(wanted, self._lower, self._upper)
         rows[1, rows[0] != wanted] = 0.0
-        self._newest = rows
+        self._newest.append(rows)
         for i in np.flatnonzero(rows[0] != wanted):
             raise MessageError(
                 "at its bound",
@@ -167,8 +168,7 @@ class StiffnessCommands:
         """Write a new command, if there is one, into the plant; it holds there."""
         if not self.joints:
             return
-        newest, self._newest = self._newest, None
-        if newest is not None:
-            plant.stiffness[:, self._columns] = newest
+        if self._newest:
+            plant.stiffness[:, self._columns] = self._newest.pop()
         else:
             plant.stiffness[1, self._columns] = 0.0

@@ -75,6 +75,7 @@ class Commands:
         """Forget what came; `initial` is in force until something does."""
         self.newest = initial
         self.answers = 0  # ns, stamp of the state that the newest command answers
+        self._is_left = False
 
     def accept(self, message: Any, stamp: int, timeout: float) -> None:
         """Take in one message. stamp: ns, of the newest state; what is further than `timeout` s
@@ -92,12 +93,11 @@ class Commands:
     def wait(self, stamp: int, timeout: float) -> bool:
         """Whether within `timeout` s the state of `stamp` (ns) has been answered."""
         with self._answered:
-            self._is_left = False
             self._answered.wait_for(lambda: self.answers >= stamp or self._is_left, timeout)
             return self.answers >= stamp
 
     def leave(self) -> None:
-        """End a wait."""
+        """End a wait, and every later one until `restart`."""
         with self._answered:
             self._is_left = True
             self._answered.notify()

@@ -8,6 +8,8 @@ from typing import NamedTuple, Protocol
 
 from .messages import SECOND
 
+LONGEST_SLEEP = 0.1  # s, that `leave` may have to wait for
+
 
 class Cycle(NamedTuple):
     due: int  # ns, steady clock
@@ -45,7 +47,7 @@ class SteadyPace:
             now = time.monotonic_ns()
             late = now - self._wake
             if late < 0:
-                time.sleep(-1e-9 * late)
+                time.sleep(min(-1e-9 * late, LONGEST_SLEEP))
                 continue
             limit = int(SECOND * max_lag)
             if self.speed == 0.0:

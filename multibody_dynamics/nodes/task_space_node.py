@@ -10,6 +10,7 @@ describes topics, parameters and behaviour.
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -85,7 +86,7 @@ class TaskSpaceNode(FeedforwardNode):
 
     def activate(self) -> None:
         self._workers = ThreadPoolExecutor(1, "planner")
-        self._planning = ""  # the topic of what is being planned
+        self._planning: list[str] = []  # the topics of what is being planned, one after the other
         self._shown = 0  # the version of the motion that was published
         super().activate()
 
@@ -131,9 +132,7 @@ class TaskSpaceNode(FeedforwardNode):
                 self._count(topic)
                 return
             self._check_may_move()
-            if self._motion.mode == "moving":
-                self._motion.stop(p.stop_duration)
-            q = self._motion.resting_place()
+            q = self._motion.come_to_rest(p.stop_duration)
         except MessageError as error:
             self._refuse(topic, error)
             return
@@ -156,7 +155,6 @@ class TaskSpaceNode(FeedforwardNode):
                 self._count(topic)
                 return
             self._check_may_move()
-            self._motion.resting_place()
         except MessageError as error:
             self._refuse(topic, error)
             return
@@ -189,7 +187,8 @@ class TaskSpaceNode(FeedforwardNode):
         take_over: Callable[[Any], None],
     ) -> None:
         """Have the worker `plan`, and `take_over` in this thread, unless something newer came."""
-        motion, self._planning = self._motion, topic
+        motion = self._motion
+        self._planning.append(topic)
         motion.version += 1
         version = motion.version
 
@@ -197,23 +196,24 @@ class TaskSpaceNode(FeedforwardNode):
             return motion.version == version
 
         def work() -> None:
+            result: Any
             try:
                 result = plan(is_wanted)
-            except MessageError as error:
-                self.defer(lambda error=error: finish(error))
             except InputError as error:
-                text = str(error)
-                self.defer(lambda: finish(MessageError("path", text)))
-            else:
-                self.defer(lambda: finish(result))
+                is_ours = isinstance(error, MessageError)
+                result = error if is_ours else MessageError("path", str(error))
+            except Exception:  # nobody waits for it: it would be lost in silence
+                self.get_logger().error(f"planning broke off:\n{traceback.format_exc()}")
+                result = MessageError("path", "planning broke off, see the log")
+            self.defer(lambda: finish(result))
 
         def finish(result: Any) -> None:
-            if not self._is_running:
+            if self._motion is not motion or not self._is_running:
                 return
+            del self._planning[0]
             try:
                 if not is_wanted():
                     raise MessageError("superseded", "something newer came while it was planned")
-                self._planning = ""
                 if isinstance(result, MessageError):
                     raise result
                 self._check_may_move()
@@ -287,7 +287,7 @@ class TaskSpaceNode(FeedforwardNode):
         k = int(distance.argmin())
         values["nearest to its limit"] = self._model.joint_names[k]
         values["distance [rad or m]"] = float(distance[k])
-        text = f"planning {self._planning}" if self._planning else motion.mode
+        text = f"planning {self._planning[-1]}" if self._planning else motion.mode
         level = OK
         if smallest < self.parameters.singularity_margin:
             level, text = WARN, f"{text}, near a singularity"

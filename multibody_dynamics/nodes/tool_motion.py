@@ -62,9 +62,16 @@ class ToolMotion(DesiredMotion):
             self.version += 1
             self._running.evaluate(t, out)
 
-    def resting_place(self) -> Array:
-        """q (n,) where the present motion ends. Raises MessageError where there is none."""
+    def come_to_rest(self, duration: float) -> Array:
+        """Stop what moves, drop what is still to begin; returns q (n,) where it then rests.
+
+        Raises MessageError where there is no motion.
+        """
         running = self._require()
+        if self.mode == "moving":
+            self.stop(duration)
+            running = self._require()
+        self._next = None
         return running(running.end_time)[0]
 
     def take_over(self, motion: PathMotion, measured: Array, *, tolerance: float) -> None:

@@ -27,13 +27,21 @@ NAME = "~/follow_joint_trajectory"
 
 
 class _Server(ActionServer):
-    """One whose goals the control cycle follows. A coroutine for each, as rclpy has it, would keep
-    a processor busy: EventsExecutor asks those that wait again and again."""
+    """One whose goals the control cycle follows, and whose results go out at once.
+
+    rclpy has a coroutine for each. EventsExecutor asks those that wait again and again, which keeps
+    a processor busy; and that of a goal which ends with the node is never run.
+    """
 
     def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Nothing is to be run when a goal begins, only what gives its result at the end."""
-        if execute_callback is not None:
-            super().notify_execute(goal_handle, execute_callback)
+        """Nothing is to be run when a goal begins."""
+
+    def send_result(self, goal_handle: Any, result: Any) -> None:
+        """To whom has asked for it or will."""
+        kind = self.action_type.Impl.GetResultService.Response
+        future = self._result_futures[bytes(goal_handle.goal_id.uuid)]
+        future._set_executor(None)  # which would wait for the next turn
+        future.set_result(kind(status=goal_handle.status, result=result))
 
 
 class TrajectoryAction:
@@ -126,7 +134,7 @@ class TrajectoryAction:
         conclude()
         code, text = verdict
         result = FollowJointTrajectory.Result(error_code=int(code), error_string=text)
-        self._server.notify_execute(handle, lambda handle: result)
+        self._server.send_result(handle, result)
 
 
 def _point(*rows: Array) -> JointTrajectoryPoint:

@@ -22,6 +22,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ..dynamics.inputs import Array
 from ..dynamics.model import MultibodyModel
 from ..dynamics.trajectories import Reference
+from .activation import Activation
 from .demo_motions import (
     DERIVATIVES,
     MOTIONS,
@@ -139,7 +140,7 @@ class TrajectoryNode(ManagedNode):
         super().__init__("trajectory_node")
         self.exit_code = 0
         self._publisher = None
-        self._timer = None
+        self._activation: Activation | None = None
         self._end: int | None = None  # ns, ROS time: of the motion under way
 
     # Life cycle
@@ -176,27 +177,21 @@ class TrajectoryNode(ManagedNode):
         self._measured = JointStates(self._model.joint_names)
         self._sent, self._end = 0, None
         self._deadline = time.monotonic() + p.patience
-        self._subscriptions_made = [
-            self.create_subscription(JointState, "joint_states", self._on_state, best_effort())
-        ]
-        self._is_receiver_ready = not p.ready_topic
+        self._activation = activation = Activation(self)
+        activation.subscribe(JointState, "joint_states", self._on_state, best_effort())
+        self._is_receiver_ready, self._receiver = not p.ready_topic, None
         if p.ready_topic:
-            self._subscriptions_made.append(
-                self.create_subscription(
-                    JointTrajectory, p.ready_topic, self._on_ready, best_effort(), raw=True
-                )
+            self._receiver = activation.subscribe(
+                JointTrajectory, p.ready_topic, self._on_ready, best_effort(), raw=True
             )
-        self._timer = self.create_timer(
-            POLL_PERIOD, self._poll, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        activation.timer(POLL_PERIOD, self._poll, Clock(clock_type=ClockType.STEADY_TIME))
 
     def deactivate(self) -> None:
         """A motion under way is stopped: by an empty trajectory, as for any controller."""
-        if self._timer is None:
+        if self._activation is None:
             return
-        self.destroy_timer(self._timer)
-        self._timer = None
-        self._unsubscribe(0)
+        self._activation.close()
+        self._activation = None
         if self._end is not None:
             self.get_logger().info("stopping the motion under way")
             self._publisher.publish(JointTrajectory(joint_names=list(self._model.joint_names)))
@@ -210,19 +205,16 @@ class TrajectoryNode(ManagedNode):
     # What it does
 
     def _on_state(self, message: JointState) -> None:
+        measured, now = self._measured, self._now()
         try:
-            self._measured.accept(message, self._now())
+            if measured.went_back(message, now, 0):
+                measured.restart()
+            measured.accept(message, now)
         except MessageError as error:
             self.get_logger().warning(f"passed over: {error}", throttle_duration_sec=1.0)
 
     def _on_ready(self, message: bytes) -> None:
         self._is_receiver_ready = True
-
-    def _unsubscribe(self, keep: int) -> None:
-        """Destroy the subscriptions, except the first ones."""
-        for subscription in self._subscriptions_made[keep:]:
-            self.destroy_subscription(subscription)
-        del self._subscriptions_made[keep:]
 
     def _now(self) -> int:
         return int(self.get_clock().now().nanoseconds)
@@ -238,7 +230,7 @@ class TrajectoryNode(ManagedNode):
                 self._finish(0)
         elif self._end - now > self._length + SECOND:
             self.get_logger().warning("the clock went back: sending the motion again")
-            self._measured = JointStates(self._model.joint_names)
+            self._measured.restart()
             self._end = None
 
     def _send_when_possible(self) -> None:
@@ -253,7 +245,9 @@ class TrajectoryNode(ManagedNode):
         elif not self._now():
             missing = "use_sim_time, but nothing on /clock"
         else:
-            self._unsubscribe(1)
+            if self._receiver is not None:  # it has said enough
+                self.destroy_subscription(self._receiver)
+                self._receiver = None
             self._send()
             return
         if time.monotonic() > self._deadline:

@@ -21,7 +21,6 @@ from pathlib import Path
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from ..dynamics.errors import DynamicsError
 from ..dynamics.inputs import Array
@@ -31,6 +30,7 @@ from ..validation.report import summary, write_report
 from ..validation.settings import Robot, Settings, equipped
 from ..validation.state_stream import StateStream, warm_up
 from ..validation.survey import SHORTEST
+from .activation import Activation
 from .diagnostics import (
     ERROR,
     OK,
@@ -44,9 +44,10 @@ from .diagnostics import (
 from .messages import JointMatcher, JointStates, MessageError, nanoseconds
 from .outputs import Outputs
 from .parameters import ParameterError
-from .qos import LATCHED, best_effort
-from .robot import find_file, load_model
-from .runtime import ManagedNode, run
+from .qos import best_effort
+from .robot import find_file
+from .robot_description import DescribedNode
+from .runtime import run
 from .state_recorder import StateRecorder
 from .validation_parameters import ValidationParameters
 from .watchdog import Watchdog
@@ -78,35 +79,21 @@ class RunningResiduals:
         return Residuals.of(times, predicted, measured)
 
 
-class ValidationNode(ManagedNode):
+class ValidationNode(DescribedNode):
     """See the module's text and docs/validation_node.md."""
 
     Parameters = ValidationParameters
 
     def __init__(self) -> None:
         super().__init__("validation_node")
-        self._description = ""
         self._outputs: Outputs | None = None
-        self._is_running = False  # between activate and deactivate
-        self.create_subscription(String, "robot_description", self._on_description, LATCHED)
+        self._activation: Activation | None = None
 
     # Life cycle
 
-    def start(self) -> bool:
-        if self._needs_description() and not self._description:
-            self.get_logger().info("waiting for a robot_description to start with")
-            return False
-        return super().start()
-
     def configure(self) -> None:
         p = self.parameters
-        if self._needs_description() and not self._description:
-            topic = self.resolve_topic_name("robot_description")
-            raise ParameterError(
-                f"no robot: nothing received on {topic} yet; try again, or set"
-                " robot_file or robot_description"
-            )
-        model = load_model(p, self._description).with_gravity(p.gravity)
+        model = self._load_model().with_gravity(p.gravity)
         self._urdf_text = "" if p.robot_file else p.robot_description or self._description
         data, springs = (
             find_file(name) if name else None for name in (p.data_file, p.elastic_joints_file)
@@ -152,24 +139,21 @@ class ValidationNode(ManagedNode):
         self._refused, self._events = EventCounter(), EventCounter()
         self._is_too_large = False
         self._begin_anew()
+        self._activation = Activation(self)
         self._watchdog = Watchdog(p.silence, lambda age: self.defer(self._on_silence))
+        self._activation.callback(self._watchdog.stop)
         self._watchdog.start()
-        self._subscription = self.create_subscription(
-            JointState, "joint_states", self._on_state, best_effort(QUEUE)
-        )
-        self._diagnostics = Diagnostics(self, self._statuses)
-        self._is_running = True
+        self._activation.subscribe(JointState, "joint_states", self._on_state, best_effort(QUEUE))
+        self._activation.callback(Diagnostics(self, self._statuses).close)
 
     def deactivate(self) -> None:
         """The report of what came is written before this is over."""
-        if not self._is_running:
+        if self._activation is None:
             return
-        self._is_running = False
-        self._watchdog.stop()
-        self.destroy_subscription(self._subscription)
+        self._activation.close()
+        self._activation = None
         self._end_recording()
         self._reports.shutdown(wait=True)
-        self._diagnostics.close()
 
     def cleanup(self) -> None:
         if self._outputs is not None:
@@ -177,25 +161,8 @@ class ValidationNode(ManagedNode):
             self._outputs = None
 
     def reconfigure(self, values: ValidationParameters) -> None:
-        if self._is_running:
+        if self._activation is not None:
             self._watchdog.timeout = values.silence
-
-    # The robot
-
-    def _needs_description(self) -> bool:
-        return not (self.parameters.robot_file or self.parameters.robot_description)
-
-    def _on_description(self, message: String) -> None:
-        is_new = message.data != self._description
-        self._description = message.data
-        if not self._needs_description() or not is_new:
-            return
-        if self._is_configured():
-            self.get_logger().warning(
-                "a new robot_description: it counts from the next configure on"
-            )
-        elif self.parameters.autostart:
-            self.start()
 
     # States
 
@@ -294,11 +261,12 @@ class ValidationNode(ManagedNode):
         except OSError as error:
             self._give_up(error)
             return
-        if self._recorder.seconds > self.parameters.longest_recording:
+        is_long = self._recorder.seconds > self.parameters.longest_recording
+        if is_long and self._recorder.messages > SHORTEST:
             self._end_recording()
 
     def _on_silence(self) -> None:
-        if self._is_running and self._watchdog.stale and self._states is not None:
+        if self._activation is not None and self._watchdog.stale and self._states is not None:
             self._end(f"no state for {self._watchdog.age():.1f} s")
 
     def _end(self, why: str) -> None:
@@ -335,8 +303,8 @@ class ValidationNode(ManagedNode):
 
     def _give_up(self, error: OSError) -> None:
         """Nothing more is recorded until the next `activate`."""
-        self._cannot_record = str(error)
-        self.get_logger().error(f"cannot record: {error}")
+        self._cannot_record = f"{self.parameters.output} cannot be written: {error}"
+        self.get_logger().error(f"{self._cannot_record}; nothing more is recorded")
 
     def _write_report(self, recorder: StateRecorder, settings: Settings) -> None:
         """In a thread of its own, since it may take a minute; nothing else runs there."""

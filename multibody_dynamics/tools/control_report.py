@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from .control_analysis import FLAT, LAWS, PLANTS, ControlRun, load_control_runs
-from .pictures import LAW_TITLES, PLANT_TITLES, draw_control_errors, draw_control_torques
+from .pictures import (
+    LAW_TITLES,
+    PLANT_TITLES,
+    draw_control_errors,
+    draw_control_torques,
+    error_unit,
+)
 from .recording import CONTROLLER, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
 from .report import short, springs_of, table, times, versions
 
@@ -29,6 +35,7 @@ def write_control_report(folder: Path) -> dict[str, Any]:
     report = {
         "robot": runs[0].model.name,
         "robot file": controller["robot_file"],
+        "joint types": list(runs[0].model.joint_types),
         "springs and motors": springs_of(controller["elastic_joints_file"], runs[0].actuators),
         "bandwidths [rad/s]": {
             "motor_pd": controller["motor_bandwidth"],
@@ -90,7 +97,7 @@ def _problems(report: Mapping[str, Any]) -> list[str]:
 def _page(report: Mapping[str, Any], run: ControlRun) -> str:
     runs, model = report["runs"], run.model
     prismatic = "prismatic" in model.joint_types
-    error_unit = "mrad or mm" if prismatic else "mrad"
+    unit = error_unit(model.joint_types)
     torque_unit = "N m or N" if prismatic else "N m"
     bandwidths = {k: ", ".join(map(short, v)) for k, v in report["bandwidths [rad/s]"].items()}
     parts = [
@@ -110,8 +117,8 @@ def _page(report: Mapping[str, Any], run: ControlRun) -> str:
             [
                 "plant, law",
                 "bandwidth [rad/s]",
-                f"rms [{error_unit}]",
-                f"peak [{error_unit}]",
+                f"rms [{unit}]",
+                f"peak [{unit}]",
                 "peak torque / limit",
                 "peak motor speed / limit",
                 "cycles at a limit",
@@ -135,7 +142,7 @@ def _page(report: Mapping[str, Any], run: ControlRun) -> str:
         "![tracking](tracking.png)\n",
         "## Joint by joint\n",
         table(
-            ["joint", *(f"rms, {name} [{error_unit}]" for name in runs)],
+            ["joint", *(f"rms, {name} [{unit}]" for name in runs)],
             [
                 [
                     joint,
@@ -167,7 +174,8 @@ def _page(report: Mapping[str, Any], run: ControlRun) -> str:
         f"- robot: {report['robot file']}\n"
         f"- springs and motors: {report['springs and motors']['description']}"
         f" ({report['springs and motors']['file']}); stiffness"
-        f" {', '.join(short(x) for x in report['springs and motors']['stiffness'])} N m/rad\n"
+        f" {', '.join(short(x) for x in report['springs and motors']['stiffness'])}"
+        f" {'N m/rad or N/m' if prismatic else 'N m/rad'}\n"
         f"- {report['update rate [Hz]']:g} Hz; trajectory: {report['trajectory']}\n"
         + ("" if len(report["plants"]) > 1 else f"- one plant only: {report['plants'][0]}\n")
         + "".join(f"- {k}: {x}\n" for k, x in report["versions"].items()),

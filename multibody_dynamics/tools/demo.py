@@ -42,6 +42,7 @@ from .control_analysis import LAWS, PLANTS, run_name
 from .control_report import OUTPUTS as CONTROL_OUTPUTS
 from .control_report import write_control_report
 from .environment import ros_settings
+from .pictures import error_unit
 from .processes import DemoError, NodeProcesses
 from .recording import (
     CONTROL_TOPICS,
@@ -300,7 +301,8 @@ def record(
         until(lambda: bool(recorder.trajectories), lambda: "a trajectory", START_PATIENCE)
         request = recorder.request(names)
         assert request is not None
-        line, begin, used = StatusLine(variant, names, request, recorder), time.monotonic(), cpu()
+        line = StatusLine(variant, demo.model, request, recorder)
+        begin, used = time.monotonic(), cpu()
 
         def is_done() -> bool:
             line.update()
@@ -322,14 +324,15 @@ class StatusLine:
     def __init__(
         self,
         variant: str,
-        joint_names: Sequence[str],
+        model: MultibodyModel,
         request: TrajectoryRequest,
         recorder: Recorder,
     ) -> None:
         self._variant, self._request, self._recorder = variant, request, recorder
         state, _ = recorder.newest("joint_states")[0]
-        self._order = match_joints(joint_names, state.name)
-        self._reference = reference_of(joint_names, request, self._position(state))
+        self._order = match_joints(model.joint_names, state.name)
+        self._reference = reference_of(model.joint_names, request, self._position(state))
+        self._unit = error_unit(model.joint_types)
         self._live = sys.stdout.isatty()
         self._next = 0.0
         self._peak = 0.0
@@ -352,7 +355,7 @@ class StatusLine:
         period = (torques[-1][1] - torques[0][1]) / max(len(torques) - 1, 1)
         self._write(
             f"{max(t, 0.0):6.1f} of {self._request.times[-1]:.1f} s"
-            f"   tracking error {1e3 * error:9.5f} mrad   {1e9 / max(period, 1.0):5.0f} Hz"
+            f"   tracking error {1e3 * error:9.5f} {self._unit}   {1e9 / max(period, 1.0):5.0f} Hz"
             f"   state to torque {1e-6 * np.median(delays or [np.nan]):.2f} ms",
             end="",
         )
@@ -361,7 +364,7 @@ class StatusLine:
         """The last word."""
         self._write(
             f"{self._request.times[-1]:.1f} s done, {self._recorder.count('torque')} torques"
-            f" received, tracking error up to {1e3 * self._peak:.5f} mrad",
+            f" received, tracking error up to {1e3 * self._peak:.5f} {self._unit}",
             end="\n",
         )
 

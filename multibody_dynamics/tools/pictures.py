@@ -104,6 +104,13 @@ def draw_torques(run: Run, file: Path) -> None:
     pyplot.close(figure)
 
 
+def error_unit(joint_types: Sequence[str]) -> str:
+    """Of a thousand times a tracking error; that of all joints together where kinds are mixed."""
+    if "prismatic" not in joint_types:
+        return "mrad"
+    return "mm" if set(joint_types) == {"prismatic"} else "mrad or mm"
+
+
 def draw_tracking(runs: Sequence[Run], file: Path) -> None:
     """Link tracking error of all variants, over time and per joint, on logarithmic scales."""
     from matplotlib import pyplot
@@ -112,8 +119,7 @@ def draw_tracking(runs: Sequence[Run], file: Path) -> None:
     figure, (over_time, per_joint) = new_figure(
         1, 2, (10.5, 4.2), gridspec_kw={"width_ratios": [1.7, 1.0]}
     )
-    prismatic = "prismatic" in runs[0].model.joint_types
-    unit = "mrad or mm" if prismatic else "mrad"
+    unit = error_unit(runs[0].model.joint_types)
     names = runs[0].model.joint_names
     worst = [1e3 * np.abs(run.error).max(axis=1) for run in runs]
     each = np.array([1e3 * np.sqrt((run.error**2).mean(axis=0)) for run in runs])
@@ -149,7 +155,7 @@ def draw_control_errors(runs: Sequence[ControlRun], file: Path) -> None:
 
     plants = list(dict.fromkeys(run.plant for run in runs))
     figure, axes = new_figure(1, len(plants), (10.5, 4.2), sharey=True, squeeze=False)
-    unit = "mrad or mm" if "prismatic" in runs[0].model.joint_types else "mrad"
+    unit = error_unit(runs[0].model.joint_types)
     low = []
     for run in runs:
         axis = axes[0, plants.index(run.plant)]

@@ -17,7 +17,7 @@ from ..dynamics.actuator_kinds import Actuator, Rigid, SeriesElastic
 from ..dynamics.actuators import Actuators
 from ..dynamics.model import MultibodyModel
 from .analysis import RATES, load_runs
-from .pictures import TITLES, draw_torques, draw_tracking
+from .pictures import TITLES, draw_torques, draw_tracking, error_unit
 from .recording import FEEDFORWARD, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
 
 OUTPUTS = ("report.json", "report.md", "report.png", "tracking.png")
@@ -36,6 +36,7 @@ def write_report(folder: Path) -> dict[str, Any]:
     report = {
         "robot": runs[0].model.name,
         "robot file": parameters[FEEDFORWARD]["robot_file"],
+        "joint types": list(runs[0].model.joint_types),
         "springs and motors": springs_of(
             parameters[FEEDFORWARD]["elastic_joints_file"], runs[0].actuators
         ),
@@ -130,7 +131,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
     runs = report["runs"]
     prismatic = "prismatic" in model.joint_types
-    error_unit = "mrad or mm" if prismatic else "mrad"
+    unit = error_unit(model.joint_types)
     torque_unit = "N m or N" if prismatic else "N m"
     first = next(iter(runs.values()))
     summary = [
@@ -145,7 +146,7 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
         "".join(f"**Problem: {text}**\n\n" for text in report["problems"]),
         "## Link tracking\n",
         table(
-            ["feedforward", f"rms [{error_unit}]", f"peak [{error_unit}]", "rms, full = 1"],
+            ["feedforward", f"rms [{unit}]", f"peak [{unit}]", "rms, full = 1"],
             [
                 [
                     TITLES[v],
@@ -167,7 +168,7 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
                 f"peak \\|Q\\| [{torque_unit}]",
                 f"peak \\|Q'\\| [{torque_unit}/s]",
                 f"peak \\|Q''\\| [{torque_unit}/s^2]",
-                *(f"rms error, {v} [{error_unit}]" for v in runs),
+                *(f"rms error, {v} [{unit}]" for v in runs),
             ],
             [
                 [
@@ -244,7 +245,8 @@ def _page(report: Mapping[str, Any], model: MultibodyModel) -> str:
         f"- robot: {report['robot file']}\n"
         f"- springs and motors: {report['springs and motors']['description']}"
         f" ({report['springs and motors']['file']}); stiffness"
-        f" {', '.join(short(x) for x in report['springs and motors']['stiffness'])} N m/rad\n"
+        f" {', '.join(short(x) for x in report['springs and motors']['stiffness'])}"
+        f" {'N m/rad or N/m' if prismatic else 'N m/rad'}\n"
         f"- drive: {report['drive']}\n- trajectory: {report['trajectory']}\n"
         + "".join(f"- {k}: {x}\n" for k, x in report["versions"].items())
         + "\nOut of the recordings again: `multibody_dynamics report FOLDER`\n",
