@@ -209,6 +209,23 @@ def test_what_must_be_compiled_is_told_of_once(tmp_path, monkeypatch):
     assert len(said) == 1
 
 
+def test_compiling_is_ended_by_what_the_check_raises():
+    class Enough(BaseException):
+        pass
+
+    steps = []
+
+    def check() -> None:
+        steps.append(1)
+        if len(steps) == 3:
+            raise Enough
+
+    with pytest.raises(Enough), when_compiling(lambda text: None, check):
+        compiled(lambda x: x + 4.0)(1.0)
+    assert len(steps) == 3
+    assert compiled(lambda x: x + 5.0)(1.0) == 6.0  # the compiler is none the worse
+
+
 def test_division_and_nan_follow_ieee():
     """Fused operations are allowed, but nothing that would hide a NaN or turn 1/0 into an error."""
 

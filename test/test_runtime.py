@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT, SIGTERM
 
+import numba
 import pytest
 from std_msgs.msg import String
 
 from multibody_dynamics.dynamics.errors import InputError
 from multibody_dynamics.nodes.parameters import NodeParameters, ParameterError, parameter
 from multibody_dynamics.nodes.runtime import ManagedNode, initialise, run
-from ros_harness import NAMESPACE, NodeProcess, RosHarness, ros
+from ros_harness import FIRST_START, NAMESPACE, NodeProcess, RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
 
@@ -45,6 +46,10 @@ class ExampleNode(ManagedNode):
             raise InputError(f"{name} is refused on purpose")
         if self.parameters.fault == f"break {name}":
             raise RuntimeError(f"{name} breaks on purpose")
+        if self.parameters.fault == "compile for ever":
+            print(name, flush=True)
+            while name == "configure":
+                numba.njit(lambda x: x + 1.0)(1.0)
 
     def configure(self) -> None:
         self._step("configure")
@@ -121,6 +126,19 @@ def test_a_signal_ends_an_active_node_by_its_own_way_out(ros, number, executor):
     assert ros.leave(node, number) == 0
     ros.until(lambda: steps[-2:] == ["deactivate", "cleanup"], "the way out")
     assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
+def test_a_signal_ends_a_node_that_compiles(ros, number):
+    parameters = {"autostart": True, "fault": "compile for ever"}
+    node = ros.start("example", parameters, program=Path(__file__))
+    ros.until(lambda: "compiling the dynamics" in node.output, "the start", patience=FIRST_START)
+    node.send(number)
+    assert ros.leave(node, number) == 0
+    assert "told to end: no longer trying to configure" in node.output
+    printed = node.output.split()
+    assert "cleanup" in printed
+    assert "activate" not in printed
 
 
 def test_parameters_are_checked_together_and_some_are_fixed(ros):

@@ -102,15 +102,21 @@ def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., A
 
 
 @contextmanager
-def when_compiling(tell: Callable[[str], object]) -> Iterator[None]:
-    """Have `tell` say, once, that something inside must be compiled first: it can take a minute."""
+def when_compiling(
+    tell: Callable[[str], object], check: Callable[[], object] = lambda: None
+) -> Iterator[None]:
+    """Have `tell` say, once, that something inside must be compiled first: it can take a minute.
+
+    check: called again and again meanwhile; what it raises ends the compiling. Let that be no
+    Exception: those the compiler may take for its own.
+    """
     if not IS_COMPILED:
         yield
         return
     kept = f"kept in {_CACHE} for the next start" if _CACHE else "lost at the end"
 
-    class First(event.Listener):
-        """Of the compiler's events, which do not come for what is loaded from disk."""
+    class Steps(event.Listener):
+        """Of the compiler, which there are not for what is loaded from disk."""
 
         def __init__(self) -> None:
             self.told = False
@@ -119,9 +125,10 @@ def when_compiling(tell: Callable[[str], object]) -> Iterator[None]:
             if not self.told:
                 self.told = True
                 tell(f"compiling the dynamics for this processor, {kept} ...")
+            check()
 
         def on_end(self, event: Any) -> None:
             """What began was told of."""
 
-    with event.install_listener("numba:compile", First()):
+    with event.install_listener("numba:run_pass", Steps()):
         yield

@@ -7,7 +7,7 @@ function. Three facts about rclpy shape this file: an executor that spins withou
 for good (EventsExecutor does), an invalid transition id raises out of spin, and the handlers that
 rclpy installs for SIGINT and SIGTERM shut the context down before a node can publish its safe
 output. So: bounded spins, a guarded `change_state` service, and signal handlers that only set a
-flag.
+flag, which ends `configure` too: it may compile for a minute.
 """
 
 from __future__ import annotations
@@ -46,6 +46,10 @@ FLUSH_TIMEOUT = 0.2  # s, that subscribers get to acknowledge the last messages
 SPIN_TIMEOUT = 0.1  # s; also how long a signal may wait
 
 
+class Leaving(BaseException):
+    """The node was told to end while it was configured."""
+
+
 class ManagedNode(LifecycleNode):
     """A lifecycle node with parameters from a table.
 
@@ -60,6 +64,7 @@ class ManagedNode(LifecycleNode):
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
+        self.leave = threading.Event()  # whoever runs the node sets it, or his own in its place
         self._server = ParameterServer(
             self,
             self.Parameters,
@@ -128,8 +133,7 @@ class ManagedNode(LifecycleNode):
             executor.create_task(callback)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        with when_compiling(self.get_logger().info):
-            result = self._attempt("configure", state, self.configure, self.cleanup)
+        result = self._attempt("configure", state, self._configure, self.cleanup)
         # What is there now stays, and there is much of it (the compiler's): collections during the
         # control cycle need not walk it.
         gc.collect()
@@ -156,6 +160,15 @@ class ManagedNode(LifecycleNode):
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         return self._attempt("recover", state, self._release)
 
+    def _configure(self) -> None:
+        with when_compiling(self.get_logger().info, self._check_leave):
+            self.configure()
+        self._check_leave()
+
+    def _check_leave(self) -> None:
+        if self.leave.is_set():
+            raise Leaving
+
     def _undo_activate(self, state: LifecycleState) -> None:
         self.deactivate()
         super().on_deactivate(state)
@@ -179,6 +192,10 @@ class ManagedNode(LifecycleNode):
             step()
         except DynamicsError as error:
             self.get_logger().error(f"cannot {what}: {error}; still {state.label}")
+            undo()
+            return FAILURE
+        except Leaving:
+            self.get_logger().info(f"told to end: no longer trying to {what}")
             undo()
             return FAILURE
         except Exception:  # rclpy would swallow it in silence
@@ -238,6 +255,7 @@ def initialise(arguments: Sequence[str]) -> None:
 
 def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
     node = node_class()
+    node.leave = leave
     executor = make_executor(node.parameters.executor)
     executor.add_node(node)
     try:

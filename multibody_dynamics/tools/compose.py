@@ -55,6 +55,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
     try:
         for kind in classes:
             nodes.append(kind())
+            nodes[-1].leave = leave
             executor.add_node(nodes[-1])
         if not all([node.start() for node in nodes]):
             return 1
