@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Runs a command in the project's own Python environment, which it makes first where it is missing
-# or out of date: scripts/environment.sh COMMAND [ARGUMENT...]
+# or out of date:
+#
+#     scripts/environment.sh COMMAND [ARGUMENT...]
 #
 # No ROS 2 sourced: ROS 2 comes from PyPI (Jazzy; Linux on x86-64, CPython 3.10 to 3.14).
 # ROS 2 sourced:    it is used as it is; the environment sees the system's packages, keeps their
@@ -9,6 +11,11 @@
 # PYTHON                   the interpreter to build on (python3)
 # MULTIBODY_DYNAMICS_VENV  where the environment lies (.venv)
 set -euo pipefail
+
+if [[ $# -eq 0 || $1 == -h || $1 == --help ]]; then # print the lines above
+    sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    exit $(($# == 0 ? 2 : 0))
+fi
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 venv=${MULTIBODY_DYNAMICS_VENV:-$root/.venv}

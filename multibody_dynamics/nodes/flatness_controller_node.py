@@ -497,12 +497,14 @@ class FlatnessControllerNode(FollowingNode):
     def _recover(self) -> None:
         """The fault is over: hold where the robot is, under the chosen law."""
         assert self._fault is not None
+        p, law = self.parameters, self._law
         self.get_logger().info(f"{self._fault.reason}: over, following again")
         self._fault = None
-        self._motion.hold(self._position, self._last_stamp)
         if self._is_designed:
-            self._law.stand_delay(False)
-        self._law.switch(self.parameters.law, self.parameters.transfer_time)
+            law.stand_delay(False)
+        if self._motion.is_there:  # after a silence the next cycle begins, wherever the robot is
+            self._motion.hold(self._position, self._last_stamp)
+            law.switch(p.law, p.transfer_time)
 
     def _on_no_links(self) -> None:
         if self._motors_watchdog.stale:

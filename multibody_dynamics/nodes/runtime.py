@@ -20,7 +20,8 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from types import FrameType
+from pathlib import Path
+from types import FrameType, ModuleType
 from typing import Any, ClassVar
 
 import rclpy
@@ -222,8 +223,13 @@ def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None
     """Run one node until SIGINT, SIGTERM or a shutdown of the context; returns the exit code.
 
     The node leaves through its shutdown transition, while it can still publish. Signals that
-    arrive again meanwhile (a launcher's own after that of the terminal) change nothing.
+    arrive again meanwhile (a launcher's own after that of the terminal) change nothing. With --help
+    it tells what the node is instead.
     """
+    arguments = sys.argv if args is None else args
+    if {"-h", "--help"} & set(arguments):
+        print(help_text(sys.modules[node_class.__module__]))
+        return 0
     leave = threading.Event()
 
     def on_signal(number: int, frame: FrameType | None) -> None:
@@ -233,7 +239,7 @@ def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None
     numbers = (signal.SIGINT, signal.SIGTERM) if in_main_thread else ()
     previous = {number: signal.signal(number, on_signal) for number in numbers}
     try:
-        initialise(sys.argv if args is None else args)
+        initialise(arguments)
         return _run(node_class, leave)
     except ParameterError as error:
         rclpy.logging.get_logger("multibody_dynamics").fatal(str(error))
@@ -242,6 +248,16 @@ def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None
         rclpy.try_shutdown()
         for number, handler in previous.items():  # a signal that came once may come again
             signal.signal(number, signal.SIG_IGN if leave.is_set() else handler)
+
+
+def help_text(module: ModuleType) -> str:
+    """What the node of a module prints with --help."""
+    name = Path(str(module.__file__)).stem
+    return (
+        f"{name}, a ROS 2 lifecycle node\n\n{(module.__doc__ or '').strip()}\n\n"
+        f"Topics, behaviour and all parameters: docs/{name}.md. Parameters are set as of any node:\n"
+        f"  {name} --ros-args -p autostart:=true -p NAME:=VALUE ... --params-file FILE.yaml"
+    )
 
 
 def initialise(arguments: Sequence[str]) -> None:

@@ -60,6 +60,7 @@ class SeriesJointsNode(ManagedNode):
     def activate(self) -> None:
         self._activation = Activation(self)
         self._activation.subscribe(JointState, "series_joint_states", self._on_state, best_effort())
+        self.get_logger().info(f"active; joints: {', '.join(self.parameters.joints)}")
 
     def deactivate(self) -> None:
         if self._activation is not None:

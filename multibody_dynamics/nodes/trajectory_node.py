@@ -32,6 +32,7 @@ from .demo_motions import (
     reproduction_error,
     rest_to_rest_motion,
     sampled,
+    waypoints_of,
 )
 from .messages import SECOND, JointStates, MessageError, set_stamp
 from .parameters import ParameterError, parameter
@@ -49,7 +50,7 @@ class TrajectoryParameters(RobotParameters):
     motion: str = parameter(
         "sum_of_sines",
         "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': points,"
-        " sent without velocities",
+        " sent without velocities but for the two at rest",
         choices=MOTIONS,
     )
     joints: tuple[str, ...] = parameter(
@@ -162,8 +163,8 @@ class TrajectoryNode(ManagedNode):
                 f"{x:.1e} in {name}" for x, name in zip(error, DERIVATIVES, strict=True)
             )
         else:
-            self._points = Points(self._motion.knots, self._motion.states[:, 0])
-            quality = ", positions only"
+            self._points = waypoints_of(self._motion)
+            quality = ", at rest in the first and the last, otherwise positions only"
         self._publisher = self.create_lifecycle_publisher(
             JointTrajectory, "joint_trajectory", RELIABLE
         )
@@ -225,7 +226,11 @@ class TrajectoryNode(ManagedNode):
             self._send_when_possible()
         elif now >= self._end:
             self._end = None
-            self.get_logger().info(f"done {self._sent}" + (f" of {p.repeat}" if p.repeat else ""))
+            off = np.abs(self._measured.position - self._points.positions[-1])
+            self.get_logger().info(
+                f"done {self._sent}{f' of {p.repeat}' if p.repeat else ''}: joint"
+                f" '{self._model.joint_names[off.argmax()]}' is {off.max():.2g} rad (m) from its goal"
+            )
             if self._sent == p.repeat:
                 self._finish(0)
         elif self._end - now > self._length + SECOND:
@@ -323,7 +328,7 @@ def trajectory_message(joint_names: tuple[str, ...], start: int, points: Points)
     set_stamp(message.header.stamp, start)
 
     def field(rows: Array | None, k: int) -> array.array[float]:
-        return array.array("d", () if rows is None else rows[k].tolist())
+        return array.array("d", () if rows is None or np.isnan(rows[k]).any() else rows[k].tolist())
 
     for k, t in enumerate(points.times):
         point = JointTrajectoryPoint(
@@ -344,7 +349,7 @@ def main(args: list[str] | None = None) -> int:
         nodes.append(TrajectoryNode())
         return nodes[0]
 
-    return run(make, args) or nodes[0].exit_code
+    return run(make, args) or max((node.exit_code for node in nodes), default=0)
 
 
 if __name__ == "__main__":

@@ -110,8 +110,8 @@ def make_parser() -> argparse.ArgumentParser:
         " with its ros2_control tags, links.urdf and springs.yaml for the controller, and"
         " controllers.yaml.",
     )
-    gazebo.add_argument("robot", metavar="ROBOT.urdf")
-    gazebo.add_argument("--elastic-joints", metavar="YAML", required=True,
+    gazebo.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    gazebo.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
                         help="linear springs, and motors")  # fmt: skip
     gazebo.add_argument(INITIAL, metavar="Q1,Q2,...", default="",
                         help="positions of the links at the start, rad (0)")  # fmt: skip
@@ -534,8 +534,8 @@ def _gazebo(options: argparse.Namespace) -> int:
 
     files = prepare(
         options.output,
-        robot=options.robot,
-        elastic_joints=options.elastic_joints,
+        robot=str(options.robot),
+        elastic_joints=str(options.elastic_joints),
         initial=options.initial,
         namespace=options.namespace,
         prefix=options.prefix,
@@ -609,6 +609,7 @@ def _trajectory(options: argparse.Namespace) -> int:
 
 def _identify_springs(options: argparse.Namespace) -> int:
     from ..dynamics import InputError, load_actuators, load_urdf
+    from ..dynamics.quantities import read_yaml
     from .identify_springs import draw_springs, identify, to_yaml
     from .spring_recordings import read_motion
     from .validate import ProgressBar
@@ -618,6 +619,8 @@ def _identify_springs(options: argparse.Namespace) -> int:
         model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
     elif options.hold:
         raise InputError("--hold: says where a joint of the robot stood, so it needs --urdf")
+    if options.elastic_joints:
+        read_yaml(options.elastic_joints)  # before the recording, whose joints it must have
     motion = read_motion(
         options.recording,
         model,
@@ -717,6 +720,16 @@ def _say(message: str) -> None:
     print(f"multibody_dynamics: {message}", file=sys.stderr)
 
 
+def _in_one_line(error: Exception) -> str:
+    """What is wrong, the file first: YAML's own words take several lines."""
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}"
+        if isinstance(error, FileExistsError):
+            text += ", and is no folder"
+    return " ".join(text.split())
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     words = _joined(sys.argv[1:] if arguments is None else arguments)
@@ -739,7 +752,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\nstopped", file=sys.stderr)
         return 130
     except (DynamicsError, OSError) as error:
-        print(f"multibody_dynamics: {error}", file=sys.stderr)
+        _say(_in_one_line(error))
         return 2
     except DemoError as error:
         print(f"\nmultibody_dynamics: {error}", file=sys.stderr)

@@ -286,6 +286,7 @@ def record(
         deadline = time.monotonic() + patience
         while not condition():
             check()
+            recorder.refuse_company()
             if time.monotonic() > deadline:
                 raise DemoError(f"waited {patience:.0f} s in vain for {what()}")
             time.sleep(POLL_PERIOD)
@@ -422,16 +423,19 @@ def run_demo(demo: Demo, *, domain_id: int | None = None) -> dict[str, Any]:
     Raises NodeEndedError, DemoError. Ctrl-C and SIGTERM end the nodes, too.
     """
     os.environ.update(ros_settings(domain_id))
-    with _terminating(), _context() as context:
+    with _terminating():
         for variant in demo.comparison.runs:
-            recording = run_once(demo, variant, context)
+            with _context() as context:  # a new one has not met the nodes of the run before
+                recording = run_once(demo, variant, context)
             recording.save(demo.folder / f"{variant}.npz")
     return demo.comparison.write(demo.folder)
 
 
 def record_launched(folder: Path, variant: str, namespace: str = "") -> dict[str, Any]:
     """Record nodes that somebody else has started on what `prepare` wrote, until the motion is
-    over; then write the report."""
+    over; then write the report. Raises InputError where the folder is none of `prepare`."""
+    if not (folder / PARAMETERS).is_file():
+        raise InputError(f"{folder}: has no {PARAMETERS}, which launch/demo.launch.py writes")
     parameters = read_parameters(folder / PARAMETERS)
     demo = Demo(folder, load_quietly(Path(parameters[FEEDFORWARD]["robot_file"])), parameters)
 

@@ -43,6 +43,16 @@ class NodeEndedError(DemoError):
     """A node ended on its own; the text has its exit status and last words."""
 
 
+def refuse_company(node: Any) -> None:
+    """Raise DemoError if others than our one simulator publish joint_states where `node` is."""
+    count = node.count_publishers("joint_states")
+    if count > 1:
+        raise DemoError(
+            f"{count} nodes publish joint_states on ROS domain {os.environ['ROS_DOMAIN_ID']}:"
+            " another run is under way there; choose another domain by --domain-id"
+        )
+
+
 class NodeProcess:
     """`multibody_dynamics.nodes.<name>` as a process, its output in the file `log`.
 

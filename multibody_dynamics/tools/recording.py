@@ -22,6 +22,7 @@ from trajectory_msgs.msg import JointTrajectory
 from ..dynamics.inputs import Array
 from ..dynamics.trajectories import match_joints
 from ..nodes.messages import JointMatcher, TrajectoryRequest, nanoseconds, read_trajectory
+from .processes import refuse_company
 
 QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)  # seconds of a 1 kHz topic
 STATE = ("position", "velocity", "effort")
@@ -187,6 +188,10 @@ class Recorder:
             _drain(subscription, self._taken[key].append)
         _drain(self._on_trajectory, lambda taken: self._keep_trajectory(taken[0]))
         _drain(self._on_diagnostics, lambda taken: self._keep_diagnostics(taken[0]))
+
+    def refuse_company(self) -> None:
+        """Raise DemoError where another run publishes, too."""
+        refuse_company(self._node)
 
     def count(self, key: str) -> int:
         """How many messages of a topic (a key of the topics) there are."""

@@ -39,7 +39,7 @@ from ..resources import share_directory
 from .analysis import load_quietly
 from .environment import ros_settings
 from .pictures import HOUSE_STYLE
-from .processes import DemoError, NodeProcesses
+from .processes import DemoError, NodeProcesses, refuse_company
 from .recording import QUEUE
 
 SIMULATOR, NODE = "elastic_robot_simulator_node", "task_space_node"
@@ -118,6 +118,7 @@ def _record(
         deadline = time.monotonic() + PATIENCE
         while not condition():
             check()
+            refuse_company(peer)
             if time.monotonic() > deadline:
                 raise DemoError(f"waited {PATIENCE:.0f} s in vain for {what}")
             executor.spin_once(timeout_sec=0.05)
