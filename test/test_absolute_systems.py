@@ -106,9 +106,18 @@ def test_describe_names_all_parts():
 
 def test_systems_are_immutable():
     s = system()
-    for array in (s.gravity, s.applied_wrenches, s.bodies[0].pose):
+    for array in (
+        s.gravity, s.applied_wrenches, s.bodies[0].pose, s.joints[0].free, s.is_direct,
+        *s.constants, *vars(s.forbidden[0]).values(),
+    ):  # fmt: skip
         with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1.0
+            array[...] = 1
+    wrench, free = np.ones(6), np.array(SCREWS[0])
+    joints = [dyn.BodyJoint("j", "ground", "a", free)]
+    one = dyn.AbsoluteSystem([dyn.RigidBody("a", M)], joints, wrenches={"a": wrench})
+    wrench[0], free[0] = 7.0, 7.0
+    assert one.with_group("SO3xR3").applied_wrenches[0, 0] == 1.0
+    np.testing.assert_array_equal(one.joints[0].free, SCREWS[0])
     assert s.with_group("SO3xR3").groups == ("SO3xR3", "SO3xR3")
     assert s.groups == ("SE3", "SE3")
 
@@ -121,6 +130,10 @@ def joint(first="a", second="b", free=SCREWS[0], name="j"):
     ("change", "message"),
     [
         ({"bodies": []}, "has no bodies"),
+        ({"bodies": [3]}, "system 'x': 3 in bodies is no RigidBody"),
+        ({"bodies": None}, "bodies: expected a sequence of RigidBody, got None"),
+        ({"joints": [dyn.RigidBody("c", M)]}, "in joints is no BodyJoint"),
+        ({"wrenches": [1]}, "wrenches: expected a mapping"),
         ({"bodies": [dyn.RigidBody("a", M)] * 2}, "body 'a' is there twice"),
         ({"joints": [joint(first="c")]}, "joint 'j': first: unknown body 'c'; there are a, b and"),
         ({"joints": [joint(second="a")]}, "joint 'j': joins 'a' with itself"),
@@ -151,6 +164,8 @@ def test_what_is_no_body_or_spring_is_refused():
     ):
         with pytest.raises(dyn.ModelError, match=message):
             dyn.RigidBody(name, inertia)
+    with pytest.raises(dyn.ModelError, match="joint 'j': free: expected real numbers"):
+        joint(free="x")
     with pytest.raises(dyn.ModelError, match="body 'a': pose: its rotation is no rotation"):
         dyn.RigidBody("a", M, 2 * so3.exp([0.0, 0, 0])[[0, 1, 2, 2]][:, [0, 1, 2, 2]])
     with pytest.raises(dyn.ModelError, match="spring 's': stiffness is -1; it cannot be negative"):

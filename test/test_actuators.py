@@ -238,3 +238,14 @@ def test_torque_sources_are_usual_or_a_sensor():
         Actuators(NAMES, kinds, ("motor_torque", "guess", *usual[2:]))
     with pytest.raises(InputError, match="4 joints, but 2 torque_sources"):
         Actuators(NAMES, kinds, usual[:2])
+
+
+def test_the_columns_of_actuators_are_read_only():
+    actuators = make_actuators()
+    for name in (
+        "is_rigid", "has_torque_sensor", "damping", "is_damped", "needs_stiffness", "first_motor",
+        "joint_of_motor", "torque_share", "link_of_motors", "spring_travel", "motor_inertia",
+        "gear_ratio", "torque_limit", "speed_limit",
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(actuators, name)[...] = 0

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from importlib.util import module_from_spec, spec_from_file_location
+
 import numpy as np
 import pytest
 
+from multibody_dynamics.dynamics import checked_rows
 from multibody_dynamics.dynamics.checked_rows import CheckedRows
 from multibody_dynamics.dynamics.errors import InputError
 
@@ -56,3 +60,24 @@ def test_what_is_refused_changes_nothing(given, message):
     with pytest.raises(InputError, match=message):
         taken.take(given)
     np.testing.assert_array_equal(values, START)
+
+
+def test_the_first_ones_may_be_made_by_many_threads_at_once():
+    spec = spec_from_file_location(f"{checked_rows.__package__}.as_at_first", checked_rows.__file__)
+    fresh = module_from_spec(spec)  # of which nothing is compiled yet
+    spec.loader.exec_module(fresh)
+    together, failures = threading.Barrier(8), []
+
+    def make():
+        together.wait()
+        try:
+            fresh.CheckedRows(NAMES, JOINTS, START.copy())
+        except RuntimeError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures

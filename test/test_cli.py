@@ -181,5 +181,40 @@ def test_numbers_out_of_range(capsys, wrong):
     assert f"argument {wrong[0]}: {wrong[1]} is not a" in said
 
 
+BAD_YAML = "joints: [\n  a: {\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["gazebo", PANDA, "--elastic-joints", "bad.yaml"],
+        ["inspect", PANDA, "--no-timing", "--elastic-joints", "bad.yaml"],
+        ["integrate", "bad.yaml"],
+        ["scale-time", "motion.csv", "--urdf", PANDA, "--elastic-joints", "bad.yaml"],
+        ["identify-springs", "absent.csv", "--elastic-joints", "bad.yaml"],
+        ["validate", "absent.csv", "--urdf", PANDA, "--data", "bad.yaml"],
+    ],
+)
+def test_yaml_that_is_none_is_told_in_one_line(capsys, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    Path("bad.yaml").write_text(BAD_YAML)
+    assert "bad.yaml: " in refused(capsys, *words)
+
+
+def test_gazebo_takes_no_name_for_no_robot(capsys, tmp_path):
+    springs = str(share_directory() / "config" / "elastic_joints" / "panda.yaml")
+    output = tmp_path / "out"
+    refused(capsys, "gazebo", "", "--elastic-joints", springs, "-o", str(output))
+    assert not output.exists()
+
+
+def test_what_is_wrong_with_a_folder_is_said_in_words(capsys, tmp_path):
+    assert "has no parameters.yaml" in refused(capsys, "record", str(tmp_path / "absent"))
+    file = tmp_path / "file"
+    file.write_text("")
+    said = refused(capsys, "demo", "--output", str(file))
+    assert said == f"multibody_dynamics: {file}: File exists, and is no folder\n"
+
+
 def test_report_of_a_folder_that_has_none(capsys, tmp_path):
     assert "not the output of a demo" in refused(capsys, "report", str(tmp_path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,16 @@ ROOT = Path(__file__).parents[1]
 
 def test_every_node_can_be_composed():
     assert len({node_class(name) for name in NODES}) == len(NODES)
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_every_node_explains_itself(capsys, name):
+    module = import_module(f"multibody_dynamics.nodes.{name}")
+    assert module.main([name, "--help"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"{name}, a ROS 2 lifecycle node\n\n{module.__doc__}")
+    assert f"docs/{name}.md" in said
+    assert "--params-file" in said
 
 
 def test_what_is_no_node_is_refused():

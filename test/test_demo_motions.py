@@ -19,6 +19,7 @@ from multibody_dynamics.nodes.demo_motions import (
     reproduction_error,
     rest_to_rest_motion,
     sampled,
+    waypoints_of,
 )
 from multibody_dynamics.resources import share_directory
 from robots import panda, random_tree, two_link_planar
@@ -68,6 +69,25 @@ def test_rest_to_rest_goes_through_its_points():
     points = [[0.1, 0.6], [0.8, 0.7], [-0.3, 0.55], [0.2, 0.8]]
     motion = rest_to_rest_motion(arm(), duration=3.0, waypoints=np.ravel(points).tolist())
     np.testing.assert_allclose(motion.sample([0.0, 1.0, 2.0, 3.0])[:, 0], points, atol=1e-12)
+
+
+def test_the_first_point_is_not_passed_at_speed():
+    """After an approach from elsewhere the motion is all but that from rest."""
+    model = arm()
+    motion = rest_to_rest_motion(model, duration=4.0)
+    points = waypoints_of(motion)
+    away = [np.full(2, np.nan)]
+    led = interpolate(
+        model.joint_names,
+        np.r_[0.0, 1.0 + points.times],
+        np.vstack([[2.0, 0.9], points.positions]),
+        np.vstack([away, points.velocities]),
+        np.vstack([away, points.accelerations]),
+    )
+    np.testing.assert_allclose(led(1.0)[1:3], 0.0, atol=1e-9)
+    times = np.linspace(0.0, motion.duration, 500)
+    off = led.sample(1.0 + times)[:, 0] - motion.sample(times)[:, 0]
+    assert np.abs(off).max() < 0.02  # 0.14 where only positions are sent
 
 
 @pytest.mark.parametrize("count", [1, 3])

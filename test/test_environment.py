@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from multibody_dynamics.tools.environment import (
     DOMAIN_VARIABLE,
     DOMAINS,
@@ -74,6 +76,17 @@ def test_a_node_listens_to_this_computer_and_shares_no_memory(ros_domain_id):
     program = [sys.executable, "-c", SOCKETS]
     output = subprocess.check_output(program, text=True, env=ros_environment(ros_domain_id))
     assert set(output.split()) == {"0100007F"}  # 127.0.0.1; the last row is that of the memory
+
+
+@pytest.mark.parametrize(("words", "code"), [(["--help"], 0), (["-h"], 0), ([], 2)])
+def test_the_script_explains_itself_and_makes_nothing(tmp_path, words, code):
+    script = Path(__file__).resolve().parents[1] / "scripts" / "environment.sh"
+    environ = {**os.environ, "MULTIBODY_DYNAMICS_VENV": str(tmp_path / "venv"), "PYTHON": "absent"}
+    run = subprocess.run([script, *words], env=environ, capture_output=True, text=True)
+    assert run.returncode == code
+    assert "scripts/environment.sh COMMAND [ARGUMENT...]" in run.stdout
+    assert not run.stderr
+    assert not (tmp_path / "venv").exists()
 
 
 def test_a_shell_can_take_the_settings():

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.errors import InputError
 from multibody_dynamics.dynamics.inputs import (
     as_array,
+    as_mapping,
     as_partial,
+    as_path,
     as_state,
     broadcast_shapes,
+    cached_array,
+    check_choice,
     read_only,
 )
 
@@ -112,6 +119,13 @@ def test_float32_overflow_of_integers_is_no_infinity():
     np.testing.assert_array_equal(as_array("q", np.array([2**62]), (1,)), [2.0**62])
 
 
+def test_a_number_too_great_for_float64_is_refused_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match="q is inf"):
+            as_array("q", np.longdouble("1e4000"), ())
+
+
 def test_a_state_is_stacked_and_counted():
     rows = [np.full(3, k + 1.0) for k in range(3)]
     state, shape, given = as_state(JOINTS, *rows, None, None)
@@ -144,8 +158,8 @@ def test_rows_broadcast(shapes, shape):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("01110", "qddd was given without q$"),
-        ("10100", "qdd was given without qd$"),
+        ("01110", "^q is required: qddd was given without q$"),
+        ("10100", "^qdd was given without qd$"),
         ("11001", "qdddd was given without qdd$"),
         ("11101", "qdddd was given without qddd$"),
     ],
@@ -183,6 +197,36 @@ def test_a_read_only_copy_stays_what_it_is():
     assert read_only(given, dtype=np.intp).dtype == np.intp
     with pytest.raises(ValueError, match="read-only"):
         copy[0] = 1.0
+
+
+def test_a_cached_array_is_computed_once_and_read_only():
+    class Thing:
+        @cached_array
+        def rows(self):
+            """Of a thing."""
+            return np.arange(3)
+
+    thing = Thing()
+    assert thing.rows is thing.rows
+    assert thing.rows.dtype == int
+    assert Thing.rows.__doc__ == "Of a thing."
+    with pytest.raises(ValueError, match="read-only"):
+        thing.rows[0] = 1
+
+
+def test_paths_mappings_and_choices():
+    assert as_path("a/b") == as_path(Path("a/b")) == Path("a/b")
+    for bad in (None, 3, b"/x", "", ["x"]):
+        with pytest.raises(InputError, match="expected the path of a file, got"):
+            as_path(bad)
+    assert as_mapping("wrenches", None) == {}
+    assert as_mapping("wrenches", {"a": 1}) == {"a": 1}
+    for bad in (np.ones(6), [], 3):
+        with pytest.raises(InputError, match=r"wrenches: expected a mapping .*, got"):
+            as_mapping("wrenches", bad)
+    check_choice("beyond", "raise", ("raise", "continue"))
+    with pytest.raises(InputError, match="beyond 'foo' is not one of raise, continue"):
+        check_choice("beyond", "foo", ("raise", "continue"))
 
 
 def test_of_a_partial_row_only_the_used_entries_count():

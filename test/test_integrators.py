@@ -281,6 +281,8 @@ def test_what_cannot_be_is_refused():
         dyn.Tolerances("a")
     with pytest.raises(dyn.InputError, match=r"t_end: expected shape \(\), got \(1,\)"):
         dyn.integrate(system, [1.0], 1e-3)
+    with pytest.raises(dyn.InputError, match="system: expected an AbsoluteSystem, got None"):
+        dyn.integrate(None, 1.0, 1e-3)
     with pytest.raises(dyn.InputError, match="every: expected a positive whole number, got 0"):
         dyn.integrate(system, 1.0, 1e-3, every=0)
     with pytest.raises(dyn.InputError, match=r"every: expected a positive whole number, got 2\.0"):

@@ -206,6 +206,15 @@ def test_a_batch_along_a_path_begins_each_at_the_one_before():
     assert pairs.success.all()
 
 
+def test_a_batch_may_be_empty():
+    model = panda()
+    none = dyn.inverse_kinematics(model, np.zeros((0, 4, 4)), HAND)
+    assert [x.shape for x in none] == [(0, 7), (0,), (0,), (0,), (0, 2), (0,)]
+    assert [x.dtype.kind for x in none] == ["f", "b", "i", "i", "f", "U"]
+    pairs = dyn.inverse_kinematics(model, np.zeros((0, 3, 2, 4, 4)), [HAND, "panda_link4"])
+    assert [x.shape for x in pairs[::4]] == [(0, 3, 7), (0, 3, 2, 2)]
+
+
 def test_joints_that_can_make_full_turns_end_next_to_the_initial_position():
     model = puma()
     q = np.array([2.0, -4.0, 9.0, 13.0, -1.0, 7.0])

@@ -203,7 +203,7 @@ def test_an_unknown_body_is_refused(bad):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"q": None}, "q"),
+        ({"q": None}, "q is required"),
         ({"qd": None}, "qdddd was given without qd|was given without qd"),
         ({"qddd": None}, "qdddd was given without qddd"),
         ({"q": np.zeros(4)}, "q: expected shape"),
@@ -220,6 +220,8 @@ def test_an_unknown_body_is_refused(bad):
         ({"base": dyn.BaseMotion(jounce=np.full(6, np.nan))}, "base.jounce"),
         ({"base": dyn.BaseMotion(None, np.zeros((2, 6)), np.zeros((3, 6)))}, "acceleration"),
         ({"base": dyn.BaseMotion(twist=np.zeros((2, 6))), "q": np.zeros((3, 5))}, "states"),
+        ({"base": {"twist": np.zeros(6)}}, "base: expected a BaseMotion, got"),
+        ({"base": 3}, "base: expected a BaseMotion, got 3"),
     ],
 )
 def test_bad_input_is_refused_and_named(change, message):
@@ -282,3 +284,15 @@ def test_the_reference_differentiates_a_known_motion():
     found = derivatives(C)[:, :3, 3]
     assert error(found, exact([[1, 0, 0], [0, 0, 0], [0, 2, 0], [0, 0, 6], [-12, 0, 0]])) < 1e-30
     assert error(times(C, C)[0], C[0] @ C[0], 2) == 0
+
+
+def test_the_motion_of_a_base_does_not_change():
+    given = [np.eye(4), *np.ones((4, 6))]
+    base = dyn.BaseMotion(*given)
+    for array in given:
+        array += 1
+    np.testing.assert_array_equal(base.pose, np.eye(4))
+    for array in (base.pose, *rates(base)):
+        assert not array.flags.writeable
+    with pytest.raises(dyn.InputError, match=r"base\.twist: expected real numbers"):
+        dyn.BaseMotion(twist="fast")

@@ -62,7 +62,8 @@ def test_arrays_are_read_only(name):
 def test_limits_frames_and_payloads_are_read_only():
     model = panda().with_payload("panda_link8", *LOAD)
     for array in (
-        *model.limits, model.frames["panda_link8"].pose, model.payloads["payload"].inertia,
+        *model.limits, *(frame.pose for frame in model.frames.values()), model.frame(1).pose,
+        model.frame(model.base_name).pose, model.payloads["payload"].inertia,
     ):  # fmt: skip
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
@@ -142,6 +143,8 @@ def test_copies_and_pickles_are_the_same_robot(duplicate):
 
 # What cannot be a robot
 
+TURNED = dyn.se3.exp([0.3, -0.4, 0.5, 1, 2, 3])
+
 
 @pytest.mark.parametrize(
     ("word", "changes"),
@@ -168,12 +171,45 @@ def test_copies_and_pickles_are_the_same_robot(duplicate):
         ("two body names are 'a'", {"body_names": ("b", "a", "a")}),
         ("'base' of the base", {"body_names": ("b", "a", "base")}),
         ("joint types", {"joint_types": ("revolute",)}),
+        ("'joint1': its type is 'foo'", {"joint_types": ("foo", "revolute", "revolute")}),
+        ("type is 'prismatic', its screw that of a revolute", {"joint_types": ["prismatic"] * 3}),
+        ("joint name is ''", {"joint_names": ("", "b", "c")}),
+        ("body name is 1", {"body_names": (1, "b", "c")}),
+        ("joint_names: expected a sequence of names, got the string", {"joint_names": "abc"}),
+        (r"joint_names\[1\]: expected a sequence of names, got 1", {"joint_names": ("a", 1, "b")}),
+        ("parents: expected a sequence", {"parents": None}),
+        ("screws: expected a sequence", {"screws": None}),
+        ("parent -1.0 must be a whole number", {"parents": (-1.0, 0, 1)}),
+        ("reflected_inertia.*nan", {"reflected_inertia": (0, np.nan, 0)}),
+        ("reflected_inertia: expected shape", {"reflected_inertia": 1.0}),
+        ("'body1'.*by 4e-06, allowed 1e-06", {"poses": [np.diag([1 + 2e-6, 1, 1, 1])] * 3}),
         ("limits.lower", {"limits": dyn.JointLimits.unlimited(2)}),
         ("joint 'joint2'.*reflected", {"reflected_inertia": (0, -1, 0)}),
     ],
 )
 def test_is_refused(word, changes):
     refused(word, **changes)
+
+
+def test_poses_of_single_precision_are_accepted():
+    poses = np.stack([TURNED] * 3).astype(np.float32)
+    assert np.abs(poses[0, :3, :3] @ poses[0, :3, :3].T - np.eye(3)).max() > 1e-9
+    tip = dyn.Frame(2, poses[0])
+    np.testing.assert_array_equal(build(poses=poses, frames={"tip": tip}).poses, poses)
+
+
+@pytest.mark.parametrize("bad", [None, "panda"])
+def test_what_is_no_robot_is_refused(bad):
+    zero = np.zeros(3)
+    for call in (
+        lambda: dyn.inverse_dynamics(bad, zero, zero, zero),
+        lambda: dyn.forward_dynamics(bad, zero, zero, zero),
+        lambda: dyn.forward_kinematics(bad, zero),
+        lambda: dyn.mass_matrix(bad, zero),
+        lambda: dyn.InverseDynamicsSolver(build()).set_model(bad),
+    ):
+        with pytest.raises(dyn.InputError, match="model: expected a MultibodyModel, got"):
+            call()
 
 
 SHEARED = np.eye(4) + np.eye(4, k=1)

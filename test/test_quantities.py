@@ -121,6 +121,9 @@ def test_joints_are_those_of_the_robot():
         joint_entries({"joints": {"a": 1, "b": 2}}, ("a",), "springs")
     with pytest.raises(InputError, match="springs: joint 'c' of the robot is missing"):
         joint_entries({"joints": {"a": 1}}, ("a", "c"), "springs")
+    for source in (None, 3, ""):
+        with pytest.raises(InputError, match="expected the path of a file, got"):
+            joint_entries(source, ("a",), "springs")
 
 
 def test_the_motion_must_be_that_of_the_robots_joint():

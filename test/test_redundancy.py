@@ -67,6 +67,9 @@ def test_damping_is_of_the_smallest_singular_value_by_default():
         (lambda: dyn.Damping(0.0), "singular_value must be positive"),
         (lambda: dyn.Damping(0.1, np.nan), "strength must be positive"),
         (lambda: dyn.RedundancyResolution(feedback=-1), "feedback"),
+        (lambda: dyn.RedundancyResolution(weights=[-1] * 7), "weights: expected positive"),
+        (lambda: dyn.RedundancyResolution(posture=[0, np.nan]), "posture.*nan"),
+        (lambda: dyn.manipulability(panda(), HAND, READY, weights=np.ones(6)), "weights.*shape"),
         (lambda: dyn.RedundancyResolution(feedback=np.inf), "finite"),
         (lambda: dyn.RedundancyResolution(length=0), "length"),
         (lambda: dyn.RedundancyResolution(limit_margin=[0.1, 0]), "limit_margin"),
@@ -79,3 +82,12 @@ def test_damping_is_of_the_smallest_singular_value_by_default():
 def test_bad_numbers_are_refused(make, message):
     with pytest.raises(dyn.InputError, match=message):
         make()
+
+
+def test_a_resolution_does_not_change():
+    given = np.ones(7)
+    resolution = dyn.RedundancyResolution(weights=given, posture=given, posture_gain=given)
+    given[0] = -1
+    for array in (resolution.weights, resolution.posture, resolution.posture_gain):
+        np.testing.assert_array_equal(array, np.ones(7))
+        assert not array.flags.writeable

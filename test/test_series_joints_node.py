@@ -46,6 +46,7 @@ def test_two_messages_from_one(ros: RosHarness):
     ros.until(lambda: links[-1].header.stamp.sec == 4, "the answer to another order of names")
     assert {m.header.stamp.sec for m in links} == {1, 4}
     assert list(links[-1].position) == [0.5, 4.0]
+    assert "active; joints: a, b" in node.output
     assert ros.leave(node) == 0
 
 

@@ -151,6 +151,8 @@ def test_beyond_the_travel_is_an_error_that_says_so_or_the_tangent():
         InputError, match=r"torque of -100 is beyond the travel.*torques -62 to 153"
     ):
         spring.deflection(-100.0)
+    with pytest.raises(InputError, match="beyond 'foo' is not one of raise, continue"):
+        spring.torque(0.1, beyond="foo")
     s, slope, _, _ = spring.derivatives(0.3)
     np.testing.assert_allclose(
         spring.derivatives(0.4, beyond="continue"), [s + 0.1 * slope, slope, 0.0, 0.0]

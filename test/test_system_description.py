@@ -158,3 +158,8 @@ def test_mistakes_are_named_with_file_and_key(data, message, tmp_path):
     with pytest.raises(dyn.InputError, match=message) as caught:
         dyn.load_system(file)
     assert str(caught.value).startswith(str(file))
+
+
+def test_what_is_no_path_is_refused():
+    with pytest.raises(dyn.InputError, match="expected the path of a file, got None"):
+        dyn.load_system(None)

@@ -274,7 +274,7 @@ def test_a_payload_is_carried_from_the_next_call_on():
         (Task("panda_link0"), None, "no joint moves"),
         (HAND, Resolution(prescribed=["elbow"]), "no joint 'elbow'"),
         (HAND, Resolution(posture=np.zeros(6)), "posture"),
-        (HAND, Resolution(weights=-np.ones(7)), "positive"),
+        (HAND, Resolution(weights=np.ones(6)), "weights"),
         (HAND, Resolution(limit_margin=np.ones(3)), "limit_margin"),
     ],
 )
@@ -300,5 +300,9 @@ def test_bad_input_is_refused_and_changes_nothing():
         dyn.task_inverse_dynamics(panda(), HAND, [motion, motion], READY)
     with pytest.raises(dyn.InputError, match="batch dimensions"):
         dyn.task_inverse_dynamics(panda(), HAND, batch, np.zeros((3, 7)))
+    with pytest.raises(dyn.InputError, match=r"q: a tool is .* away from its target"):
+        dyn.task_inverse_dynamics(panda(), HAND, motion, READY + 0.1)
+    dyn.task_inverse_dynamics(panda(), HAND, motion, READY + 0.1, Resolution(feedback=5.0))
+    dyn.task_inverse_dynamics(panda(), HAND, motion, READY.astype(np.float32))
     with pytest.raises(AttributeError, match="fixed"):
         solver.state = np.zeros((5, 7))

@@ -136,3 +136,15 @@ def test_bodies_that_no_joint_moves_are_refused():
     for tasks in ([], ["panda_link8"]):
         with pytest.raises(dyn.InputError, match="expected a Task"):
             dyn.task_jacobian(panda(), tasks, np.zeros(7))
+
+
+def test_a_motion_does_not_change_and_has_a_representation_that_there_is():
+    pose, twist = np.eye(4), np.ones(6)
+    motion = TaskMotion(pose, twist)
+    pose[0, 3] = twist[0] = 5
+    assert motion.pose[0, 3] == 0
+    assert motion.twist[0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        motion.rows[0] = 1
+    with pytest.raises(dyn.InputError, match="representation 'foo' is not one of spatial"):
+        TaskMotion(pose, representation="foo")

@@ -640,8 +640,8 @@ def test_times_are_refused(times: object, says: str) -> None:
     [
         ({"positions": changed(np.nan, 1, 2)}, r"positions\[1\] of joint 'wrist' is nan"),
         ({"positions": changed(np.inf, 2, 0)}, r"positions\[2\] of joint 'shoulder' is inf"),
-        ({"positions": changed("1", 2, 0)}, "not a finite number"),
-        ({"positions": changed(1j, 2, 0)}, "not a finite number"),
+        ({"positions": changed("1", 2, 0)}, "not a finite real number"),
+        ({"positions": changed(1j, 2, 0)}, "not a finite real number"),
         (
             {"positions": [[0, 0], *POINTS[1:]]},
             r"positions\[0\] has 2 values for 3 joints \(shoulder",

@@ -94,6 +94,8 @@ def test_sends_the_motion_to_where_it_is_wanted_and_leaves(ros, tmp_path, motion
     first = wanted(0.0)[0]
     fastest = np.abs(interpolate(NAMES, [0.0, approach], [stands, first]).extremes()).max(axis=0)
     assert (fastest[1] <= 0.5 * 2.0 * 1.01).all()  # half of the speed limits
+    for rate in (request.velocities, request.accelerations):  # nor is the first point passed
+        np.testing.assert_allclose(rate[[0, -1]], 0.0, atol=1e-9)
     rows = (request.positions, request.velocities, request.accelerations)
     sent = interpolate(NAMES, request.times - approach, *rows)
     times = np.linspace(0.0, wanted.duration, 100)
@@ -106,6 +108,9 @@ def test_sends_the_motion_to_where_it_is_wanted_and_leaves(ros, tmp_path, motion
     assert ros.peer.get_clock().now().nanoseconds >= end
     assert node.exit_code == 0
     assert len(received) == 1
+    off = np.abs(np.subtract(stands, wanted(wanted.duration)[0]))  # for nobody moved it
+    far = f"'{NAMES[off.argmax()]}' is {off.max():.2g} rad (m) from its goal"
+    assert f"done 1 of 1: joint {far}" in node.output
 
 
 def test_nobody_listens(ros, tmp_path):

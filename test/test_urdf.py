@@ -298,10 +298,17 @@ def test_massless_moving_leaf():
     )
 
 
-@pytest.mark.parametrize("name", ["upper", "tool"])
-def test_negative_mass(name):
-    negative = link(name).replace('<mass value="2"/>', '<mass value="-2"/>')
-    refused(TREE.replace(link(name), negative), f"link '{name}'", "-2 kg", "negative")
+@pytest.mark.parametrize(("name", "body"), [("lower", "lower"), ("tool", "hand")])
+def test_negative_mass(name, body):
+    """It is judged of a moving body, with all the links that are fixed to it."""
+
+    def with_mass(mass):
+        return TREE.replace(link(name), link(name).replace('value="2"', f'value="{mass}"'))
+
+    refused(with_mass(-20), f"body '{body}'", "kg", "negative")
+    if name != body:  # a part of it may be a correction
+        model = dyn.parse_urdf(with_mass(-0.05))
+        assert model.inertias[model.body_index(body), 5, 5] == pytest.approx(1.95)
 
 
 def test_the_inertia_of_the_base_is_noted_and_does_nothing():
@@ -345,6 +352,7 @@ def test_friction_is_one_warning_and_a_note():
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
+        ("</joint>", '<dynamics armature="0.3"/></joint>', "'armature' in joint 'shoulder': <dyn"),
         ("</link>", "<inertail/></link>", "<inertail>"),
         ("</joint>", "<orign/></joint>", "<orign>"),
         ("</robot>", "<bogus/></robot>", "<bogus>"),
@@ -390,6 +398,11 @@ def test_tags_of_others_are_noted_without_noise(capfd):
 def test_a_default_namespace_as_drake_writes_it():
     text = ARM.replace("<robot ", '<robot xmlns="http://drake.mit.edu" ')
     assert dyn.parse_urdf(text).joint_names == ("shoulder",)
+
+
+@pytest.mark.parametrize("kind", [str, str.encode])
+def test_white_space_before_the_declaration_does_no_harm(kind):
+    assert dyn.parse_urdf(kind(f'\n  <?xml version="1.0"?>\n{ARM}')).joint_names == ("shoulder",)
 
 
 # What is refused: the document
@@ -472,6 +485,9 @@ def test_errors_name_the_file(tmp_path):
         dyn.load_urdf(file)
     file.write_text(ARM)
     assert dyn.load_urdf(str(file)).n == 1
+    for bad in (None, 3, b"/x", ""):
+        with pytest.raises(dyn.ModelError, match="load_urdf: expected the path of a file, got"):
+            dyn.load_urdf(bad)
     with pytest.raises(dyn.ModelError, match=r"absent\.urdf: cannot be read"):
         dyn.load_urdf(tmp_path / "absent.urdf")
 

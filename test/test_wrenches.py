@@ -176,6 +176,21 @@ def test_a_bad_wrench_is_refused_by_name(name):
         dyn.wrench_to_world(model, zero, zero, zero, "tool", W)
 
 
+@pytest.mark.parametrize("bad", [np.ones(6), [np.ones(6)]])
+def test_wrenches_without_names_are_refused(bad):
+    model, zero = with_tool(10), np.zeros(with_tool(10).n)
+    for call in (
+        dyn.inverse_dynamics,
+        dyn.forward_dynamics,
+        dyn.inverse_dynamics_derivatives,
+        dyn.forward_dynamics_derivatives,
+    ):
+        with pytest.raises(dyn.InputError, match="wrenches: expected a mapping"):
+            call(model, zero, zero, zero, wrenches=bad)
+    with pytest.raises(dyn.InputError, match="wrenches: expected a mapping"):
+        dyn.higher_order_inverse_dynamics(model, np.zeros((3, model.n)), wrenches=bad)
+
+
 def test_a_wrench_on_what_does_not_move_is_refused():
     model = with_tool(11)
     zero = np.zeros(model.n)

@@ -25,9 +25,19 @@ from . import index_one as rows
 from . import inertia as inertias
 from . import se3, so3
 from .batches import times
-from .errors import InputError, ModelError
+from .errors import InputError, ModelError, refused_as
 from .free_screws import ForbiddenMotions, forbidden_motions, frames_in_bodies
-from .inputs import Array, as_array, exactly, read_only
+from .inputs import (
+    Array,
+    as_array,
+    as_mapping,
+    as_real,
+    cached_array,
+    check_sequence,
+    exactly,
+    locked,
+    read_only,
+)
 from .lie_groups import SE3, ProductGroup, R, SO3xR3
 
 Group = Literal["SE3", "SO3xR3"]
@@ -58,7 +68,7 @@ class RigidBody:
 
     def __post_init__(self) -> None:
         what = f"body '{self.name}'"
-        try:
+        with refused_as(ModelError, what):
             fixed = {
                 "inertia": exactly("inertia", self.inertia, (6, 6)),
                 "pose": exactly("pose", np.eye(4) if self.pose is None else self.pose, (4, 4)),
@@ -66,8 +76,6 @@ class RigidBody:
                 "velocity": exactly("velocity", self.velocity, (3,)),
             }
             se3.as_pose("pose", fixed["pose"])
-        except InputError as error:
-            raise ModelError(f"{what}: {error}") from None
         if not isinstance(self.name, str) or self.name in ("", GROUND):
             raise ModelError(
                 f"a body needs a name, a text other than '{GROUND}'; found {self.name!r}"
@@ -94,6 +102,8 @@ class BodyJoint:
     point : (3,) of the inertial frame at t = 0 to which the reaction refers where the free screws
         have no point of their own; default: the origin of the second body (of the first one, if the
         second is the ground).
+
+    Raises ModelError for what is no array of numbers; :class:`AbsoluteSystem` judges the rest.
     """
 
     name: str
@@ -101,6 +111,12 @@ class BodyJoint:
     second: str
     free: Any = ()
     point: Any = None
+
+    def __post_init__(self) -> None:
+        with refused_as(ModelError, f"joint '{self.name}'"):
+            for key in ("free", "point"):
+                if (value := getattr(self, key)) is not None:
+                    object.__setattr__(self, key, read_only(as_real(key, value)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +145,7 @@ class SpringDamper:
 
     def __post_init__(self) -> None:
         what = f"spring '{self.name}'"
-        try:
+        with refused_as(ModelError, what):
             points = {
                 key: exactly(key, getattr(self, key), (3,))
                 for key in ("first_point", "second_point")
@@ -138,8 +154,6 @@ class SpringDamper:
                 key: exactly(key, getattr(self, key), ()).item()
                 for key in ("stiffness", "damping", "length")
             }
-        except InputError as error:
-            raise ModelError(f"{what}: {error}") from None
         for key, value in numbers.items():
             if value < 0.0:
                 raise ModelError(f"{what}: {key} is {value:g}; it cannot be negative")
@@ -188,31 +202,37 @@ class AbsoluteSystem:
     name: str = "system"
 
     def __post_init__(self) -> None:
-        for key in ("bodies", "joints", "springs"):
-            object.__setattr__(self, key, tuple(getattr(self, key)))
-        if not self.bodies:
-            raise ModelError(f"system '{self.name}' has no bodies")
-        for kind, parts in (
-            ("body", self.bodies),
-            ("joint", self.joints),
-            ("spring", self.springs),
+        what = f"system '{self.name}'"
+        for key, kind, of in (
+            ("bodies", "body", RigidBody),
+            ("joints", "joint", BodyJoint),
+            ("springs", "spring", SpringDamper),
         ):
+            with refused_as(ModelError, what):
+                check_sequence(key, getattr(self, key), of.__name__)
+            parts = tuple(getattr(self, key))
+            object.__setattr__(self, key, parts)
+            for part in parts:
+                if not isinstance(part, of):
+                    raise ModelError(f"{what}: {part!r} in {key} is no {of.__name__}")
             names = [part.name for part in parts]
             for name in names:
                 if not isinstance(name, str) or not name:
                     raise ModelError(f"a {kind} needs a name, a text; found {name!r}")
                 if names.count(name) > 1:
                     raise ModelError(f"{kind} '{name}' is there twice")
-        try:
+        if not self.bodies:
+            raise ModelError(f"{what} has no bodies")
+        wrenches, applied = {}, np.zeros((self.n, 6))
+        with refused_as(ModelError, what):
             gravity = exactly("gravity", self.gravity, (3,))
-            applied = np.zeros((self.n, 6))
-            for name, wrench in self.wrenches.items():
+            for name, wrench in as_mapping("wrenches", self.wrenches).items():
                 if name == GROUND:
                     raise InputError(f"wrenches: '{GROUND}' does not move; name a body")
-                applied[self.index(name, "wrenches")] = exactly(f"wrench on '{name}'", wrench, (6,))
-        except InputError as error:
-            raise ModelError(f"system '{self.name}': {error}") from None
+                wrenches[name] = read_only(exactly(f"wrench on '{name}'", wrench, (6,)))
+                applied[self.index(name, "wrenches")] = wrenches[name]
         object.__setattr__(self, "gravity", read_only(gravity))
+        object.__setattr__(self, "wrenches", wrenches)
         object.__setattr__(self, "applied_wrenches", read_only(applied))
         object.__setattr__(self, "groups", self._groups())
         object.__setattr__(self, "forbidden", tuple(self._forbidden(j) for j in self.joints))
@@ -248,7 +268,7 @@ class AbsoluteSystem:
         """The number of constraints, redundant ones included."""
         return sum(len(f.kinds) for f in self.forbidden)
 
-    @cached_property
+    @cached_array
     def is_direct(self) -> NDArray[np.bool_]:
         """(n,) whether a body is in SO(3) x R^3."""
         return np.array([group == "SO3xR3" for group in self.groups])
@@ -341,7 +361,7 @@ class AbsoluteSystem:
         """(n, 3) centres of mass in the frames of the bodies, m."""
         return self.constants.bodies[:, rows.COM : rows.COM + 3]
 
-    @cached_property
+    @cached_array
     def _inertias(self) -> Array:
         return np.stack([body.inertia for body in self.bodies])
 
@@ -375,12 +395,13 @@ class AbsoluteSystem:
         forbidden_rows = [np.column_stack([f.m, f.f, f.periods, f.offsets]) for f in self.forbidden]
         kinds = [f.kinds for f in self.forbidden]
         owners = [np.full(len(kind), j) for j, kind in enumerate(kinds)]
-        return rows.SystemConstants(
+        constants = (
             bodies, np.array(self.gravity), spring_bodies, springs, joint_bodies, joints,
             np.concatenate([np.zeros(0, np.int64), *owners]).astype(np.int64),
             np.concatenate([np.zeros(0, np.int64), *kinds]).astype(np.int64),
             np.concatenate([np.zeros((0, rows.ROW_ROW)), *forbidden_rows]),
         )  # fmt: skip
+        return rows.SystemConstants(*map(locked, constants))
 
     def scratch(self) -> tuple[Array, ...]:
         """Memory for :func:`.index_one`."""
@@ -468,11 +489,9 @@ class AbsoluteSystem:
 
     def _ends(self, part: BodyJoint | SpringDamper) -> tuple[int, int]:
         what = f"{'joint' if isinstance(part, BodyJoint) else 'spring'} '{part.name}'"
-        try:
+        with refused_as(ModelError):
             first = self.index(part.first, f"{what}: first")
             second = self.index(part.second, f"{what}: second")
-        except InputError as error:
-            raise ModelError(str(error)) from None
         if first == second:
             raise ModelError(f"{what}: joins '{part.first}' with itself")
         return first, second

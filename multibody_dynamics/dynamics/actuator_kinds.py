@@ -205,7 +205,7 @@ class SeriesElastic(Actuator):
     def __post_init__(self) -> None:
         if not 0.0 <= self.damping < np.inf:
             raise InputError(f"damping of the spring is {self.damping}: must be zero or greater")
-        _check_inertia(self.motor)
+        _check_parts(self.motor, self.spring)
 
     @property
     def motors(self) -> tuple[Motor, ...]:
@@ -301,7 +301,7 @@ class StiffnessDrive:
     gain: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_inertia(self.motor)
+        _check_parts(self.motor)
         if not (np.isfinite(self.offset) and np.isfinite(self.gain) and self.gain != 0.0):
             raise InputError(
                 f"stiffness drive: k = {self.offset} + {self.gain} theta_k: must be finite, the "
@@ -333,7 +333,7 @@ class VariableStiffness(Actuator):
             raise InputError(
                 f"stiffness_range: {least:g} to {greatest:g}: must be positive and increase"
             )
-        _check_inertia(self.motor)
+        _check_parts(self.motor, self.shape)
 
     @property
     def motors(self) -> tuple[Motor, ...]:
@@ -451,7 +451,7 @@ class Antagonistic(Actuator):
         if self.regulates not in ("stiffness", "pretension"):
             raise InputError(f"regulates '{self.regulates}': must be stiffness or pretension")
         for motor, spring in zip(self.motors, self._springs, strict=True):
-            _check_inertia(motor)
+            _check_parts(motor, spring)
             if not np.isfinite(spring.travel).all():
                 raise InputError("an antagonistic spring needs a finite travel")
             inner = np.linspace(*spring.travel, 1002)[1:-1]
@@ -624,7 +624,10 @@ class Antagonistic(Actuator):
         return least, greatest
 
 
-def _check_inertia(motor: Motor) -> None:
+def _check_parts(motor: Motor, *springs: Spring) -> None:
+    for spring in springs:
+        if not isinstance(spring, Spring):
+            raise InputError(f"expected a Spring, such as LinearSpring(stiffness), got {spring!r}")
     if motor.inertia == 0.0:
         raise InputError("inertia of the motor is 0: must be greater than zero behind a spring")
 

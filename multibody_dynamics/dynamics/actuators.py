@@ -21,8 +21,8 @@ from .actuator_kinds import (
     VariableStiffness,
     smooth_friction,
 )
-from .errors import InputError
-from .inputs import Array, as_array, broadcast_shapes
+from .errors import InputError, refused_as
+from .inputs import Array, as_array, broadcast_shapes, cached_array
 from .model import MultibodyModel
 from .springs import Beyond
 
@@ -109,45 +109,45 @@ class Actuators:
             if actuator.second_output is not None
         )
 
-    @cached_property
+    @cached_array
     def is_rigid(self) -> NDArray[np.bool_]:
         """(n,) mask."""
         return np.array([isinstance(each, Rigid) for each in self.actuators])
 
-    @cached_property
+    @cached_array
     def has_torque_sensor(self) -> NDArray[np.bool_]:
         """(n,) mask of the joints whose torque_source is a torque sensor."""
         return np.array([source == "torque_sensor" for source in self.torque_sources])
 
-    @cached_property
+    @cached_array
     def damping(self) -> Array:
         """(n,) of the dampers beside the springs, in N m s/rad; zero without one."""
         return np.array([getattr(each, "damping", 0.0) for each in self.actuators])
 
-    @cached_property
+    @cached_array
     def is_damped(self) -> NDArray[np.bool_]:
         """(n,) mask of the joints whose deflection is a state of the feedforward."""
         return np.asarray(self.damping > 0.0)
 
-    @cached_property
+    @cached_array
     def needs_stiffness(self) -> NDArray[np.bool_]:
         """(n,) mask of the joints whose stiffness is an input that no motor shows."""
         return np.array(
             [isinstance(each, VariableStiffness) and each.drive is None for each in self.actuators]
         )
 
-    @cached_property
+    @cached_array
     def first_motor(self) -> NDArray[np.intp]:
         """(n,) index of the first motor of each joint: of a rigid one, the only one."""
         return np.array([motors[0] for _, _, motors, _ in self.each()], dtype=np.intp)
 
-    @cached_property
+    @cached_array
     def joint_of_motor(self) -> NDArray[np.intp]:
         """(m,) index of the joint that each motor moves."""
         counts = [len(actuator.motors) for actuator in self.actuators]
         return np.repeat(np.arange(self.n), counts)
 
-    @cached_property
+    @cached_array
     def torque_share(self) -> Array:
         """(m,) how a torque at the joints is laid on their motors: half of it on each of two
         antagonists, nothing on the motor that sets a stiffness."""
@@ -157,13 +157,13 @@ class Actuators:
         ]
         return np.concatenate(shares)
 
-    @cached_property
+    @cached_array
     def link_of_motors(self) -> Array:
         """(m, n): motor positions times this are those of the links, as if nothing were bent."""
         of_joint = self.joint_of_motor[:, None] == np.arange(self.n)
         return np.asarray(of_joint * self.torque_share[:, None])
 
-    @cached_property
+    @cached_array
     def spring_travel(self) -> Array:
         """(m, 2) ends of the travel of the spring in front of each motor, infinite without one."""
         ends = [ends for each in self.actuators for ends in each.limits_of_springs]
@@ -172,22 +172,22 @@ class Actuators:
     def _column(self, name: str) -> Array:
         return np.array([getattr(motor, name) for motor in self.motors])
 
-    @cached_property
+    @cached_array
     def motor_inertia(self) -> Array:
         """(m,) in kg m^2, link side."""
         return self._column("inertia")
 
-    @cached_property
+    @cached_array
     def gear_ratio(self) -> Array:
         """(m,) N: at the shaft of the motor a command is N theta and tau_m / N."""
         return self._column("gear_ratio")
 
-    @cached_property
+    @cached_array
     def torque_limit(self) -> Array:
         """(m,) in N m."""
         return self._column("torque_limit")
 
-    @cached_property
+    @cached_array
     def speed_limit(self) -> Array:
         """(m,) in rad/s."""
         return self._column("speed_limit")
@@ -398,7 +398,5 @@ class Actuators:
     @contextmanager
     def named(self, i: int) -> Iterator[None]:
         """InputErrors from within name the joint."""
-        try:
+        with refused_as(InputError, f"joint '{self.joint_names[i]}'"):
             yield
-        except InputError as error:
-            raise InputError(f"joint '{self.joint_names[i]}': {error}") from None

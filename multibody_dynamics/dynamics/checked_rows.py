@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,16 @@ def _take(scratch, values, row0, row1, row2, row3, row4):
 
 
 _compiled_take = compiled(_take)
+_compiling = Lock()
+
+
+def _compile() -> None:
+    """Once, for arrays of float64 in one piece; from then on nothing may stop to compile."""
+    with _compiling:
+        if not _compiled_take.signatures:  # type: ignore[attr-defined]
+            one = np.zeros((1, 1))
+            _compiled_take(one, one.copy(), *(one[0],) * ROWS)
+            _compiled_take.disable_compile()  # type: ignore[attr-defined]
 
 
 class CheckedRows:
@@ -47,10 +58,8 @@ class CheckedRows:
         self._scratch = np.empty_like(values)
         unused = np.zeros(values.shape[1])
         self._unused = (unused,) * (ROWS - len(values))
-        if IS_COMPILED:  # from now on nothing may stop to compile
-            _compiled_take.disable_compile(False)  # type: ignore[attr-defined]
-            _compiled_take(self._scratch, values.copy(), *(unused,) * ROWS)
-            _compiled_take.disable_compile()  # type: ignore[attr-defined]
+        if IS_COMPILED:
+            _compile()
 
     def take(self, rows: tuple[Any, ...]) -> None:
         """Check and copy; InputError for a wrong number or length of rows, NaN or infinity."""

@@ -14,8 +14,8 @@ from . import inertia
 from .batches import transposed
 from .conventions import Representation
 from .errors import InputError
-from .inputs import STATE_ROWS, Array, as_state, broadcast_shapes
-from .model import MultibodyModel
+from .inputs import STATE_ROWS, Array, broadcast_shapes
+from .model import MultibodyModel, model_state
 from .newton_euler import newton_euler
 from .representations import convert_wrench
 from .system_jacobian import system_kinematics
@@ -61,7 +61,7 @@ def projection_equations(
 
     Raises InputError for wrong shapes or names, NaN or infinity.
     """
-    states, shape, given = as_state(model.joint_names, q, qd, qdd)
+    states, shape, given = model_state(model, q, qd, qdd)
     if given < 3:
         raise InputError(f"{STATE_ROWS[given]} is needed here, got None")
     q, qd, qdd = np.moveaxis(states[:, :3].reshape(*shape, 3, model.n), -2, 0)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from . import se3
 from .batches import times
-from .errors import InputError, ModelError
+from .errors import ModelError, refused_as
 from .inputs import Array, as_array, read_only
 from .model import MultibodyModel, model_from_screws
 from .records import ANGULAR, LINEAR
@@ -258,12 +258,10 @@ def _parents(value: Any) -> NDArray[np.int64]:
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     """One pose (4, 4) or screw (6,) for each body: `value` as an array of `shape`."""
-    try:
+    with refused_as(ModelError):
         array = (
             se3.as_pose(name, value) if shape[1:] == (4, 4) else as_array(name, value, shape[1:])
         )
-    except InputError as error:
-        raise ModelError(str(error)) from None
     if array.shape != shape:
         raise ModelError(f"{name}: expected shape {shape}, got {array.shape}")
     return array
@@ -273,10 +271,8 @@ def _stacks(screws: Any, transformations: Array) -> list[Array]:
     """Each joint's screw (6,), or stack of screws (k, 6), transformed by its (6, 6)."""
     if len(screws) != len(transformations):
         raise ModelError(f"screws: expected {len(transformations)} of them, got {len(screws)}")
-    try:
+    with refused_as(ModelError):
         stacks = [as_array(f"screws[{i}]", X, (6,)) for i, X in enumerate(screws)]
-    except InputError as error:
-        raise ModelError(str(error)) from None
     return [X @ T.T for X, T in zip(stacks, transformations, strict=True)]
 
 

@@ -6,8 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from .errors import InputError
-from .inputs import Array, as_array
+from .inputs import Array, as_array, check_choice
 
 Representation = Literal["spatial", "body", "hybrid", "mixed"]
 REPRESENTATIONS: tuple[str, ...] = get_args(Representation)
@@ -15,8 +14,7 @@ REPRESENTATIONS: tuple[str, ...] = get_args(Representation)
 
 def check_representation(name: str) -> Representation:
     """`name` itself, or an InputError that lists the four representations."""
-    if name not in REPRESENTATIONS:
-        raise InputError(f"representation '{name}' is not one of {', '.join(REPRESENTATIONS)}")
+    check_choice("representation", name, REPRESENTATIONS)
     return name  # type: ignore[return-value]
 
 

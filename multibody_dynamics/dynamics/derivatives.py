@@ -31,11 +31,11 @@ from .articulated_bodies import articulated_bodies
 from .compilation import compiled, inlined
 from .errors import InputError
 from .forward_dynamics import forward_dynamics
-from .inputs import STATE_ROWS, Array, as_state
+from .inputs import STATE_ROWS, Array
 from .inverse_dynamics import flat_batch
 from .kinematics import BaseMotion
 from .mass_matrix import COMPOSITE_ROW, composite_times, mass_matrix_recursion
-from .model import MultibodyModel
+from .model import MultibodyModel, model_state
 from .poses import store_trig
 from .records import (
     BODY_ROW,
@@ -242,7 +242,8 @@ def inverse_dynamics_derivatives(
     origin, whatever the bodies do; they and `base` are as of :func:`.inverse_dynamics`, rates of
     wrenches are not used. Raises InputError for wrong shapes or names, NaN or infinity.
     """
-    n, found = model.n, as_state(model.joint_names, q, qd, qdd)
+    found = model_state(model, q, qd, qdd)
+    n = model.n
     if found[2] < 3:
         raise InputError(f"derivatives of the inverse dynamics need {STATE_ROWS[found[2]]}")
     shape, states, applied, bases = flat_batch(model, found, wrenches, base)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class DynamicsError(ValueError):
     """Anything that this package refuses."""
@@ -21,3 +24,12 @@ class TrajectoryError(InputError):
 
 class ModelWarning(UserWarning):
     """A robot description that is usable but suspicious, or of which a part is ignored."""
+
+
+@contextmanager
+def refused_as(kind: type[DynamicsError], where: str = "") -> Iterator[None]:
+    """An InputError from within is one of this `kind`, and begins with `where`."""
+    try:
+        yield
+    except InputError as error:
+        raise kind(f"{where}: {error}" if where else str(error)) from None

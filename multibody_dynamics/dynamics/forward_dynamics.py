@@ -27,10 +27,10 @@ from .articulated_bodies import (
 )
 from .compilation import compiled, inlined
 from .errors import InputError
-from .inputs import STATE_ROWS, Array, as_array, as_partial, as_state, spread
+from .inputs import STATE_ROWS, Array, as_array, as_partial, spread
 from .inverse_dynamics import PLAIN_CYCLES, dynamic_base_rows, evaluate, flat_batch
 from .kinematics import BaseMotion, base_rows
-from .model import MultibodyModel
+from .model import MultibodyModel, model_state
 from .poses import generic_trig
 from .records import BODY_ROW, WRENCH
 from .wrenches import Wrenches
@@ -222,9 +222,8 @@ def _solve(
     base: BaseMotion | None,
 ) -> tuple[Array, Array]:
     """All rows of the state (..., 5, n) and of the torques (..., 3, n)."""
-    n = model.n
-    held = prescribed_joints(model, prescribed)
-    found = as_state(model.joint_names, q, qd, *motion)
+    found = model_state(model, q, qd, *motion)
+    n, held = model.n, prescribed_joints(model, prescribed)
     if found[2] < 2:
         raise InputError(f"forward dynamics needs {STATE_ROWS[found[2]]}")
     rows = {

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from . import se3
-from .errors import InputError, ModelError
-from .inputs import Array, as_array, as_real
+from .errors import ModelError, refused_as
+from .inputs import Array, as_array, as_real, locked
 from .joints import turn_z_to
 
 # Kinds of rows
@@ -51,6 +51,10 @@ class ForbiddenMotions:
     periods: Array
     offsets: Array
 
+    def __post_init__(self) -> None:
+        for array in vars(self).values():
+            locked(array)
+
 
 def forbidden_motions(free: Any, point: Any) -> ForbiddenMotions:
     """The rows of a joint with the free screws (k, 6) or (6,), as functions of :mod:`.joints` give.
@@ -62,12 +66,10 @@ def forbidden_motions(free: Any, point: Any) -> ForbiddenMotions:
     axis, and the universal joint. ModelError for screws of another joint or dependent ones: use an
     intermediate body then.
     """
-    try:
+    with refused_as(ModelError):
         given = as_real("free", free)
         X = np.atleast_2d(as_array("free", given if given.size else np.zeros((0, 6)), (6,)))
         point = as_array("point", point, (3,))
-    except InputError as error:
-        raise ModelError(str(error)) from None
     k = len(X)
     spins = _rank(X[:, :3])
     if _rank(X) < k:

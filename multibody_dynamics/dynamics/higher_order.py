@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from .batches import times, transposed
 from .errors import InputError
-from .inputs import Array, as_array, broadcast_shapes
+from .inputs import Array, as_array, as_mapping, broadcast_shapes
 from .model import MultibodyModel
 from .poses import generic_trig, pose_recursion
 from .records import ANGULAR, BODY_ROW, COM, INERTIA, LINEAR, MASS, POSE, POSITION, ROTOR
@@ -42,7 +42,7 @@ def higher_order_inverse_dynamics(
 
     Raises InputError for fewer than three rows, wrong shapes, an unknown body, NaN or infinity.
     """
-    rows, loads, shape = _inputs(model, derivatives, wrenches or {}, 3)
+    rows, loads, shape = _inputs(model, derivatives, as_mapping("wrenches", wrenches), 3)
     k = rows.shape[-2] - 3
     angle = model.joint_rows[:, ANGULAR] * rows[:, 0]
     tau = _inverse_dynamics(model, rows, loads, np.stack([np.sin(angle), np.cos(angle)]))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, wraps
 from math import prod
-from typing import Any
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -12,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from .errors import InputError
 
 Array = NDArray[np.float64]
+SomeArray = TypeVar("SomeArray", bound=NDArray[Any])
 
 STATE_ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
 TWIST_ROWS = ("twist", "acceleration", "jerk", "jounce")
@@ -25,14 +29,30 @@ def as_real(name: str, value: Any) -> Array:
         raise InputError(f"{name}: not an array of numbers ({error})") from None
     if raw.dtype.kind not in "fiu":
         raise InputError(f"{name}: expected real numbers, got an array of {raw.dtype}")
-    return np.asarray(raw, dtype=np.float64)
+    with np.errstate(over="ignore"):  # of a long double: infinite, which is for others to refuse
+        return np.asarray(raw, dtype=np.float64)
 
 
 def read_only(value: Any, dtype: DTypeLike = np.float64) -> NDArray[Any]:
     """A copy that nobody can write to, for objects that do not change."""
-    copy = np.array(value, dtype=dtype)
-    copy.flags.writeable = False
-    return copy
+    return locked(np.array(value, dtype=dtype))
+
+
+def locked(array: SomeArray) -> SomeArray:
+    """`array` itself, which nobody can write to from now on."""
+    array.flags.writeable = False
+    return array
+
+
+def cached_array(function: Callable[[Any], SomeArray]) -> cached_property[SomeArray]:
+    """A cached property of an object that does not change: nor can the array."""
+    return cached_property(wraps(function)(lambda self: locked(function(self))))
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """InputError that lists the choices, for what is none of them."""
+    if value not in choices:
+        raise InputError(f"{name} {value!r} is not one of {', '.join(choices)}")
 
 
 def check_sequence(name: str, value: Any, of: str) -> None:
@@ -41,6 +61,20 @@ def check_sequence(name: str, value: Any, of: str) -> None:
         raise InputError(f"{name}: expected a sequence of {of}, got the string '{value}'")
     if not isinstance(value, Iterable):
         raise InputError(f"{name}: expected a sequence of {of}, got {value!r}")
+
+
+def as_mapping(name: str, value: Any) -> Mapping[str, Any]:
+    """What is given by name, nothing for None; InputError for anything but a mapping."""
+    if not isinstance(value, Mapping | None):
+        raise InputError(f"{name}: expected a mapping {{name: value}}, got {type(value).__name__}")
+    return value or {}
+
+
+def as_path(value: Any) -> Path:
+    """The path of a file; InputError for what can be none."""
+    if not isinstance(value, str | PathLike) or not str(value):
+        raise InputError(f"expected the path of a file, got {value!r}")
+    return Path(value)
 
 
 def as_array(
@@ -100,7 +134,8 @@ def as_state(
     count = len(given)
     if given != list(range(count)):
         missing = next(k for k in range(len(rows)) if k not in given)
-        raise InputError(f"{names[given[-1]]} was given without {names[missing]}")
+        required = "" if missing else f"{names[0]} is required: "
+        raise InputError(f"{required}{names[given[-1]]} was given without {names[missing]}")
     arrays = [as_array(names[k], rows[k], (n,), labels) for k in given]
     shape = broadcast_shapes(names[:count], [a.shape[:-1] for a in arrays])
     state = np.zeros((*shape, 5, n))

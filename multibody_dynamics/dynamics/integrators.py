@@ -253,6 +253,8 @@ def project_state(system: AbsoluteSystem, pose: Any, velocity: Any) -> tuple[Arr
 
 def consistent_start(system: AbsoluteSystem, start: tuple[Any, Any] | None) -> tuple[Array, Array]:
     """`start`, or that of the bodies if None; InputError if it violates a joint."""
+    if not isinstance(system, AbsoluteSystem):
+        raise InputError(f"system: expected an AbsoluteSystem, got {system!r}")
     if start is None:
         start = system.initial_pose, system.initial_velocity
     try:

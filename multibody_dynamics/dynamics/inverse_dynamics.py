@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from .compilation import IS_COMPILED, compiled, inlined
 from .conventions import Representation, check_representation
 from .errors import InputError
-from .inputs import STATE_ROWS, Array, as_state, broadcast_shapes, spread
+from .inputs import STATE_ROWS, Array, broadcast_shapes, spread
 from .kinematics import RECURSIONS, BaseMotion, base_rows
-from .model import MultibodyModel
+from .model import MultibodyModel, model_state
 from .poses import batch_trig, generic_trig, store_trig
 from .records import BODY_ROW, WRENCH
 from .wrenches import Wrenches, wrench_rows
@@ -189,7 +189,8 @@ def _evaluate(
     keep: bool,
 ) -> tuple[InverseDynamics, Array]:
     check_representation(representation)
-    n, found = model.n, as_state(model.joint_names, *rows)
+    found = model_state(model, *rows)
+    n = model.n
     if found[2] < 3:
         raise InputError(f"inverse dynamics needs {STATE_ROWS[found[2]]}")
     order = found[2] - 3

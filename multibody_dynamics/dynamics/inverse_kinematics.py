@@ -480,8 +480,15 @@ def inverse_kinematics(
     for pose, start in zip(poses, first, strict=True):
         follows = warm_start and found and found[-1].success
         found.append(solver.solve(pose, found[-1].q if follows else start))
-    columns = (np.array([result[k] for result in found]) for k in range(6))
-    return InverseKinematicsResult(*(x.reshape(*shape, *x.shape[1:]) for x in columns))
+    kinds = (  # said, as an empty batch does not show them
+        (float, (model.n,)), (bool, ()), (int, ()), (int, ()), (float, (*tail[:-2], 2)), (str, ()),
+    )  # fmt: skip
+    return InverseKinematicsResult(
+        *(
+            np.array([result[k] for result in found], kind).reshape(*shape, *rest)
+            for k, (kind, rest) in enumerate(kinds)
+        )
+    )
 
 
 def _limits(model: MultibodyModel, limits: bool | tuple[Any, Any]) -> tuple[Array, Array]:

@@ -13,8 +13,8 @@ from . import body_fixed, hybrid, mixed, se3, spatial
 from .compilation import IS_COMPILED, compiled
 from .conventions import Representation, check_representation
 from .errors import InputError
-from .inputs import TWIST_ROWS, Array, as_array, as_state, broadcast_shapes, spread
-from .model import MultibodyModel
+from .inputs import TWIST_ROWS, Array, as_array, as_real, broadcast_shapes, read_only, spread
+from .model import MultibodyModel, model_state
 from .poses import batch_trig, store_trig
 from .records import BODY_ROW, POSE, POSITION, TWIST, WRENCH
 from .representations import convert_twist, moved_to_frame
@@ -64,6 +64,11 @@ class BaseMotion:
     jerk: Any = None
     jounce: Any = None
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None:
+                object.__setattr__(self, name, read_only(as_real(f"base.{name}", value)))
+
 
 def base_rows(
     base: BaseMotion | None,
@@ -75,8 +80,11 @@ def base_rows(
     With `gravity` (3,), the ground accelerates upwards instead: -g is added to the acceleration of
     the base, its derivatives follow in the representation.
 
-    Raises InputError for wrong shapes, NaN or infinity, and a pose that is not rigid.
+    Raises InputError for what is no BaseMotion, wrong shapes, NaN or infinity, and a pose that is
+    not rigid.
     """
+    if not isinstance(base, BaseMotion | None):
+        raise InputError(f"base: expected a BaseMotion, got {base!r}")
     if base is None:  # at rest, where (0, -g) is the same in every representation
         rows = np.zeros(WRENCH)
         rows[POSE : POSE + 9 : 4] = 1
@@ -112,8 +120,8 @@ def body_rows(
 ) -> tuple[Array, tuple[int, ...], int]:
     """The forward recursion for a batch: (N, n + 1, BODY_ROW), the batch shape, and how many rows
     of q ... q'''' were given. See :mod:`.records` for the columns."""
+    states, shape, given = model_state(model, *rows)
     n = model.n
-    states, shape, given = as_state(model.joint_names, *rows)
     if given == 0:
         raise InputError("kinematics need q")
     bases = base_rows(base, representation)

@@ -14,9 +14,9 @@ import numpy as np
 from .batches import times
 from .coriolis import mass_matrix_dot
 from .errors import InputError
-from .inputs import STATE_ROWS, Array, as_state, broadcast_shapes
+from .inputs import STATE_ROWS, Array, broadcast_shapes
 from .mass_matrix import gravity_forces, mass_matrix
-from .model import MultibodyModel
+from .model import MultibodyModel, model_state
 from .spatial_bodies import spatial_bodies, subtree_sums
 from .wrenches import Wrenches, wrench_rows
 
@@ -52,7 +52,7 @@ def lagrange_equations(
     :func:`.inverse_dynamics`, whose result is the same. Raises InputError for wrong shapes or
     names, NaN or infinity.
     """
-    states, shape, given = as_state(model.joint_names, q, qd, qdd)
+    states, shape, given = model_state(model, q, qd, qdd)
     if given < 3:
         raise InputError(f"{STATE_ROWS[given]} is needed here, got None")
     q, qd, qdd = np.moveaxis(states[:, :3].reshape(*shape, 3, model.n), -2, 0)

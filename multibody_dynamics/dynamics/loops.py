@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import se3
-from .errors import InputError, ModelError
+from .errors import ModelError, refused_as
 from .inputs import Array, as_array, as_real, check_sequence, read_only
 from .kinematics import frame_pose
 from .model import MultibodyModel
@@ -51,7 +51,7 @@ class LoopClosure:
 
     def __post_init__(self) -> None:
         what = f"loop '{self.name}'"
-        try:
+        with refused_as(ModelError, what):
             free = as_real("free", self.free)
             screws = as_array("free", free if free.size else np.zeros((0, 6)), (6,))
             poses = [
@@ -60,8 +60,6 @@ class LoopClosure:
                     ("first_pose", "second_pose"), (self.first_pose, self.second_pose), strict=True
                 )
             ]
-        except InputError as error:
-            raise ModelError(f"{what}: {error}") from None
         screws = np.atleast_2d(screws)
         if screws.ndim != 2 or any(pose.shape != (4, 4) for pose in poses):
             raise ModelError(f"{what}: expected free (k, 6) and poses (4, 4), one of each")
@@ -174,15 +172,11 @@ class ConstrainedModel:
     def __post_init__(self) -> None:
         joints = self.tree.joint_names
         chosen = joints if self.actuated is None else self.actuated
-        try:
+        with refused_as(ModelError):
             check_sequence("constraints", self.constraints, "loops and matrices")
             check_sequence("actuated", chosen, "joints")
-        except InputError as error:
-            raise ModelError(str(error)) from None
-        try:
+        with refused_as(ModelError, "actuated"):
             chosen = tuple(joints[self.tree.joint_index(joint)] for joint in chosen)
-        except InputError as error:
-            raise ModelError(f"actuated: {error}") from None
         object.__setattr__(self, "constraints", tuple(self.constraints))
         object.__setattr__(self, "actuated", tuple(j for j in joints if j in chosen))
         for constraint in self.constraints:
@@ -199,10 +193,8 @@ class ConstrainedModel:
                 self._check_loop(loop)
 
     def _check_loop(self, loop: LoopClosure) -> None:
-        try:
+        with refused_as(ModelError, f"loop '{loop.name}'"):
             bodies = [self.tree.frame(body).body for body in (loop.first, loop.second)]
-        except InputError as error:
-            raise ModelError(f"loop '{loop.name}': {error}") from None
         if bodies[0] == bodies[1]:
             raise ModelError(
                 f"loop '{loop.name}': '{loop.first}' and '{loop.second}' are one rigid body"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from . import inertia, se3
 from .batches import times
 from .description import describe
-from .errors import InputError, ModelError
-from .inputs import Array, as_array, read_only
+from .errors import InputError, ModelError, refused_as
+from .inputs import Array, as_array, as_state, cached_array, check_sequence, exactly, read_only
 from .joints import turn_z_to
 from .records import ANGULAR, COM, INERTIA, JOINT_ROW, LINEAR, MASS, PLACEMENT, ROTOR
 
+JOINT_TYPES = ("revolute", "continuous", "prismatic", "helical")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 PARALLEL = 1e-12  # a component of a screw smaller than this, relatively, is rounding
 
@@ -74,8 +75,9 @@ class MultibodyModel:
         a rigid joint includes it. For an elastic joint it is the motor's and must be zero here.
     frames : every name that functions accept as a `body`: bodies, links merged into them, payloads.
 
-    All arrays are read-only; copies and pickles are built and checked anew. Raises ModelError where
-    the data cannot be a robot.
+    All arrays are read-only; copies and pickles are built and checked anew. `==` asks whether two
+    are the same object, not whether they describe the same robot. Raises ModelError where the data
+    cannot be a robot.
     """
 
     name: str
@@ -103,12 +105,8 @@ class MultibodyModel:
         if n == 0:
             raise ModelError(f"robot '{self.name}' has no moving joint")
         for key, shape in shapes.items():
-            try:
-                array = as_array(f"robot '{self.name}': {key}", getattr(self, key), shape)
-            except InputError as error:
-                raise ModelError(str(error)) from None
-            if array.shape != shape:
-                raise ModelError(f"{key}: expected shape {shape}, got {array.shape}")
+            with refused_as(ModelError, f"robot '{self.name}'"):
+                array = exactly(key, getattr(self, key), shape)
             object.__setattr__(self, key, read_only(array))
         self._check_names()
         self._check_tree()
@@ -120,8 +118,9 @@ class MultibodyModel:
         own = {body: Frame(i, np.eye(4)) for i, body in enumerate(self.body_names)}
         own[self.base_name] = Frame(-1, np.eye(4))
         self._check_frames(own)
-        merged = {name: Frame(f.body, read_only(f.pose)) for name, f in self.frames.items()}
-        object.__setattr__(self, "frames", MappingProxyType(merged | own))
+        frames = {**self.frames, **own}
+        fixed = {name: Frame(body, read_only(pose)) for name, (body, pose) in frames.items()}
+        object.__setattr__(self, "frames", MappingProxyType(fixed))
         loads = {name: Payload(p.body, read_only(p.inertia)) for name, p in self.payloads.items()}
         object.__setattr__(self, "payloads", MappingProxyType(loads))
 
@@ -131,6 +130,8 @@ class MultibodyModel:
             if len(names) != n:
                 raise ModelError(f"{len(names)} {kind} names for {n} joints")
             for name in names:
+                if not isinstance(name, str) or not name:
+                    raise ModelError(f"a {kind} name is {name!r}; expected a text, not empty")
                 if names.count(name) > 1:
                     raise ModelError(f"two {kind} names are '{name}'; names must be unique")
         if self.base_name in self.body_names:
@@ -145,15 +146,19 @@ class MultibodyModel:
         for i, parent in enumerate(parents):
             check_parent(self.joint_names[i], parent, i)
         object.__setattr__(self, "parents", read_only(parents, np.int64))
-        for joint, Y in zip(self.joint_names, self.screws, strict=True):
+        for joint, kind, Y in zip(self.joint_names, self.joint_types, self.screws, strict=True):
             if not np.any(Y):
                 raise ModelError(f"joint '{joint}': its screw (its axis) is zero")
+            if kind not in JOINT_TYPES or (kind == "prismatic") != (not np.any(Y[:3])):
+                raise ModelError(
+                    f"joint '{joint}': its type is {kind!r}, its screw that of a {screw_type(Y)} "
+                    f"joint; the types are {', '.join(JOINT_TYPES)}"
+                )
 
     def _check_bodies(self) -> None:
         children = set(self.parents.tolist())
         for i, body in enumerate(self.body_names):
-            if not _is_rigid(self.poses[i]):
-                raise ModelError(f"body '{body}': its pose at q = 0 is no rigid transformation")
+            _check_rigid(f"body '{body}': its pose at q = 0", self.poses[i])
             inertia.check(self.link_inertias[i], f"body '{body}'")
             if i not in children and not np.any(self.link_inertias[i]):
                 raise ModelError(
@@ -164,8 +169,7 @@ class MultibodyModel:
     def _check_frames(self, own: Mapping[str, Frame]) -> None:
         for name, (body, pose) in self.frames.items():
             _check_frame_body(name, body, self.n)
-            if np.shape(pose) != (4, 4) or not _is_rigid(np.asarray(pose)):
-                raise ModelError(f"frame '{name}': its pose is no rigid transformation (4, 4)")
+            _check_rigid(f"frame '{name}': its pose", pose)
             if name in own and (body != own[name].body or np.any(pose != own[name].pose)):
                 raise ModelError(f"frame '{name}': a body or the base has this name; give another")
 
@@ -205,7 +209,7 @@ class MultibodyModel:
             )
         if not isinstance(body, (int, np.integer)) or not 0 <= body < self.n:
             raise InputError(f"body must be a name or an index below {self.n}, got {body!r}")
-        return Frame(int(body), np.eye(4))
+        return self.frames[self.body_names[body]]
 
     def body_index(self, body: str | int) -> int:
         """The index of the moving body that a name belongs to; the base is refused."""
@@ -223,14 +227,14 @@ class MultibodyModel:
             i = int(self.parents[i])
         return chain[::-1]
 
-    @cached_property
+    @cached_array
     def moved_by(self) -> NDArray[np.bool_]:
         """(n, n): [i, j] is true where joint j moves body i, being on the path from the base."""
         paths = np.eye(self.n, dtype=bool)
         for i, parent in enumerate(self.parents):
             if parent >= 0:
                 paths[i] |= paths[parent]
-        return read_only(paths, np.bool_)
+        return paths
 
     def with_gravity(self, gravity: Any) -> MultibodyModel:
         """The same robot under `gravity` (3,) in m/s^2, inertial axes."""
@@ -286,19 +290,19 @@ class MultibodyModel:
             frames={key: frame for key, frame in self.frames.items() if key != name},
         )
 
-    @cached_property
+    @cached_array
     def inertias(self) -> Array:
         """M^b_i (n, 6, 6) of the bodies with the payloads that they carry."""
         total = self.link_inertias.copy()
         for load in self.payloads.values():
             total[load.body] += load.inertia
-        return read_only(total)
+        return total
 
     def describe(self) -> str:
         """A table of the robot that a person can hold against a data sheet."""
         return describe(self)
 
-    @cached_property
+    @cached_array
     def joint_rows(self) -> Array:
         """The constants of the recursions, (n, JOINT_ROW), see :mod:`.records`."""
         rows = np.zeros((self.n, JOINT_ROW))
@@ -317,17 +321,29 @@ class MultibodyModel:
             rows[i, COM : COM + 3] = R.T @ (com - F[:3, 3]) if mass else 0.0
             rows[i, INERTIA : INERTIA + 6] = (R.T @ about_com @ R)[np.triu_indices(3)]
             rows[i, ROTOR] = self.reflected_inertia[i]
-        return read_only(rows)
+        return rows
 
-    @cached_property
+    @cached_array
     def body_screws(self) -> Array:
         """X_i = Ad_{A_i}^-1 Y_i (n, 6), the joint screws in the frames of their bodies."""
-        return read_only(times(se3.Ad(se3.inverse(self.poses)), self.screws))
+        return times(se3.Ad(se3.inverse(self.poses)), self.screws)
 
-    @cached_property
+    @cached_array
     def body_in_joint(self) -> Array:
         """The pose of each body frame in its joint frame, (n, 4, 4)."""
-        return read_only(np.stack([se3.inverse(_joint_frame(X)[0]) for X in self.body_screws]))
+        return np.stack([se3.inverse(_joint_frame(X)[0]) for X in self.body_screws])
+
+
+def check_model(model: Any) -> None:
+    """InputError for what is no robot."""
+    if not isinstance(model, MultibodyModel):
+        raise InputError(f"model: expected a MultibodyModel, got {model!r}")
+
+
+def model_state(model: MultibodyModel, *rows: Any) -> tuple[Array, tuple[int, ...], int]:
+    """q, q', ... of a robot as one batch, see :func:`.as_state`; InputError for no robot too."""
+    check_model(model)
+    return as_state(model.joint_names, *rows)
 
 
 def model_from_screws(
@@ -369,6 +385,9 @@ def model_from_screws(
     Raises ModelError; a violated triangle inequality of an inertia is a ModelWarning, or with
     `strict` an error.
     """
+    with refused_as(ModelError):
+        check_sequence("parents", parents, "indices")
+        check_sequence("screws", screws, "screws")
     if not len(parents):
         raise ModelError(f"robot '{name}' has no moving joint")
     joints = _default_names("joint", joint_names, len(parents))
@@ -396,7 +415,10 @@ def model_from_screws(
     )
     for body, M in zip(model.body_names, model.link_inertias, strict=True):
         inertia.check_triangle(M, f"body '{body}'", strict=strict)
-    return model if reflected_inertia is None else model.with_reflected_inertia(reflected_inertia)
+    if reflected_inertia is None:
+        return model
+    with refused_as(ModelError):
+        return model.with_reflected_inertia(reflected_inertia)
 
 
 class _Singly(NamedTuple):
@@ -423,15 +445,16 @@ def _singly(
     n = len(parents)
     if len(screws) != n:
         raise ModelError(f"screws: expected {n} of them, one per parent, got {len(screws)}")
-    try:
+    with refused_as(ModelError):
         A = as_array("poses", poses, (n, 4, 4))
         M = as_array("inertias", inertias, (n, 6, 6))
         stacks = [
             np.atleast_2d(as_array(f"screws[{i}] (joint '{joint}')", screws[i], (6,)))
             for i, joint in enumerate(joints)
         ]
-    except InputError as error:
-        raise ModelError(str(error)) from None
+        for i, joint in enumerate(joints):
+            if not isinstance(joint, str):
+                check_sequence(f"joint_names[{i}]", joint, "names")
 
     single = _Singly([], [], [], [], [], [], [])
     for i, (joint, stack) in enumerate(zip(joints, stacks, strict=True)):
@@ -459,6 +482,8 @@ def _singly(
 def _default_names(kind: str, names: Sequence[Any] | None, n: int) -> Sequence[Any]:
     if names is None:
         return [f"{kind}{i + 1}" for i in range(n)]
+    with refused_as(ModelError):
+        check_sequence(f"{kind}_names", names, "names")
     if len(names) != n:
         raise ModelError(f"{len(names)} {kind} names for {n} parents")
     return names
@@ -468,8 +493,8 @@ def check_parent(joint: str, parent: Any, i: int) -> None:
     """ModelError unless joint i stands on the base, or on the body of an earlier joint."""
     if not isinstance(parent, (int, np.integer)) or not -1 <= parent < i:
         raise ModelError(
-            f"joint '{joint}': parent {parent} must be -1 (the base) or the index of an earlier "
-            f"joint, below {i}"
+            f"joint '{joint}': parent {parent} must be a whole number, -1 (the base) or the index "
+            f"of an earlier joint, below {i}"
         )
 
 
@@ -480,11 +505,10 @@ def _check_frame_body(name: str, body: Any, n: int) -> None:
         )
 
 
-def _is_rigid(pose: Array) -> bool:
-    """Whether a (4, 4) is a rotation and a translation."""
-    R = pose[:3, :3]
-    orthogonal = np.abs(R.T @ R - np.eye(3)).max() <= 1e-9 and np.linalg.det(R) > 0
-    return bool(orthogonal and np.all(pose[3] == (0, 0, 0, 1)))
+def _check_rigid(what: str, pose: Any) -> None:
+    """ModelError unless `pose` is one rotation and one translation (4, 4)."""
+    with refused_as(ModelError, f"{what} is no rigid transformation"):
+        se3.as_pose("C", exactly("C", pose, (4, 4)))
 
 
 def screw_type(Y: Array) -> str:

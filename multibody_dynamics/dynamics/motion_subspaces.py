@@ -24,7 +24,7 @@ import numpy as np
 
 from . import joints, se3
 from .batches import times
-from .errors import InputError, ModelError
+from .errors import ModelError, refused_as
 from .inputs import STATE_ROWS, Array, as_array, broadcast_shapes, read_only
 from .joints import ORIGIN
 from .leibniz import product
@@ -47,10 +47,8 @@ class Joint(ABC):
     singularity: ClassVar[str]
 
     def __post_init__(self) -> None:
-        try:
+        with refused_as(ModelError):
             screws = np.atleast_2d(as_array("screws", self.screws, (6,)))
-        except InputError as error:
-            raise ModelError(str(error)) from None
         if screws.ndim != 2 or not 1 <= len(screws) <= 6 or not np.any(screws, axis=1).all():
             raise ModelError(
                 f"a joint has one to six screws (k, 6), none of them zero; got {self.screws}"

@@ -26,16 +26,17 @@ from numpy import matmul
 from . import inertia, se3
 from .articulated_bodies import ROUNDING
 from .batches import transposed
-from .errors import DynamicsError, InputError, ModelError
+from .errors import DynamicsError, InputError, ModelError, refused_as
 from .forward_dynamics import HybridDynamics
 from .inputs import (
     STATE_ROWS,
     Array,
-    as_array,
+    as_mapping,
     as_partial,
     as_state,
     broadcast_shapes,
     check_sequence,
+    exactly,
     read_only,
     spread,
 )
@@ -133,14 +134,10 @@ class MultiDofModel:
 
     def _set_array(self, key: str, shape: tuple[int, ...]) -> None:
         """A read-only copy of an attribute, or a ModelError."""
-        try:
-            array = as_array(key, getattr(self, key), shape)
-            if array.shape != shape:
-                raise InputError(f"{key}: expected shape {shape}, got {array.shape}")
+        with refused_as(ModelError, f"robot '{self.name}'"):
+            array = exactly(key, getattr(self, key), shape)
             if key == "placements":
                 se3.as_pose(key, array)
-        except InputError as error:
-            raise ModelError(f"robot '{self.name}': {error}") from None
         object.__setattr__(self, key, read_only(array))
 
     @classmethod
@@ -451,7 +448,8 @@ class MultiDofModel:
         """States and `rows` (..., n) as copies of one flat batch, wrenches by body, the rows of the
         base, and the shape of the batch."""
         bases = base_rows(base, "body")
-        loads = {body: with_rates(f"wrenches['{body}']", W) for body, W in (wrenches or {}).items()}
+        given = as_mapping("wrenches", wrenches)
+        loads = {body: with_rates(f"wrenches['{body}']", W) for body, W in given.items()}
         full = broadcast_shapes(
             ("states", *rows, *loads, "base"),
             (

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
 
 from .errors import InputError
+from .inputs import as_path
 
 _TURN, _DEGREE = 2.0 * np.pi, np.pi / 180.0
 _UNITS: Mapping[tuple[str, str], Mapping[str, float]] = {
@@ -72,7 +72,7 @@ def joint_entries(
     if isinstance(source, Mapping):
         where, data = what, source
     else:
-        where, data = str(source), read_yaml(Path(source))
+        where, data = str(source), read_yaml(source)
     top = entries(data, where, required=("joints",), optional=("description",))
     joints = entries(top["joints"], f"{where}: joints", required=(), optional=None)
     for name in joints:
@@ -261,9 +261,10 @@ _Loader.add_implicit_resolver(  # 1e-4 as in YAML 1.2; YAML 1.1 asks for a point
 )
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: str | PathLike[str]) -> Any:
+    file = as_path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
     try:

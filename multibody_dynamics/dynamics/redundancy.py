@@ -10,9 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import InputError
-from .inputs import Array, as_array, check_sequence
+from .inputs import Array, as_array, check_sequence, exactly, read_only
 from .model import MultibodyModel
 from .tasks import Task, task_jacobian
+
+POSITIVE = ("weights", "limit_margin", "length")
+NOT_NEGATIVE = ("posture_gain", "limit_speed", "feedback")
 
 
 @dataclass(frozen=True)
@@ -78,20 +81,21 @@ class RedundancyResolution:
 
     def __post_init__(self) -> None:
         check_sequence("prescribed", self.prescribed, "joints")
-        for name in ("posture_gain", "limit_speed", "feedback"):
-            if np.min(as_array(name, getattr(self, name), ())) < 0:
-                raise InputError(f"{name}: expected zero or more, got {getattr(self, name)}")
-        for name in ("limit_margin", "length"):
-            if not np.min(as_array(name, getattr(self, name), ())) > 0:
-                raise InputError(f"{name}: expected more than zero, got {getattr(self, name)}")
+        for name in (*POSITIVE, *NOT_NEGATIVE, "posture"):
+            if (given := getattr(self, name)) is None:
+                continue
+            values = as_array(name, given, ())
+            if name in POSITIVE and not (values > 0).all():
+                raise InputError(f"{name}: expected positive numbers, got {given}")
+            if name in NOT_NEGATIVE and not (values >= 0).all():
+                raise InputError(f"{name}: expected zero or more, got {given}")
+            if values.ndim:
+                object.__setattr__(self, name, read_only(values))
 
     def joint_weights(self, model: MultibodyModel) -> Array:
         """W, (n,)."""
         given = np.ones(model.n) if self.weights is None else self.weights
-        weights = as_array("weights", given, (model.n,), model.joint_names)
-        if weights.ndim != 1 or not (weights > 0).all():
-            raise InputError(f"weights: expected {model.n} positive numbers, got {given}")
-        return weights
+        return exactly("weights", given, (model.n,))
 
 
 class Manipulability(NamedTuple):

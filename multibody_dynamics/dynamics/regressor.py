@@ -19,10 +19,10 @@ from scipy.linalg import qr
 from . import se3, so3
 from .batches import transposed
 from .errors import InputError
-from .inputs import STATE_ROWS, Array, as_array, as_state, check_sequence, read_only
+from .inputs import STATE_ROWS, Array, as_array, check_sequence, read_only
 from .kinematics import BaseMotion, forward_kinematics
 from .leibniz import leibniz
-from .model import MultibodyModel
+from .model import MultibodyModel, model_state
 
 INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # where an inertia's six entries stand
@@ -131,7 +131,7 @@ def inverse_dynamics_regressor(
     kind of parameter.
     """
     _check_extra(extra)
-    states, shape, given = as_state(model.joint_names, q, qd, qdd, qddd, qdddd)
+    states, shape, given = model_state(model, q, qd, qdd, qddd, qdddd)
     if given < 3:
         raise InputError(f"the regressor needs {STATE_ROWS[given]}")
     rows = np.moveaxis(states.reshape(*shape, 5, model.n), -2, 0)[:given]

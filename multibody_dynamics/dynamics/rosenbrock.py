@@ -54,7 +54,8 @@ def rosenbrock(
                 at = x + sum(a * part for a, part in zip(A[j], g, strict=True))
                 slope = np.asarray(field(t + TIMES[j] * h, at), dtype=np.float64)
             past = sum((c / h * part for c, part in zip(C[j], g, strict=True)), np.zeros_like(x))
-            right = slope + h * TIME_SLOPES[j] * F_t + past
+            with np.errstate(invalid="ignore"):  # what is not finite is refused below
+                right = slope + h * TIME_SLOPES[j] * F_t + past
             g.append(lu_solve(factors, right, check_finite=False))
         x = x + sum(b * part for b, part in zip(B, g, strict=True))
         if not np.isfinite(x).all():

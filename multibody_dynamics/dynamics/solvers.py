@@ -12,7 +12,7 @@ from .errors import InputError
 from .inputs import Array
 from .inverse_dynamics import dynamic_base_rows
 from .kinematics import BaseMotion
-from .model import MultibodyModel
+from .model import MultibodyModel, check_model
 from .records import WRENCH
 
 
@@ -61,6 +61,7 @@ class ModelSolver:
         Raises InputError if it has not the same joints in the same places; nothing has changed
         then. Unlike the calls, it allocates.
         """
+        check_model(model)
         if model.joint_names != self.model.joint_names or not (
             np.array_equal(model.parents, self.model.parents)
             and np.array_equal(model.screws, self.model.screws)

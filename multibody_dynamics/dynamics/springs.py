@@ -17,14 +17,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy.interpolate import BSpline, PPoly
 from scipy.optimize import lsq_linear
 
 from .errors import InputError
-from .inputs import Array, as_array
+from .inputs import Array, as_array, check_choice
 
 Beyond = Literal["raise", "continue"]
 
@@ -133,6 +133,7 @@ class Spring(ABC):
     def _within(
         self, what: str, value: Array, limits: tuple[float, float], beyond: Beyond
     ) -> Array:
+        check_choice("beyond", beyond, get_args(Beyond))
         inside = np.minimum(np.maximum(value, limits[0]), limits[1])
         if beyond == "raise" and (outside := value != inside).any():
             worst = value[outside][np.argmax(np.abs(value - inside)[outside])]

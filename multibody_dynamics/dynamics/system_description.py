@@ -68,7 +68,7 @@ def load_system(source: str | PathLike[str] | Mapping[str, Any]) -> AbsoluteSyst
     if isinstance(source, Mapping):
         where, data = "system", source
     else:
-        where, data = str(source), read_yaml(Path(source))
+        where, data = str(source), read_yaml(source)
     top = entries(
         data, where, ("bodies",), ("name", "gravity", "group", "joints", "springs", "wrenches")
     )

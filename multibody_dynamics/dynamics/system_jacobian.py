@@ -34,9 +34,9 @@ from . import se3, so3
 from .batches import times, transposed
 from .conventions import Representation, check_representation
 from .errors import InputError
-from .inputs import Array, as_array, as_state, broadcast_shapes
+from .inputs import Array, as_array, broadcast_shapes
 from .kinematics import forward_kinematics
-from .model import MultibodyModel
+from .model import MultibodyModel, model_state
 
 
 def _matrix(method: Callable[[SystemKinematics], Array]) -> cached_property[Array]:
@@ -241,7 +241,7 @@ def system_kinematics(
     Raises InputError for wrong shapes, NaN or infinity, and an unknown representation.
     """
     check_representation(representation)
-    states, shape, given = as_state(model.joint_names, q, qd)
+    states, shape, given = model_state(model, q, qd)
     if given == 0:
         raise InputError("kinematics need q")
     states = states.reshape(*shape, 5, model.n)

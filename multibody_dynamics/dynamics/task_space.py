@@ -20,6 +20,7 @@ from .solvers import ModelSolver
 from .tasks import COMPONENTS, TARGET_ROW, Task, TaskMotion, as_tasks
 from .wrenches import Wrenches, wrench_rows
 
+AT_TARGET = 1e-6  # rad, and m over the length: what single precision leaves of a good q
 REACHED = 1e-9  # rad, and m over the length: a target that is missed by more is out of reach
 CONVERGED = 1e-13
 POLISHING_STEPS, STARTING_STEPS = 8, 100
@@ -282,7 +283,8 @@ def task_inverse_dynamics(
         columns are not looked at. Default: at rest at q.
     wrenches : as of `inverse_dynamics`.
 
-    Raises InputError for wrong shapes, NaN, too many components, and at a singularity.
+    Raises InputError for wrong shapes, NaN, too many components, at a singularity, and where the
+    tools are not at their targets though no feedback is to bring them there.
     """
     solver = TaskSpaceSolver(model, tasks, resolution)
     solver.set_base(base)
@@ -314,6 +316,11 @@ def task_inverse_dynamics(
         solver.prescribed[:] = prescribed[index]
         solver.applied_wrenches[:] = applied[index]
         solver.state[0] = position[index]
+        if solver._exact and (away := solver._polish(0, CONVERGED)) > AT_TARGET:
+            raise InputError(
+                f"q: a tool is {away:.3g} rad (or m over the length) away from its target; find q "
+                "by inverse kinematics, or give a feedback that brings it there"
+            )
         solver._solve()
         states[index], torques[index] = solver.state, solver.torques
         missing[index] = solver.missing

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from . import se3, so3
 from .batches import times, transposed
-from .conventions import Representation
+from .conventions import Representation, check_representation
 from .errors import InputError
-from .inputs import TWIST_ROWS, Array, as_array, broadcast_shapes, check_sequence, read_only
+from .inputs import (
+    TWIST_ROWS,
+    Array,
+    as_array,
+    broadcast_shapes,
+    cached_array,
+    check_sequence,
+    read_only,
+)
 from .jacobians import jacobian
 from .kinematics import BaseMotion, forward_kinematics, frame_pose
 from .model import MultibodyModel
@@ -111,10 +118,10 @@ class Task:
         """Whether the axes are those of the target frame."""
         return isinstance(self.axes, str) and self.axes == "tool"
 
-    @cached_property
+    @cached_array
     def axis_rows(self) -> Array:
         """(3, 3), row by row the axes that stand still; the unit matrix for those of the target."""
-        return np.eye(3) if isinstance(self.axes, str) else read_only(self.axes.T)
+        return np.eye(3) if isinstance(self.axes, str) else self.axes.T
 
     def tool_in(self, model: MultibodyModel) -> tuple[int, Array]:
         """The moving body that carries the tool, and the pose (4, 4) of the tool in its frame."""
@@ -127,7 +134,8 @@ class TaskMotion:
     """The motion of a tool frame: pose (..., 4, 4) and twist, acceleration, jerk, jounce (..., 6).
 
     The four are componentwise derivatives in `representation`, of the tool frame; None is zero.
-    Raises InputError for wrong shapes, NaN and infinity, and what is no pose.
+    Raises InputError for wrong shapes, NaN and infinity, what is no pose, and an unknown
+    representation.
     """
 
     pose: Any
@@ -138,6 +146,7 @@ class TaskMotion:
     representation: Representation = "hybrid"
 
     def __post_init__(self) -> None:
+        check_representation(self.representation)
         pose = se3.as_pose("pose", self.pose)
         rates = [
             np.zeros(6) if value is None else as_array(name, value, (6,))
@@ -146,16 +155,16 @@ class TaskMotion:
         shape = broadcast_shapes(
             ("pose", *TWIST_ROWS), [pose.shape[:-2], *(rate.shape[:-1] for rate in rates)]
         )
-        object.__setattr__(self, "pose", np.broadcast_to(pose, (*shape, 4, 4)))
+        object.__setattr__(self, "pose", np.broadcast_to(read_only(pose), (*shape, 4, 4)))
         for name, rate in zip(TWIST_ROWS, rates, strict=True):
-            object.__setattr__(self, name, np.broadcast_to(rate, (*shape, 6)))
+            object.__setattr__(self, name, np.broadcast_to(read_only(rate), (*shape, 6)))
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The batch dimensions."""
         return tuple(np.shape(self.pose)[:-2])
 
-    @cached_property
+    @cached_array
     def rows(self) -> Array:
         """(..., TARGET_ROW): rotation, position, and the hybrid twist with its derivatives."""
         seen = self.seen_as("hybrid")

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BPoly
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
-from .errors import InputError, TrajectoryError
+from .errors import TrajectoryError, refused_as
 from .inputs import Array, as_array
 
 SHORTEST = 1e-9  # s, least time between points; messages resolve no less
@@ -505,10 +505,8 @@ def _minimise(diagonals: Array, free: NDArray[np.bool_], states: Array, step: Ar
 def _array(
     name: str, value: Any, tail: tuple[int, ...], labels: Sequence[str] | None = None
 ) -> Array:
-    try:
+    with refused_as(TrajectoryError):
         return as_array(name, value, tail, labels)
-    except InputError as error:
-        raise TrajectoryError(str(error)) from None
 
 
 def _check_positive(name: str, value: float) -> None:
@@ -571,7 +569,7 @@ def _put_row(out: Array, name: str, row: Any, joint_names: Sequence[str]) -> Non
             continue
         if not isinstance(value, Real) or not isfinite(value):
             raise TrajectoryError(
-                f"{name} of joint '{joint_names[j]}' is {value}, not a finite number"
+                f"{name} of joint '{joint_names[j]}' is {value}, not a finite real number"
             )
         out[j] = value
 

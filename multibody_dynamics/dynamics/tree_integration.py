@@ -12,7 +12,7 @@ from .butcher import ButcherTableau
 from .derivatives_solver import ForwardDynamicsDerivativesSolver
 from .errors import InputError
 from .forward_dynamics_solver import ForwardDynamicsSolver
-from .inputs import Array, as_array, read_only
+from .inputs import Array, as_array, as_mapping, read_only
 from .lie_groups import Element, ProductGroup, R
 from .model import MultibodyModel
 from .munthe_kaas import Tolerances, munthe_kaas
@@ -120,7 +120,7 @@ def integrate_tree(
     q, qd = (as_array(name, row, (n,), model.joint_names) for name, row in (("q", q), ("qd", qd)))
     held = np.zeros(n) if torque is None or callable(torque) else as_array("torque", torque, (n,))
     solver = ForwardDynamicsSolver(model)
-    for body, wrench in (wrenches or {}).items():
+    for body, wrench in as_mapping("wrenches", wrenches).items():
         row = as_array(f"wrench on '{body}'", wrench, (6,))
         solver.applied_wrenches[model.body_index(body), 0] = row
 

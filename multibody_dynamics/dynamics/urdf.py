@@ -17,7 +17,6 @@ import os
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -25,8 +24,8 @@ import numpy as np
 from urdf_parser_py.urdf import URDF
 
 from . import inertia, joints, se3, so3
-from .errors import ModelError, ModelWarning
-from .inputs import Array
+from .errors import ModelError, ModelWarning, refused_as
+from .inputs import Array, as_path
 from .model import (
     STANDARD_GRAVITY,
     Frame,
@@ -81,8 +80,10 @@ def load_urdf(
     """
     if str(path).lstrip().startswith("<"):
         raise ModelError("load_urdf takes the path of a file; for URDF text use parse_urdf")
+    with refused_as(ModelError, "load_urdf"):
+        file = as_path(path)
     try:
-        data = Path(path).read_bytes()
+        data = file.read_bytes()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
     return _load(data, gravity, strict, source=f"{path}: ")
@@ -129,7 +130,7 @@ def _document(text: str | bytes) -> ElementTree.Element:
     if not text.strip():
         raise ModelError("the URDF is empty; expected a <robot> element")
     try:
-        root = ElementTree.fromstring(text, ElementTree.XMLParser(target=_Builder()))
+        root = ElementTree.fromstring(text.lstrip(), ElementTree.XMLParser(target=_Builder()))
     except ModelError:
         raise
     except (ElementTree.ParseError, ValueError, LookupError) as error:
@@ -231,6 +232,8 @@ def _ignore_child(
     if child.tag == "dynamics":
         loss = any(_numbers(child.get(key, "0"), 1, f"{where}: {key}")[0] for key in LOSSES)
         ignored.add("friction and damping (<dynamics>)", where, harmless=not loss)
+        for key in sorted(set(child.keys()) - set(LOSSES)):
+            ignored.add(f"the attribute '{key}'", f"{where}: <dynamics>")
     elif child.tag not in SILENT:
         harmless = child.tag in HARMLESS
         what = f"<{child.tag}>" if harmless else f"the unknown tag <{child.tag}>"
@@ -367,12 +370,10 @@ def _inertia(link: Any) -> Array:
     """M (6, 6) of a link about the origin of its frame; zero without an <inertial>."""
     if link.inertial is None:
         return np.zeros((6, 6))
-    mass = link.inertial.mass
-    if mass < 0:
-        raise ModelError(f"link '{link.name}': the mass is {mass:g} kg; it cannot be negative")
     C = _pose(link.inertial.origin)
     R = C[:3, :3]
-    return inertia.spatial_inertia(mass, C[:3, 3], R @ link.inertial.inertia.to_matrix() @ R.T)
+    about_com = R @ link.inertial.inertia.to_matrix() @ R.T
+    return inertia.spatial_inertia(link.inertial.mass, C[:3, 3], about_com)
 
 
 def _screws(joint: Any, notes: list[str]) -> tuple[Array, tuple[str, ...]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import se3
 from .errors import InputError
-from .inputs import Array, as_array, as_real, broadcast_shapes
+from .inputs import Array, as_array, as_mapping, as_real, broadcast_shapes
 from .kinematics import BaseMotion, forward_kinematics
 from .model import MultibodyModel
 from .representations import convert_twist, convert_wrench
@@ -36,7 +36,8 @@ def wrench_rows(model: MultibodyModel, wrenches: Wrenches | None) -> Array:
 
     Raises InputError for an unknown body, the base, wrong shapes, NaN or infinity.
     """
-    given = {body: with_rates(f"wrenches['{body}']", W) for body, W in (wrenches or {}).items()}
+    given = as_mapping("wrenches", wrenches)
+    given = {body: with_rates(f"wrenches['{body}']", W) for body, W in given.items()}
     shape = broadcast_shapes(list(given), [W.shape[:-2] for W in given.values()])
     rows = np.zeros((*shape, model.n, 18))
     for body, W in given.items():

@@ -24,13 +24,14 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     motor_bandwidth: tuple[float, ...] = parameter(
         (40.0,),
-        "motor_pd, computed_torque: two poles of each motor by itself; one for all or one per motor"
-        " of the robot",
+        "motor_pd, computed_torque: both poles of each motor by itself; one for all or one per"
+        " motor of the robot",
         unit="rad/s",
     )
     feedback_bandwidth: tuple[float, ...] = parameter(
         (20.0,),
-        "state_feedback: of the linear-quadratic design; one for all or one per joint of the robot",
+        "state_feedback: bandwidth of the linear-quadratic design; one for all or one per joint"
+        " of the robot",
         unit="rad/s",
     )
     feedback_poles: tuple[float, ...] = parameter(
@@ -87,20 +88,22 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     filter_bandwidth: float = parameter(
         100.0,
-        "of the filters that give velocities from encoders; with motor_encoders, those of the"
-        " motors",
+        "bandwidth of the filters that give velocities from encoders; with motor_encoders, of"
+        " those of the motors",
         unit="Hz",
         bounds=(0.1, 2000.0),
     )
     observer_bandwidth: float = parameter(
         25.0,
-        "of the observer of motor_encoders, at most: the springs bound it too, see"
+        "greatest bandwidth of the observer of motor_encoders: the springs bound it too, see"
         " docs/elastic_joints.md",
         unit="Hz",
         bounds=(0.1, 2000.0),
     )
     filter_order: int = parameter(
-        3, "of these filters, see docs/elastic_joints.md", bounds=(min(ORDERS), max(ORDERS))
+        3,
+        "order of the filters that give velocities, see docs/elastic_joints.md",
+        bounds=(min(ORDERS), max(ORDERS)),
     )
     pair_tolerance: float = parameter(
         0.0,
@@ -129,7 +132,7 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     command_delay: float = parameter(
         0.0,
-        "from the stamp of a state until the torque for it acts; added to that lead",
+        "time from the stamp of a state until the torque for it acts; added to feedforward_lead",
         unit="s",
         bounds=(0.0, 1.0),
         live=True,
@@ -158,11 +161,12 @@ class FlatnessControllerParameters(FollowingParameters):
         live=True,
     )
     recover_automatically: bool = parameter(
-        True, "states that were missing are back and the robot rests: follow again without ~/enable"
+        True,
+        "once states that were missing are back and the robot rests, follow again without ~/enable",
     )
     recovery_speed: float = parameter(
         0.1,
-        "a robot whose motors are all slower rests",
+        "a robot rests whose motors are all slower than this",
         unit="rad/s or m/s",
         bounds=(0.0, 10.0),
         live=True,

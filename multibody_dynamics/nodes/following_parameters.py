@@ -24,7 +24,8 @@ class FollowingParameters(ElasticRobotParameters):
     )
     initial_stiffness: tuple[float, ...] = parameter(
         (),
-        "of the joints with variable stiffness, or the pretension; empty: the middle of the range",
+        "stiffness, or pretension, at first of the joints where it varies; empty: the middle of"
+        " the range",
         unit="N m/rad or N m",
     )
 
@@ -100,7 +101,8 @@ class FollowingParameters(ElasticRobotParameters):
     )
     stopped_velocity_tolerance: float = parameter(
         0.01,
-        "and when the measured velocity, where there is one, is below this; 0: at any velocity",
+        "a motion is over when, besides, the measured velocity, where there is one, is below"
+        " this; 0: at any velocity",
         unit="rad/s or m/s",
         bounds=(0.0, 10.0),
         live=True,
@@ -130,13 +132,15 @@ class FollowingParameters(ElasticRobotParameters):
     )
     torque_limit_scale: float = parameter(
         1.0,
-        "of the smaller of the robot's effort limit and the motor's torque limit",
+        "share that is used of the smaller of the robot's effort limit and the motor's torque"
+        " limit",
         bounds=(0.01, 1.0),
         live=True,
     )
     torque_rate_limits: tuple[float, ...] = parameter(
         (),
-        "of the motor torques: one for all or one per entry of command_joints; empty: none",
+        "limits of the rates of the motor torques: one for all or one per entry of"
+        " command_joints; empty: none",
         unit="N m/s or N/s",
         live=True,
     )
@@ -146,7 +150,8 @@ class FollowingParameters(ElasticRobotParameters):
     )
     wrench_filter_time: float = parameter(
         0.0,
-        "time constant of a low-pass that also gives the wrench's rates; 0: as it is, no rates",
+        "time constant of a low-pass of the wrench that also gives its rates; 0: as it is, no"
+        " rates",
         unit="s",
         bounds=(0.0, 10.0),
         live=True,

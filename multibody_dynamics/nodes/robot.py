@@ -41,7 +41,7 @@ class ElasticRobotParameters(RobotParameters):
     """And the springs and motors."""
 
     gravity: tuple[float, ...] = parameter(
-        STANDARD_GRAVITY, "x, y, z in the base frame", unit="m/s^2"
+        STANDARD_GRAVITY, "acceleration of gravity: x, y, z in the base frame", unit="m/s^2"
     )
     elastic_joints_file: str = parameter(
         "", "YAML file of springs and motors, found like robot_file; '': every joint is rigid"

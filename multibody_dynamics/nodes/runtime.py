@@ -255,7 +255,7 @@ def help_text(module: ModuleType) -> str:
     name = Path(str(module.__file__)).stem
     return (
         f"{name}, a ROS 2 lifecycle node\n\n{(module.__doc__ or '').strip()}\n\n"
-        f"Topics, behaviour and all parameters: docs/{name}.md. Parameters are set as of any node:\n"
+        f"Parameters are set as of any node; docs/{name}.md has a table of them:\n"
         f"  {name} --ros-args -p autostart:=true -p NAME:=VALUE ... --params-file FILE.yaml"
     )
 

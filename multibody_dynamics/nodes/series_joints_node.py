@@ -27,8 +27,12 @@ class SeriesJointsParameters(NodeParameters):
     """See the descriptions; docs/series_joints_node.md has them as a table."""
 
     joints: tuple[str, ...] = parameter((), "names of the joints, without the suffixes")
-    motor_suffix: str = parameter("_motor", "after the name of a joint: its motor")
-    spring_suffix: str = parameter("_spring", "after the name of a joint: its spring")
+    motor_suffix: str = parameter(
+        "_motor", "what the name of a joint's motor has after that of the joint"
+    )
+    spring_suffix: str = parameter(
+        "_spring", "what the name of a joint's spring has after that of the joint"
+    )
 
     def check(self) -> None:
         super().check()

@@ -28,14 +28,14 @@ class SimulatorParameters(ElasticRobotParameters):
     )
     link_viscous_friction: tuple[float, ...] = parameter(
         (),
-        "on the link side of the springs: one for all or one per joint, as initial_positions;"
-        " empty: none",
+        "viscous friction on the link side of the springs: one for all or one per joint, as"
+        " initial_positions; empty: none",
         unit="N m s/rad or N s/m",
     )
     end_stop_stiffness: float = parameter(
         0.0,
-        "of stops at the robot's joint limits; 0: links pass them. MuJoCo has stops of its own,"
-        " without regard to the number",
+        "stiffness of stops at the robot's joint limits; 0: links pass them. MuJoCo has stops of"
+        " its own, without regard to the number",
         unit="N m/rad or N/m",
         bounds=(0.0, 1e9),
     )
@@ -63,18 +63,20 @@ class SimulatorParameters(ElasticRobotParameters):
     )
     actuation_delay: float = parameter(
         0.0,
-        "from the begin of the cycle that takes a command until the motors obey; any fraction of a"
-        " cycle",
+        "time from the beginning of the cycle that takes a command until the motors obey; any"
+        " fraction of a cycle",
         unit="s",
         bounds=(0.0, 0.1),
     )
     drive_bandwidth: float = parameter(
         15.0,
-        "of the drives' position loops, each motor by itself",
+        "bandwidth of the drives' position loops, each motor by itself",
         unit="Hz",
         bounds=(0.1, 1000.0),
     )
-    drive_damping_ratio: float = parameter(1.0, "of the drives' position loops", bounds=(0.0, 10.0))
+    drive_damping_ratio: float = parameter(
+        1.0, "damping ratio of the drives' position loops", bounds=(0.0, 10.0)
+    )
     drive_interpolation: float = parameter(
         0.02,
         "a reference moves on at its velocity for at most this long, then it stands still",
@@ -84,7 +86,9 @@ class SimulatorParameters(ElasticRobotParameters):
     )
 
     seed: int = parameter(
-        0, "of all noise: the same seed and commands give the same states", bounds=(0, 2**31 - 1)
+        0,
+        "seed of all noise: the same seed and commands give the same states",
+        bounds=(0, 2**31 - 1),
     )
     link_encoder_resolution: float = parameter(
         0.0, "step of link positions; 0: none", unit="rad or m", bounds=(0.0, 1.0)
@@ -117,27 +121,35 @@ class SimulatorParameters(ElasticRobotParameters):
 
     payload_link: str = parameter("", "link that the payload hangs on", live=True)
     payload_mass: float = parameter(
-        0.0, "of a point mass; 0: no payload", unit="kg", bounds=(0.0, 1000.0), live=True
+        0.0,
+        "mass of the payload, a point; 0: no payload",
+        unit="kg",
+        bounds=(0.0, 1000.0),
+        live=True,
     )
-    payload_com: tuple[float, ...] = _three("where it is in the frame of payload_link", "m")
+    payload_com: tuple[float, ...] = _three(
+        "where the payload is, in the frame of payload_link", "m"
+    )
     payload_time: float = parameter(
         0.0,
-        "when it appears: simulated time from the first command on",
+        "when the payload appears: simulated time from the first command on",
         unit="s",
         bounds=(0.0, 1e6),
         live=True,
     )
     hit_link: str = parameter("", "link that is hit at its origin; '': none", live=True)
-    hit_force: tuple[float, ...] = _three("x, y, z in the base frame", "N")
-    hit_moment: tuple[float, ...] = _three("x, y, z in the base frame", "N m")
+    hit_force: tuple[float, ...] = _three("force of the hit: x, y, z in the base frame", "N")
+    hit_moment: tuple[float, ...] = _three("moment of the hit: x, y, z in the base frame", "N m")
     hit_time: float = parameter(
         0.0,
-        "begin of the hit: simulated time from the first command on",
+        "when the hit begins: simulated time from the first command on",
         unit="s",
         bounds=(0.0, 1e6),
         live=True,
     )
-    hit_duration: float = parameter(0.02, "of the hit", unit="s", bounds=(0.0, 1e6), live=True)
+    hit_duration: float = parameter(
+        0.02, "duration of the hit", unit="s", bounds=(0.0, 1e6), live=True
+    )
     wrench_link: str = parameter(
         "", "link that external_wrench acts on; '': the one that its frame_id names"
     )
@@ -173,7 +185,7 @@ class SimulatorParameters(ElasticRobotParameters):
     )
     max_speed: float = parameter(
         1.0,
-        "simulated per real time with lockstep; 0: as fast as it goes",
+        "simulated time per real time with lockstep; 0: as fast as it goes",
         bounds=(0.0, 1000.0),
     )
     max_lag: float = parameter(

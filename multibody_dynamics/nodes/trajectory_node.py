@@ -57,7 +57,10 @@ class TrajectoryParameters(RobotParameters):
         (), "joints in the order of offset, cosine, sine and waypoints; empty: the robot's order"
     )
     offset: tuple[float, ...] = parameter(
-        (), "sum_of_sines: q0, one per joint; empty: made from the joint limits", unit="rad or m"
+        (),
+        "sum_of_sines: positions q0 about which it moves, one per joint; empty: made from the"
+        " joint limits",
+        unit="rad or m",
     )
     cosine: tuple[float, ...] = parameter(
         (),
@@ -65,13 +68,20 @@ class TrajectoryParameters(RobotParameters):
         " of the next",
         unit="rad/s or m/s",
     )
-    sine: tuple[float, ...] = parameter((), "as cosine: amplitudes b", unit="rad/s or m/s")
+    sine: tuple[float, ...] = parameter(
+        (),
+        "sum_of_sines: amplitudes b of the velocity, in the order of cosine",
+        unit="rad/s or m/s",
+    )
     frequency: float = parameter(
-        0.15 * np.pi, "sum_of_sines: of the first harmonic", unit="rad/s", bounds=(1e-3, 100.0)
+        0.15 * np.pi,
+        "sum_of_sines: frequency of the first harmonic",
+        unit="rad/s",
+        bounds=(1e-3, 100.0),
     )
     ramp: float = parameter(
         1.0,
-        "sum_of_sines: to full speed, and from it, on top of duration",
+        "sum_of_sines: time to full speed, and from it to rest, on top of duration",
         unit="s",
         bounds=(0.01, 60.0),
     )
@@ -81,13 +91,16 @@ class TrajectoryParameters(RobotParameters):
         " joint limits",
         unit="rad or m",
     )
-    duration: float = parameter(10.0, "of the motion", unit="s", bounds=(0.1, 3600.0))
+    duration: float = parameter(10.0, "duration of the motion", unit="s", bounds=(0.1, 3600.0))
     reach: float = parameter(
         0.5, "share of its half range that a joint uses at most, where limits make the motion",
         bounds=(0.01, 1.0),
     )  # fmt: skip
     speed: float = parameter(
-        0.5, "share of the velocity limit, in such a motion and in the approach", bounds=(0.01, 1.0)
+        0.5,
+        "share of the velocity limit that a joint uses at most in such a motion and in the"
+        " approach",
+        bounds=(0.01, 1.0),
     )
     sample_period: float = parameter(
         0.02, "sum_of_sines: time between the points sent", unit="s", bounds=(0.001, 1.0)
@@ -95,14 +108,14 @@ class TrajectoryParameters(RobotParameters):
 
     start_delay: float = parameter(
         0.2,
-        "from sending to the stamp of the trajectory, so that all of it is still to come",
+        "time from sending to the stamp of the trajectory, so that all of it is still to come",
         unit="s",
         bounds=(0.0, 60.0),
     )
     shortest_approach: float = parameter(
         1.0,
-        "from the stamp to the first point, where the motion begins; longer for a robot that stands"
-        " far from it",
+        "time from the stamp to the first point, where the motion begins; longer for a robot that"
+        " stands far from it",
         unit="s",
         bounds=(0.01, 60.0),
     )
@@ -115,11 +128,16 @@ class TrajectoryParameters(RobotParameters):
         " feedforward_node/motor_command: wait for it; '': do not",
     )
     patience: float = parameter(
-        120.0, "how long to wait for all of these and joint_states", unit="s", bounds=(0.1, 3600.0)
+        120.0,
+        "how long to wait for receivers, ready_topic and joint_states",
+        unit="s",
+        bounds=(0.1, 3600.0),
     )
-    repeat: int = parameter(1, "how many times; 0: without end", bounds=(0, 1_000_000))
+    repeat: int = parameter(
+        1, "how many times the motion is sent; 0: without end", bounds=(0, 1_000_000)
+    )
     exit_when_done: bool = parameter(
-        False, "end the process afterwards, with exit status 1 if nothing could be sent"
+        False, "end the process after the last motion, with exit status 1 if nothing could be sent"
     )
 
     def check(self) -> None:
@@ -227,9 +245,10 @@ class TrajectoryNode(ManagedNode):
         elif now >= self._end:
             self._end = None
             off = np.abs(self._measured.position - self._points.positions[-1])
+            joint = self._model.joint_names[off.argmax()]
             self.get_logger().info(
-                f"done {self._sent}{f' of {p.repeat}' if p.repeat else ''}: joint"
-                f" '{self._model.joint_names[off.argmax()]}' is {off.max():.2g} rad (m) from its goal"
+                f"done {self._sent}{f' of {p.repeat}' if p.repeat else ''}:"
+                f" joint '{joint}' is {off.max():.2g} rad (m) from its goal"
             )
             if self._sent == p.repeat:
                 self._finish(0)

@@ -14,7 +14,7 @@ class ValidationParameters(RobotParameters):
     """See the descriptions; docs/validation_node.md has them as a table."""
 
     gravity: tuple[float, ...] = parameter(
-        STANDARD_GRAVITY, "x, y, z in the base frame", unit="m/s^2"
+        STANDARD_GRAVITY, "acceleration of gravity: x, y, z in the base frame", unit="m/s^2"
     )
     data_file: str = parameter(
         "",
@@ -29,21 +29,23 @@ class ValidationParameters(RobotParameters):
         "on which side of the springs the efforts are measured",
         choices=("joint", "motor"),
     )
-    prefix: str = parameter("", "of the joint names in joint_states before those of the robot")
+    prefix: str = parameter(
+        "", "what the joint names in joint_states have before those of the robot"
+    )
     held_joints: tuple[str, ...] = parameter(
         (), "joints of the robot that joint_states does not have, such as the fingers of a hand"
     )
     held_positions: tuple[float, ...] = parameter(
-        (), "where they stand, in their order", unit="rad or m"
+        (), "where the held_joints stand, in their order", unit="rad or m"
     )
 
     from_positions: bool = parameter(
-        False, "do not use velocities; else they are used if the first state has them"
+        False, "leave measured velocities aside; else they are used if the first state has them"
     )
     cutoff: float = parameter(
         10.0,
-        "of the zero-phase filter; at most a fifth of the rate of the states. The delay of the"
-        " outputs is 3.6 of its periods",
+        "cut-off of the zero-phase filter; at most a fifth of the rate of the states. The delay"
+        " of the outputs is 3.6 of its periods",
         unit="Hz",
         bounds=(0.05, 1000.0),
     )

@@ -62,7 +62,7 @@ def make_parser() -> argparse.ArgumentParser:
         help="lose commands that come late, as a robot would, instead of letting time wait",
     )
     demo.add_argument("--compare", choices=COMPARISONS, default="both",
-                      help="feedforwards, controllers or both (%(default)s)")  # fmt: skip
+                      help="what is compared: %(choices)s (%(default)s)")  # fmt: skip
     demo.add_argument("--plant", choices=PLANTS, action="append",
                       help="plant on which the controllers are compared; may be repeated (all that"
                       " are installed)")  # fmt: skip
@@ -112,14 +112,16 @@ def make_parser() -> argparse.ArgumentParser:
     )
     gazebo.add_argument("robot", metavar="ROBOT.urdf", type=Path)
     gazebo.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
-                        help="linear springs, and motors")  # fmt: skip
+                        help="file of linear springs and motors")  # fmt: skip
     gazebo.add_argument(INITIAL, metavar="Q1,Q2,...", default="",
                         help="positions of the links at the start, rad (0)")  # fmt: skip
-    gazebo.add_argument("--namespace", default="", help="that of the controller manager")
-    gazebo.add_argument("--prefix", default="", help="put before the names of joints and links")
+    gazebo.add_argument("--namespace", default="", help="namespace of the controller manager")
+    gazebo.add_argument(
+        "--prefix", default="", help="text put before the names of joints and links"
+    )
     gazebo.add_argument("-o", "--output", metavar="FOLDER", type=Path,
                         default=Path("gazebo_robot"),
-                        help="for these files (%(default)s)")  # fmt: skip
+                        help="folder for these files (%(default)s)")  # fmt: skip
 
     composed = command(
         "compose",
@@ -145,7 +147,7 @@ def make_parser() -> argparse.ArgumentParser:
                          " feedforward_node/torque)")  # fmt: skip
     monitor.add_argument("--states", metavar="TOPIC", default="joint_states",
                          help="JointState with positions (%(default)s)")  # fmt: skip
-    monitor.add_argument("--namespace", default="", help="that of the topics")
+    monitor.add_argument("--namespace", default="", help="namespace of the topics")
     monitor.add_argument("--stale-after", metavar="S", type=_positive, default=0.2,
                          help="a topic silent for longer is marked, s (%(default)s)")  # fmt: skip
     monitor.add_argument("--once", action="store_true", help="print one table and end")
@@ -182,10 +184,15 @@ def make_parser() -> argparse.ArgumentParser:
         "Record nodes that were started elsewhere, and write the report",
         "For launch/demo.launch.py.",
     )
-    recorder.add_argument("folder", metavar="FOLDER", type=Path, help="has their parameters.yaml")
+    recorder.add_argument(
+        "folder",
+        metavar="FOLDER",
+        type=Path,
+        help="folder that has the parameters.yaml of the nodes",
+    )
     recorder.add_argument("--variant", choices=VARIANTS, default="full",
                           help="variant of the feedforward that runs (%(default)s)")  # fmt: skip
-    recorder.add_argument("--namespace", default="", help="that of the nodes")
+    recorder.add_argument("--namespace", default="", help="namespace of the nodes")
 
     validation = command(
         "validate",
@@ -233,7 +240,8 @@ def make_parser() -> argparse.ArgumentParser:
                          " URDF")  # fmt: skip
     _state_options(springs)
     springs.add_argument("--law", choices=("auto", "linear", "cubic", "polynomial", "table"),
-                         default="auto", help="%(choices)s; auto chooses by BIC")  # fmt: skip
+                         default="auto",
+                         help="law of the springs: %(choices)s; auto chooses by BIC")  # fmt: skip
     springs.add_argument("--window", metavar="S", type=_positive, default=0.03,
                          help="span over which motion is smoothed and differentiated, s"
                          " (%(default)s)")  # fmt: skip
@@ -243,7 +251,7 @@ def make_parser() -> argparse.ArgumentParser:
     springs.add_argument("--no-bias", dest="bias", action="store_false",
                          help="the torque has no constant error")  # fmt: skip
     springs.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("springs"),
-                         help="for springs.yaml and springs.png (%(default)s)")  # fmt: skip
+                         help="folder for springs.yaml and springs.png (%(default)s)")  # fmt: skip
 
     scaling = command(
         "scale-time",
@@ -264,9 +272,9 @@ def make_parser() -> argparse.ArgumentParser:
                          " the springs are limits")  # fmt: skip
     scaling.add_argument("--limit", metavar="QUANTITY[.JOINT]=VALUE", type=_assignment,
                          action="append", default=[],
-                         help="of joint_torque, torque_rate, joint_speed, motor_torque, motor_speed"
-                         " or deflection, on the link side, in N m, N m/s, rad/s, rad (N, m); inf:"
-                         " none; may be repeated")  # fmt: skip
+                         help="limit of joint_torque, torque_rate, joint_speed, motor_torque,"
+                         " motor_speed or deflection, on the link side, in N m, N m/s, rad/s, rad"
+                         " (N, m); inf: none; may be repeated")  # fmt: skip
     scaling.add_argument("--stiffness", metavar="K1,K2,...", type=_numbers,
                          help="stiffness of the joints where it can be set, N m/rad")  # fmt: skip
     _state_options(scaling)
@@ -275,7 +283,8 @@ def make_parser() -> argparse.ArgumentParser:
     scaling.add_argument("--message", metavar="N", type=int,
                          help="which message of that topic, from 1 on (the only one)")  # fmt: skip
     scaling.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("scaled"),
-                         help="for trajectory, scaled.json, scaled.png (%(default)s)")  # fmt: skip
+                         help="folder for trajectory, scaled.json and scaled.png"
+                         " (%(default)s)")  # fmt: skip
 
     integrate = command(
         "integrate",
@@ -289,7 +298,7 @@ def make_parser() -> argparse.ArgumentParser:
     integrate.add_argument("system", metavar="SYSTEM")
     integrate.add_argument("-o", "--output", metavar="FOLDER", type=Path,
                            default=Path("integration"),
-                           help="for all of this (%(default)s)")  # fmt: skip
+                           help="folder for all of this (%(default)s)")  # fmt: skip
     integrate.add_argument("--group", choices=("SE3", "SO3xR3", "both"), default="both",
                            help="where all bodies move: %(choices)s (%(default)s)")  # fmt: skip
     integrate.add_argument("--duration", metavar="S", type=_positive, default=1.0,
@@ -297,14 +306,14 @@ def make_parser() -> argparse.ArgumentParser:
     integrate.add_argument("--step", metavar="S", type=_positive, default=1e-3,
                            help="length of a step, s (%(default)s)")  # fmt: skip
     integrate.add_argument("--method", choices=INTEGRATORS, default="rk4",
-                           help="%(choices)s (%(default)s)")  # fmt: skip
+                           help="method of integration: %(choices)s (%(default)s)")  # fmt: skip
     integrate.add_argument("--tolerance", metavar="E", type=_positive,
                            help="relative error; the step follows from it (dormand_prince), and"
                            " --step is that of the output")  # fmt: skip
     integrate.add_argument("--every", metavar="N", type=int, default=1,
                            help="keep one step in N (%(default)s)")  # fmt: skip
     integrate.add_argument("--baumgarte", metavar="RATE", type=_positive,
-                           help="stabilise the constraints, 1/s (not)")  # fmt: skip
+                           help="stabilise the constraints at this rate, 1/s (none)")  # fmt: skip
     integrate.add_argument("--project", action="store_true",
                            help="close the constraints after every step")  # fmt: skip
     integrate.add_argument("--project-start", action="store_true",
@@ -335,14 +344,14 @@ def _state_options(parser: argparse.ArgumentParser) -> None:
         type=_assignment,
         action="append",
         default=[],
-        help="where a joint stands that is not in it; may be repeated",
+        help="where a joint stands of which the file says nothing; may be repeated",
     )
     parser.add_argument(
         "--gravity",
         metavar="G",
         type=float,
         default=9.81,
-        help="along -z of the base, m/s² (%(default)s)",
+        help="gravity along -z of the base, m/s² (%(default)s)",
     )
 
 

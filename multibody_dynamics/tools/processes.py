@@ -48,8 +48,8 @@ def refuse_company(node: Any) -> None:
     count = node.count_publishers("joint_states")
     if count > 1:
         raise DemoError(
-            f"{count} nodes publish joint_states on ROS domain {os.environ['ROS_DOMAIN_ID']}:"
-            " another run is under way there; choose another domain by --domain-id"
+            f"{count} nodes publish joint_states on ROS domain {node.context.get_domain_id()}:"
+            " another run is under way there; choose another domain, demos by --domain-id"
         )
 
 

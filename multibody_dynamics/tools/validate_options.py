@@ -20,10 +20,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--data",
         metavar="YAML",
         type=Path,
-        help="friction, rotor inertias, payload, other inertias",
+        help="file of friction, rotor inertias, payload, other inertias",
     )
     parser.add_argument(
-        "--elastic-joints", metavar="YAML", type=Path, help="springs and motors, for --effort motor"
+        "--elastic-joints",
+        metavar="YAML",
+        type=Path,
+        help="file of springs and motors, for --effort motor",
     )
     parser.add_argument(
         "--effort",
@@ -36,26 +39,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="G",
         type=float,
         default=9.81,
-        help="along -z of the base, m/s² (%(default)s)",
+        help="gravity along -z of the base, m/s² (%(default)s)",
     )
     parser.add_argument(
         "--topic",
         metavar="NAME",
         action="append",
         default=[],
-        help="with joint states (all that are there); may be repeated",
+        help="topic with joint states (all that are there); may be repeated",
     )
     parser.add_argument(
         "--motor-topic",
         metavar="NAME",
         default="",
-        help="with the efforts of motors, for --effort motor (that called motor_states)",
+        help="topic with the efforts of motors, for --effort motor (that called motor_states)",
     )
     parser.add_argument(
         "--prefix",
         metavar="TEXT",
         default="",
-        help="of the recorded joint names before those of the URDF",
+        help="what recorded joint names have before those of the URDF",
     )
     parser.add_argument(
         "--hold",
@@ -68,7 +71,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--cutoff",
         metavar="HZ",
         type=float,
-        help="of the zero-phase filter (from the data: where they sink into noise)",
+        help="cut-off of the zero-phase filter (from the data: where they sink into noise)",
     )
     parser.add_argument(
         "--rate",
@@ -77,7 +80,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="compared samples per second (eight times the cut-off)",
     )
     parser.add_argument(
-        "--from-positions", action="store_true", help="do not use recorded velocities"
+        "--from-positions", action="store_true", help="leave recorded velocities aside"
     )
     parser.add_argument(
         "--identify",
@@ -90,10 +93,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         type=float,
         default=0.5,
-        help="of the recording that is fitted on (%(default)s)",
+        help="share of the recording that is fitted on (%(default)s)",
     )
     parser.add_argument(
-        "--payload-body", metavar="BODY", help="that carries the payload (the last one)"
+        "--payload-body", metavar="BODY", help="body that carries the payload (the last one)"
     )
     parser.add_argument(
         "--max-nrms",
@@ -114,14 +117,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         type=float,
         default=1.0,
-        help="times as fast as recorded (%(default)s)",
+        help="replay so many times as fast as recorded (%(default)s)",
     )
     parser.add_argument(
         "--processes",
         metavar="N",
         type=int,
         default=1,
-        help="in parallel, for several recordings (%(default)s)",
+        help="processes in parallel, for several recordings (%(default)s)",
     )
     parser.add_argument(
         "--dask",
@@ -135,5 +138,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         type=Path,
         default=Path("validation"),
-        help="for report.html, .md, .json and pictures (%(default)s)",
+        help="folder for report.html, .md, .json and pictures (%(default)s)",
     )
