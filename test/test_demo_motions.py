@@ -19,7 +19,6 @@ from multibody_dynamics.nodes.demo_motions import (
     reproduction_error,
     rest_to_rest_motion,
     sampled,
-    waypoints_of,
 )
 from multibody_dynamics.resources import share_directory
 from robots import panda, random_tree, two_link_planar
@@ -71,23 +70,17 @@ def test_rest_to_rest_goes_through_its_points():
     np.testing.assert_allclose(motion.sample([0.0, 1.0, 2.0, 3.0])[:, 0], points, atol=1e-12)
 
 
-def test_the_first_point_is_not_passed_at_speed():
-    """After an approach from elsewhere the motion is all but that from rest."""
-    model = arm()
-    motion = rest_to_rest_motion(model, duration=4.0)
-    points = waypoints_of(motion)
-    away = [np.full(2, np.nan)]
-    led = interpolate(
-        model.joint_names,
-        np.r_[0.0, 1.0 + points.times],
-        np.vstack([[2.0, 0.9], points.positions]),
-        np.vstack([away, points.velocities]),
-        np.vstack([away, points.accelerations]),
-    )
-    np.testing.assert_allclose(led(1.0)[1:3], 0.0, atol=1e-9)
-    times = np.linspace(0.0, motion.duration, 500)
-    off = led.sample(1.0 + times)[:, 0] - motion.sample(times)[:, 0]
-    assert np.abs(off).max() < 0.02  # 0.14 where only positions are sent
+def test_the_motion_of_the_demo_of_controllers_is_fast_and_within_the_limits():
+    """As the controller plans it: from the rest where the robot stands to the points as sent."""
+    file = share_directory() / "config" / "controllers_demo.yaml"
+    nodes = yaml.safe_load(file.read_text(encoding="utf-8"))
+    p = nodes["/**/trajectory_node"]["ros__parameters"]
+    model = panda()
+    points = rest_to_rest_motion(model, duration=p["duration"], waypoints=p["waypoints"])
+    q = points.states[:, 0]
+    times = np.r_[0.0, p["shortest_approach"] + points.knots]
+    planned = interpolate(model.joint_names, times, np.vstack([q[0], q]))
+    assert 0.9 < (planned.peak_values()[1] / model.limits.velocity).max() < 1.0
 
 
 @pytest.mark.parametrize("count", [1, 3])

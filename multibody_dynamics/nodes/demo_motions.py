@@ -14,7 +14,7 @@ import numpy as np
 from ..dynamics.errors import InputError, TrajectoryError
 from ..dynamics.inputs import Array
 from ..dynamics.model import MultibodyModel
-from ..dynamics.trajectories import Reference, Trajectory, interpolate, sum_of_sines
+from ..dynamics.trajectories import Reference, interpolate, sum_of_sines
 
 DERIVATIVES = ("q", "q'", "q''", "q'''", "q''''")
 MOTIONS = ("sum_of_sines", "rest_to_rest")
@@ -28,8 +28,7 @@ UNLIMITED_SPEED = {"prismatic": 0.5}  # m/s; all others 2 rad/s
 
 
 class Points(NamedTuple):
-    """A motion as a JointTrajectory carries it: times (k,) s, the rest (k, n), None or rows of NaN
-    where nothing is said."""
+    """A motion as a JointTrajectory carries it: times (k,) s, the rest (k, n) or None."""
 
     times: Array
     positions: Array
@@ -110,15 +109,6 @@ def sampled(motion: Reference, period: float) -> Points:
     times = np.linspace(0.0, motion.duration, count)
     states = motion.sample(motion.start_time + times)
     return Points(times, states[:, 0], states[:, 1], states[:, 2])
-
-
-def waypoints_of(motion: Trajectory) -> Points:
-    """The points of a motion from rest to rest. Both ends say that it rests there: a robot that is
-    first led to where the motion begins would pass that point at speed otherwise."""
-    q = motion.states[:, 0]
-    rest = np.full_like(q, np.nan)
-    rest[[0, -1]] = 0.0
-    return Points(motion.knots, q, rest, rest)
 
 
 def reproduction_error(motion: Reference, points: Points) -> Array:

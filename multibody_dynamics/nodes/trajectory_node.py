@@ -32,7 +32,6 @@ from .demo_motions import (
     reproduction_error,
     rest_to_rest_motion,
     sampled,
-    waypoints_of,
 )
 from .messages import SECOND, JointStates, MessageError, set_stamp
 from .parameters import ParameterError, parameter
@@ -50,7 +49,7 @@ class TrajectoryParameters(RobotParameters):
     motion: str = parameter(
         "sum_of_sines",
         "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': points,"
-        " sent without velocities but for the two at rest",
+        " sent without velocities, so that the first may be passed at speed after an approach",
         choices=MOTIONS,
     )
     joints: tuple[str, ...] = parameter(
@@ -181,8 +180,8 @@ class TrajectoryNode(ManagedNode):
                 f"{x:.1e} in {name}" for x, name in zip(error, DERIVATIVES, strict=True)
             )
         else:
-            self._points = waypoints_of(self._motion)
-            quality = ", at rest in the first and the last, otherwise positions only"
+            self._points = Points(self._motion.knots, self._motion.states[:, 0])
+            quality = ", positions only"
         self._publisher = self.create_lifecycle_publisher(
             JointTrajectory, "joint_trajectory", RELIABLE
         )
@@ -347,7 +346,7 @@ def trajectory_message(joint_names: tuple[str, ...], start: int, points: Points)
     set_stamp(message.header.stamp, start)
 
     def field(rows: Array | None, k: int) -> array.array[float]:
-        return array.array("d", () if rows is None or np.isnan(rows[k]).any() else rows[k].tolist())
+        return array.array("d", () if rows is None else rows[k].tolist())
 
     for k, t in enumerate(points.times):
         point = JointTrajectoryPoint(
