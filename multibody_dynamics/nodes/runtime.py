@@ -31,6 +31,7 @@ from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
@@ -279,16 +280,7 @@ def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
             node.defer(node.start)
         else:
             node.get_logger().info("unconfigured: waits for a lifecycle manager, or set autostart")
-        while rclpy.ok() and not leave.is_set():
-            try:
-                executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-            except ExternalShutdownException:
-                break
-            except (RCLError, InvalidHandle) as error:
-                # An entity destroyed while its event was queued, or a peer that vanished: lose that
-                # event, not the node.
-                if rclpy.ok():
-                    node.get_logger().warning(f"dropped one event: {error}")
+        spin(executor, leave, node.get_logger())
         return 0
     finally:
         try:
@@ -300,6 +292,20 @@ def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
         except (RCLError, InvalidHandle):
             if rclpy.ok():
                 raise
+
+
+def spin(executor: Executor, leave: threading.Event, log: RcutilsLogger) -> None:
+    """Until `leave` is set, or the context is shut down."""
+    while rclpy.ok() and not leave.is_set():
+        try:
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        except ExternalShutdownException:
+            return
+        except (RCLError, InvalidHandle) as error:
+            # An entity destroyed while its event was queued, or a peer that vanished: lose that
+            # event, not the node.
+            if rclpy.ok():
+                log.warning(f"dropped one event: {error}")
 
 
 def make_executor(kind: str) -> Executor:

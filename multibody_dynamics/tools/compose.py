@@ -39,9 +39,8 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
     All are configured and activated in the order of `names`, and left in the reverse one.
     """
     import rclpy
-    from rclpy.executors import ExternalShutdownException
 
-    from ..nodes.runtime import SPIN_TIMEOUT, initialise, make_executor
+    from ..nodes.runtime import initialise, make_executor, spin
 
     if len(set(names)) < len(names):
         raise InputError("a node is named twice: a second robot needs a process of its own")
@@ -59,11 +58,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
             executor.add_node(nodes[-1])
         if not all([node.start() for node in nodes]):
             return 1
-        while rclpy.ok() and not leave.is_set():
-            try:
-                executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-            except ExternalShutdownException:
-                break
+        spin(executor, leave, nodes[0].get_logger())
         return 0
     finally:
         for node in reversed(nodes):
