@@ -451,7 +451,7 @@ class FlatnessControllerNode(FollowingNode):
             self._punctual = stamp
         elif stamp - self._punctual > int(SECOND * LATE):
             self._punctual = stamp
-            text = f"{1e3 * delay:.3g} ms after their states, and none sooner for {LATE:g} s"
+            text = f"{1e3 * delay:.3g} ms after their states, and none in time for {LATE:g} s"
             allowance = f"allowed: {1e3 * allowed:g} (latency_tolerance)"
             self._fail(DELAY, f"{text}; {allowance}", is_latched=True)
 

@@ -94,15 +94,13 @@ class JointMatcher:
         found = self.match(names)
         if len(names) > len(found.source):
             unknown = [name for name in names if name not in self._index]
-            raise MessageError("unknown joint", f"{_listed(unknown)} not among {self._ours()}")
+            raise MessageError(
+                "unknown joint", f"{_listed(unknown)} not among {joints_listed(self.joint_names)}"
+            )
         if not found.complete:
             missing = [name for name in self.joint_names if name not in names]
             raise MessageError("missing joint", f"{_listed(missing)} missing")
         return found
-
-    def _ours(self) -> str:
-        names = self.joint_names
-        return f"the joints {_listed(names)}" if len(names) <= SHORT_LIST else "the joints"
 
 
 class JointStates:
@@ -362,6 +360,11 @@ def command_array_message(joint_names: Sequence[str]) -> Float64MultiArray:
     message.layout.dim = [MultiArrayDimension(label=name, size=1, stride=1) for name in joint_names]
     message.layout.dim[0].size = message.layout.dim[0].stride = n
     return message
+
+
+def joints_listed(names: Sequence[str]) -> str:
+    """The joints that there are, for a message: by name where these are few."""
+    return f"the joints {_listed(names)}" if len(names) <= SHORT_LIST else "the joints"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..dynamics.inputs import Array
-from .messages import MessageError
+from .messages import MessageError, joints_listed
 
 ERASED = -1.0  # in a goal: without this tolerance
 QUANTITIES = ("position", "velocity")  # accelerations are not measured
@@ -97,7 +97,8 @@ def _changed(
     table = table.copy()
     for entry in entries:
         if entry.name not in joint_names:
-            raise MessageError("unknown joint", f"{field}: '{entry.name}' not among the joints")
+            text = f"{field}: '{entry.name}' not among {joints_listed(joint_names)}"
+            raise MessageError("unknown joint", text)
         j = joint_names.index(entry.name)
         for k, quantity in enumerate(QUANTITIES):
             what = f"{field}: {quantity} of '{entry.name}'"

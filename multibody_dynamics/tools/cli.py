@@ -1,5 +1,4 @@
-"""The command `multibody_dynamics`: demo, task-demo, report, inspect, plot, trajectory, record,
-identify-springs, scale-time, integrate, validate.
+"""The command `multibody_dynamics`, with a sub-command for each tool: its arguments, its refusals.
 
 Exit status: 0; 1 if nodes or measured torques are not as they should be; 2 if the arguments or
 files are wrong, with one line that says how; 130 after Ctrl-C.
