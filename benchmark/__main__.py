@@ -9,6 +9,7 @@ import inverse_dynamics
 import inverse_kinematics
 import operations
 import scaling
+
 import validation
 
 options = harness.arguments(__doc__)

@@ -18,25 +18,25 @@ LENGTHS = (10, 30, 100, 300, 1000)
 PINNED = (1, 2, 5, 10, 20, 40)
 
 
-def pinned_chain(n: int, pins: int) -> dyn.ConstrainedModel:
+def pinned_chain(n: int, pins: int) -> dyn.mechanisms.ConstrainedModel:
     """A chain whose bodies are pinned to the ground by balls at `pins` places along it."""
     model = chain(n)
     places = np.linspace(0, n - 1, pins + 1).astype(int)[1:]
     closures = [
-        dyn.LoopClosure.at(
+        dyn.mechanisms.LoopClosure.at(
             model, f"pin{i}", model.base_name, int(i), dyn.spherical(), point=model.poses[i, :3, 3]
         )
         for i in places
     ]
-    return dyn.ConstrainedModel(model, closures)
+    return dyn.mechanisms.ConstrainedModel(model, closures)
 
 
-def forward(system: dyn.ConstrainedModel) -> Callable[[], object]:
+def forward(system: dyn.mechanisms.ConstrainedModel) -> Callable[[], object]:
     n = system.tree.n
     q, qd, tau = np.zeros(n), np.zeros(n), np.random.default_rng(1).normal(size=n)
-    run = partial(dyn.constrained_forward_dynamics, system, q, qd, tau)
+    run = partial(dyn.mechanisms.constrained_forward_dynamics, system, q, qd, tau)
     found = run()
-    (A,) = dyn.constraint_matrices(system, q)
+    (A,) = dyn.mechanisms.constraint_matrices(system, q)
     free = A @ dyn.forward_dynamics(system.tree, q, qd, tau)
     harness.require(f"A q'' of {n} joints, zero at rest", free + A @ found.qdd, free, 1e-6)
     return run

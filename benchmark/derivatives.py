@@ -34,8 +34,8 @@ def run(options: argparse.Namespace) -> None:
     data, calls = robot.createData(), options.calls
     q, v, a = np.random.default_rng(1).normal(size=(3, model.n))
     tau = dyn.inverse_dynamics(model, q, v, a).tau
-    inverse = dyn.InverseDynamicsDerivativesSolver(model)
-    forward = dyn.ForwardDynamicsDerivativesSolver(model)
+    inverse = dyn.rigid.InverseDynamicsDerivativesSolver(model)
+    forward = dyn.rigid.ForwardDynamicsDerivativesSolver(model)
     for found, wanted in zip(
         inverse(q, v, a)[:2], pin.computeRNEADerivatives(robot, data, q, v, a), strict=False
     ):

@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.forward_dynamics import forward_dynamics_cycle
+from multibody_dynamics.dynamics.rigid.aba import forward_dynamics_cycle
 
 
 @numba.njit

@@ -35,7 +35,7 @@ class ElasticArm:
     def __init__(self, model: dyn.MultibodyModel) -> None:
         self.n = model.n
         self.forward = dyn.ForwardDynamicsSolver(model)
-        self.derivatives = dyn.ForwardDynamicsDerivativesSolver(model)
+        self.derivatives = dyn.rigid.ForwardDynamicsDerivativesSolver(model)
         self.weight = dyn.gravity_forces(model, HOME)
         rest = np.zeros(self.n)
         self.start = np.concatenate([HOME, rest, HOME + self.weight / STIFFNESS, rest])
@@ -66,11 +66,15 @@ class ElasticArm:
     def links_at_the_end(self, method: str, step: float, tolerance: float | None) -> np.ndarray:
         self.calls = 0
         if method == "rosenbrock":
-            _, states = dyn.rosenbrock(self.slope, self.jacobian, self.start, DURATION, step)
+            _, states = dyn.integration.rosenbrock(
+                self.slope, self.jacobian, self.start, DURATION, step
+            )
             return states[-1, : self.n]
-        allowed = None if tolerance is None else dyn.Tolerances(tolerance, tolerance / 100)
-        space = dyn.lie_groups.ProductGroup([dyn.lie_groups.R(4 * self.n)])
-        _, elements = dyn.munthe_kaas(
+        allowed = (
+            None if tolerance is None else dyn.integration.Tolerances(tolerance, tolerance / 100)
+        )
+        space = dyn.lie.lie_groups.ProductGroup([dyn.lie.lie_groups.R(4 * self.n)])
+        _, elements = dyn.integration.munthe_kaas(
             space, lambda t, X: self.slope(t, X[0]), (self.start,),
             DURATION, step, method=method, tolerances=allowed,
         )  # fmt: skip
@@ -80,10 +84,12 @@ class ElasticArm:
 def steps_per_second(options: argparse.Namespace) -> None:
     print(f"\nRK4 of {STEP * 1e3:g} ms in absolute coordinates, steps per second\n")
     print(f"{'':28}{'SE3':>12}{'SO3xR3':>12}")
-    for name, example in dyn.examples.SYSTEMS.items():
+    for name, example in dyn.integration.examples.SYSTEMS.items():
         blocks = {}
         for group in ("SE3", "SO3xR3"):
-            run = partial(dyn.integrate, example(group), LENGTH * STEP, STEP, every=LENGTH)
+            run = partial(
+                dyn.integration.integrate, example(group), LENGTH * STEP, STEP, every=LENGTH
+            )
             energy = run().energy
             harness.require(f"the energy of {name}", energy[1:], energy[:1], 1e-4)
             blocks[group] = run

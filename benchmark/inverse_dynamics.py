@@ -14,7 +14,7 @@ import numpy as np
 import pinocchio as pin
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.inverse_dynamics import CYCLES
+from multibody_dynamics.dynamics.rigid.rnea import CYCLES
 
 
 def repeater(cycle: Callable[..., None]) -> Callable[..., float]:

@@ -20,7 +20,7 @@ import numpy as np
 import pinocchio as pin
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.records import PLACEMENT
+from multibody_dynamics.dynamics.model.records import PLACEMENT
 
 Solve = Callable[[np.ndarray], np.ndarray]
 
@@ -55,7 +55,7 @@ def arm(name: str) -> dyn.MultibodyModel:
         [dyn.revolute(C[:3, 2], C[:3, 3]) for C in poses],
         poses,
         [BODY] * len(rows),
-        limits=dyn.JointLimits(-limits, limits, free, free),
+        limits=dyn.model.JointLimits(-limits, limits, free, free),
         name=name,
     )
 
@@ -183,7 +183,7 @@ def run(options: argparse.Namespace) -> None:
         targets = dyn.frame_pose(model, rng.uniform(lower, upper, (POSES, model.n)), model.n - 1)
         middle, robot = (lower + upper) / 2, twin(model)
         starts = np.vstack([middle, rng.uniform(lower, upper, (RESTARTS - 1, model.n))])
-        solver = dyn.InverseKinematicsSolver(model, model.n - 1)
+        solver = dyn.tasks.InverseKinematicsSolver(model, model.n - 1)
         rows: dict[str, tuple[int, Solve | None]] = {
             "this": (POSES, lambda C, solver=solver, q=middle: solver.solve(C, q).q),
             "CLIK over Pinocchio": (POSES // 4, pinocchio_loop(robot, starts)),

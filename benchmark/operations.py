@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from multibody_dynamics.dynamics.kinematics import RECURSIONS
-from multibody_dynamics.dynamics.records import BODY_ROW, JOINT_ROW
+from multibody_dynamics.dynamics.model.records import BODY_ROW, JOINT_ROW
+from multibody_dynamics.dynamics.rigid.kinematics import RECURSIONS
 
 
 class Count(NamedTuple):

@@ -29,8 +29,8 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
     model = dyn.load_urdf(CONFIG / "robots" / "panda.urdf")
     actuators = dyn.load_actuators(CONFIG / "elastic_joints" / "panda.yaml", model.joint_names)
-    drive = dyn.MotorDrive.from_bandwidth(model, actuators, POINTS[0], bandwidth=15.0)  # Hz
-    robot = dyn.ElasticRobot(model, actuators, drive=drive)
+    drive = dyn.plant.MotorDrive.from_bandwidth(model, actuators, POINTS[0], bandwidth=15.0)  # Hz
+    robot = dyn.plant.ElasticRobot(model, actuators, drive=drive)
 
     motion = dyn.interpolate(model.joint_names, times=[0.0, 1.0], positions=POINTS)
     times = np.arange(0.0, 1.3, PERIOD)
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     torques = dyn.inverse_dynamics(model, *state.swapaxes(0, 1))
     errors, rms = {}, {}
     for variant, text in VARIANTS.items():
-        feedforward = dyn.MotorFeedforward(actuators, variant=variant)
+        feedforward = dyn.elastic.MotorFeedforward(actuators, variant=variant)
         robot.reset(POINTS[0])
         measured = []
         for desired, *Q in zip(state, *torques, strict=True):

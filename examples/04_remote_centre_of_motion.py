@@ -20,7 +20,7 @@ import numpy as np
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
-from multibody_dynamics.dynamics.joints import turn_z_to
+from multibody_dynamics.dynamics.model.joints import turn_z_to
 
 LINKS = ("carriage", "upper_arm", "forearm", "rcm_link", "instrument_holder")
 JOINTS = ("lift", "shoulder", "elbow", "roll", "pitch")
@@ -117,13 +117,15 @@ def remote_centre_arm(
         "body_names": LINKS,
         "name": "remote_centre_arm",
         "frames": {
-            "incision": dyn.Frame(2, frame_in(bodies[2], np.eye(3), centre)),
-            "instrument": dyn.Frame(4, frame_in(bodies[4], turn_z_to(shape.instrument), centre)),
+            "incision": dyn.model.Frame(2, frame_in(bodies[2], np.eye(3), centre)),
+            "instrument": dyn.model.Frame(
+                4, frame_in(bodies[4], turn_z_to(shape.instrument), centre)
+            ),
         },
     }
     if description == "joint frames":  # where its joints are in every body, all axes being z
         axes = [turn_z_to(e) for e in shape.axes]
-        return dyn.model_from_joint_frames(
+        return dyn.theory.model_from_joint_frames(
             parents,
             [frame_in(*row) for row in zip(mounts, axes, shape.points, strict=True)],
             [frame_in(*row) for row in zip(bodies, axes, shape.points, strict=True)],
@@ -132,7 +134,7 @@ def remote_centre_arm(
             **options,
         )
     if description == "body screws":  # where every body is in its parent, and the axis in the body
-        return dyn.model_from_body_screws(
+        return dyn.theory.model_from_body_screws(
             parents,
             se3.inverse(mounts) @ bodies,
             screws(shape.axes, shape.points - coms),
@@ -166,7 +168,11 @@ def main(arguments: list[str] | None = None) -> float:
     robots = {name: remote_centre_arm(name) for name in DESCRIPTIONS}
     model = robots["spatial screws"]
     q = np.random.default_rng(4).uniform(-pi, pi, (1000, model.n)) * (0.1, 1, 1, 1, 1)
-    kinds = (dyn.JointFrameDescription, dyn.BodyScrewDescription, dyn.SpatialScrewDescription)
+    kinds = (
+        dyn.theory.JointFrameDescription,
+        dyn.theory.BodyScrewDescription,
+        dyn.theory.SpatialScrewDescription,
+    )
     expected = dyn.forward_kinematics(model, q).pose
     for kind, (name, robot) in zip(kinds, robots.items(), strict=True):
         difference = np.abs(kind.of(robot).poses(q) - expected).max()

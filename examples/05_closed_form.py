@@ -29,11 +29,11 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
     q, qd, qdd = motion(0.4)[:3]
     tau = dyn.inverse_dynamics(model, q, qd, qdd).tau
-    M, M_dot = dyn.mass_matrix(model, q), dyn.mass_matrix_dot(model, q, qd)
+    M, M_dot = dyn.mass_matrix(model, q), dyn.rigid.mass_matrix_dot(model, q, qd)
     matrices = {
         "christoffel_symbols": dyn.christoffel_symbols(model, q) @ qd,
         "coriolis_matrix": dyn.coriolis_matrix(model, q, qd),
-        "coriolis_matrix_mueller": dyn.coriolis_matrix_mueller(model, q, qd),
+        "coriolis_matrix_mueller": dyn.theory.coriolis_matrix_mueller(model, q, qd),
     }
     defects = {}
     for name, C in matrices.items():
@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     times = np.linspace(0.0, 0.7, 1401)
     q, qd, qdd = motion.sample(times).swapaxes(0, 1)[:3]
     power = (dyn.inverse_dynamics(model, q, qd, qdd).tau * qd).sum(axis=1)
-    T, U = dyn.kinetic_energy(model, q, qd), dyn.potential_energy(model, q)
+    T, U = dyn.rigid.kinetic_energy(model, q, qd), dyn.rigid.potential_energy(model, q)
     work, gain = simpson(power, x=times), (T + U)[-1] - (T + U)[0]
     defects["energy"] = float(abs(work - gain) / abs(gain))
     print(f"work {work:.6f} J, gain of energy {gain:.6f} J: the same to {defects['energy']:.0e}")

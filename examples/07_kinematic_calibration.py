@@ -29,8 +29,10 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
     drawn = dyn.load_urdf(ROBOT)
     rng = np.random.default_rng(3)
-    every = dyn.joint_errors(drawn, independent=False)
-    real = dyn.perturbed_model(drawn, every, rng.normal(scale=BUILT, size=len(every)))
+    every = dyn.identification.joint_errors(drawn, independent=False)
+    real = dyn.identification.perturbed_model(
+        drawn, every, rng.normal(scale=BUILT, size=len(every))
+    )
 
     # The real arm is measured where its joints are; half of the poses are kept for the test.
     q = rng.uniform(drawn.limits.lower, drawn.limits.upper, (80, drawn.n))
@@ -38,8 +40,8 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     noise = rng.normal(size=(80, 6)) * np.repeat(NOISE, 3)
     measured = poses @ dyn.se3.exp(noise)
 
-    errors = dyn.joint_errors(drawn) + dyn.frame_errors(drawn, FLANGE)
-    found = dyn.calibrate(drawn, errors, q[:40], measured[:40], FLANGE, noise=NOISE)
+    errors = dyn.identification.joint_errors(drawn) + dyn.identification.frame_errors(drawn, FLANGE)
+    found = dyn.identification.calibrate(drawn, errors, q[:40], measured[:40], FLANGE, noise=NOISE)
     print(f"{found.rank} of {len(errors)} parameters identified from 40 poses")
     for error, value in zip(errors[:4], found.values, strict=False):
         print(f"  {error.name:<18}{1e3 * value:8.3f} m{error.unit}")

@@ -24,7 +24,7 @@ NOISE = np.array([0.5, 0.5, 0.5, 0.5, 0.1, 0.1, 0.1])  # N m, of the torque sens
 def exciting_motion(model: dyn.MultibodyModel, seed: int) -> np.ndarray:
     """q, q' and q'' (3, k, n) of 10 s of random sines, sampled at 100 Hz."""
     a, b = np.random.default_rng(seed).uniform(-0.5, 0.5, (2, model.n, 5))  # rad/s
-    motion = dyn.sum_of_sines(model.joint_names, MIDDLE, a, b, frequency=0.6, duration=10.0)
+    motion = dyn.motion.sum_of_sines(model.joint_names, MIDDLE, a, b, frequency=0.6, duration=10.0)
     return motion.sample(np.arange(0.0, motion.duration, 0.01))[:, :3].swapaxes(0, 1)
 
 
@@ -35,12 +35,14 @@ def main(arguments: list[str] | None = None) -> float:
     options = parser.parse_args(arguments)
 
     model = dyn.load_urdf(ROBOT)
-    base = dyn.base_parameters(model, extra=["viscous"])
+    base = dyn.identification.base_parameters(model, extra=["viscous"])
     print(f"{base.rank} of {len(base.parameter_names)} parameters, {model.n} of them friction:")
     print("\n".join(base.describe().splitlines()[:3]), "\n...")
 
     def regressor(state: np.ndarray) -> np.ndarray:
-        return base.reduce(dyn.inverse_dynamics_regressor(model, *state, extra=["viscous"]).Y)
+        return base.reduce(
+            dyn.identification.inverse_dynamics_regressor(model, *state, extra=["viscous"]).Y
+        )
 
     def torque(state: np.ndarray) -> np.ndarray:
         return dyn.inverse_dynamics(model, *state).tau + FRICTION * state[1]

@@ -19,7 +19,7 @@ SPEED = 6.0  # rad/s, of the crank
 STEP, SWING = 0.01, 1.5  # s, of the integration
 CORRECTIONS = {  # of the drift of the loop
     "none": {},
-    "Baumgarte": {"baumgarte": dyn.Baumgarte(20.0, 20.0)},  # 1/s
+    "Baumgarte": {"baumgarte": dyn.core.Baumgarte(20.0, 20.0)},  # 1/s
     "projection": {"project": True},
 }
 
@@ -31,7 +31,7 @@ def bar(length: float) -> np.ndarray:
     return dyn.spatial_inertia(mass, (length / 2, 0, 0), inertia)
 
 
-def four_bar() -> dyn.ConstrainedModel:
+def four_bar() -> dyn.mechanisms.ConstrainedModel:
     """In the plane x-y, gravity along -y, with the motor in the crank."""
 
     def at(x: float) -> np.ndarray:
@@ -48,32 +48,34 @@ def four_bar() -> dyn.ConstrainedModel:
         gravity=(0, -9.81, 0),
         name="four_bar",
     )
-    pin = dyn.LoopClosure(
+    pin = dyn.mechanisms.LoopClosure(
         "pin", "coupler_bar", "rocker_bar", dyn.revolute(z), at(COUPLER), at(ROCKER)
     )
-    return dyn.ConstrainedModel(tree, [pin], actuated=["crank"])
+    return dyn.mechanisms.ConstrainedModel(tree, [pin], actuated=["crank"])
 
 
 def energy(tree: dyn.MultibodyModel, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    return dyn.kinetic_energy(tree, q, qd) + dyn.potential_energy(tree, q)
+    return dyn.rigid.kinetic_energy(tree, q, qd) + dyn.rigid.potential_energy(tree, q)
 
 
 def swing(
-    system: dyn.ConstrainedModel,
+    system: dyn.mechanisms.ConstrainedModel,
     q: np.ndarray,
-    baumgarte: dyn.Baumgarte | None = None,
+    baumgarte: dyn.core.Baumgarte | None = None,
     project: bool = False,
-) -> dyn.JointMotion:
+) -> dyn.integration.JointMotion:
     """q and q' (k, n) each, from rest at q (n,), without torque, by Runge's and Kutta's method."""
     nothing = np.zeros(system.n)
 
     def acceleration(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return dyn.constrained_forward_dynamics(system, q, qd, nothing, baumgarte=baumgarte).qdd
+        return dyn.mechanisms.constrained_forward_dynamics(
+            system, q, qd, nothing, baumgarte=baumgarte
+        ).qdd
 
     def closed(q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, ...]:
-        return dyn.consistent_motion(system, q, qd)
+        return dyn.mechanisms.consistent_motion(system, q, qd)
 
-    return dyn.integrate_joints(
+    return dyn.integration.integrate_joints(
         acceleration, q, nothing, SWING, STEP, project=closed if project else None
     )
 
@@ -96,10 +98,10 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     guess = np.stack([angles, 0.9 - angles, np.full_like(angles, 2.0)], axis=1)
     rates = np.zeros((4, *guess.shape))
     rates[0, :, 0] = SPEED
-    state = dyn.consistent_motion(system, guess, *rates, fixed=["crank"])  # q ... q''''
+    state = dyn.mechanisms.consistent_motion(system, guess, *rates, fixed=["crank"])  # q ... q''''
     q, qd = state[:2]
 
-    torque = dyn.constrained_inverse_dynamics(system, *state)
+    torque = dyn.mechanisms.constrained_inverse_dynamics(system, *state)
     print(f"redundant: {', '.join(torque.redundant)}")
     tau, tau_dot = torque.tau[:, 0], torque.tau_dot[:, 0]
     print(f"peak torque {np.abs(tau).max():.3f} N m, of its rate {np.abs(tau_dot).max():.2f} N m/s")
@@ -115,7 +117,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     errors = {}
     for correction, how in CORRECTIONS.items():
         free = swing(system, q[60], **how)
-        gap = np.abs(dyn.constraint_residual(system, free.q)).max(axis=1)
+        gap = np.abs(dyn.mechanisms.constraint_residual(system, free.q)).max(axis=1)
         total = energy(tree, free.q, free.qd)
         errors[correction] = gap, np.abs(total - total[0])
         defects[correction] = float(gap.max())

@@ -23,7 +23,7 @@ SHOULDERS = ["left_shoulder", "right_shoulder"]
 MEAN, AMPLITUDE, PHASE = np.radians([[-150.0, -30.0], [20.0, 15.0], [0.0, 60.0]])  # of SHOULDERS
 PERIOD, STEP = 0.6, 0.0025  # s, of the motion and of the integration
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7")  # of one motor, and of the cases
-DRIFT = dyn.Baumgarte(20.0, 20.0)  # 1/s
+DRIFT = dyn.core.Baumgarte(20.0, 20.0)  # 1/s
 CASES = {  # motors, and the choice among the torques that give the motion
     "two motors": (SHOULDERS, "unique"),
     "three, least torque": ([*SHOULDERS, "left_elbow"], "minimum_torque"),
@@ -37,7 +37,7 @@ def bar(length: float) -> np.ndarray:
     return dyn.spatial_inertia(mass, (length / 2, 0, 0), mass * length**2 / 12 * np.diag([0, 1, 1]))
 
 
-def five_bar(motors: list[str]) -> dyn.ConstrainedModel:
+def five_bar(motors: list[str]) -> dyn.mechanisms.ConstrainedModel:
     """Two arms in the plane x-y, both along x at zero, pinned together at their tips."""
 
     def at(x: float) -> np.ndarray:
@@ -54,12 +54,14 @@ def five_bar(motors: list[str]) -> dyn.ConstrainedModel:
         gravity=(0, -9.81, 0),
         name="five_bar",
     )
-    tip = dyn.LoopClosure("tip", "left_lower", "right_lower", dyn.revolute(z), at(LOWER), at(LOWER))
-    return dyn.ConstrainedModel(tree, [tip], motors)
+    tip = dyn.mechanisms.LoopClosure(
+        "tip", "left_lower", "right_lower", dyn.revolute(z), at(LOWER), at(LOWER)
+    )
+    return dyn.mechanisms.ConstrainedModel(tree, [tip], motors)
 
 
 def energy(tree: dyn.MultibodyModel, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    return dyn.kinetic_energy(tree, q, qd) + dyn.potential_energy(tree, q)
+    return dyn.rigid.kinetic_energy(tree, q, qd) + dyn.rigid.potential_energy(tree, q)
 
 
 def corners(tree: dyn.MultibodyModel, q: np.ndarray) -> list[np.ndarray]:
@@ -68,14 +70,14 @@ def corners(tree: dyn.MultibodyModel, q: np.ndarray) -> list[np.ndarray]:
     return [(dyn.frame_pose(tree, q, body) @ [x, 0, 0, 1])[:, :2] for body, x in places]
 
 
-def motion(system: dyn.ConstrainedModel, times: np.ndarray) -> tuple[np.ndarray, ...]:
+def motion(system: dyn.mechanisms.ConstrainedModel, times: np.ndarray) -> tuple[np.ndarray, ...]:
     """q ... q'''' (k, 4) with the shoulders going to and fro, and the elbows as they must."""
     omega, order = 2 * np.pi / PERIOD, np.arange(5)[:, None, None]
     angle = omega * times[:, None] + PHASE + order * np.pi / 2
     rates = np.zeros((5, len(times), 4))
     rates[:, :, ::2] = MEAN * (order == 0) + AMPLITUDE * omega**order * np.sin(angle)
     rates[0, :, 1::2] = np.radians((110.0, -110.0))  # about; other signs are other postures
-    return dyn.consistent_motion(system, *rates, fixed=SHOULDERS)
+    return dyn.mechanisms.consistent_motion(system, *rates, fixed=SHOULDERS)
 
 
 def slope_of(values: np.ndarray) -> np.ndarray:
@@ -88,13 +90,13 @@ def with_one_motor(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     """q, q' and tau (k, 4) every 2 STEPs, if a single motor moves the left shoulder as given."""
     system = five_bar(SHOULDERS[:1])
 
-    def dynamics(k: Any, q: np.ndarray, qd: np.ndarray) -> dyn.ConstrainedMotion:
-        return dyn.constrained_hybrid_dynamics(
+    def dynamics(k: Any, q: np.ndarray, qd: np.ndarray) -> dyn.mechanisms.ConstrainedMotion:
+        return dyn.mechanisms.constrained_hybrid_dynamics(
             system, q, qd, prescribed=SHOULDERS[:1], qdd=given[2][k], tau=np.zeros(4),
             baumgarte=DRIFT,
         )  # fmt: skip
 
-    free = dyn.integrate_joints(
+    free = dyn.integration.integrate_joints(
         lambda t, q, qd: dynamics(round(t / STEP), q, qd).qdd,
         given[0][0],
         given[1][0],
@@ -118,7 +120,7 @@ def main(arguments: list[str] | None = None) -> dict[str, list[float]]:
     q, qd = given[:2]
 
     try:
-        dyn.constrained_inverse_dynamics(five_bar(SHOULDERS[:1]), *given)
+        dyn.mechanisms.constrained_inverse_dynamics(five_bar(SHOULDERS[:1]), *given)
     except dyn.DynamicsError as error:
         print(f"one motor: {error}")
     q_free, qd_free, tau_free = with_one_motor(given)
@@ -130,7 +132,7 @@ def main(arguments: list[str] | None = None) -> dict[str, list[float]]:
     torques, rms = {"one motor": tau_free}, {}
     print(" " * 21 + "".join(f"{joint:>16}" for joint in JOINTS[:3]) + "   force in the tip, rms")
     for case, (motors, choice) in CASES.items():
-        found = dyn.constrained_inverse_dynamics(five_bar(motors), *given, choice=choice)
+        found = dyn.mechanisms.constrained_inverse_dynamics(five_bar(motors), *given, choice=choice)
         np.testing.assert_allclose((found.tau * qd).sum(axis=1), power, atol=1e-9)
         np.testing.assert_allclose(found.tau_dot, slope_of(found.tau), atol=1e-9)
         torques[case] = found.tau

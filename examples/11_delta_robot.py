@@ -27,7 +27,7 @@ def bar(mass: float, along: np.ndarray) -> np.ndarray:
     return dyn.spatial_inertia(mass, along / 2, inertia)
 
 
-def delta_robot() -> dyn.ConstrainedModel:
+def delta_robot() -> dyn.mechanisms.ConstrainedModel:
     """The arms are horizontal at zero; positive angles let them down. x, y and z are from there."""
     drop = np.sqrt(ROD**2 - (BASE + ARM - PLATFORM) ** 2)
     parts, balls = [], {}
@@ -64,10 +64,12 @@ def delta_robot() -> dyn.ConstrainedModel:
         name="delta_robot",
     )
     loops = [
-        dyn.LoopClosure.at(tree, f"ball_{rod}", rod, "platform", dyn.spherical(), point=ball)
+        dyn.mechanisms.LoopClosure.at(
+            tree, f"ball_{rod}", rod, "platform", dyn.spherical(), point=ball
+        )
         for rod, ball in balls.items()
     ]
-    return dyn.ConstrainedModel(tree, loops, actuated=MOTORS)
+    return dyn.mechanisms.ConstrainedModel(tree, loops, actuated=MOTORS)
 
 
 def slope_of(values: np.ndarray) -> np.ndarray:
@@ -93,17 +95,17 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     rates = np.zeros((5, len(times), robot.n))
     circle = [RADIUS * np.cos(angle), RADIUS * np.sin(angle), HEIGHT * np.cos(angle)]
     rates[:, :, robot.indices(PLACE)] = np.moveaxis(circle, 0, -1) * omega ** order[..., None]
-    state = dyn.consistent_motion(robot, *rates, fixed=PLACE)
+    state = dyn.mechanisms.consistent_motion(robot, *rates, fixed=PLACE)
     q, qd = state[:2]
     tilt = np.abs(q[:, robot.indices(ATTITUDE)]).max()
     print(f"the platform stays level to {tilt:.0e} rad")
 
-    torques = dyn.constrained_inverse_dynamics(robot, *state)
+    torques = dyn.mechanisms.constrained_inverse_dynamics(robot, *state)
     Q = [row[:, robot.actuated_indices] for row in torques[:3]]
     print(f"{'peak of':<10}{'Q  [N m]':>12}{'Q_dot':>12}{'Q_ddot':>12}")
     for motor, *peaks in zip(robot.actuated, *np.abs(Q).max(axis=1), strict=True):
         print(f"{motor:<10}" + "".join(f"{peak:12.3f}" for peak in peaks))
-    energy = dyn.kinetic_energy(tree, q, qd) + dyn.potential_energy(tree, q)
+    energy = dyn.rigid.kinetic_energy(tree, q, qd) + dyn.rigid.potential_energy(tree, q)
     power = (Q[0] * qd[:, robot.actuated_indices]).sum(axis=1)
     pairs = {
         "Q_dot and the slope of Q": (Q[1], slope_of(Q[0])),

@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     model = crane()
     motion = dyn.interpolate(["load"], times=[0.0, DURATION], positions=[[0.0], [DISTANCE]])
 
-    def dynamics(t: float, q: np.ndarray, qd: np.ndarray) -> dyn.HybridDynamics:
+    def dynamics(t: float, q: np.ndarray, qd: np.ndarray) -> dyn.rigid.HybridDynamics:
         """Of both moves at once: q, q' (2, 2)."""
         _, _, y_ddot, _, y_ddddot = motion(t)[:, 0]
         acceleration = np.array([y_ddot, y_ddot + SWINGING_LENGTH / GRAVITY * y_ddddot])
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         return dyn.hybrid_dynamics(model, q, qd, prescribed=["trolley"], qdd=qdd, tau=np.zeros(2))
 
     start = np.zeros((2, 2))  # of two moves, of two joints
-    moves = dyn.integrate_joints(
+    moves = dyn.integration.integrate_joints(
         lambda t, q, qd: dynamics(t, q, qd).qdd, start, start, 3 * DURATION, STEP
     )
     times, q, qd = moves.time, moves.q, moves.qd

@@ -39,7 +39,7 @@ def double_pendulum() -> dyn.MultibodyModel:
     )
 
 
-def feedback(linear: dyn.LinearModel) -> np.ndarray:
+def feedback(linear: dyn.rigid.LinearModel) -> np.ndarray:
     """K (1, 4) of u = -K x, with which the integral of q . q + u^2 is least."""
     return linear.B.T @ solve_continuous_are(*linear.matrices[:2], np.diag([1, 1, 0, 0]), np.eye(1))
 
@@ -53,7 +53,7 @@ def simulate(model: dyn.MultibodyModel, motor: str, K: np.ndarray, q: np.ndarray
         fallen = np.abs(q).max(axis=-1, keepdims=True) > np.pi  # and swings on unseen
         return np.where(fallen, 0.0, dyn.forward_dynamics(model, q, qd, tau))
 
-    motion = dyn.integrate_joints(acceleration, q, np.zeros_like(q), DURATION, STEP)
+    motion = dyn.integration.integrate_joints(acceleration, q, np.zeros_like(q), DURATION, STEP)
     return np.concatenate([motion.q, motion.qd], axis=-1)
 
 
@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     postures = np.stack(np.meshgrid(POSTURES, POSTURES, indexing="ij"), axis=-1)
     gains, settled, shares = {}, {}, {}
     for motor in JOINTS:
-        linear = dyn.linearize(model, np.zeros(2), inputs=[motor])
+        linear = dyn.rigid.linearize(model, np.zeros(2), inputs=[motor])
         gains[motor] = K = feedback(linear)
         closed = linear.A - linear.B @ K
         print(f"motor in the {motor}")

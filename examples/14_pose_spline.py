@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     options = parser.parse_args(arguments)
 
     robot, corners = dyn.load_urdf(ROBOT), poses()
-    path = dyn.spline(TIMES, corners)
+    path = dyn.tasks.spline(TIMES, corners)
     times = np.linspace(path.start_time, path.end_time, COUNT)
     motion = path.sample(times)  # hybrid: omega and r' in inertial axes
     missed = float(np.abs(path.sample(TIMES).pose - corners).max())
@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     for name, (angular, linear), k in zip(RATES, path.peak_values(), range(1, 5), strict=True):
         print(f"peak {name:<13}{angular:8.2f} rad/s^{k}{linear:8.2f} m/s^{k}")
 
-    found = dyn.inverse_kinematics(robot, motion.pose, HAND, warm_start=True)
+    found = dyn.tasks.inverse_kinematics(robot, motion.pose, HAND, warm_start=True)
     if not found.success.all():
         raise SystemExit(f"the arm cannot follow: {found.reason[~found.success][0]}")
     steps = np.abs(np.diff(found.q, axis=0)).max()

@@ -18,14 +18,14 @@ from multibody_dynamics import dynamics as dyn
 
 ROBOT = Path(__file__).parents[1] / "config" / "robots" / "panda.urdf"
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
-HAND = dyn.Task("panda_link8", offset=dyn.se3.exp([0, 0, 0, 0, 0, 0.1]))
+HAND = dyn.tasks.Task("panda_link8", offset=dyn.se3.exp([0, 0, 0, 0, 0, 0.1]))
 STEP, PERIOD = 0.001, 2.0  # s
 OMEGA = 2 * np.pi / PERIOD
 
-Motion = Callable[[float], dyn.TaskMotion]
+Motion = Callable[[float], dyn.tasks.TaskMotion]
 
 
-def circle(start: np.ndarray, t: float) -> dyn.TaskMotion:
+def circle(start: np.ndarray, t: float) -> dyn.tasks.TaskMotion:
     """A circle in the plane y, z, of 10 cm, at constant speed, without turning the hand."""
     phases = OMEGA * t + np.pi / 2 * np.arange(5)  # of the derivatives
     rows = (
@@ -36,7 +36,7 @@ def circle(start: np.ndarray, t: float) -> dyn.TaskMotion:
     return moved(start, rows - 0.1 * np.outer([1, 0, 0, 0, 0], [0, 0, 1]))
 
 
-def out_and_back(start: np.ndarray, t: float) -> dyn.TaskMotion:
+def out_and_back(start: np.ndarray, t: float) -> dyn.tasks.TaskMotion:
     """Half a metre outwards, which is beyond the reach of the arm, and back."""
     phases = OMEGA * t + np.pi / 2 * np.arange(5)
     way = -0.25 * OMEGA ** np.arange(5) * np.cos(phases)
@@ -44,14 +44,14 @@ def out_and_back(start: np.ndarray, t: float) -> dyn.TaskMotion:
     return moved(start, np.outer(way, [0.8, 0.2, 0.3]))
 
 
-def moved(start: np.ndarray, rows: np.ndarray) -> dyn.TaskMotion:
+def moved(start: np.ndarray, rows: np.ndarray) -> dyn.tasks.TaskMotion:
     """The hand at a place (5, 3) with derivatives relative to the start, its orientation kept."""
     pose = start.copy()
     pose[:3, 3] += rows[0]
-    return dyn.TaskMotion(pose, *np.concatenate([np.zeros((4, 3)), rows[1:]], axis=1))
+    return dyn.tasks.TaskMotion(pose, *np.concatenate([np.zeros((4, 3)), rows[1:]], axis=1))
 
 
-def run(solver: dyn.TaskSpaceSolver, motion: Motion) -> dict[str, np.ndarray]:
+def run(solver: dyn.tasks.TaskSpaceSolver, motion: Motion) -> dict[str, np.ndarray]:
     """One period in cycles of `STEP`: what the joints do, the torques, how far the hand is off."""
     record: dict[str, list] = {"state": [], "torques": [], "missing": [], "wanted": []}
     solver.start(motion(0.0), READY)
@@ -62,7 +62,7 @@ def run(solver: dyn.TaskSpaceSolver, motion: Motion) -> dict[str, np.ndarray]:
         record["missing"].append(solver.missing.copy())
         record["wanted"].append(target.pose[:3, 3])
     result = {name: np.array(rows) for name, rows in record.items()}
-    reached = dyn.task_motion(solver.model, HAND, result["state"][:, 0]).pose[:, :3, 3]
+    reached = dyn.tasks.task_motion(solver.model, HAND, result["state"][:, 0]).pose[:, :3, 3]
     return result | {"off": np.linalg.norm(result["wanted"] - reached, axis=-1)}
 
 
@@ -80,17 +80,17 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, np.ndarray]]
     options = parser.parse_args(arguments)
 
     model = dyn.load_urdf(ROBOT)
-    start = dyn.task_motion(model, HAND, READY).pose
-    keep = dyn.RedundancyResolution(posture=READY, posture_gain=2.0)
-    yielding = dyn.RedundancyResolution(
-        posture=READY, posture_gain=2.0, damping=dyn.Damping(0.04), feedback=10.0
+    start = dyn.tasks.task_motion(model, HAND, READY).pose
+    keep = dyn.tasks.RedundancyResolution(posture=READY, posture_gain=2.0)
+    yielding = dyn.tasks.RedundancyResolution(
+        posture=READY, posture_gain=2.0, damping=dyn.tasks.Damping(0.04), feedback=10.0
     )
     results = {}
     for name, resolution, motion in (
         ("circle", keep, lambda t: circle(start, t)),
         ("out of reach", yielding, lambda t: out_and_back(start, t)),
     ):
-        solver = dyn.TaskSpaceSolver(model, HAND, resolution)
+        solver = dyn.tasks.TaskSpaceSolver(model, HAND, resolution)
         results[name] = r = run(solver, motion)
         peaks = np.abs(r["torques"]).max(axis=(0, 2))
         print(name)

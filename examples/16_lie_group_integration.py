@@ -30,12 +30,15 @@ def main(arguments: list[str] | None = None) -> dict[tuple[str, str], list[float
     options = parser.parse_args(arguments)
 
     runs, worst = {}, {}
-    for system in (dyn.examples.heavy_top, dyn.examples.spherical_double_pendulum):
+    for system in (
+        dyn.integration.examples.heavy_top,
+        dyn.integration.examples.spherical_double_pendulum,
+    ):
         print(f"{system.__name__}: RK4, {DURATION:g} s in steps of {1e3 * STEP:g} ms")
         for choice, group in CHOICES.items():
-            if isinstance(group, dict) and system is dyn.examples.heavy_top:
+            if isinstance(group, dict) and system is dyn.integration.examples.heavy_top:
                 continue
-            result = dyn.integrate(system(group), DURATION, STEP)
+            result = dyn.integration.integrate(system(group), DURATION, STEP)
             runs[system.__name__, choice] = result
             worst[system.__name__, choice] = [float(x) for x in result.constraint.max(axis=0)]
             drift = np.abs(result.energy - result.energy[0]).max()
@@ -47,11 +50,13 @@ def main(arguments: list[str] | None = None) -> dict[tuple[str, str], list[float
             )
             print(f"  {choice:<12}{joints}   energy {drift:7.1e} J")
 
-    pendulum = dyn.examples.spherical_double_pendulum("SO3xR3")
-    closed = dyn.integrate(pendulum, DURATION, STEP, project=True)
+    pendulum = dyn.integration.examples.spherical_double_pendulum("SO3xR3")
+    closed = dyn.integration.integrate(pendulum, DURATION, STEP, project=True)
     print(f"closed after every step, on SO(3) x R^3: {closed.constraint.max():.1e} m")
     exact, rough = (
-        dyn.integrate(pendulum, 0.1, 0.1, "dormand_prince", tolerances=dyn.Tolerances(x, x / 100))
+        dyn.integration.integrate(
+            pendulum, 0.1, 0.1, "dormand_prince", tolerances=dyn.integration.Tolerances(x, x / 100)
+        )
         for x in (1e-12, 1e-6)
     )
     error = np.abs(exact.pose[-1] - rough.pose[-1]).max()

@@ -19,14 +19,14 @@ STEP, DURATION = 5e-3, 6.0  # s
 MOMENTS = (0.02, 0.03, 0.04)  # kg m^2
 
 
-def tumbling_box() -> dyn.AbsoluteSystem:
+def tumbling_box() -> dyn.integration.AbsoluteSystem:
     """Free of gravity, turning almost about its middle axis."""
     M = dyn.spatial_inertia(1.0, np.zeros(3), np.diag(MOMENTS))
-    box = dyn.RigidBody("box", M, omega=(1e-3, 8.0, 0.0), velocity=(0.2, 0.0, 0.1))
-    return dyn.AbsoluteSystem([box], gravity=np.zeros(3), name="tumbling_box")
+    box = dyn.integration.RigidBody("box", M, omega=(1e-3, 8.0, 0.0), velocity=(0.2, 0.0, 0.1))
+    return dyn.integration.AbsoluteSystem([box], gravity=np.zeros(3), name="tumbling_box")
 
 
-def in_joint_coordinates(system: dyn.AbsoluteSystem) -> dyn.MultibodyModel:
+def in_joint_coordinates(system: dyn.integration.AbsoluteSystem) -> dyn.MultibodyModel:
     """The three-bar linkage as a tree: the triangle turns about its base, the bars about
     themselves."""
     bars = system.initial_pose
@@ -44,8 +44,8 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
     box = tumbling_box()
     runs = {
-        "velocities": dyn.integrate(box, DURATION, STEP),
-        "momenta": dyn.integrate_momenta(box, DURATION, STEP),
+        "velocities": dyn.integration.integrate(box, DURATION, STEP),
+        "momenta": dyn.integration.integrate_momenta(box, DURATION, STEP),
     }
     results = {}
     for method, run in runs.items():
@@ -53,12 +53,12 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         energy = np.abs(run.energy / run.energy[0] - 1).max()
         print(f"by {method:<11}momentum drifts by {results[method]:.1e}, energy by {energy:.1e}")
 
-    linkage = dyn.examples.three_bar_linkage()
-    tight = dyn.Tolerances(1e-11, 1e-13)
+    linkage = dyn.integration.examples.three_bar_linkage()
+    tight = dyn.integration.Tolerances(1e-11, 1e-13)
     how = {"method": "dormand_prince", "tolerances": tight}
-    absolute = dyn.integrate(linkage, 0.5, 0.01, **how)
+    absolute = dyn.integration.integrate(linkage, 0.5, 0.01, **how)
     tree = in_joint_coordinates(linkage)
-    motion = dyn.integrate_tree(tree, np.zeros(3), [5.0, 20.0, -30.0], 0.5, 0.01, **how)
+    motion = dyn.integration.integrate_tree(tree, np.zeros(3), [5.0, 20.0, -30.0], 0.5, 0.01, **how)
     poses = dyn.forward_kinematics(tree, motion.q).pose[:, 1:]
     results["linkage"] = float(np.abs(absolute.pose - poses).max())
     print(f"linkage: absolute and joint coordinates differ by {results['linkage']:.1e} in 0.5 s")

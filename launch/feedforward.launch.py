@@ -13,7 +13,7 @@ from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from multibody_dynamics.nodes.robot import chosen_robot
+from multibody_dynamics.nodes.base.robot import chosen_robot
 
 PACKAGE = "multibody_dynamics"
 

@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from multibody_dynamics.dynamics.actuator_cycle import SpringSolver
-from multibody_dynamics.dynamics.actuator_description import load_actuators
-from multibody_dynamics.dynamics.actuator_kinds import (
+from multibody_dynamics.dynamics.control.gains import at_rest
+from multibody_dynamics.dynamics.core.inputs import Array
+from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
+from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     Antagonistic,
     Motor,
     Rigid,
@@ -19,16 +21,14 @@ from multibody_dynamics.dynamics.actuator_kinds import (
     StiffnessDrive,
     VariableStiffness,
 )
-from multibody_dynamics.dynamics.actuators import Actuators
-from multibody_dynamics.dynamics.elastic_robot import ElasticRobot
-from multibody_dynamics.dynamics.forward_dynamics_solver import ForwardDynamicsSolver
-from multibody_dynamics.dynamics.gains import at_rest
-from multibody_dynamics.dynamics.inputs import Array
-from multibody_dynamics.dynamics.mass_matrix import gravity_forces
-from multibody_dynamics.dynamics.model import MultibodyModel
-from multibody_dynamics.dynamics.springs import CubicSpring, LinearSpring, PolynomialSpring
-from multibody_dynamics.dynamics.trajectories import Reference, sum_of_sines
-from multibody_dynamics.dynamics.urdf import load_urdf
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
+from multibody_dynamics.dynamics.model.multibody_model import MultibodyModel
+from multibody_dynamics.dynamics.model.urdf import load_urdf
+from multibody_dynamics.dynamics.motion.trajectories import Reference, sum_of_sines
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces
+from multibody_dynamics.dynamics.rigid.forward_dynamics_solver import ForwardDynamicsSolver
 from robots import CONFIG, panda, two_link_planar
 
 MOTOR = Motor(0.5, viscous=0.3, coulomb=0.3, coulomb_velocity=0.05)

@@ -16,7 +16,7 @@ import numpy as np
 import reference as ref
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3, so3
-from multibody_dynamics.dynamics.inputs import Array
+from multibody_dynamics.dynamics.core.inputs import Array
 from robots import random_inertia
 
 X, Y, Z = np.eye(3)
@@ -28,7 +28,7 @@ class Mechanism(NamedTuple):
     """A system, a configuration close to a closed one, joints that determine all others, and the
     constraints of the reference: {loop: directions of held rotations}, with rows to keep."""
 
-    system: dyn.ConstrainedModel
+    system: dyn.mechanisms.ConstrainedModel
     start: Array
     independent: tuple[str, ...]
     held: dict[str, Callable[[np.ndarray, np.ndarray], list[np.ndarray]]]
@@ -37,17 +37,19 @@ class Mechanism(NamedTuple):
     @property
     def q(self) -> Array:
         """The closed configuration next to the start."""
-        return dyn.assemble(self.system, self.start, fixed=self.independent)
+        return dyn.mechanisms.assemble(self.system, self.start, fixed=self.independent)
 
     def motion(self, seed: int = 0) -> tuple[Array, ...]:
         """A consistent motion q ... q'''' with nothing zero."""
         rates = np.random.default_rng(seed).uniform(-1, 1, (5, self.system.n))
         rates[0] = self.q
-        return dyn.consistent_motion(self.system, *rates, fixed=self.independent)
+        return dyn.mechanisms.consistent_motion(self.system, *rates, fixed=self.independent)
 
     def with_motors(self, *motors: str, **changes: Any) -> Mechanism:
         s = self.system
-        return self._replace(system=dyn.ConstrainedModel(s.tree, s.constraints, motors, **changes))
+        return self._replace(
+            system=dyn.mechanisms.ConstrainedModel(s.tree, s.constraints, motors, **changes)
+        )
 
 
 def move(p: Any) -> Array:
@@ -77,11 +79,11 @@ def four_bar() -> Mechanism:
         gravity=DOWN,
         name="four_bar",
     )
-    pin = dyn.LoopClosure(
+    pin = dyn.mechanisms.LoopClosure(
         "pin", "coupler_bar", "rocker_bar", dyn.revolute(Z), move((coupler, 0, 0)),
         move((rocker, 0, 0)),
     )  # fmt: skip
-    system = dyn.ConstrainedModel(tree, [pin], ("crank",))
+    system = dyn.mechanisms.ConstrainedModel(tree, [pin], ("crank",))
     return Mechanism(system, np.array([0.7, -0.2, 1.7]), ("crank",), {"pin": none}, [0, 1])
 
 
@@ -99,8 +101,8 @@ def five_bar(*motors: str) -> Mechanism:
         gravity=DOWN,
         name="five_bar",
     )
-    weld = dyn.LoopClosure("weld", "base", "body5", (), move((0.6, 0, 0)))
-    system = dyn.ConstrainedModel(tree, [weld], motors)
+    weld = dyn.mechanisms.LoopClosure("weld", "base", "body5", (), move((0.6, 0, 0)))
+    system = dyn.mechanisms.ConstrainedModel(tree, [weld], motors)
     start = np.array([1.9, -1.1, -1.6, -1.0, 1.8])
     return Mechanism(system, start, ("a", "e"), {"weld": all_axes}, [0, 1, 5])
 
@@ -122,7 +124,7 @@ def spatial_loop(cut: str = "spherical") -> Mechanism:
             (-1, -1, 1), [crank, rocker, dyn.universal(cross, first, second)], [EYE] * 3, bodies,
             joint_names=("crank", "rocker", "cross"), name="cut_at_ball", **names,
         )  # fmt: skip
-        loop = dyn.LoopClosure.at(
+        loop = dyn.mechanisms.LoopClosure.at(
             tree, "ball", "coupler_bar", "crank_bar", dyn.spherical(), point=ball
         )
         held = {"ball": none}
@@ -131,12 +133,12 @@ def spatial_loop(cut: str = "spherical") -> Mechanism:
             (-1, -1, 0), [crank, rocker, dyn.spherical(ball)], [EYE] * 3, bodies,
             joint_names=("crank", "rocker", "ball"), name="cut_at_cross", **names,
         )  # fmt: skip
-        loop = dyn.LoopClosure.at(
+        loop = dyn.mechanisms.LoopClosure.at(
             tree, "cross", "rocker_bar", "coupler_bar", dyn.universal((0, 0, 0), first, second),
             point=cross,
         )  # fmt: skip
         held = {"cross": across(first, second)}
-    system = dyn.ConstrainedModel(tree, [loop], ("crank",))
+    system = dyn.mechanisms.ConstrainedModel(tree, [loop], ("crank",))
     return Mechanism(system, 0.3 * np.eye(tree.n)[0], ("crank",), held)
 
 
@@ -166,7 +168,7 @@ def delta() -> Mechanism:
         parents, screws, [EYE] * 7, inertias, joint_names=joints, body_names=bodies, name="delta"
     )
     loops = [
-        dyn.LoopClosure.at(
+        dyn.mechanisms.LoopClosure.at(
             tree, f"wrist{k}", f"rod{k}", "platform", dyn.universal((0, 0, 0), other, axis),
             point=wrist,
         )
@@ -177,7 +179,7 @@ def delta() -> Mechanism:
     held = {f"wrist{k}": across(where[k][2], where[k][1]) for k in (1, 2)}
     start = np.array([0.15 if name in motors else 0.0 for name in tree.joint_names])
     start[0] = -0.1
-    return Mechanism(dyn.ConstrainedModel(tree, loops, motors), start, motors, held)
+    return Mechanism(dyn.mechanisms.ConstrainedModel(tree, loops, motors), start, motors, held)
 
 
 def none(C1: np.ndarray, C2: np.ndarray) -> list[np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from multibody_dynamics.dynamics.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     Antagonistic,
     Motor,
     Rigid,
@@ -12,11 +12,11 @@ from multibody_dynamics.dynamics.actuator_kinds import (
     StiffnessDrive,
     VariableStiffness,
 )
-from multibody_dynamics.dynamics.actuators import Actuators
-from multibody_dynamics.dynamics.flatness import motor_motion
-from multibody_dynamics.dynamics.forward_dynamics import forward_dynamics
-from multibody_dynamics.dynamics.mass_matrix import gravity_forces
-from multibody_dynamics.dynamics.springs import CubicSpring, LinearSpring, PolynomialSpring
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.elastic.flatness import motor_motion
+from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
+from multibody_dynamics.dynamics.rigid.aba import forward_dynamics
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 from robots import two_link_planar
 
 STEP = 1e-3

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from multibody_dynamics.dynamics import records, se3
-from multibody_dynamics.dynamics.inverse_dynamics import dynamic_base_rows
-from multibody_dynamics.dynamics.model import MultibodyModel
-from multibody_dynamics.dynamics.poses import pose_recursion
+from multibody_dynamics.dynamics import se3
+from multibody_dynamics.dynamics.model import records
+from multibody_dynamics.dynamics.model.multibody_model import MultibodyModel
+from multibody_dynamics.dynamics.recursions.poses import pose_recursion
+from multibody_dynamics.dynamics.rigid.rnea import dynamic_base_rows
 
 
 class Chain(NamedTuple):

@@ -10,12 +10,13 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from multibody_dynamics.dynamics import inertia, joints, so3
-from multibody_dynamics.dynamics.inputs import Array
-from multibody_dynamics.dynamics.kinematics import BaseMotion
-from multibody_dynamics.dynamics.model import MultibodyModel, model_from_screws
-from multibody_dynamics.dynamics.se3 import Ad, exp, from_rotation_translation, inverse
-from multibody_dynamics.dynamics.urdf import load_urdf
+from multibody_dynamics.dynamics import so3
+from multibody_dynamics.dynamics.core.inputs import Array
+from multibody_dynamics.dynamics.lie.se3 import Ad, exp, from_rotation_translation, inverse
+from multibody_dynamics.dynamics.model import inertia, joints
+from multibody_dynamics.dynamics.model.multibody_model import MultibodyModel, model_from_screws
+from multibody_dynamics.dynamics.model.urdf import load_urdf
+from multibody_dynamics.dynamics.rigid.kinematics import BaseMotion
 
 CONFIG = Path(__file__).parents[1] / "config"
 PANDA = CONFIG / "robots" / "panda.urdf"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import mpmath as mp
 import numpy as np
 
-from multibody_dynamics.dynamics.tasks import COMPONENTS
+from multibody_dynamics.dynamics.tasks.tool_task import COMPONENTS
 from reference import derivatives, exact, motion, moved_by, rigid, twists
 
 ORDERS = 4

@@ -4,6 +4,7 @@ import re
 import runpy
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import ismodule
 from pathlib import Path
 
 import pytest
@@ -78,12 +79,15 @@ def rows_of_equations(page):
 
 
 def exists(name):
-    """Whether a public name or a module of dynamics/, or an attribute of either, is called so."""
+    """Whether a room shows such a name or has such a module, or either has it as an attribute."""
     first, _, rest = name.partition(".")
-    owners = [getattr(dyn, first)] if first in dyn.__all__ else []
-    module = f"{dyn.__name__}.{first}"
-    if first.isidentifier() and find_spec(module):
-        owners.append(import_module(module))
+    rooms = [getattr(dyn, room) for room in dyn.__all__ if ismodule(getattr(dyn, room))]
+    owners = [getattr(room, first) for room in rooms if first in getattr(room, "__all__", ())]
+    owners += [
+        import_module(f"{room.__name__}.{first}")
+        for room in rooms
+        if hasattr(room, "__path__") and find_spec(f"{room.__name__}.{first}")
+    ]
     if not rest:
         return bool(owners)
     attributes = ({*dir(x), *getattr(x, "__dataclass_fields__", ())} for x in owners)
@@ -110,7 +114,7 @@ def test_every_equation_of_a_paper_is_named_once(page, last):
 
 
 def test_symbols_name_what_there_is():
-    names = [name for symbol in dyn.SYMBOLS for name in symbol.name.split(", ") if "." in name]
+    names = [name for symbol in dyn.lie.SYMBOLS for name in symbol.name.split(", ") if "." in name]
     for name in names:
         owner, _, attribute = name.rpartition(".")
         assert exists(f"{'MultibodyModel' if owner == 'model' else owner}.{attribute}"), name

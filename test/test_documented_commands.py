@@ -22,7 +22,7 @@ import yaml
 
 from bag_files import messages_of, motion, write_bag
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.nodes.parameters import ParameterServer
+from multibody_dynamics.nodes.base.parameters import ParameterServer
 from multibody_dynamics.tools import cli, reference
 from multibody_dynamics.validation.settings import load_robot
 from test_documentation import PAGES, ROOT, page_id
@@ -268,7 +268,7 @@ def test_yaml_blocks_are_what_their_readers_take(tmp_path, ros_domain_id):
             if content.keys() & {"friction", "payload"}:
                 load_robot(ROOT / "config" / "robots" / "panda.urdf", file)
             elif "bodies" in content:
-                dyn.load_system(file)
+                dyn.integration.load_system(file)
             elif "moveit_controller_manager" in content:  # MoveIt's own, for our nodes
                 controllers = content["moveit_simple_controller_manager"]
                 assert set(controllers["controller_names"]) <= set(reference.NODES)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from multibody_dynamics.nodes.parameters import NodeParameters
-from multibody_dynamics.nodes.robot import chosen_robot
+from multibody_dynamics.nodes.base.parameters import NodeParameters
+from multibody_dynamics.nodes.base.robot import chosen_robot
 from multibody_dynamics.resources import NAME, share_directory
 from multibody_dynamics.tools import reference
 

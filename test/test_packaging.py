@@ -1,4 +1,4 @@
-"""The parts of the package agree: imports, manifests, versions, public names, floors, files."""
+"""The parts of the package agree: imports, manifests, versions, public names, files."""
 
 from __future__ import annotations
 
@@ -25,31 +25,10 @@ from dependencies import COMMANDS, IMPORTS
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "multibody_dynamics"
-DYNAMICS = ROOT / NAME / "dynamics"
 RUNTIME = (NAME, "launch")
 DEVELOPMENT = ("test", "benchmark", "examples")
 # For launch/gazebo.launch.py alone: docs/gazebo.md says how to install them, rosdep need not.
 GAZEBO = {"controller_manager", "robot_state_publisher", "ros_gz_bridge", "ros_gz_sim"}
-
-
-def floors() -> tuple[tuple[str, ...], ...]:
-    """The house of dynamics/, from the ground up, as CONTRIBUTING.md has it."""
-    return tuple(tuple(re.findall(r"`(\w+)`", row)) for row in rows_of("| floor | modules |"))
-
-
-def storeys() -> tuple[str, ...]:
-    """The folders of the package, likewise."""
-    rows = rows_of("| storey | what it is |")
-    return tuple(row.split("`")[1].strip("/") for row in reversed(rows))
-
-
-def rows_of(head: str) -> list[str]:
-    table = (ROOT / "CONTRIBUTING.md").read_text().split(head)[1].split("\n\n")[0]
-    return table.splitlines()[2:]
-
-
-FLOORS = floors()
-STOREYS = storeys()
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +58,7 @@ def sources(*folders: str) -> Iterator[Path]:
 
 def imported(*folders: str) -> dict[str, Path]:
     """Third-party packages imported anywhere below `folders`, each with a file that does."""
-    own = {NAME, *(file.stem for folder in DEVELOPMENT for file in sources(folder))}
+    own = {NAME, *(file.stem for folder in (*DEVELOPMENT, "scripts") for file in sources(folder))}
     found: dict[str, Path] = {}
     for file in sources(*folders):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -230,56 +209,6 @@ def test_dynamics_needs_no_ros_and_no_simulator():
     ros = {name for name in modules if name.startswith(("rcl", "ament", "rosidl"))}
     assert not ros | {name for name in modules if name.endswith(("_msgs", "_interfaces"))}
     assert "mujoco" not in modules
-
-
-def test_a_storey_stands_on_those_below():
-    folders = {path.parent.name for path in (ROOT / NAME).glob("*/__init__.py")}
-    assert set(STOREYS) == folders
-    for k, storey in enumerate(STOREYS):
-        for file in (ROOT / NAME / storey).glob("*.py"):
-            used = {
-                node.module.split(".")[0]
-                for node in ast.walk(ast.parse(file.read_text()))
-                if isinstance(node, ast.ImportFrom) and node.level == 2 and node.module
-            }
-            above = used & set(STOREYS[k + 1 :])
-            assert not above, f"{storey}/{file.name} imports from {above}"
-
-
-def test_every_module_of_dynamics_has_its_floor():
-    assert {name for floor in FLOORS for name in floor} == {
-        file.stem for file in DYNAMICS.glob("*.py") if file.stem != "__init__"
-    }
-
-
-@pytest.mark.parametrize("floor", range(len(FLOORS)))
-def test_a_floor_of_dynamics_stands_on_those_below(floor):
-    below = {name for lower in FLOORS[:floor] for name in lower}
-    for place, module in enumerate(FLOORS[floor]):
-        allowed = below | set(FLOORS[floor][:place])
-        tree = ast.parse((DYNAMICS / f"{module}.py").read_text())
-        for_types_only = [
-            inner
-            for block in ast.walk(tree)
-            if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
-            for inner in ast.walk(block)
-        ]
-        for node in ast.walk(tree):
-            if node in for_types_only:
-                continue
-            if isinstance(node, ast.ImportFrom) and node.level:
-                used = [node.module] if node.module else [alias.name for alias in node.names]
-                assert node.level == 1, f"{module} imports from outside of dynamics/"
-                assert allowed.issuperset(used), f"{module} imports {used}: not below it"
-            elif isinstance(node, ast.Import | ast.ImportFrom):
-                names = [getattr(node, "module", None), *(alias.name for alias in node.names)]
-                assert NAME not in names, f"{module} imports {NAME} by its full name"
-
-
-def test_every_module_of_dynamics_has_its_test():
-    modules = {file.stem for file in DYNAMICS.glob("*.py")} - {"__init__"}
-    tests = {file.stem.removeprefix("test_") for file in (ROOT / "test").glob("test_*.py")}
-    assert not modules - tests, f"without a test file of their own: {sorted(modules - tests)}"
 
 
 # the text

@@ -9,14 +9,14 @@ from __future__ import annotations
 import mpmath as mp
 import numpy as np
 import pytest
+from test_task_space import distance
 
 from conftest import SHARED
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
-from multibody_dynamics.dynamics.tasks import Task, TaskMotion
+from multibody_dynamics.dynamics.tasks.tool_task import Task, TaskMotion
 from reference import error, exact, rigid
 from task_reference import Reference, cross, differentiated, exponential, placed
-from test_task_space import distance
 
 FEET = ["FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"]
 UR5 = [0.3, -1.2, 1.4, -0.7, -1.3, 0.4]
@@ -87,12 +87,12 @@ def joints_on_path(model, tasks, q, screw, t):
 def test_joints_along_a_path_of_the_tools(name):
     model, (tasks, q, screw) = robot(name), CASES[name]
     motions = [along(model, task, q, screw) for task in tasks]
-    found = dyn.task_inverse_dynamics(model, tasks, motions, q)
+    found = dyn.tasks.task_inverse_dynamics(model, tasks, motions, q)
     expected = differentiated(lambda t: joints_on_path(model, tasks, q, screw, t), 5)
     for rate, exactly in zip(found[1:5], expected[1:], strict=True):
         assert error(rate, exactly) < 1e-10
     for task, motion in zip(tasks, motions, strict=True):
-        away = distance(dyn.task_motion(model, task, *found[:5]), motion.seen_as("hybrid"))
+        away = distance(dyn.tasks.task_motion(model, task, *found[:5]), motion.seen_as("hybrid"))
         if task.size == 6:
             assert away[0] < 1e-10
             assert max(away[1:]) < 1e-8
@@ -105,9 +105,9 @@ def test_joints_along_a_path_of_the_tools(name):
 def test_a_disturbed_start_is_brought_onto_the_path(name):
     model, (tasks, q, screw) = robot(name), CASES[name]
     motions = [along(model, task, q, screw) for task in tasks]
-    solver = dyn.TaskSpaceSolver(model, tasks)
+    solver = dyn.tasks.TaskSpaceSolver(model, tasks)
     state = solver.start(motions, np.array(q) + 0.05)
-    found = dyn.task_inverse_dynamics(model, tasks, motions, q)
+    found = dyn.tasks.task_inverse_dynamics(model, tasks, motions, q)
     np.testing.assert_allclose(state[0], q, atol=1e-10)
     for rate, expected in zip(state[1:], found[1:5], strict=True):
         assert error(rate, expected) < 1e-8
@@ -116,16 +116,16 @@ def test_a_disturbed_start_is_brought_onto_the_path(name):
 def test_the_panda_with_joints_to_spare():
     model, q = robot("panda7"), np.array([0.2, -0.6, 0.3, -2.1, 0.4, 1.7, 0.5])
     task = Task(6, offset=OFFSET)
-    resolution = dyn.RedundancyResolution(
+    resolution = dyn.tasks.RedundancyResolution(
         weights=np.linspace(0.4, 2, 7), posture=np.zeros(7), posture_gain=0.8, feedback=3.0
     )
     motion = along(model, task, q, SCREW)
-    found = dyn.task_inverse_dynamics(model, task, motion, q, resolution)
+    found = dyn.tasks.task_inverse_dynamics(model, task, motion, q, resolution)
     reference = Reference(model, [task], [motion], np.array(found[:5]), resolution)
     rates, missing = reference.expected()
     assert error(np.array(found[1:5]), rates) < 1e-10
     assert np.abs(np.asarray(missing, dtype=float)).max() == 0
-    away = distance(dyn.task_motion(model, task, *found[:5]), motion.seen_as("hybrid"))
+    away = distance(dyn.tasks.task_motion(model, task, *found[:5]), motion.seen_as("hybrid"))
     assert away[0] < 1e-10
     assert max(away[1:]) < 1e-8
 
@@ -135,9 +135,9 @@ def test_two_legs_come_first_and_two_second():
     model = robot("solo12")
     q = np.array(LEG * 4)
     tasks = [Task(foot, "position", softness=0.05 * (k > 1)) for k, foot in enumerate(FEET)]
-    resolution = dyn.RedundancyResolution(weights=np.linspace(0.5, 2, 12), posture=q + 0.2)
+    resolution = dyn.tasks.RedundancyResolution(weights=np.linspace(0.5, 2, 12), posture=q + 0.2)
     motions = [along(model, task, q, SCREW) for task in tasks]
-    solver = dyn.TaskSpaceSolver(model, tasks, resolution)
+    solver = dyn.tasks.TaskSpaceSolver(model, tasks, resolution)
     state = solver(motions, q).copy()
     rates, missing = Reference(model, tasks, motions, state, resolution).expected()
     assert error(state[1:], rates) < 1e-10

@@ -6,15 +6,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-
-from conftest import SHARED
-from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics import inertia, se3
-from reference import error
-from robots import random_inertia, random_state
 from test_derivatives import complex_steps
 from test_geometric_sensitivity import some_errors, with_standing_joints
 from test_jacobian_derivatives import along, deepest, exact_rates
+
+from conftest import SHARED
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import se3
+from multibody_dynamics.dynamics.model import inertia
+from reference import error
+from robots import random_inertia, random_state
 from test_shared_cases import Case, close
 
 ROBOTS = sorted((SHARED / "cases").glob("*.urdf"))
@@ -31,16 +32,16 @@ def test_derivatives_of_jacobians(model, representation):
     state, body = random_state(model, seed=1), deepest(model)
     q, u = state[:2]
     at = {"representation": representation}
-    Jdd = dyn.jacobian_ddot(model, *state[:3], body, **at)
-    gradient = dyn.jacobian_gradient(model, q, body, **at)
-    hessian = dyn.jacobian_hessian(model, q, body, **at)
+    Jdd = dyn.theory.jacobian_ddot(model, *state[:3], body, **at)
+    gradient = dyn.theory.jacobian_gradient(model, q, body, **at)
+    hessian = dyn.theory.jacobian_hessian(model, q, body, **at)
     expected = exact_rates(model, state[:3], body, representation)[2]
     assert error(Jdd, expected, axes=2) < 1e-12
     first = along(model, q, u, 1, body, representation)
     second = along(model, q, u, 2, body, representation)
     assert error(gradient @ u, first, axes=2) < 1e-12
     assert error(hessian @ u @ u, second, axes=2) < 1e-12
-    repeated = dyn.jacobian_partial(model, q, body, [model.path(body)[1]] * 3, **at)
+    repeated = dyn.theory.jacobian_partial(model, q, body, [model.path(body)[1]] * 3, **at)
     line = np.eye(model.n)[model.path(body)[1]]
     third = along(model, q, line, 3, body, representation)
     assert np.abs(repeated - third).max() < 1e-12
@@ -63,14 +64,14 @@ def test_a_load_is_a_payload_and_its_cell_reads_what_the_joint_transmits(model):
     state, load = random_state(model, seed=3), random_inertia(np.random.default_rng(4))
     mass, com, inertia_com = inertia.decompose(load)
     body = deepest(model)
-    W = dyn.load_wrench(model, body, load, *state)
+    W = dyn.rigid.load_wrench(model, body, load, *state)
     pushed = dyn.inverse_dynamics(model, *state, wrenches={model.body_names[body]: W})
     loaded = model.with_payload(body, mass, com, inertia_com)
     expected = dyn.inverse_dynamics(loaded, *state)
     for rate, right in zip(pushed, expected, strict=True):
         assert error(rate, right) < 1e-12
-    joints = dyn.joint_wrenches(loaded, *state)
-    reading = dyn.load_cell_reading(loaded, body, loaded.inertias[body], *state)
+    joints = dyn.rigid.joint_wrenches(loaded, *state)
+    reading = dyn.rigid.load_cell_reading(loaded, body, loaded.inertias[body], *state)
     assert error(reading, -joints[body]) < 1e-12
     X = (se3.Ad(se3.inverse(model.poses)) @ model.screws[..., None])[..., 0]
     rotors = model.reflected_inertia * state[2:]
@@ -85,10 +86,10 @@ def case(request):
 @pytest.mark.parametrize(
     "kind",
     [
-        dyn.JointFrameDescription,
-        dyn.BodyScrewDescription,
-        dyn.ParentScrewDescription,
-        dyn.SpatialScrewDescription,
+        dyn.theory.JointFrameDescription,
+        dyn.theory.BodyScrewDescription,
+        dyn.theory.ParentScrewDescription,
+        dyn.theory.SpatialScrewDescription,
     ],
 )
 def test_every_description_gives_the_poses(case, kind):
@@ -99,7 +100,7 @@ def test_every_description_gives_the_poses(case, kind):
 @pytest.mark.parametrize(("representation", "key"), [("body", "Vb"), ("spatial", "Vs")])
 def test_system_twists_and_accelerations(case, representation, key):
     q, qd, qdd = case.states[:3]
-    k = dyn.system_kinematics(case.model, q, qd, representation=representation)
+    k = dyn.theory.system_kinematics(case.model, q, qd, representation=representation)
     for order, rate in enumerate((k.V, k.acceleration(qdd))):
         rates = rate.reshape(len(q), case.model.n, 6)
         assert close(rates[:, case.order], case[key][:, :, order]), order
@@ -112,10 +113,10 @@ def test_joints_from_the_motion_of_all_bodies(case, method):
     poses[:, case.order] = case["T"]
     V[:, case.order], V_dot[:, case.order] = np.moveaxis(case["Vb"][:, :, :2], 2, 0)
     at = {"method": method}
-    positions = dyn.joint_positions_from_poses(robot, poses, reference=q, **at).joints
+    positions = dyn.theory.joint_positions_from_poses(robot, poses, reference=q, **at).joints
     assert close(positions, q)
-    assert close(dyn.joint_rates_from_twists(robot, q, V, **at).joints, qd)
-    found = dyn.joint_accelerations_from_motion(robot, q, V, V_dot, **at).joints
+    assert close(dyn.theory.joint_rates_from_twists(robot, q, V, **at).joints, qd)
+    found = dyn.theory.joint_accelerations_from_motion(robot, q, V, V_dot, **at).joints
     np.testing.assert_allclose(found, qdd, atol=1e-12 * np.abs(V_dot).max())
 
 
@@ -124,11 +125,16 @@ def test_geometric_sensitivity(model):
     errors, values = some_errors(model)
     standing = with_standing_joints(model, errors)
     state, body = random_state(model, seed=2), deepest(model)
-    there, local = dyn.perturbed_model(model, errors, values), dyn.errors_at(errors, values)
+    there, local = (
+        dyn.identification.perturbed_model(model, errors, values),
+        dyn.identification.errors_at(errors, values),
+    )
     extended = standing.state(values, *state[:3])
     J = dyn.jacobian(standing.model, extended[0], standing.joints[body])[:, standing.parameters]
-    assert np.abs(dyn.pose_sensitivity(there, local, state[0], body) - J).max() < 1e-12
-    slope = dyn.torque_sensitivity(there, local, *state[:3])
+    assert (
+        np.abs(dyn.identification.pose_sensitivity(there, local, state[0], body) - J).max() < 1e-12
+    )
+    slope = dyn.identification.torque_sensitivity(there, local, *state[:3])
     extended = extended.astype(complex)
     for k, place in enumerate(standing.parameters):
         extended[0, place] += 1e-30j
@@ -140,32 +146,36 @@ def test_geometric_sensitivity(model):
 
 def test_base_parameters(model):
     """The base parameters leave out effects below 1e-9, of right angles that a URDF has rounded."""
-    base = dyn.base_parameters(model)
+    base = dyn.identification.base_parameters(model)
     state = random_state(model, seed=3)
-    beta = base.values(dyn.inertial_parameters(model))
+    beta = base.values(dyn.identification.inertial_parameters(model))
     for Y, tau in zip(
-        dyn.inverse_dynamics_regressor(model, *state),
+        dyn.identification.inverse_dynamics_regressor(model, *state),
         dyn.inverse_dynamics(model, *state),
         strict=True,
     ):
-        assert error(Y @ dyn.inertial_parameters(model), tau) < 1e-12
+        assert error(Y @ dyn.identification.inertial_parameters(model), tau) < 1e-12
         assert error(base.reduce(Y) @ beta, tau) < 1e-8
 
 
 def test_closed_forms_of_the_motion_equations(case):
     """The stored mass matrices and velocity forces, by every closed form."""
     robot, (q, qd) = case.model, case.states[:2]
-    M = dyn.mass_matrix_closed_form(robot, q)
+    M = dyn.theory.mass_matrix_closed_form(robot, q)
     assert close(M[:, case.order][:, :, case.order], case["M"], axes=2)
-    C, mueller = (f(robot, q, qd) for f in (dyn.coriolis_matrix, dyn.coriolis_matrix_mueller))
-    symbols, binet = (f(robot, q) for f in (dyn.christoffel_symbols, dyn.christoffel_symbols_binet))
+    C, mueller = (
+        f(robot, q, qd) for f in (dyn.coriolis_matrix, dyn.theory.coriolis_matrix_mueller)
+    )
+    symbols, binet = (
+        f(robot, q) for f in (dyn.christoffel_symbols, dyn.rigid.christoffel_symbols_binet)
+    )
     contracted = [(x @ qd[:, None, :, None])[..., 0] for x in (symbols, binet)]
     for matrix in (C, mueller, *contracted):
         forces = (matrix @ qd[..., None])[..., 0]
         assert close(forces[:, case.order], case["bias_cor"])
     assert close(symbols, binet, axes=3)
     assert close(C, contracted[0], axes=2)
-    rate = dyn.mass_matrix_dot(robot, q, qd)
+    rate = dyn.rigid.mass_matrix_dot(robot, q, qd)
     assert close(C + np.swapaxes(C, 1, 2), rate, axes=2)
 
 
@@ -173,10 +183,12 @@ def test_projection_and_lagrange_equations(case):
     robot, state = case.model, case.states[:3]
     wrenches = {case.tip: case["wrench"][:, 0]}
     for loads, key in ((None, "Q"), (wrenches, "Q_wworld")):
-        tau = dyn.lagrange_equations(robot, *state, wrenches=loads)
+        tau = dyn.theory.lagrange_equations(robot, *state, wrenches=loads)
         assert close(tau[:, case.order], case[key])
         for name in dyn.REPRESENTATIONS:
-            tau = dyn.projection_equations(robot, *state, wrenches=loads, representation=name)
+            tau = dyn.theory.projection_equations(
+                robot, *state, wrenches=loads, representation=name
+            )
             assert close(tau[:, case.order], case[key]), name
 
 
@@ -185,15 +197,15 @@ def test_energy_and_momentum(case):
     robot, (q, qd) = case.model, case.states[:2]
     own = qd[:, case.order]
     p = (case["M"] @ own[..., None])[..., 0]
-    assert close(dyn.generalized_momentum(robot, q, qd)[:, case.order], p)
-    assert close(dyn.kinetic_energy(robot, q, qd), np.sum(p * own, axis=1) / 2, axes=0)
-    momenta = dyn.body_momenta(robot, q, qd)
+    assert close(dyn.theory.generalized_momentum(robot, q, qd)[:, case.order], p)
+    assert close(dyn.rigid.kinetic_energy(robot, q, qd), np.sum(p * own, axis=1) / 2, axes=0)
+    momenta = dyn.theory.body_momenta(robot, q, qd)
     twists = np.empty_like(momenta)
     twists[:, case.order] = case["Vs"][:, :, 0]
     T = np.sum(momenta * twists, axis=(1, 2)) / 2
-    assert close(dyn.kinetic_energy(robot, q, qd), T, axes=0)
+    assert close(dyn.rigid.kinetic_energy(robot, q, qd), T, axes=0)
     lost = np.linalg.cond(case["M"]).max()
-    assert error(dyn.rates_of_momenta(robot, q, momenta), qd) < 1e-14 * lost
+    assert error(dyn.theory.rates_of_momenta(robot, q, momenta), qd) < 1e-14 * lost
 
 
 @each_representation
@@ -201,7 +213,7 @@ def test_bodies_by_themselves_need_what_the_joints_transmit(case, representation
     """Newton-Euler of single bodies, W, W' and W'', projected and summed to stored torques."""
     robot, state = case.model.with_gravity(np.zeros(3)), case.states
     pose, *rates = dyn.forward_kinematics(robot, *state, representation=representation)
-    W = dyn.newton_euler_rates(pose, robot.inertias, *rates, representation=representation)
+    W = dyn.rigid.newton_euler_rates(pose, robot.inertias, *rates, representation=representation)
     parts = dyn.convert_wrench(pose, rates, list(np.moveaxis(W, -2, 0)), representation, "spatial")
     applied = np.stack(parts, axis=-2)  # (20, n, 3, 6)
     wrenches = {name: applied[:, i] for i, name in enumerate(robot.body_names)}
@@ -213,7 +225,7 @@ def test_bodies_by_themselves_need_what_the_joints_transmit(case, representation
 
 def test_derivatives_of_the_dynamics(model):
     """As matrices against complex steps, and by parameters against matrices and the regressor."""
-    rows, by = random_state(model, seed=5)[:3], dyn.ParameterDependence
+    rows, by = random_state(model, seed=5)[:3], dyn.identification.ParameterDependence
     expected = complex_steps(lambda *x: dyn.generic_inverse_dynamics(model, *x)[0], rows)
     inverse = dyn.inverse_dynamics_derivatives(model, *rows)
     tau = dyn.inverse_dynamics(model, *rows).tau
@@ -222,16 +234,16 @@ def test_derivatives_of_the_dynamics(model):
     for k, quantity in enumerate(("q", "qd", "qdd")):
         assert error(inverse[k], expected[k], axes=2) < 1e-12
         joints = by.on_joints(model, quantity)
-        found = dyn.inverse_dynamics_sensitivity(model, joints, *rows)
+        found = dyn.identification.inverse_dynamics_sensitivity(model, joints, *rows)
         assert error(found, expected[k], axes=2) < 1e-12
         unit = np.eye(model.n) if quantity == "qdd" else -inverse[k]
         found = inverse.dtau_dqdd @ forward[k]
         assert np.abs(found - unit).max() < lost * np.abs(unit).max()
     parameters = by.together(*(by.on_inertial_parameters(model, b) for b in model.body_names))
-    Y = dyn.inverse_dynamics_regressor(model, *rows).Y
-    found = dyn.inverse_dynamics_sensitivity(model, parameters, *rows)
+    Y = dyn.identification.inverse_dynamics_regressor(model, *rows).Y
+    found = dyn.identification.inverse_dynamics_sensitivity(model, parameters, *rows)
     assert error(found, Y, axes=2) < 1e-12
-    found = dyn.forward_dynamics_sensitivity(model, parameters, *rows[:2], tau)
+    found = dyn.identification.forward_dynamics_sensitivity(model, parameters, *rows[:2], tau)
     assert np.abs(inverse.dtau_dqdd @ found + Y).max() < lost * np.abs(Y).max()
 
 
@@ -242,10 +254,10 @@ def test_forward_and_hybrid_dynamics(model):
     torques = dyn.inverse_dynamics(model, *rows)
     M = dyn.mass_matrix(model, q)
     lost = 1e-13 * np.linalg.cond(M)
-    rates = dyn.forward_dynamics_rates(model, q, qd, *torques)
+    rates = dyn.rigid.forward_dynamics_rates(model, q, qd, *torques)
     for k, (found, row) in enumerate(zip(rates, rows[2:], strict=True)):
         assert error(found, row) < lost * 30**k  # the rounding of one enters the next
-    grouped = dyn.MultiDofModel.from_model(model)
+    grouped = dyn.mechanisms.MultiDofModel.from_model(model)
     for wanted, found in zip(torques, grouped.inverse_dynamics(*rows), strict=True):
         assert error(found, wanted) < 1e-12
     assert error(grouped.forward_dynamics(q, qd, torques.tau), qdd) < lost
@@ -253,7 +265,7 @@ def test_forward_and_hybrid_dynamics(model):
         found = dyn.hybrid_dynamics(model, q, qd, prescribed=held, qdd=qdd, tau=torques.tau)
         assert error(found.qdd, qdd) < lost
         assert error(found.tau, torques.tau) < lost
-    linear = dyn.linearize(model, q, qd, qdd=qdd)
+    linear = dyn.rigid.linearize(model, q, qd, qdd=qdd)
     assert error(M @ linear.B[model.n :], np.eye(model.n), axes=2) < lost
 
 
@@ -261,20 +273,22 @@ def test_a_robot_pinned_to_the_ground(model):
     """By a ball at its end: what forward dynamics finds, inverse dynamics asks for."""
     q, qd, tau = random_state(model, seed=7)[:3]
     body = deepest(model)
-    pin = dyn.LoopClosure.at(
+    pin = dyn.mechanisms.LoopClosure.at(
         model, "pin", model.base_name, body, dyn.spherical(), point=(0.1, 0.2, 0.3), q=q
     )
-    system = dyn.ConstrainedModel(model, [pin])
-    q, qd = dyn.consistent_motion(system, q, qd)
-    moved = dyn.constrained_forward_dynamics(system, q, qd, tau)
-    A, A_dot = dyn.constraint_matrices(system, q, qd)
+    system = dyn.mechanisms.ConstrainedModel(model, [pin])
+    q, qd = dyn.mechanisms.consistent_motion(system, q, qd)
+    moved = dyn.mechanisms.constrained_forward_dynamics(system, q, qd, tau)
+    A, A_dot = dyn.mechanisms.constraint_matrices(system, q, qd)
     M = dyn.mass_matrix(model, q)
     left = M @ moved.qdd + dyn.inverse_dynamics(model, q, qd, 0 * q).tau - tau
     lost = 1e-13 * np.linalg.cond(M) * max(1, np.abs(moved.qdd).max(), np.abs(left).max())
     assert np.abs(left - A.T @ moved.multipliers).max() < lost
     assert np.abs(A @ moved.qdd + A_dot @ qd).max() < lost
-    held = dyn.constrained_inverse_dynamics(system, q, qd, moved.qdd, choice="minimum_torque")
-    again = dyn.constrained_forward_dynamics(system, q, qd, held.tau)
+    held = dyn.mechanisms.constrained_inverse_dynamics(
+        system, q, qd, moved.qdd, choice="minimum_torque"
+    )
+    again = dyn.mechanisms.constrained_forward_dynamics(system, q, qd, held.tau)
     assert np.abs(again.qdd - moved.qdd).max() < lost
     least = np.linalg.lstsq(A.T, left + tau, rcond=None)[0]
     assert np.abs(held.tau - (left + tau - A.T @ least)).max() < lost

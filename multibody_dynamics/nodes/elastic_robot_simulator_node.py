@@ -23,10 +23,10 @@ from geometry_msgs.msg import WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from ..dynamics.errors import DynamicsError
-from ..dynamics.sensors import DelayLine
-from .activation import Activation
-from .diagnostics import (
+from ..dynamics.core import DynamicsError
+from ..dynamics.plant import DelayLine
+from .base.activation import Activation
+from .base.diagnostics import (
     ERROR,
     OK,
     STALE,
@@ -36,17 +36,17 @@ from .diagnostics import (
     EventCounter,
     status,
 )
-from .messages import SECOND, MessageError, nanoseconds, set_stamp
-from .outputs import Outputs
-from .parameters import ParameterError
-from .qos import RELIABLE, best_effort
-from .runtime import ManagedNode, run
-from .simulated_sensors import SimulatedSensors
-from .simulated_surroundings import StiffnessCommands, Surroundings
-from .simulator_commands import Command, Commands
-from .simulator_pace import ClockPace, Pace, SteadyPace
-from .simulator_parameters import SimulatorParameters
-from .simulator_plant import Strain, make_robot
+from .base.messages import SECOND, MessageError, nanoseconds, set_stamp
+from .base.outputs import Outputs
+from .base.parameters import ParameterError
+from .base.qos import RELIABLE, best_effort
+from .base.runtime import ManagedNode, run
+from .simulator.simulated_sensors import SimulatedSensors
+from .simulator.simulated_surroundings import StiffnessCommands, Surroundings
+from .simulator.simulator_commands import Command, Commands
+from .simulator.simulator_pace import ClockPace, Pace, SteadyPace
+from .simulator.simulator_parameters import SimulatorParameters
+from .simulator.simulator_plant import Strain, make_robot
 
 Due = tuple[Command, bool] | None
 """What the motors obey: a command and whether it is stale; None: the brakes are closed."""

@@ -16,17 +16,17 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 
-from ..dynamics.actuators import Actuators
-from ..dynamics.inputs import Array
+from ..dynamics.core import Array
+from ..dynamics.elastic import Actuators
 from ..dynamics.model import MultibodyModel
-from .diagnostics import ERROR, OK, STALE
-from .feedforward_law import FeedforwardLaw
-from .feedforward_parameters import FeedforwardParameters
-from .following import FollowingNode
-from .messages import SECOND, JointStates, set_stamp
-from .outputs import Outputs
-from .qos import best_effort
-from .runtime import run
+from .base.diagnostics import ERROR, OK, STALE
+from .base.messages import SECOND, JointStates, set_stamp
+from .base.outputs import Outputs
+from .base.qos import best_effort
+from .base.runtime import run
+from .following.feedforward_law import FeedforwardLaw
+from .following.feedforward_parameters import FeedforwardParameters
+from .following.following import FollowingNode
 
 FOREVER = 1e9  # s: longer than any limited rate needs
 

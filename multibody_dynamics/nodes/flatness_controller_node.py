@@ -19,27 +19,21 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 
-from ..dynamics.actuators import Actuators
-from ..dynamics.errors import DynamicsError, InputError
-from ..dynamics.inputs import Array
-from ..dynamics.jacobians import jacobian
+from ..dynamics.core import Array, DynamicsError, InputError
+from ..dynamics.elastic import Actuators
 from ..dynamics.model import MultibodyModel
-from .diagnostics import ERROR, OK, STALE, WARN
-from .flatness_controller_parameters import FlatnessControllerParameters
-from .flatness_law import ON_LINKS, FlatnessLaw
-from .following import FollowingNode
-from .messages import (
-    SECOND,
-    JointStates,
-    MessageError,
-    set_stamp,
-)
-from .outputs import Outputs
-from .parameters import ParameterError
-from .qos import best_effort
-from .runtime import run
-from .state_pairs import StatePairs, missing_of
-from .trajectory_goal import Code
+from ..dynamics.rigid import jacobian
+from .base.diagnostics import ERROR, OK, STALE, WARN
+from .base.messages import SECOND, JointStates, MessageError, set_stamp
+from .base.outputs import Outputs
+from .base.parameters import ParameterError
+from .base.qos import best_effort
+from .base.runtime import run
+from .following.flatness_controller_parameters import FlatnessControllerParameters
+from .following.flatness_law import ON_LINKS, FlatnessLaw
+from .following.following import FollowingNode
+from .following.state_pairs import StatePairs, missing_of
+from .following.trajectory_goal import Code
 
 FOREVER = 1e9  # s: longer than any limited rate needs
 COASTING = 2.5  # cycles without one side, after which the other alone keeps the filters going

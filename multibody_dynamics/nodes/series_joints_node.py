@@ -14,12 +14,12 @@ from typing import ClassVar
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from .activation import Activation
-from .messages import nanoseconds
-from .outputs import Outputs
-from .parameters import NodeParameters, ParameterError, parameter
-from .qos import best_effort
-from .runtime import ManagedNode, run
+from .base.activation import Activation
+from .base.messages import nanoseconds
+from .base.outputs import Outputs
+from .base.parameters import NodeParameters, ParameterError, parameter
+from .base.qos import best_effort
+from .base.runtime import ManagedNode, run
 
 
 @dataclass(frozen=True)

@@ -21,24 +21,22 @@ from geometry_msgs.msg import Point, PoseStamped, Quaternion
 from nav_msgs.msg import Path
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
-from ..dynamics.actuators import Actuators
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
-from ..dynamics.kinematics import frame_pose
-from ..dynamics.limits import distance_to_limits
+from ..dynamics.core import Array, InputError
+from ..dynamics.elastic import Actuators
 from ..dynamics.model import MultibodyModel
-from ..dynamics.redundancy import Damping, RedundancyResolution
-from ..dynamics.tasks import Task
-from .diagnostics import ERROR, OK, WARN
+from ..dynamics.motion import distance_to_limits
+from ..dynamics.rigid import frame_pose
+from ..dynamics.tasks import Damping, RedundancyResolution, Task
+from .base.diagnostics import ERROR, OK, WARN
+from .base.messages import MessageError, TrajectoryRequest, nanoseconds
+from .base.parameters import ParameterError
+from .base.qos import RELIABLE
+from .base.runtime import run
 from .feedforward_node import FeedforwardNode, FeedforwardOutputs
-from .messages import MessageError, TrajectoryRequest, nanoseconds
-from .parameters import ParameterError
-from .path_planning import PathLimits, PathMotion, PathPlanner
-from .qos import RELIABLE
-from .runtime import run
-from .task_space_parameters import TaskSpaceParameters
-from .tool_messages import pose_matrix, read_cartesian_trajectory, read_path, read_target
-from .tool_motion import ToolMotion
+from .task_space.path_planning import PathLimits, PathMotion, PathPlanner
+from .task_space.task_space_parameters import TaskSpaceParameters
+from .task_space.tool_messages import pose_matrix, read_cartesian_trajectory, read_path, read_target
+from .task_space.tool_motion import ToolMotion
 from .trajectory_node import trajectory_message
 
 STREAM = 20  # points of a trajectory that are converted at once, in the cycle's thread

@@ -19,25 +19,25 @@ from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ..dynamics.inputs import Array
+from ..dynamics.core import Array
 from ..dynamics.model import MultibodyModel
-from ..dynamics.trajectories import Reference
-from .activation import Activation
-from .demo_motions import (
+from ..dynamics.motion import (
     DERIVATIVES,
     MOTIONS,
     Points,
+    Reference,
     approach_time,
     exciting_motion,
     reproduction_error,
     rest_to_rest_motion,
     sampled,
 )
-from .messages import SECOND, JointStates, MessageError, set_stamp
-from .parameters import ParameterError, parameter
-from .qos import RELIABLE, best_effort
-from .robot import RobotParameters, load_model
-from .runtime import ManagedNode, run
+from .base.activation import Activation
+from .base.messages import SECOND, JointStates, MessageError, set_stamp
+from .base.parameters import ParameterError, parameter
+from .base.qos import RELIABLE, best_effort
+from .base.robot import RobotParameters, load_model
+from .base.runtime import ManagedNode, run
 
 POLL_PERIOD = 0.02  # s
 

@@ -22,16 +22,15 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 
-from ..dynamics.errors import DynamicsError
-from ..dynamics.inputs import Array
-from ..dynamics.validation import Residuals
+from ..dynamics.core import Array, DynamicsError
+from ..dynamics.identification import Residuals
 from ..validation.comparison import validate
 from ..validation.report import summary, write_report
 from ..validation.settings import Robot, Settings, equipped
 from ..validation.state_stream import StateStream, warm_up
 from ..validation.survey import SHORTEST
-from .activation import Activation
-from .diagnostics import (
+from .base.activation import Activation
+from .base.diagnostics import (
     ERROR,
     OK,
     STALE,
@@ -41,16 +40,16 @@ from .diagnostics import (
     EventCounter,
     status,
 )
-from .messages import JointMatcher, JointStates, MessageError, nanoseconds
-from .outputs import Outputs
-from .parameters import ParameterError
-from .qos import best_effort
-from .robot import find_file
-from .robot_description import DescribedNode
-from .runtime import run
-from .state_recorder import StateRecorder
-from .validation_parameters import ValidationParameters
-from .watchdog import Watchdog
+from .base.messages import JointMatcher, JointStates, MessageError, nanoseconds
+from .base.outputs import Outputs
+from .base.parameters import ParameterError
+from .base.qos import best_effort
+from .base.robot import find_file
+from .base.robot_description import DescribedNode
+from .base.runtime import run
+from .base.watchdog import Watchdog
+from .validation.state_recorder import StateRecorder
+from .validation.validation_parameters import ValidationParameters
 
 QUEUE = 1000  # states; a comparison takes some milliseconds, and none may be lost meanwhile
 

@@ -23,20 +23,18 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.linalg import eigvalsh
 
-from ..dynamics import inertia
-from ..dynamics.actuator_kinds import (
+from ..dynamics.core import Array, DynamicsError, InputError, ModelError, as_array
+from ..dynamics.elastic import (
     Actuator,
+    Actuators,
     Antagonistic,
+    LinearSpring,
     Rigid,
     SeriesElastic,
     VariableStiffness,
+    motor_motion,
 )
-from ..dynamics.actuators import Actuators
-from ..dynamics.errors import DynamicsError, InputError, ModelError
-from ..dynamics.flatness import motor_motion
-from ..dynamics.inputs import Array, as_array
-from ..dynamics.model import MultibodyModel
-from ..dynamics.springs import LinearSpring
+from ..dynamics.model import MultibodyModel, inertia
 
 REQUIREMENT = "mujoco>=3.3,<4"
 COARSEST_STEP = 0.25e-3  # s

@@ -18,17 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics import urdf
-from ..dynamics.actuator_cycle import VARIANTS, MotorFeedforward
-from ..dynamics.actuator_description import load_actuators
-from ..dynamics.actuators import Actuators
-from ..dynamics.errors import InputError, ModelWarning
-from ..dynamics.inputs import Array
-from ..dynamics.inverse_dynamics import inverse_dynamics
-from ..dynamics.model import MultibodyModel
-from ..dynamics.trajectories import Reference, hold, splice
-from ..nodes.feedforward_parameters import FeedforwardParameters
-from ..nodes.messages import TrajectoryRequest
+from ..dynamics import MultibodyModel, load_urdf
+from ..dynamics.core import Array, InputError, ModelWarning
+from ..dynamics.elastic import VARIANTS, Actuators, MotorFeedforward, load_actuators
+from ..dynamics.motion import Reference, hold, splice
+from ..dynamics.rigid import inverse_dynamics
+from ..nodes.base.messages import TrajectoryRequest
+from ..nodes.following.feedforward_parameters import FeedforwardParameters
 from .recording import FEEDFORWARD, PARAMETERS, Recording, read_parameters
 
 PERCENTILES = (50, 90, 99, 100)
@@ -272,7 +268,7 @@ def load_quietly(file: str | Path) -> MultibodyModel:
     """A model without its warnings, which the nodes have in their logs."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        return urdf.load_urdf(file)
+        return load_urdf(file)
 
 
 def load_setting(folder: Path, node: str) -> tuple[dict[str, Any], MultibodyModel, Actuators]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..dynamics.errors import DynamicsError
+from ..dynamics.core import DynamicsError
 from .processes import DemoError
 from .validate_options import add_options as add_validation_options
 
@@ -578,7 +578,7 @@ def _trajectory(options: argparse.Namespace) -> int:
     import numpy as np
 
     from ..dynamics import load_urdf
-    from ..nodes.demo_motions import (
+    from ..dynamics.motion import (
         DERIVATIVES,
         exciting_motion,
         reproduction_error,
@@ -617,7 +617,7 @@ def _trajectory(options: argparse.Namespace) -> int:
 
 def _identify_springs(options: argparse.Namespace) -> int:
     from ..dynamics import InputError, load_actuators, load_urdf
-    from ..dynamics.quantities import read_yaml
+    from ..dynamics.core.quantities import read_yaml
     from .identify_springs import draw_springs, identify, to_yaml
     from .spring_recordings import read_motion
     from .validate import ProgressBar
@@ -666,7 +666,8 @@ def _identify_springs(options: argparse.Namespace) -> int:
 
 
 def _scale_time(options: argparse.Namespace) -> int:
-    from ..dynamics import load_actuators, load_urdf, scale_time
+    from ..dynamics import load_actuators, load_urdf
+    from ..dynamics.control import scale_time
     from .scale_time import draw, limits_of, motion_through, write_json
     from .trajectory_files import read_points, write_points
 
@@ -745,7 +746,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(words[:ros])
     options.ros_arguments = words[ros:]
 
-    from ..dynamics.compilation import when_compiling
+    from ..dynamics.core import when_compiling
 
     try:
         with warnings.catch_warnings(), when_compiling(_say):

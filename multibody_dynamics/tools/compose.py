@@ -14,14 +14,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..dynamics.errors import InputError
+from ..dynamics.core import InputError
 
 NODES = sorted(file.stem for file in (Path(__file__).parents[1] / "nodes").glob("*_node.py"))
 
 
 def node_class(name: str) -> Any:
     """The class of a node by the name of its executable; InputError for any other name."""
-    from ..nodes.runtime import ManagedNode
+    from ..nodes.base.runtime import ManagedNode
 
     if name not in NODES:
         raise InputError(f"there is no node '{name}'; there are {', '.join(NODES)}")
@@ -40,7 +40,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
     """
     import rclpy
 
-    from ..nodes.runtime import initialise, make_executor, spin
+    from ..nodes.base.runtime import initialise, make_executor, spin
 
     if len(set(names)) < len(names):
         raise InputError("a node is named twice: a second robot needs a process of its own")

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
-from ..dynamics.trajectories import Reference
+from ..dynamics.core import Array, InputError
+from ..dynamics.motion import Reference
 from .analysis import DemoRun, load_setting, reference_of
 from .recording import CONTROLLER, Recording
 

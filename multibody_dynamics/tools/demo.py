@@ -26,15 +26,13 @@ from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from ..dynamics.actuator_cycle import VARIANTS
-from ..dynamics.actuator_description import load_actuators
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
-from ..dynamics.mass_matrix import mass_matrix
+from ..dynamics.core import Array, InputError
+from ..dynamics.elastic import VARIANTS, load_actuators
 from ..dynamics.model import MultibodyModel
-from ..dynamics.trajectories import match_joints
-from ..nodes.messages import SECOND, TrajectoryRequest, nanoseconds
-from ..nodes.robot import find_file
+from ..dynamics.motion import match_joints
+from ..dynamics.rigid import mass_matrix
+from ..nodes.base.messages import SECOND, TrajectoryRequest, nanoseconds
+from ..nodes.base.robot import find_file
 from ..nodes.trajectory_node import TrajectoryParameters, make_motion
 from ..resources import share_directory
 from .analysis import load_quietly, reference_of

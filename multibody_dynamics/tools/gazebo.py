@@ -21,15 +21,11 @@ from xml.etree import ElementTree
 import numpy as np
 import yaml
 
-from ..dynamics import inertia, se3, so3
-from ..dynamics.actuator_description import load_actuators
-from ..dynamics.actuator_kinds import Motor, SeriesElastic
-from ..dynamics.actuators import Actuators
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
-from ..dynamics.inverse_dynamics import inverse_dynamics
-from ..dynamics.springs import LinearSpring
-from ..dynamics.urdf import load_urdf, parse_urdf
+from ..dynamics.core import Array, InputError
+from ..dynamics.elastic import Actuators, LinearSpring, Motor, SeriesElastic, load_actuators
+from ..dynamics.lie import se3, so3
+from ..dynamics.model import inertia, load_urdf, parse_urdf
+from ..dynamics.rigid import inverse_dynamics
 from ..resources import share_directory
 
 Element = ElementTree.Element

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from scipy.signal import savgol_filter
 
-from ..dynamics.actuators import Actuators
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
-from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..dynamics.core import Array, InputError
+from ..dynamics.elastic import Actuators
+from ..dynamics.identification import SpringFit, identify_spring, motor_side_torque
 from ..dynamics.model import MultibodyModel
-from ..dynamics.spring_identification import SpringFit, identify_spring, motor_side_torque
+from ..dynamics.rigid import inverse_dynamics
 from ..validation.alignment import GAP
 from .pictures import new_figure
 from .spring_recordings import ANTAGONIST, Motion

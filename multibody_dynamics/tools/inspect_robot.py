@@ -15,16 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.actuator_cycle import MotorFeedforward
-from ..dynamics.actuators import Actuators
-from ..dynamics.inertia import decompose, principal_moments
-from ..dynamics.inputs import Array
-from ..dynamics.inverse_dynamics import inverse_dynamics
-from ..dynamics.inverse_dynamics_solver import InverseDynamicsSolver
-from ..dynamics.mass_matrix import gravity_forces, mass_matrix
-from ..dynamics.model import MultibodyModel
-from ..dynamics.urdf import load_urdf
-from ..nodes.demo_motions import rest_to_rest_motion
+from ..dynamics.core import Array
+from ..dynamics.elastic import Actuators, MotorFeedforward
+from ..dynamics.model import MultibodyModel, load_urdf
+from ..dynamics.model.inertia import decompose, principal_moments
+from ..dynamics.motion import rest_to_rest_motion
+from ..dynamics.rigid import InverseDynamicsSolver, gravity_forces, inverse_dynamics, mass_matrix
 
 POSTURES = 500  # at which gravity's torque and the mass matrix are looked at
 UNLIMITED = 1.0  # rad or m: half the range of a joint that states none

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import dynamics as dyn
-from ..dynamics.free_screws import CROSSED
+from ..dynamics.integration import CROSSED
 from .pictures import COLOURS, new_figure
 
 GENERALIZED_ALPHA = "generalized_alpha"
@@ -24,18 +24,18 @@ BAR = 40  # characters
 Progress = Callable[[float], None]
 
 
-def find_system(source: str) -> dyn.AbsoluteSystem:
+def find_system(source: str) -> dyn.integration.AbsoluteSystem:
     """An example by its name, else a YAML file. InputError says which examples there are."""
-    if source in dyn.examples.SYSTEMS:
-        return dyn.examples.SYSTEMS[source]()
+    if source in dyn.integration.examples.SYSTEMS:
+        return dyn.integration.examples.SYSTEMS[source]()
     if not Path(source).is_file():
-        known = ", ".join(dyn.examples.SYSTEMS)
+        known = ", ".join(dyn.integration.examples.SYSTEMS)
         raise dyn.InputError(f"{source} is neither a file nor one of the examples {known}")
-    return dyn.load_system(source)
+    return dyn.integration.load_system(source)
 
 
 def run(
-    system: dyn.AbsoluteSystem,
+    system: dyn.integration.AbsoluteSystem,
     groups: Sequence[str],
     *,
     duration: float,
@@ -46,7 +46,7 @@ def run(
     baumgarte: float | None = None,
     project: bool = False,
     project_start: bool = False,
-) -> dict[str, dyn.Integration]:
+) -> dict[str, dyn.integration.Integration]:
     """The motion on every group, with a progress bar, and a table of what it is worth."""
     if method == GENERALIZED_ALPHA and (relative_tolerance or baumgarte or project or every != 1):
         raise dyn.InputError(
@@ -60,12 +60,12 @@ def run(
         s = system.with_group(group)  # type: ignore[arg-type]
         start = None
         if project_start:
-            start = dyn.project_state(s, s.initial_pose, s.initial_velocity)
+            start = dyn.integration.project_state(s, s.initial_pose, s.initial_velocity)
 
         def motion(t_end: float, bar: Progress | None, s: Any = s, start: Any = start) -> Any:
             if method == GENERALIZED_ALPHA:
-                return dyn.generalized_alpha(s, t_end, step, start=start, progress=bar)
-            return dyn.integrate(
+                return dyn.integration.generalized_alpha(s, t_end, step, start=start, progress=bar)
+            return dyn.integration.integrate(
                 s,
                 t_end,
                 step,
@@ -73,7 +73,7 @@ def run(
                 start=start,
                 tolerances=tolerances(relative_tolerance),
                 every=every,
-                baumgarte=dyn.Baumgarte(baumgarte, baumgarte) if baumgarte else None,
+                baumgarte=dyn.core.Baumgarte(baumgarte, baumgarte) if baumgarte else None,
                 project=project,
                 progress=bar,
             )
@@ -95,13 +95,13 @@ def run(
     return results
 
 
-def energy_word(system: dyn.AbsoluteSystem) -> str:
+def energy_word(system: dyn.integration.AbsoluteSystem) -> str:
     """What a change of the energy is: an error, unless dampers or wrenches do work."""
     works = system.applied_wrenches.any() or any(spring.damping for spring in system.springs)
     return "change" if works else "drift"
 
 
-def violation_unit(system: dyn.AbsoluteSystem, joint: int) -> str:
+def violation_unit(system: dyn.integration.AbsoluteSystem, joint: int) -> str:
     """Of what a joint forbids: m, rad, or both."""
     forbidden = system.forbidden[joint]
     angles = (forbidden.kinds == CROSSED) | ~forbidden.f.any(axis=1)
@@ -109,9 +109,9 @@ def violation_unit(system: dyn.AbsoluteSystem, joint: int) -> str:
     return ", ".join(unit for unit, is_there in units if is_there)
 
 
-def tolerances(relative: float | None) -> dyn.Tolerances | None:
+def tolerances(relative: float | None) -> dyn.integration.Tolerances | None:
     """The absolute one, in rad and m, a hundredth of the relative one."""
-    return None if relative is None else dyn.Tolerances(relative, relative / 100)
+    return None if relative is None else dyn.integration.Tolerances(relative, relative / 100)
 
 
 def progress_bar(title: str) -> Progress | None:
@@ -128,7 +128,7 @@ def progress_bar(title: str) -> Progress | None:
     return show
 
 
-def write_states(result: dyn.Integration, file: Path) -> None:
+def write_states(result: dyn.integration.Integration, file: Path) -> None:
     """Time, poses, velocities, violations, reactions, energy and momentum, as .npz or .csv."""
     system = result.system
     if file.suffix == ".npz":
@@ -160,7 +160,7 @@ def write_states(result: dyn.Integration, file: Path) -> None:
     np.savetxt(file, table, "%.17g", ",", header=",".join(names), comments="")
 
 
-def draw(results: dict[str, dyn.Integration], folder: Path) -> list[Path]:
+def draw(results: dict[str, dyn.integration.Integration], folder: Path) -> list[Path]:
     """Violation of every joint and drift of the energy, all groups on one plot; the files."""
     system = next(iter(results.values())).system
     files = []

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.inputs import Array
+from ..dynamics.core import Array
 from ..dynamics.model import MultibodyModel
 from .processes import DemoError
 
@@ -145,8 +145,8 @@ def watch(
     from rclpy.signals import SignalHandlerOptions
     from sensor_msgs.msg import JointState
 
-    from ..nodes.messages import SECOND, nanoseconds
-    from ..nodes.qos import best_effort
+    from ..nodes.base.messages import SECOND, nanoseconds
+    from ..nodes.base.qos import best_effort
 
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     executor = None

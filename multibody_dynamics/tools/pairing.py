@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
+from ..dynamics.core import Array, InputError
 from ..validation.alignment import GAP, ON_GRID, Keys, Quality, Source, aligned, seconds_of
 from ..validation.bags import JointSamples
 from ..validation.sources import on_one_clock, refuse_twice, sources_of, unrecorded

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics import se3
-from ..dynamics.errors import InputError
-from ..dynamics.inertia import decompose
-from ..dynamics.inputs import Array, as_array
-from ..dynamics.kinematics import forward_kinematics
+from ..dynamics.core import Array, InputError, as_array
+from ..dynamics.lie import se3
 from ..dynamics.model import MultibodyModel, screw_type
+from ..dynamics.model.inertia import decompose
+from ..dynamics.rigid import forward_kinematics
 from .pictures import HOUSE_STYLE
 
 # Okabe and Ito's colours, told apart by everybody; the marks differ, too.

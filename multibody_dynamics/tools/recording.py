@@ -19,9 +19,9 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ..dynamics.inputs import Array
-from ..dynamics.trajectories import match_joints
-from ..nodes.messages import JointMatcher, TrajectoryRequest, nanoseconds, read_trajectory
+from ..dynamics.core import Array
+from ..dynamics.motion import match_joints
+from ..nodes.base.messages import JointMatcher, TrajectoryRequest, nanoseconds, read_trajectory
 from .processes import refuse_company
 
 QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)  # seconds of a 1 kHz topic

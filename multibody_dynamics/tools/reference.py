@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import re
 from importlib import import_module
-from inspect import getdoc, ismodule
+from inspect import getdoc
 from pathlib import Path
+from types import ModuleType
 
 from .. import dynamics
-from ..dynamics import SYMBOLS
+from ..dynamics.lie import SYMBOLS
 
 DOCS = Path(__file__).parents[2] / "docs"
 NODES = {
@@ -35,21 +36,33 @@ def generate(name: str) -> str:
             f"| {s.symbol} | `{s.name}` | {s.shape} | {s.unit} | {s.frame} |\n" for s in SYMBOLS
         )
     if name == "names":
-        return "| name | what it is |\n|---|---|\n" + "".join(
-            f"| `dyn.{key}` | {summary(getattr(dynamics, key))} |\n" for key in dynamics.__all__
-        )
-    from ..nodes.parameters import markdown_table
+        return "".join(names_of(face) for face in ("", *rooms()))
+    from ..nodes.base.parameters import markdown_table
 
     node = import_module(f"multibody_dynamics.nodes.{name.removesuffix(' parameters')}")
     return markdown_table(getattr(node, NODES[name.removesuffix(" parameters")]))
 
 
-def summary(thing: object) -> str:
-    """The first paragraph of a docstring in one line; of a constant, its kind."""
-    if not callable(thing) and not ismodule(thing):
-        return f"a {type(thing).__name__} of {len(thing)} entries"  # type: ignore[arg-type]
-    text = (getdoc(thing) or "").split("\n\n")[0]
-    return re.sub(r":\w+:(?=`)", "", " ".join(text.split())).replace("|", "\\|")
+def rooms() -> list[str]:
+    """The rooms of dynamics/, from the ground up."""
+    return [key for key in dynamics.__all__ if hasattr(getattr(dynamics, key), "__path__")]
+
+
+def names_of(room: str) -> str:
+    """A heading and the table of the names that one face shows; "" is that of dynamics/ itself."""
+    face = getattr(dynamics, room) if room else dynamics
+    title, lines = read_face(face)
+    head = f"\n### dyn.{room}\n\n{title}\n" if room else ""
+    prefix = f"dyn.{room}." if room else "dyn."
+    table = "".join(f"| `{prefix}{name}` | {what} |\n" for name, what in lines)
+    return f"{head}\n| name | what it is |\n|---|---|\n{table}"
+
+
+def read_face(face: ModuleType) -> tuple[str, list[tuple[str, str]]]:
+    """The first paragraph of a face's docstring, and its lines `name  what it is`."""
+    title, _, rest = (getdoc(face) or "").partition("\n\n")
+    lines = re.findall(r"^ *(\w+) {2,}(\S.*)$", rest, re.MULTILINE)
+    return " ".join(title.split()), [(name, what.replace("|", "\\|")) for name, what in lines]
 
 
 def updated(text: str) -> str:

@@ -13,8 +13,7 @@ from typing import Any
 import yaml
 
 from .. import __version__
-from ..dynamics.actuator_kinds import Actuator, Rigid, SeriesElastic
-from ..dynamics.actuators import Actuators
+from ..dynamics.elastic import Actuator, Actuators, Rigid, SeriesElastic
 from ..dynamics.model import MultibodyModel
 from .analysis import RATES, load_runs
 from .pictures import TITLES, draw_torques, draw_tracking, error_unit

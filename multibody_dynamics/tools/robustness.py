@@ -19,19 +19,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.actuator_description import load_actuators
-from ..dynamics.actuator_kinds import SeriesElastic
-from ..dynamics.actuators import Actuators
-from ..dynamics.elastic_robot import ElasticRobot
-from ..dynamics.errors import DynamicsError
-from ..dynamics.kinematics import forward_kinematics
+from ..dynamics.core import DynamicsError
+from ..dynamics.elastic import Actuators, LinearSpring, SeriesElastic, load_actuators
 from ..dynamics.model import MultibodyModel
-from ..dynamics.plants import Plant
-from ..dynamics.sensors import DelayLine, Encoder
-from ..dynamics.springs import LinearSpring
-from ..dynamics.trajectories import Reference, hold, splice
-from ..nodes.flatness_controller_parameters import FlatnessControllerParameters
-from ..nodes.flatness_law import FlatnessLaw
+from ..dynamics.motion import Reference, hold, splice
+from ..dynamics.plant import DelayLine, ElasticRobot, Encoder, Plant
+from ..dynamics.rigid import forward_kinematics
+from ..nodes.following.flatness_controller_parameters import FlatnessControllerParameters
+from ..nodes.following.flatness_law import FlatnessLaw
 from ..resources import share_directory
 from ..simulation.mujoco_robot import MujocoRobot
 from .analysis import load_quietly

@@ -8,16 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..dynamics.actuators import Actuators
-from ..dynamics.errors import DynamicsError, InputError
+from ..dynamics.control import JOINT_QUANTITIES, QUANTITIES, MotionLimits, TimeScaling
+from ..dynamics.core import DynamicsError, InputError
+from ..dynamics.elastic import Actuators
 from ..dynamics.model import MultibodyModel
-from ..dynamics.time_scaling import (
-    JOINT_QUANTITIES,
-    QUANTITIES,
-    MotionLimits,
-    TimeScaling,
-)
-from ..dynamics.trajectories import Trajectory, interpolate
+from ..dynamics.motion import Trajectory, interpolate
 from .pictures import new_figure
 from .trajectory_files import Points
 

@@ -22,8 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
+from ..dynamics.core import Array, InputError
 from ..dynamics.model import MultibodyModel
 from ..validation.bags import JointSamples
 from ..validation.columns import read_arrays, read_columns, signal_in, stacked, times_in

@@ -28,13 +28,13 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ..dynamics import se3, so3
-from ..dynamics.inputs import Array
-from ..dynamics.kinematics import frame_pose
+from ..dynamics.core import Array
+from ..dynamics.lie import se3, so3
 from ..dynamics.model import MultibodyModel
-from ..dynamics.trajectories import interpolate
-from ..nodes.messages import JointMatcher, nanoseconds, read_trajectory
-from ..nodes.robot import find_file
+from ..dynamics.motion import interpolate
+from ..dynamics.rigid import frame_pose
+from ..nodes.base.messages import JointMatcher, nanoseconds, read_trajectory
+from ..nodes.base.robot import find_file
 from ..resources import share_directory
 from .analysis import load_quietly
 from .environment import ros_settings

@@ -20,8 +20,7 @@ import yaml
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
+from ..dynamics.core import Array, InputError
 from ..validation.columns import read_columns, stacked
 
 MESSAGE = "trajectory_msgs/msg/JointTrajectory"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.errors import InputError
+from ..dynamics.core import InputError
 from ..dynamics.identification import KINDS
 from ..validation.comparison import Validation, validate
 from ..validation.fleet import Outcome, together, validate_all

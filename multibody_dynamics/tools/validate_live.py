@@ -27,11 +27,10 @@ from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
-from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..dynamics.core import Array, InputError
 from ..dynamics.model import MultibodyModel
-from ..nodes.qos import RELIABLE
+from ..dynamics.rigid import inverse_dynamics
+from ..nodes.base.qos import RELIABLE
 from ..validation.bags import JOINT_STATE
 from ..validation.comparison import Compared, validate
 from ..validation.recordings import Recording

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..dynamics.inputs import Array
+from ..dynamics.core import Array
 from .bags import JointSamples
 
 WINDOW = 1_000_000_000  # ns; later than this, a stamp of the past is a clock that was set back

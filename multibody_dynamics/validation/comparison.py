@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.differentiation import ZeroPhaseFilter
-from ..dynamics.errors import InputError
-from ..dynamics.flatness import motor_motion
-from ..dynamics.inputs import Array
-from ..dynamics.inverse_dynamics import inverse_dynamics
-from ..dynamics.validation import Residuals
+from ..dynamics.core import Array, InputError
+from ..dynamics.elastic import motor_motion
+from ..dynamics.identification import Residuals, ZeroPhaseFilter
+from ..dynamics.rigid import inverse_dynamics
 from .alignment import MIDDLE, Keys, Quality, aligned, runs_of, seconds_of
 from .recordings import Recording
 from .settings import Robot, Settings

@@ -12,8 +12,8 @@ from functools import reduce
 from multiprocessing import get_context
 from pathlib import Path
 
-from ..dynamics.errors import DynamicsError, InputError
-from ..dynamics.validation import Residuals
+from ..dynamics.core import DynamicsError, InputError
+from ..dynamics.identification import Residuals
 from .comparison import Validation, validate
 from .settings import Settings
 

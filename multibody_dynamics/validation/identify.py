@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.errors import InputError
-from ..dynamics.identification import Identified, identify_parameters
-from ..dynamics.inputs import Array
-from ..dynamics.inverse_dynamics import inverse_dynamics
-from ..dynamics.joint_friction import JointFriction
+from ..dynamics.core import Array, InputError
+from ..dynamics.identification import Identified, JointFriction, Residuals, identify_parameters
 from ..dynamics.model import MultibodyModel
-from ..dynamics.validation import Residuals
+from ..dynamics.rigid import inverse_dynamics
 from .comparison import Validation
 from .settings import Robot, Settings, described
 

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
+from ..dynamics.core import Array, InputError
 
 FIELDS = ("position", "velocity", "effort")
 ENCAPSULATION = 4  # bytes

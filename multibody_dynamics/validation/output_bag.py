@@ -10,8 +10,7 @@ import numpy as np
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
+from ..dynamics.core import Array, InputError
 from .bags import JOINT_STATE
 from .comparison import Compared
 from .joint_state_layout import JointStateLayout, Samples

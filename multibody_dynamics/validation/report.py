@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..dynamics.inputs import Array
-from ..dynamics.validation import Residuals
+from ..dynamics.core import Array
+from ..dynamics.identification import Residuals
 from .comparison import Validation
 from .identify import Identification
 

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 import yaml
 
-from ..dynamics.actuator_description import load_actuators
-from ..dynamics.actuators import Actuators
-from ..dynamics.errors import InputError
-from ..dynamics.inertia import spatial_inertia
-from ..dynamics.joint_friction import JointFriction
-from ..dynamics.model import MultibodyModel
-from ..dynamics.regressor import inertial_parameters, with_inertial_parameters
-from ..dynamics.urdf import load_urdf
+from ..dynamics.core import InputError
+from ..dynamics.elastic import Actuators, load_actuators
+from ..dynamics.identification import JointFriction, inertial_parameters, with_inertial_parameters
+from ..dynamics.model import MultibodyModel, load_urdf
+from ..dynamics.model.inertia import spatial_inertia
 
 KEYS = ("friction", "rotor_inertia", "payload", "links")
 BODY_KEYS = ("mass", "com", "inertia_com")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.errors import InputError
+from ..dynamics.core import InputError
 from .alignment import Source
 from .bags import JointSamples
 

@@ -11,9 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..dynamics.differentiation import HIGHEST
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
+from ..dynamics.core import Array, InputError
+from ..dynamics.identification import HIGHEST
 from .alignment import Quality, Resampler, Source
 from .comparison import Compared, Comparison
 from .settings import Robot, Settings

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.differentiation import HIGHEST, noise_cutoff
-from ..dynamics.errors import InputError
-from ..dynamics.inputs import Array
+from ..dynamics.core import Array, InputError
+from ..dynamics.identification import HIGHEST, noise_cutoff
 from ..dynamics.model import MultibodyModel
 from .alignment import EFFORT, MOTION, Quality, Source, aligned, runs_of
 from .bags import JointSamples

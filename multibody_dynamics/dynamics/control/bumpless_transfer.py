@@ -1,0 +1,143 @@
+"""From law to law without a bump, and within the limits of the drives: what is really sent.
+
+    tau = (1 - s) tau_before + s tau_law,    s = x^2 (3 - 2 x),  x = t / duration,
+
+where tau_before comes from the law that ran before, which goes on running till the end of the
+transfer, or, on activation, where a transfer is cut short and where that law fails, is the torque
+that was applied last. tau does not jump, nor does its rate where tau_before is that of a law. Then
+torques are cut to the limits, and their change to the torque rate.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core import Array, DynamicsError, InputError, as_array
+from ..elastic import Actuators
+from ..motion import JointCommandLimits, LimitEvent
+from .controllers import Controller
+
+MAX_STEP = 0.05  # s
+
+
+class BumplessTransfer:
+    """Runs one law at a time, and two while they change over.
+
+    >>> drive = BumplessTransfer(actuators, duration=0.2)
+    >>> drive.activate(law, robot.motor_torque)
+    >>> torque = drive.update(1e-3, desired, q, qd, theta, thetad)
+    >>> drive.switch(other_law)
+
+    Parameters
+    ----------
+    limits : of the m motors, by the names `actuators.motor_names`; their torque limits if not
+        given.
+    duration : s of a transfer; 0 is none, but for the limit of the torque rate.
+    max_step : s; a longer time between two torques counts as this.
+
+    Attributes: `torque` (m,) as sent last; `law`, the one that runs or is coming in, None before
+    the first activation; `share` of it, 0 to 1; `events`: the limits that the last update met. A
+    change of law takes over `external_torque` and `stiffness`, which are of the arm and not of a
+    law, and resets integrators and filters of the new one; laws are told what was sent.
+    """
+
+    def __init__(
+        self,
+        actuators: Actuators,
+        limits: JointCommandLimits | None = None,
+        *,
+        duration: float = 0.2,
+        max_step: float = MAX_STEP,
+    ) -> None:
+        names = actuators.motor_names
+        limits = limits or JointCommandLimits(names, torque=actuators.torque_limit)
+        if limits.joint_names != names:
+            raise InputError(
+                f"limits of {', '.join(limits.joint_names)}; the motors are {', '.join(names)}"
+            )
+        if not 0.0 <= duration < np.inf:
+            raise InputError(f"duration of a transfer is {duration} s: must be zero or greater")
+        if not 0.0 < max_step < np.inf:
+            raise InputError(f"max_step is {max_step} s: must be positive")
+        self.actuators, self.limits, self.duration = actuators, limits, float(duration)
+        self.max_step = float(max_step)
+        self.torque: Array = np.zeros(len(names))
+        self.law: Controller | None = None
+        self.share = 1.0
+        self.events: tuple[LimitEvent, ...] = ()
+        self._before: Controller | None = None
+        self._held = np.zeros(len(names))
+        self._elapsed = 0.0
+
+    def activate(self, law: Controller, applied: Any = 0.0) -> None:
+        """Start with `law`, from the torque (m,) that acts now: that of brakes is zero."""
+        names = self.actuators.motor_names
+        applied = np.full(len(names), applied) if np.ndim(applied) == 0 else applied
+        self.torque[:] = as_array("applied torque", applied, (len(names),), names)
+        self._start(law, None)
+
+    def switch(self, law: Controller) -> None:
+        """Change over to `law`. During a transfer, it starts from the torque that was sent last.
+
+        InputError before the first activation.
+        """
+        if self.law is None:
+            raise InputError("no law is active yet: activate one first, with the torque of now")
+        if law is self.law:
+            return
+        law.external_torque[:] = self.law.external_torque
+        law.stiffness[:] = self.law.stiffness
+        self._start(law, self.law if self.share == 1.0 else None)
+
+    def _start(self, law: Controller, before: Controller | None) -> None:
+        if law.actuators.motor_names != self.actuators.motor_names:
+            raise InputError(
+                f"a law for the motors {', '.join(law.actuators.motor_names)}; these are "
+                f"{', '.join(self.actuators.motor_names)}"
+            )
+        law.reset()
+        self.law, self._before = law, before if self.duration else None
+        self.share = 0.0 if self.duration else 1.0
+        self._fade_from_now()
+
+    def _fade_from_now(self) -> None:
+        self._elapsed = 0.0
+        self._held[:] = self.torque
+
+    def update(self, dt: float, *state: Any, **references: Any) -> Array:
+        """`torque` that may be sent `dt` s after the last one; the rest as
+        :meth:`.Controller.update`, which it calls.
+
+        Raises what that raises of `law`, and InputError before the first activation; nothing has
+        been sent then, and `torque` is as it was.
+        """
+        law, before = self.law, self._before
+        if law is None:
+            raise InputError("no law is active yet: activate one first, with the torque of now")
+        if not 0.0 < dt < np.inf:  # before an integrator learns of it
+            raise InputError(f"dt is {dt} s; the time since the last torque must be positive")
+        dt = min(dt, self.max_step)
+        law.period = dt
+        wanted = law.update(*state, **references)
+        if before is not None:
+            before.period = dt
+            try:
+                self._held[:] = before.update(*state, **references)
+            except DynamicsError:  # perhaps why the other comes, and nothing to wait for
+                before = self._before = None
+                self._fade_from_now()
+        if self.share < 1.0:
+            elapsed = self._elapsed + dt
+            x = min(elapsed / self.duration, 1.0)
+            share = x * x * (3.0 - 2.0 * x)
+            wanted = self._held + share * (wanted - self._held)
+            self._elapsed, self.share = elapsed, share
+        self.torque[:], self.events = self.limits.apply(wanted, self.torque, dt)
+        for each in (law, before):
+            if each is not None:
+                each.applied(self.torque)
+        if self.share == 1.0:
+            self._before = None
+        return self.torque

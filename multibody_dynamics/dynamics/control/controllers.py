@@ -1,0 +1,373 @@
+"""Laws that make an arm with elastic joints follow q_d(t), for the control cycle.
+
+    LinearFeedback         tau = tau_ff + G_theta (theta_d - theta) + G_theta' (theta_d' - theta')
+      (1), (2)                   + G_q (q_d - q) + G_q' (q_d' - q') + integral,
+                           with theta_d, theta_d', tau_ff of the flat map ([M21] (2), (3)) of q_d
+    FeedbackLinearization  q'''' = v, see `feedback_linearization`
+      (3)
+    ComputedTorque         q'' = q_d'' + k_d e' + k_p e,  tau = Q(q, q', q'') + M_m q'' + friction
+      (4)                  which takes the joints for rigid
+    HoldController         stops the arm and holds it, see `hold_controller`
+
+(1) is LinearFeedback with `motor_side_gains`, the classic, which needs motor encoders only; (2) is
+the same with the gains of all four states that `placed_gains` or `optimal_gains` design (`gains`).
+
+All take actuators of every kind, mixed: n joints, m motors, and v joints whose stiffness or
+pretension follows a reference of its own. Friction of the motors is compensated, or a share of it:
+at the desired motor velocity in (1) and (2), so that viscous friction goes on damping, at the
+measured one in (3) and (4), which cancels it. Torques are not limited here: `bumpless_transfer`
+does that, and tells the law with :meth:`Controller.applied` what was really sent.
+
+Everything is on the link side of the gear, in N m, rad, s; `actuator_kinds` says who counts the
+inertia of the rotors.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ..core import (
+    STATE_ROWS,
+    Array,
+    CheckedRows,
+    DynamicsError,
+    InputError,
+    as_array,
+    check_sequence,
+    read_only,
+)
+from ..elastic import Actuators, MotorFeedforward
+from ..model import MultibodyModel
+from ..rigid import InverseDynamicsSolver
+from .gains import StateFeedbackGains, check_fit, per_name, rest_outputs
+
+FEEDBACKS = ("motor", "link")
+PERIOD = 1e-3  # s
+
+
+class Controller(ABC):
+    """A law from the desired motion and the measured state to the motor torques.
+
+    Attributes
+    ----------
+    torque : (m,) N m, in the order of `actuators.motor_names`; :meth:`update` overwrites it.
+    applied_torque : (m,) N m that was sent, as :meth:`applied` was told last.
+    external_torque : (n,) N m, zero unless the caller writes it: what the world does to the links,
+        such as the residual of a :class:`.DisturbanceObserver`, taken as constant. Fed back like
+        that, an observer acts as an integrator that cannot wind up, provided that it is told the
+        torque that was sent and not the one that was wanted (of joints with springs it needs none).
+    stiffness : (3, v) second outputs to follow, with rates; in mid-range at first.
+    friction : share of the motors' friction that is compensated, 0 to 1, one or (m,).
+    period : s from one update to the next; may be set before every update.
+
+    For one thread. Raises InputError for robot and actuators that do not fit together.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        *,
+        friction: Any = 1.0,
+        period: float = PERIOD,
+    ) -> None:
+        check_fit(model, actuators)
+        n, m = actuators.n, len(actuators.motors)
+        self.model, self.actuators = model, actuators
+        self.torque: Array = np.zeros(m)
+        self._last_torque: Array = np.zeros(m)
+        self._told_by: MotorFeedforward | None = None
+        self.applied_torque: Array = np.zeros(m)
+        self.external_torque: Array = np.zeros(n)
+        self.friction = friction
+        self.period = period
+        self._inverse = InverseDynamicsSolver(model, "body")
+        self._desired, self._ahead = np.zeros((2, 5, n))
+        self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))
+        self.stiffness: Array = rest_outputs(actuators)
+        names, motors = actuators.joint_names, actuators.motor_names
+        rows = [f"desired {row}" for row in STATE_ROWS]
+        self._desired_rows = CheckedRows(rows, names, self._desired)
+        self._ahead_rows = CheckedRows([f"{row} ahead" for row in rows], names, self._ahead)
+        self._link_rows = CheckedRows(("q", "qd"), names, self._links)
+        self._motor_rows = CheckedRows(("theta", "thetad"), motors, self._motors)
+
+    @property
+    def friction(self) -> Array:
+        return self._friction
+
+    @friction.setter
+    def friction(self, share: Any) -> None:
+        row = per_name("friction", share, self.actuators.motor_names, of="motor")
+        if (row > 1.0).any():
+            j = int(np.argmax(row))
+            raise InputError(
+                f"motor '{self.actuators.motor_names[j]}': friction is {row[j]:g}: the share to be "
+                f"compensated is from 0 to 1"
+            )
+        self._friction = read_only(row)
+        self._leaves_friction = bool((row < 1.0).any())
+
+    def update(
+        self,
+        desired: Any,
+        q: Any,
+        qd: Any,
+        theta: Any,
+        thetad: Any,
+        *,
+        stiffness: Any = None,
+        ahead: Any = None,
+    ) -> Array:
+        """`torque` for the desired motion and the measured state of now.
+
+        Parameters
+        ----------
+        desired : (5, n) q .. q''''.
+        q, qd : (n,); theta, thetad : (m,). A law that does not use a row may be given zeros for it.
+        stiffness : (3, v) second outputs with rates, kept for the updates to come.
+        ahead : (5, n) desired motion of the time for which the torque will on average act: half a
+            cycle later, and the delay of the drive. The feedforward is taken there, which undoes
+            most of what holding a torque for a cycle costs; feedback keeps the reference of now.
+
+        Raises InputError for wrong shapes, NaN or infinity, DynamicsError where the law has no
+        finite answer, and leaves `torque` as it was then.
+        """
+        self._take(desired, (q, qd), (theta, thetad), ahead)
+        if stiffness is not None:
+            self._take_stiffness(stiffness)
+        return self._answer(ahead is not None)
+
+    def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
+        """Check and copy what the law looks at: all of it, unless it says otherwise."""
+        check_sequence("desired", desired, "rows")
+        self._desired_rows.take(tuple(desired))
+        self._link_rows.take(links)
+        self._motor_rows.take(motors)
+        if ahead is not None:
+            check_sequence("ahead", ahead, "rows")
+            self._ahead_rows.take(tuple(ahead))
+
+    def _answer(self, has_ahead: bool) -> Array:
+        """`torque` by the law, from what has been taken and from the arrays that anyone may write;
+        as it was where that or the answer is not finite."""
+        if not isfinite(self.external_torque.sum() + self.stiffness.sum()):
+            names = self.actuators.joint_names
+            as_array("external_torque", self.external_torque, (len(names),), names)
+            self._take_stiffness(self.stiffness)
+        self._last_torque[:] = self.torque
+        self._law(has_ahead)
+        if not isfinite(self.torque.sum()):
+            j = int(np.argmin(np.isfinite(self.torque)))
+            found = self.torque[j]
+            self.torque[:] = self._last_torque
+            raise DynamicsError(
+                f"motor '{self.actuators.motor_names[j]}': {type(self).__name__} asks for {found} "
+                f"N m; the desired motion or the gains are beyond what can be computed"
+            )
+        return self.torque
+
+    def problems(self) -> tuple[str, ...]:
+        """What the feedforward could not have at the last update, such as a stiffness beyond its
+        range, by motor; empty if nothing."""
+        return () if self._told_by is None else self._told_by.problems()
+
+    def _take_stiffness(self, stiffness: Any) -> None:
+        rows = as_array(
+            "stiffness", stiffness, self.stiffness.shape, self.actuators.variable_joints
+        )
+        if rows.shape != self.stiffness.shape:
+            raise InputError(f"stiffness: expected shape {self.stiffness.shape}, got {rows.shape}")
+        self.stiffness[:] = rows
+
+    def applied(self, torque: Array) -> None:
+        """Told after `update` what was sent in place of `torque`, (m,): less where limits have cut
+        it, or where the law only fades in. For integrators."""
+        self.applied_torque[:] = torque
+
+    def reset(self) -> None:
+        """Forget what earlier updates left: integrators, filters of damped springs."""
+        self.torque[:] = self.applied_torque[:] = 0.0
+
+    def set_model(self, model: MultibodyModel) -> None:
+        """The robot from the next update on, such as with a payload; gains stay as they are.
+
+        Raises InputError if it has other joints; nothing has changed then.
+        """
+        check_fit(model, self.actuators)
+        self._inverse.set_model(model)
+        self.model = model
+
+    def _inverse_dynamics(self, motion: Array) -> None:
+        """Q, Q', Q'' that the joints must give: what the world gives is not left to them."""
+        inverse = self._inverse
+        if motion is not inverse.state:
+            inverse.state[:] = motion
+        inverse.update()
+        np.subtract(inverse.result[0], self.external_torque, out=inverse.result[0])
+
+    def _feedforward(self, flat: MotorFeedforward) -> Array:
+        """Motor torques (m,) of the flat map, with the share of friction."""
+        torque = flat.update().torque
+        if self._leaves_friction:
+            torque -= (1.0 - self._friction) * self.actuators.friction(flat.command.velocity)
+        return torque
+
+    @abstractmethod
+    def _law(self, has_ahead: bool) -> None:
+        """Fill `torque` from what has been taken."""
+
+
+class _Filtered:
+    """The flat map of a reference in time, with the filters of damped springs at the joints."""
+
+    def __init__(self, controller: Controller, variant: str) -> None:
+        inverse = controller._inverse
+        self.flat = MotorFeedforward(
+            controller.actuators, inverse.state, inverse.result, variant=variant
+        )
+        self.controller = controller
+        self.is_damped = bool(controller.actuators.is_damped.any())
+
+    def torque(self, motion: Array) -> Array:
+        controller, flat = self.controller, self.flat
+        controller._inverse_dynamics(motion)
+        if controller.stiffness.size:
+            flat.stiffness[:] = controller.stiffness
+        torque = controller._feedforward(flat)
+        if self.is_damped:
+            flat.advance(controller.period)
+        return torque
+
+
+class LinearFeedback(Controller):
+    """Laws (1) and (2): feedforward of the flat map, and linear feedback of motor and link errors.
+
+    Parameters
+    ----------
+    gains : of the motors, see :class:`.StateFeedbackGains`; may be set between updates.
+    variant : how springs enter the feedforward (`actuator_cycle.VARIANTS`): "full", or
+        "quasi_static", the classic beside a motor-side PD.
+    integral : (m,) or one, N m/(rad s): gain on the integral of the error. While a motor gives
+        less than was wanted (:meth:`applied`), its integral does not grow in that direction.
+    integrates : the error of the "link", or of the "motor" where link encoders are missing.
+
+    Uses the rows whose gains are not zero.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        gains: StateFeedbackGains,
+        *,
+        variant: str = "full",
+        integral: Any = 0.0,
+        integrates: str = "link",
+        friction: Any = 1.0,
+        period: float = PERIOD,
+    ) -> None:
+        check_fit(model, actuators, gains.motor_names, "gains")
+        super().__init__(model, actuators, friction=friction, period=period)
+        self.gains = gains
+        self.integral = per_name("integral", integral, actuators.motor_names, of="motor")
+        self.integrates, self.variant = _chosen("integrates", integrates), variant
+        self.integral_torque: Array = np.zeros(len(actuators.motors))
+        self._increment = np.zeros_like(self.integral_torque)
+        self._now, self._later = _Filtered(self, variant), _Filtered(self, variant)
+        self._told_by = self._now.flat
+        self._error = np.zeros((4, len(actuators.motors)))
+        self._link_error = np.zeros((2, actuators.n))
+
+    def reset(self) -> None:
+        super().reset()
+        self.integral_torque[:] = self._increment[:] = 0.0
+        self._now.flat.settle()
+        self._later.flat.settle()
+
+    def applied(self, torque: Array) -> None:
+        """The last step of an integral is taken back where it led further beyond a limit."""
+        super().applied(torque)
+        if self._increment.any():
+            missing = self.torque - torque
+            np.multiply(self._increment, missing * self._increment > 0.0, out=self._increment)
+            self.integral_torque -= self._increment
+            self._increment[:] = 0.0
+
+    def _law(self, has_ahead: bool) -> None:
+        error, command = self._error, self._now.flat.result
+        torque = self._now.torque(self._desired)
+        np.subtract(self._desired[:2], self._links, out=self._link_error)
+        self._link_error.take(self.actuators.joint_of_motor, 1, error[:2], "clip")
+        np.subtract(command[:2], self._motors, out=error[2:])
+        if self.integral.any():
+            source = error[0] if self.integrates == "link" else error[2]
+            np.multiply(self.period * self.integral, source, out=self._increment)
+            self.integral_torque += self._increment
+        np.multiply(self.gains.values, error, out=error)
+        np.sum(error, axis=0, out=self.torque)
+        if has_ahead:
+            torque = self._later.torque(self._ahead)
+        np.add(self.torque, torque, out=self.torque)
+        np.add(self.torque, self.integral_torque, out=self.torque)
+
+
+class ComputedTorque(Controller):
+    """Law (4), for comparison: the computed torque of a rigid arm, which knows of no springs.
+
+    proportional, derivative: k_p in 1/s^2, k_d in 1/s, (n,) or scalar. feedback: "motor" takes
+    theta for q, as an arm without link encoders does (of an antagonistic joint the mean of both);
+    "link" measures q, and then the springs between motor and encoder bound k_p and k_d tightly.
+    The stiffness of variable joints is set by their loads at rest.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        proportional: Any,
+        derivative: Any,
+        *,
+        feedback: str = "motor",
+        friction: Any = 1.0,
+        period: float = PERIOD,
+    ) -> None:
+        super().__init__(model, actuators, friction=friction, period=period)
+        self.feedback = _chosen("feedback", feedback)
+        self.set_gains(proportional, derivative)
+        inverse = self._inverse
+        self._flat = MotorFeedforward(actuators, inverse.state, inverse.result, variant="rigid")
+        self._told_by = self._flat
+        self._error = np.zeros((2, actuators.n))
+
+    def set_gains(self, proportional: Any, derivative: Any) -> None:
+        """As in the constructor; InputError that names the joint."""
+        names = self.actuators.joint_names
+        rows = zip(("proportional", "derivative"), (proportional, derivative), strict=True)
+        self.gains: Array = read_only([per_name(name, row, names) for name, row in rows])
+
+    def _law(self, has_ahead: bool) -> None:
+        motion, error = self._inverse.state, self._error
+        if self.feedback == "link":
+            motion[:2] = self._links
+        else:
+            np.matmul(self._motors, self.actuators.link_of_motors, out=motion[:2])
+        np.subtract(self._desired[:2], motion[:2], out=error)
+        np.multiply(self.gains, error, out=error)
+        np.sum(error, axis=0, out=motion[2])
+        acceleration = self._ahead[2] if has_ahead else self._desired[2]
+        np.add(motion[2], acceleration, out=motion[2])
+        self._inverse_dynamics(motion)
+        if self.stiffness.size:
+            self._flat.stiffness[:] = self.stiffness
+        self.torque[:] = self._feedforward(self._flat)
+
+
+def _chosen(name: str, value: str) -> str:
+    if value not in FEEDBACKS:
+        raise InputError(f"{name} '{value}': expected one of {', '.join(FEEDBACKS)}")
+    return value

@@ -1,0 +1,152 @@
+"""Stopping an arm with elastic joints and holding it, by its motors alone: the safe fallback.
+
+    tau = load(theta) + G_theta (theta_h - theta) + G_theta' (theta_h' - theta'),   |tau| <= limit
+
+load(theta) is what the springs push the motors with when the links hang on them at rest, so that
+Q(q, theta) = g(q): gravity on-line, by the biased motor position theta - K^-1 g(q) (A. De Luca, B.
+Siciliano, L. Zollo, Automatica 2005). It needs no link encoders and no desired motion.
+
+The reference starts where the motors are, as fast as they are, and slows down exponentially: the
+stop is damped, and the springs are let go by gains that damp the links behind them
+(:func:`.damping_gains`). Where a motor is at its limit, its reference gives way, so that it does
+not spring back. Where the links would come to rest beyond their limits, it slows down faster.
+"""
+
+from __future__ import annotations
+
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from ..core import Array, InputError, read_only
+from ..elastic import Actuators, SpringSolver, VariableStiffness
+from ..model import MultibodyModel
+from .controllers import PERIOD, Controller
+from .gains import StateFeedbackGains, at_rest, check_fit
+
+ITERATIONS = 3
+
+
+class HoldController(Controller):
+    """Law "hold": a damped stop from any motion, then a hold with gravity compensated.
+
+    >>> stop = HoldController(model, actuators, damping_gains(model, actuators, q))
+    >>> torque = stop.update(None, None, None, theta, thetad)  # every cycle
+
+    Of an update only theta, theta' and `stiffness` are looked at.
+
+    Parameters
+    ----------
+    gains : of which those of the motors are used; G_theta positive.
+    stop_time : s, in which the reference slows down by a factor e.
+    torque_limit : (m,) or one, N m; never more than the motors' own. Where what is sent has
+        another limit, it belongs here: the reference gives way at this one. May be set between
+        updates.
+    friction : share that is compensated; none by default, as friction helps to stop.
+
+    Attributes: `reference` (2, m), where and how fast the motors should be; `q` (n,) where the
+    links are if they hang at rest on the springs.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        gains: StateFeedbackGains,
+        *,
+        stop_time: float = 0.1,
+        torque_limit: Any = np.inf,
+        friction: Any = 0.0,
+        period: float = PERIOD,
+    ) -> None:
+        check_fit(model, actuators, gains.motor_names, "gains")
+        super().__init__(model, actuators, friction=friction, period=period)
+        names = actuators.motor_names
+        for j in np.flatnonzero(gains.values[2] <= 0.0).tolist():
+            raise InputError(
+                f"motor '{names[j]}': the gain on theta is {gains.values[2, j]:g}: must be "
+                f"positive, or nothing would hold the motor"
+            )
+        if not 0.0 < stop_time < np.inf:
+            raise InputError(f"stop_time is {stop_time} s: must be positive")
+        self.gains, self.stop_time, self.torque_limit = gains, stop_time, torque_limit
+        joint = actuators.joint_of_motor
+        self._lower, self._upper = model.limits.lower[joint], model.limits.upper[joint]
+        for _, actuator, motors, _ in actuators.each():
+            if isinstance(actuator, VariableStiffness) and len(motors) == 2:
+                self._lower[motors[1]], self._upper[motors[1]] = -np.inf, np.inf
+        self.reference: Array = np.zeros((2, len(names)))
+        self.q: Array = np.zeros(actuators.n)
+        self._springs = SpringSolver(actuators, q=self.q, theta=self._motors[0])
+        self._is_rigid = actuators.is_rigid
+        self._step = np.zeros(actuators.n)
+        self._is_started = False
+
+    @property
+    def torque_limit(self) -> Array:
+        return self._torque_limit
+
+    @torque_limit.setter
+    def torque_limit(self, limit: Any) -> None:
+        own = self.actuators.torque_limit
+        row = np.asarray(limit, dtype=np.float64)
+        if row.shape not in ((), own.shape) or not (row > 0.0).all():
+            raise InputError(f"torque_limit is {limit}: must be positive, one or {len(own)}")
+        self._torque_limit = read_only(np.minimum(row, own))
+
+    def reset(self) -> None:
+        """The next update starts a stop."""
+        super().reset()
+        self._is_started = False
+
+    def hold_at(self, q: Any) -> None:
+        """Hold the arm at q (n,) at rest, where it should be already or nearly."""
+        names = self.actuators.joint_names
+        rest = at_rest(self.model, self.actuators, q, self.stiffness[0])
+        self.reference[0], self.reference[1] = rest.theta, 0.0
+        self.q[:] = np.asarray(q, dtype=np.float64).reshape(len(names))
+        self._is_started = True
+
+    def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
+        self._motor_rows.take(motors)
+
+    def _law(self, has_ahead: bool) -> None:
+        theta, thetad = self._motors
+        if not self._is_started:
+            self.reference[:] = self._motors
+            self.q[:] = theta @ self.actuators.link_of_motors
+        load = self._hanging(theta, ITERATIONS if self._is_started else 10 * ITERATIONS)
+        self._is_started = True
+        position, velocity = self.reference
+        links = self.q[self.actuators.joint_of_motor] + position - theta
+        fastest = np.stack((self._lower - links, self._upper - links)) / self.stop_time
+        np.clip(velocity, np.minimum(fastest[0], 0.0), np.maximum(fastest[1], 0.0), out=velocity)
+        proportional, derivative = self.gains.values[2:]
+        wanted = load + proportional * (position - theta) + derivative * (velocity - thetad)
+        if self._friction.any():
+            wanted += self._friction * self.actuators.friction(thetad)
+        np.clip(wanted, -self.torque_limit, self.torque_limit, out=self.torque)
+        position += (self.torque - wanted) / proportional
+        decay = exp(-self.period / self.stop_time)
+        position += (1.0 - decay) * self.stop_time * velocity
+        velocity *= decay
+
+    def _hanging(self, theta: Array, iterations: int) -> Array:
+        """Loads of the motors, with the links at rest on the springs: q from Q(q, theta) = g(q)."""
+        springs, inverse, rigid = self._springs, self._inverse, self._is_rigid
+        if self.stiffness.size:
+            springs.stiffness[0] = self.stiffness[0]
+        np.copyto(self.q, theta[self.actuators.first_motor], where=rigid)
+        inverse.state[1:] = 0.0
+        for _ in range(iterations):
+            inverse.state[0] = self.q
+            springs.update()
+            self._inverse_dynamics(inverse.state)
+            excess = springs.torque - inverse.result[0]
+            # a stiffness drive that is not at home may tell of no stiffness, or less than none
+            has_spring = ~rigid & (springs.stiffness_felt > 0.0)
+            step = np.divide(excess, springs.stiffness_felt, where=has_spring, out=self._step)
+            np.add(self.q, step, out=self.q, where=has_spring)
+        joint = self.actuators.joint_of_motor
+        return np.where(rigid[joint], inverse.result[0][joint], springs.load)

@@ -1,0 +1,27 @@
+"""Baumgarte's stabilisation: violated constraints decay instead of drifting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import InputError
+from .inputs import exactly
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """Draws a drifting state back: A q'' + A' q' + 2 alpha A q' + beta^2 f = 0, both in 1/s.
+
+    alpha = beta: what is violated decays with critical damping. Raises InputError for negative or
+    infinite rates.
+    """
+
+    alpha: float
+    beta: float
+
+    def __post_init__(self) -> None:
+        for name, rate in (("alpha", self.alpha), ("beta", self.beta)):
+            if not 0 <= exactly(f"Baumgarte: {name}", rate, ()).item() < np.inf:
+                raise InputError(f"Baumgarte: {name} must not be negative, got {rate}")

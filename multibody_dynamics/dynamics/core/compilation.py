@@ -1,0 +1,200 @@
+"""One source for fast and for exact: the recursions compiled by Numba, or left as they are.
+
+``inlined`` marks a small function that compiled code may call; it stays the plain Python function
+that it was. ``compiled`` gives the machine code of a recursion, kept on disk for the next start.
+
+Numba's own cache looks only at the file of the recursion: after an edit of a helper elsewhere it
+would serve stale machine code, and after a reworded docstring it would compile again. So the cache
+folder is named by a hash of the statements of this library, without docstrings and comments, of the
+Numba version and of the processor; inside it, dates and line numbers do not matter.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+try:
+    import numba
+    from llvmlite import binding as llvm
+    from numba.core import caching, event
+    from numba.extending import register_jitable
+except ImportError:
+    numba = None
+
+CACHE_VARIABLE = "MULTIBODY_DYNAMICS_CACHE_DIR"
+_LIBRARY = __name__.rsplit(".", 2)[0]  # multibody_dynamics.dynamics
+
+
+def source_digest(folder: Path) -> str:
+    """Hash of the Python sources below `folder` without docstrings and comments, of the Numba
+    version and of the processor."""
+    return _digest(folder, _statements)
+
+
+def _digest(folder: Path, read: Callable[[bytes], bytes]) -> str:
+    digest = hashlib.sha256()
+    for source in sorted(folder.rglob("*.py")):
+        digest.update(source.relative_to(folder).as_posix().encode())
+        digest.update(read(source.read_bytes()))
+    digest.update(numba.__version__.encode())
+    digest.update(llvm.get_host_cpu_name().encode())
+    digest.update(llvm.get_host_cpu_features().flatten().encode())
+    return digest.hexdigest()[:24]
+
+
+def _statements(source: bytes) -> bytes:
+    """The syntax tree of a module without docstrings; comments and line numbers are not in it."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node, clean=False
+        ):
+            del node.body[0]
+    return ast.dump(tree).encode()
+
+
+def _remembered_digest(base: Path, folder: Path) -> str:
+    """`source_digest`, looked up below `base` by the bytes of the files: parsing takes 0.5 s."""
+    note = base / "sources" / _digest(folder, bytes)
+    try:
+        return note.read_text(encoding="ascii")
+    except (OSError, UnicodeError):
+        digest = source_digest(folder)
+    with suppress(OSError):
+        note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        unfinished = note.with_suffix(f".{os.getpid()}")
+        unfinished.write_text(digest, encoding="ascii")
+        unfinished.replace(note)
+    return digest
+
+
+def cache_directory() -> Path | None:
+    """Where machine code is kept: $MULTIBODY_DYNAMICS_CACHE_DIR, $NUMBA_CACHE_DIR, else the user's
+    cache folder, or a folder below the temporary one that belongs to the user; None, and no cache,
+    where nothing of this can be written."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    chosen = os.environ.get(CACHE_VARIABLE) or os.environ.get("NUMBA_CACHE_DIR")
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    fallback = Path(tempfile.gettempdir()) / f"multibody_dynamics-{user}"
+    sources = Path(__file__).parents[1]
+    for base in (Path(chosen or home) / "multibody_dynamics", fallback):
+        try:
+            base.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Whoever owns the folder decides what code runs here; the temporary one is everybody's.
+            if base is fallback and base.stat().st_uid != user:
+                continue
+            folder = base / _remembered_digest(base, sources)
+            folder.mkdir(exist_ok=True, mode=0o700)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return None
+
+
+if numba is None:
+    warnings.warn(
+        "Numba is not installed: the dynamics run in plain Python, correct but some hundred times "
+        "slower; not for a control cycle. Install it with 'pip install numba'.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+    IS_COMPILED = False
+else:
+    IS_COMPILED = not numba.config.DISABLE_JIT
+
+_CACHE = cache_directory() if IS_COMPILED else None
+
+if IS_COMPILED:
+
+    class _OneFolder:
+        """Numba's locator of machine code: by module and name in one folder, whatever its date."""
+
+        def __init__(self, function: Callable[..., Any]) -> None:
+            self._module = function.__module__
+
+        @classmethod
+        def from_function(cls, function: Callable[..., Any], _file: str) -> _OneFolder:
+            return cls(function)
+
+        def get_cache_path(self) -> str:
+            return str(_CACHE)
+
+        def ensure_cache_path(self) -> None:
+            Path(str(_CACHE)).mkdir(parents=True, exist_ok=True, mode=0o700)
+
+        def get_source_stamp(self) -> str:
+            return ""
+
+        def get_disambiguator(self) -> str:
+            return self._module
+
+    class _Placement(caching.CompileResultCacheImpl):
+        _locator_classes = (_OneFolder,)
+
+    class _FunctionCache(caching.FunctionCache):
+        _impl_class = _Placement
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` itself, which compiled code may call from now on."""
+    return register_jitable(function) if IS_COMPILED else function
+
+
+def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., Any]:
+    """The machine code of a recursion: fused multiply-add allowed, no other liberty taken.
+
+    Functions made by one factory need a `variant` of their own: Numba keeps and numbers machine
+    code by name, and two processes that compile at the same time would exchange theirs.
+    """
+    if not IS_COMPILED:
+        return function
+    if variant:
+        function.__qualname__ = f"{function.__qualname__}.{variant}"
+    machine_code = numba.njit(fastmath={"contract"}, error_model="numpy")(function)
+    # The name of the folder stands for the sources of this library, not for those of others.
+    if _CACHE and function.__module__.startswith(f"{_LIBRARY}."):
+        machine_code._cache = _FunctionCache(function)
+    return machine_code
+
+
+@contextmanager
+def when_compiling(
+    tell: Callable[[str], object], check: Callable[[], object] = lambda: None
+) -> Iterator[None]:
+    """Have `tell` say, once, that something inside must be compiled first: it can take a minute.
+
+    check: called again and again meanwhile; what it raises ends the compiling. Let that be no
+    Exception: those the compiler may take for its own.
+    """
+    if not IS_COMPILED:
+        yield
+        return
+    kept = f"kept in {_CACHE} for the next start" if _CACHE else "lost at the end"
+
+    class Steps(event.Listener):
+        """Of the compiler, which there are not for what is loaded from disk."""
+
+        def __init__(self) -> None:
+            self.told = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.told:
+                self.told = True
+                tell(f"compiling the dynamics for this processor, {kept} ...")
+            check()
+
+        def on_end(self, event: Any) -> None:
+            """What began was told of."""
+
+    with event.install_listener("numba:run_pass", Steps()):
+        yield

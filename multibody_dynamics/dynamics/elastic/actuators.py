@@ -1,0 +1,401 @@
+"""The actuators of a robot: one per joint, of any kinds together; see `actuator_kinds`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import Array, InputError, as_array, broadcast_shapes, cached_array, refused_as
+from ..model import MultibodyModel
+from .actuator_kinds import (
+    Actuator,
+    Antagonistic,
+    Motor,
+    Rigid,
+    Rows,
+    SeriesElastic,
+    VariableStiffness,
+    smooth_friction,
+)
+from .springs import Beyond
+
+TorqueSource = Literal["spring_deflection", "torque_sensor", "motor_torque"]
+"""Where the joint torque of a robot comes from when it is measured."""
+
+
+class Springs(NamedTuple):
+    """What all springs do: Q, Q' and the stiffness sigma of the joints (..., n); load and
+    deflection of the motors (..., m). NaN for what deflections do not tell: Q, Q' and load of rigid
+    joints, Q' of damped ones."""
+
+    torque: Array
+    torque_rate: Array
+    stiffness: Array
+    load: Array
+    deflection: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Actuators:
+    """The actuators of a robot, in the order of its joints.
+
+    `motor_names` are <joint>, of an antagonistic joint <joint>_agonist and <joint>_antagonist, and
+    <joint>_stiffness for a stiffness drive: m motors, in the order of the joints. Raises InputError
+    for names that are not different or not as many as the actuators.
+
+    torque_sources : of each joint, what tells its torque Q when it is measured: "torque_sensor", or
+        as it is if nothing is given, "spring_deflection" of a joint with a spring, "motor_torque"
+        of a rigid one. Observers of the state and of disturbances follow it.
+    """
+
+    joint_names: tuple[str, ...]
+    actuators: tuple[Actuator, ...]
+    torque_sources: tuple[TorqueSource, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("joint_names", "actuators"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        names = self.joint_names
+        if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+            raise InputError(f"joint_names: expected different strings, got {names}")
+        if len(self.actuators) != len(names):
+            raise InputError(f"{len(names)} joints, but {len(self.actuators)} actuators")
+        for name, actuator in zip(names, self.actuators, strict=True):
+            if not isinstance(actuator, Actuator):
+                raise InputError(f"joint '{name}': {actuator!r} is not an actuator")
+        usual: list[TorqueSource] = [
+            "motor_torque" if isinstance(each, Rigid) else "spring_deflection"
+            for each in self.actuators
+        ]
+        sources = tuple(self.torque_sources) or tuple(usual)
+        if len(sources) != len(names):
+            raise InputError(f"{len(names)} joints, but {len(sources)} torque_sources")
+        for name, source, own in zip(names, sources, usual, strict=True):
+            if source not in (own, "torque_sensor"):
+                raise InputError(
+                    f"joint '{name}': torque_source {source!r}: must be {own} or torque_sensor"
+                )
+        object.__setattr__(self, "torque_sources", sources)
+
+    @property
+    def n(self) -> int:
+        return len(self.joint_names)
+
+    @cached_property
+    def motors(self) -> tuple[Motor, ...]:
+        return tuple(motor for actuator in self.actuators for motor in actuator.motors)
+
+    @cached_property
+    def motor_names(self) -> tuple[str, ...]:
+        return tuple(
+            name + suffix
+            for name, actuator in zip(self.joint_names, self.actuators, strict=True)
+            for suffix in actuator.suffixes
+        )
+
+    @cached_property
+    def variable_joints(self) -> tuple[str, ...]:
+        """The v joints with a second output, which `stiffness` arguments (..., 3, v) are for."""
+        return tuple(
+            name
+            for name, actuator in zip(self.joint_names, self.actuators, strict=True)
+            if actuator.second_output is not None
+        )
+
+    @cached_array
+    def is_rigid(self) -> NDArray[np.bool_]:
+        """(n,) mask."""
+        return np.array([isinstance(each, Rigid) for each in self.actuators])
+
+    @cached_array
+    def has_torque_sensor(self) -> NDArray[np.bool_]:
+        """(n,) mask of the joints whose torque_source is a torque sensor."""
+        return np.array([source == "torque_sensor" for source in self.torque_sources])
+
+    @cached_array
+    def damping(self) -> Array:
+        """(n,) of the dampers beside the springs, in N m s/rad; zero without one."""
+        return np.array([getattr(each, "damping", 0.0) for each in self.actuators])
+
+    @cached_array
+    def is_damped(self) -> NDArray[np.bool_]:
+        """(n,) mask of the joints whose deflection is a state of the feedforward."""
+        return np.asarray(self.damping > 0.0)
+
+    @cached_array
+    def needs_stiffness(self) -> NDArray[np.bool_]:
+        """(n,) mask of the joints whose stiffness is an input that no motor shows."""
+        return np.array(
+            [isinstance(each, VariableStiffness) and each.drive is None for each in self.actuators]
+        )
+
+    @cached_array
+    def first_motor(self) -> NDArray[np.intp]:
+        """(n,) index of the first motor of each joint: of a rigid one, the only one."""
+        return np.array([motors[0] for _, _, motors, _ in self.each()], dtype=np.intp)
+
+    @cached_array
+    def joint_of_motor(self) -> NDArray[np.intp]:
+        """(m,) index of the joint that each motor moves."""
+        counts = [len(actuator.motors) for actuator in self.actuators]
+        return np.repeat(np.arange(self.n), counts)
+
+    @cached_array
+    def torque_share(self) -> Array:
+        """(m,) how a torque at the joints is laid on their motors: half of it on each of two
+        antagonists, nothing on the motor that sets a stiffness."""
+        shares = [
+            (0.5, 0.5) if isinstance(each, Antagonistic) else (1.0, 0.0)[: len(each.motors)]
+            for each in self.actuators
+        ]
+        return np.concatenate(shares)
+
+    @cached_array
+    def link_of_motors(self) -> Array:
+        """(m, n): motor positions times this are those of the links, as if nothing were bent."""
+        of_joint = self.joint_of_motor[:, None] == np.arange(self.n)
+        return np.asarray(of_joint * self.torque_share[:, None])
+
+    @cached_array
+    def spring_travel(self) -> Array:
+        """(m, 2) ends of the travel of the spring in front of each motor, infinite without one."""
+        ends = [ends for each in self.actuators for ends in each.limits_of_springs]
+        return np.array(ends).reshape(-1, 2)
+
+    def _column(self, name: str) -> Array:
+        return np.array([getattr(motor, name) for motor in self.motors])
+
+    @cached_array
+    def motor_inertia(self) -> Array:
+        """(m,) in kg m^2, link side."""
+        return self._column("inertia")
+
+    @cached_array
+    def gear_ratio(self) -> Array:
+        """(m,) N: at the shaft of the motor a command is N theta and tau_m / N."""
+        return self._column("gear_ratio")
+
+    @cached_array
+    def torque_limit(self) -> Array:
+        """(m,) in N m."""
+        return self._column("torque_limit")
+
+    @cached_array
+    def speed_limit(self) -> Array:
+        """(m,) in rad/s."""
+        return self._column("speed_limit")
+
+    @cached_property
+    def _friction(self) -> tuple[Array, Array, Array]:
+        return self._column("viscous"), self._column("coulomb"), self._column("coulomb_velocity")
+
+    def refuse_other_joints(self, model: MultibodyModel) -> None:
+        """InputError where the joints are not those of the model, in its order."""
+        if self.joint_names != model.joint_names:
+            raise InputError(
+                f"actuators of {', '.join(self.joint_names)}; robot '{model.name}' has "
+                f"{', '.join(model.joint_names)}"
+            )
+
+    def refuse_counting_twice(self, reflected_inertia: Array) -> None:
+        """InputError where a model's reflected_inertia (n,) holds a rotor that is here too."""
+        for name, actuator, reflected in zip(
+            self.joint_names, self.actuators, reflected_inertia, strict=True
+        ):
+            inertia = actuator.motors[0].inertia
+            if reflected != 0.0 and not (isinstance(actuator, Rigid) and inertia == 0.0):
+                raise InputError(
+                    f"joint '{name}': the model has a reflected inertia of {reflected:g} and the "
+                    f"motor data {inertia:g}: the rotor counts once; take it out of the model with "
+                    f"model.with_reflected_inertia"
+                )
+
+    def friction(self, velocity: Any) -> Array:
+        """Torque (..., m) in N m that friction takes at the motor velocities (..., m) in rad/s."""
+        v = as_array("velocity", velocity, (len(self.motors),), self.motor_names)
+        return smooth_friction(v, *self._friction)
+
+    def friction_slope(self, velocity: Any) -> Array:
+        """Derivative (..., m) of the friction by the velocity, N m s/rad."""
+        v = as_array("velocity", velocity, (len(self.motors),), self.motor_names)
+        viscous, coulomb, reference = self._friction
+        return viscous + coulomb / reference * (1.0 - np.tanh(v / reference) ** 2)
+
+    def motor_torque(self, velocity: Any, acceleration: Any, load: Any) -> Array:
+        """tau_m (..., m) = M_m theta'' + load + friction(theta')."""
+        shape = (len(self.motors),)
+        inertial = self.motor_inertia * as_array("acceleration", acceleration, shape)
+        return inertial + as_array("load", load, shape) + self.friction(velocity)
+
+    def motor_acceleration(self, velocity: Any, load: Any, motor_torque: Any) -> Array:
+        """theta'' (..., m) = (tau_m - load - friction(theta')) / M_m.
+
+        NaN on rigid joints: theirs is q'', from the forward dynamics of the whole arm.
+        """
+        torque = as_array("motor_torque", motor_torque, (len(self.motors),), self.motor_names)
+        inertia = np.where(self.is_rigid[self.joint_of_motor], np.nan, self.motor_inertia)
+        return np.asarray((torque - load - self.friction(velocity)) / inertia)
+
+    def springs(
+        self,
+        q: Any,
+        qd: Any,
+        theta: Any,
+        thetad: Any,
+        *,
+        stiffness: Any = None,
+        beyond: Beyond = "raise",
+    ) -> Springs:
+        """What the springs do with the links at q, q' (..., n) and the motors at theta, theta'
+        (..., m).
+
+        stiffness: (..., 2, v) rows k and k' of the `variable_joints`; those whose motors tell it
+        are not looked at. Needed only where a stiffness has no motor. Raises InputError for wrong
+        shapes, NaN and infinity, and, unless `beyond` is "continue", deflections beyond the travel.
+        """
+        m = len(self.motors)
+        given = {
+            "q": as_array("q", q, (self.n,), self.joint_names),
+            "qd": as_array("qd", qd, (self.n,), self.joint_names),
+            "theta": as_array("theta", theta, (m,), self.motor_names),
+            "thetad": as_array("thetad", thetad, (m,), self.motor_names),
+        }
+        shapes = [row.shape[:-1] for row in given.values()]
+        k = self.measured_stiffness(stiffness)
+        if k is not None:
+            given["stiffness"] = k
+            shapes.append(k.shape[:-2])
+        batch = broadcast_shapes(tuple(given), shapes)
+        links = [np.broadcast_to(given[name], (*batch, self.n)) for name in ("q", "qd")]
+        rotors = [np.broadcast_to(given[name], (*batch, m)) for name in ("theta", "thetad")]
+        result = Springs(
+            *(np.empty((*batch, self.n)) for _ in range(3)), *(np.empty((*batch, m)) for _ in "ab")
+        )
+        for i, actuator, motors, second in self.each():
+            rows: Rows = ()
+            if self.needs_stiffness[i]:
+                assert k is not None
+                rows = [np.broadcast_to(k[..., j, second], batch) for j in range(2)]
+            theta_i, thetad_i = ([row[..., j] for j in motors] for row in rotors)
+            with self.named(i):
+                found = actuator.spring_rows(
+                    links[0][..., i], links[1][..., i], theta_i, thetad_i, rows, beyond
+                )
+            for row, value in zip(result[:3], found[:3], strict=True):
+                row[..., i] = value
+            for j, load, deflection in zip(motors, found.loads, found.deflections, strict=True):
+                result.load[..., j], result.deflection[..., j] = load, deflection
+        return result
+
+    def link_position(
+        self,
+        theta: Any,
+        torque: Any,
+        *,
+        stiffness: Any = None,
+        deflection: Any = None,
+        where: NDArray[np.bool_] | None = None,
+        beyond: Beyond = "raise",
+    ) -> Array:
+        """q (..., n) of the motor positions theta (..., m) and joint torques Q (..., n): the
+        springs' inverse laws; theta of rigid joints.
+
+        stiffness : (..., 2, v) rows k and k' of the `variable_joints`, of which k is used where no
+            motor tells it. deflection : (..., n), needed of damped springs (see
+            :meth:`deflection_after`), as Q then depends on the past. where : (n,) mask of the
+            joints to look at; NaN for the others.
+
+        Raises InputError as :meth:`springs` does.
+        """
+        m = len(self.motors)
+        theta = as_array("theta", theta, (m,), self.motor_names)
+        torque = as_array("torque", torque, (self.n,), self.joint_names)
+        given = {"theta": theta.shape[:-1], "torque": torque.shape[:-1]}
+        k = self.measured_stiffness(stiffness, where)
+        if k is not None:
+            given["stiffness"] = k.shape[:-2]
+        if deflection is not None:
+            deflection = as_array("deflection", deflection, (self.n,), self.joint_names)
+            given["deflection"] = deflection.shape[:-1]
+        batch = broadcast_shapes(tuple(given), tuple(given.values()))
+        result = np.full((*batch, self.n), np.nan)
+        for i, actuator, motors, second in self.each():
+            if where is not None and not where[i]:
+                continue
+            own = k[..., 0, second] if k is not None and self.needs_stiffness[i] else None
+            rows = [np.broadcast_to(theta[..., j], batch) for j in motors]
+            bent = None if deflection is None else deflection[..., i]
+            with self.named(i):
+                Q = np.broadcast_to(torque[..., i], batch)
+                result[..., i] = actuator.link_position(rows, Q, own, bent, beyond)
+        return result
+
+    def settled_deflection(self, torque: Any, *, beyond: Beyond = "raise") -> Array:
+        """(..., n) deflections of damped springs whose start is long forgotten, at the torques
+        (..., 3, n), rows Q, Q', Q''; zero for the other joints."""
+        return self._filtered(torque, lambda each, i, Q: each.settled_deflection(Q, beyond=beyond))
+
+    def deflection_after(
+        self, deflection: Any, torque: Any, dt: float, *, beyond: Beyond = "raise"
+    ) -> Array:
+        """(..., n) deflections of damped springs dt in s after `deflection` (..., n), under the
+        torques (..., 3, n) with rates; zero for the other joints. See
+        :meth:`SeriesElastic.deflection_after`."""
+        phi = as_array("deflection", deflection, (self.n,), self.joint_names)
+        return self._filtered(
+            torque, lambda each, i, Q: each.deflection_after(phi[..., i], Q, dt, beyond=beyond)
+        )
+
+    def _filtered(self, torque: Any, advance: Callable[[SeriesElastic, int, Rows], Array]) -> Array:
+        torque = as_array("torque", torque, (3, self.n), self.joint_names)
+        result = np.zeros((*torque.shape[:-2], self.n))
+        for i in np.flatnonzero(self.is_damped).tolist():
+            actuator = self.actuators[i]
+            assert isinstance(actuator, SeriesElastic)
+            with self.named(i):
+                result[..., i] = advance(actuator, i, [torque[..., k, i] for k in range(3)])
+        return result
+
+    def measured_stiffness(
+        self, stiffness: Any, where: NDArray[np.bool_] | None = None
+    ) -> Array | None:
+        """The `stiffness` argument (..., 2, v), rows k and k', checked; None if not given.
+
+        Raises InputError if it is not given though a joint (of the mask `where`) needs it.
+        """
+        if stiffness is None:
+            needed = self.needs_stiffness if where is None else self.needs_stiffness & where
+            for i in np.flatnonzero(needed).tolist():
+                raise InputError(
+                    f"joint '{self.joint_names[i]}': no motor tells its stiffness: give "
+                    f"`stiffness`, rows k and k' of {', '.join(self.variable_joints)}"
+                )
+        return self.second_outputs(stiffness, 2)
+
+    def second_outputs(self, stiffness: Any, rows: int) -> Array | None:
+        """The `stiffness` argument (..., rows, v), checked; None if not given."""
+        if stiffness is None:
+            return None
+        names = self.variable_joints
+        return as_array("stiffness", stiffness, (rows, len(names)), names or None)
+
+    def each(self) -> Iterator[tuple[int, Actuator, range, int]]:
+        """Index of the joint, actuator, indices of its motors and of its second output."""
+        motor = second = 0
+        for i, actuator in enumerate(self.actuators):
+            count = len(actuator.motors)
+            yield i, actuator, range(motor, motor + count), second
+            motor += count
+            second += actuator.second_output is not None
+
+    @contextmanager
+    def named(self, i: int) -> Iterator[None]:
+        """InputErrors from within name the joint."""
+        with refused_as(InputError, f"joint '{self.joint_names[i]}'"):
+            yield

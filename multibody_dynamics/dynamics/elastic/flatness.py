@@ -1,0 +1,222 @@
+"""Differential flatness of arms with elastic joints: from the motion of the links to the motors.
+
+The motion q(t), and for each joint with two motors its stiffness or pretension, are flat outputs:
+with Q, Q' and Q'' of the rigid links ([M21] (2), (3)) they determine where all motors are and what
+they push, by algebra (see `actuator_kinds`; a damped spring adds a filter of first order).
+
+    (q .. q'''', Q, Q', Q'', k, k', k'')  ->  theta, theta', theta'', tau_m
+
+The way back, from a measured state to q .. q''', takes the forward dynamics: `chain_state`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import Array, InputError, as_array, as_real, broadcast_shapes
+from .actuators import Actuators
+from .springs import Beyond
+
+
+class MotorMotion(NamedTuple):
+    """theta, theta', theta'' and tau_m of the m motors, and the deflection of the spring in front
+    of each (zero where there is none), on the link side of the gear, each (..., m)."""
+
+    position: Array
+    velocity: Array
+    acceleration: Array
+    torque: Array
+    deflection: Array
+
+
+def motor_motion(
+    actuators: Actuators,
+    state: Any,
+    torque: Any,
+    stiffness: Any = None,
+    *,
+    deflection: Any = None,
+    beyond: Beyond = "raise",
+) -> MotorMotion:
+    """How the motors must move and what they must push that the links move along `state`.
+
+    Parameters
+    ----------
+    state : (..., k, n), k >= 3: rows q, q', q'', and any more, which only Q' and Q'' come from.
+    torque : (..., 3, n) rows Q, Q', Q'' of the same motion, or what `inverse_dynamics` returns.
+    stiffness : (..., 3, v) the second outputs of `actuators.variable_joints`, with two rates:
+        stiffness in N m/rad, or pretension in N m where the actuator is regulated by it.
+    deflection : (..., n) of damped springs, the state of their filter (see
+        :meth:`.Actuators.deflection_after`, :func:`filtered_deflection`); other entries are not
+        used.
+    beyond : "raise" refuses springs beyond their travel and stiffnesses that cannot be had;
+        "continue" goes on along tangents, for :func:`limit_margins` to say by how much.
+
+    Raises InputError that names the joint, for wrong shapes and missing rates too.
+    """
+    names, n = actuators.joint_names, actuators.n
+    if isinstance(torque, tuple):
+        if any(row is None for row in torque):
+            raise InputError(
+                "torque: Q' or Q'' is missing: inverse_dynamics gives them for qddd and qdddd"
+            )
+        torque = np.stack(torque, axis=-2)
+    torque = as_array("torque", torque, (3, n), names)
+    state = as_real("state", state)
+    if state.ndim < 2 or state.shape[-2] < 3:
+        raise InputError(f"state: expected rows q, q', q'' (..., 3, {n}), got {state.shape}")
+    state = as_array("state", state[..., :3, :], (3, n), names)
+    second = actuators.second_outputs(stiffness, 3)
+    if second is None and actuators.variable_joints:
+        raise InputError(
+            f"stiffness: joints {', '.join(actuators.variable_joints)} have a second motor: give "
+            f"rows k, k', k'' of theirs"
+        )
+    given = {"state": state.shape[:-2], "torque": torque.shape[:-2]}
+    if second is not None:
+        given["stiffness"] = second.shape[:-2]
+    if deflection is not None:
+        deflection = as_array("deflection", deflection, (n,), names)
+        given["deflection"] = deflection.shape[:-1]
+    batch = broadcast_shapes(tuple(given), tuple(given.values()))
+
+    def rows(array: Array, i: int) -> list[Array]:
+        return [np.broadcast_to(array[..., k, i], batch) for k in range(3)]
+
+    m = len(actuators.motors)
+    result = np.empty((5, *batch, m))
+    for i, actuator, motors, j in actuators.each():
+        chosen = () if second is None or actuator.second_output is None else rows(second, j)
+        phi = None if deflection is None else np.broadcast_to(deflection[..., i], batch)
+        with actuators.named(i):
+            found = actuator.motor_rows(rows(state, i), rows(torque, i), chosen, phi, beyond)
+        for motor, values in zip(motors, found, strict=True):
+            result[..., motor] = values
+    position, velocity, acceleration, load, bent = result
+    effort = actuators.motor_torque(velocity, acceleration, load)
+    return MotorMotion(position, velocity, acceleration, effort, bent)
+
+
+def filtered_deflection(
+    actuators: Actuators,
+    times: Any,
+    torque: Any,
+    initial: Any = None,
+    *,
+    beyond: Beyond = "raise",
+) -> Array:
+    """(k, n) deflections of damped springs along a motion; zero for the other joints.
+
+    times: (k,) s, increasing, close enough for Q to be a parabola in between. torque: (k, 3, n)
+    rows Q, Q', Q'' there. initial: (n,) at the first time; what the filter has settled to if not
+    given.
+    """
+    times = as_array("times", times, ())
+    if times.ndim != 1 or (np.diff(times) <= 0.0).any():
+        raise InputError("times: expected a row of increasing numbers")
+    torque = as_array("torque", torque, (3, actuators.n), actuators.joint_names)
+    if torque.shape[0] != len(times) or torque.ndim != 3:
+        raise InputError(f"torque: expected ({len(times)}, 3, {actuators.n}), got {torque.shape}")
+    result = np.zeros((len(times), actuators.n))
+    result[0] = (
+        actuators.settled_deflection(torque[0], beyond=beyond)
+        if initial is None
+        else as_array("initial", initial, (actuators.n,), actuators.joint_names)
+    )
+    for k, dt in enumerate(np.diff(times).tolist()):
+        result[k + 1] = actuators.deflection_after(result[k], torque[k], dt, beyond=beyond)
+    return result
+
+
+class LimitMargin(NamedTuple):
+    """How near a motion comes to one limit: the instant at which it is nearest or farthest out."""
+
+    name: str  # of the motor or the joint
+    quantity: str  # "motor torque", "motor speed", "deflection", "joint torque", "stiffness", ...
+    time: float  # s
+    value: float
+    limit: float  # the end of the allowed interval that is nearer
+    left: float  # how much is left of it; negative beyond the limit
+    used: float  # 1 at the limit, 0 in the middle of the interval
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: {self.quantity} {self.value:.6g} at {self.time:.6g} s, limit "
+            f"{self.limit:.6g}: {self.left:.6g} left ({self.used:.0%} used)"
+        )
+
+
+def limit_margins(
+    actuators: Actuators,
+    times: Any,
+    torque: Any,
+    motion: MotorMotion,
+    stiffness: Any = None,
+    *,
+    joint_torque_limit: Any = None,
+) -> tuple[LimitMargin, ...]:
+    """The margin to every finite limit along a motion, the most used limit first.
+
+    Torque and speed of the motors, travel of the springs, joint torque, and stiffness (pretension)
+    between what can be had at Q. All limits hold if the first `left` is not negative; limits are
+    looked at at the given times only.
+
+    Parameters
+    ----------
+    times : (k,) s.
+    torque : (k, 3, n) rows Q, Q', Q'', or what `inverse_dynamics` returns; only Q is used.
+    motion : of :func:`motor_motion` with ``beyond="continue"`` at these times.
+    stiffness : as there.
+    joint_torque_limit : (n,) in N m or None, such as model.limits.effort.
+    """
+    times = np.atleast_1d(as_array("times", times, ()))
+    n, count = actuators.n, len(times)
+    Q = torque[0] if isinstance(torque, tuple) else as_array("torque", torque, (3, n))[..., 0, :]
+    Q = np.broadcast_to(Q, (count, n))
+    columns: list[tuple[str, str, Array, Any, Any]] = []
+
+    def add(names: tuple[str, ...], quantity: str, values: Array, lower: Any, upper: Any) -> None:
+        values = np.broadcast_to(values, (count, len(names)))
+        for j, name in enumerate(names):
+            columns.append((name, quantity, values[:, j], lower[..., j], upper[..., j]))
+
+    motors = actuators.motor_names
+    travel = actuators.spring_travel
+    add(motors, "motor torque", motion.torque, -actuators.torque_limit, actuators.torque_limit)
+    add(motors, "motor speed", motion.velocity, -actuators.speed_limit, actuators.speed_limit)
+    add(motors, "deflection", motion.deflection, travel[:, 0], travel[:, 1])
+    if joint_torque_limit is not None:
+        effort = np.asarray(joint_torque_limit, dtype=np.float64)
+        if effort.shape != (n,):
+            raise InputError(f"joint_torque_limit: expected ({n},), got {effort.shape}")
+        add(actuators.joint_names, "joint torque", Q, -effort, effort)
+    second = actuators.second_outputs(stiffness, 3)
+    if second is not None:
+        for i, actuator, _, j in actuators.each():
+            if actuator.second_output is not None:
+                values = np.broadcast_to(second[..., 0, j], (count,))
+                ends = actuator.second_output_range(Q[:, i])
+                name, quantity = actuators.joint_names[i], actuator.second_output
+                columns.append((name, quantity, values, *ends))
+    margins = [_margin(times, *column) for column in columns]
+    return tuple(sorted((m for m in margins if m is not None), key=lambda m: -m.used))
+
+
+def _margin(
+    times: Array, name: str, quantity: str, values: Array, lower: Any, upper: Any
+) -> LimitMargin | None:
+    lower, upper = (np.broadcast_to(end, values.shape) for end in (lower, upper))
+    if np.isinf(lower).all() and np.isinf(upper).all():
+        return None
+    left = np.minimum(values - lower, upper - values)
+    one_sided = np.isinf(lower) | np.isinf(upper)
+    width = np.where(one_sided, 1.0, np.maximum(upper - lower, np.finfo(float).tiny))
+    bound = np.where(values - lower < upper - values, lower, upper)
+    scale = np.maximum(np.abs(bound), np.finfo(float).tiny)
+    one_sided_use = np.maximum(1.0 - np.where(one_sided, left, 0.0) / scale, 0.0)
+    used = np.where(one_sided, one_sided_use, 1.0 - 2.0 * np.where(one_sided, 0.0, left) / width)
+    k = int(used.argmax())
+    numbers = (times[k], values[k], bound[k], left[k], used[k])
+    return LimitMargin(name, quantity, *(float(number) for number in numbers))

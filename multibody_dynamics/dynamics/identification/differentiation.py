@@ -1,0 +1,120 @@
+"""Zero-phase filtering and differentiation of sampled signals, with a stated cut-off.
+
+The gain is H(f) = erfc((f - fc) / (sqrt(2) s)) / 2, s = fc / 5: one half at the cut-off fc, 0.994
+at half of it, below 1e-6 at twice it. A derivative of order k has (2 pi i f)^k H(f). Kernels are
+symmetric about the sample that they are for, so nothing is delayed, and of finite length, so that
+a long recording filtered in pieces gives what it gives as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy.signal import oaconvolve, welch
+from scipy.special import erfc
+
+from ..core import Array, InputError, as_array
+
+WIDTH = 0.2  # of the transition: s as a share of the cut-off
+REACH = 4.5  # standard deviations of the envelope of the kernels
+DEGREE = 4  # polynomials up to it pass without error
+DIRECT = 100  # products of a kernel for a sample, up to which sums are faster than transforms
+HIGHEST = 0.2  # cut-off, as a share of the sampling rate
+NOISE_BAND = 0.25  # beyond this share of the sampling rate is noise alone
+ABOVE_NOISE = 4.0  # the power of signal and noise, where signal is said to end
+
+
+class ZeroPhaseFilter:
+    """Low pass and derivatives 0 ... orders - 1 of signals sampled at `rate`, Hz.
+
+    `reach` is how many samples before and after its own a value depends on. Raises InputError for
+    a cut-off that is not positive or beyond 0.2 of the rate.
+    """
+
+    def __init__(self, rate: float, cutoff: float, orders: int = 5) -> None:
+        if not (np.isfinite(rate) and 0.0 < cutoff <= HIGHEST * rate * (1.0 + 1e-9)):
+            raise InputError(
+                f"cut-off {cutoff:g} Hz: must be positive and at most {HIGHEST:g} of the sampling "
+                f"rate of {rate:g} Hz"
+            )
+        self.rate, self.cutoff = rate, cutoff
+        envelope = 1.0 / (2.0 * np.pi * WIDTH * cutoff)  # s, its standard deviation
+        self.reach = max(int(np.ceil(REACH * envelope * rate)), DEGREE)
+        self.kernels = self._kernels(orders)
+
+    def _kernels(self, orders: int) -> Array:
+        """(orders, 2 reach + 1): the inverse Fourier transforms, by the trapezoidal rule."""
+        t = np.arange(-self.reach, self.reach + 1) / self.rate
+        f = np.linspace(0.0, (1.0 + 6.5 * WIDTH) * self.cutoff, 50 * (2 + int(REACH)))
+        gain = 0.5 * erfc((f - self.cutoff) / (np.sqrt(2.0) * WIDTH * self.cutoff))
+        weight = 2.0 * gain * f[1] / self.rate
+        weight[0] /= 2.0
+        phase = 2.0 * np.pi * np.outer(f, t)
+        rows = [
+            (weight * (2.0 * np.pi * f) ** k) @ np.cos(phase + k * np.pi / 2.0)
+            for k in range(orders)
+        ]
+        # What cutting the tails off did to polynomials is undone by one under the first kernel.
+        x = t / t[-1]
+        powers = np.stack([x**m for m in range(DEGREE + 1)])
+        window = np.abs(rows[0]) * powers
+        wanted = np.zeros((orders, DEGREE + 1))
+        for k in range(min(orders, DEGREE + 1)):
+            wanted[k, k] = np.prod(np.arange(1, k + 1)) * (-1.0) ** k / t[-1] ** k
+        kernels = np.stack(rows)
+        missing = wanted - kernels @ powers.T
+        return np.asarray(kernels + np.linalg.solve(window @ powers.T, missing.T).T @ window)
+
+    def __call__(self, samples: Any, *, first: int = 0, step: int = 1) -> Array:
+        """Values (orders, m, n) of evenly timed samples (k, n).
+
+        They are for the samples reach + first, reach + first + step, ... as far as all that they
+        depend on is there: m may be zero.
+        """
+        rows = as_array("samples", samples, ())
+        if rows.ndim != 2:
+            raise InputError(f"samples: expected shape (k, n), got {rows.shape}")
+        if len(rows) <= 2 * self.reach + first:
+            return np.zeros((len(self.kernels), 0, rows.shape[1]))
+        origin = rows[len(rows) // 2]  # rounding is relative to what is left
+        rows, kernels = rows - origin, self.kernels
+        if kernels.shape[1] <= DIRECT * step:
+            windows = sliding_window_view(rows[first:], kernels.shape[1], axis=0)[::step]
+            backwards = np.ascontiguousarray(kernels[:, ::-1])
+            values = np.moveaxis(backwards @ windows.swapaxes(1, 2), 1, 0)
+        else:
+            values = oaconvolve(rows[None], kernels[..., None], mode="valid", axes=1)
+            values = values[:, first::step]
+        values[0] += origin
+        return values
+
+
+def noise_cutoff(samples: Any, rate: float) -> Array:
+    """Frequencies (n,) in Hz at which the signals (k, n) sink into their noise.
+
+    The noise is taken for white, its power density as the median of that above a quarter of the
+    sampling rate. The signal ends where, from its peak upwards, the density (Welch's method) first
+    is less than four times that. There a best linear filter (Wiener) passes about a half of it, of
+    the signal and of all its derivatives. Not above 0.2 of the rate, as for a signal without noise;
+    zero for one that is constant.
+
+    Raises InputError for fewer than 32 samples.
+    """
+    rows = as_array("samples", samples, ())
+    if rows.ndim != 2 or len(rows) < 32:
+        raise InputError(f"samples: expected (k, n) with k of 32 or more, got {rows.shape}")
+    size = min(len(rows), max(256, 2 ** int(np.log2(8.0 * rate))))
+    f, power = welch(rows, rate, nperseg=size, axis=0, detrend="linear", window="blackmanharris")
+    floor = np.median(power[f > NOISE_BAND * rate], axis=0)
+    found = np.full(rows.shape[1], HIGHEST * rate)
+    for j, density in enumerate(power.T):
+        peak = 1 + int(np.argmax(density[1:]))
+        if density[peak] <= 1e-24 * (1.0 + np.abs(rows[:, j]).max()) ** 2:
+            found[j] = 0.0
+            continue
+        below = density[peak:] < ABOVE_NOISE * floor[j]
+        if below.any():
+            found[j] = min(f[peak + int(np.argmax(below))], found[j])
+    return found

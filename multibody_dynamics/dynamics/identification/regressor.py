@@ -1,0 +1,311 @@
+"""The inverse dynamics as a linear function of the inertial parameters, and its base parameters.
+
+Body i has the ten parameters (m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz): mass, first moment m c,
+and inertia about the origin of the body frame, all in the axes of that frame; kg, kg m and kg m^2.
+A model has them in body order, ten by ten. The joint torques are tau = Y(q, q', q'') parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import comb, pi
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from ..core import (
+    STATE_ROWS,
+    Array,
+    InputError,
+    as_array,
+    check_sequence,
+    leibniz,
+    read_only,
+    transposed,
+)
+from ..lie import se3, so3
+from ..model import MultibodyModel, model_state
+from ..rigid import BaseMotion, forward_kinematics
+
+INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # where an inertia's six entries stand
+
+JointParameter = Literal["rotor", "viscous", "coulomb"]
+JOINT_PARAMETERS: tuple[str, ...] = get_args(JointParameter)
+
+# Of columns that serve equally well, those of bodies nearer to the base shall lead: the columns are
+# scaled to norms from 1 down to this.
+LAST_NORM = 0.5
+ROUNDING = 1e-12  # coefficients between scaled columns that are smaller than this are zero
+
+
+class Regressor(NamedTuple):
+    """Y (..., n, p) of the joint torques and of their rates; None for what is not determined."""
+
+    Y: Array
+    Y_dot: Array | None
+    Y_ddot: Array | None
+
+
+def parameter_names(model: MultibodyModel, extra: Sequence[JointParameter] = ()) -> tuple[str, ...]:
+    """The names of the columns of the regressor, such as "link3.mx" and "joint3.viscous"."""
+    _check_extra(extra)
+    inertial = [f"{body}.{name}" for body in model.body_names for name in INERTIAL]
+    return (*inertial, *(f"{joint}.{name}" for name in extra for joint in model.joint_names))
+
+
+def inertial_parameters(model: MultibodyModel) -> Array:
+    """The parameters (10 n,) of the bodies with the payloads that they carry; SI units."""
+    M = model.inertias
+    entries = [M[:, i, j] for i, j in UPPER]
+    columns = (M[:, 5, 5], *so3.vee(M[:, :3, 3:]).T, *entries)
+    return np.stack(columns, axis=-1).ravel()
+
+
+def with_inertial_parameters(model: MultibodyModel, parameters: Any) -> MultibodyModel:
+    """The robot with other parameters (10 n,); the links get what their payloads leave of them.
+
+    Raises InputError for a wrong shape, NaN or infinity, and ModelError for what no body can have:
+    a negative mass, or an inertia about the COM that is not positive semidefinite.
+    """
+    values = as_array("parameters", parameters, (10 * model.n,)).reshape(-1, 10)
+    if len(values) != model.n:
+        raise InputError(f"parameters: expected shape ({10 * model.n},), got a batch")
+    M = (_momentum(np.eye(6)) @ values[:, None, :, None])[..., 0]  # row a is M e_a, M is symmetric
+    return replace(model, link_inertias=M - (model.inertias - model.link_inertias))
+
+
+def pseudo_inertia(parameters: Any) -> Array:
+    """The second moments of the mass, (..., 4, 4), of the ten parameters (..., 10) of one body.
+
+    [[Sigma, m c], [m c^T, m]] with Sigma = tr(I)/2 1 - I = integral p p^T dm: the sum of
+    (p, 1) (p, 1)^T dm over the body (P. M. Wensing, S. Kim, J.-J. E. Slotine, "Linear matrix
+    inequalities for physically consistent inertial parameter identification", IEEE RA-L 3(1),
+    2018).
+    """
+    values = as_array("parameters", parameters, (10,))
+    J = np.empty((*values.shape[:-1], 4, 4))
+    for (i, j), entry in zip(UPPER, np.moveaxis(values[..., 4:], -1, 0), strict=True):
+        J[..., i, j] = J[..., j, i] = -entry
+    half_trace = (values[..., 4] + values[..., 7] + values[..., 9]) / 2
+    J[..., :3, :3] += half_trace[..., None, None] * np.eye(3)
+    J[..., :3, 3] = J[..., 3, :3] = values[..., 1:4]
+    J[..., 3, 3] = values[..., 0]
+    return J
+
+
+def is_physically_consistent(parameters: Any) -> NDArray[np.bool_]:
+    """Whether some body of finite extent has the ten parameters (..., 10); a boolean (...).
+
+    That is, whether their :func:`pseudo_inertia` is positive definite: a positive mass, an inertia
+    about the COM that is positive definite, and its principal moments within the triangle
+    inequality. Point masses, rods and plates are on the boundary and do not count.
+    """
+    return np.asarray(np.linalg.eigvalsh(pseudo_inertia(parameters))[..., 0] > 0)
+
+
+def inverse_dynamics_regressor(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    qddd: Any | None = None,
+    qdddd: Any | None = None,
+    *,
+    base: BaseMotion | None = None,
+    extra: Sequence[JointParameter] = (),
+) -> Regressor:
+    """Y (..., n, 10 n) with Q = Y :func:`inertial_parameters`, and its time derivatives.
+
+    The momentum balance of [M18d] (41) in the frame of body j is linear in its parameters,
+    W_j = D_j pi_j with D = Phi(V' + G) - ad_V^T Phi(V), where Phi(V) pi = M V, and
+    Y_ij = S_i^T Ad_{C_j}^-T D_j for every joint i on the way from the base to body j.
+    Q' = Y' pi and Q'' = Y'' pi are computed as far as `qddd` and `qdddd` are given.
+
+    Parameters
+    ----------
+    q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k; leading dimensions broadcast.
+    base : motion of the base; at rest if None.
+    extra : parameters of the joints, n columns each, appended in the order given: "rotor", the
+        reflected inertias of the model (q''), "viscous" (friction, q') and "coulomb" (friction,
+        sign q', with rates of zero).
+
+    Raises InputError for wrong shapes, gaps (`qdddd` without `qddd`), NaN, infinity and an unknown
+    kind of parameter.
+    """
+    _check_extra(extra)
+    states, shape, given = model_state(model, q, qd, qdd, qddd, qdddd)
+    if given < 3:
+        raise InputError(f"the regressor needs {STATE_ROWS[given]}")
+    rows = np.moveaxis(states.reshape(*shape, 5, model.n), -2, 0)[:given]
+    columns = []
+    for k, inertial in enumerate(_inertial_columns(model, rows, base)):
+        others = _joint_columns(rows, k, extra)
+        others = [np.broadcast_to(x, (*inertial.shape[:-1], model.n)) for x in others]
+        columns.append(np.concatenate([inertial, *others], axis=-1))
+    return Regressor(*columns, *[None] * (3 - len(columns)))
+
+
+def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | None) -> list[Array]:
+    """Y, Y', Y'' (..., n, 10 n) for rows q, q', ... (k, ..., n), as far as they determine them."""
+    pose, *rates = forward_kinematics(model, *rows, base=base, representation="body")
+    V = [rate for rate in rates if rate is not None]
+    ad, coad = [se3.ad(x) for x in V], [se3.coad(x) for x in V]
+
+    # In the frame of each body: S and G are at rest in it and in space, the balance is P' + M G.
+    X = model.body_screws[..., None]
+    up = np.concatenate([np.zeros(3), -model.gravity])[:, None]
+    G = [se3.Ad(se3.inverse(pose)) @ up]
+    for k in range(len(V) - 2):
+        G.append(-leibniz(k, np.matmul, ad, G))
+    balance = _rate(coad, [_momentum(x) for x in V])
+    balance = [b + _momentum(g[..., 0]) for b, g in zip(balance, G, strict=True)]
+
+    S = [transposed(x) for x in _in_space(se3.Ad(pose), ad, [X] + (len(V) - 2) * [0 * X])]
+    W = _in_space(se3.coAd(pose), coad, balance)
+    results = [np.zeros((*pose.shape[:-2], 10 * model.n)) for _ in W]
+    for j in range(model.n):
+        path = model.path(j)
+        block = slice(10 * j, 10 * j + 10)
+        for k, Y in enumerate(results):
+            Y[..., path, block] = sum(
+                comb(k, r) * (S[r][..., path, 0, :] @ W[k - r][..., j, :, :]) for r in range(k + 1)
+            )
+    return results
+
+
+def _joint_columns(rows: Array, order: int, extra: Sequence[JointParameter]) -> list[Array]:
+    """The columns (..., n, n) of joint parameters in the derivative of Y of some order."""
+    qd = rows[1]
+    factors = {
+        "rotor": rows[2 + order],
+        "viscous": rows[1 + order],
+        "coulomb": np.sign(qd) if order == 0 else np.zeros_like(qd),
+    }
+    return [factors[name][..., None] * np.eye(qd.shape[-1]) for name in extra]
+
+
+def _momentum(V: Array) -> Array:
+    """Phi(V) (..., 6, 10): the momentum M V of a body, Phi(V) times its parameters."""
+    (wx, wy, wz), o = np.moveaxis(V[..., :3], -1, 0), np.zeros(V.shape[:-1])
+    turning = [[wx, wy, wz, o, o, o], [o, wx, o, wy, wz, o], [o, o, wx, o, wy, wz]]
+    Phi = np.zeros((*V.shape[:-1], 6, 10))
+    Phi[..., :3, 1:4] = -so3.hat(V[..., 3:])
+    Phi[..., :3, 4:] = np.moveaxis(np.array(turning), (0, 1), (-2, -1))
+    Phi[..., 3:, 0] = V[..., 3:]
+    Phi[..., 3:, 1:4] = so3.hat(V[..., :3])
+    return Phi
+
+
+def _rate(a: Sequence[Array], x: Sequence[Array]) -> list[Array]:
+    """Of x, x', ... in a moving frame, with a = ad_V or coad_V: the rate x' + a x, and its own."""
+    return [dx + leibniz(k, np.matmul, a, x) for k, dx in enumerate(x[1:])]
+
+
+def _in_space(A: Array, a: Sequence[Array], x: list[Array]) -> list[Array]:
+    """A x, (A x)', ... for A = Ad_C or coAd_C, whose derivative is A a."""
+    seen = []
+    while x:
+        seen.append(A @ x[0])
+        x = _rate(a, x)
+    return seen
+
+
+def _check_extra(extra: Sequence[str]) -> None:
+    check_sequence("extra", extra, "kinds of parameters")
+    for k, name in enumerate(extra):
+        if name not in JOINT_PARAMETERS or name in extra[:k]:
+            raise InputError(
+                f"extra: {list(extra)} must be some of {', '.join(JOINT_PARAMETERS)}, each once"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """The combinations of parameters that the joint torques depend on, and nothing less.
+
+    beta = combination @ parameters, and Y parameters = Y[..., indices] beta for every motion.
+
+    Attributes
+    ----------
+    parameter_names : (p,) as :func:`parameter_names` has them.
+    indices : (r,) int, ascending, the parameters that lead a combination each.
+    combination : (r, p), 1 at the leading parameter, 0 at those that lead another.
+    """
+
+    parameter_names: tuple[str, ...]
+    indices: NDArray[np.int64]
+    combination: Array
+
+    @property
+    def rank(self) -> int:
+        """The number of base parameters."""
+        return len(self.indices)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the leading parameters."""
+        return tuple(self.parameter_names[k] for k in self.indices)
+
+    def reduce(self, Y: Any) -> Array:
+        """The columns (..., r) of a regressor (..., p) that belong to the base parameters."""
+        return as_array("Y", Y, (len(self.parameter_names),))[..., self.indices]
+
+    def values(self, parameters: Any) -> Array:
+        """The base parameters (..., r) of parameters (..., p)."""
+        p = len(self.parameter_names)
+        return as_array("parameters", parameters, (p,)) @ self.combination.T
+
+    def describe(self) -> str:
+        """A line for each base parameter: what it is a sum of."""
+        lines = []
+        for leading, row in zip(self.indices, self.combination, strict=True):
+            others = [k for k in np.flatnonzero(row) if k != leading]
+            terms = [f"{row[k]:+.6g} {self.parameter_names[k]}" for k in others]
+            lines.append(" ".join([self.parameter_names[leading], *terms]))
+        return "\n".join(lines)
+
+
+def base_parameters(
+    model: MultibodyModel,
+    *,
+    extra: Sequence[JointParameter] = (),
+    tolerance: float = 1e-9,
+    seed: int = 0,
+) -> BaseParameters:
+    """The base parameters of a robot, by QR decomposition with column pivoting.
+
+    (M. Gautier, "Numerical calculation of the base inertial parameters of robots", J. Robotic
+    Systems 8(4), 1991.) The regressor is stacked over random states, more equations than three
+    times the parameters. They depend on the structure of the robot and on the direction of gravity
+    relative to its base; with zero gravity there are fewer. `extra` as in
+    :func:`inverse_dynamics_regressor`. Equal arguments give equal results.
+
+    A column whose norm is below `tolerance` times that of the largest has no effect; of the rest,
+    scaled to similar norms, a diagonal entry of R below `tolerance` times the first marks a column
+    that depends on those before it. Of columns that serve equally well, those of bodies nearer to
+    the base lead; other states may choose other leaders of the same combinations.
+    """
+    names = parameter_names(model, extra)
+    count = 20 + 3 * len(names) // model.n
+    states = np.random.default_rng(seed).uniform(-1, 1, (3, count, model.n))
+    states *= np.array([pi, 2.0, 5.0])[:, None, None]
+    W = inverse_dynamics_regressor(model, *states, extra=extra).Y.reshape(-1, len(names))
+    size = np.linalg.norm(W, axis=0)
+    effective = np.flatnonzero(size > tolerance * size.max())
+    size[effective] /= np.linspace(1, LAST_NORM, len(effective))
+    R, order = qr(W[:, effective] / size[effective], mode="r", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int(np.sum(diagonal > tolerance * diagonal[0]))
+    pivots = effective[order]
+    combined = np.eye(rank, len(pivots))
+    combined[:, rank:] = np.linalg.solve(R[:rank, :rank], R[:rank, rank:])
+    combined[np.abs(combined) < ROUNDING] = 0
+    combination = np.zeros((rank, len(names)))
+    combination[:, pivots] = combined * size[pivots] / size[pivots[:rank], None]
+    ascending = np.argsort(pivots[:rank])
+    indices = read_only(pivots[ascending], np.int64)
+    return BaseParameters(names, indices, read_only(combination[ascending]))

@@ -1,0 +1,536 @@
+"""Spring laws from recorded motions: deflection phi = theta - q against joint torque.
+
+The samples obey Q = s(phi) + d phi' + b + noise, with the bias b of the torque sensor, s(0) = 0 and
+one of the LAWS, each linear in its parameters: least squares, with s' > 0 as bounds for the table.
+Q may be that of a sensor, of the link motion (`inverse_dynamics`), or of the motors
+(:func:`motor_side_torque`).
+
+Which law: that of the least BIC = N ln(RSS / N) + p ln N, p parameters. Recorded noise is not
+white (filters, hysteresis, what the law leaves): N here, and in the standard errors, is the number
+of samples over the correlation time of the residuals, 1 + 2 sum of autocorrelations.
+
+Noise of the deflection itself, of variance v, makes a spring seem softer, by v / var(phi): K then
+is between the estimate and the estimate over R^2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, log
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BSpline
+from scipy.optimize import lsq_linear
+
+from ..core import Array, InputError, as_array
+from ..elastic import (
+    CubicSpring,
+    LinearSpring,
+    Motor,
+    PolynomialSpring,
+    SeriesElastic,
+    Spring,
+    TableSpring,
+    smooth_friction,
+)
+
+LAWS = ("linear", "cubic", "polynomial", "table")
+DEGREES = (2, 3, 4, 5)
+PIECES = (4, 8, 16)
+FEWEST = 50  # samples
+SIGNIFICANT = 3.0  # standard errors
+OUTLIER = 5.0  # robust standard deviations
+BINS = 20  # of the deflection, over which the scale of outliers is the median
+MANY = 0.1  # of the samples, or of the range of the deflection: too much to leave out unsaid
+SLOW = 0.1  # of the rms of phi': too slow to tell the branches of a hysteresis apart
+SOFTEST = 0.02  # of the mean stiffness, least slope of a table
+
+
+class Parameter(NamedTuple):
+    """A value, its standard error and its unit."""
+
+    name: str
+    value: float
+    error: float
+    unit: str
+
+    def __str__(self) -> str:
+        return f"{self.name:<20}{self.value:>12.6g} +- {self.error:.2g} {self.unit}"
+
+
+@dataclass(frozen=True, eq=False)
+class SpringFit:
+    """What one joint's samples say.
+
+    spring, damping : the law s and d >= 0, N m s/rad. bias : b, N m. parameters : all of it with
+    standard errors; of a table, torques at its points. covered : the deflections that occurred,
+    rad. rms : of the residuals, N m. hysteresis : width between the branches of rising and falling
+    deflection, N m, with standard error; NaN without rates. count, independent, outliers : samples
+    used, how many independent ones they count for, and how many were left out. tried : BIC of every
+    law that was tried, the best first. recorded : the deflections of all samples, outliers too.
+    """
+
+    joint: str
+    law: str
+    spring: Spring
+    damping: float
+    bias: float
+    parameters: tuple[Parameter, ...]
+    covered: tuple[float, float]
+    rms: float
+    r_squared: float
+    hysteresis: tuple[float, float]
+    count: int
+    independent: float
+    outliers: int
+    tried: tuple[tuple[str, float], ...]
+    prismatic: bool = False
+    recorded: tuple[float, float] | None = None
+
+    def torque(self, deflection: Any, rate: Any = 0.0) -> Array:
+        """What the samples would have said at phi and phi': with damping and bias, N m."""
+        s = self.spring.torque(deflection, beyond="continue")
+        return np.asarray(s + self.damping * np.asarray(rate) + self.bias)
+
+    def actuator(self, motor: Motor) -> SeriesElastic:
+        return SeriesElastic(motor, self.spring, self.damping)
+
+    def warning(self) -> str:
+        """What makes the outliers suspect: too many, or all of a part of the range; else empty."""
+        reasons = []
+        if self.outliers > MANY * (self.outliers + self.count):
+            reasons.append(f"{self.outliers / (self.outliers + self.count):.0%} of the samples")
+        if self.recorded is not None:
+            lower, upper = self.recorded
+            if self.covered[1] - self.covered[0] < (1.0 - MANY) * (upper - lower):
+                unit = "m" if self.prismatic else "rad"
+                reasons.append(f"the ends of the deflections {lower:.4g} to {upper:.4g} {unit}")
+        return f"outliers: {' and '.join(reasons)} left out: compare without" if reasons else ""
+
+    def describe(self) -> str:
+        """A line for each parameter, and how far they can be trusted."""
+        force, angle = ("N", "m") if self.prismatic else ("N m", "rad")
+        width, error = self.hysteresis
+        lines = [f"{self.joint}: {self.law}"]
+        lines += [f"    {parameter}" for parameter in self.parameters]
+        lines.append(f"    deflections {self.covered[0]:.4g} to {self.covered[1]:.4g} {angle}")
+        lines.append(
+            f"    residuals {self.rms:.3g} {force} rms, R^2 {self.r_squared:.6f}; {self.count} "
+            f"samples count for {self.independent:.0f}, {self.outliers} outliers left out"
+        )
+        if self.warning():
+            lines.append(f"    WARNING: {self.warning()}")
+        if width > SIGNIFICANT * error:
+            lines.append(
+                f"    hysteresis {width:.3g} +- {error:.2g} {force} between rising and falling"
+            )
+        if self.r_squared < 0.95:
+            lines.append(
+                f"    noise of the deflection may make it look up to {1 / self.r_squared:.2f} "
+                f"times too soft"
+            )
+        if len(self.tried) > 1:
+            best = self.tried[0][1]
+            others = ", ".join(f"{law} +{bic - best:.0f}" for law, bic in self.tried[1:4])
+            lines.append(f"    BIC: next best {others}")
+        return "\n".join(lines)
+
+    def to_yaml(self) -> str:
+        """The `spring` of the joint's entry in a file of actuators, standard errors as comments."""
+        force, angle = ("N", "m") if self.prismatic else ("N m", "rad")
+        errors = {each.name: each.error for each in self.parameters}
+
+        def line(key: str, value: float, unit: str, name: str) -> str:
+            entry = f"{{value: {value:.6g}, unit: {unit}, side: link}}"
+            return f"{key}: {entry}  # +- {errors[name]:.2g}"
+
+        def row(values: Sequence[float]) -> str:
+            return "[" + ", ".join(f"{value:.7g}" for value in values) + "]"
+
+        spring = self.spring
+        lower, upper = self.covered
+        lines = [
+            f"# identified from {lower:.4g} to {upper:.4g} {angle}; {self.rms:.2g} {force} rms"
+        ]
+        if self.warning():
+            lines.append(f"# WARNING: {self.warning()}")
+        if isinstance(spring, LinearSpring | CubicSpring):
+            cubic = isinstance(spring, CubicSpring)
+            lines.append("law: cubic" if cubic else "law: linear")
+            lines.append(line("stiffness", spring.K, f"{force}/{angle}", "K"))
+        else:
+            lines.append(
+                "law: polynomial" if isinstance(spring, PolynomialSpring) else "law: table"
+            )
+        if isinstance(spring, CubicSpring):
+            lines.append(line("cubic_stiffness", spring.K3, f"{force}/{angle}^3", "K3"))
+        elif isinstance(spring, PolynomialSpring):
+            lines.append(
+                f"coefficients: {{values: {row(spring.coefficients)}, torque: {force}, "
+                f"deflection: {angle}, side: link}}"
+            )
+            ends = row(spring.travel)
+            lines.append(f"travel: {{values: {ends}, unit: {angle}, side: link}}")
+        elif isinstance(spring, TableSpring):
+            for key, values, unit in (
+                ("deflection", spring.deflections, angle),
+                ("torque", spring.torques, force),
+            ):
+                lines.append(f"{key}: {{values: {row(values)}, unit: {unit}, side: link}}")
+        if self.damping > 0.0:
+            lines.append(line("damping", self.damping, f"{force} s/{angle}", "damping"))
+        return "\n".join(["spring:", *(f"  {each}" for each in lines)])
+
+
+def identify_spring(
+    deflection: Any,
+    torque: Any,
+    rate: Any = None,
+    *,
+    law: str = "auto",
+    damping: bool | None = None,
+    bias: bool = True,
+    robust: bool = False,
+    joint: str = "joint",
+    prismatic: bool = False,
+) -> SpringFit:
+    """The law of one spring from samples of phi, Q and phi', (k,) each, in the order of time.
+
+    Parameters
+    ----------
+    rate : phi' in rad/s; without it nothing is said on damping and hysteresis.
+    law : one of LAWS, or "auto": the least BIC decides.
+    damping : whether there is a damper; None: the least BIC decides.
+    bias : whether the torque may have a constant error. Not told from the law, and so zero, for a
+        table whose deflections do not include zero.
+    robust : leave out samples beyond OUTLIER robust standard deviations, iteratively reweighted.
+    joint, prismatic : the name for messages; N and m instead of N m and rad.
+
+    Raises InputError, with the reason, for data that do not tell: too few, no movement of the
+    deflection, no significant or a negative stiffness, no law that increases.
+    """
+    phi, Q = as_array("deflection", deflection, ()), as_array("torque", torque, ())
+    given = [phi, Q] if rate is None else [phi, Q, as_array("rate", rate, ())]
+    if phi.ndim != 1 or any(row.shape != phi.shape for row in given):
+        shapes = ", ".join(str(row.shape) for row in given)
+        raise InputError(f"joint '{joint}': expected rows of one length, got {shapes}")
+    if law != "auto" and law not in LAWS:
+        raise InputError(f"law '{law}': must be auto or one of {', '.join(LAWS)}")
+    if damping and rate is None:
+        raise InputError(f"joint '{joint}': damping needs the rate of the deflection")
+    phid = None if rate is None else given[2]
+    try:
+        _refuse_what_tells_nothing(phi, Q)
+        keep = _inliers(phi, Q, phid) if robust else np.ones(len(phi), dtype=bool)
+        recorded = float(phi.min()), float(phi.max())
+        phi, Q, phid = phi[keep], Q[keep], None if phid is None else phid[keep]
+        found = _fits(phi, Q, phid, law, damping, bias)
+    except InputError as error:
+        raise InputError(f"joint '{joint}': {error}") from None
+
+    richest = min(found, key=lambda fit: float(fit.residuals @ fit.residuals))
+    independent = len(Q) / correlation_time(richest.residuals)
+    ranked = sorted(found, key=lambda fit: fit.bic(independent))
+    best = ranked[0]
+    return SpringFit(
+        joint,
+        best.name,
+        best.spring,
+        best.damping,
+        best.bias,
+        best.parameters(independent, "N" if prismatic else "N m", "m" if prismatic else "rad"),
+        (float(phi.min()), float(phi.max())),
+        float(np.sqrt(np.mean(best.residuals**2))),
+        float(1.0 - np.var(best.residuals) / np.var(Q)),
+        _hysteresis(best, phid, independent),
+        len(Q),
+        independent,
+        int((~keep).sum()),
+        tuple((fit.name, fit.bic(independent)) for fit in ranked),
+        prismatic,
+        recorded,
+    )
+
+
+def motor_side_torque(motor: Motor, velocity: Any, acceleration: Any, motor_torque: Any) -> Array:
+    """Q = tau_m - M_m theta'' - friction(theta') in N m, all on the link side of the gear."""
+    v = as_array("velocity", velocity, ())
+    friction = smooth_friction(v, motor.viscous, motor.coulomb, motor.coulomb_velocity)
+    inertial = motor.inertia * as_array("acceleration", acceleration, ())
+    return np.asarray(as_array("motor_torque", motor_torque, ()) - inertial - friction)
+
+
+def correlation_time(residuals: Array) -> float:
+    """How many samples in a row say the same: 1 + 2 sum rho_k, over five times as many (Sokal)."""
+    x = residuals - residuals.mean()
+    size = len(x)
+    power = np.abs(np.fft.rfft(x, 2 * size)) ** 2
+    correlation = np.fft.irfft(power)[: max(size // 4, 1)]
+    if correlation[0] <= 0.0:
+        return 1.0
+    times = 2.0 * np.cumsum(correlation / correlation[0]) - 1.0
+    enough = np.arange(len(times)) >= 5.0 * times
+    return float(max(1.0, times[np.argmax(enough) if enough.any() else -1]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Law:
+    """A law linear in its parameters: columns (k, p), which of them must be positive as slopes of
+    the law, and the spring that values of them make."""
+
+    name: str
+    columns: Callable[[Array], Array]
+    rising: NDArray[np.bool_]
+    spring: Callable[[Array], Spring]
+    names: tuple[tuple[str, int], ...] = ()  # with the power of the deflection; of a table none
+    owns_constant: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    name: str
+    law: _Law
+    spring: Spring
+    values: Array  # of the law, then damping, then bias
+    damped: bool
+    biased: bool
+    design: Array
+    inverse: Array  # (X^T X)^-1
+    residuals: Array
+
+    @property
+    def damping(self) -> float:
+        return float(self.values[len(self.law.rising)]) if self.damped else 0.0
+
+    @property
+    def bias(self) -> float:
+        return float(self.values[-1]) if self.biased else 0.0
+
+    def bic(self, independent: float) -> float:
+        size, p = len(self.residuals), len(self.values)
+        variance = max(float(self.residuals @ self.residuals) / size, 1e-300)
+        return independent * log(variance) + p * log(max(independent, 2.0))
+
+    def parameters(self, independent: float, force: str, angle: str) -> tuple[Parameter, ...]:
+        size, p = self.design.shape
+        freedom = max(independent * (1.0 - p / size), 1.0)
+        variance = float(self.residuals @ self.residuals) / freedom
+        covariance: Array = np.asarray(self.inverse * variance)
+        errors = np.sqrt(np.diag(covariance))
+        found = [
+            Parameter(name, float(value), float(error), _unit(force, angle, power))
+            for (name, power), value, error in zip(
+                self.law.names, self.values, errors, strict=False
+            )
+        ]
+        if isinstance(self.spring, TableSpring):
+            points = np.array(self.spring.deflections)
+            count = len(self.law.rising)
+            rows = self.law.columns(points)
+            torques = self.spring.torques
+            spread = np.sqrt(np.einsum("ij,jk,ik->i", rows, covariance[:count, :count], rows))
+            found += [
+                Parameter(f"s({x:.4g})", float(y), float(error), force)
+                for x, y, error in zip(points, torques, spread, strict=True)
+            ]
+        if self.damped:
+            error = float(errors[len(self.law.rising)])
+            found.append(Parameter("damping", self.damping, error, f"{force} s/{angle}"))
+        if self.biased:
+            found.append(Parameter("bias", self.bias, float(errors[-1]), force))
+        return tuple(found)
+
+
+def _unit(force: str, angle: str, power: int) -> str:
+    return f"{force}/{angle}" + (f"^{power}" if power > 1 else "")
+
+
+def _laws(phi: Array, law: str) -> list[_Law]:
+    lower, upper = float(phi.min()), float(phi.max())
+    free = np.zeros(max(DEGREES), dtype=bool)
+    laws = []
+    if law in ("auto", "linear"):
+        laws.append(
+            _Law("linear", _powers(1), free[:1], lambda c: LinearSpring(float(c[0])), (("K", 1),))
+        )
+    if law in ("auto", "cubic"):
+        laws.append(
+            _Law(
+                "cubic",
+                _powers(1, 3),
+                free[:2],
+                lambda c: CubicSpring(float(c[0]), float(c[1])),
+                (("K", 1), ("K3", 3)),
+            )
+        )
+    if law in ("auto", "polynomial"):
+        for degree in DEGREES:
+            orders = tuple(range(1, degree + 1))
+            laws.append(
+                _Law(
+                    f"polynomial of degree {degree}",
+                    _powers(*orders),
+                    free[:degree],
+                    lambda c: PolynomialSpring(tuple(c.tolist()), travel=(lower, upper)),
+                    tuple((f"c{i}", i) for i in orders),
+                )
+            )
+    if law in ("auto", "table"):
+        laws += [_table(lower, upper, pieces) for pieces in PIECES]
+    return laws
+
+
+def _powers(*orders: int) -> Callable[[Array], Array]:
+    return lambda phi: np.stack([phi**i for i in orders], axis=-1)
+
+
+def _table(lower: float, upper: float, pieces: int) -> _Law:
+    """A cubic spline on equal pieces, by the B-spline coefficients of its slope, which bounds keep
+    positive; zero at zero deflection if that occurred, else with a constant of its own."""
+    degree = 3
+    breaks = np.linspace(lower, upper, pieces + 1)
+    knots = np.concatenate((np.full(degree, lower), breaks, np.full(degree, upper)))
+    count = len(knots) - degree - 1
+    from_slopes = np.tril(np.ones((count, count)))
+    from_slopes[:, 1:] *= (knots[degree + 1 : -1] - knots[1:count]) / degree
+    basis = BSpline(knots, from_slopes, degree)
+    crosses_zero = lower < 0.0 < upper
+    first = 1 if crosses_zero else 0
+    origin = basis(0.0)[first:] if crosses_zero else np.zeros(count)
+    points = np.linspace(lower, upper, pieces + 1)
+
+    def columns(phi: Array) -> Array:
+        return np.asarray(basis(np.clip(phi, lower, upper))[..., first:] - origin)
+
+    def spring(values: Array) -> Spring:
+        return TableSpring(tuple(points.tolist()), tuple((columns(points) @ values).tolist()))
+
+    rising = np.arange(count) > 0
+    return _Law(
+        f"table of {pieces + 1} points", columns, rising[first:], spring, (), not crosses_zero
+    )
+
+
+def _fits(
+    phi: Array, Q: Array, phid: Array | None, law: str, damping: bool | None, bias: bool
+) -> list[_Fit]:
+    choices = [damping] if damping is not None else [False] + [True] * (phid is not None)
+    found, reasons = [], []
+    for each in _laws(phi, law):
+        for damped in choices:
+            try:
+                found.append(_fit(each, phi, Q, phid if damped else None, bias))
+            except InputError as error:
+                reasons.append(f"{each.name}: {error}")
+    if not found:
+        raise InputError(f"no law of a spring fits: {'; '.join(reasons)}")
+    return found
+
+
+def _fit(law: _Law, phi: Array, Q: Array, phid: Array | None, bias: bool) -> _Fit:
+    columns = [law.columns(phi)]
+    if phid is not None:
+        columns.append(phid[:, None])
+    biased = bias and not law.owns_constant
+    if biased:
+        columns.append(np.ones((len(phi), 1)))
+    X = np.concatenate(columns, axis=1)
+    slope = np.polynomial.polynomial.polyfit(phi, Q, 1)[1]
+    lower = np.full(X.shape[1], -np.inf)
+    lower[: len(law.rising)][law.rising] = SOFTEST * slope
+    values, inverse = _least_squares(X, Q, lower)
+    spring = law.spring(values[: len(law.rising)])
+    count = len(law.rising)
+    if phid is not None and values[count] <= 0.0:
+        raise InputError(f"its damping of {values[count]:.3g} is not positive")
+    name = law.name + (", damped" if phid is not None else "")
+    predicted = X @ values
+    if isinstance(spring, TableSpring):
+        predicted += spring.torque(phi, beyond="continue") - X[:, :count] @ values[:count]
+    return _Fit(name, law, spring, values, phid is not None, biased, X, inverse, Q - predicted)
+
+
+def _least_squares(X: Array, y: Array, lower: Array) -> tuple[Array, Array]:
+    """Parameters above their lower bounds, and (X^T X)^-1."""
+    scale = np.linalg.norm(X, axis=0)
+    if not (scale > 0.0).all():
+        raise InputError("some of its deflections did not occur")
+    together = np.concatenate((X / scale, y[:, None]), axis=1)
+    R: Array = np.asarray(np.linalg.qr(together, mode="r"))
+    square, target = R[:-1, :-1], R[:-1, -1]
+    if np.linalg.cond(square) > 1e8:
+        raise InputError("the samples do not tell its parameters apart")
+    if np.isinf(lower).all():
+        values = np.linalg.solve(square, target)
+    else:
+        values = lsq_linear(square, target, (lower * scale, np.inf), method="bvls").x
+    inverse = np.linalg.inv(square)
+    return values / scale, inverse @ inverse.T / np.outer(scale, scale)
+
+
+def _hysteresis(best: _Fit, phid: Array | None, independent: float) -> tuple[float, float]:
+    """Twice the coefficient of sign(phi') beside the law, and its standard error."""
+    if phid is None:
+        return float("nan"), float("nan")
+    side = np.where(np.abs(phid) > SLOW * np.sqrt(np.mean(phid**2)), np.sign(phid), 0.0)
+    X = best.design
+    across = side - X @ np.linalg.lstsq(X, side, rcond=None)[0]
+    size = float(across @ across)
+    if size < 1e-6 * len(side):
+        return float("nan"), float("nan")
+    error = np.sqrt(np.mean(best.residuals**2) / size * len(side) / independent)
+    return abs(2.0 * float(across @ best.residuals) / size), 2.0 * float(error)
+
+
+def _inliers(phi: Array, Q: Array, phid: Array | None) -> NDArray[np.bool_]:
+    """Mask, by residuals of a polynomial of degree 5 with Huber's weights.
+
+    Their scale is the median of those of equal bins of the deflection: a joint that rests for most
+    of the time has most samples at one place, with less noise than where it moves.
+    """
+    lower, upper = np.quantile(phi, (0.005, 0.995))
+    which = np.clip(np.floor(BINS * (phi - lower) / max(upper - lower, 1e-300)), 0, BINS - 1)
+    bins = [members for b in range(BINS) if (members := which == b).sum() >= FEWEST / 10]
+    scaled = phi / np.abs(phi).max()
+    columns = [scaled**i for i in range(max(DEGREES) + 1)] + ([] if phid is None else [phid])
+    X = np.stack(columns, axis=-1)
+    weight = np.ones(len(Q))
+    for _ in range(20):
+        root = np.sqrt(weight)
+        residual = Q - X @ np.linalg.lstsq(X * root[:, None], Q * root, rcond=None)[0]
+        residual -= np.median([np.median(residual[each]) for each in bins])
+        size = np.abs(residual)
+        spread = 1.4826 * float(np.median([np.median(size[each]) for each in bins]))
+        if spread == 0.0:
+            return np.ones(len(Q), dtype=bool)
+        weight = np.minimum(1.0, 1.345 * spread / np.maximum(size, 1e-300))
+    return np.asarray(size <= OUTLIER * spread)
+
+
+def _refuse_what_tells_nothing(phi: Array, Q: Array) -> None:
+    if len(phi) < FEWEST:
+        raise InputError(f"{len(phi)} samples; a law takes {FEWEST} or more")
+    spread, values = float(np.ptp(phi)), len(np.unique(phi))
+    if values < ceil(FEWEST / 10):
+        raise InputError(
+            f"the deflection hardly moved ({values} different values within {spread:.3g}): "
+            f"move the joint under changing torques, or it is rigid"
+        )
+    x = phi - phi.mean()
+    slope = float(x @ Q) / float(x @ x)
+    residuals = Q - Q.mean() - slope * x
+    error = np.sqrt(np.mean(residuals**2) / float(x @ x) * correlation_time(residuals))
+    error = max(error, 1e-9 * float(np.abs(Q).max()) / spread)  # rounding
+    if slope < -SIGNIFICANT * error:
+        raise InputError(
+            f"the torque falls with the deflection ({slope:.4g}): phi is motor minus link, and "
+            f"positive torque is what the motor gives to the link"
+        )
+    if slope <= SIGNIFICANT * error:
+        raise InputError(
+            f"deflections of {spread:.3g} do not tell the stiffness: {slope:.3g} +- {error:.2g}; "
+            f"excite it more, or it is rigid"
+        )

@@ -1,0 +1,78 @@
+"""Free bodies by their spatial momentum, which without a wrench is kept to the last bit.
+
+[M18d] (36), Pi^s' = W^s, is an equation without any product: every Runge-Kutta method leaves Pi^s
+where it is if W^s = 0. The pose follows from it on SE(3), right-trivialised:
+
+    C' = V^s^ C,   V^s = Ad_C M^b^-1 Ad_C^T Pi^s,   C_1 = exp(X) C_0,   X' = dexp_X^-1 V^s.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core import Array, InputError, as_array, times
+from ..lie import se3
+from .absolute_systems import AbsoluteSystem
+from .butcher import ButcherTableau, tableau
+from .integrators import Integration, consistent_start
+from .munthe_kaas_method import output_times
+
+
+def integrate_momenta(
+    system: AbsoluteSystem,
+    t_end: float,
+    step: float,
+    method: str | ButcherTableau = "rk4",
+    *,
+    start: tuple[Any, Any] | None = None,
+    wrenches: Callable[[float, Array], Any] | None = None,
+) -> Integration:
+    """The motion of free bodies, whose momenta change by wrenches alone; plain Python.
+
+    Parameters
+    ----------
+    system : without joints and springs; its gravity and wrenches act.
+    wrenches : (t, pose (n, 4, 4)) -> (n, 6), added to them; inertial axes and origin.
+    Others, and the result: as of :func:`.integrate`.
+
+    Raises InputError for a system with joints or springs and as :func:`.integrate`.
+    """
+    if system.joints or system.springs:
+        raise InputError(f"'{system.name}' has joints or springs; its bodies are not free")
+    method, instants = tableau(method), output_times(t_end, step)
+    C, velocity = consistent_start(system, start)
+    inverse = np.linalg.inv([body.inertia for body in system.bodies])
+    mass = np.array([body.inertia[5, 5] for body in system.bodies])
+    Pi = times(se3.coAd(C), times(np.linalg.inv(inverse), system.body_twists(C, velocity)))
+
+    def wrench(t: float, C: Array) -> Array:
+        W = np.array(system.applied_wrenches)
+        weight = mass[:, None] * system.gravity
+        W[:, :3] += np.cross(C[:, :3, 3] + times(C[:, :3, :3], system.centers), weight)
+        W[:, 3:] += weight
+        return W if wrenches is None else W + as_array("wrenches", wrenches(t, C), W.shape)
+
+    def body_twist(C: Array, Pi: Array) -> Array:
+        return times(inverse, times(np.swapaxes(se3.Ad(C), -1, -2), Pi))
+
+    poses, twists = [C], [body_twist(C, Pi)]
+    slopes = np.zeros((2, method.stages, system.n, 6))
+    for t, t_next in itertools.pairwise(instants):
+        h = t_next - t
+        for j in range(method.stages):
+            X, dPi = h * np.einsum("l,klne->kne", method.a[j, :j], slopes[:, :j])
+            C_j = se3.exp(X) @ C
+            V = times(se3.Ad(C_j), body_twist(C_j, Pi + dPi))
+            slopes[:, j] = times(se3.dexp_inv(X), V), wrench(t + method.c[j] * h, C_j)
+        X, dPi = h * np.einsum("l,klne->kne", method.b, slopes)
+        C, Pi = se3.exp(X) @ C, Pi + dPi
+        poses.append(C)
+        twists.append(body_twist(C, Pi))
+    pose = np.stack(poses)
+    return Integration(
+        system, instants, pose, system.from_body_twists(pose, np.stack(twists)), len(instants) - 1
+    )

@@ -1,0 +1,170 @@
+"""Munthe-Kaas methods: any explicit Runge-Kutta method on any product of groups; [MT13] (35)-(37).
+
+The equation X' = X F(t, X) is left-trivialised: F is in the Lie algebra. A step solves
+
+    Phi' = dexp_-Phi^-1 F(t, X_0 exp(Phi)),   Phi(t_0) = 0,
+
+which lives in a vector space, by the Runge-Kutta method, and X_1 = X_0 exp(Phi). On R^n this is the
+Runge-Kutta method itself. Plain Python, for any F; the bodies of an :class:`.AbsoluteSystem` have
+compiled code of their own, :func:`.integrate`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core import Array, DynamicsError, InputError, exactly, inlined
+from ..lie import Element, ProductGroup
+from .butcher import ButcherTableau, tableau
+
+Field = Callable[[float, Element], Any]
+
+SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0  # of the next step, beside this one
+SMALLEST = 1e-12  # of a step, beside the time to integrate
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """The error that a step may make, entry by entry of Phi: absolute + relative |F| h.
+
+    Raises InputError unless both are positive.
+    """
+
+    relative: float = 1e-9
+    absolute: float = 1e-11
+
+    def __post_init__(self) -> None:
+        relative, absolute = (
+            exactly(f"tolerances: {name}", getattr(self, name), ()).item()
+            for name in ("relative", "absolute")
+        )
+        if not (0.0 < relative < 1.0 and 0.0 < absolute < np.inf):
+            raise InputError(f"tolerances must be positive, relative below 1; got {self}")
+
+
+def output_times(t_end: float, step: float) -> Array:
+    """0, step, 2 step, ..., t_end (k,); the last step is shorter where they do not fit.
+
+    InputError unless both are positive and finite.
+    """
+    for name, value in (("t_end", t_end), ("step", step)):
+        if not 0.0 < exactly(name, value, ()).item() < np.inf:
+            raise InputError(f"{name} must be a positive time in s, got {value}")
+    count = max(int(np.ceil(t_end / step * (1.0 - 1e-12) - 1e-9)), 1)
+    times = step * np.arange(count + 1.0)
+    if abs(times[-1] - t_end) > 1e-9 * step:
+        times[-1] = t_end
+    return np.asarray(times, dtype=np.float64)
+
+
+def increment(
+    group: ProductGroup, field: Field, t: float, X: Element, h: float, method: ButcherTableau
+) -> Array:
+    """The slopes k_j (s, dimension) of one step from X at t, [MT13] (37)."""
+    k = np.zeros((method.stages, group.dimension))
+    for j in range(method.stages):
+        Psi = h * method.a[j, :j] @ k[:j]
+        slope = np.asarray(field(t + method.c[j] * h, group.product(X, group.exp(Psi))), float)
+        k[j] = group.dexp_inv(-Psi, slope)
+    return k
+
+
+def munthe_kaas(
+    group: ProductGroup,
+    field: Field,
+    start: Any,
+    t_end: float,
+    step: float,
+    *,
+    method: str | ButcherTableau = "rk4",
+    tolerances: Tolerances | None = None,
+    project: Callable[[Element], Element] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[Array, list[Element]]:
+    """The times (k,), multiples of `step` up to `t_end` in s, and the elements at these times.
+
+    Parameters
+    ----------
+    field : (t, X) -> F (dimension,), of X' = X F.
+    start : the element at t = 0.
+    method : a name of `butcher.METHODS` or a tableau. With `tolerances` the step is chosen by the
+        error estimate, `step` is that of the output, and the states there are those of the dense
+        output; the method must have both. Default: the step is `step`.
+    project : applied to the state after every step, of a method with a fixed step.
+    progress : told how much of the time is over, from 0 to 1, at every output.
+
+    Raises InputError for what does not fit together, DynamicsError where the step becomes too
+    small or a number infinite.
+    """
+    times, states, _, _ = counted_munthe_kaas(
+        group, field, start, t_end, step, method=method, tolerances=tolerances, project=project,
+        progress=progress,
+    )  # fmt: skip
+    return times, states
+
+
+def counted_munthe_kaas(
+    group: ProductGroup,
+    field: Field,
+    start: Any,
+    t_end: float,
+    step: float,
+    *,
+    method: str | ButcherTableau,
+    tolerances: Tolerances | None,
+    project: Callable[[Element], Element] | None,
+    progress: Callable[[float], None] | None,
+) -> tuple[Array, list[Element], int, int]:
+    """:func:`munthe_kaas`, with the numbers of steps done and of those refused."""
+    method, times, X = tableau(method), output_times(t_end, step), group.check("start", start)
+    states = [X]
+    if tolerances is None:
+        for t, t_next in itertools.pairwise(times):
+            k = increment(group, field, t, X, t_next - t, method)
+            X = group.product(X, group.exp((t_next - t) * method.b @ k))
+            X = X if project is None else project(X)
+            if not np.isfinite(k).all():
+                raise DynamicsError(f"the solution is no longer finite after t = {t:g} s")
+            states.append(X)
+            if progress is not None:
+                progress(t_next / times[-1])
+        return times, states, len(times) - 1, 0
+    if method.error is None or method.dense is None or project is not None:
+        raise InputError(
+            f"method '{method.name}': steps by tolerance need a method with an error estimate and "
+            "dense output, such as 'dormand_prince', and no projection"
+        )
+    t, h, steps, refused = 0.0, step, 0, 0
+    while len(states) < len(times):
+        h = min(h, times[-1] - t)
+        k = increment(group, field, t, X, h, method)
+        scale = tolerances.absolute + tolerances.relative * h * np.abs(k).max(axis=0)
+        error = np.max(np.abs(h * method.error @ k) / scale, initial=0.0)
+        if error <= 1.0:
+            while len(states) < len(times) and times[len(states)] <= t + h + 1e-12 * times[-1]:
+                s = min((times[len(states)] - t) / h, 1.0)
+                weights = method.b if s == 1.0 else method.weights(s)
+                states.append(group.product(X, group.exp(h * weights @ k)))
+                if progress is not None:
+                    progress(times[len(states) - 1] / times[-1])
+            X, t = group.product(X, group.exp(h * method.b @ k)), t + h
+            steps += 1
+        else:
+            refused += 1
+        h *= step_factor(error, method.error_order)
+        if not h > SMALLEST * times[-1]:
+            raise DynamicsError(f"at t = {t:g} s the step falls below {h:.1g} s: no solution?")
+    return times, states, steps, refused
+
+
+@inlined
+def step_factor(error, order):
+    """By how much the next step may be longer, from the error of this one beside the allowed."""
+    if error > 0.0:
+        return min(max(SAFETY * error ** (-1.0 / (order + 1)), SHRINK), GROW)
+    return GROW if error == 0.0 else SHRINK  # SHRINK where the error is no number

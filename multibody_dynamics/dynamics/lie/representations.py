@@ -1,0 +1,204 @@
+"""Twists, wrenches and their time derivatives from one representation into another.
+
+With C = (R, r) the pose of a body frame, [M18k] table 3 and [M18d] (98)-(100), the latter with
+V^s = Ad_r V^h where (99) prints V^b:
+
+    spatial: (omega, r' + r x omega)    the wrench about the inertial origin, inertial axes
+    body:    (R^T omega, R^T r')        about the body origin, body axes
+    hybrid:  (omega, r')                about the body origin, inertial axes
+    mixed:   (R^T omega, r')            the moment in body axes, the force in inertial axes
+
+Twist and wrench of one representation are dual: their product is the power. Derivatives are
+componentwise in each representation. Every conversion goes by way of the hybrid one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import Array, InputError, as_array, broadcast_shapes, leibniz, times, transposed
+from . import se3
+from .conventions import Representation, check_representation
+
+
+def convert_twist(
+    pose: Any, rates: Sequence[Any], source: Representation, target: Representation
+) -> list[Array]:
+    """The twist of a body at `pose` (..., 4, 4) and its derivatives; [M18k] table 3.
+
+    `rates` holds the twist (..., 6) in the representation `source`, then as many time derivatives
+    of it as are known; rad/s, m/s and per s^k: `[twist]`, or `[twist, acceleration]`, and so on,
+    or one array with the derivatives along its first axis. A list of the same in the representation
+    `target` is returned.
+    The second derivative of the mixed twist is not what [M18d] (33) prints: its angular part is
+    R^T (omega'' - omega x omega').
+
+    Raises InputError for wrong shapes, NaN, infinity, a pose that is none, unknown names.
+    """
+    check_representation(source)
+    check_representation(target)
+    C, (rates,) = _batch(pose, rates=rates)
+    return rates if source == target else _twists(_motion(C, rates, source), target)
+
+
+def change_body_frame(
+    pose: Any, rates: Sequence[Any], S: Any, representation: Representation
+) -> list[Array]:
+    """The twist and derivatives of another frame on the same body, [M18k] remark 7 and (21).
+
+    The body frame moves at `pose` (..., 4, 4) with `rates` as in :func:`convert_twist`; the other
+    one has the constant pose `S` (..., 4, 4) in it, hence `pose @ S` in the inertial frame. The
+    spatial twist is the same for both, the body-fixed one becomes Ad_S^-1 V^b.
+    """
+    check_representation(representation)
+    C, S = se3.as_pose("pose", pose), se3.as_pose("S", S)
+    shape = broadcast_shapes(("pose", "S"), (C.shape[:-2], S.shape[:-2]))
+    C, (rates,) = _batch(np.broadcast_to(C, (*shape, 4, 4)), rates=rates)
+    return moved_to_frame(C, rates, S, representation)
+
+
+def moved_to_frame(
+    pose: Array, rates: list[Array], S: Array, representation: Representation
+) -> list[Array]:
+    """:func:`change_body_frame` of arrays that are known to be right."""
+    if representation == "spatial":
+        return rates
+    if representation == "body":
+        to_frame = se3.Ad(se3.inverse(S))
+        return [times(to_frame, rate) for rate in rates]
+    R, omega, r = _motion(pose, rates, representation)
+    lever = _carried((R @ S[..., :3, 3:])[..., 0], omega)
+    moved = _Motion(R @ S[..., :3, :3], omega, [a + b for a, b in zip(r, lever, strict=True)])
+    return _twists(moved, representation)
+
+
+def convert_wrench(
+    pose: Any,
+    twists: Sequence[Any],
+    wrenches: Sequence[Any],
+    source: Representation,
+    target: Representation,
+) -> list[Array]:
+    """A wrench in the frame of a moving body and its derivatives, dual to :func:`convert_twist`.
+
+    `wrenches` holds the wrench (..., 6) in the representation `source` of the frame at `pose`
+    (..., 4, 4), then any number of time derivatives of its components; N m, N and per s^k. `twists`
+    is the motion of that frame in the same representation, the twist first, at least one entry for
+    each derivative of the wrench. Between spatial and body this is W^s = Ad_C^-T W^b, [M18d] (35),
+    and Ad_C^T W^s' = W^b' - ad_{V^b}^T W^b, [M21] (35) corrected, [M18d] (41).
+
+    Raises InputError as :func:`convert_twist`, and where `twists` are missing.
+    """
+    check_representation(source)
+    check_representation(target)
+    count = len(wrenches)
+    if len(twists) < count - 1:
+        raise InputError(
+            f"twists: {count - 1} derivatives of a wrench need the twist and its derivatives, "
+            f"{count - 1} entries, got {len(twists)}"
+        )
+    C, (wrenches, twists) = _batch(pose, wrenches=wrenches, twists=twists)
+    if source == target:
+        return wrenches
+    R, omega, r = _motion(C, twists, source)
+    moment, force = _split(wrenches)
+    if source == "spatial":
+        moment = [m - leibniz(k, np.cross, r, force) for k, m in enumerate(moment)]
+    elif source != "hybrid":
+        spin = _split(twists)[0]
+        moment = _turned(R, spin, moment)
+        force = _turned(R, spin, force) if source == "body" else force
+    if target == "spatial":
+        moment = [m + leibniz(k, np.cross, r, force) for k, m in enumerate(moment)]
+    elif target != "hybrid":
+        back, spin = _reversed(R, omega)
+        moment = _turned(back, spin, moment)
+        force = _turned(back, spin, force) if target == "body" else force
+    return _joined(moment, force)
+
+
+class _Motion(NamedTuple):
+    """A moving frame in inertial axes: R, then omega, omega', ... and r, r', r'', ..."""
+
+    R: Array
+    omega: list[Array]
+    r: list[Array]
+
+
+def _motion(pose: Array, rates: Sequence[Array], representation: str) -> _Motion:
+    R, r = pose[..., :3, :3], pose[..., :3, 3]
+    omega, velocity = _split(rates)
+    if representation == "spatial":
+        return _Motion(R, omega, _carried(r, omega, velocity))
+    if representation == "body":
+        velocity = _turned(R, omega, velocity)
+    if representation != "hybrid":
+        omega = _turned(R, omega, omega)
+    return _Motion(R, omega, [r, *velocity])
+
+
+def _twists(motion: _Motion, representation: str) -> list[Array]:
+    R, omega, r = motion
+    angular, linear = omega, r[1:]
+    if representation == "spatial":
+        linear = [velocity - leibniz(k, np.cross, omega, r) for k, velocity in enumerate(linear)]
+    elif representation != "hybrid":
+        back, spin = _reversed(R, omega)
+        angular = _turned(back, spin, omega)
+        linear = _turned(back, spin, linear) if representation == "body" else linear
+    return _joined(angular, linear)
+
+
+def _carried(r: Array, omega: list[Array], v: list[Array] | None = None) -> list[Array]:
+    """r, r', r'', ... of a point at r that moves with r' = v + omega x r; v is zero if None."""
+    points = [r]
+    for k in range(len(omega)):
+        turned = leibniz(k, np.cross, omega, points)
+        points.append(turned if v is None else v[k] + turned)
+    return points
+
+
+def _turned(R: Array, spin: list[Array], vectors: list[Array]) -> list[Array]:
+    """R y, (R y)', (R y)'', ... for vectors y, y', y'', ..., where R' = R spin~.
+
+    As (R y)' = R (y' + spin x y), the k-th is R (d/dt + spin x)^k y.
+    """
+    turned = []
+    while vectors:
+        turned.append(times(R, vectors[0]))
+        vectors = [y + leibniz(k, np.cross, spin, vectors) for k, y in enumerate(vectors[1:])]
+    return turned
+
+
+def _reversed(R: Array, omega: list[Array]) -> tuple[Array, list[Array]]:
+    """R^T and its spin: (R^T)' = -R^T omega~."""
+    return transposed(R), [-x for x in omega]
+
+
+def _split(screws: Sequence[Array]) -> tuple[list[Array], list[Array]]:
+    return [x[..., :3] for x in screws], [x[..., 3:] for x in screws]
+
+
+def _joined(angular: list[Array], linear: list[Array]) -> list[Array]:
+    return [np.concatenate(parts, axis=-1) for parts in zip(angular, linear, strict=True)]
+
+
+def _batch(pose: Any, **screws: Sequence[Any]) -> tuple[Array, Iterator[list[Array]]]:
+    """A pose and lists of screws, checked, copied and broadcast to one batch."""
+    C = se3.as_pose("pose", pose)
+    for name, given in screws.items():
+        if isinstance(given, np.ndarray) and given.ndim < C.ndim:  # its rows are those of a batch
+            raise InputError(
+                f"{name}: expected a list, the quantity itself and then its derivatives, each "
+                f"(..., 6); got one array of shape {given.shape} with poses {C.shape}"
+            )
+    names = [f"{name}[{k}]" for name, given in screws.items() for k in range(len(given))]
+    arrays = [as_array(*x, (6,)) for x in zip(names, chain(*screws.values()), strict=True)]
+    shape = broadcast_shapes(("pose", *names), [C.shape[:-2], *(x.shape[:-1] for x in arrays)])
+    full = (np.array(np.broadcast_to(x, (*shape, 6))) for x in arrays)
+    lists = ([next(full) for _ in given] for given in screws.values())
+    return np.broadcast_to(C, (*shape, 4, 4)), lists

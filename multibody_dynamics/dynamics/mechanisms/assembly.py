@@ -1,0 +1,122 @@
+"""Motions that obey the constraints: positions by Newton's method, their derivatives by projection.
+
+Each step is the least one in the kinetic metric,
+
+    dx = -M^-1 A^T (A M^-1 A^T)^+ r,   the minimum of dx . M dx / 2 with A dx + r = 0,
+
+whose result depends neither on units nor on how the constraints are written, [K12] (67).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import STATE_ROWS, Array, DynamicsError, InputError, as_state, times
+from ..rigid import mass_matrix
+from .constraints import bias, constraint_terms, state_number
+from .loops import ConstrainedModel
+
+ITERATIONS = 100
+LONGEST_STEP = 0.5  # rad or m, of the largest component
+POLISHED = 3  # steps after the tolerance is met: the convergence is quadratic
+
+
+def assemble(
+    system: ConstrainedModel, q: Any, *, fixed: Sequence[str] = (), tolerance: float = 1e-10
+) -> Array:
+    """A configuration (..., n) with f = 0 close to q (..., n), by Newton's method.
+
+    `fixed` are names of joints that keep their value. `tolerance` is of f, in rad and m; what is
+    reached is rounding.
+
+    Raises DynamicsError, with the row that stays open and by how much, where none is found: bars
+    that are too short, too many joints fixed, a start too far away.
+    """
+    return consistent_motion(system, q, fixed=fixed, tolerance=tolerance)[0]
+
+
+def consistent_motion(
+    system: ConstrainedModel,
+    q: Any,
+    qd: Any | None = None,
+    qdd: Any | None = None,
+    qddd: Any | None = None,
+    qdddd: Any | None = None,
+    *,
+    fixed: Sequence[str] = (),
+    tolerance: float = 1e-10,
+) -> tuple[Array, ...]:
+    """The motion next to q, q', ... (..., n) that obeys the constraints; as many rows as given.
+
+    A q' = 0, A q'' + A' q' = 0, and its derivatives up to q''''. It makes initial states, takes the
+    drift out of simulated ones, and completes prescribed motions: with `fixed` joints, as many as
+    the mechanism has degrees of freedom, the other joints are what follows from these.
+
+    Raises DynamicsError as :func:`assemble`, and where the fixed joints do not allow a motion.
+    """
+    states, shape, given = as_state(system.tree.joint_names, q, qd, qdd, qddd, qdddd)
+    if given == 0:
+        raise InputError("a consistent motion needs q")
+    held = system.indices(fixed, "fixed")
+    free = np.setdiff1d(np.arange(system.n), held)
+    rows = [states[:, k].copy() for k in range(given)]
+    rows[0] = _newton(system, rows[0], free, tolerance)
+    for k in range(1, given):
+        A = constraint_terms(system, *rows[:k]).matrices
+        h = bias(A, rows, k)
+        for _ in range(2):  # the second time takes out the rounding of the first
+            left = times(A[0], rows[k]) + h
+            rows[k][:, free] += _least_step(system, rows[0], A[0], left, free)
+        left = times(A[0], rows[k]) + h
+        size = 1 + np.max(abs(h) + times(abs(A[0]), abs(rows[k])), initial=0.0)
+        what = f"no {STATE_ROWS[k]} obeys the constraints"
+        _check_closed(system, left, tolerance * size, what, rows[0])
+    return tuple(row.reshape(*shape, system.n) for row in rows)
+
+
+def _newton(system: ConstrainedModel, q: Array, free: Any, tolerance: float) -> Array:
+    polished = 0
+    for _ in range(ITERATIONS):
+        constraints = constraint_terms(system, q)
+        residual = constraints.residual
+        polished += bool(np.all(abs(residual) <= tolerance))
+        if polished > POLISHED or not np.any(residual):
+            return q
+        step = _least_step(system, q, constraints.matrices[0], residual, free)
+        length = np.max(abs(step), axis=-1, keepdims=True, initial=LONGEST_STEP)
+        q = q.copy()
+        q[:, free] += step * (LONGEST_STEP / length)
+    what = f"no configuration found in {ITERATIONS} steps"
+    _check_closed(system, constraint_terms(system, q).residual, tolerance, what, q)
+    return q
+
+
+def _least_step(system: ConstrainedModel, q: Array, A: Array, left: Array, free: Any) -> Array:
+    """dx (N, free) with A dx + left = 0 as well as possible, and the least dx . M dx."""
+    M = mass_matrix(system.tree, q)[:, free[:, None], free]
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        raise DynamicsError(
+            f"robot '{system.tree.name}': the mass matrix is singular, the kinetic metric is none"
+        ) from None
+    AL = np.swapaxes(np.linalg.solve(L, np.swapaxes(A[..., free], -1, -2)), -1, -2)
+    inverse = np.linalg.pinv(AL, rcond=system.rank_tolerance)
+    step = -np.linalg.solve(np.swapaxes(L, -1, -2), inverse @ left[..., None])[..., 0]
+    return np.asarray(step)
+
+
+def _check_closed(
+    system: ConstrainedModel, left: Array, allowed: float, what: str, q: Array
+) -> None:
+    if np.any(abs(left) > allowed):
+        at = np.unravel_index(int(np.argmax(abs(left))), left.shape)
+        name = constraint_terms(system, q).names[at[-1]]
+        where = state_number(at[:-1]) if len(left) > 1 else ""
+        raise DynamicsError(
+            f"{what}: {name} stays violated by {abs(left[at]):.3g}{where}; check the lengths, the "
+            "fixed joints and the start"
+        )

@@ -1,0 +1,413 @@
+"""Inverse, forward and hybrid dynamics of systems with constraints; [K12] section 3.
+
+    M q'' + b = tau + A^T lambda                                            (54)
+    A q'' + A' q' = 0                                                       (71)
+
+with M_vu = M_uv^T in (72)-(78), where the print has M_uv twice. A^T lambda is what the constraints
+do to the joints. Rows of A that depend on others carry nothing: their multipliers are zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import (
+    STATE_ROWS,
+    Array,
+    Baumgarte,
+    DynamicsError,
+    InputError,
+    as_array,
+    as_partial,
+    as_state,
+    broadcast_shapes,
+    product_rule,
+    times,
+)
+from ..lie import se3
+from ..rigid import BaseMotion, Wrenches, articulated_bodies, inverse_dynamics, prescribed_joints
+from .constraints import (
+    SMALL,
+    ConstraintTerms,
+    check_motion,
+    constraint_terms,
+    dropped_names,
+    independent_rows,
+    state_number,
+)
+from .loops import ConstrainedModel, ConstraintMatrix
+
+Choice = Literal["unique", "minimum_force", "minimum_torque"]
+CHOICES = ("unique", "minimum_force", "minimum_torque")
+Indices = NDArray[np.int64]
+PSEUDO_INVERSE = 1e-11  # relative cut-off; constraints of full rank stay well above
+
+
+class ConstrainedInverseDynamics(NamedTuple):
+    """Joint torques of a closed mechanism, their rates, and what the constraints transmit.
+
+    tau, tau_dot, tau_ddot : (..., n) N m or N, per s and s^2; passive joints have the given torque.
+        None for what the input does not determine.
+    multipliers : (..., m) lambda; zero for redundant rows.
+    loop_wrenches : {loop: (..., 6)} what each cut joint applies to the second body, and the
+        opposite to the first; inertial axes about the inertial origin.
+    redundant : names of the rows that were dropped because they depend on the others.
+    """
+
+    tau: Array
+    tau_dot: Array | None
+    tau_ddot: Array | None
+    multipliers: Array
+    loop_wrenches: Mapping[str, Array]
+    redundant: tuple[str, ...]
+
+
+class ConstrainedMotion(NamedTuple):
+    """Joint accelerations and torques (..., n) of a closed mechanism; the rest as above."""
+
+    qdd: Array
+    tau: Array
+    multipliers: Array
+    loop_wrenches: Mapping[str, Array]
+    redundant: tuple[str, ...]
+
+
+def constrained_inverse_dynamics(
+    system: ConstrainedModel,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    qddd: Any | None = None,
+    qdddd: Any | None = None,
+    *,
+    choice: Choice = "unique",
+    passive_torque: Any | None = None,
+    passive_torque_dot: Any | None = None,
+    passive_torque_ddot: Any | None = None,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+) -> ConstrainedInverseDynamics:
+    """Motor torques of a motion that obeys the constraints, and their first two time derivatives.
+
+    With m independent constraints and n_p passive joints, [K12] (56) and (57), A_p^T lambda =
+    tau_pr - tau_p has
+
+    "unique": the one solution (58), m = n_p;
+    "minimum_force": that with the least |lambda|, (59); of loops |lambda| is the norm of the
+        transmitted wrenches about the origin of the first frame, N m and N weighed alike;
+    "minimum_torque": that with the least |tau_a|, (62)-(64); (65), (66) if all joints have motors.
+
+    Each is the solution of one linear system, differentiated by the Leibniz rule: the derivative of
+    the pseudoinverse solution at constant rank.
+
+    Parameters
+    ----------
+    q, qd, qdd, qddd, qdddd : (..., n) rad, m and per s^k, see :func:`.consistent_motion`. Without
+        `qddd` only tau is computed, without `qdddd` no tau_ddot.
+    passive_torque, passive_torque_dot, passive_torque_ddot : (..., n_p) of the passive joints
+        (springs, friction) along the motion, in the order of `system.passive`; default zero.
+    wrenches, base : as of :func:`.inverse_dynamics`. Constraints are relative to the base: what is
+        joined to it moves with it.
+
+    Raises InputError for a motion that violates the constraints, for "unique" where it is not, and
+    as :func:`.inverse_dynamics`; DynamicsError where the passive joints cannot be made to follow:
+    m < n_p (see :func:`constrained_hybrid_dynamics`), or a singular configuration.
+    """
+    _check_choice(choice)
+    unconstrained = inverse_dynamics(
+        system.tree, q, qd, qdd, qddd, qdddd, wrenches=wrenches, base=base
+    )
+    states, shape, given = as_state(system.tree.joint_names, q, qd, qdd, qddd, qdddd)
+    rates = [states[:, k].reshape(*shape, system.n) for k in range(given)]
+    tau_r = [row for row in unconstrained if row is not None]
+    given_torques = (passive_torque, passive_torque_dot, passive_torque_ddot)
+    passive = _passive_torques(system, given_torques[: len(tau_r)], tau_r[0].shape[:-1])
+    constraints = constraint_terms(system, *rates[: _known_derivatives(system, given)])
+    kept = independent_rows(system, constraints.matrices[0], constraints.scale)
+    A = [matrix[..., kept, :] for matrix in constraints.matrices[: len(tau_r)]]
+    a, p = system.actuated_indices, system.passive_indices
+    _check_motors(system, A[0], choice)
+    check_motion(system, constraints, rates)
+    A_a, A_p = ([matrix[..., joints] for matrix in A] for joints in (a, p))
+    c = [row[..., p] - tau_p for row, tau_p in zip(tau_r, passive, strict=True)]
+    multipliers = _multipliers(choice, A_a, A_p, [row[..., a] for row in tau_r], c)
+    forces = product_rule.apply(product_rule.transpose(A), multipliers)
+    tau = [row - force for row, force in zip(tau_r, forces, strict=True)]
+    for row, tau_p in zip(tau, passive, strict=True):
+        row[..., p] = tau_p
+    tau_dot, tau_ddot = (tau[k] if len(tau) > k else None for k in (1, 2))
+    transmitted = _transmitted(constraints, kept, multipliers[0], base)
+    return ConstrainedInverseDynamics(tau[0], tau_dot, tau_ddot, *transmitted)
+
+
+def constrained_forward_dynamics(
+    system: ConstrainedModel,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    *,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+    baumgarte: Baumgarte | None = None,
+) -> ConstrainedMotion:
+    """Joint accelerations under the torques `tau` (..., n) of all joints; [K12] (67)-(69).
+
+    q and qd are (..., n). O(n m) + O(m^3): the articulated bodies are factorised once. A state that
+    violates the constraints somewhat is accepted; see `baumgarte` and :func:`.consistent_motion`.
+    `wrenches` and `base` as in :func:`constrained_inverse_dynamics`.
+
+    Raises InputError for wrong shapes, NaN or infinity; DynamicsError in singular configurations,
+    where no acceleration satisfies the dependent constraints.
+    """
+    nothing = np.zeros(system.n)
+    return _move(system, (), (q, qd, nothing), tau, "unique", wrenches, base, baumgarte)
+
+
+def constrained_hybrid_dynamics(
+    system: ConstrainedModel,
+    q: Any,
+    qd: Any,
+    *,
+    prescribed: Sequence[str | int],
+    qdd: Any,
+    tau: Any,
+    choice: Choice = "unique",
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+    baumgarte: Baumgarte | None = None,
+) -> ConstrainedMotion:
+    """Accelerations of some joints and torques of the others given, the rest found; (70)-(80).
+
+    `prescribed` are the joints u whose acceleration is given, with or without a motor; v are the
+    others. Of `qdd` (..., n) only the u and of `tau` (..., n) only the v are used, as in
+    :func:`.hybrid_dynamics`; the others may be anything, NaN too. With no joint prescribed this is
+    forward, with all of them inverse dynamics. Where the constraints hold some of the prescribed
+    joints together the torques tau_u are not unique, and `choice` takes one as in
+    :func:`constrained_inverse_dynamics`, with u for the actuated joints.
+
+    Other arguments and errors as :func:`constrained_forward_dynamics`; DynamicsError where no
+    motion has the prescribed accelerations; InputError for "unique" where it is not.
+    """
+    _check_choice(choice)
+    return _move(system, prescribed, (q, qd, qdd), tau, choice, wrenches, base, baumgarte)
+
+
+def _move(
+    system: ConstrainedModel,
+    prescribed: Sequence[str | int],
+    rows: tuple[Any, Any, Any],
+    tau: Any,
+    choice: Choice,
+    wrenches: Wrenches | None,
+    base: BaseMotion | None,
+    baumgarte: Baumgarte | None,
+) -> ConstrainedMotion:
+    tree = system.tree
+    held = prescribed_joints(tree, prescribed)
+    u, v = np.flatnonzero(held), np.flatnonzero(~held)
+    for name, row in zip(STATE_ROWS, rows, strict=False):
+        if row is None:
+            raise InputError(f"the dynamics need {name}")
+    qdd = as_partial("qdd", rows[2], held, tree.joint_names)
+    states, shape, _ = as_state(tree.joint_names, *rows[:2], qdd)
+    q, qd, qdd_u = (states[:, k].reshape(*shape, system.n).copy() for k in range(3))
+    torques = as_partial("tau", tau, ~held, tree.joint_names)
+    constraints = constraint_terms(system, q, qd)
+    A, A_dot = constraints.matrices
+    drift = times(A_dot, qd)
+    if baumgarte is not None:
+        drift = drift + 2 * baumgarte.alpha * times(A, qd)
+        drift = drift + baumgarte.beta**2 * constraints.residual
+
+    # the open chain, and what unit multipliers do to it, (78)
+    bodies = articulated_bodies(tree, q, prescribed=u.tolist())
+    needed = inverse_dynamics(tree, q, qd, qdd_u, wrenches=wrenches, base=base).tau
+    broadcast_shapes(("motion", "tau"), (needed.shape[:-1], torques.shape[:-1]))
+    x, f = bodies.solve_with_forces(torques - needed)
+    qdd_r, tau_r = qdd_u + x, needed + f
+
+    independent = independent_rows(system, A, constraints.scale)
+    solved = independent_rows(system, A[..., v], constraints.scale)
+    qdd, multipliers = qdd_r, np.zeros((*qdd_r.shape[:-1], 0))
+    if len(solved):
+        A_s = A[..., solved, :]
+        X, F = bodies.solve_columns_with_forces(np.swapaxes(A_s, -1, -2))
+        violation = times(A_s, qdd_r) + drift[..., solved]
+        multipliers = -np.linalg.solve(A_s @ X, violation[..., None])[..., 0]  # (76)
+        qdd = qdd_r + times(X, multipliers)  # (80)
+        tau_r = tau_r + times(F, multipliers)  # M q'' + b
+    size = times(abs(A), abs(qdd_r) + abs(qdd)) + abs(drift)
+    names = [tree.joint_names[i] for i in u]
+    _check_accelerations(system, constraints, times(A, qdd) + drift, size, names)
+
+    kept = solved
+    if len(solved) < len(independent):
+        if choice == "unique":
+            raise InputError(
+                f"the torques of the prescribed joints are not unique: {len(independent)} "
+                f"constraints, of which the joints that are free to move determine {len(solved)}; "
+                "choose 'minimum_force' or 'minimum_torque'"
+            )
+        kept = independent
+        A_k = A[..., kept, :]
+        c = tau_r[..., v] - torques[..., v]
+        multipliers = _multipliers(
+            choice, [A_k[..., u]], [A_k[..., v]], [tau_r[..., u]], [c], dependent=True
+        )[0]
+    found = tau_r - times(np.swapaxes(A[..., kept, :], -1, -2), multipliers)  # (79)
+    found[..., v] = torques[..., v]
+    return ConstrainedMotion(qdd, found, *_transmitted(constraints, kept, multipliers, base))
+
+
+def _multipliers(
+    choice: Choice,
+    A_a: product_rule.Stack,
+    A_p: product_rule.Stack,
+    tau_ar: product_rule.Stack,
+    c: product_rule.Stack,
+    dependent: bool = False,
+) -> list[Array]:
+    """lambda and its derivatives: A_p^T lambda = c, with what is left free chosen; (57)-(66).
+
+    `dependent`: A_p may have dependent columns, of which c is consistent.
+    """
+    conditions = [
+        _conditions(choice, *terms, unit=float(k == 0))
+        for k, terms in enumerate(zip(A_a, A_p, tau_ar, c, strict=True))
+    ]
+    K, d = zip(*conditions, strict=True)
+    if dependent or 0 in K[0].shape[:-2]:  # of no states the rank is unknown
+        inverse = np.linalg.pinv(K[0], rcond=PSEUDO_INVERSE)
+    else:
+        inverse = np.linalg.inv(K[0])
+    return [z[..., : A_p[0].shape[-2]] for z in product_rule.solve(np.asarray(inverse), K, d)]
+
+
+def _conditions(
+    choice: Choice, A_a: Array, A_p: Array, tau_ar: Array, c: Array, unit: float
+) -> tuple[Array, Array]:
+    """K and d of the conditions K z = d, of which z begins with lambda.
+
+    The least |lambda| is a lambda = A_p y. The least |tau_a|, tau_a = tau_ar - A_a^T lambda, has
+    A_a tau_a = A_p mu, as |tau_a|^2 / 2 + mu . (A_p^T lambda - c) is stationary in lambda. `unit`
+    is the factor of the unit matrices: 1, and 0 for the derivatives.
+    """
+    m, n_p, n_a = *A_p.shape[-2:], A_a.shape[-1]
+    A_aT, A_pT = np.swapaxes(A_a, -1, -2), np.swapaxes(A_p, -1, -2)
+    if choice == "unique":
+        return A_pT, c
+    rest = n_p if choice == "minimum_force" else n_p + n_a
+    K = np.zeros((*A_p.shape[:-2], m + rest, m + rest))
+    d = np.zeros((*c.shape[:-1], m + rest))
+    p, a = slice(m, m + n_p), slice(m + n_p, None)
+    K[..., p, :m], K[..., :m, p], d[..., p] = A_pT, -A_p, c
+    if choice == "minimum_force":
+        K[..., :m, :m] = unit * np.eye(m)
+    else:
+        K[..., a, :m], K[..., :m, a], d[..., a] = A_aT, A_a, tau_ar
+        K[..., a, a] = unit * np.eye(n_a)
+    return K, d
+
+
+def _passive_torques(
+    system: ConstrainedModel, given: Sequence[Any | None], shape: tuple[int, ...]
+) -> list[Array]:
+    """The torques of the passive joints and their rates, checked to fit the motion's `shape`."""
+    names = ("passive_torque", "passive_torque_dot", "passive_torque_ddot")[: len(given)]
+    n_p = len(system.passive)
+    rows = [
+        np.zeros(n_p) if value is None else as_array(name, value, (n_p,), system.passive)
+        for name, value in zip(names, given, strict=True)
+    ]
+    broadcast_shapes(("motion", *names), (shape, *(row.shape[:-1] for row in rows)))
+    return rows
+
+
+def _known_derivatives(system: ConstrainedModel, given: int) -> int:
+    """How many of q, q', ... to ask the constraints for: one more than the torques need serves the
+    check of the highest one, where the user gave that derivative of A."""
+    functions = ("A", "A_dot", "A_ddot", "A_dddot")
+    last = functions[given - 2]
+    known = all(
+        getattr(c, last) is not None for c in system.constraints if isinstance(c, ConstraintMatrix)
+    )
+    return given - 1 if known else given - 2
+
+
+def _check_choice(choice: str) -> None:
+    if choice not in CHOICES:
+        raise InputError(f"choice must be one of {', '.join(CHOICES)}, got {choice!r}")
+
+
+def _check_motors(system: ConstrainedModel, A: Array, choice: Choice) -> None:
+    """Whether the passive joints can be made to follow, and in how many ways; A has full rank."""
+    if 0 in A.shape[:-2]:
+        return  # no state, no rank
+    m, n_p = A.shape[-2], len(system.passive)
+    freedom, motors = system.n - m, system.n - n_p
+    if m < n_p:
+        raise DynamicsError(
+            f"{freedom} degrees of freedom ({system.n} joints, {m} independent constraints) and "
+            f"only {motors} with a motor: no torques make all joints follow a prescribed "
+            f"acceleration (m = {m} < n_p = {n_p}, passive: {', '.join(system.passive)}); "
+            f"prescribe that of {motors} with constrained_hybrid_dynamics() and let the others move"
+        )
+    if n_p:
+        sigma = np.linalg.svd(A[..., system.passive_indices], compute_uv=False)
+        excess = sigma[..., n_p - 1] - system.rank_tolerance * sigma[..., 0]
+        if np.any(excess <= 0):
+            at = np.unravel_index(int(np.argmin(excess)), excess.shape)
+            raise DynamicsError(
+                f"singular configuration{state_number(at)}: with the motors locked, a passive "
+                f"joint ({', '.join(system.passive)}) can still move (singular values of A_p "
+                f"{', '.join(f'{s:.3g}' for s in sigma[at])})"
+            )
+    if choice == "unique" and m > n_p:
+        raise InputError(
+            f"{motors} motors for {freedom} degrees of freedom: the torques are not unique "
+            f"(m = {m} > n_p = {n_p}); choose 'minimum_force' or 'minimum_torque'"
+        )
+
+
+def _check_accelerations(
+    system: ConstrainedModel,
+    constraints: ConstraintTerms,
+    left: Array,
+    terms: Array,
+    prescribed: Sequence[str],
+) -> None:
+    """The rows that were not solved for have to hold as well; `terms` (..., m) are their sizes."""
+    size = SMALL + np.max(terms, axis=-1, keepdims=True)
+    excess = abs(left) - system.consistency_tolerance * size
+    if np.any(excess > 0):
+        at = np.unravel_index(int(np.argmax(excess)), left.shape)
+        why = (
+            f"the prescribed accelerations of {', '.join(prescribed)} contradict the constraints"
+            if prescribed
+            else "the configuration is singular, or a dependent constraint drifts apart"
+        )
+        raise DynamicsError(
+            f"no acceleration satisfies {constraints.names[at[-1]]}, {left[at]:.3g} of "
+            f"{size[at[:-1]][0]:.3g} remains{state_number(at[:-1])}: {why}"
+        )
+
+
+def _transmitted(
+    constraints: ConstraintTerms,
+    kept: Indices,
+    multipliers: Array,
+    base: BaseMotion | None,
+) -> tuple[Array, dict[str, Array], tuple[str, ...]]:
+    """All multipliers, the wrenches of the loops, and the names of the rows left out."""
+    all_of_them = np.zeros((*multipliers.shape[:-1], len(constraints.names)))
+    all_of_them[..., kept] = multipliers
+    to_world = se3.coAd(np.eye(4) if base is None or base.pose is None else base.pose)
+    wrenches = {
+        name: times(to_world @ W, all_of_them[..., constraints.rows[name]])
+        for name, W in constraints.transmitted.items()
+    }
+    return all_of_them, wrenches, dropped_names(constraints, kept)

@@ -1,0 +1,260 @@
+"""Systems with constraints: a tree of bodies, and what closes its loops; [K12] section 3.
+
+A closed mechanism is described by the tree that remains when each loop is cut at one joint, and by
+the joints that were cut: two frames, and the screws that stay free between them. What is no joint
+(rolling, transmissions, a known closed form) enters by its matrix A(q) with A q' = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import Array, ModelError, as_array, as_real, check_sequence, read_only, refused_as
+from ..lie import se3
+from ..model import MultibodyModel
+from ..rigid import frame_pose
+
+INDEPENDENT = 1e-9  # singular values of free screws below this, relatively, are rounding
+
+
+@dataclass(frozen=True, eq=False)
+class LoopClosure:
+    """A cut joint: a frame on `first` and one on `second`, and the motion left free between them.
+
+    The relative pose D = C_first^-1 C_second of the two frames is kept to
+    D = exp(X_1 x_1) ... exp(X_k x_k) for some x: with one frame on the other where all x are zero.
+
+    Attributes
+    ----------
+    first, second : body, link merged into one, or the base, by name; a body also by index.
+    free : (k, 6) or (6,) X, screws in the first frame, as those of :mod:`.joints`; default none, a
+        weld. k < 6, independent.
+    first_pose, second_pose : (4, 4) of the frames in their bodies; default: the bodies' own.
+
+    Raises ModelError.
+    """
+
+    name: str
+    first: str | int
+    second: str | int
+    free: Any = ()
+    first_pose: Any = None
+    second_pose: Any = None
+
+    def __post_init__(self) -> None:
+        what = f"loop '{self.name}'"
+        with refused_as(ModelError, what):
+            free = as_real("free", self.free)
+            screws = as_array("free", free if free.size else np.zeros((0, 6)), (6,))
+            poses = [
+                se3.as_pose(name, np.eye(4) if pose is None else pose)
+                for name, pose in zip(
+                    ("first_pose", "second_pose"), (self.first_pose, self.second_pose), strict=True
+                )
+            ]
+        screws = np.atleast_2d(screws)
+        if screws.ndim != 2 or any(pose.shape != (4, 4) for pose in poses):
+            raise ModelError(f"{what}: expected free (k, 6) and poses (4, 4), one of each")
+        if len(screws) > 5:
+            raise ModelError(f"{what}: {len(screws)} free screws; it closes with five at most")
+        if _rank(screws) < len(screws):
+            raise ModelError(
+                f"{what}: its {len(screws)} free screws are dependent; give {_rank(screws)}"
+            )
+        for key, value in zip(("free", "first_pose", "second_pose"), (screws, *poses), strict=True):
+            object.__setattr__(self, key, read_only(value))
+
+    @classmethod
+    def at(
+        cls,
+        model: MultibodyModel,
+        name: str,
+        first: str | int,
+        second: str | int,
+        free: Any = (),
+        *,
+        point: Any,
+        q: Any | None = None,
+    ) -> LoopClosure:
+        """A loop that is closed at q (n,), default zero.
+
+        There both frames lie at `point` (3,) of the inertial frame, in inertial axes: `free` are
+        screws in these axes about that point.
+        """
+        q = np.zeros(model.n) if q is None else q
+        point = as_array("point", point, (3,))
+        here = se3.from_rotation_translation(np.eye(3), point)
+        poses = (se3.inverse(frame_pose(model, q, body)) @ here for body in (first, second))
+        return cls(name, first, second, free, *poses)
+
+    @property
+    def size(self) -> int:
+        """The number of constraints, 6 - k."""
+        return 6 - len(self.free)
+
+    @cached_property
+    def is_lower_pair(self) -> bool:
+        """Whether the free motions form a group: [X_i, X_j] is again one of the free screws.
+
+        So it is for a weld, revolute, prismatic, helical, cylindrical, spherical and planar joint;
+        not for a universal one.
+        """
+        X = self.free
+        brackets = [se3.ad(x) @ y for x in X for y in X]
+        return _rank(np.vstack([X, *brackets])) == len(X) if len(X) else True
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintMatrix:
+    """Constraints A(q) q' = 0 by functions of the user, for one state at a time.
+
+    Attributes
+    ----------
+    size : the number m of rows.
+    A : q (n,) -> (m, n).
+    A_dot : q, q' -> (m, n), its time derivative.
+    A_ddot, A_dddot : q, q', q'' (, q''') -> (m, n). The first is needed for the second rates of
+        torques; without the second q'''' is not checked.
+    f : q -> (m,) with f(q) = 0 and A = df/dq; None for constraints of velocities alone, which
+        positions cannot violate.
+    row_names : what the rows are, for messages.
+    """
+
+    name: str
+    size: int
+    A: Callable[[Array], Any]
+    A_dot: Callable[[Array, Array], Any]
+    A_ddot: Callable[[Array, Array, Array], Any] | None = None
+    A_dddot: Callable[[Array, Array, Array, Array], Any] | None = None
+    f: Callable[[Array], Any] | None = None
+    row_names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ModelError(f"constraint '{self.name}': size must be 1 or more, got {self.size}")
+        names = tuple(self.row_names or (f"row {k + 1}" for k in range(self.size)))
+        if len(names) != self.size:
+            raise ModelError(f"constraint '{self.name}': {len(names)} names for {self.size} rows")
+        object.__setattr__(self, "row_names", names)
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedModel:
+    """A tree with constraints, and which of its joints have a motor.
+
+    Attributes
+    ----------
+    tree : the robot with its loops cut.
+    constraints : loops and matrices; their rows one after the other are the m rows of A.
+    actuated : names of the joints with a motor; None: all. The others are passive.
+    rank_tolerance : a row of A counts as dependent if not more than this remains of it when the
+        other rows are taken out, relative to the size that rows of its constraint can have.
+    consistency_tolerance : by how much a motion may violate the constraints, relative to the terms
+        of the violated one; of positions in rad and m.
+
+    Raises ModelError for unknown bodies and joints, a loop within one body, names used twice.
+    """
+
+    tree: MultibodyModel
+    constraints: Sequence[LoopClosure | ConstraintMatrix]
+    actuated: Sequence[str] | None = None
+    rank_tolerance: float = 1e-8
+    consistency_tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        joints = self.tree.joint_names
+        chosen = joints if self.actuated is None else self.actuated
+        with refused_as(ModelError):
+            check_sequence("constraints", self.constraints, "loops and matrices")
+            check_sequence("actuated", chosen, "joints")
+        with refused_as(ModelError, "actuated"):
+            chosen = tuple(joints[self.tree.joint_index(joint)] for joint in chosen)
+        object.__setattr__(self, "constraints", tuple(self.constraints))
+        object.__setattr__(self, "actuated", tuple(j for j in joints if j in chosen))
+        for constraint in self.constraints:
+            if not isinstance(constraint, LoopClosure | ConstraintMatrix):
+                raise ModelError(f"constraints: {constraint!r} is neither a loop nor a matrix")
+        if not self.constraints:
+            raise ModelError(f"robot '{self.tree.name}': no constraints; use the tree as it is")
+        for kind, names in (("constraint", [c.name for c in self.constraints]), ("joint", chosen)):
+            twice = {name for name in names if list(names).count(name) > 1}
+            if twice:
+                raise ModelError(f"{kind} '{min(twice)}' is there twice")
+        for loop in self.constraints:
+            if isinstance(loop, LoopClosure):
+                self._check_loop(loop)
+
+    def _check_loop(self, loop: LoopClosure) -> None:
+        with refused_as(ModelError, f"loop '{loop.name}'"):
+            bodies = [self.tree.frame(body).body for body in (loop.first, loop.second)]
+        if bodies[0] == bodies[1]:
+            raise ModelError(
+                f"loop '{loop.name}': '{loop.first}' and '{loop.second}' are one rigid body"
+            )
+
+    @property
+    def n(self) -> int:
+        """The number of joints of the tree."""
+        return self.tree.n
+
+    @property
+    def m(self) -> int:
+        """The number of constraints, redundant ones included."""
+        return sum(constraint.size for constraint in self.constraints)
+
+    @cached_property
+    def passive(self) -> tuple[str, ...]:
+        """The joints without a motor."""
+        return tuple(j for j in self.tree.joint_names if j not in (self.actuated or ()))
+
+    @cached_property
+    def actuated_indices(self) -> NDArray[np.int64]:
+        return self.indices(self.actuated or ())
+
+    @cached_property
+    def passive_indices(self) -> NDArray[np.int64]:
+        return self.indices(self.passive)
+
+    def indices(self, joints: Sequence[str | int], name: str = "joints") -> NDArray[np.int64]:
+        """The indices of joints, ascending; InputError for an unknown one."""
+        check_sequence(name, joints, "joints")
+        return np.array(sorted({self.tree.joint_index(joint) for joint in joints}), dtype=np.int64)
+
+    @cached_property
+    def blocks(self) -> tuple[slice, ...]:
+        """The rows of each constraint in A."""
+        ends = np.cumsum([0, *(constraint.size for constraint in self.constraints)])
+        return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
+
+    def describe(self) -> str:
+        """The tree, its constraints and its motors as text."""
+        lines = [
+            f"{self.tree.name}: {self.n} joints, {self.m} constraints, "
+            f"{len(self.actuated or ())} motors",
+            f"actuated: {', '.join(self.actuated or ()) or 'none'}",
+            f"passive: {', '.join(self.passive) or 'none'}",
+        ]
+        for c in self.constraints:
+            if isinstance(c, LoopClosure):
+                kind = "lower pair" if c.is_lower_pair else "chain"
+                lines.append(
+                    f"loop '{c.name}': '{c.first}' to '{c.second}', {len(c.free)} screws free "
+                    f"({kind}), {c.size} constraints"
+                )
+            else:
+                lines.append(f"constraint '{c.name}': {', '.join(c.row_names or ())}")
+        return "\n".join([*lines, "", self.tree.describe()])
+
+
+def _rank(screws: Array) -> int:
+    """The number of independent rows, each taken with unit length."""
+    length = np.linalg.norm(screws, axis=1, keepdims=True)
+    rows = screws / np.where(length > INDEPENDENT, length, np.inf)
+    return int(np.linalg.matrix_rank(rows, tol=INDEPENDENT)) if len(rows) else 0

@@ -1,0 +1,232 @@
+"""Joints with several degrees of freedom, each by its motion subspace; [K12] section 2.
+
+The child frame of a joint has the pose T(q) in the frame that the joint is mounted on, T(0) = 1.
+In the child frame the joint contributes the twist V = S(q) q', where the 6 x k motion subspace is
+
+    S(q) = (T^-1 dT/dq_1, ..., T^-1 dT/dq_k)
+
+(the print has T^-1 dT^-1/dq, which is no twist). Two kinds of coordinates serve any joint, [M18k]
+remark 4: those of the second kind, T = exp(X_1 q_1) ... exp(X_k q_k), which are those of a
+composition of one-degree joints; and those of the first kind, T = exp(X_1 q_1 + ... + X_k q_k).
+
+Screws X are in the child frame at q = 0; a function of :mod:`.joints` gives those of a usual joint.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import comb
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..core import (
+    STATE_ROWS,
+    Array,
+    ModelError,
+    as_array,
+    broadcast_shapes,
+    product,
+    read_only,
+    refused_as,
+    times,
+)
+from ..lie import se3
+from ..model import joints
+from ..model.joints import ORIGIN
+
+_HORNER_TERMS = 24  # enough for the third derivative of a power series at rotations below 1 rad
+
+
+@dataclass(frozen=True, eq=False)
+class Joint(ABC):
+    """A joint of k degrees of freedom by its screws X (k, 6) at q = 0; immutable.
+
+    Coordinates are (..., k), rad or m; q and its derivatives broadcast. Every method raises
+    InputError for wrong shapes, NaN or infinity; the constructor ModelError for zero screws or more
+    than six.
+    """
+
+    screws: Array
+
+    #: Where S loses rank, and what to do about it; for messages.
+    singularity: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        with refused_as(ModelError):
+            screws = np.atleast_2d(as_array("screws", self.screws, (6,)))
+        if screws.ndim != 2 or not 1 <= len(screws) <= 6 or not np.any(screws, axis=1).all():
+            raise ModelError(
+                f"a joint has one to six screws (k, 6), none of them zero; got {self.screws}"
+            )
+        object.__setattr__(self, "screws", read_only(screws))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Copies and pickles are read-only, too."""
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    @property
+    def degrees(self) -> int:
+        """k, the number of degrees of freedom and of coordinates."""
+        return len(self.screws)
+
+    @abstractmethod
+    def pose(self, q: Any) -> Array:
+        """T(q) (..., 4, 4), the child frame in the frame that the joint is mounted on."""
+
+    def subspace(self, q: Any) -> Array:
+        """S(q) (..., 6, k), in the child frame."""
+        return self.subspace_rates(q)[0]
+
+    def subspace_dot(self, q: Any, qd: Any) -> Array:
+        """S'(q, q') (..., 6, k), the derivative of the components of S along the motion."""
+        return self.subspace_rates(q, qd)[1]
+
+    def subspace_rates(self, q: Any, *rates: Any) -> list[Array]:
+        """S, S', ... (..., 6, k) as far as `rates` are given: q', q'', ..., any number of them."""
+        names = [
+            STATE_ROWS[k] if k < len(STATE_ROWS) else f"q^({k})" for k in range(len(rates) + 1)
+        ]
+        rows = [
+            as_array(name, row, (self.degrees,))
+            for name, row in zip(names, (q, *rates), strict=True)
+        ]
+        shape = broadcast_shapes(names, [row.shape[:-1] for row in rows])
+        return self._rates([np.broadcast_to(row, (*shape, self.degrees)) for row in rows])
+
+    @abstractmethod
+    def _rates(self, rows: list[Array]) -> list[Array]:
+        """S, S', ... for q, q', ... of one shape (..., k)."""
+
+
+class CompositeJoint(Joint):
+    """Coordinates of the second kind: T = exp(X_1 q_1) ... exp(X_k q_k).
+
+    The joint that :func:`.model_from_screws` makes of a stack of screws, without the massless
+    bodies: `CompositeJoint(dyn.universal(...))`, cylindrical, planar, spherical, floating, or one
+    screw (6,) of :func:`.revolute`, prismatic or helical.
+    """
+
+    singularity = (
+        "where its axes become dependent: with yaw, pitch and roll at the pitch +-90 deg. Stay "
+        "away from there, order the axes so that this is outside of the workspace, or take an "
+        "ExponentialJoint, which is singular at a full turn only"
+    )
+
+    def pose(self, q: Any) -> Array:
+        q = as_array("q", q, (self.degrees,))
+        T = np.eye(4)
+        for j, X in enumerate(self.screws):
+            T = T @ se3.exp(X * q[..., j, None])
+        return T
+
+    def _screws_at(self, q: Array) -> Array:
+        """S(q): X_j is carried back over the joints that follow it."""
+        S = np.empty((*q.shape[:-1], 6, self.degrees))
+        following = np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4))
+        for j in reversed(range(self.degrees)):
+            S[..., j] = se3.Ad(se3.inverse(following)) @ self.screws[j]
+            following = se3.exp(self.screws[j] * q[..., j, None]) @ following
+        return S
+
+    def _rates(self, rows: list[Array]) -> list[Array]:
+        """S_j' = -ad_U S_j, differentiated; U is the twist that the joints after j add."""
+        S = [self._screws_at(rows[0])]
+        S += [np.zeros_like(S[0]) for _ in rows[1:]]
+        U = [np.zeros((*rows[0].shape[:-1], 6)) for _ in rows[1:]]
+        for j in reversed(range(self.degrees)):
+            for k in range(len(U)):
+                for r in range(k + 1):
+                    S[k + 1][..., j] -= comb(k, r) * times(se3.ad(U[r]), S[k - r][..., j])
+            for k in range(len(U)):
+                for r in range(k + 1):
+                    U[k] += comb(k, r) * S[r][..., j] * rows[k + 1 - r][..., j, None]
+        return S
+
+
+@dataclass(frozen=True, eq=False)
+class SphericalJoint(CompositeJoint):
+    """Yaw, pitch, roll about the child frame's origin: R = Rot_z(q_1) Rot_y(q_2) Rot_x(q_3).
+
+    The coordinates of :func:`.spherical`, in closed form. Singular at the pitch q_2 = +-pi/2.
+    """
+
+    screws: Array = field(init=False, default_factory=joints.spherical)
+
+    def pose(self, q: Any) -> Array:
+        q = as_array("q", q, (3,))
+        (sa, sb, sc), (ca, cb, cc) = np.moveaxis(np.sin(q), -1, 0), np.moveaxis(np.cos(q), -1, 0)
+        R = np.array(
+            [
+                [ca * cb, ca * sb * sc - sa * cc, ca * sb * cc + sa * sc],
+                [sa * cb, sa * sb * sc + ca * cc, sa * sb * cc - ca * sc],
+                [-sb, cb * sc, cb * cc],
+            ]
+        )
+        return se3.from_rotation_translation(np.moveaxis(R, (0, 1), (-2, -1)), ORIGIN)
+
+    def _screws_at(self, q: Array) -> Array:
+        (sb, sc), (cb, cc) = np.moveaxis(np.sin(q), -1, 0)[1:], np.moveaxis(np.cos(q), -1, 0)[1:]
+        S = np.zeros((*sb.shape, 6, 3))
+        S[..., :3, 0] = np.stack([-sb, cb * sc, cb * cc], axis=-1)
+        S[..., 1, 1], S[..., 2, 1] = cc, -sc
+        S[..., 0, 2] = 1
+        return S
+
+
+class ExponentialJoint(Joint):
+    """Coordinates of the first kind: T = exp(x) with x = X_1 q_1 + ... + X_k q_k.
+
+    S = dexp_-x (X_1, ..., X_k).
+    Regular within less than a full turn, |omega| < 2 pi. :meth:`spherical` and :meth:`floating`
+    are the usual ones.
+    """
+
+    singularity = (
+        "at a full turn, where its rotation vector has the length 2 pi. Before that, go over to "
+        "the shorter one of the same pose, dyn.se3.log(joint.pose(q))"
+    )
+
+    @classmethod
+    def spherical(cls, point: Any = ORIGIN) -> ExponentialJoint:
+        """q (3,) is the rotation vector, axis times angle, of the rotation about `point`."""
+        return cls(joints.spherical(point)[::-1])
+
+    @classmethod
+    def floating(cls) -> ExponentialJoint:
+        """q (6,) is the screw (omega, v) of the pose, T = exp(q)."""
+        return cls(np.eye(6))
+
+    def pose(self, q: Any) -> Array:
+        return se3.exp(as_array("q", q, (self.degrees,)) @ self.screws)
+
+    def _rates(self, rows: list[Array]) -> list[Array]:
+        dexp = _dexp_rates([-se3.ad(row @ self.screws) for row in rows])
+        return [D @ self.screws.T for D in dexp]
+
+
+def _dexp_rates(A: list[Array]) -> list[Array]:
+    """dexp(A) = 1 + A/2! + A^2/3! + ... and its derivatives, from A, A', ... (..., 6, 6).
+
+    The power series by Horner's scheme where A is small, and from there by
+    dexp(2 A) = (1 + A dexp(A) / 2) dexp(A). :func:`.se3.dexp` has no derivatives.
+    """
+    turn = np.abs(A[0][..., :3, :3]).max(initial=0.0)
+    doublings = max(0, int(np.ceil(np.log2(turn)))) + 1 if turn > 0 else 0
+    A = [x / 2**doublings for x in A]
+    D = [np.eye(6) + 0 * A[0], *(0 * x for x in A[1:])]
+    for j in range(_HORNER_TERMS, 1, -1):
+        D = _one_plus(1 / j, A, D)
+    for _ in range(doublings):
+        D = product(_one_plus(1 / 2, A, D), D)
+        A = [2 * x for x in A]
+    return D
+
+
+def _one_plus(factor: float, A: Sequence[Array], B: Sequence[Array]) -> list[Array]:
+    """1 + factor A B and its derivatives."""
+    value, *rates = (factor * x for x in product(A, B))
+    return [np.eye(6) + value, *rates]

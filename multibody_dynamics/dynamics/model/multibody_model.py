@@ -1,0 +1,548 @@
+"""The robot: a tree of rigid bodies, each moved by one joint; immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import (
+    Array,
+    InputError,
+    ModelError,
+    as_array,
+    as_state,
+    cached_array,
+    check_sequence,
+    exactly,
+    read_only,
+    refused_as,
+    times,
+)
+from ..lie import se3
+from . import inertia
+from .description import describe
+from .joints import turn_z_to
+from .records import ANGULAR, COM, INERTIA, JOINT_ROW, LINEAR, MASS, PLACEMENT, ROTOR
+
+JOINT_TYPES = ("revolute", "continuous", "prismatic", "helical")
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+PARALLEL = 1e-12  # a component of a screw smaller than this, relatively, is rounding
+
+
+class Frame(NamedTuple):
+    """A frame that moves with a body: its pose (4, 4) in the frame of body `body` (-1: base)."""
+
+    body: int
+    pose: Array
+
+
+class JointLimits(NamedTuple):
+    """What the joints allow, each (n,), infinite where nothing is stated.
+
+    lower, upper in rad or m; velocity in rad/s or m/s; effort in N m or N.
+    """
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    effort: Array
+
+    @classmethod
+    def unlimited(cls, n: int) -> JointLimits:
+        infinite = np.full(n, np.inf)
+        return cls(-infinite, infinite, infinite, infinite)
+
+
+class Payload(NamedTuple):
+    """A load fixed to a body, and its spatial inertia (6, 6) in that body's frame."""
+
+    body: int
+    inertia: Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class MultibodyModel:
+    """A tree of n bodies; body i is moved by joint i, and a parent comes before its children.
+
+    The configuration is the product of exponentials C_i(q) = exp(Y_1 q_1) ... exp(Y_i q_i) A_i
+    along the path from the base to body i, [M21] (4).
+
+    Attributes
+    ----------
+    parents : (n,) int, the body that joint i is mounted on; -1 is the base.
+    screws : (n, 6) Y_i, joint screws at q = 0, inertial axes and origin; rad for an angle, m for a
+        translation.
+    poses : (n, 4, 4) A_i, body frame to inertial frame at q = 0.
+    link_inertias : (n, 6, 6) M^b_i about the origin of the body frame, in its axes, without the
+        payloads; `inertias` is with them.
+    gravity : (3,) in m/s^2, inertial axes, e.g. (0, 0, -9.81).
+    reflected_inertia : (n,) rotor inertia on the link side of the gear, kg m^2 or kg; the torque of
+        a rigid joint includes it. For an elastic joint it is the motor's and must be zero here.
+    frames : every name that functions accept as a `body`: bodies, links merged into them, payloads.
+
+    All arrays are read-only; copies and pickles are built and checked anew. `==` asks whether two
+    are the same object, not whether they describe the same robot. Raises ModelError where the data
+    cannot be a robot.
+    """
+
+    name: str
+    joint_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    joint_types: tuple[str, ...]
+    parents: NDArray[np.int64]
+    screws: Array
+    poses: Array
+    link_inertias: Array
+    gravity: Array
+    reflected_inertia: Array
+    limits: JointLimits
+    base_name: str = "base"
+    frames: Mapping[str, Frame] = field(default_factory=dict)
+    payloads: Mapping[str, Payload] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.joint_names)
+        shapes = {
+            "screws": (n, 6), "poses": (n, 4, 4), "link_inertias": (n, 6, 6),
+            "gravity": (3,), "reflected_inertia": (n,),
+        }  # fmt: skip
+        if n == 0:
+            raise ModelError(f"robot '{self.name}' has no moving joint")
+        for key, shape in shapes.items():
+            with refused_as(ModelError, f"robot '{self.name}'"):
+                array = exactly(key, getattr(self, key), shape)
+            object.__setattr__(self, key, read_only(array))
+        self._check_names()
+        self._check_tree()
+        self._check_bodies()
+        for key, values in self.limits._asdict().items():
+            if np.shape(values) != (n,) or np.isnan(values).any():
+                raise ModelError(f"limits.{key}: expected {n} numbers, none of them NaN")
+        object.__setattr__(self, "limits", JointLimits(*map(read_only, self.limits)))
+        own = {body: Frame(i, np.eye(4)) for i, body in enumerate(self.body_names)}
+        own[self.base_name] = Frame(-1, np.eye(4))
+        self._check_frames(own)
+        frames = {**self.frames, **own}
+        fixed = {name: Frame(body, read_only(pose)) for name, (body, pose) in frames.items()}
+        object.__setattr__(self, "frames", MappingProxyType(fixed))
+        loads = {name: Payload(p.body, read_only(p.inertia)) for name, p in self.payloads.items()}
+        object.__setattr__(self, "payloads", MappingProxyType(loads))
+
+    def _check_names(self) -> None:
+        n = self.n
+        for kind, names in (("joint", self.joint_names), ("body", self.body_names)):
+            if len(names) != n:
+                raise ModelError(f"{len(names)} {kind} names for {n} joints")
+            for name in names:
+                if not isinstance(name, str) or not name:
+                    raise ModelError(f"a {kind} name is {name!r}; expected a text, not empty")
+                if names.count(name) > 1:
+                    raise ModelError(f"two {kind} names are '{name}'; names must be unique")
+        if self.base_name in self.body_names:
+            raise ModelError(f"a body has the name '{self.base_name}' of the base")
+        if len(self.joint_types) != n:
+            raise ModelError(f"{len(self.joint_types)} joint types for {n} joints")
+
+    def _check_tree(self) -> None:
+        parents = np.asarray(self.parents)
+        if parents.shape != (self.n,) or parents.dtype.kind not in "iu":
+            raise ModelError(f"parents: expected {self.n} whole numbers, got {parents!r}")
+        for i, parent in enumerate(parents):
+            check_parent(self.joint_names[i], parent, i)
+        object.__setattr__(self, "parents", read_only(parents, np.int64))
+        for joint, kind, Y in zip(self.joint_names, self.joint_types, self.screws, strict=True):
+            if not np.any(Y):
+                raise ModelError(f"joint '{joint}': its screw (its axis) is zero")
+            if kind not in JOINT_TYPES or (kind == "prismatic") != (not np.any(Y[:3])):
+                raise ModelError(
+                    f"joint '{joint}': its type is {kind!r}, its screw that of a {screw_type(Y)} "
+                    f"joint; the types are {', '.join(JOINT_TYPES)}"
+                )
+
+    def _check_bodies(self) -> None:
+        children = set(self.parents.tolist())
+        for i, body in enumerate(self.body_names):
+            _check_rigid(f"body '{body}': its pose at q = 0", self.poses[i])
+            inertia.check(self.link_inertias[i], f"body '{body}'")
+            if i not in children and not np.any(self.link_inertias[i]):
+                raise ModelError(
+                    f"body '{body}' has no mass and carries none, so the acceleration of joint "
+                    f"'{self.joint_names[i]}' is undetermined; give it an inertia, or fix the joint"
+                )
+
+    def _check_frames(self, own: Mapping[str, Frame]) -> None:
+        for name, (body, pose) in self.frames.items():
+            _check_frame_body(name, body, self.n)
+            _check_rigid(f"frame '{name}': its pose", pose)
+            if name in own and (body != own[name].body or np.any(pose != own[name].pose)):
+                raise ModelError(f"frame '{name}': a body or the base has this name; give another")
+
+    def __reduce__(self) -> tuple[Any, tuple[()]]:
+        """Copies and pickles go through the constructor, as a mapping proxy cannot be copied."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        values |= {"frames": dict(self.frames), "payloads": dict(self.payloads)}
+        return partial(type(self), **values), ()
+
+    def __repr__(self) -> str:
+        return f"<MultibodyModel '{self.name}' with {self.n} joints>"
+
+    @property
+    def n(self) -> int:
+        """The number of joints, of bodies and of coordinates."""
+        return len(self.joint_names)
+
+    def joint_index(self, joint: str | int) -> int:
+        """The index of a joint (name or index); InputError lists the names there are."""
+        if isinstance(joint, str):
+            if joint in self.joint_names:
+                return self.joint_names.index(joint)
+            raise InputError(
+                f"no joint '{joint}' in robot '{self.name}'; it has {', '.join(self.joint_names)}"
+            )
+        if not isinstance(joint, (int, np.integer)) or not 0 <= joint < self.n:
+            raise InputError(f"joint must be a name or an index below {self.n}, got {joint!r}")
+        return int(joint)
+
+    def frame(self, body: str | int) -> Frame:
+        """The frame of a body (index or name), of a link merged into it or of a payload."""
+        if isinstance(body, str):
+            if body in self.frames:
+                return self.frames[body]
+            raise InputError(
+                f"no body or frame '{body}' in robot '{self.name}'; it has {', '.join(self.frames)}"
+            )
+        if not isinstance(body, (int, np.integer)) or not 0 <= body < self.n:
+            raise InputError(f"body must be a name or an index below {self.n}, got {body!r}")
+        return self.frames[self.body_names[body]]
+
+    def body_index(self, body: str | int) -> int:
+        """The index of the moving body that a name belongs to; the base is refused."""
+        index = self.frame(body).body
+        if index < 0:
+            raise InputError(f"'{body}' belongs to the base, which no joint moves")
+        return index
+
+    def path(self, body: str | int) -> list[int]:
+        """The joints between the base and a body, in this order."""
+        chain = []
+        i = self.frame(body).body
+        while i >= 0:
+            chain.append(i)
+            i = int(self.parents[i])
+        return chain[::-1]
+
+    @cached_array
+    def moved_by(self) -> NDArray[np.bool_]:
+        """(n, n): [i, j] is true where joint j moves body i, being on the path from the base."""
+        paths = np.eye(self.n, dtype=bool)
+        for i, parent in enumerate(self.parents):
+            if parent >= 0:
+                paths[i] |= paths[parent]
+        return paths
+
+    def with_gravity(self, gravity: Any) -> MultibodyModel:
+        """The same robot under `gravity` (3,) in m/s^2, inertial axes."""
+        return replace(self, gravity=gravity)
+
+    def with_reflected_inertia(self, reflected_inertia: Any) -> MultibodyModel:
+        """The same robot with rotor inertias (n,), or {joint name: value}, on the link side."""
+        if isinstance(reflected_inertia, Mapping):
+            values = self.reflected_inertia.copy()
+            for joint, value in reflected_inertia.items():
+                values[self.joint_index(joint)] = value
+            reflected_inertia = values
+        values = as_array("reflected_inertia", reflected_inertia, (self.n,), self.joint_names)
+        if (values < 0).any():
+            joint = self.joint_names[int(np.argmin(values))]
+            raise ModelError(f"joint '{joint}': a reflected inertia cannot be negative")
+        return replace(self, reflected_inertia=values)
+
+    def with_payload(
+        self,
+        body: str | int,
+        mass: float,
+        com: Any = (0.0, 0.0, 0.0),
+        inertia_com: Any = ((0.0,) * 3,) * 3,
+        *,
+        name: str = "payload",
+    ) -> MultibodyModel:
+        """The robot with a load in its hand; `without_payload` takes it off again, exactly.
+
+        `mass` in kg; `com` (3,) in m and `inertia_com` (3, 3) in kg m^2 in the frame of `body`,
+        which may be a link that was merged into a moving one.
+        """
+        if name in self.payloads or name in self.frames:
+            raise InputError(f"the name '{name}' is taken in robot '{self.name}'; give another")
+        index, pose = self.body_index(body), self.frame(body).pose
+        load = inertia.spatial_inertia(mass, com, inertia_com)
+        inertia.check(load, f"payload '{name}'")
+        attached = Payload(index, read_only(inertia.transform(load, pose)))
+        return replace(
+            self,
+            payloads={**self.payloads, name: attached},
+            frames={**self.frames, name: Frame(index, pose)},
+        )
+
+    def without_payload(self, name: str = "payload") -> MultibodyModel:
+        """The robot without a load that `with_payload` gave it."""
+        if name not in self.payloads:
+            there = ", ".join(self.payloads) or "none"
+            raise InputError(f"no payload '{name}' on robot '{self.name}'; attached: {there}")
+        return replace(
+            self,
+            payloads={key: load for key, load in self.payloads.items() if key != name},
+            frames={key: frame for key, frame in self.frames.items() if key != name},
+        )
+
+    @cached_array
+    def inertias(self) -> Array:
+        """M^b_i (n, 6, 6) of the bodies with the payloads that they carry."""
+        total = self.link_inertias.copy()
+        for load in self.payloads.values():
+            total[load.body] += load.inertia
+        return total
+
+    def describe(self) -> str:
+        """A table of the robot that a person can hold against a data sheet."""
+        return describe(self)
+
+    @cached_array
+    def joint_rows(self) -> Array:
+        """The constants of the recursions, (n, JOINT_ROW), see :mod:`.records`."""
+        rows = np.zeros((self.n, JOINT_ROW))
+        placed: list[Array] = []
+        for i in range(self.n):
+            F, a, h = _joint_frame(self.body_screws[i])
+            placed.append(self.poses[i] @ F)
+            p = self.parents[i]
+            B = placed[i] if p < 0 else se3.inverse(placed[p]) @ placed[i]
+            mass, com, about_com = inertia.decompose(self.inertias[i])
+            R = F[:3, :3]
+            rows[i, PLACEMENT : PLACEMENT + 9] = B[:3, :3].ravel()
+            rows[i, PLACEMENT + 9 : PLACEMENT + 12] = B[:3, 3]
+            rows[i, ANGULAR], rows[i, LINEAR] = a, h
+            rows[i, MASS] = mass
+            rows[i, COM : COM + 3] = R.T @ (com - F[:3, 3]) if mass else 0.0
+            rows[i, INERTIA : INERTIA + 6] = (R.T @ about_com @ R)[np.triu_indices(3)]
+            rows[i, ROTOR] = self.reflected_inertia[i]
+        return rows
+
+    @cached_array
+    def body_screws(self) -> Array:
+        """X_i = Ad_{A_i}^-1 Y_i (n, 6), the joint screws in the frames of their bodies."""
+        return times(se3.Ad(se3.inverse(self.poses)), self.screws)
+
+    @cached_array
+    def body_in_joint(self) -> Array:
+        """The pose of each body frame in its joint frame, (n, 4, 4)."""
+        return np.stack([se3.inverse(_joint_frame(X)[0]) for X in self.body_screws])
+
+
+def check_model(model: Any) -> None:
+    """InputError for what is no robot."""
+    if not isinstance(model, MultibodyModel):
+        raise InputError(f"model: expected a MultibodyModel, got {model!r}")
+
+
+def model_state(model: MultibodyModel, *rows: Any) -> tuple[Array, tuple[int, ...], int]:
+    """q, q', ... of a robot as one batch, see :func:`.as_state`; InputError for no robot too."""
+    check_model(model)
+    return as_state(model.joint_names, *rows)
+
+
+def model_from_screws(
+    parents: Sequence[int],
+    screws: Any,
+    poses: Any,
+    inertias: Any,
+    *,
+    joint_names: Sequence[str | Sequence[str]] | None = None,
+    body_names: Sequence[str] | None = None,
+    gravity: Any = STANDARD_GRAVITY,
+    name: str = "robot",
+    joint_types: Sequence[str] | None = None,
+    reflected_inertia: Any | None = None,
+    limits: JointLimits | None = None,
+    base_name: str = "base",
+    frames: Mapping[str, Frame] | None = None,
+    notes: Sequence[str] = (),
+    strict: bool = False,
+) -> MultibodyModel:
+    """A robot as the papers give it: joint screws Y_i and reference poses A_i, [M21] section II.
+
+    Parameters
+    ----------
+    parents : n indices, -1 for the base; a parent comes before its children.
+    screws : (n, 6) Y_i = (e, y x e + h e), or (0, e) for a prismatic joint, inertial frame, q = 0.
+        Helical joints have the pitch h in m/rad. e need not be of unit length: q scales with it.
+        Instead of a (6,) an entry may be a stack (k, 6), a joint with k degrees of freedom (see
+        :mod:`.joints`): it becomes k joints with massless bodies in between.
+    poses : (n, 4, 4) A_i.
+    inertias : (n, 6, 6) M^b_i about the origin of the body frame, see :func:`.spatial_inertia`.
+    joint_names : one per entry, default joint1 ...; the joints of a stack are `<name>_1` ...
+        `<name>_k`, or as a sequence of k names says. Their massless bodies are `<joint>_body`.
+    body_names : one per entry, default body1 ...
+    joint_types, reflected_inertia, limits : one per joint, those of a stack counted singly; the
+        types are read off the screws if not given.
+    frames : `Frame.body` counts as `parents` do.
+
+    Raises ModelError; a violated triangle inequality of an inertia is a ModelWarning, or with
+    `strict` an error.
+    """
+    with refused_as(ModelError):
+        check_sequence("parents", parents, "indices")
+        check_sequence("screws", screws, "screws")
+    if not len(parents):
+        raise ModelError(f"robot '{name}' has no moving joint")
+    joints = _default_names("joint", joint_names, len(parents))
+    bodies = _default_names("body", body_names, len(parents))
+    single = _singly(parents, screws, poses, inertias, joints, bodies)
+    n = len(single.parents)
+    for key, frame in (frames or {}).items():
+        _check_frame_body(key, frame.body, len(parents))
+    last = {-1: -1, **dict(enumerate(single.last))}
+    model = MultibodyModel(
+        name=name,
+        joint_names=tuple(single.joint_names),
+        body_names=tuple(single.body_names),
+        joint_types=tuple(joint_types or map(screw_type, single.screws)),
+        parents=np.asarray(single.parents, dtype=np.int64),
+        screws=np.reshape(single.screws, (n, 6)),
+        poses=np.reshape(single.poses, (n, 4, 4)),
+        link_inertias=np.reshape(single.inertias, (n, 6, 6)),
+        gravity=gravity,
+        reflected_inertia=np.zeros(n),
+        limits=JointLimits.unlimited(n) if limits is None else limits,
+        base_name=base_name,
+        frames={key: Frame(last[f.body], f.pose) for key, f in (frames or {}).items()},
+        notes=tuple(notes),
+    )
+    for body, M in zip(model.body_names, model.link_inertias, strict=True):
+        inertia.check_triangle(M, f"body '{body}'", strict=strict)
+    if reflected_inertia is None:
+        return model
+    with refused_as(ModelError):
+        return model.with_reflected_inertia(reflected_inertia)
+
+
+class _Singly(NamedTuple):
+    """Joints of one degree of freedom each; `last` is the final one of each of the caller's."""
+
+    parents: list[int]
+    screws: list[Array]
+    poses: list[Array]
+    inertias: list[Array]
+    joint_names: list[str]
+    body_names: list[str]
+    last: list[int]
+
+
+def _singly(
+    parents: Sequence[int],
+    screws: Any,
+    poses: Any,
+    inertias: Any,
+    joints: Sequence[str | Sequence[str]],
+    bodies: Sequence[str],
+) -> _Singly:
+    """The joints of `model_from_screws` with every stack of screws taken apart."""
+    n = len(parents)
+    if len(screws) != n:
+        raise ModelError(f"screws: expected {n} of them, one per parent, got {len(screws)}")
+    with refused_as(ModelError):
+        A = as_array("poses", poses, (n, 4, 4))
+        M = as_array("inertias", inertias, (n, 6, 6))
+        stacks = [
+            np.atleast_2d(as_array(f"screws[{i}] (joint '{joint}')", screws[i], (6,)))
+            for i, joint in enumerate(joints)
+        ]
+        for i, joint in enumerate(joints):
+            if not isinstance(joint, str):
+                check_sequence(f"joint_names[{i}]", joint, "names")
+
+    single = _Singly([], [], [], [], [], [], [])
+    for i, (joint, stack) in enumerate(zip(joints, stacks, strict=True)):
+        k = len(stack)
+        names = [joint] if isinstance(joint, str) else list(joint)
+        if len(names) == 1 < k:
+            names = [f"{names[0]}_{j + 1}" for j in range(k)]
+        if stack.ndim != 2 or len(names) != k or k == 0:
+            raise ModelError(f"joint '{joint}': {len(names)} names for screws {stack.shape}")
+        check_parent(names[0], parents[i], i)
+        parent = -1 if parents[i] < 0 else single.last[parents[i]]
+        for j, name in enumerate(names):
+            carries = j == k - 1
+            single.parents.append(parent)
+            single.screws.append(stack[j])
+            single.poses.append(A[i])
+            single.inertias.append(M[i] if carries else np.zeros((6, 6)))
+            single.joint_names.append(name)
+            single.body_names.append(bodies[i] if carries else f"{name}_body")
+            parent = len(single.parents) - 1
+        single.last.append(parent)
+    return single
+
+
+def _default_names(kind: str, names: Sequence[Any] | None, n: int) -> Sequence[Any]:
+    if names is None:
+        return [f"{kind}{i + 1}" for i in range(n)]
+    with refused_as(ModelError):
+        check_sequence(f"{kind}_names", names, "names")
+    if len(names) != n:
+        raise ModelError(f"{len(names)} {kind} names for {n} parents")
+    return names
+
+
+def check_parent(joint: str, parent: Any, i: int) -> None:
+    """ModelError unless joint i stands on the base, or on the body of an earlier joint."""
+    if not isinstance(parent, (int, np.integer)) or not -1 <= parent < i:
+        raise ModelError(
+            f"joint '{joint}': parent {parent} must be a whole number, -1 (the base) or the index "
+            f"of an earlier joint, below {i}"
+        )
+
+
+def _check_frame_body(name: str, body: Any, n: int) -> None:
+    if not isinstance(body, (int, np.integer)) or not -1 <= body < n:
+        raise ModelError(
+            f"frame '{name}': body {body} must be -1 (the base) or the index of a body, below {n}"
+        )
+
+
+def _check_rigid(what: str, pose: Any) -> None:
+    """ModelError unless `pose` is one rotation and one translation (4, 4)."""
+    with refused_as(ModelError, f"{what} is no rigid transformation"):
+        se3.as_pose("C", exactly("C", pose, (4, 4)))
+
+
+def screw_type(Y: Array) -> str:
+    """The kind of joint that a screw (6,) describes: revolute, prismatic or helical."""
+    angular, linear = Y[:3], Y[3:]
+    if not np.any(angular):
+        return "prismatic"
+    along = abs(angular @ linear)
+    size = np.linalg.norm(angular) * max(np.linalg.norm(linear), np.linalg.norm(angular))
+    return "helical" if along > PARALLEL * size else "revolute"
+
+
+def _joint_frame(X: Array) -> tuple[Array, float, float]:
+    """The frame, in the body frame, whose z axis carries the joint screw X (6,) of the body frame.
+
+    Returns its pose (4, 4) and (a, h) with X = Ad_F (0, 0, a, 0, 0, h). Its origin is the point of
+    the axis nearest to the body's.
+    """
+    e, v = X[:3], X[3:]
+    a = float(np.linalg.norm(e))
+    if a > PARALLEL * np.linalg.norm(v):
+        axis, h, origin = e / a, float(e @ v) / a, np.cross(e, v) / a**2
+    else:
+        a, h = 0.0, float(np.linalg.norm(v))
+        axis, origin = v / h, np.zeros(3)
+    return se3.from_rotation_translation(turn_z_to(axis), origin), a, h

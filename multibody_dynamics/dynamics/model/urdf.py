@@ -1,0 +1,418 @@
+"""A robot from URDF, the robot description of ROS.
+
+What is read: links with their inertials; joints that are revolute, continuous, prismatic, fixed,
+planar or floating, with axis, origin and limits. Fixed joints are merged: the inertia of the child
+is added to the moving body, and the child stays a frame of that body under its own name. Planar and
+floating joints become compositions (:func:`.planar`, :func:`.floating`): joints `<joint>_x`, `_y`,
+`_yaw`, or `_x`, `_y`, `_z`, `_yaw`, `_pitch`, `_roll`, of which the last three are URDF's rpy.
+
+urdf_parser_py reads the numbers. It accepts much that is no robot, refuses robots for tags that do
+not concern their dynamics, and expands entities; so it is given only what was checked here.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+from urdf_parser_py.urdf import URDF
+
+from ..core import Array, ModelError, ModelWarning, as_path, refused_as
+from ..lie import se3, so3
+from . import inertia, joints
+from .multibody_model import (
+    STANDARD_GRAVITY,
+    Frame,
+    JointLimits,
+    MultibodyModel,
+    model_from_screws,
+    screw_type,
+)
+
+JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
+UNIT = 1e-6  # an axis further from unit length is mentioned
+
+# The tags that are read: how many numbers their attributes hold (0: a name), and what they contain.
+ATTRIBUTES: dict[str, dict[str, int]] = {
+    "robot": {"name": 0},
+    "link": {"name": 0},
+    "joint": {"name": 0, "type": 0},
+    "inertial": {},
+    "mass": {"value": 1},
+    "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
+    "origin": {"xyz": 3, "rpy": 3},
+    "axis": {"xyz": 3},
+    "parent": {"link": 0},
+    "child": {"link": 0},
+    "limit": dict.fromkeys(("lower", "upper", "velocity", "effort"), 1),
+}
+CONTENT = {
+    "robot": ("link", "joint"),
+    "link": ("inertial",),
+    "inertial": ("origin", "mass", "inertia"),
+    "joint": ("origin", "axis", "parent", "child", "limit"),
+}
+OPTIONAL = {"origin", "limit"}  # tags of which no attribute is required
+REQUIRED = {"inertial": ("mass", "inertia"), "joint": ("parent", "child")}
+LOSSES = ("damping", "friction")
+# The tags that have no part in the dynamics: of the first ones not a word, the others are noted.
+SILENT = {"visual", "collision", "material"}
+HARMLESS = {
+    "transmission", "gazebo", "ros2_control", "sensor", "safety_controller", "calibration", "mimic",
+}  # fmt: skip
+HARMLESS_ATTRIBUTES_OF = {"robot", "link", "limit"}
+
+
+def load_urdf(
+    path: str | os.PathLike[str], gravity: Any = STANDARD_GRAVITY, *, strict: bool = False
+) -> MultibodyModel:
+    """The robot of a URDF file, joints depth-first from the root, siblings in document order.
+
+    `gravity` (3,) in m/s^2, axes of the root link. Raises ModelError, naming the file, the joint or
+    link and what would be right, also where the file cannot be read. With `strict` a violated
+    triangle inequality of an inertia is an error instead of a ModelWarning.
+    """
+    if str(path).lstrip().startswith("<"):
+        raise ModelError("load_urdf takes the path of a file; for URDF text use parse_urdf")
+    with refused_as(ModelError, "load_urdf"):
+        file = as_path(path)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return _load(data, gravity, strict, source=f"{path}: ")
+
+
+def parse_urdf(
+    xml_text: str | bytes, gravity: Any = STANDARD_GRAVITY, *, strict: bool = False
+) -> MultibodyModel:
+    """The robot of a URDF text, a `robot_description`; see :func:`load_urdf`."""
+    return _load(xml_text, gravity, strict, source="")
+
+
+def _load(text: str | bytes, gravity: Any, strict: bool, source: str) -> MultibodyModel:
+    try:
+        root = _document(text)
+        ignored = _Ignored()
+        clean = _sift(root, "", ignored)
+        robot = URDF.from_xml_string(ElementTree.tostring(clean))
+        model = _build(robot, gravity, strict, ignored)
+    except ModelError as error:
+        raise ModelError(f"{source}{error}") from None
+    if ignored.suspicious:
+        listed = "; ".join(_listed(ignored.suspicious))
+        warnings.warn(
+            f"{source}ignored, though it may matter: {listed}", ModelWarning, stacklevel=3
+        )
+    return model
+
+
+# The document
+
+
+class _Builder(ElementTree.TreeBuilder):
+    """Refuses a DOCTYPE before any entity of it is seen."""
+
+    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+        raise ModelError("a DOCTYPE is not allowed in a URDF: it can define entities; remove it")
+
+
+def _document(text: str | bytes) -> ElementTree.Element:
+    """The <robot> element of well-formed XML, in any encoding that expat reads."""
+    if not isinstance(text, (str, bytes)):
+        raise ModelError(f"URDF text must be str or bytes, got {type(text).__name__}")
+    if not text.strip():
+        raise ModelError("the URDF is empty; expected a <robot> element")
+    try:
+        root = ElementTree.fromstring(text.lstrip(), ElementTree.XMLParser(target=_Builder()))
+    except ModelError:
+        raise
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        if "unbound prefix" in str(error):
+            error = ModelError(f"{error}: an undeclared prefix, as in <xacro:...>; run xacro first")
+        is_path = isinstance(text, str) and "<" not in text
+        hint = "; load_urdf takes the path of a file, parse_urdf its text" if is_path else ""
+        raise ModelError(f"not well-formed XML: {error}{hint}") from None
+    namespace = root.tag[: root.tag.rfind("}") + 1]  # that of xmlns="...", which Drake's files have
+    for node in root.iter():
+        node.tag = node.tag.removeprefix(namespace)
+        if "xacro" in node.tag[: node.tag.rfind("}") + 1]:
+            raise _is_xacro(f"the tag <xacro:{node.tag[node.tag.rfind('}') + 1 :]}>")
+    if root.tag != "robot":
+        raise ModelError(f"the root element is <{root.tag}>; a URDF has <robot>")
+    return root
+
+
+def _is_xacro(found: str) -> ModelError:
+    return ModelError(f"{found} shows that this is a xacro file; run xacro on it first")
+
+
+@dataclass
+class _Ignored:
+    """What was not read, each with the places where it stood."""
+
+    suspicious: dict[str, list[str]] = field(default_factory=dict)
+    harmless: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, what: str, where: str, *, harmless: bool = False) -> None:
+        (self.harmless if harmless else self.suspicious).setdefault(what, []).append(where)
+
+
+def _listed(ignored: dict[str, list[str]]) -> list[str]:
+    return [f"{what} in {', '.join(places)}" for what, places in ignored.items()]
+
+
+def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTree.Element:
+    """A copy of `node` with what is read and nothing else, its numbers checked."""
+    tag = node.tag
+    kept = ElementTree.Element(tag)
+    if "name" in ATTRIBUTES[tag]:
+        where = f"{tag} '{node.get('name', '')}'"
+        if not node.get("name"):
+            raise ModelError(f"a <{tag}> has no name")
+    elif tag != "inertial":
+        where += f": <{tag}>"
+    _sift_attributes(node, where, ignored, kept)
+    for child in node:
+        if child.tag in CONTENT.get(tag, ()):
+            if tag != "robot" and kept.find(child.tag) is not None:
+                raise ModelError(f"{where} has two <{child.tag}>; it can have one")
+            kept.append(_sift(child, where, ignored))
+        else:
+            _ignore_child(node, child, where, ignored)
+    for required in REQUIRED.get(tag, ()):
+        if kept.find(required) is None:
+            raise ModelError(f"{where} has no <{required}>")
+    return kept
+
+
+def _sift_attributes(
+    node: ElementTree.Element, where: str, ignored: _Ignored, kept: ElementTree.Element
+) -> None:
+    """The attributes of `node` that are read go into `kept`."""
+    tag = node.tag
+    for key, count in ATTRIBUTES[tag].items():
+        value = node.get(key)
+        if value is None:
+            if tag not in OPTIONAL:
+                raise ModelError(f"{where} has no attribute '{key}'")
+            continue
+        if "${" in value or "$(" in value:
+            raise _is_xacro(f"{where}: {key}='{value}'")
+        if count:
+            _numbers(value, count, f"{where}: {key}")
+        kept.set(key, value)
+    if tag == "joint" and node.get("type") not in JOINT_TYPES:
+        known = ", ".join(JOINT_TYPES)
+        raise ModelError(f"{where} has the type '{node.get('type')}'; the types are {known}")
+    if tag == "limit":  # which the parser requires
+        for key in ("velocity", "effort"):
+            kept.set(key, node.get(key, "inf"))
+    for key in sorted(node.keys() - ATTRIBUTES[tag].keys()):
+        if key == "quat_xyzw":
+            raise ModelError(f"{where}: quat_xyzw is not read; give the rotation as rpy")
+        ignored.add(f"the attribute '{key}'", where, harmless=tag in HARMLESS_ATTRIBUTES_OF)
+
+
+def _ignore_child(
+    node: ElementTree.Element, child: ElementTree.Element, where: str, ignored: _Ignored
+) -> None:
+    """Note a tag that is not read; ModelError for one without which the robot is another."""
+    if child.tag == "mimic" and node.get("type") != "fixed":
+        raise ModelError(
+            f"{where} has a <mimic>, which is not modelled: remove the tag, so that it is a "
+            "joint of its own whose coupling the caller commands, or make the joint fixed"
+        )
+    if child.tag == "dynamics":
+        loss = any(_numbers(child.get(key, "0"), 1, f"{where}: {key}")[0] for key in LOSSES)
+        ignored.add("friction and damping (<dynamics>)", where, harmless=not loss)
+        for key in sorted(set(child.keys()) - set(LOSSES)):
+            ignored.add(f"the attribute '{key}'", f"{where}: <dynamics>")
+    elif child.tag not in SILENT:
+        harmless = child.tag in HARMLESS
+        what = f"<{child.tag}>" if harmless else f"the unknown tag <{child.tag}>"
+        ignored.add(what, where, harmless=harmless)
+
+
+def _numbers(text: str, count: int, where: str) -> list[float]:
+    """`count` finite numbers, or a ModelError that says which one is not."""
+    words = text.split()
+    if len(words) != count:
+        raise ModelError(f"{where} must hold {count} numbers, got '{text}'")
+    for word in words:
+        try:
+            finite = "_" not in word and math.isfinite(float(word))
+        except ValueError:
+            finite = False
+        if not finite:
+            raise ModelError(f"{where}: '{word}' is not a finite number")
+    return [float(word) for word in words]
+
+
+# The tree
+
+
+def _check_tree(robot: URDF) -> tuple[str, dict[str, list[Any]]]:
+    """The root link, and the joints that each link carries; ModelError unless it is one tree."""
+    for kind, things in (("link", robot.links), ("joint", robot.joints)):
+        for name, times in Counter(thing.name for thing in things).items():
+            if times > 1:
+                raise ModelError(f"{times} {kind}s have the name '{name}'; names must be unique")
+    if not robot.links:
+        raise ModelError(f"robot '{robot.name}' has no link")
+    carried: dict[str, list[Any]] = {link.name: [] for link in robot.links}
+    carrier: dict[str, str] = {}
+    for joint in robot.joints:
+        for role in ("parent", "child"):
+            link = getattr(joint, role)
+            if link not in carried:
+                raise ModelError(f"joint '{joint.name}': its {role} link '{link}' does not exist")
+        if joint.child in carrier:
+            raise ModelError(
+                f"link '{joint.child}' is the child of two joints, '{carrier[joint.child]}' and "
+                f"'{joint.name}'; a closed loop cannot be written so, and a tree has one"
+            )
+        carrier[joint.child] = joint.name
+        carried[joint.parent].append(joint)
+    roots = [name for name in carried if name not in carrier]
+    if len(roots) > 1:
+        raise ModelError(
+            f"robot '{robot.name}' has {len(roots)} root links: {', '.join(roots)}; every link but "
+            "one must be the child of a joint"
+        )
+    reached = set(roots)
+    waiting = list(roots)
+    while waiting:
+        children = [joint.child for joint in carried[waiting.pop()]]
+        reached.update(children)
+        waiting.extend(children)
+    lost = [name for name in carried if name not in reached]
+    if lost:
+        raise ModelError(f"the links {', '.join(lost)} form a cycle; the joints must form a tree")
+    return roots[0], carried
+
+
+def _build(robot: URDF, gravity: Any, strict: bool, ignored: _Ignored) -> MultibodyModel:
+    """The model, depth first from the root; fixed joints merged."""
+    root, carried = _check_tree(robot)
+    links = {link.name: link for link in robot.links}
+    parents: list[int] = []
+    screws: list[Array] = []
+    poses: list[Array] = []
+    inertias: list[Array] = []
+    names: list[tuple[str, ...]] = []
+    bodies: list[str] = []
+    types: list[str] = []
+    limits: list[Array] = []
+    frames = {root: Frame(-1, np.eye(4))}
+    notes: list[str] = []
+
+    waiting = carried[root][::-1]
+    while waiting:
+        joint = waiting.pop()
+        waiting.extend(carried[joint.child][::-1])
+        body, pose = frames[joint.parent]
+        mount = pose @ _pose(joint.origin)  # of the joint, in the frame of the body it stands on
+        if joint.type == "fixed":
+            frames[joint.child] = Frame(body, mount)
+            if body >= 0:
+                M = _inertia(links[joint.child])
+                inertias[body] = inertias[body] + inertia.transform(M, mount)
+            continue
+        A = mount if body < 0 else poses[body] @ mount
+        stack, suffixes = _screws(joint, notes)
+        parents.append(body)
+        screws.append(stack @ se3.Ad(A).T)
+        poses.append(A)
+        inertias.append(_inertia(links[joint.child]))
+        names.append(tuple(joint.name + suffix for suffix in suffixes))
+        bodies.append(joint.child)
+        types += [joint.type] if len(stack) == 1 else map(screw_type, stack)
+        limits.append(_limits(joint, len(stack), notes))
+        frames[joint.child] = Frame(len(bodies) - 1, np.eye(4))
+
+    fixed = [links[name] for name, frame in frames.items() if frame.body < 0]
+    idle = [link.name for link in fixed if link.inertial and link.inertial.mass]
+    if idle:
+        notes.append(f"without effect: the inertia of {', '.join(idle)}, fixed to the base")
+    notes += [f"ignored: {item}" for item in _listed(ignored.suspicious | ignored.harmless)]
+    return model_from_screws(
+        parents, screws, poses, inertias,
+        joint_names=names,
+        body_names=bodies,
+        joint_types=types,
+        limits=JointLimits(*np.hstack(limits)) if limits else None,
+        gravity=gravity,
+        name=robot.name,
+        base_name=root,
+        frames=frames,
+        notes=notes,
+        strict=strict,
+    )  # fmt: skip
+
+
+def _pose(origin: Any) -> Array:
+    """The pose (4, 4) of an <origin>: R = Rot_z(yaw) Rot_y(pitch) Rot_x(roll)."""
+    if origin is None:
+        return np.eye(4)
+    roll, pitch, yaw = origin.rpy
+    R = so3.exp((0, 0, yaw)) @ so3.exp((0, pitch, 0)) @ so3.exp((roll, 0, 0))
+    return se3.from_rotation_translation(R, origin.xyz)
+
+
+def _inertia(link: Any) -> Array:
+    """M (6, 6) of a link about the origin of its frame; zero without an <inertial>."""
+    if link.inertial is None:
+        return np.zeros((6, 6))
+    C = _pose(link.inertial.origin)
+    R = C[:3, :3]
+    about_com = R @ link.inertial.inertia.to_matrix() @ R.T
+    return inertia.spatial_inertia(link.inertial.mass, C[:3, 3], about_com)
+
+
+def _screws(joint: Any, notes: list[str]) -> tuple[Array, tuple[str, ...]]:
+    """The screws (k, 6) of a moving joint in its own frame, and what its coordinates are called."""
+    if joint.type == "floating":
+        return joints.floating(), tuple(f"_{name}" for name in joints.FLOATING)
+    axis = (1.0, 0.0, 0.0) if joint.axis is None else joint.axis
+    length = math.hypot(*axis)
+    if length == 0:
+        raise ModelError(f"joint '{joint.name}': its axis is zero; give a direction")
+    if abs(length - 1) > UNIT:
+        notes.append(f"joint '{joint.name}': the axis, of length {length:.7g}, was normalised")
+    if joint.type == "planar":
+        return joints.planar(axis), tuple(f"_{name}" for name in joints.PLANAR)
+    one = joints.prismatic(axis) if joint.type == "prismatic" else joints.revolute(axis)
+    return one[None], ("",)
+
+
+def _limits(joint: Any, k: int, notes: list[str]) -> Array:
+    """(4, k) lower, upper, velocity, effort; infinite where the URDF states none."""
+    limits = np.array(JointLimits.unlimited(k))
+    if joint.limit is None or joint.type in ("planar", "floating"):
+        if joint.type in ("revolute", "prismatic"):
+            notes.append(f"joint '{joint.name}' has no <limit>: unlimited")
+        return limits
+    limit = joint.limit
+    if joint.type != "continuous":
+        limits[:2, 0] = limit.lower, limit.upper
+    limits[2:, 0] = limit.velocity, limit.effort
+    lower, upper, velocity, effort = limits[:, 0]
+    if lower > upper or velocity < 0 or effort < 0:
+        raise ModelError(
+            f"joint '{joint.name}': limits lower {lower:g}, upper {upper:g}, velocity "
+            f"{velocity:g}, effort {effort:g}; lower must not exceed upper, none of the others be "
+            "negative"
+        )
+    if lower == upper or velocity == 0 or effort == 0:
+        notes.append(
+            f"joint '{joint.name}' may not move by its <limit>: lower {lower:g}, upper {upper:g}, "
+            f"velocity {velocity:g}, effort {effort:g}"
+        )
+    return limits

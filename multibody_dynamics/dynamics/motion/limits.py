@@ -1,0 +1,154 @@
+"""Limits of joint commands and motions, in units per second and never per tick.
+
+Rotary joints: rad, N m, N m/s. Prismatic joints: m, N, N/s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import Array, InputError, as_array, read_only
+from ..model import JointLimits
+from .trajectories import Reference
+
+
+class LimitEvent(NamedTuple):
+    """A joint wanted more of a quantity than its limit allows."""
+
+    joint: str
+    quantity: str  # "torque", "torque rate", "motor speed", "position", "velocity"
+    wanted: float
+    allowed: float
+
+    def __str__(self) -> str:
+        return f"{self.joint}: {self.quantity} {self.wanted:.6g}, limit {self.allowed:.6g}"
+
+
+@dataclass(frozen=True, eq=False)
+class JointCommandLimits:
+    """What the drives may be asked for, each (n,) and positive; None or inf: unlimited.
+
+    torque (N m), torque_rate (N m/s), motor_speed (rad/s), on the same side of the gear as the
+    commands. Raises InputError for other values.
+    """
+
+    joint_names: tuple[str, ...]
+    torque: Any = None
+    torque_rate: Any = None
+    motor_speed: Any = None
+
+    def __post_init__(self) -> None:
+        names = tuple(self.joint_names)
+        object.__setattr__(self, "joint_names", names)
+        for quantity in ("torque", "torque_rate", "motor_speed"):
+            given = getattr(self, quantity)
+            limit = read_only(np.full(len(names), np.inf) if given is None else given)
+            if limit.shape != (len(names),):
+                raise InputError(f"{quantity}: expected {len(names)} limits, got {limit.shape}")
+            for j in np.flatnonzero(~(limit > 0.0)).tolist():
+                raise InputError(
+                    f"{quantity} of joint '{names[j]}': limit {limit[j]} is not positive"
+                )
+            object.__setattr__(self, quantity, limit)
+
+    def apply(
+        self, torque: Array, previous: Array, dt: float
+    ) -> tuple[Array, tuple[LimitEvent, ...]]:
+        """The torque (n,) that may be sent dt seconds after `previous` (n,), and what was cut.
+
+        The torque is cut to its limit first, then its change to the rate: a limit that was lowered
+        in operation is approached without a jump. Raises InputError where a number is not finite or
+        dt is not positive.
+        """
+        torque = self._vector("torque", torque)
+        previous = self._vector("previous torque", previous)
+        if not (isfinite(dt) and dt > 0.0):
+            raise InputError(f"dt is {dt} s; the time since the previous torque must be positive")
+        if not isfinite(torque.dot(torque) + previous.dot(previous)):
+            as_array("torque", torque, torque.shape, self.joint_names)
+            as_array("previous torque", previous, torque.shape, self.joint_names)
+        step = self.torque_rate * dt
+        bounded = np.minimum(np.maximum(torque, -self.torque), self.torque)
+        limited = np.minimum(np.maximum(bounded, previous - step), previous + step)
+        if (limited == torque).all():
+            return limited, ()
+        rate = (bounded - previous) / dt
+        allowed = np.copysign(self.torque_rate, rate)
+        return limited, (
+            *_events(self.joint_names, "torque", torque, bounded, bounded != torque),
+            *_events(self.joint_names, "torque rate", rate, allowed, limited != bounded),
+        )
+
+    def apply_speed(self, speed: Array) -> tuple[Array, tuple[LimitEvent, ...]]:
+        """The motor speed (n,) cut to its limit, and what was cut."""
+        speed = as_array("motor speed", speed, (len(self.joint_names),), self.joint_names)
+        limited = np.minimum(np.maximum(speed, -self.motor_speed), self.motor_speed)
+        if (limited == speed).all():
+            return limited, ()
+        return limited, _events(self.joint_names, "motor speed", speed, limited, limited != speed)
+
+    def _vector(self, name: str, value: Array) -> Array:
+        """`value` as float64 (n,); where it already is, it may still contain NaN."""
+        n = len(self.joint_names)
+        if isinstance(value, np.ndarray) and value.shape == (n,) and value.dtype == np.float64:
+            return value
+        array = as_array(name, value, (n,), self.joint_names)
+        if array.ndim != 1:
+            raise InputError(f"{name}: expected shape ({n},), got {array.shape}")
+        return array
+
+
+def check_motion(
+    joint_names: Sequence[str], limits: JointLimits, state: Array
+) -> tuple[LimitEvent, ...]:
+    """Joints outside their position and velocity limits; `state` has rows q, q' and any more.
+
+    NaN counts as outside.
+    """
+    q, qd = state[0], state[1]
+    bound = np.where(q < limits.lower, limits.lower, limits.upper)
+    outside = ~((q >= limits.lower) & (q <= limits.upper))
+    speed = np.copysign(limits.velocity, qd)
+    return (
+        *_events(joint_names, "position", q, bound, outside),
+        *_events(joint_names, "velocity", qd, speed, ~(np.abs(qd) <= limits.velocity)),
+    )
+
+
+def check_reference(limits: JointLimits, reference: Reference) -> tuple[LimitEvent, ...]:
+    """What `check_motion` finds anywhere on a reference, with the extreme values of each joint."""
+    least, greatest = (
+        check_motion(reference.joint_names, limits, state) for state in reference.extremes()
+    )
+    return tuple(dict.fromkeys((*least, *greatest)))
+
+
+def distance_to_limits(limits: JointLimits, q: Array) -> Array:
+    """Distance (n,) to the nearer position limit, negative outside, inf where there is none."""
+    return np.minimum(q - limits.lower, limits.upper - q)
+
+
+def soft_limit_scale(limits: JointLimits, q: Array, qd: Array, margin: Array | float) -> Array:
+    """Factors (n,) in 0..1 for motion with velocity qd at q: how much of it may continue.
+
+    1 away from limits, at rest and when leaving a limit; over the last `margin` (rad, m) before the
+    limit ahead it falls linearly to 0, and stays there beyond.
+    """
+    if not np.all(np.asarray(margin) > 0.0):
+        raise InputError(f"margin of the soft limits: {margin}; it must be positive")
+    ahead = np.where(qd > 0.0, limits.upper - q, np.where(qd < 0.0, q - limits.lower, np.inf))
+    return np.clip(ahead / margin, 0.0, 1.0)
+
+
+def _events(
+    joint_names: Sequence[str], quantity: str, wanted: Array, allowed: Array, which: Any
+) -> tuple[LimitEvent, ...]:
+    return tuple(
+        LimitEvent(joint_names[j], quantity, float(wanted[j]), float(allowed[j]))
+        for j in np.flatnonzero(which).tolist()
+    )

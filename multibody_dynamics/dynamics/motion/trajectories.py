@@ -1,0 +1,606 @@
+"""References for elastic robots: joint motions continuous through the fourth derivative.
+
+The motor torque of an elastic joint contains q'''', so a reference gives q, q', q'', q''', q'''' at
+every time, without a jump in any of them. Two kinds share one interface, `Reference`: points
+connected by polynomials (`interpolate`, `splice`, `hold`, `stop`), and the `sum_of_sines`.
+
+Between two points the motion is the polynomial of degree 9 that is fixed by the derivatives 0..4
+at both. Those that are not given are chosen so that the integral of the squared jerk over the
+whole motion is least. Where only positions are given this is the quintic spline, except near the
+ends, where the motion starts and stops at rest. Minimum jerk, and not a higher derivative, since
+the natural spline of degree 9 overshoots wildly where points are unevenly spaced; and an integral
+over time, since what remains of an optimal motion is optimal: the rest of a trajectory, sent again
+at one of its points, changes nothing, and at any other time little.
+
+Times are seconds on the trajectory's own axis. Keep it near zero (since start, not since 1970), or
+the rounding of t shows in q''''. Positions are in rad, of prismatic joints in m.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Sequence
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BPoly
+from scipy.linalg import cho_solve_banded, cholesky_banded
+
+from ..core import Array, TrajectoryError, as_array, refused_as
+
+SHORTEST = 1e-9  # s, least time between points; messages resolve no less
+REST = float(np.finfo(np.float32).eps)  # speed below which a point is at rest, rad/s or m/s
+
+# Hermite basis on [0, 1], ten polynomials: datum k of polynomial k is one, its others are zero. The
+# data are the derivatives 0..4 at 0, then those at 1.
+_ORDER = np.tile(np.arange(5.0), 2)
+_HERMITE = BPoly.from_derivatives([0.0, 1.0], [np.eye(10)[:5], np.eye(10)[5:]])
+
+
+def _jerk_roots() -> Array:
+    """(7, 10) matrix J: |J x|^2 is the integral of the squared third derivative of data x."""
+    node, weight = np.polynomial.legendre.leggauss(7)  # exact to degree 13; the integrand has 12
+    return np.sqrt(0.5 * weight)[:, None] * _HERMITE.derivative(3)(0.5 * (node + 1.0))
+
+
+def _bernstein_tables() -> Array:
+    """(5, 10, 10): Bernstein coefficients of derivatives 0..4 of the basis, raised to degree 9."""
+    tables = np.empty((5, 10, 10))
+    for k in range(5):
+        c = _HERMITE.derivative(k).c[:, 0]
+        while len(c) < 10:
+            weight = np.arange(len(c) + 1)[:, None] / len(c)
+            zero = np.zeros((1, 10))
+            c = weight * np.vstack((zero, c)) + (1.0 - weight) * np.vstack((c, zero))
+        tables[k] = c
+    return tables
+
+
+_JERK = _jerk_roots()
+_PARABOLA = np.array([[1.0, 0.5], [1.0, 1.0], [0.0, 1.0]])  # q, q', q'' at 1 from q', q'' at 0
+_TABLES = _bernstein_tables()
+_POWER = np.arange(10.0)
+_COMPLEMENT = 9.0 - _POWER
+_BINOMIAL = np.array([1.0, 9.0, 36.0, 84.0, 126.0, 126.0, 84.0, 36.0, 9.0, 1.0])
+_GRID = np.linspace(0.0, 1.0, 65)
+
+
+class Reference(ABC):
+    """A joint motion q(t) with its derivatives through the fourth, all continuous.
+
+    Before `start_time` and after `end_time` the first and the last position are held. Where the
+    motion does not start (end) at rest, an earlier (later) time raises TrajectoryError.
+    Immutable and without buffers: threads may share it.
+    """
+
+    _first: Array  # states (5, n) at start_time and end_time
+    _last: Array
+
+    def __init__(self, joint_names: Sequence[str], start_time: float, end_time: float) -> None:
+        self.joint_names = tuple(joint_names)
+        if not self.joint_names or len(set(self.joint_names)) < len(self.joint_names):
+            raise TrajectoryError(f"joint names must be there and differ, got {list(joint_names)}")
+        self.start_time = float(start_time)
+        self.end_time = float(end_time)
+
+    @abstractmethod
+    def _inside(self, t: float) -> Array:
+        """State (5, n) at start_time < t < end_time."""
+
+    @abstractmethod
+    def extremes(self) -> tuple[Array, Array]:
+        """Least and greatest values (5, n) of q..q'''', among samples: good to about 1 %."""
+
+    def __call__(self, t: float) -> Array:
+        """State (5, n) at time t: q, q', q'', q''', q'''' in rad (m), rad/s, ..., rad/s^4."""
+        if self.start_time < t < self.end_time:
+            return self._inside(t)
+        return self._outside(t).copy()
+
+    def evaluate(self, t: float, out: Array) -> None:
+        """Write the state at time t into `out` (5, n)."""
+        out[...] = self._inside(t) if self.start_time < t < self.end_time else self._outside(t)
+
+    def sample(self, times: Any) -> Array:
+        """States (k, 5, n) at the times (k,)."""
+        states = np.empty((len(times), 5, self.n))
+        for t, state in zip(times, states, strict=True):
+            self.evaluate(float(t), state)
+        return states
+
+    @property
+    def n(self) -> int:
+        return len(self.joint_names)
+
+    @property
+    def duration(self) -> float:
+        return self.end_time - self.start_time
+
+    @property
+    def is_at_rest_at_end(self) -> bool:
+        return not self._last[1:].any()
+
+    def peak_values(self) -> Array:
+        """Greatest magnitudes (5, n) of q..q'''', to compare with limits."""
+        return np.maximum(*np.abs(self.extremes()))
+
+    def _outside(self, t: float) -> Array:
+        if not isfinite(t):
+            raise TrajectoryError(f"a trajectory was asked for its state at t = {t}")
+        early = t <= self.start_time
+        edge, state = (self.start_time, self._first) if early else (self.end_time, self._last)
+        if t != edge and state[1:].any():
+            raise TrajectoryError(
+                f"no state at t = {t:.9g} s: the trajectory is in motion at its"
+                f" {'start' if early else 'end'}, t = {edge:.9g} s; splice or stop it in time"
+            )
+        return state
+
+
+class Trajectory(Reference):
+    """Polynomials of degree 9 between knots; made by `interpolate`, `splice`, `hold` and `stop`.
+
+    knots : (m,) s, increasing. states : (m, 5, n), q..q'''' at the knots. Both read-only.
+    """
+
+    def __init__(self, joint_names: Sequence[str], knots: Array, states: Array) -> None:
+        super().__init__(joint_names, knots[0], knots[-1])
+        self.knots, self.states = knots.copy(), states.copy()
+        self.knots.flags.writeable = self.states.flags.writeable = False
+        self._first, self._last = self.states[0], self.states[-1]
+        step = np.diff(knots)
+        table = np.tensordot(_TABLES, _segments(states, step), 1)  # (5, 10, m - 1, n)
+        table /= (step ** np.arange(5.0)[:, None])[:, None, :, None]
+        table[0] += states[:-1, 0]
+        by_order = states.swapaxes(0, 1)
+        table[:, 0], table[:, -1] = by_order[:, :-1], by_order[:, 1:]  # no rounding at the knots
+        # per segment (10, 5 n): the row of Bernstein polynomials times this is the state, flat
+        self._table = table.transpose(2, 1, 0, 3).reshape(len(step), 10, 5 * self.n)
+        self._starts = knots.tolist()
+        self._rates = (1.0 / step).tolist()
+
+    def _inside(self, t: float) -> Array:
+        i = bisect_right(self._starts, t) - 1
+        basis = _bernstein((t - self._starts[i]) * self._rates[i])
+        return (basis @ self._table[i]).reshape(5, -1)
+
+    def extremes(self) -> tuple[Array, Array]:
+        least = self.states.min(axis=0).ravel()
+        greatest = self.states.max(axis=0).ravel()
+        # A polynomial stays in the range of its Bernstein coefficients: those whose coefficients
+        # stay in the range of all knots need no samples.
+        low, high = self._table.min(axis=1), self._table.max(axis=1)
+        segment, entry = np.nonzero((low < least) | (high > greatest))
+        samples = self._table[segment, :, entry] @ _bernstein(_GRID[:, None]).T
+        np.minimum.at(least, entry, samples.min(axis=1))
+        np.maximum.at(greatest, entry, samples.max(axis=1))
+        return least.reshape(5, -1), greatest.reshape(5, -1)
+
+
+class SumOfSines(Reference):
+    """A periodic motion along its own time s, which starts and stops smoothly: `sum_of_sines`."""
+
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        offset: Array,
+        a: Array,
+        b: Array,
+        frequency: Array,
+        duration: float,
+        ramp: float,
+        start_time: float,
+    ) -> None:
+        super().__init__(joint_names, start_time, start_time + duration + 2.0 * ramp)
+        self._length, self._ramp = duration, ramp
+        self._offset = offset.copy()
+        self._omega = omega = np.arange(1.0, a.shape[1] + 1.0)[:, None] * frequency  # (L, n)
+        a, b = a.T / omega, b.T / omega
+        # derivatives of a sin(wt) - b cos(wt) on (sin, cos), each turned by a quarter: (5, 2 L, n)
+        quarters = [(a, -b), (b, a), (-a, b), (-b, -a), (a, -b)]
+        rows = [np.vstack(pair) * np.tile(omega**k, (2, 1)) for k, pair in enumerate(quarters)]
+        self._table = np.array(rows)
+        self._first, self._last = self._inside(self.start_time), self._inside(self.end_time)
+
+    def _inside(self, t: float) -> Array:
+        elapsed, left = t - self.start_time, self.end_time - t
+        if elapsed < self._ramp:
+            s = _ramp_up(elapsed, self._ramp)
+        elif left < self._ramp:
+            s0, s1, s2, s3, s4 = _ramp_up(left, self._ramp)
+            s = (self._length - s0, s1, -s2, s3, -s4)
+        else:
+            s = (elapsed - self._ramp, 1.0, 0.0, 0.0, 0.0)
+        phase = self._omega * s[0]
+        waves = np.concatenate((np.sin(phase), np.cos(phase)))
+        motion = np.einsum("kfj,fj->kj", self._table, waves)
+        motion[0] += self._offset
+        return motion if s[1] == 1.0 else chain_rule(s) @ motion
+
+    def extremes(self) -> tuple[Array, Array]:
+        step = min(self._ramp, 2.0 * np.pi / self._omega.max()) / 64.0
+        count = 2 + int(self.duration / step)
+        samples = self.sample(np.linspace(self.start_time, self.end_time, count))
+        return samples.min(axis=0), samples.max(axis=0)
+
+
+def interpolate(
+    joint_names: Sequence[str],
+    times: Any,
+    positions: Any,
+    velocities: Any = None,
+    accelerations: Any = None,
+    *,
+    start: Any = None,
+    end: Any = None,
+) -> Trajectory:
+    """The motion of least jerk through the given points, as in trajectory_msgs/JointTrajectory.
+
+    times : (k,) s, not negative, increasing.
+    positions, velocities, accelerations : (k, n) or k rows. What is not given is None: the whole
+        argument, a row, or an element; an empty row, as in messages; a row of NaN. A point with
+        nothing is an error, as is any other NaN. The last point needs all positions, the first too
+        if there is no `start`; points in between may have velocities alone.
+    start, end : (5, n) states at the first and last time. Default: rest, at the first and the last
+        position. A velocity given there is then an error. An acceleration is disregarded: planners
+        state the one just after the start, while a motion from rest begins with zero.
+
+    Raises TrajectoryError, which names the point and the joint.
+    """
+    knots = _checked_times(times)
+    data = _checked_points(joint_names, len(knots), positions, velocities, accelerations)
+    _put_state(data[0], "start", "first", start, joint_names)
+    _put_state(data[-1], "end", "last", end, joint_names)
+    return Trajectory(joint_names, knots, _least_jerk(knots, data))
+
+
+def splice(
+    running: Reference,
+    t: float,
+    times: Any,
+    positions: Any,
+    velocities: Any = None,
+    accelerations: Any = None,
+    *,
+    end: Any = None,
+    lead: float = 1e-3,
+) -> Trajectory:
+    """From the state of `running` at time t through new points; continuous through q'''' at t.
+
+    Points as in `interpolate`, in the joint order of `running`, on its time axis. Those at or
+    before t + lead (s) are dropped; if none is left, TrajectoryError. The lead is there because
+    reaching a point just after t that is off the running motion, if only by rounding, takes very
+    large derivatives. Compare `peak_values` with the limits before following the result.
+    """
+    names = running.joint_names
+    start = running(t)
+    knots = _checked_times(times)
+    data = _checked_points(names, len(knots), positions, velocities, accelerations)
+    later = knots > t + lead
+    if not later.any():
+        raise TrajectoryError(
+            f"all {len(knots)} points are in the past: the last was due at {knots[-1]:.9g} s,"
+            f" and now is {t:.9g} s (with a lead of {lead:.9g} s)"
+        )
+    _put_state(data[-1], "end", "last", end, names)
+    knots = np.concatenate(([t], knots[later]))
+    data = np.concatenate((start[None], data[later]))
+    return Trajectory(names, knots, _least_jerk(knots, data))
+
+
+def hold(joint_names: Sequence[str], q: Any, time: float = 0.0) -> Trajectory:
+    """Rest at q (n,), at all times; `time` is its start_time and end_time."""
+    states = np.zeros((1, 5, len(joint_names)))
+    states[0, 0] = _array("q", q, (len(joint_names),), joint_names)
+    return Trajectory(joint_names, np.array([time], dtype=np.float64), states)
+
+
+def stop(
+    running: Reference, t: float, *, duration: float | None = None, acceleration: Any = None
+) -> Trajectory:
+    """From the state of `running` at time t to rest, wherever that is, with least jerk.
+
+    Either the `duration` (s) is given, or `acceleration` limits (n,) > 0: then all joints stop
+    together in the least time (to 5 %, from 1 ms to 100 s) in which no joint exceeds its limit or,
+    where that is larger, its acceleration at t. If the jerk at t carries a joint beyond that in any
+    case, the time with the least excess is taken: no state is refused.
+    """
+    if (duration is None) == (acceleration is None):
+        raise TrajectoryError("stop: give either a duration or acceleration limits")
+    state, names = running(t), running.joint_names
+    if not state[1:].any():
+        return hold(names, state[0], t)
+    if duration is None:
+        limits = _array("acceleration", acceleration, (len(names),), names)
+        if not limits.min() > 0.0:
+            raise TrajectoryError(f"stop: acceleration limits must be positive, got {limits}")
+        duration = _stop_duration(state, limits)
+    _check_positive("stop: the duration", duration)
+    data = np.zeros((2, 5, len(names)))
+    data[0], data[1, 0] = state, np.nan
+    knots = np.array([t, t + duration])
+    return Trajectory(names, knots, _least_jerk(knots, data))
+
+
+def _stop_duration(state: Array, limits: Array) -> float:
+    """Least time (s) of a stop from `state` (5, n) within acceleration limits (n,); see `stop`."""
+    durations = np.geomspace(1e-3, 1e2, 240)
+    travel = -_JERK[:, 5] @ _JERK[:, 1:5] / (_JERK[:, 5] @ _JERK[:, 5])  # makes the jerk least
+    basis = _HERMITE.derivative(2)(_GRID)
+    response = basis[:, 1:5] + np.outer(basis[:, 5], travel)
+    start = state[1:] * durations[:, None, None] ** (np.arange(1.0, 5.0)[:, None] - 2.0)
+    peaks = np.abs(response @ start).max(axis=1)
+    excess = (peaks / np.maximum(limits, np.abs(state[2]))).max(axis=1)
+    kept = excess <= 1.0 + 1e-9
+    return float(durations[np.argmax(kept) if kept.any() else np.argmin(excess)])
+
+
+def sum_of_sines(
+    joint_names: Sequence[str],
+    offset: Any,
+    a: Any,
+    b: Any,
+    frequency: Any,
+    duration: float,
+    *,
+    ramp: float = 0.5,
+    start_time: float = 0.0,
+) -> SumOfSines:
+    """The exciting motion of dynamic identification (C. Gaz et al., RA-L 2019; [12] of [M21]).
+
+    q_j = q0_j + sum_l a_jl / (l w) sin(l w s) - b_jl / (l w) cos(l w s),  l = 1..L
+
+    with the offset q0 (n,), the velocity amplitudes a, b (n, L) and the frequency w in rad/s,
+    a number or (n,). The time s is t - start_time - ramp, from 0 to `duration`; during `ramp`
+    seconds before and after, ds/dt rises smoothly from 0 to 1 and falls back. So the motion starts
+    at rest at s = -ramp / 2, ends at rest at duration + ramp / 2, and never leaves its path.
+    """
+    n = len(joint_names)
+    harmonics = np.shape(a)[-1] if np.ndim(a) else 0
+    offset = _array("offset", offset, (n,), joint_names)
+    a = _array("a", a, (n, harmonics), joint_names)
+    b = _array("b", b, (n, harmonics), joint_names)
+    if np.ndim(frequency) == 0:
+        frequency = np.repeat(frequency, n)
+    frequency = _array("frequency", frequency, (n,), joint_names)
+    for name, value in (("frequency", frequency.min()), ("duration", duration), ("ramp", ramp)):
+        _check_positive(f"sum_of_sines: {name}", value)
+    return SumOfSines(joint_names, offset, a, b, frequency, duration, ramp, start_time)
+
+
+def match_joints(wanted: Sequence[str], given: Sequence[str]) -> NDArray[np.intp]:
+    """Indices p (n,) that put `given` into the order of `wanted`: given[p[i]] == wanted[i].
+
+    Raises TrajectoryError that names duplicate, unknown and missing joints.
+    """
+    index = {name: i for i, name in enumerate(given)}
+    faults = {
+        "given twice": [name for i, name in enumerate(given) if index[name] != i],
+        "unknown": [name for name in index if name not in set(wanted)],
+        "missing": [name for name in wanted if name not in index],
+    }
+    if any(faults.values()):
+        found = "; ".join(f"{what}: {', '.join(who)}" for what, who in faults.items() if who)
+        raise TrajectoryError(f"joints do not match. {found}. Expected: {', '.join(wanted)}")
+    return np.array([index[name] for name in wanted], dtype=np.intp)
+
+
+def chain_rule(s: Sequence[float]) -> Array:
+    """(5, 5) matrix from d^k q/ds^k to d^k q/dt^k, k = 0..4, given s, s', s'', s''', s''''."""
+    _, s1, s2, s3, s4 = s
+    return np.array(
+        [
+            [1.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, s1, 0.0, 0.0, 0.0],
+            [0.0, s2, s1**2, 0.0, 0.0],
+            [0.0, s3, 3.0 * s1 * s2, s1**3, 0.0],
+            [0.0, s4, 4.0 * s1 * s3 + 3.0 * s2**2, 6.0 * s1**2 * s2, s1**4],
+        ]
+    )
+
+
+def _ramp_up(t: float, ramp: float) -> tuple[float, float, float, float, float]:
+    """s..s'''' at 0 <= t <= ramp, where s' rises from 0 to 1 as a C3 step and s reaches zero."""
+    u = t / ramp
+    return (
+        ramp * (u**5 * (7.0 + u * (-14.0 + u * (10.0 - 2.5 * u))) - 0.5),
+        u**4 * (35.0 + u * (-84.0 + u * (70.0 - 20.0 * u))),
+        140.0 * (u * (1.0 - u)) ** 3 / ramp,
+        420.0 * (u * (1.0 - u)) ** 2 * (1.0 - 2.0 * u) / ramp**2,
+        840.0 * u * (1.0 - u) * (1.0 - 5.0 * u * (1.0 - u)) / ramp**3,
+    )
+
+
+def _bernstein(u: float | Array) -> Array:
+    """(..., 10): Bernstein polynomials of degree 9 at u in [0, 1]."""
+    return _BINOMIAL * u**_POWER * (1.0 - u) ** _COMPLEMENT
+
+
+def _segments(states: Array, step: Array) -> Array:
+    """(10, m - 1, n): states at both ends of each segment; origin its start, unit its length."""
+    by_order = states.swapaxes(0, 1)
+    data = np.concatenate((by_order[:, :-1], by_order[:, 1:]))
+    data[5] -= data[0]
+    data[0] = 0.0
+    data *= (step ** _ORDER[:, None])[:, :, None]
+    return data
+
+
+def _least_jerk(knots: Array, data: Array) -> Array:
+    """Complete the states (m, 5, n) at the knots: NaN becomes the value that makes the jerk least.
+
+    With x the states stacked, the cost is x^T H x with a banded H, and (H x)_free = 0. That the
+    first state is given makes the free part positive definite.
+    """
+    m, _, n = data.shape
+    for i in np.flatnonzero(np.isnan(data).all(axis=(1, 2))).tolist():
+        raise TrajectoryError(
+            f"the point at {knots[i]:.9g} s has no position, velocity or acceleration, or only NaN"
+        )
+    given = ~np.isnan(data).reshape(5 * m, n)
+    if given.all():
+        return data
+    step = np.diff(knots)
+    if step.min() < SHORTEST:
+        raise TrajectoryError(
+            f"points {step.min():.3g} s apart at {knots[step.argmin()]:.9g} s: too close to connect"
+        )
+    units = step ** _ORDER[:, None]
+    blocks = (_JERK.T @ _JERK)[:, :, None] * units[:, None] * (units / step**5)
+    diagonals = np.zeros((10, 5 * m))  # lower diagonals of H, as LAPACK stores them
+    for d in range(10):
+        for j in range(10 - d):
+            diagonals[d, j : j + 5 * (m - 1) : 5] += blocks[j + d, j]
+
+    states = data.copy()
+    states[:, 0] -= data[0, 0]
+    states[np.isnan(data)] = 0.0
+    alike: dict[bytes, list[int]] = {}  # joints with the same entries given share a factorisation
+    for j in range(n):
+        alike.setdefault(given[:, j].tobytes(), []).append(j)
+    for joints in alike.values():
+        free = ~given[:, joints[0]]
+        states[:, :, joints] = _minimise(diagonals, free, states[:, :, joints], step)
+    states[:, 0] += data[0, 0]
+    return np.where(np.isnan(data), states, data)
+
+
+def _minimise(diagonals: Array, free: NDArray[np.bool_], states: Array, step: Array) -> Array:
+    """Minimise the cost over the `free` (5 m,) entries of the states, by Newton's method.
+
+    One step would do in exact arithmetic. Next to a segment 1e5 times shorter, H has lost what the
+    longer one adds to it; two more steps restore that from the gradient, which is taken from the
+    deviation of each segment from a parabola and loses nothing.
+    """
+    size = len(free)
+    lower = diagonals.copy()
+    for d in range(10):
+        lower[d, : size - d] *= free[d:] & free[: size - d]
+    lower[0] += ~free
+    try:
+        factor = cholesky_banded(lower, lower=True)
+    except np.linalg.LinAlgError:
+        raise TrajectoryError(
+            f"points too unevenly spaced: steps of {step.min():.3g} s to {step.max():.3g} s"
+        ) from None
+    units = (step ** (_ORDER[:, None] - 5.0))[:, :, None]
+    for _ in range(3):
+        local = _segments(states, step)
+        local[5:8] -= np.tensordot(_PARABOLA, local[1:3], 1)
+        local[1:3] = 0.0
+        slope = np.tensordot(_JERK.T, np.tensordot(_JERK, local, 1), 1) * units
+        gradient = np.zeros_like(states)
+        gradient[:-1] += slope[:5].swapaxes(0, 1)
+        gradient[1:] += slope[5:].swapaxes(0, 1)
+        change = cho_solve_banded((factor, True), gradient.reshape(size, -1) * free[:, None])
+        states = states - change.reshape(states.shape)
+    return states
+
+
+def _array(
+    name: str, value: Any, tail: tuple[int, ...], labels: Sequence[str] | None = None
+) -> Array:
+    with refused_as(TrajectoryError):
+        return as_array(name, value, tail, labels)
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not (isfinite(value) and value > 0.0):
+        raise TrajectoryError(f"{name} must be positive and finite, got {value}")
+
+
+def _checked_times(times: Any) -> Array:
+    times = _array("times", times, ())
+    if times.ndim != 1:
+        raise TrajectoryError(f"times: expected one per point, got shape {times.shape}")
+    if times.size == 0:
+        raise TrajectoryError("the trajectory has no points; to end a motion use stop()")
+    if times[0] < 0.0:
+        raise TrajectoryError(f"times[0] = {times[0]:.9g} s is negative")
+    for i in np.flatnonzero(np.diff(times) <= 0.0) + 1:
+        raise TrajectoryError(
+            f"times must increase, but times[{i}] = {times[i]:.9g} s"
+            f" follows times[{i - 1}] = {times[i - 1]:.9g} s"
+        )
+    return times
+
+
+def _checked_points(joint_names: Sequence[str], count: int, *kinds: Any) -> Array:
+    """(count, 5, n) derivatives 0..4 at the points, NaN where not given."""
+    data = np.full((count, 5, len(joint_names)), np.nan)
+    for k, kind in enumerate(("positions", "velocities", "accelerations")):
+        if kinds[k] is None:
+            continue
+        if _is_plain(kinds[k], (count, len(joint_names))):
+            data[:, k] = kinds[k]
+            continue
+        rows = _as_list(kind, kinds[k])
+        if len(rows) != count:
+            raise TrajectoryError(f"{kind}: {count} points need {count} rows, got {len(rows)}")
+        for i, row in enumerate(rows):
+            if row is not None:
+                _put_row(data[i, k], f"{kind}[{i}]", row, joint_names)
+    return data
+
+
+def _is_plain(table: Any, shape: tuple[int, int]) -> bool:
+    """Whether a table has only rows that are finite or all NaN, and needs no closer look."""
+    if not isinstance(table, np.ndarray) or table.shape != shape or table.dtype != np.float64:
+        return False
+    return bool((np.isfinite(table).all(axis=1) | np.isnan(table).all(axis=1)).all())
+
+
+def _put_row(out: Array, name: str, row: Any, joint_names: Sequence[str]) -> None:
+    """Write what is given of one row into `out` (n,)."""
+    values = _as_list(name, row)
+    if len(values) not in (0, len(out)):
+        raise TrajectoryError(
+            f"{name} has {len(values)} values for {len(out)} joints ({', '.join(joint_names)})"
+        )
+    if all(isinstance(value, Real) and value != value for value in values):
+        return
+    for j, value in enumerate(values):
+        if value is None:
+            continue
+        if not isinstance(value, Real) or not isfinite(value):
+            raise TrajectoryError(
+                f"{name} of joint '{joint_names[j]}' is {value}, not a finite real number"
+            )
+        out[j] = value
+
+
+def _as_list(name: str, values: Any) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise TrajectoryError(f"{name}: expected a row of values, got {values!r}") from None
+
+
+def _put_state(out: Array, name: str, which: str, state: Any, joint_names: Sequence[str]) -> None:
+    """Make `out` (5, n), the data of the first or last point, the given state or rest."""
+    if state is not None:
+        state = _array(name, state, (5, len(joint_names)), joint_names)
+        for k, kind in enumerate(("position", "velocity")):
+            differs = np.abs(out[k] - state[k]) > 1e-9 * (1.0 + np.abs(state[k]))
+            for j in np.flatnonzero(differs).tolist():
+                raise TrajectoryError(
+                    f"joint '{joint_names[j]}' has the {kind} {state[k, j]:.9g} in `{name}`,"
+                    f" but {out[k, j]:.9g} at the {which} point"
+                )
+        out[...] = state
+        return
+    for j in np.flatnonzero(np.isnan(out[0])).tolist():
+        raise TrajectoryError(
+            f"joint '{joint_names[j]}' has no position at the {which} point;"
+            " velocities are not integrated"
+        )
+    for j in np.flatnonzero(np.abs(out[1]) > REST).tolist():
+        raise TrajectoryError(
+            f"joint '{joint_names[j]}' has the velocity {out[1, j]:.6g} at the {which} point;"
+            f" a trajectory {name}s at rest unless its full state is given as `{name}`"
+        )
+    out[1:] = 0.0

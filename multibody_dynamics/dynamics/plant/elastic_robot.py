@@ -1,0 +1,669 @@
+"""The plant: an arm with actuators of any kinds, its motors and their drives, integrated in time.
+
+Link side and motor side of [M21] (2), (3), with friction and a limited motor torque:
+
+    M(q) q'' + C(q, q') q' + g(q) = Q - d q' + J^T W,
+    M_m theta'' + load + friction(theta') = tau_m,
+
+with Q and the loads of the motors from the springs and the dampers beside them, see
+`actuator_kinds`. On a rigid joint link and motor are one: theta = q, and M_m adds to the diagonal
+of M.
+
+Integrator: the classical Runge-Kutta method of order 4 with a fixed inner step h. The Coriolis and
+friction terms depend on velocity, so the symplectic methods that a bare spring suggests would be
+implicit, or of order 2 and no longer symplectic; RK4 is explicit and of high order, which the tests
+of a feedforward need. Its price is the limit |lambda| h < 2.6 on the fastest mode lambda (spring,
+motor, link and drive), and a numerical damping ratio of (|lambda| h)^5 / 144, 2e-4 at the default
+|lambda| h <= 0.5 and far less on all slower modes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import Array, DynamicsError, InputError, as_array, compiled, inlined, read_only
+from ..elastic import (
+    Actuators,
+    Antagonistic,
+    MotorCommand,
+    MotorFeedforward,
+    SeriesElastic,
+    Spring,
+    VariableStiffness,
+    actuator_rows,
+    friction,
+    greatest_stiffness,
+    springs_recursion,
+)
+from ..elastic import actuator_cycle as cycle
+from ..model import MultibodyModel, inertia
+from ..rigid import (
+    forward_dynamics_cycle,
+    forward_dynamics_scratch,
+    forward_kinematics,
+    gravity_forces,
+    mass_matrix,
+)
+from .plants import EndStops
+
+COARSEST_STEP = 0.25e-3  # s
+ACCURATE = 0.5  # |lambda| h of the default step
+STABLE = 2.6  # radius of the largest half disc in the stability region of RK4
+
+# Columns of the table of links, a row per joint.
+LINK_VISCOUS = 0
+LOWER_STOP = 1
+UPPER_STOP = 2
+STOP_STIFFNESS = 3
+STOP_DAMPING = 4
+LINK_ROW = 5
+
+# Columns of the table of motors, after those of `actuator_cycle`.
+PROPORTIONAL = cycle.MOTOR_ROW
+DERIVATIVE = cycle.MOTOR_ROW + 1
+
+
+@dataclass(frozen=True, eq=False)
+class MotorDrive:
+    """The position loop that a drive closes around its motor, link side of the gear:
+
+        tau_m = feedforward + proportional (theta_ref - theta) + derivative (theta_ref' - theta').
+
+    Gains (m,) or a scalar for all motors, in N m/rad and N m s/rad. Its cycle is short beside the
+    mechanics, so it acts as in continuous time.
+    """
+
+    proportional: Array
+    derivative: Array
+
+    def __post_init__(self) -> None:
+        for name in ("proportional", "derivative"):
+            gain = read_only(getattr(self, name))
+            for j in np.flatnonzero(~(np.isfinite(gain) & (gain >= 0.0))).tolist():
+                which = f" of motor {j}" if gain.ndim else ""
+                raise InputError(
+                    f"drive: {name} gain{which} is {gain.flat[j]}: must be finite and not negative"
+                )
+            object.__setattr__(self, name, gain)
+
+    @classmethod
+    def from_bandwidth(
+        cls,
+        model: MultibodyModel,
+        actuators: Actuators,
+        q: Any,
+        *,
+        bandwidth: float,
+        damping_ratio: float = 1.0,
+    ) -> MotorDrive:
+        """Gains that give each motor by itself, its spring cut, a `bandwidth` in Hz.
+
+        A motor on a rigid joint carries its link; that counts as it is at the configuration q (n,),
+        M_ii, with all other joints locked. :func:`.motor_bandwidth_gains` of the controllers differ
+        in both: they are in rad/s, and let the other joints go, 1 / (M^-1)_ii.
+        """
+        load = np.where(actuators.is_rigid, np.diag(mass_matrix(model, q)), 0.0)
+        carried = actuators.motor_inertia + load[actuators.joint_of_motor]
+        omega = 2.0 * np.pi * bandwidth
+        return cls(carried * omega**2, 2.0 * damping_ratio * omega * carried)
+
+
+class Energy(NamedTuple):
+    """In J: of links and rotors, of the links in the field of gravity, of springs and end stops."""
+
+    kinetic: float
+    potential: float
+    elastic: float
+
+
+@inlined
+def _motor_torques(motors, feedforward, row, reference, t, theta, thetad, motor_torque):
+    """Feedforward (m,), and the drive around a reference that moves on at its velocity."""
+    for j in range(motors.shape[0]):
+        lag = reference[0, j] + reference[1, j] * t - theta[j]
+        lag_rate = reference[1, j] - thetad[j]
+        torque = feedforward[row, j] + motors[j, PROPORTIONAL] * lag
+        torque += motors[j, DERIVATIVE] * lag_rate
+        limit = motors[j, cycle.TORQUE_LIMIT]
+        motor_torque[j] = min(max(torque, -limit), limit)
+
+
+@inlined
+def _stiffness_inputs(joints, profile, row, rate, t, second):
+    """k of the joints whose stiffness no motor sets, on its range, moving on at its rate."""
+    for i in range(joints.shape[0]):
+        if joints[i, cycle.KIND] == cycle.VARIABLE and joints[i, cycle.DRIVEN] == 0.0:
+            v = int(joints[i, cycle.SECOND])
+            k = profile[row, v] + rate[v] * t
+            second[0, v] = min(max(k, joints[i, cycle.SOFTEST]), joints[i, cycle.STIFFEST])
+
+
+@inlined
+def _end_stop(links, i, q, qd):
+    """The torque of the stop that link i has run into."""
+    if q > links[i, UPPER_STOP]:
+        push = 1.0 + links[i, STOP_DAMPING] * qd
+        return links[i, STOP_STIFFNESS] * (links[i, UPPER_STOP] - q) * max(push, 0.0)
+    if q < links[i, LOWER_STOP]:
+        push = 1.0 - links[i, STOP_DAMPING] * qd
+        return links[i, STOP_STIFFNESS] * (links[i, LOWER_STOP] - q) * max(push, 0.0)
+    return 0.0
+
+
+@inlined
+def _slope(mechanics, actuators, links, applied, scratch, springs, parts, second, tau, dx):
+    """d/dt of the parts (q, q', theta, theta') under the motor torques; False: M is singular."""
+    parents, bodies, gravity, prescribed = mechanics
+    joints, motors, laws, pieces = actuators
+    q, qd, theta, thetad = parts
+    torque, rate, felt, load, deflection = springs
+    state, torques = scratch[0], scratch[1]
+    n, m = joints.shape[0], motors.shape[0]
+    springs_recursion(
+        joints, laws, pieces, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
+    )
+    for i in range(n):
+        if joints[i, cycle.KIND] == cycle.RIGID:
+            j = int(joints[i, cycle.MOTOR])
+            torque[i] = tau[j] - friction(motors, j, thetad[j])
+        stop = _end_stop(links, i, q[i], qd[i])
+        torques[0, i] = torque[i] + stop - links[i, LINK_VISCOUS] * qd[i]
+        state[0, i] = q[i]
+        state[1, i] = qd[i]
+    regular = forward_dynamics_cycle(
+        parents, bodies, gravity, prescribed, 0, state, torques, applied, *scratch[2:]
+    )
+    for j in range(m):
+        dx[2 * n + j] = thetad[j]
+        if motors[j, cycle.INERTIA] > 0.0:
+            net = tau[j] - load[j] - friction(motors, j, thetad[j])
+            dx[2 * n + m + j] = net / motors[j, cycle.INERTIA]
+    for i in range(n):
+        dx[i] = qd[i]
+        dx[n + i] = state[2, i]
+        if joints[i, cycle.KIND] == cycle.RIGID:
+            dx[2 * n + m + int(joints[i, cycle.MOTOR])] = state[2, i]
+    return regular
+
+
+def _advance(
+    mechanics, actuators, links, applied, scratch, work,
+    state, second, feedforward, reference, profile, rate, h, steps, tau, outputs,
+):  # fmt: skip
+    """RK4 from `state` through `steps` steps of h; False and no change where that fails.
+
+    feedforward: (1, m) held, or (2 steps + 1, m) at the half steps; profile: of stiffnesses, (1, v)
+    moving on at `rate`, or likewise. reference: (2, m) position and velocity at the start. second:
+    (2, v), overwritten. outputs: (2, n) joint torque and q'' at the end.
+    """
+    joints, motors = actuators[0], actuators[1]
+    n, m, size = joints.shape[0], motors.shape[0], state.shape[0]
+    flat, of_joints, of_motors = work
+    start, x, dx, total = flat[0], flat[1], flat[2], flat[3]
+    theta, thetad = x[2 * n : 2 * n + m], x[2 * n + m :]
+    parts = (x[:n], x[n : 2 * n], theta, thetad)
+    springs = (of_joints[0], of_joints[1], of_joints[2], of_motors[0], of_motors[1])
+    held, drifts = feedforward.shape[0] == 1, profile.shape[0] == 1
+    for i in range(size):
+        start[i] = x[i] = state[i]
+    for step in range(steps):
+        for stage in range(4):
+            half_steps = (stage + 1) // 2  # 0, 1, 1, 2
+            row = 2 * step + half_steps
+            t = (step + 0.5 * half_steps) * h
+            now = 0 if held else row
+            _motor_torques(motors, feedforward, now, reference, t, theta, thetad, tau)
+            _stiffness_inputs(joints, profile, 0 if drifts else row, rate, t, second)
+            if not _slope(
+                mechanics, actuators, links, applied, scratch, springs, parts, second, tau, dx
+            ):
+                return False
+            weight = h / 6.0 if stage in (0, 3) else h / 3.0
+            reach = h if stage == 2 else 0.5 * h
+            for i in range(size):
+                if stage == 0:
+                    total[i] = start[i]
+                total[i] += weight * dx[i]
+                x[i] = start[i] + reach * dx[i]
+        for i in range(size):
+            start[i] = x[i] = total[i]
+
+    t = steps * h
+    _motor_torques(motors, feedforward, -1, reference, t, theta, thetad, tau)
+    _stiffness_inputs(joints, profile, -1, rate, t, second)
+    if not _slope(mechanics, actuators, links, applied, scratch, springs, parts, second, tau, dx):
+        return False
+    for i in range(size):
+        if not isfinite(x[i]):
+            return False
+    for i in range(n):
+        outputs[0, i] = springs[0][i]
+        outputs[1, i] = dx[n + i]
+        if joints[i, cycle.KIND] == cycle.RIGID:
+            outputs[0, i] -= motors[int(joints[i, cycle.MOTOR]), cycle.INERTIA] * dx[n + i]
+    for i in range(size):
+        state[i] = x[i]
+    return True
+
+
+_compiled_advance = compiled(_advance)
+
+
+class ElasticRobot:
+    """An arm with actuators of any kinds, stepped in time; deterministic. A :class:`.Plant`.
+
+    Parameters
+    ----------
+    model : the links, without the rotors that `actuators` has (`Actuators.refuse_counting_twice`).
+    actuators : springs, motors, friction and the limits of the motor torques. The speed limits are
+        for controllers to keep: nothing stops a motor here. Springs go on beyond their travel,
+        along their tangents.
+    step : inner step in s; the default is at most 0.25 ms and |lambda| h <= 0.5.
+    drive : position loops of the drives, for :meth:`follow`.
+    link_viscous : (n,) or scalar d, friction on the link side in N m s/rad, which no feedforward
+        knows of.
+    end_stops : at the joint limits of the model; None: links move through their limits.
+
+    Attributes: those of a :class:`.Plant`, and `state` (2 n + 2 m,), of which `q`, `qd`, `theta`
+    and `thetad` are the parts. `joint_torque` Q is without link friction and end stops. The robot
+    starts at rest at q = 0. Raises InputError for data that do not fit together or an unstable
+    step.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        *,
+        step: float | None = None,
+        drive: MotorDrive | None = None,
+        link_viscous: Any = 0.0,
+        end_stops: EndStops | None = None,
+    ) -> None:
+        actuators.refuse_other_joints(model)
+        n, m, names = model.n, len(actuators.motors), model.joint_names
+        self.actuators, self.drive, self.end_stops = actuators, drive, end_stops
+        self._springs = _springs(actuators)
+        self._damping = actuators.damping[actuators.joint_of_motor]
+        self._sets_stiffness = actuators.torque_share == 0.0
+        self._stiffness_inputs = [
+            second for i, _, _, second in actuators.each() if actuators.needs_stiffness[i]
+        ]
+        self._at_rest = MotorFeedforward(actuators)
+        self.stiffness: Array = self._at_rest.stiffness[:2].copy()
+        self._links = np.zeros((n, LINK_ROW))
+        viscous = as_array("link_viscous", np.full(n, link_viscous), (n,), names)
+        if (viscous < 0.0).any():
+            j = int(np.argmin(viscous))
+            raise InputError(
+                f"joint '{names[j]}': link_viscous is {viscous[j]:g} N m s/rad: must be zero or "
+                f"greater"
+            )
+        self._links[:, LINK_VISCOUS] = viscous
+        joints, motors, laws, pieces = self._rows = actuator_rows(actuators)
+        free = np.hstack((motors, np.zeros((m, 2))))
+        driven = free.copy()
+        if drive is not None:
+            for column, gain in (
+                (PROPORTIONAL, drive.proportional),
+                (DERIVATIVE, drive.derivative),
+            ):
+                if gain.shape not in ((), (m,)):
+                    raise InputError(f"drive: gains of shape {gain.shape} for {m} motors")
+                driven[:, column] = gain
+        self._free, self._driven = ((joints, each, laws, pieces) for each in (free, driven))
+
+        self._mechanics = (
+            model.parents,
+            np.array(model.joint_rows),
+            np.array(model.gravity),
+            np.zeros(n, dtype=bool),
+        )
+        self._take(model)
+        self.step_size = self._choose_step(step)
+
+        self.state: Array = np.zeros(2 * n + 2 * m)
+        self.q, self.qd, self.theta, self.thetad = np.split(self.state, (n, 2 * n, 2 * n + m))
+        self.motor_torque: Array = np.zeros(m)
+        self._outputs = np.zeros((2, n))
+        self.joint_torque, self.qdd = self._outputs
+        self._held_stiffness = self.stiffness[:1], self.stiffness[1]
+        self._second = self.stiffness.copy()
+        applied = np.zeros((n, 18))
+        self.applied_wrenches: Array = applied[:, :6]
+        self._no_reference = np.zeros((2, m))
+        self._fixed = (
+            self._links,
+            applied,
+            (np.zeros((5, n)), np.zeros((3, n)), *forward_dynamics_scratch(n)),
+            (np.zeros((4, 2 * n + 2 * m)), np.zeros((3, n)), np.zeros((2, m))),
+        )
+        self.reset(np.zeros(n))
+
+    @property
+    def n(self) -> int:
+        return self.model.n
+
+    def _take(self, model: MultibodyModel) -> None:
+        """The links' numbers; InputError where a rotor would count twice or stops do not fit."""
+        actuators, stops = self.actuators, self.end_stops
+        actuators.refuse_counting_twice(model.reflected_inertia)
+        self._links[:, LOWER_STOP], self._links[:, UPPER_STOP] = -np.inf, np.inf
+        if stops is not None:
+            for name, value in (("stiffness", stops.stiffness), ("damping", stops.damping)):
+                if np.shape(value) not in ((), (model.n,)):
+                    raise InputError(
+                        f"end stops: {name} of shape {np.shape(value)} for {model.n} joints"
+                    )
+            columns = (model.limits.lower, model.limits.upper, stops.stiffness, stops.damping)
+            for column, value in enumerate(columns, LOWER_STOP):
+                self._links[:, column] = value
+        rotors = np.where(actuators.is_rigid, actuators.motor_inertia[actuators.first_motor], 0.0)
+        self._coupled = model.with_reflected_inertia(model.reflected_inertia + rotors)
+        _, bodies, gravity, _ = self._mechanics
+        bodies[:], gravity[:] = self._coupled.joint_rows, model.gravity
+        self.model = model
+
+    def set_model(self, model: MultibodyModel) -> None:
+        """Go on in the present state with other inertias, gravity or joint limits.
+
+        >>> robot.set_model(model.with_payload("hand", 1.5, (0, 0, 0.1), np.eye(3) * 0.01))
+
+        The inner step stays as it is unless it would be unstable here. Raises InputError if the
+        model has not the same joints in the same places; nothing has changed then.
+        """
+        if model.joint_names != self.model.joint_names or not (
+            np.array_equal(model.parents, self.model.parents)
+            and np.array_equal(model.screws, self.model.screws)
+        ):
+            raise InputError(
+                f"robot '{model.name}' has other joints than '{self.model.name}'; make a new "
+                f"ElasticRobot for it"
+            )
+        before, step = self.model, self.step_size
+        try:
+            self._take(model)
+            values, _ = self._modes(self.q, self._stiffest(self.q), self._links[:, STOP_STIFFNESS])
+            if np.abs(values).max() * self.step_size > STABLE:
+                self.step_size = self._choose_step(None)
+            self._stand()
+        except DynamicsError:
+            self._take(before)
+            self.step_size = step
+            self._stand()
+            raise
+
+    def _stand(self) -> None:
+        """The outputs of the present state."""
+        self._advance(self._free, self.motor_torque[None].copy(), self._no_reference, 0.0, 0)
+
+    def reset(self, q: Any, qd: Any = None, *, theta: Any = None, thetad: Any = None) -> None:
+        """Put the robot at q (n,) with velocity qd (n,), zero if not given.
+
+        Without theta (m,) the springs are bent as they are at rest under gravity, at the second
+        outputs `stiffness`; without thetad (m,) the motors move as the links do. `motor_torque` is
+        then what holds them, M_m, friction and rates apart.
+        """
+        actuators, names = self.actuators, self.actuators.joint_names
+        n, m = self.n, len(actuators.motors)
+        q = as_array("q", q, (n,), names)
+        qd = np.zeros(n) if qd is None else as_array("qd", qd, (n,), names)
+        position, _, _, hold = self._hold(q)
+        if thetad is None:
+            thetad = qd[actuators.joint_of_motor]
+            thetad[self._sets_stiffness] = 0.0
+        theta = position if theta is None else theta
+        theta = as_array("theta", theta, (m,), actuators.motor_names)
+        thetad = as_array("thetad", thetad, (m,), actuators.motor_names)
+        first = actuators.first_motor
+        apart = actuators.is_rigid & ((theta[first] != q) | (thetad[first] != qd))
+        for i in np.flatnonzero(apart):
+            raise InputError(f"joint '{names[i]}' is rigid: theta and q must be the same")
+        self.state[:] = np.concatenate((q, qd, theta, thetad))
+        self._advance(self._free, hold[None].copy(), self._no_reference, 0.0, 0)
+
+    def step(self, motor_torque: Any, dt: float, *, stiffness: Any = None) -> None:
+        """Advance by dt in s under motor torques in N m, link side of the gear.
+
+        motor_torque: (m,), held throughout, or (2 k + 1, m) at the ends and middles of the k =
+        :meth:`inner_steps` of dt, which keeps the order of the integrator. stiffness: (2 k + 1, v)
+        likewise, for the joints whose stiffness no motor sets; instead of the attribute `stiffness`
+        with its rate. Raises InputError for a wrong shape, NaN or infinity, DynamicsError where the
+        motion diverges; the state then stays as it was.
+        """
+        steps = self.inner_steps(dt)
+        m, v = len(self.actuators.motors), len(self.actuators.variable_joints)
+        profile = as_array("motor_torque", motor_torque, (m,), self.actuators.motor_names)
+        profile = np.atleast_2d(profile)
+        if profile.shape not in ((1, m), (2 * steps + 1, m)):
+            raise InputError(
+                f"motor_torque: expected shape ({m},) or ({2 * steps + 1}, {m}): "
+                f"{steps} inner steps in {dt} s; got {np.shape(motor_torque)}"
+            )
+        if stiffness is not None:
+            names = self.actuators.variable_joints or None
+            stiffness = as_array("stiffness", stiffness, (2 * steps + 1, v), names)
+        self._advance(self._free, profile, self._no_reference, dt, steps, stiffness)
+
+    def follow(self, position: Any, velocity: Any, feedforward: Any, dt: float) -> None:
+        """Advance by dt in s with the drives around theta_ref, theta_ref' and a torque, each (m,).
+
+        Within dt the reference moves on at its velocity, as drives interpolate. Raises as `step`,
+        and InputError if the robot has no drive.
+        """
+        if self.drive is None:
+            raise InputError("the robot was made without a drive; use step, or give it one")
+        names = self.actuators.motor_names
+        rows = (("position", position), ("velocity", velocity), ("feedforward", feedforward))
+        theta, thetad, tau = (as_array(name, row, (len(names),), names) for name, row in rows)
+        reference = np.stack([theta, thetad])
+        self._advance(self._driven, tau[None].copy(), reference, dt, self.inner_steps(dt))
+
+    def inner_steps(self, dt: float) -> int:
+        """How many inner steps there are in dt: the fewest that are no longer than `step_size`."""
+        if not 0.0 < dt < np.inf:
+            raise InputError(f"dt is {dt} s: must be positive and finite")
+        return max(1, ceil(dt / self.step_size - 1e-9))
+
+    def _hold(self, q: Array) -> MotorCommand:
+        """Where the motors hold the links at q against gravity, at the second outputs wanted."""
+        rest = self._at_rest
+        rest.state[0], rest.torque[0] = q, gravity_forces(self.model, q)
+        rest.stiffness[0] = self.stiffness[0]
+        rest.settle()
+        return rest.update()
+
+    def _factors(self, theta: Array) -> Array:
+        """(m,) by which spring laws count: the stiffness of a variable one, else 1."""
+        factors = np.ones(len(theta))
+        for _, actuator, motors, second in self.actuators.each():
+            if isinstance(actuator, VariableStiffness):
+                if actuator.drive is None:
+                    k = np.clip(self.stiffness[0, second], *actuator.stiffness_range)
+                else:
+                    k, _, _ = actuator.driven(theta[motors[1]], np.zeros(()))
+                factors[motors[0]] = k
+        return factors
+
+    def _depth(self) -> Array:
+        """(n,) how far links are beyond their end stops, with the sign of that side."""
+        return self.q - np.clip(self.q, self._links[:, LOWER_STOP], self._links[:, UPPER_STOP])
+
+    def energy(self) -> Energy:
+        """Kinetic, potential and elastic energy of the present state, J.
+
+        Of a spring whose stiffness no motor sets, k' adds k' G(phi) that nothing here accounts for.
+        """
+        q, qd = self.q, self.qd
+        links = qd @ mass_matrix(self.model, q) @ qd
+        rotors = self.actuators.motor_inertia @ self.thetad**2
+        pose = forward_kinematics(self.model, q).pose
+        masses, coms, _ = zip(*(inertia.decompose(M) for M in self.model.inertias), strict=True)
+        centres = (pose[:, :3, :3] @ np.array(coms)[..., None])[..., 0] + pose[:, :3, 3]
+        factors = self._factors(self.theta)
+        bent = self.theta - q[self.actuators.joint_of_motor]
+        springs = sum(
+            factors[j] * float(spring.energy(side * bent[j], beyond="continue"))
+            for j, side, spring in self._springs
+        )
+        return Energy(
+            kinetic=0.5 * float(links + rotors),
+            potential=-float(np.array(masses) @ centres @ self.model.gravity),
+            elastic=springs + 0.5 * float(self._links[:, STOP_STIFFNESS] @ self._depth() ** 2),
+        )
+
+    def dissipation(self) -> float:
+        """The power that friction, dampers and end stops take now, W, never negative."""
+        qd, links = self.qd, self._links
+        motors = self.actuators.friction(self.thetad) @ self.thetad
+        dampers = self._damping @ (self.thetad - qd[self.actuators.joint_of_motor]) ** 2
+        stops = [_end_stop(links, i, self.q[i], qd[i]) for i in range(self.n)]
+        lost = -(stops + links[:, STOP_STIFFNESS] * self._depth()) @ qd
+        return float(motors + dampers + links[:, LINK_VISCOUS] @ qd**2 + lost)
+
+    def modes(self, q: Any) -> tuple[Array, Array]:
+        """Eigenvalues lambda in 1/s and modes of springs, motors, friction and drives at rest at q.
+
+        Springs and friction count with their slopes at rest at q under gravity, at the second
+        outputs `stiffness`; gravity itself, much softer, is left out, and stiffness drives move by
+        themselves. Columns of the second array: n link, then m motor deflections (zero for rigid
+        joints' motors).
+        """
+        q = as_array("q", q, (self.n,), self.actuators.joint_names)
+        return self._modes(q, self._slopes_at_rest(q), np.zeros(self.n))
+
+    def _slopes_at_rest(self, q: Array) -> Array:
+        """(m,) of the springs in front of the motors."""
+        factors = self._factors(self._hold(q).position)
+        slopes = np.zeros(len(factors))
+        for j, _, spring in self._springs:
+            bent = self._at_rest.bent[j]
+            slopes[j] = factors[j] * spring.stiffness(bent, beyond="continue")
+        return slopes
+
+    def _stiffest(self, q: Array) -> Array:
+        """(m,) how stiff springs get on their travel, or under the greatest motor torque, or at
+        rest at q where neither has an end."""
+        actuators, slopes = self.actuators, self._slopes_at_rest(q)
+        for j, _, spring in self._springs:
+            actuator = actuators.actuators[actuators.joint_of_motor[j]]
+            softest, stiffest = getattr(actuator, "stiffness_range", (1.0, 1.0))
+            s1 = greatest_stiffness(spring, actuators.torque_limit[j] / softest)
+            slopes[j] = max(slopes[j], stiffest * s1)
+        return slopes
+
+    def _modes(self, q: Any, slopes: Array, stops: Array) -> tuple[Array, Array]:
+        """With springs of the slopes (m,), and stops of a stiffness (n,) in touch."""
+        n, actuators = self.n, self.actuators
+        joint = actuators.joint_of_motor
+        elastic = ~actuators.is_rigid[joint]
+        own = np.where(elastic, n + np.cumsum(elastic) - 1, joint)  # coordinate of each motor
+        size = n + int(elastic.sum())
+        motor, link = np.eye(size)[own], np.eye(size)[joint]
+        spring = motor - link
+        gains = self._driven[1]
+        friction_slope = actuators.friction_slope(np.zeros(len(joint)))
+        M = np.zeros((size, size))
+        M[:n, :n] = mass_matrix(self._coupled, q)
+        M[own[elastic], own[elastic]] = actuators.motor_inertia[elastic]
+        K = spring.T * slopes @ spring + motor.T * gains[:, PROPORTIONAL] @ motor
+        D = spring.T * self._damping @ spring
+        D += motor.T * (friction_slope + gains[:, DERIVATIVE]) @ motor
+        K[:n, :n] += np.diag(stops)
+        D[:n, :n] += np.diag(self._links[:, LINK_VISCOUS])
+        rates = np.linalg.solve(M, np.hstack([K, D]))
+        values, vectors = np.linalg.eig(np.vstack([np.eye(2 * size)[size:], -rates]))
+        shapes = np.zeros((n + len(joint), 2 * size), dtype=complex)
+        shapes[:n], shapes[n:][elastic] = vectors[:n], vectors[n:size]
+        return values, shapes
+
+    def _choose_step(self, wanted: float | None) -> float:
+        """The inner step, by the fastest mode over q = 0 and configurations in the joint limits.
+
+        Springs count as stiff as they get on their travel, or under the limit of the motor torque.
+        """
+        limits = self.model.limits
+        rng = np.random.default_rng(0)
+        lower, upper = np.maximum(limits.lower, -np.pi), np.minimum(limits.upper, np.pi)
+        samples = rng.uniform(lower, np.maximum(lower, upper), size=(32, self.n))
+        fastest, stiffest = 0.0, 0
+        for q in (np.zeros(self.n), *samples):
+            values, shapes = self._modes(q, self._stiffest(q), self._links[:, STOP_STIFFNESS])
+            k = int(np.argmax(np.abs(values)))
+            if abs(values[k]) > fastest:
+                fastest = float(abs(values[k]))
+                stiffest = int(np.argmax(np.abs(shapes[:, k])))
+        owner = (*range(self.n), *self.actuators.joint_of_motor)[stiffest]
+        name = self.actuators.joint_names[owner]
+        finest = 1e-3 * COARSEST_STEP
+        if fastest * finest > ACCURATE:
+            raise InputError(
+                f"joint '{name}': a mode of {fastest:.3g} rad/s is too fast to integrate; a spring "
+                f"this stiff is better taken as rigid"
+            )
+        if wanted is None:
+            # a whole number of steps in COARSEST_STEP, so that control periods are, too
+            return COARSEST_STEP / max(1, ceil(fastest * COARSEST_STEP / ACCURATE))
+        if not 0.0 < wanted < np.inf:
+            raise InputError(f"step is {wanted} s: must be positive and finite")
+        if fastest * wanted > STABLE:
+            raise InputError(
+                f"step of {wanted:.3g} s is unstable: the fastest mode, of joint '{name}', has "
+                f"{fastest:.4g} rad/s; at most {STABLE / fastest:.2g} s is stable, "
+                f"{ACCURATE / fastest:.2g} s is accurate"
+            )
+        return float(wanted)
+
+    def _advance(
+        self,
+        actuators: tuple[Array, ...],
+        feedforward: Array,
+        reference: Array,
+        dt: float,
+        steps: int,
+        stiffness: Array | None = None,
+    ) -> None:
+        profile, rate = self._held_stiffness
+        if stiffness is not None:
+            profile, rate = np.ascontiguousarray(stiffness), np.zeros_like(rate)
+        before = self.motor_torque.copy()
+        if not _compiled_advance(
+            self._mechanics,
+            actuators,
+            *self._fixed,
+            self.state,
+            self._second,
+            np.ascontiguousarray(feedforward),
+            reference,
+            profile,
+            rate,
+            dt / max(steps, 1),
+            steps,
+            self.motor_torque,
+            self._outputs,
+        ):
+            self.motor_torque[:] = before
+            raise DynamicsError(
+                f"robot '{self.model.name}': the motion diverges within {dt} s (step "
+                f"{self.step_size:.3g} s, q' = {self.qd}); smaller torques or a smaller step"
+            )
+        for v in self._stiffness_inputs:
+            self.stiffness[0, v] = self._second[0, v]
+
+
+def _springs(actuators: Actuators) -> list[tuple[int, float, Spring]]:
+    """Motor, side (-1: antagonist) and law of every spring."""
+    springs: list[tuple[int, float, Spring]] = []
+    for _, actuator, motors, _ in actuators.each():
+        if isinstance(actuator, SeriesElastic):
+            springs.append((motors[0], 1.0, actuator.spring))
+        elif isinstance(actuator, VariableStiffness):
+            springs.append((motors[0], 1.0, actuator.shape))
+        elif isinstance(actuator, Antagonistic):
+            springs.append((motors[0], 1.0, actuator.agonist_spring))
+            springs.append((motors[1], -1.0, actuator.antagonist_spring))
+    return springs

@@ -1,0 +1,104 @@
+"""What a plant is: a robot with elastic joints that motor torques move in time.
+
+Controllers, nodes and comparisons know nothing else of it, so that they can run against plants that
+share no code: :class:`.ElasticRobot` of this package, and MuJoCo. With n joints, m motors and v
+variable joints, in the order of the actuators' names, all on the link side of the gear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..core import Array, InputError, read_only
+from ..elastic import Actuators
+from ..model import MultibodyModel
+
+
+@dataclass(frozen=True, eq=False)
+class EndStops:
+    """Elastic stops at the joint limits of the model, which take energy from what runs into them.
+
+    At a depth e beyond the limit the stop pushes back with K e (1 + c e'), and never pulls; the
+    damping that grows with the depth keeps the torque continuous (Hunt and Crossley 1975): a link
+    that arrives at the speed v leaves, for c v below about 0.5, at (1 - 2/3 c v) v.
+
+    stiffness : K in N m/rad (prismatic: N/m), positive; (n,) or a scalar for all joints.
+    damping : c in s/rad (s/m), not negative.
+    """
+
+    stiffness: Any
+    damping: Any = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("stiffness", "damping"):
+            value = read_only(getattr(self, name))
+            may_be_zero = name == "damping"
+            good = np.isfinite(value) & ((value > 0.0) | ((value == 0.0) & may_be_zero))
+            for i in np.flatnonzero(~good).tolist():
+                which = f" of joint {i}" if value.ndim else ""
+                right = "not negative" if may_be_zero else "positive"
+                raise InputError(
+                    f"end stops: {name}{which} is {value.flat[i]}: must be {right} and finite"
+                )
+            object.__setattr__(self, name, value)
+
+
+class Plant(Protocol):
+    """The robot at one instant, and how it gets to the next.
+
+    Arrays are views that keep their place: every step overwrites them. Only `applied_wrenches` and
+    `stiffness` are the caller's to write; what stands there holds until it is changed.
+    """
+
+    model: MultibodyModel
+    actuators: Actuators
+
+    q: Array
+    """(n,) positions of the links."""
+    qd: Array
+    """(n,) velocities of the links."""
+    theta: Array
+    """(m,) positions of the motors."""
+    thetad: Array
+    """(m,) velocities of the motors."""
+    motor_torque: Array
+    """(m,) as applied at this instant: after the drive and the limits of the motors."""
+    joint_torque: Array
+    """(n,) Q, what a torque sensor behind the spring or the rigid gear shows."""
+    qdd: Array
+    """(n,) accelerations of the links."""
+
+    applied_wrenches: Array
+    """(n, 6) what the world applies to each body: torque, force; inertial axes and origin."""
+    stiffness: Array
+    """(2, v) rows k and k' of the variable joints. Where no motor sets the stiffness, k moves on at
+    its rate; the others' are looked at by `reset` alone, which puts their motors there."""
+
+    def reset(self, q: Any, qd: Any = None, *, theta: Any = None, thetad: Any = None) -> None:
+        """Put links at q, q' (n,) and motors at theta, theta' (m,).
+
+        Not given: links at rest; motors where the springs hold the links against gravity, at the
+        second outputs `stiffness`, and moving along with the links. Raises InputError.
+        """
+
+    def step(self, motor_torque: Any, dt: float) -> None:
+        """Advance by dt in s under motor torques (m,), held throughout.
+
+        Raises InputError for a wrong shape, NaN or infinity; DynamicsError where the motion
+        diverges; the state then stays as it was.
+        """
+
+    def follow(self, position: Any, velocity: Any, feedforward: Any, dt: float) -> None:
+        """Advance by dt in s with the drives around theta_ref, theta_ref' and a torque, each (m,).
+
+        Raises as `step`, and InputError if the plant has no drive.
+        """
+
+    def set_model(self, model: MultibodyModel) -> None:
+        """Go on in the present state with other inertias or gravity, such as a payload's.
+
+        Raises InputError for a model with other joints.
+        """

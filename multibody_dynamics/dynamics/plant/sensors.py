@@ -1,0 +1,158 @@
+"""What sensors and drives make of a signal: steps, noise, bandwidth and delay.
+
+Every source of noise is seeded: the same seed and the same signal give the same readings, bit by
+bit. Sampled once per period of the control cycle, like the hardware that they stand for.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from math import exp, floor, inf, pi
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ..core import Array, InputError, as_array
+
+T = TypeVar("T")
+
+
+class Encoder:
+    """Positions with additive white noise, then steps of the resolution; velocities by difference.
+
+    Parameters
+    ----------
+    size : how many of the same kind.
+    period : between two readings, s.
+    resolution : step of the position in rad or m; 0: none. A step lies in the middle around
+        every multiple, so that the mean error is zero.
+    noise : standard deviation of the position, rad or m.
+    velocity_bandwidth : in Hz, of the first-order low-pass after the difference quotient of two
+        positions; inf: the plain difference quotient; None: the true velocity, as of a tachometer.
+    seed : anything that np.random.default_rng takes.
+
+    `position` and `velocity` (size,) are the last reading. Raises InputError for values that no
+    hardware has.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        period: float,
+        *,
+        resolution: float = 0.0,
+        noise: float = 0.0,
+        velocity_bandwidth: float | None = None,
+        seed: Any = 0,
+    ) -> None:
+        _check("period", period, positive=True)
+        _check("resolution", resolution)
+        _check("noise", noise)
+        self._period, self._resolution, self._noise = period, resolution, noise
+        if velocity_bandwidth is not None and not velocity_bandwidth > 0.0:
+            raise InputError(
+                f"velocity_bandwidth is {velocity_bandwidth} Hz: must be positive; None: the true "
+                f"velocity"
+            )
+        self._differentiates = velocity_bandwidth is not None
+        self._forget = _forget(velocity_bandwidth or inf, period)
+        self._random = np.random.default_rng(seed)
+        self.position: Array = np.zeros(size)
+        self.velocity: Array = np.zeros(size)
+
+    def restart(self, position: Any, velocity: Any) -> None:
+        """The first reading; the velocity's filter starts at `velocity`."""
+        self._measure(position)
+        self.velocity[:] = as_array("velocity", velocity, self.velocity.shape)
+
+    def update(self, position: Any, velocity: Any) -> None:
+        """The reading one period after the last one."""
+        before = self.position.copy()
+        self._measure(position)
+        if self._differentiates:
+            difference = (self.position - before) / self._period
+            self.velocity[:] = difference + self._forget * (self.velocity - difference)
+        else:
+            self.velocity[:] = as_array("velocity", velocity, self.velocity.shape)
+
+    def _measure(self, position: Any) -> None:
+        read = as_array("position", position, self.position.shape)
+        if self._noise:
+            read = read + self._noise * self._random.standard_normal(read.shape)
+        if self._resolution:
+            read = self._resolution * np.round(read / self._resolution)
+        self.position[:] = read
+
+
+class TorqueSensor:
+    """Torques behind a first-order low-pass, with additive white noise.
+
+    bandwidth in Hz, inf for none; noise: standard deviation in N m. The rest as of
+    :class:`Encoder`. `torque` (size,) is the last reading.
+    """
+
+    def __init__(
+        self, size: int, period: float, *, bandwidth: float = inf, noise: float = 0.0, seed: Any = 0
+    ) -> None:
+        _check("period", period, positive=True)
+        _check("noise", noise)
+        if not bandwidth > 0.0:
+            raise InputError(f"bandwidth is {bandwidth} Hz: must be positive; inf: no low-pass")
+        self._forget, self._noise = _forget(bandwidth, period), noise
+        self._random = np.random.default_rng(seed)
+        self._filtered: Array = np.zeros(size)
+        self.torque: Array = np.zeros(size)
+
+    def restart(self, torque: Any) -> None:
+        """The first reading, of a torque that has been there for long."""
+        self._filtered[:] = as_array("torque", torque, self.torque.shape)
+        self._read()
+
+    def update(self, torque: Any) -> None:
+        """The reading one period after the last one."""
+        torque = as_array("torque", torque, self.torque.shape)
+        self._filtered[:] = torque + self._forget * (self._filtered - torque)
+        self._read()
+
+    def _read(self) -> None:
+        self.torque[:] = self._filtered
+        if self._noise:
+            self.torque += self._noise * self._random.standard_normal(self.torque.shape)
+
+
+class DelayLine(Generic[T]):
+    """What was put in comes out a fixed time later, which may end within a cycle.
+
+    delay and period in s. Commands of any type; `initial` comes out before the first one.
+    """
+
+    def __init__(self, delay: float, period: float, initial: T) -> None:
+        _check("delay", delay)
+        _check("period", period, positive=True)
+        whole = floor(delay / period + 1e-9)
+        late = delay - whole * period
+        self._period = period
+        self._late = late if late > 1e-9 * period else 0.0
+        self._line: deque[T] = deque([initial] * (whole + 2), maxlen=whole + 2)
+
+    def push(self, command: T) -> tuple[tuple[float, T], ...]:
+        """Put in what is given at the begin of a cycle; what acts in it: durations in s that make
+        up the period, each with its command."""
+        self._line.append(command)
+        before, now = self._line[0], self._line[1]
+        if self._late == 0.0:
+            return ((self._period, now),)
+        return ((self._late, before), (self._period - self._late, now))
+
+
+def _forget(bandwidth: float, period: float) -> float:
+    """What is left of the old after one period of a first-order low-pass."""
+    if not bandwidth >= 0.0:
+        raise InputError(f"bandwidth is {bandwidth} Hz: must not be negative")
+    return exp(-2.0 * pi * bandwidth * period)
+
+
+def _check(name: str, value: float, *, positive: bool = False) -> None:
+    if not (0.0 < value < inf or (value == 0.0 and not positive)):
+        right = "positive" if positive else "zero or positive"
+        raise InputError(f"{name} is {value}: must be {right}, and finite")

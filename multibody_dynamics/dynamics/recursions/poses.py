@@ -1,0 +1,73 @@
+"""Where the joint frames are: the product of exponentials in two-frame form, [M18k] section 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import cos, sin
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import Array, inlined
+from ..lie.screws import (
+    add,
+    load_rotation,
+    load_vector,
+    matmul,
+    muladd,
+    rotate,
+    rotate_about_z,
+    store_rotation,
+    store_vector,
+)
+from ..model.records import ANGULAR, LINEAR, PLACEMENT, POSE, POSITION
+
+
+@inlined
+def place(i, p, joints, trig, state, bodies):
+    """C_i = C_parent B_i exp(Z_i q_i), stored in row i + 1; p is the row of the parent.
+
+    Returns the joint axis z and the displacement d = r_i - r_parent, both in inertial axes.
+    """
+    R0 = load_rotation(bodies, p, POSE)
+    R = matmul(R0, load_rotation(joints, i, PLACEMENT))
+    z = (R[2], R[5], R[8])
+    travel = joints[i, LINEAR] * state[0, i]
+    d = muladd(travel, z, rotate(R0, load_vector(joints, i, PLACEMENT + 9)))
+    store_rotation(bodies, i + 1, POSE, rotate_about_z(R, trig[0, i], trig[1, i]))
+    store_vector(bodies, i + 1, POSITION, add(load_vector(bodies, p, POSITION), d))
+    return z, d
+
+
+@inlined
+def pose_recursion(parents, joints, trig, state, bodies):
+    """The poses of all joint frames; row 0 of `bodies` holds that of the base."""
+    for i in range(parents.shape[0]):
+        place(i, parents[i] + 1, joints, trig, state, bodies)
+
+
+@inlined
+def store_trig(joints, state, trig):
+    """Sine and cosine of the joint angles a_i q_i of one state (5, n), into trig (2, n)."""
+    for i in range(state.shape[1]):
+        angle = joints[i, ANGULAR] * state[0, i]
+        trig[0, i] = sin(angle)
+        trig[1, i] = cos(angle)
+
+
+def batch_trig(joints: Array, state: Array) -> Array:
+    """The same for a batch: state (5, n, N), returns (2, n, N)."""
+    angle = joints[:, ANGULAR, None] * state[0]
+    return np.stack([np.sin(angle), np.cos(angle)])
+
+
+def generic_trig(
+    joints: Array, q: Sequence[Any], sine: Callable[[Any], Any], cosine: Callable[[Any], Any]
+) -> NDArray[Any]:
+    """The same of n scalars of any kind, by their own functions: (2, n) objects."""
+    trig = np.empty((2, len(joints)), dtype=object)
+    for i, row in enumerate(joints):
+        angle = row[ANGULAR] * q[i]
+        trig[:, i] = sine(angle), cosine(angle)
+    return trig

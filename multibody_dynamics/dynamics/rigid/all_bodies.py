@@ -1,0 +1,68 @@
+"""What closed forms are made of: joint screws, twists and inertias in spatial representation.
+
+In inertial axes about the inertial origin the screw S_j of joint j is the column of the Jacobian of
+every body that it moves, [M18d] (104), and inertias and momenta of a subtree simply add up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import Array, InputError, times
+from ..model import MultibodyModel, inertia
+from ..model.records import BODY_ROW, SCREW, TWIST
+from .kinematics import body_rows, joint_poses
+
+
+class SpatialBodies(NamedTuple):
+    """Of all joints and bodies, in inertial axes about the inertial origin.
+
+    screws : (..., n, 6) S_j, and screw_rates S_j' = ad_{V_j} S_j.
+    twists : (..., n, 6) V_l of the bodies.
+    inertias : (..., n, 6, 6) M^s_l, [M18d] (34).
+    momenta : (..., n, 6) Pi_l = M^s_l V_l, [M18d] (35).
+    """
+
+    screws: Array
+    screw_rates: Array
+    twists: Array
+    inertias: Array
+    momenta: Array
+
+
+def spatial_bodies(model: MultibodyModel, q: Any, qd: Any) -> SpatialBodies:
+    """The bodies at q (..., n), moving with qd (..., n), which broadcast.
+
+    Raises InputError for wrong shapes, NaN or infinity.
+    """
+    bodies, shape, given = body_rows(model, (q, qd))
+    if given < 2:
+        raise InputError("qd is needed here, got None")
+    rows = bodies[:, 1:].reshape(*shape, model.n, BODY_ROW)
+    M = inertia.transform(model.inertias, joint_poses(rows) @ model.body_in_joint)
+    twists = rows[..., TWIST : TWIST + 6]
+    return SpatialBodies(
+        screws=rows[..., SCREW : SCREW + 6],
+        screw_rates=rows[..., SCREW + 6 : SCREW + 12],
+        twists=twists,
+        inertias=M,
+        momenta=times(M, twists),
+    )
+
+
+def subtree_sums(model: MultibodyModel, values: Array, axis: int) -> Array:
+    """Sums of the values of the bodies along `axis`, each over a body and all that it carries."""
+    sums = np.moveaxis(values.copy(), axis, 0)
+    for i in reversed(range(model.n)):
+        if model.parents[i] >= 0:
+            sums[model.parents[i]] += sums[i]
+    return np.moveaxis(sums, 0, axis)
+
+
+def along_paths(model: MultibodyModel, j_first: Array, i_first: Array) -> Array:
+    """(..., n, n): entry i, j of `j_first` where joint j is on the path from the base to body i,
+    that of `i_first` where it is the other way round, and 0 for joints on different branches."""
+    paths = model.moved_by
+    return np.where(paths, j_first, np.where(paths.T, i_first, 0.0))

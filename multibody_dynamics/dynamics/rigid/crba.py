@@ -1,0 +1,123 @@
+"""The joint-space mass matrix by composite inertias in spatial representation (CRBA).
+
+In inertial axes about the inertial origin the inertias of a subtree simply add up, and
+M_ij = S_i^T M^c_j S_j for every joint i on the way from the base to joint j.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core import Array, compiled, inlined
+from ..lie.screws import (
+    about_origin,
+    accumulate_symmetric,
+    add,
+    cross,
+    load_rotation,
+    load_screw,
+    load_symmetric,
+    load_vector,
+    muladd,
+    pair,
+    rotate,
+    rotate_symmetric,
+    scale,
+    store_vector,
+    symmetric_times,
+)
+from ..model import MultibodyModel
+from ..model.records import COM, INERTIA, MASS, POSE, POSITION, ROTOR, SCREW
+from .kinematics import BaseMotion, body_rows
+from .rnea import inverse_dynamics
+
+# The row of a body with all that it carries: mass, first moment m c, and the inertia about the
+# inertial origin.
+FIRST_MOMENT = 1
+SECOND_MOMENT = 4
+COMPOSITE_ROW = 10
+
+
+@inlined
+def composite_times(composite, b, X):
+    """M^c X of the composite inertia in row b: the momentum (angular, linear) of a twist X."""
+    first = load_vector(composite, b, FIRST_MOMENT)
+    return (
+        add(symmetric_times(load_symmetric(composite, b, SECOND_MOMENT), X[0]), cross(first, X[1])),
+        add(scale(composite[b, 0], X[1]), cross(X[0], first)),
+    )
+
+
+@inlined
+def mass_matrix_recursion(parents, joints, bodies, composite, M):
+    """M (n, n) from the poses and joint screws that the forward kinematics left in `bodies`.
+
+    `composite` (n + 1, COMPOSITE_ROW) is scratch. The rotor inertias are on the diagonal.
+    """
+    n = parents.shape[0]
+    for b in range(n + 1):
+        for k in range(COMPOSITE_ROW):
+            composite[b, k] = 0.0
+    for k in range(n):
+        i = n - 1 - k
+        b = i + 1
+        m = joints[i, MASS]
+        R = load_rotation(bodies, b, POSE)
+        c = add(load_vector(bodies, b, POSITION), rotate(R, load_vector(joints, i, COM)))
+        Theta = rotate_symmetric(R, load_symmetric(joints, i, INERTIA))
+        composite[b, 0] += m
+        first = muladd(m, c, load_vector(composite, b, FIRST_MOMENT))
+        store_vector(composite, b, FIRST_MOMENT, first)
+        accumulate_symmetric(composite, b, SECOND_MOMENT, about_origin(Theta, m, c))
+
+        momentum = composite_times(composite, b, load_screw(bodies, b, SCREW))
+        for j in range(n):
+            M[i, j] = 0.0
+        j = i
+        while j >= 0:
+            M[i, j] = pair(load_screw(bodies, j + 1, SCREW), momentum)
+            j = parents[j]
+        M[i, i] += joints[i, ROTOR]
+
+        p = parents[i] + 1
+        for j in range(COMPOSITE_ROW):
+            composite[p, j] += composite[b, j]
+    for i in range(n):
+        for j in range(i):
+            M[j, i] = M[i, j]
+
+
+def _batch(parents, joints, bodies, composite, result):
+    for k in range(bodies.shape[0]):
+        mass_matrix_recursion(parents, joints, bodies[k], composite, result[k])
+
+
+_compiled_batch = compiled(_batch)
+
+
+def mass_matrix(model: MultibodyModel, q: Any) -> Array:
+    """M(q) (..., n, n) of the configurations q (..., n), symmetric and positive definite.
+
+    [M18d] (81) by composite inertias; the M of [K12] (32). kg m^2 between angles, kg m or kg where
+    a translation takes part. Reflected rotor inertias are on the diagonal. Raises InputError for
+    wrong shapes, NaN or infinity.
+    """
+    bodies, shape, _ = body_rows(model, (q,))
+    n = model.n
+    result = np.empty((len(bodies), n, n))
+    composite = np.empty((n + 1, COMPOSITE_ROW))
+    constants = (model.parents, model.joint_rows)
+    _compiled_batch(*constants, np.ascontiguousarray(bodies), composite, result)
+    return result.reshape(*shape, n, n)
+
+
+def gravity_forces(model: MultibodyModel, q: Any, *, base: BaseMotion | None = None) -> Array:
+    """g(q) (..., n): the joint torques that hold the robot still, N m or N; [M21] (1), [M18d] (1).
+
+    On a `base` that is tilted, or moves, what holds the joints at q on it. Raises InputError for
+    wrong shapes, NaN or infinity.
+    """
+    zero = np.zeros(model.n)
+    return inverse_dynamics(model, q, zero, zero, base=base).tau

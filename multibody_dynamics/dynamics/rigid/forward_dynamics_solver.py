@@ -1,0 +1,72 @@
+"""q'' and its derivatives in the control cycle."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..core import STATE_ROWS, Array, CheckedRows, InputError
+from ..model import MultibodyModel
+from .aba import TORQUE_ROWS, forward_dynamics_cycle, forward_dynamics_scratch
+from .articulated_inertia import singular
+from .solvers import ModelSolver
+
+
+class ForwardDynamicsSolver(ModelSolver):
+    """q'', or with `order` 1 and 2 also q''' and q'''', in the control cycle; compiled.
+
+    >>> solver = ForwardDynamicsSolver(model)
+    >>> (qdd,) = solver(q, qd, tau)
+    >>> solver = ForwardDynamicsSolver(model, order=1)
+    >>> qdd, qddd = solver(q, qd, tau, tau_dot)
+
+    or, without any copy: fill the rows q, q' of `solver.state` (2, n) and `solver.torque` (order +
+    1, n), call `solver.update()`, read `solver.result` (order + 1, n). The results are views that
+    the next call overwrites. `solver.applied_wrenches` (n, 3, 6), `set_base` and `set_model` are as
+    of `InverseDynamicsSolver`.
+
+    An instance is for one thread. `update()` checks nothing and returns False where the mass matrix
+    is singular, the result then being worthless.
+    """
+
+    def __init__(self, model: MultibodyModel, order: int = 0) -> None:
+        if order not in (0, 1, 2):
+            raise InputError(f"order: expected 0, 1 or 2 derivatives of q'', got {order!r}")
+        n = model.n
+        scratch = forward_dynamics_scratch(n)
+        super().__init__(model, scratch.bodies)
+        self.order = order = int(order)
+        motion, torques = np.zeros((5, n)), np.zeros((3, n))
+        self.state: Array = motion[:2]
+        self.torque: Array = torques[: order + 1]
+        self.result: Array = motion[2 : order + 3]
+        self._results = tuple(self.result)
+        names = (*STATE_ROWS[:2], *TORQUE_ROWS[: order + 1])
+        self._given = np.zeros((len(names), n))
+        self._rows = CheckedRows(names, model.joint_names, self._given)
+        self.update = partial(
+            forward_dynamics_cycle,
+            *self._constants,
+            np.zeros(n, dtype=bool),
+            order,
+            motion,
+            torques,
+            self.applied_wrenches.reshape(n, 18),
+            *scratch,
+        )
+        self.update()
+
+    def __call__(self, q: Any, qd: Any, *torques: Any) -> tuple[Array, ...]:
+        """q'' ... (n,) each, as views of `result`, for q, q' and order + 1 torque rows (n,).
+
+        Raises InputError for a wrong number or length of rows, NaN or infinity; nothing has changed
+        then. DynamicsError where the mass matrix is singular.
+        """
+        self._rows.take((q, qd, *torques))
+        self.state[:] = self._given[:2]
+        self.torque[:] = self._given[2:]
+        if not self.update():
+            raise singular(self.model, self.state[0])
+        return self._results

@@ -1,0 +1,44 @@
+"""The gravity wrenches of the bodies by themselves, [M21] section V.C."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core import Array, InputError, transposed
+from ..lie.se3 import ad
+from ..model import MultibodyModel, inertia
+from .kinematics import BaseMotion, forward_kinematics
+
+
+def gravity_wrenches(
+    model: MultibodyModel, q: Any, qd: Any, qdd: Any, *, base: BaseMotion | None = None
+) -> Array:
+    """W^grav_i = M^s_i G and its first and second time derivatives, (..., n, 3, 6).
+
+    [M21] (23), (24) and (25), the last with the sign of its M^s ad_V' term corrected. G = (0, -g),
+    so that W^grav adds to the momentum balance as in [M21] (15): it is what must be applied to the
+    body to hold it against gravity. Spatial representation: N m and N, inertial axes and origin.
+
+    Raises InputError for wrong shapes, NaN or infinity.
+    """
+    if qd is None or qdd is None:
+        raise InputError("the rates of the gravity wrenches need qd and qdd")
+    motion = forward_kinematics(model, q, qd, qdd, base=base)
+    M = inertia.transform(model.inertias, motion.pose)
+    return gravity_wrench_rates(M, motion.twist, motion.acceleration, model.gravity)
+
+
+def gravity_wrench_rates(M: Array, twist: Any, acceleration: Any, gravity: Array) -> Array:
+    """The same for bodies of the inertias M^s (..., 6, 6), from spatial twists (..., 6)."""
+    G = np.concatenate([np.zeros(3), -gravity])[:, None]
+    adV, adVd = ad(twist), ad(acceleration)
+    first = M @ adV
+    second = first @ adV + transposed(adV) @ first - M @ adVd
+    wrenches = (
+        M @ G,
+        -(first + transposed(first)) @ G,
+        (second + transposed(second)) @ G,
+    )
+    return np.stack([W[..., 0] for W in wrenches], axis=-2)

@@ -1,0 +1,111 @@
+"""Geometric Jacobians of any body and their time derivatives, [M21] (8), [M18d] section 2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core import Array, InputError
+from ..lie import Representation, check_representation
+from ..lie.se3 import Ad, ad, inverse
+from ..lie.so3 import hat
+from ..model import MultibodyModel
+from ..model.records import SCREW, TWIST
+from .kinematics import BaseMotion, body_rows, joint_poses
+
+
+def jacobian(
+    model: MultibodyModel,
+    q: Any,
+    body: str | int,
+    *,
+    base: BaseMotion | None = None,
+    representation: Representation = "spatial",
+) -> Array:
+    """J (..., 6, n) with twist = J q' for a body, or a link merged into one; [M18d] (101), (102).
+
+    Body-fixed [M18d] (103), spatial (104) and [M21] (8), hybrid (105), mixed by (102); [M18k]
+    3.1.2, 3.2.2, 3.3.2 and 3.4.2. q is (..., n); columns of joints that do not move the body are
+    zero, angular rows first. Where `base` moves, its own motion adds to the twist.
+
+    Raises InputError for wrong shapes, NaN, an unknown body or representation.
+    """
+    return _jacobians(model, (q,), body, base, representation)[0]
+
+
+def jacobian_dot(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    body: str | int,
+    *,
+    base: BaseMotion | None = None,
+    representation: Representation = "spatial",
+) -> Array:
+    """The componentwise time derivative J' (..., 6, n): acceleration = J q'' + J' q'.
+
+    Body-fixed [M18d] (8), spatial (16); hybrid (26) and mixed (33), both corrected. Arguments and
+    errors as :func:`jacobian`; qd is (..., n). Of `base` pose and twist count.
+    """
+    return _jacobians(model, (q, qd), body, base, representation)[1]
+
+
+def spatial_jacobians(
+    model: MultibodyModel, bodies: Array, body: str | int, count: int
+) -> tuple[Array, Array, Array]:
+    """Pose (N, 4, 4) of a body or frame, its Jacobian and twist with derivatives, all spatial.
+
+    J, J', ... (count, N, 6, n) and V, V', ... (count, N, 6) with `count` up to 4, from the rows
+    `bodies` (N, n + 1, BODY_ROW) of :func:`.body_rows`, as far as these hold them.
+    """
+    index, offset = model.frame(body)
+    own = bodies[:, index + 1]  # row 0 is the base
+    V = own[:, TWIST : TWIST + 6 * count].reshape(-1, count, 6).swapaxes(0, 1)
+    J = np.zeros((count, len(bodies), 6, model.n))
+    pose = joint_poses(own)
+    if index >= 0:
+        path = model.path(index)
+        screws = bodies[:, np.array(path) + 1, SCREW : SCREW + 6 * count]
+        J[..., path] = np.moveaxis(screws.reshape(-1, len(path), count, 6), (2, 0, 3), (0, 1, 2))
+        pose = pose @ model.body_in_joint[index]
+    return pose @ offset, J, V
+
+
+def _jacobians(
+    model: MultibodyModel,
+    rows: tuple[Any, ...],
+    body: str | int,
+    base: BaseMotion | None,
+    representation: str,
+) -> tuple[Array, Array]:
+    check_representation(representation)
+    bodies, shape, given = body_rows(model, rows, base)
+    if given < len(rows):
+        raise InputError("the derivative of a Jacobian needs qd")
+    pose, (J, Jd), (V, _) = spatial_jacobians(model, bodies, body, 2)
+    J, Jd = _convert(J, Jd, pose, V, representation)
+    return J.reshape(*shape, 6, model.n), Jd.reshape(*shape, 6, model.n)
+
+
+def _convert(
+    J: Array, Jd: Array, pose: Array, V: Array, representation: str
+) -> tuple[Array, Array]:
+    """A spatial Jacobian and its derivative, for a frame at `pose` with spatial twist V."""
+    if representation == "spatial":
+        return J, Jd
+    to_body = Ad(inverse(pose))
+    Jb, Jbd = to_body @ J, to_body @ (Jd - ad(V) @ J)
+    if representation == "body":
+        return Jb, Jbd
+    r = hat(pose[..., :3, 3])
+    velocity = hat(V[..., 3:] + np.cross(V[..., :3], pose[..., :3, 3]))
+    angular, rate = J[..., :3, :], Jd[..., :3, :]
+    linear = J[..., 3:, :] - r @ angular
+    linear_rate = Jd[..., 3:, :] - r @ rate - velocity @ angular
+    if representation == "mixed":
+        angular, rate = Jb[..., :3, :], Jbd[..., :3, :]
+    return (
+        np.concatenate([angular, linear], axis=-2),
+        np.concatenate([rate, linear_rate], axis=-2),
+    )

@@ -1,0 +1,205 @@
+"""Fourth-order forward kinematics of a tree, each representation by its own recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import (
+    IS_COMPILED,
+    TWIST_ROWS,
+    Array,
+    InputError,
+    as_array,
+    as_real,
+    broadcast_shapes,
+    compiled,
+    read_only,
+    spread,
+)
+from ..lie import Representation, check_representation, convert_twist, moved_to_frame, se3
+from ..model import MultibodyModel, model_state
+from ..model.records import BODY_ROW, POSE, POSITION, TWIST, WRENCH
+from ..recursions import batch_trig, body_fixed, hybrid, mixed, spatial, store_trig
+
+RECURSIONS = MappingProxyType(
+    {"spatial": spatial, "body": body_fixed, "hybrid": hybrid, "mixed": mixed}
+)
+
+
+def _compiled_pass(recursion: Callable[..., None], name: str) -> Callable[..., None]:
+    def forward_pass(parents, joints, order, bases, states, trig, bodies):
+        for k in range(states.shape[0]):
+            bodies[k, 0, :WRENCH] = bases[k]
+            store_trig(joints, states[k], trig)
+            recursion(parents, joints, trig, states[k], order, bodies[k])
+
+    return compiled(forward_pass, name)
+
+
+_PASSES = {
+    name: _compiled_pass(module.kinematics_recursion, name) for name, module in RECURSIONS.items()
+}
+
+
+class BodyMotion(NamedTuple):
+    """Poses (..., n, 4, 4) of the body frames and their motion, each (..., n, 6), in body order.
+
+    acceleration, jerk and jounce are the componentwise derivatives of the twist in its
+    representation: rad/s, m/s and per s^k; None for what the input does not determine. No gravity.
+    """
+
+    pose: Array
+    twist: Array | None
+    acceleration: Array | None
+    jerk: Array | None
+    jounce: Array | None
+
+
+@dataclass(frozen=True)
+class BaseMotion:
+    """The motion of the base in the inertial frame: pose (..., 4, 4), and twist, acceleration, jerk
+    and jounce (..., 6) in spatial representation (None: zero)."""
+
+    pose: Any = None
+    twist: Any = None
+    acceleration: Any = None
+    jerk: Any = None
+    jounce: Any = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None:
+                object.__setattr__(self, name, read_only(as_real(f"base.{name}", value)))
+
+
+def base_rows(
+    base: BaseMotion | None,
+    representation: Representation = "spatial",
+    gravity: Array | None = None,
+) -> Array:
+    """The head of the base's row, (..., WRENCH): its pose, twist and derivatives; see `records`.
+
+    With `gravity` (3,), the ground accelerates upwards instead: -g is added to the acceleration of
+    the base, its derivatives follow in the representation.
+
+    Raises InputError for what is no BaseMotion, wrong shapes, NaN or infinity, and a pose that is
+    not rigid.
+    """
+    if not isinstance(base, BaseMotion | None):
+        raise InputError(f"base: expected a BaseMotion, got {base!r}")
+    if base is None:  # at rest, where (0, -g) is the same in every representation
+        rows = np.zeros(WRENCH)
+        rows[POSE : POSE + 9 : 4] = 1
+        if gravity is not None:
+            rows[TWIST + 9 : TWIST + 12] = -gravity
+        return rows
+    pose = se3.as_pose("base.pose", np.eye(4) if base.pose is None else base.pose)
+    given = ((name, getattr(base, name)) for name in TWIST_ROWS)
+    rates = [
+        as_array(f"base.{name}", np.zeros(6) if value is None else value, (6,))
+        for name, value in given
+    ]
+    shape = broadcast_shapes(
+        ("base.pose", *TWIST_ROWS), [pose.shape[:-2], *(rate.shape[:-1] for rate in rates)]
+    )
+    rates = convert_twist(pose, rates, "spatial", "hybrid")
+    if gravity is not None:
+        rates[1] = rates[1] - np.concatenate([np.zeros(3), gravity])
+    rates = convert_twist(pose, rates, "hybrid", representation)
+    rows = np.zeros((*shape, WRENCH))
+    rows[..., POSE : POSE + 9] = pose[..., :3, :3].reshape(*pose.shape[:-2], 9)
+    rows[..., POSITION : POSITION + 3] = pose[..., :3, 3]
+    for k, rate in enumerate(rates):
+        rows[..., TWIST + 6 * k : TWIST + 6 * k + 6] = rate
+    return rows
+
+
+def body_rows(
+    model: MultibodyModel,
+    rows: Sequence[Any],
+    base: BaseMotion | None = None,
+    representation: Representation = "spatial",
+) -> tuple[Array, tuple[int, ...], int]:
+    """The forward recursion for a batch: (N, n + 1, BODY_ROW), the batch shape, and how many rows
+    of q ... q'''' were given. See :mod:`.records` for the columns."""
+    states, shape, given = model_state(model, *rows)
+    n = model.n
+    if given == 0:
+        raise InputError("kinematics need q")
+    bases = base_rows(base, representation)
+    full = broadcast_shapes(("states", "base"), (shape, bases.shape[:-1]))
+    states = spread(states.reshape(*shape, 5, n), full, (5, n))
+    bases = spread(bases, full, (WRENCH,))
+    count = len(states)
+    order = max(given - 3, 0)
+    constants = (model.parents, model.joint_rows)
+    if IS_COMPILED:
+        bodies = np.zeros((count, n + 1, BODY_ROW))
+        trig = np.empty((2, n))
+        _PASSES[representation](*constants, order, bases, states, trig, bodies)
+        return bodies, full, given
+    stacked = np.zeros((n + 1, BODY_ROW, count))
+    stacked[0, :WRENCH] = bases.T
+    state = states.transpose(1, 2, 0)
+    trig = batch_trig(model.joint_rows, state)
+    recursion = RECURSIONS[representation]
+    recursion.kinematics_recursion(*constants, trig, state, order, stacked)
+    return stacked.transpose(2, 0, 1), full, given
+
+
+def forward_kinematics(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any | None = None,
+    qdd: Any | None = None,
+    qddd: Any | None = None,
+    qdddd: Any | None = None,
+    *,
+    base: BaseMotion | None = None,
+    representation: Representation = "spatial",
+) -> BodyMotion:
+    """Poses of all bodies, and their twists up to the jounce as far as q, q', ... are given.
+
+    q ... q'''' are (..., n), leading dimensions broadcast. Each representation has its recursion:
+    spatial [M21] Algorithm 1, body-fixed and hybrid [M18d] (66) and (75), mixed [M18k] (68), all
+    differentiated up to the jounce.
+
+    Raises InputError for wrong shapes, gaps (`qdd` without `qd`), NaN or infinity, and an unknown
+    representation.
+    """
+    check_representation(representation)
+    bodies, shape, given = body_rows(model, (q, qd, qdd, qddd, qdddd), base, representation)
+    joint = joint_poses(bodies[:, 1:])
+    count = given - 1
+    rates = [bodies[:, 1:, TWIST + 6 * k : TWIST + 6 * k + 6] for k in range(count)]
+    rates = moved_to_frame(joint, rates, model.body_in_joint, representation)
+    reshaped = [np.ascontiguousarray(rate).reshape(*shape, model.n, 6) for rate in rates]
+    pose = (joint @ model.body_in_joint).reshape(*shape, model.n, 4, 4)
+    return BodyMotion(pose, *reshaped, *[None] * (4 - count))
+
+
+def joint_poses(rows: Array) -> Array:
+    """The poses (..., 4, 4) of the joint frames that body rows (..., BODY_ROW) hold."""
+    rotation = rows[..., POSE : POSE + 9].reshape(*rows.shape[:-1], 3, 3)
+    return se3.from_rotation_translation(rotation, rows[..., POSITION : POSITION + 3])
+
+
+def frame_pose(
+    model: MultibodyModel, q: Any, body: str | int, *, base: BaseMotion | None = None
+) -> Array:
+    """The pose (..., 4, 4) of a body, of a link merged into one, or of the base.
+
+    q is (..., n), of `base` the pose counts. Raises InputError as :func:`forward_kinematics`, and
+    for an unknown body.
+    """
+    index, offset = model.frame(body)
+    bodies, shape, _ = body_rows(model, (q,), base)
+    pose = joint_poses(bodies[:, index + 1])  # row 0 is the base
+    if index >= 0:
+        pose = pose @ model.body_in_joint[index]
+    return (pose @ offset).reshape(*shape, 4, 4)

@@ -1,0 +1,290 @@
+"""Inverse dynamics of a tree and its first and second time derivatives, in four representations.
+
+The recursions are in `spatial`, `body_fixed`, `hybrid` and `mixed`. Compiled, they serve the
+control cycle and batches; as plain Python, any other scalars: complex numbers, mpmath, CasADi
+symbols, or NumPy arrays as a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import (
+    IS_COMPILED,
+    STATE_ROWS,
+    Array,
+    InputError,
+    broadcast_shapes,
+    compiled,
+    inlined,
+    spread,
+)
+from ..lie import Representation, check_representation
+from ..model import MultibodyModel, model_state
+from ..model.records import BODY_ROW, WRENCH
+from ..recursions import batch_trig, generic_trig, store_trig
+from .kinematics import RECURSIONS, BaseMotion, base_rows
+from .wrenches import Wrenches, wrench_rows
+
+
+class InverseDynamics(NamedTuple):
+    """Joint torques Q and their rates, each (..., n); None for what the input does not determine.
+
+    N m for an angle and N for a translation, per s for `tau_dot`, per s^2 for `tau_ddot`.
+    """
+
+    tau: Array
+    tau_dot: Array | None
+    tau_ddot: Array | None
+
+
+def _cycle(recursion: ModuleType) -> Callable[..., None]:
+    """One state of the control cycle: sines and cosines, forward, applied wrenches, backward."""
+    forward_recursion = recursion.forward_recursion
+    apply_wrenches = recursion.apply_wrenches
+    backward_recursion = recursion.backward_recursion
+
+    def cycle(parents, joints, gravity, order, state, applied, trig, bodies, result):
+        store_trig(joints, state, trig)
+        forward_recursion(parents, joints, trig, state, order, bodies)
+        is_loaded = False
+        for b in range(parents.shape[0] + 1):
+            for k in range(6 * order + 6):
+                bodies[b, WRENCH + k] = 0.0
+        for i in range(parents.shape[0]):
+            for k in range(6 * order + 6):
+                is_loaded |= applied[i, k] != 0.0
+        if is_loaded:
+            apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies)
+        backward_recursion(parents, joints, gravity, state, order, bodies, result)
+
+    return inlined(cycle)
+
+
+PLAIN_CYCLES = MappingProxyType({name: _cycle(module) for name, module in RECURSIONS.items()})
+CYCLES = MappingProxyType({name: compiled(cycle, name) for name, cycle in PLAIN_CYCLES.items()})
+
+
+def _compiled_batch(cycle: Callable[..., None], name: str) -> Callable[..., None]:
+    """A batch of states; `bodies` has a block per state, or a single one that each overwrites."""
+
+    def batch(parents, joints, gravity, order, bases, states, applied, trig, bodies, results):
+        for k in range(states.shape[0]):
+            block = bodies[k % bodies.shape[0]]
+            block[0, :WRENCH] = bases[k]
+            cycle(parents, joints, gravity, order, states[k], applied[k], trig, block, results[k])
+
+    return compiled(batch, name)
+
+
+_BATCHES = {name: _compiled_batch(cycle, name) for name, cycle in PLAIN_CYCLES.items()}
+
+
+def inverse_dynamics(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    qddd: Any | None = None,
+    qdddd: Any | None = None,
+    *,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+    representation: Representation = "spatial",
+) -> InverseDynamics:
+    """Joint torques of a motion and their first and second time derivatives.
+
+    [M21] Algorithm 3 in the spatial representation, [M18d] (66) and (67) body-fixed, (75) and (76)
+    hybrid, (56) and (57) mixed, each differentiated; the result does not depend on the choice.
+
+    Parameters
+    ----------
+    q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k; leading dimensions broadcast.
+        Without `qddd` only tau is computed, without `qdddd` no tau_ddot.
+    wrenches : {body or frame name: (..., 6) or (..., 3, 6)}, what the world applies to that body,
+        in inertial axes about the inertial origin, and its two time derivatives (default zero).
+        (3, 6) is always one wrench with rates, never a batch of three.
+    base : motion of the base; at rest if None.
+
+    Raises InputError for wrong shapes or names, gaps (`qdddd` without `qddd`), and NaN or infinity.
+    """
+    rows = (q, qd, qdd, qddd, qdddd)
+    return _evaluate(model, rows, wrenches, base, representation, keep=False)[0]
+
+
+def interbody_wrenches(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    qddd: Any | None = None,
+    qdddd: Any | None = None,
+    *,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+) -> Array:
+    """What each joint transmits to its body, with rates: (..., n, k, 6), [M21] (30).
+
+    k is 1, 2 or 3, as far as `qddd` and `qdddd` are given. Inertial axes and origin,
+    gravity included. Arguments and errors as :func:`inverse_dynamics`.
+    """
+    given = (q, qd, qdd, qddd, qdddd)
+    tau, bodies = _evaluate(model, given, wrenches, base, "spatial", keep=True)
+    rates = 1 + (tau.tau_dot is not None) + (tau.tau_ddot is not None)
+    rows = bodies[:, 1:, WRENCH : WRENCH + 6 * rates]
+    return rows.reshape(*tau.tau.shape, rates, 6)
+
+
+def dynamic_base_rows(
+    model: MultibodyModel, base: BaseMotion | None, representation: Representation
+) -> Array:
+    """The motion of the base as the recursions of the dynamics take it, see `base_rows`.
+
+    Gravity is a force in the spatial recursion, and for the others an acceleration of the base.
+    """
+    gravity = None if representation == "spatial" else model.gravity
+    return base_rows(base, representation, gravity)
+
+
+class Batch(NamedTuple):
+    """What the recursions of the dynamics work on, as one flat batch of `shape`, N states in all.
+
+    states (N, 5, n), applied wrenches (N, n, 18), and the heads of the base's rows (N, WRENCH).
+    """
+
+    shape: tuple[int, ...]
+    states: Array
+    applied: Array
+    bases: Array
+
+
+def flat_batch(
+    model: MultibodyModel,
+    states: tuple[Array, tuple[int, ...], int],
+    wrenches: Wrenches | None,
+    base: BaseMotion | None,
+    representation: Representation = "spatial",
+    others: Mapping[str, Array] | None = None,
+) -> Batch:
+    """The states of :func:`.as_state`, wrenches and base broadcast, also to `others` (..., n)."""
+    (rows, shape, _), others = states, others or {}
+    applied = wrench_rows(model, wrenches)
+    bases = dynamic_base_rows(model, base, representation)
+    full = broadcast_shapes(
+        ("states", *others, "wrenches", "base"),
+        (shape, *(x.shape[:-1] for x in others.values()), applied.shape[:-2], bases.shape[:-1]),
+    )
+    return Batch(
+        full,
+        spread(rows.reshape(*shape, 5, model.n), full, (5, model.n)),
+        spread(applied, full, (model.n, 18)),
+        spread(bases, full, (WRENCH,)),
+    )
+
+
+def _evaluate(
+    model: MultibodyModel,
+    rows: Sequence[Any],
+    wrenches: Wrenches | None,
+    base: BaseMotion | None,
+    representation: Representation,
+    keep: bool,
+) -> tuple[InverseDynamics, Array]:
+    check_representation(representation)
+    found = model_state(model, *rows)
+    n = model.n
+    if found[2] < 3:
+        raise InputError(f"inverse dynamics needs {STATE_ROWS[found[2]]}")
+    order = found[2] - 3
+    shape, states, applied, bases = flat_batch(model, found, wrenches, base, representation)
+    count = len(states)
+    results = np.zeros((count, 3, n))
+    bodies = np.zeros((count if keep else 1, n + 1, BODY_ROW))
+    constants = (model.parents, model.joint_rows, model.gravity)
+    if IS_COMPILED:
+        batch = _BATCHES[representation]
+        batch(*constants, order, bases, states, applied, np.empty((2, n)), bodies, results)
+    else:  # the whole batch at once, an array of N numbers being the scalar
+        bodies = np.zeros((n + 1, BODY_ROW, count))
+        bodies[0, :WRENCH] = bases.T
+        state = states.transpose(1, 2, 0)
+        trig = batch_trig(model.joint_rows, state)
+        result = np.zeros((3, n, count))
+        world = applied.transpose(1, 2, 0)
+        evaluate(representation, *constants, trig, state, order, world, bodies, result)
+        results, bodies = result.transpose(2, 0, 1), bodies.transpose(2, 0, 1)
+    values = (np.ascontiguousarray(results[:, k]).reshape(*shape, n) for k in range(3))
+    tau, tau_dot, tau_ddot = values
+    rates = tau_dot if order > 0 else None, tau_ddot if order > 1 else None
+    return InverseDynamics(tau, *rates), bodies
+
+
+def evaluate(
+    representation, parents, joints, gravity, trig, state, order, applied, bodies, result
+) -> None:
+    """The recursions over any scalars, never compiled."""
+    recursion = RECURSIONS[representation]
+    recursion.forward_recursion(parents, joints, trig, state, order, bodies)
+    recursion.apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies)
+    recursion.backward_recursion(parents, joints, gravity, state, order, bodies, result)
+
+
+def generic_inverse_dynamics(
+    model: MultibodyModel,
+    q: Sequence[Any],
+    qd: Sequence[Any],
+    qdd: Sequence[Any],
+    qddd: Sequence[Any] | None = None,
+    qdddd: Sequence[Any] | None = None,
+    *,
+    wrenches: Mapping[str, Any] | None = None,
+    representation: Representation = "spatial",
+    sin: Callable[[Any], Any] = np.sin,
+    cos: Callable[[Any], Any] = np.cos,
+) -> NDArray[Any]:
+    """The same recursions over any scalars, never compiled: Q, Q', Q'' as far as determined.
+
+    The result is (k, n), k = 1 for q, qd and qdd, 2 with `qddd`, 3 with `qdddd` too. Each row holds
+    n scalars: complex (derivatives by complex step), mpmath.mpf with `sin=mpmath.sin,
+    cos=mpmath.cos` (exact references), casadi.SX (code generation), or NumPy arrays (a batch).
+    `wrenches` is {body name: 3 rows of 6 scalars}.
+
+    Raises InputError for gaps (`qdddd` without `qddd`), and for wrong lengths and names; nothing
+    else is checked.
+    """
+    check_representation(representation)
+    n = model.n
+    rows = {
+        name: row
+        for name, row in zip(STATE_ROWS, (q, qd, qdd, qddd, qdddd), strict=True)
+        if row is not None
+    }
+    for name in STATE_ROWS[: max(len(rows), 3)]:
+        if name not in rows:
+            raise InputError(f"inverse dynamics needs {name}; given: {', '.join(rows) or 'none'}")
+        if len(rows[name]) != n:
+            raise InputError(f"{name}: expected {n} scalars, got {len(rows[name])}")
+    order = len(rows) - 3
+    state = np.zeros((5, n), dtype=object)
+    for k, row in enumerate(rows.values()):
+        for i in range(n):
+            state[k, i] = row[i]
+    joints = model.joint_rows.astype(object)
+    trig = generic_trig(joints, state[0], sin, cos)
+    bodies = np.zeros((n + 1, BODY_ROW), dtype=object)
+    bodies[0, :WRENCH] = dynamic_base_rows(model, None, representation)
+    applied = np.zeros((n, 18), dtype=object)
+    for body, W in (wrenches or {}).items():
+        if [len(row) for row in W] != [6, 6, 6]:
+            raise InputError(f"wrenches['{body}']: expected 3 rows of 6 scalars")
+        for k in range(18):
+            applied[model.body_index(body), k] += W[k // 6][k % 6]
+    result = np.zeros((order + 1, n), dtype=object)
+    constants = (model.parents, joints, model.gravity.astype(object))
+    evaluate(representation, *constants, trig, state, order, applied, bodies, result)
+    return result

@@ -1,0 +1,76 @@
+"""What the solvers of the control cycle share: memory that stays, a robot that may change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core import Array, InputError
+from ..lie import Representation
+from ..model import MultibodyModel, check_model
+from ..model.records import WRENCH
+from .kinematics import BaseMotion
+from .rnea import dynamic_base_rows
+
+
+class ModelSolver:
+    """Buffers bound into a compiled `update`, and the robot and its base, which may be exchanged.
+
+    `bodies` (n + 1, BODY_ROW) are the rows that `update` works on; `self._constants`, its first
+    three arguments, are parents, joints and gravity.
+    """
+
+    update: Callable[[], Any]
+
+    def __init__(
+        self, model: MultibodyModel, bodies: Array, representation: Representation = "spatial"
+    ) -> None:
+        self.model = model
+        self.representation = representation
+        self.applied_wrenches: Array = np.zeros((model.n, 3, 6))
+        self._constants = (model.parents, np.array(model.joint_rows), np.array(model.gravity))
+        self._base_row = bodies[0, :WRENCH]
+        self._base: BaseMotion | None = None
+        self.set_base(None)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__:  # the recursion would go on with the old buffer
+            raise AttributeError(f"{name} is fixed; write into it: solver.{name}[:] = ...")
+        super().__setattr__(name, value)
+
+    def set_base(self, base: BaseMotion | None) -> None:
+        """The motion of the base from the next call on, until it is set again; None: at rest.
+
+        Raises InputError for a batch and for what is no motion; nothing has changed then. Unlike
+        the calls, it allocates.
+        """
+        row = dynamic_base_rows(self.model, base, self.representation)
+        if row.ndim != 1:
+            raise InputError(f"base: expected a single motion, got a batch {row.shape[:-1]}")
+        self._base_row[:] = row
+        self.__dict__["_base"] = base
+
+    def set_model(self, model: MultibodyModel) -> None:
+        """The robot from the next call on: with a payload taken up, or under another gravity.
+
+        >>> solver.set_model(model.with_payload("hand", 1.5, (0, 0, 0.1), np.eye(3) * 0.01))
+
+        Raises InputError if it has not the same joints in the same places; nothing has changed
+        then. Unlike the calls, it allocates.
+        """
+        check_model(model)
+        if model.joint_names != self.model.joint_names or not (
+            np.array_equal(model.parents, self.model.parents)
+            and np.array_equal(model.screws, self.model.screws)
+        ):
+            raise InputError(
+                f"robot '{model.name}' has other joints than '{self.model.name}'; "
+                f"make a new {type(self).__name__} for it"
+            )
+        self.__dict__["model"] = model
+        _, joints, gravity = self._constants
+        joints[:] = model.joint_rows
+        gravity[:] = model.gravity
+        self.set_base(self._base)

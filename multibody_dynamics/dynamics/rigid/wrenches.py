@@ -1,0 +1,97 @@
+"""Wrenches that the world applies to bodies: collected by name, and moved between frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import Array, InputError, as_array, as_mapping, as_real, broadcast_shapes
+from ..lie import convert_twist, convert_wrench, se3
+from ..model import MultibodyModel
+from .kinematics import BaseMotion, forward_kinematics
+
+Wrenches = Mapping[str, Any]
+
+
+def with_rates(name: str, wrench: Any) -> Array:
+    """A wrench (..., 6) with zero rates, or (..., 3, 6) as it is, as (..., 3, 6)."""
+    array = as_real(name, wrench)
+    if array.shape[-2:] == (3, 6):
+        return as_array(name, array, (3, 6))
+    if array.shape[-1:] != (6,):
+        raise InputError(
+            f"{name}: expected (..., 6), or (..., 3, 6) with two time derivatives, got "
+            f"{array.shape}"
+        )
+    value = as_array(name, array, (6,))
+    return np.stack([value, np.zeros_like(value), np.zeros_like(value)], axis=-2)
+
+
+def wrench_rows(model: MultibodyModel, wrenches: Wrenches | None) -> Array:
+    """The applied wrenches with their rates as (..., n, 18), zero where none is given.
+
+    Raises InputError for an unknown body, the base, wrong shapes, NaN or infinity.
+    """
+    given = as_mapping("wrenches", wrenches)
+    given = {body: with_rates(f"wrenches['{body}']", W) for body, W in given.items()}
+    shape = broadcast_shapes(list(given), [W.shape[:-2] for W in given.values()])
+    rows = np.zeros((*shape, model.n, 18))
+    for body, W in given.items():
+        rows[..., model.body_index(body), :] += W.reshape(*W.shape[:-2], 18)
+    return rows
+
+
+def wrench_to_world(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    body: str | int,
+    W: Any,
+    *,
+    frame: Any | None = None,
+    base: BaseMotion | None = None,
+) -> Array:
+    """A wrench given in a frame fixed to a body, with rates, in inertial axes and origin.
+
+    W is (..., 6), or (..., 3, 6) with two time derivatives of its components in the frame of `body`
+    (a body, or a link merged into one), about the origin of that frame; or in a frame that has the
+    constant pose `frame` (..., 4, 4) there, such as that of a contact. Returns (..., 3, 6), as
+    `wrenches` of the dynamics take it: [M21] (35), corrected, and its derivative. `base` is the
+    motion of the base, at rest if None; where it moves, the dynamics need the same.
+
+    Raises InputError for wrong shapes, NaN, an unknown body or the base, and missing qd or qdd.
+    """
+    pose, spatial = frame_motion(model, (q, qd, qdd), body, frame, base)
+    if len(spatial) < 2:
+        raise InputError("the rates of a wrench need qd and qdd")
+    W = with_rates("W", W)
+    broadcast_shapes(("states", "W"), (pose.shape[:-2], W.shape[:-2]))
+    twists = convert_twist(pose, spatial, "spatial", "body")
+    rows = np.moveaxis(W, -2, 0)
+    return np.stack(convert_wrench(pose, twists, list(rows), "body", "spatial"), axis=-2)
+
+
+def frame_motion(
+    model: MultibodyModel,
+    rows: Sequence[Any],
+    body: str | int,
+    frame: Any | None,
+    base: BaseMotion | None,
+) -> tuple[Array, list[Array]]:
+    """The pose of a frame on a moving body, the spatial twist and what is known of its derivatives.
+
+    `rows` are q, q', ... The frame is that of `body`, or has the pose `frame` in it.
+    """
+    index, offset = model.frame(body)
+    if index < 0:
+        raise InputError(f"'{body}' belongs to the base; a wrench on it moves no joint")
+    if frame is not None:
+        offset = offset @ se3.as_pose("frame", frame)
+    motion = forward_kinematics(model, *rows, base=base)
+    pose = motion.pose[..., index, :, :]
+    shape = broadcast_shapes(("states", "frame"), (pose.shape[:-2], offset.shape[:-2]))
+    rates = [rate[..., index, :] for rate in motion[1:] if rate is not None]
+    return pose @ offset, [np.broadcast_to(rate, (*shape, 6)) for rate in rates]

@@ -1,0 +1,528 @@
+"""Joint positions for given poses of tools: Levenberg-Marquardt within the joint limits; compiled.
+
+The squares of the errors e of :mod:`.pose_errors` are minimised from one start after the other,
+until one ends at zero. With their derivative J by q, a step solves
+
+    (J^T W J + (mu c + tiny) 1) dq = -J^T W e,    c = e^T W e
+
+for the joints that are free; those at a limit, and pushed against it, stay out of it. As the
+damping shrinks with the cost c, the convergence is quadratic, also where solutions are not isolated
+(Yamashita and Fukushima 2001; for arms Sugihara 2011). A start that no longer gains is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import Array, InputError, as_array, broadcast_shapes, compiled, inlined
+from ..lie import Representation, convert_twist, se3
+from ..model import MultibodyModel
+from ..model.records import ANGULAR, BODY_ROW, LINEAR, POSE
+from ..recursions import pose_recursion, store_trig
+from .pose_errors import pose_errors
+from .tool_task import COMPONENTS, Task
+
+LENGTH = 0.5  # m: an error of 1 rad weighs as much as one of this length
+PATIENCE = 8  # iterations in which the cost has to fall to GAIN, or the start is given up
+GAIN = 0.5
+TINY = 1e-14  # damping that is always there, relative to the trace of J^T W J
+SOFTER, HARDER = 0.25, 8.0  # what a good and a bad step make of mu
+WAY = 1.0  # m: a sliding joint without limits starts within this of zero
+
+
+@inlined
+def bodies_on_base(n):
+    """Rows for n bodies, with the base in the inertial frame."""
+    bodies = np.zeros((n + 1, BODY_ROW))
+    for k in range(0, 9, 4):
+        bodies[0, POSE + k] = 1.0
+    return bodies
+
+
+@inlined
+def evaluate(constants, targets, axes, state, trig, bodies, error, J):
+    """The errors and their derivative at state[0]."""
+    parents, joints, carriers, chosen, tools = constants
+    store_trig(joints, state, trig)
+    pose_recursion(parents, joints, trig, state, bodies)
+    pose_errors(parents, joints, bodies, carriers, chosen, tools, targets, axes, error, J)
+
+
+@inlined
+def cost_of(weights, error):
+    cost = 0.0
+    for r in range(error.shape[0]):
+        cost += weights[r] * error[r] ** 2
+    return cost
+
+
+@inlined
+def normal_equations(weights, error, J, H, slope):
+    """H = J^T W J, its lower triangle, and slope = J^T W e; the trace of H."""
+    trace = 0.0
+    for i in range(J.shape[1]):
+        slope[i] = 0.0
+        for r in range(J.shape[0]):
+            slope[i] += weights[r] * J[r, i] * error[r]
+        for j in range(i + 1):
+            H[i, j] = 0.0
+            for r in range(J.shape[0]):
+                H[i, j] += weights[r] * J[r, i] * J[r, j]
+        trace += H[i, i]
+    return trace
+
+
+@inlined
+def damped_step(H, slope, free, damping, dq):
+    """Solve (H + damping 1) dq = -slope for the free joints by Cholesky's method, H = L L^T.
+
+    L is written over H. False where rounding has made the matrix indefinite.
+    """
+    n = slope.shape[0]
+    for i in range(n):
+        dq[i] = 0.0
+        if not free[i]:
+            continue
+        for j in range(i + 1):
+            if free[j]:
+                h = H[i, j]
+                for k in range(j):
+                    if free[k]:
+                        h -= H[i, k] * H[j, k]
+                if j < i:
+                    H[i, j] = h / H[j, j]
+                elif h + damping > 0:
+                    H[i, i] = np.sqrt(h + damping)
+                else:
+                    return False
+        h = -slope[i]
+        for k in range(i):
+            h -= H[i, k] * dq[k] * free[k]
+        dq[i] = h / H[i, i]
+    for m in range(n):
+        i = n - 1 - m
+        if free[i]:
+            h = dq[i]
+            for k in range(i + 1, n):
+                if free[k]:
+                    h -= H[k, i] * dq[k]
+            dq[i] = h / H[i, i]
+    return True
+
+
+def _search(constants, targets, axes, weights, lower, upper, tolerance, iterations, starts, found):
+    """Minimise from one of the starts (s, n) after the other; the best goes to `found` (n,).
+
+    Returns whether every error is within the tolerance, the number of steps, the starts needed.
+    """
+    n, m = starts.shape[1], weights.shape[0]
+    bodies, trig = bodies_on_base(n), np.empty((2, n))
+    state, error, J = np.empty((1, n)), np.empty(m), np.empty((m, n))
+    next_state, next_error, next_J = np.empty((1, n)), np.empty(m), np.empty((m, n))
+    H, slope, dq, free = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n, np.bool_)
+    best, steps = np.inf, 0
+    for s in range(starts.shape[0]):
+        state[0] = starts[s]
+        evaluate(constants, targets, axes, state, trig, bodies, error, J)
+        cost = cost_of(weights, error)
+        mu, before, polished = 0.5, cost, False
+        for k in range(iterations + 1):
+            if np.abs(error).max() <= tolerance:
+                if polished or k == iterations:
+                    found[:] = state[0]
+                    return True, steps, s + 1
+                polished = True  # one more step takes away what the tolerance leaves
+            if k == iterations:
+                break
+            if k % PATIENCE == PATIENCE - 1:
+                if cost > GAIN * before:
+                    break
+                before = cost
+            steps += 1
+            trace = normal_equations(weights, error, J, H, slope)
+            for i in range(n):
+                below = state[0, i] <= lower[i] and slope[i] > 0
+                above = state[0, i] >= upper[i] and slope[i] < 0
+                free[i] = not (below or above)
+            if not damped_step(H, slope, free, mu * cost + TINY * trace, dq):
+                mu *= HARDER
+                continue
+            for i in range(n):
+                next_state[0, i] = min(max(state[0, i] + dq[i], lower[i]), upper[i])
+            evaluate(constants, targets, axes, next_state, trig, bodies, next_error, next_J)
+            next_cost = cost_of(weights, next_error)
+            if next_cost < cost:
+                state, next_state = next_state, state
+                error, next_error = next_error, error
+                J, next_J = next_J, J
+                cost = next_cost
+                mu *= SOFTER
+            else:
+                mu = max(mu, 1e-3) * HARDER
+        if cost < best:
+            best = cost
+            found[:] = state[0]
+    return False, steps, starts.shape[0]
+
+
+def _errors(constants, targets, axes, q, error, J):
+    """The errors (m,) and their derivative (m, n) at q (n,)."""
+    n = q.shape[0]
+    state = np.empty((1, n))
+    state[0] = q
+    evaluate(constants, targets, axes, state, np.empty((2, n)), bodies_on_base(n), error, J)
+
+
+_compiled_search = compiled(_search)
+_compiled_errors = compiled(_errors)
+
+
+class InverseKinematicsResult(NamedTuple):
+    """Joint positions, and how well they do. Without a batch plain numbers and a string.
+
+    q : (..., n) rad, m, within the limits; the closest that was found where there is no success.
+    success : (...) whether every prescribed component is met to the tolerance.
+    iterations, starts : (...) steps of all starts together; starts that were needed.
+    residual : (..., 2), the position in m and the angle in rad, of what is prescribed; (..., k, 2)
+        for a sequence of k bodies.
+    reason : (...) "" or why not; it begins with "out of reach", "degrees of freedom", "joint
+        limit", "singular" or "iterations".
+    """
+
+    q: Array
+    success: Any
+    iterations: Any
+    starts: Any
+    residual: Array
+    reason: Any
+
+
+class InverseKinematicsSolver:
+    """Inverse kinematics of one robot for one set of tasks and many targets.
+
+    >>> solver = InverseKinematicsSolver(model, "hand")
+    >>> result = solver.solve(target, initial=q)
+
+    Parameters
+    ----------
+    body : a name or an index, with the task that `components`, `offset` and `axes` describe, see
+        :class:`.Task`; or a `Task`; or a sequence of these, which are to be met at once.
+    limits : True for those of the model, False for none, or (lower, upper), each (n,).
+    starts : at most so many: the initial position, then others between the limits, drawn by `seed`;
+        within half a turn of zero where there are none. The same input gives the same result.
+    tolerance : of every prescribed component, rad and m.
+    max_iterations : of each start.
+
+    Raises InputError for an unknown body or one that belongs to the base, components or axes that
+    do not exist, a soft task, what is no pose, limits without room. An instance is for one thread.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        body: str | int | Task | Sequence[str | int | Task],
+        *,
+        components: str | Sequence[str] = "pose",
+        offset: Any = None,
+        axes: Any = None,
+        limits: bool | tuple[Any, Any] = True,
+        starts: int = 300,
+        tolerance: float = 1e-12,
+        max_iterations: int = 60,
+        seed: int = 0,
+    ) -> None:
+        self.is_single = isinstance(body, (str, int, np.integer, Task))
+        given: Any = [body] if self.is_single else body
+        self.model = model
+        self.tasks = tuple(
+            x if isinstance(x, Task) else Task(x, components, offset, axes) for x in given
+        )
+        if not self.tasks:
+            raise InputError("inverse kinematics need a body")
+        for task in self.tasks:
+            if task.softness:
+                raise InputError(
+                    f"the task of '{task.body}' has the softness {task.softness:g}; inverse "
+                    "kinematics meet every task, or none"
+                )
+        for name, value in (("starts", starts), ("max_iterations", max_iterations)):
+            if not isinstance(value, (int, np.integer)) or value < 1:
+                raise InputError(f"{name}: expected a whole number from 1, got {value!r}")
+        if not tolerance > 0:
+            raise InputError(f"tolerance must be positive, got {tolerance!r}")
+        self.tolerance, self.max_iterations = float(tolerance), int(max_iterations)
+        self.lower, self.upper = _limits(model, limits)
+        chosen = np.array([[x in task.components for x in COMPONENTS] for task in self.tasks])
+        weights = np.where(np.arange(6) < 3, LENGTH**2, 1.0) * chosen
+        self._weights = weights[chosen]
+        self._places = np.nonzero(chosen)  # task and component of each error
+        bodies, offsets = zip(*(task.tool_in(model) for task in self.tasks), strict=True)
+        self._tools = model.body_in_joint[list(bodies)] @ np.stack(offsets)
+        self._constants = (
+            model.parents,
+            np.array(model.joint_rows),
+            np.array(bodies) + 1,
+            chosen,
+            _flat(self._tools),
+        )
+        self.middle, self._starts = self._draw(int(starts), seed)
+
+    def solve(self, target: Any, initial: Any = None) -> InverseKinematicsResult:
+        """For one target (4, 4), or (k, 4, 4) of k bodies, in the inertial frame.
+
+        `initial` (n,) is where the search begins: it is the first to be tried, and joints that can
+        make full turns end next to it. Default: the middle between the limits, zero where there
+        are none. Raises InputError for wrong shapes, NaN, infinity and what is no pose.
+        """
+        poses = se3.as_pose("target", target)
+        if poses.shape != self.target_shape:
+            raise InputError(f"target: expected shape {self.target_shape}, got {poses.shape}")
+        first = self.middle
+        if initial is not None:
+            first = as_array("initial", initial, (self.model.n,), self.model.joint_names)
+            if first.ndim != 1:
+                raise InputError(f"initial: expected shape ({self.model.n},), got {first.shape}")
+        self._starts[0] = np.clip(first, self.lower, self.upper)
+        goal = self._goal(poses)
+        q, success, iterations, starts = self._search(goal, self.lower, self.upper, self._starts)
+        q = self._unwound(q, self._starts[0])
+        residual = self._residual(self._errors(q, goal)[0])
+        reason = "" if success else self._reason(q, goal, residual)
+        if self.is_single:
+            residual = residual[0]
+        return InverseKinematicsResult(q, success, iterations, starts, residual, reason)
+
+    def follow(
+        self,
+        q: Any,
+        target: Any,
+        dt: float,
+        *,
+        twist: Any = None,
+        representation: Representation = "hybrid",
+        gain: float = 20.0,
+        damping: float = 1e-8,
+    ) -> Array:
+        """Closed-loop inverse kinematics (CLIK): from q (n,) to the q one cycle of `dt` s later.
+
+        The target is at `target` (4, 4) and moves with `twist` (6,), in the sequence of k bodies
+        (k, 4, 4) and (k, 6). What the error has to change by, for it to shrink by exp(-gain dt)
+        while the target goes on, is met by J^T (J J^T + damping 1)^-1; `gain` is in 1/s. A step
+        faster than a velocity limit of the model is shortened as a whole, and a joint does not pass
+        its limit; one that begins beyond it comes back. Nothing is searched: it follows, or falls
+        behind.
+
+        Raises InputError as :meth:`solve`, and for a `dt`, `gain` or `damping` that cannot be.
+        """
+        model = self.model
+        state = as_array("q", q, (model.n,), model.joint_names)
+        poses = se3.as_pose("target", target)
+        if state.ndim != 1 or poses.shape != self.target_shape:
+            raise InputError(
+                f"follow: expected q ({model.n},) and a target {self.target_shape}, got "
+                f"{state.shape} and {poses.shape}"
+            )
+        if not 0 < dt < np.inf:
+            raise InputError(f"dt must be positive and finite, got {dt!r}")
+        for name, value in (("gain", gain), ("damping", damping)):
+            if not 0 <= value < np.inf:
+                raise InputError(f"{name} must be zero or greater and finite, got {value!r}")
+        error, J = self._errors(state, self._goal(poses))
+        if twist is None:
+            ahead = error
+        else:
+            (spatial,) = convert_twist(poses, [twist], representation, "spatial")
+            ahead = self._errors(state, self._goal(se3.exp(spatial * dt) @ poses))[0]
+        change = ahead - np.exp(-gain * dt) * error
+        step, free = np.zeros(model.n), np.ones(model.n, dtype=bool)
+        while True:  # what a joint at its limit does not do is left to the others
+            Jf, left = J * free, change + J @ np.where(free, 0.0, step)
+            motion = Jf.T @ np.linalg.solve(Jf @ Jf.T + damping * np.eye(len(left)), left)
+            step = np.where(free, -motion, step)
+            ahead = np.clip(state + step, self.lower, self.upper)
+            stopped = free & (ahead != state + step)
+            if not stopped.any():
+                break
+            step[stopped] = (ahead - state)[stopped]
+            free &= ~stopped
+        fastest = np.where(model.limits.velocity > 0, model.limits.velocity, np.inf) * dt
+        step /= max(1.0, np.max(np.abs(step) / fastest))
+        # a state beyond a limit may take several cycles to come back
+        return np.clip(state + step, np.minimum(self.lower, state), np.maximum(self.upper, state))
+
+    @property
+    def target_shape(self) -> tuple[int, ...]:
+        """(4, 4), or (k, 4, 4) for a sequence of k bodies."""
+        return (4, 4) if self.is_single else (len(self.tasks), 4, 4)
+
+    def _draw(self, count: int, seed: int) -> tuple[Array, Array]:
+        """The middle of the ranges (n,), and starts (count, n) in them."""
+        wide = np.where(self.model.joint_rows[:, ANGULAR] != 0, np.pi, WAY)
+        low = np.where(np.isfinite(self.lower), self.lower, np.minimum(-wide, self.upper - wide))
+        high = np.where(np.isfinite(self.upper), self.upper, np.maximum(wide, self.lower + wide))
+        starts = np.random.default_rng(seed).uniform(low, high, (count, self.model.n))
+        return (low + high) / 2, starts
+
+    def _goal(self, poses: Array) -> tuple[Array, Array]:
+        """What the compiled code takes: targets (k, 12), and axes (k, 9) row by row."""
+        poses = poses.reshape(-1, 4, 4)
+        axes = [
+            C[:3, :3].T if task.is_turning else task.axis_rows
+            for task, C in zip(self.tasks, poses, strict=True)
+        ]
+        return _flat(poses), np.array(axes).reshape(-1, 9)
+
+    def _search(
+        self, goal: tuple[Array, Array], lower: Array, upper: Array, starts: Array
+    ) -> tuple[Array, bool, int, int]:
+        q = np.empty(self.model.n)
+        success, iterations, needed = _compiled_search(
+            self._constants, *goal, self._weights, lower, upper, self.tolerance,
+            self.max_iterations, starts, q,
+        )  # fmt: skip
+        return q, bool(success), int(iterations), int(needed)
+
+    def _errors(self, q: Array, goal: tuple[Array, Array]) -> tuple[Array, Array]:
+        error, J = np.empty(len(self._weights)), np.empty((len(self._weights), self.model.n))
+        _compiled_errors(self._constants, *goal, np.ascontiguousarray(q), error, J)
+        return error, J
+
+    def _residual(self, error: Array) -> Array:
+        """(k, 2) positions and angles from errors (m,)."""
+        full = np.zeros((len(self.tasks), 2, 3))
+        full.reshape(-1, 6)[self._places] = error
+        return np.linalg.norm(full, axis=2)[:, ::-1]
+
+    def _unwound(self, q: Array, near: Array, any_limits: bool = True) -> Array:
+        """The same poses, with full turns taken back towards `near` where the limits allow it."""
+        joints = self.model.joint_rows
+        turns = (joints[:, ANGULAR] != 0) & (joints[:, LINEAR] == 0)
+        turn = 2 * np.pi / np.where(turns, joints[:, ANGULAR], 1.0)
+        moved = np.where(turns, q + np.round((near - q) / turn) * turn, q)
+        allowed = (moved >= self.lower) & (moved <= self.upper)
+        return np.where(allowed, moved, q) if any_limits else moved
+
+    def _reason(self, q: Array, goal: tuple[Array, Array], residual: Array) -> str:
+        """Why there is no solution, as far as it can be told."""
+        model, m = self.model, len(self._weights)
+        for k, task in enumerate(self.tasks):
+            beyond = _beyond_reach(model, task, self._tools[k], goal[0][k, 9:], self._travel())
+            if beyond > 0:
+                return f"out of reach by at least {beyond:.3g} m: the target of '{task.body}'"
+        off = f"the closest is {residual[:, 0].max():.3g} m and {residual[:, 1].max():.3g} rad off"
+        rank = max(np.linalg.matrix_rank(self._errors(x, goal)[1], 1e-9) for x in self._starts[-3:])
+        if rank < m:
+            return f"degrees of freedom: {rank} for {m} components that are prescribed; {off}"
+        unlimited = np.full(model.n, np.inf)
+        x, solved, *_ = self._search(goal, -unlimited, unlimited, self._starts[:50])
+        if solved:
+            x = self._unwound(x, self.middle, any_limits=False)
+            i = int(np.argmax(np.maximum(self.lower - x, x - self.upper)))
+            side = "lower" if x[i] < self.lower[i] else "upper"
+            return (
+                f"joint limit of '{model.joint_names[i]}': a solution beyond the limits has it at "
+                f"{x[i]:.4g}, its {side} limit is {getattr(self, side)[i]:.4g}; {off}"
+            )
+        sizes = np.linalg.svd(self._errors(q, goal)[1], compute_uv=False)
+        if sizes[m - 1] < 1e-3 * sizes[0]:
+            return f"singular: {off}, and cannot move in all directions"
+        return f"iterations: none of {len(self._starts)} starts led to a solution; {off}"
+
+    def _travel(self) -> Array:
+        """(n,) how far joints slide away from where they are at zero, in m."""
+        way = np.abs(self.model.joint_rows[:, LINEAR])
+        range_ = np.where(way > 0, np.maximum(np.abs(self.lower), np.abs(self.upper)), 0.0)
+        return np.asarray(way * range_)
+
+
+def inverse_kinematics(
+    model: MultibodyModel,
+    target: Any,
+    body: str | int | Task | Sequence[str | int | Task],
+    *,
+    initial: Any = None,
+    warm_start: bool = False,
+    **options: Any,
+) -> InverseKinematicsResult:
+    """Joint positions q (..., n) that bring a tool, or several at once, to a target.
+
+    `target` is (..., 4, 4) in the inertial frame, or (..., k, 4, 4) for a sequence of k bodies;
+    `initial` (..., n). With `warm_start` each target of a batch begins at the solution of the one
+    before, as along a path. `body` and the `options` components, offset, axes, limits, starts,
+    tolerance, max_iterations, seed are those of :class:`InverseKinematicsSolver`.
+
+    A target that cannot be reached is no error: `success` is False, `reason` says why, and q is the
+    closest that was found. Raises InputError for wrong shapes, NaN, infinity, what is no pose, and
+    as the solver does.
+    """
+    solver = InverseKinematicsSolver(model, body, **options)
+    poses, tail = se3.as_pose("target", target), solver.target_shape
+    if poses.shape[poses.ndim - len(tail) :] != tail:
+        wanted = ", ".join(map(str, tail))
+        raise InputError(f"target: expected shape (..., {wanted}), got {poses.shape}")
+    first = solver.middle if initial is None else initial
+    first = as_array("initial", first, (model.n,), model.joint_names)
+    shape = broadcast_shapes(
+        ("target", "initial"), (poses.shape[: poses.ndim - len(tail)], first.shape[:-1])
+    )
+    if shape == ():
+        return solver.solve(poses, first)
+    poses = np.broadcast_to(poses, (*shape, *tail)).reshape(-1, *tail)
+    first = np.broadcast_to(first, (*shape, model.n)).reshape(-1, model.n)
+    found: list[InverseKinematicsResult] = []
+    for pose, start in zip(poses, first, strict=True):
+        follows = warm_start and found and found[-1].success
+        found.append(solver.solve(pose, found[-1].q if follows else start))
+    kinds = (  # said, as an empty batch does not show them
+        (float, (model.n,)), (bool, ()), (int, ()), (int, ()), (float, (*tail[:-2], 2)), (str, ()),
+    )  # fmt: skip
+    return InverseKinematicsResult(
+        *(
+            np.array([result[k] for result in found], kind).reshape(*shape, *rest)
+            for k, (kind, rest) in enumerate(kinds)
+        )
+    )
+
+
+def _limits(model: MultibodyModel, limits: bool | tuple[Any, Any]) -> tuple[Array, Array]:
+    if isinstance(limits, bool):
+        infinite = np.full(model.n, np.inf)
+        pair = (model.limits.lower, model.limits.upper) if limits else (-infinite, infinite)
+    else:
+        pair = tuple(np.array(x, dtype=np.float64) for x in limits)  # type: ignore[assignment]
+    if [x.shape for x in pair] != [(model.n,)] * 2 or not np.all(pair[0] <= pair[1]):
+        raise InputError(f"limits: expected two rows of {model.n} numbers, lower and then upper")
+    return np.array(pair[0]), np.array(pair[1])
+
+
+def _flat(poses: Array) -> Array:
+    """(k, 12): rotations row by row, positions."""
+    return np.concatenate([poses[:, :3, :3].reshape(-1, 9), poses[:, :3, 3]], axis=1)
+
+
+def _beyond_reach(
+    model: MultibodyModel, task: Task, tool: Array, goal: Array, travel: Array
+) -> float:
+    """By how much a point (3,) is farther from the first joint than the arm can stretch, in m.
+
+    Between a point on one joint axis and a point on the next the distance never changes, so their
+    sum, to the tool, bounds the reach; `travel` (n,) adds what sliding joints do. The points are
+    moved along the axes to make it small. Not above zero: nothing is known.
+    """
+    if len([x for x in task.components if x in COMPONENTS[3:]]) < 3:
+        return 0.0
+    path = model.path(task.body)
+    frames = model.poses[path] @ se3.inverse(model.body_in_joint[path])
+    points = np.vstack([frames[:, :3, 3], (frames[-1] @ tool)[:3, 3]])
+    for _ in range(30):
+        for i, axis in enumerate(frames[:, :3, 2]):
+            if model.joint_rows[path[i], LINEAR]:
+                continue
+            near = points[[i + 1]] if i == 0 else points[[i - 1, i + 1]]
+            weight = 1 / np.maximum(np.linalg.norm(near - points[i], axis=1), 1e-9)
+            points[i] += weight @ (near - points[i]) @ axis / weight.sum() * axis
+    reach = np.linalg.norm(np.diff(points, axis=0), axis=1).sum() + travel[path].sum()
+    return float(np.linalg.norm(goal - points[0]) - reach)

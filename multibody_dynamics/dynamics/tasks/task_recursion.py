@@ -1,0 +1,458 @@
+"""Joint motion to the fourth derivative from that of tools: [M21] Algorithm 2, generalised.
+
+The rate c of a task is what its tool moves too fast, plus `feedback` times what it is ahead; it has
+to vanish with its derivatives, and c^(k) is linear in the joint rate q^(k+1) with the Jacobian A.
+The rates nearest to a secondary motion z that do so, or almost do so, solve
+
+    W (q' - z) = A^T mu         W: weights of the joints, mu: multipliers
+    A q' + c_0 = -L mu          c_0 = c at q' = 0, L: damping, diagonal
+
+whose k-th derivative by the Leibniz rule has the same matrix: with G = A W^-1 A^T + L,
+
+    a  = z^(k) + W^-1 sum_{j>0} C(k,j) A^(j)T mu^(k-j)
+    G mu^(k) = -c_0^(k) - sum_{j>0} C(k,j) L^(j) mu^(k-j) - A a
+    q^(k+1)  = a + W^-1 A^T mu^(k)
+
+and one factorisation serves all orders. c_0^(k) comes from the forward kinematics at the rates
+known so far and q^(k+1) = 0, as in the paper; so do the derivatives of the joint screws, in A^(k),
+that the multipliers need. G is never formed: Q R = [W^-1/2 A^T; L^1/2] has R^T R = G. Where A is
+square and L = 0, q^(k+1) = -A^-1 c_0^(k), which is Algorithm 2.
+"""
+
+from __future__ import annotations
+
+from math import comb, sqrt
+
+import numpy as np
+
+from ..core import compiled, inlined
+from ..lie.screws import add, cross, load_rotation, load_vector, matmul, rotate
+from ..model.records import POSE, POSITION, SCREW, TWIST
+from ..recursions import store_trig
+from ..recursions.spatial import forward_recursion
+
+BINOMIAL = np.array([[float(comb(k, j)) for j in range(5)] for k in range(5)])
+
+# columns of `links` (tasks, LINK): the row of the body, the rows of the task, whether its axes turn
+BODY, FIRST, END, TURNING = range(4)
+LINK = 4
+# columns of `tools` (tasks, TOOL): pose of the tool in the joint frame, weights of its three axes
+TOOL_POSITION, TOOL_WEIGHTS, TOOL = 9, 12, 15
+# columns of `wishes` (n, WISH)
+ROOT, POSTURE, POSTURE_GAIN, LOWER, UPPER, MARGIN, SPEED, PRESCRIBED = range(8)
+WISH = 8
+# `options`
+FEEDBACK, THRESHOLD, STRENGTH, KEEPS = range(4)
+OPTION = 4
+# `motion` (tasks, MOTION, 5, 3): stacks of vectors
+SPIN, PLACE, RELATIVE_SPIN, RELATIVE_PLACE, TILT = range(5)
+MOTION = 5
+
+DAMPING_BEGINS, DAMPING_COMPLETE = 0.1, 0.5
+INDEPENDENT = 1e-12
+
+
+@inlined
+def smooth_step(x):
+    """0 below 0, 1 above 1, between them the C4 polynomial; with its first three derivatives."""
+    if x <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0
+    if x >= 1.0:
+        return 1.0, 0.0, 0.0, 0.0
+    y = 1.0 - x
+    s = x**5 * (126.0 + x * (-420.0 + x * (540.0 + x * (-315.0 + 70.0 * x))))
+    bend = 3.0 * (x * y * (1.0 - 2.0 * x)) ** 2 - 2.0 * (x * y) ** 3
+    return s, 630.0 * (x * y) ** 4, 2520.0 * (x * y) ** 3 * (1.0 - 2.0 * x), 2520.0 * bend
+
+
+@inlined
+def chain(k, f, x1, x2, x3):
+    """The k-th time derivative of f(x(t)), from f, f', f'', f''' and x', x'', x'''."""
+    if k == 0:
+        return f[0]
+    if k == 1:
+        return f[1] * x1
+    if k == 2:
+        return f[2] * x1 * x1 + f[1] * x2
+    return f[3] * x1 * x1 * x1 + 3.0 * f[2] * x1 * x2 + f[1] * x3
+
+
+@inlined
+def turn(vectors, spin, order):
+    """Derivatives up to `order` of three vectors (5, 3, 3) that turn with the angular velocity
+    `spin` (5, 3)."""
+    for j in range(order):
+        for i in range(3):
+            total = (0.0, 0.0, 0.0)
+            for m in range(j + 1):
+                c = BINOMIAL[j, m]
+                w = (c * spin[m, 0], c * spin[m, 1], c * spin[m, 2])
+                total = add(total, cross(w, load_vector(vectors[j - m], i, 0)))
+            for x in range(3):
+                vectors[j + 1, i, x] = total[x]
+
+
+@inlined
+def take_targets(links, targets, desired, axes):
+    """The axes of the target frames and of the tasks, to the fourth derivative."""
+    for t in range(links.shape[0]):
+        for i in range(3):
+            for x in range(3):
+                desired[t, 0, i, x] = targets[t, POSE + 3 * x + i]
+        spin = targets[t, TWIST:].reshape((4, 6))
+        turn(desired[t], spin, 4)
+        if links[t, TURNING]:
+            axes[t] = desired[t]
+
+
+@inlined
+def move_tools(k, bodies, links, tools, targets, desired, turned, motion):
+    """Where the tools are, how they move to order k, and how far they are from their targets."""
+    for t in range(links.shape[0]):
+        b = links[t, BODY]
+        R = load_rotation(bodies, b, POSE)
+        r = add(load_vector(bodies, b, POSITION), rotate(R, load_vector(tools, t, TOOL_POSITION)))
+        tool = matmul(R, load_rotation(tools, t, POSE))
+        spin, place = motion[t, SPIN], motion[t, PLACE]
+        for x in range(3):
+            place[0, x] = r[x]
+            motion[t, RELATIVE_PLACE, 0, x] = r[x] - targets[t, POSITION + x]
+            for i in range(3):
+                turned[t, 0, i, x] = tool[3 * x + i]
+        for j in range(k + 1):
+            velocity = load_vector(bodies, b, TWIST + 6 * j + 3)
+            for x in range(3):
+                spin[j, x] = bodies[b, TWIST + 6 * j + x]
+            for m in range(j + 1):
+                c = BINOMIAL[j, m]
+                w = (c * spin[m, 0], c * spin[m, 1], c * spin[m, 2])
+                velocity = add(velocity, cross(w, load_vector(place, j - m, 0)))
+            for x in range(3):
+                place[j + 1, x] = velocity[x]
+                column = TWIST + 6 * j + x
+                motion[t, RELATIVE_SPIN, j, x] = spin[j, x] - targets[t, column]
+                motion[t, RELATIVE_PLACE, j + 1, x] = velocity[x] - targets[t, column + 3]
+        turn(turned[t], spin, k)
+        for j in range(k + 1):  # sum of desired axis x axis: zero where they agree
+            total = (0.0, 0.0, 0.0)
+            for i in range(3):
+                weight = tools[t, TOOL_WEIGHTS + i]
+                for m in range(j + 1):
+                    c = weight * BINOMIAL[j, m]
+                    d = load_vector(desired[t, m], i, 0)
+                    d = (c * d[0], c * d[1], c * d[2])
+                    total = add(total, cross(d, load_vector(turned[t, j - m], i, 0)))
+            for x in range(3):
+                motion[t, TILT, j, x] = total[x]
+
+
+@inlined
+def along(k, axes, t, axis, vectors):
+    """The k-th derivative of the component of a vector (5, 3) along an axis of task t."""
+    total = 0.0
+    for j in range(k + 1):
+        f, v = axes[t, j, axis], vectors[k - j]
+        total += BINOMIAL[k, j] * (f[0] * v[0] + f[1] * v[1] + f[2] * v[2])
+    return total
+
+
+@inlined
+def excess(k, links, components, scales, axes, motion, feedback, result):
+    """c^(k) of all rows; with k = -1 how far the tasks are ahead of their targets."""
+    for t in range(links.shape[0]):
+        for i in range(links[t, FIRST], links[t, END]):
+            axis = components[i] % 3
+            if components[i] < 3:
+                rate, place = motion[t, RELATIVE_SPIN], motion[t, TILT]
+                moving = along(k, axes, t, axis, rate) if k >= 0 else 0.0
+            else:
+                place = motion[t, RELATIVE_PLACE]
+                moving = along(k + 1, axes, t, axis, place) if k >= 0 else 0.0
+            ahead = 0.0
+            if k < 0:
+                ahead = along(0, axes, t, axis, place)
+            elif feedback != 0.0:
+                ahead = feedback * along(k, axes, t, axis, place)
+            result[i] = scales[i] * (moving + ahead)
+
+
+@inlined
+def jacobian_derivative(k, bodies, links, components, scales, moved, axes, motion, column, A):
+    """A^(k) (m, n) from the joint screws and their derivatives; `column` (2, 5, 3) is scratch."""
+    for t in range(links.shape[0]):
+        place = motion[t, PLACE]
+        for joint in range(moved.shape[1]):
+            if not moved[t, joint]:
+                continue
+            for j in range(k + 1):
+                v = load_vector(bodies, joint + 1, SCREW + 6 * j + 3)
+                for x in range(3):
+                    column[0, j, x] = bodies[joint + 1, SCREW + 6 * j + x]
+                for m in range(j + 1):
+                    c = BINOMIAL[j, m]
+                    e = (c * column[0, m, 0], c * column[0, m, 1], c * column[0, m, 2])
+                    v = add(v, cross(e, load_vector(place, j - m, 0)))
+                for x in range(3):
+                    column[1, j, x] = v[x]
+            for i in range(links[t, FIRST], links[t, END]):
+                part = column[components[i] // 3]
+                A[i, joint] = scales[i] * along(k, axes, t, components[i] % 3, part)
+
+
+@inlined
+def factorise(A, wishes, damping, count, Q, R):
+    """Q R = [W^-1/2 A^T; L^1/2] of the first `count` rows, by Gram and Schmidt, twice for accuracy.
+
+    Q is (n + m, m), R (m, m) upper triangular. False where a row depends on those before it.
+    """
+    m, n = A.shape
+    for i in range(count):
+        size = 0.0
+        for r in range(n):
+            Q[r, i] = wishes[r, ROOT] * A[i, r]
+        for r in range(m):
+            Q[n + r, i] = 0.0
+        Q[n + i, i] = sqrt(damping[i])
+        for r in range(n + m):
+            size += Q[r, i] ** 2
+        for j in range(i):
+            R[j, i] = 0.0
+        for _ in range(2):
+            for j in range(i):
+                d = 0.0
+                for r in range(n + m):
+                    d += Q[r, j] * Q[r, i]
+                R[j, i] += d
+                for r in range(n + m):
+                    Q[r, i] -= d * Q[r, j]
+        rest = 0.0
+        for r in range(n + m):
+            rest += Q[r, i] ** 2
+        if not rest > INDEPENDENT**2 * size:
+            return False
+        R[i, i] = sqrt(rest)
+        for r in range(n + m):
+            Q[r, i] /= R[i, i]
+    return True
+
+
+@inlined
+def solve_transposed(R, count, y):
+    """y becomes R^-T y."""
+    for i in range(count):
+        for j in range(i):
+            y[i] -= R[j, i] * y[j]
+        y[i] /= R[i, i]
+
+
+@inlined
+def solve_upper(R, count, y):
+    """y becomes R^-1 y."""
+    for k in range(count):
+        i = count - 1 - k
+        for j in range(i + 1, count):
+            y[i] -= R[i, j] * y[j]
+        y[i] /= R[i, i]
+
+
+@inlined
+def wish(k, i, wishes, prescribed, state):
+    """z_i^(k): what joint i is to do if the tasks do not care, from its own motion so far."""
+    if wishes[i, PRESCRIBED] != 0.0:
+        return prescribed[k + 1, i]
+    gain, speed = wishes[i, POSTURE_GAIN], wishes[i, SPEED]
+    q = state[0, i]
+    f0, f1, f2, f3 = -gain * (q - wishes[i, POSTURE]), -gain, 0.0, 0.0
+    if speed != 0.0:
+        slope = 1.0 / wishes[i, MARGIN]
+        low = smooth_step((wishes[i, LOWER] - q) * slope + 1.0)
+        high = smooth_step((q - wishes[i, UPPER]) * slope + 1.0)
+        f0 += speed * (low[0] - high[0])
+        f1 -= speed * slope * (low[1] + high[1])
+        f2 += speed * slope**2 * (low[2] - high[2])
+        f3 -= speed * slope**3 * (low[3] + high[3])
+    return chain(k, (f0, f1, f2, f3), state[1, i], state[2, i], state[3, i])
+
+
+@inlined
+def invert(G, X):
+    """X = G^-1 of a symmetric positive definite matrix, by Gauss and Jordan."""
+    m = G.shape[0]
+    X[:] = G
+    for p in range(m):
+        pivot = 1.0 / X[p, p]
+        X[p, p] = 1.0
+        for j in range(m):
+            X[p, j] *= pivot
+        for i in range(m):
+            if i != p:
+                factor = X[i, p]
+                X[i, p] = 0.0
+                for j in range(m):
+                    X[i, j] -= factor * X[p, j]
+
+
+@inlined
+def lost_directions(k, A, wishes, threshold, hard, G, X, rest):
+    """The k-th derivative of tau = sum eps^2 / (sigma^2 + eps^2), eps^2 being the threshold.
+
+    The sum is over the singular values of the hard rows A W^-1/2: each direction that is lost adds
+    1 to it. As the trace of eps^2 (A W^-1 A^T + eps^2)^-1 it is analytic, where singular values
+    cross too. G and X (4, hard, hard) hold the matrix and its inverse, with derivatives.
+    """
+    for i in range(hard):
+        for j in range(hard):
+            total = threshold if k == 0 and i == j else 0.0
+            for m in range(k + 1):
+                inner = 0.0
+                for r in range(A.shape[2]):
+                    inner += wishes[r, ROOT] ** 2 * A[m, i, r] * A[k - m, j, r]
+                total += BINOMIAL[k, m] * inner
+            G[k, i, j] = total
+    if k == 0:
+        invert(G[0], X[0])
+    else:
+        for i in range(hard):
+            for j in range(hard):
+                total = 0.0
+                for m in range(1, k + 1):
+                    inner = 0.0
+                    for r in range(hard):
+                        inner += G[m, i, r] * X[k - m, r, j]
+                    total += BINOMIAL[k, m] * inner
+                rest[i, j] = total
+        for i in range(hard):
+            for j in range(hard):
+                total = 0.0
+                for r in range(hard):
+                    total -= X[0, i, r] * rest[r, j]
+                X[k, i, j] = total
+    trace = 0.0
+    for i in range(hard):
+        trace += X[k, i, i]
+    return threshold * trace
+
+
+@inlined
+def damp(k, A, wishes, options, softness, hard, G, X, rest, lost, damping):
+    """L^(k) of all rows: of the hard ones lambda^2 = strength^2 smooth_step(x(tau)), of the soft
+    ones the square of their softness. `lost` (4,) keeps tau and its derivatives."""
+    value = 0.0
+    if options[STRENGTH] > 0.0:
+        width = 1.0 / (DAMPING_COMPLETE - DAMPING_BEGINS)
+        if k == 0 or DAMPING_BEGINS < lost[0] < DAMPING_COMPLETE:
+            lost[k] = lost_directions(k, A, wishes, options[THRESHOLD], hard, G, X, rest)
+            f = smooth_step((lost[0] - DAMPING_BEGINS) * width)
+            value = options[STRENGTH] * chain(
+                k, f, width * lost[1], width * lost[2], width * lost[3]
+            )
+    for i in range(damping.shape[1]):
+        if i < hard:
+            damping[k, i] = value
+        else:
+            damping[k, i] = softness[i] ** 2 if k == 0 else 0.0
+
+
+def _solve(
+    parents, joints,
+    links, tools, components, scales, softness, hard, moved, wishes, options,
+    targets, prescribed, state, trig, bodies,
+    desired, turned, axes, motion, column, A, Q, R, G, X, rest, lost, damping, multipliers, step,
+    errors,
+):  # fmt: skip
+    """q' and its three derivatives at q, in `state` (5, n), and what is missing of the task rates.
+
+    False where the rows are not independent; the rates in `state` are worthless then.
+    """
+    n, m = parents.shape[0], components.shape[0]
+    keeps = options[KEEPS] != 0.0
+    for i in range(n):
+        if wishes[i, PRESCRIBED] != 0.0:
+            state[0, i] = prescribed[0, i]
+    state[1:] = 0.0
+    store_trig(joints, state, trig)
+    take_targets(links, targets, desired, axes)
+    for k in range(4):
+        forward_recursion(parents, joints, trig, state, max(k - 1, 0), bodies)
+        move_tools(k, bodies, links, tools, targets, desired, turned, motion)
+        mu = multipliers[k]
+        excess(k, links, components, scales, axes, motion, options[FEEDBACK], mu)
+        if k == 0 or keeps:
+            jacobian_derivative(
+                k, bodies, links, components, scales, moved, axes, motion, column, A[k]
+            )
+            damp(k, A, wishes, options, softness, hard, G, X, rest, lost, damping)
+        if k == 0 and not factorise(A[0], wishes, damping[0], m, Q, R):
+            return False
+        for i in range(n):
+            step[i] = 0.0
+            if keeps:
+                for j in range(1, k + 1):
+                    inner = 0.0
+                    for r in range(m):
+                        inner += A[j, r, i] * multipliers[k - j, r]
+                    step[i] += BINOMIAL[k, j] * inner
+                step[i] = wish(k, i, wishes, prescribed, state) + wishes[i, ROOT] ** 2 * step[i]
+        for r in range(m):
+            missing = 0.0
+            if keeps:
+                for j in range(1, k + 1):
+                    missing += BINOMIAL[k, j] * damping[j, r] * multipliers[k - j, r]
+                for i in range(n):
+                    mu[r] += A[0, r, i] * step[i]
+            errors[k, r] = missing
+            mu[r] = -mu[r] - missing
+        solve_transposed(R, m, mu)
+        for i in range(n):
+            inner = 0.0
+            for r in range(m):
+                inner += Q[i, r] * mu[r]
+            state[k + 1, i] = step[i] + wishes[i, ROOT] * inner
+        if keeps:
+            solve_upper(R, m, mu)
+            for r in range(m):
+                errors[k, r] = (errors[k, r] + damping[0, r] * mu[r]) / scales[r]
+    return True
+
+
+def _polish(
+    parents, joints,
+    links, tools, components, scales, hard, moved, wishes,
+    targets, state, trig, bodies,
+    desired, turned, axes, motion, column, A, Q, R, damping, ahead,
+    steps, tolerance,
+):  # fmt: skip
+    """Newton's method for q: how far the hard rows are from their targets in the end, in rad and m
+    over the length; `state` loses its rates."""
+    n = parents.shape[0]
+    state[1:] = 0.0
+    damping[:] = 0.0
+    take_targets(links, targets, desired, axes)
+    for left in range(steps, -1, -1):
+        store_trig(joints, state, trig)
+        forward_recursion(parents, joints, trig, state, 0, bodies)
+        move_tools(0, bodies, links, tools, targets, desired, turned, motion)
+        excess(-1, links, components, scales, axes, motion, 0.0, ahead)
+        distance = 0.0
+        for r in range(hard):
+            distance = max(distance, abs(ahead[r]))
+        if left == 0 or not distance > tolerance:
+            return distance
+        jacobian_derivative(0, bodies, links, components, scales, moved, axes, motion, column, A[0])
+        if not factorise(A[0], wishes, damping[0], hard, Q, R):
+            return distance
+        solve_transposed(R, hard, ahead)
+        largest = 1.0
+        for i in range(n):
+            state[4, i] = 0.0
+            for r in range(hard):
+                state[4, i] -= wishes[i, ROOT] * Q[i, r] * ahead[r]
+            largest = max(largest, abs(state[4, i]))
+        for i in range(n):  # at most 1 rad or m at a time
+            state[0, i] += state[4, i] / largest
+            state[4, i] = 0.0
+    return distance
+
+
+solve = compiled(_solve)
+polish = compiled(_polish)

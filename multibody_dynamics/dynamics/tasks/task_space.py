@@ -1,0 +1,416 @@
+"""Joint motion to the fourth derivative, and torques with rates, from the motion of tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import Array, InputError, as_array, broadcast_shapes
+from ..model import MultibodyModel
+from ..model.records import BODY_ROW, POSITION
+from ..rigid import CYCLES, BaseMotion, InverseDynamics, ModelSolver, Wrenches, wrench_rows
+from . import task_recursion as recursion
+from .redundancy import RedundancyResolution
+from .tool_task import COMPONENTS, TARGET_ROW, Task, TaskMotion, as_tasks
+
+AT_TARGET = 1e-6  # rad, and m over the length: what single precision leaves of a good q
+REACHED = 1e-9  # rad, and m over the length: a target that is missed by more is out of reach
+CONVERGED = 1e-13
+POLISHING_STEPS, STARTING_STEPS = 8, 100
+
+
+class TaskSpaceSolver(ModelSolver):
+    """q ... q'''' from the motion of tools in the control cycle; compiled, no allocation.
+
+    >>> solver = TaskSpaceSolver(model, Task("panda_link8"), RedundancyResolution(posture=q0))
+    >>> solver.start(target, q)  # at q, or as near to it as the target is
+    >>> state = solver.follow(next_target, dt)  # (5, n), and solver.torques (3, n)
+
+    `follow` goes on from where the last call ended. Or by itself: write q into `solver.state[0]`
+    and the targets into `solver.targets` (tasks, TARGET_ROW), see `TaskMotion.rows`; call
+    `solver.update()`; read
+
+    state (5, n)           q, and q' ... q'''' of [M21] Algorithm 2, generalised in `task_recursion`
+    torques (3, n)         Q, Q', Q'' of [M21] Algorithm 3, under `applied_wrenches` (n, 3, 6)
+    missing (4, m)         task rate ... jounce that were wanted and are not met, by damping or
+                           softness; rad/s, m/s; columns `solver.rows[i]` are those of task i
+    jacobian (m, n)        of the tasks along their axes, translations over the length
+    lost_directions        tau of `Damping`, 0 without
+
+    `solver.prescribed` (5, n) holds the motion of the joints that `resolution` prescribes. What
+    `update` returns is False where the tasks are singular; it checks nothing else. An instance is
+    for one thread. `set_base` and `set_model` are as of `InverseDynamicsSolver`.
+
+    Raises InputError for tasks that the robot cannot have, or more components than joints serve.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        tasks: Task | Sequence[Task],
+        resolution: RedundancyResolution | None = None,
+    ) -> None:
+        n = model.n
+        bodies = np.zeros((n + 1, BODY_ROW))
+        super().__init__(model, bodies)
+        self.tasks = as_tasks(tasks)
+        self.resolution = resolution = resolution or RedundancyResolution()
+        plan = _plan(model, self.tasks, resolution)
+        count, m, hard = len(self.tasks), len(plan.components), plan.hard
+        self.rows = plan.rows
+        self.state: Array = np.zeros((5, n))
+        self.torques: Array = np.zeros((3, n))
+        self.missing: Array = np.zeros((4, m))
+        self.prescribed: Array = np.zeros((5, n))
+        self.targets: Array = np.zeros((count, TARGET_ROW))
+        self._before = np.zeros((5, n))
+        A = np.zeros((4, m, n))
+        self.jacobian: Array = A[0]
+        self._lost, self._excess, self._scales = np.zeros(4), np.zeros(m), plan.scales
+        self._exact = resolution.feedback == 0 and resolution.damping is None
+        trig, factors = np.empty((2, n)), (np.zeros((n + m, m)), np.zeros((m, m)))
+        frames = [np.zeros((count, 5, 3, 3)) for _ in range(2)]
+        axes = np.zeros((count, 5, 3, 3))
+        axes[:, 0] = [task.axis_rows for task in self.tasks]
+        motion = np.zeros((count, recursion.MOTION, 5, 3))
+        moving = (*frames, axes, motion, np.zeros((2, 5, 3)), A, *factors)
+        grams = np.zeros((2, 4, hard, hard))
+        tools = (plan.links, plan.tools, plan.components, plan.scales)
+        self._solve_rates: Callable[[], bool] = partial(
+            recursion.solve,
+            *self._constants[:2],
+            *tools,
+            plan.softness,
+            hard,
+            plan.moved,
+            plan.wishes,
+            plan.options,
+            self.targets,
+            self.prescribed,
+            self.state,
+            trig,
+            bodies,
+            *moving,
+            *grams,
+            np.zeros((hard, hard)),
+            self._lost,
+            np.zeros((4, m)),
+            np.zeros((4, m)),
+            np.zeros(n),
+            self.missing,
+        )
+        self._solve_dynamics: Callable[[], None] = partial(
+            CYCLES["spatial"],
+            *self._constants,
+            2,
+            self.state,
+            self.applied_wrenches.reshape(n, 18),
+            trig,
+            bodies,
+            self.torques,
+        )
+        self._polish: Callable[[int, float], float] = partial(
+            recursion.polish,
+            *self._constants[:2],
+            *tools,
+            hard,
+            plan.moved,
+            plan.wishes,
+            self.targets,
+            self.state,
+            trig,
+            bodies,
+            *moving,
+            np.zeros((4, m)),
+            self._excess,
+        )
+        self._prescribed = plan.wishes[:, recursion.PRESCRIBED] != 0
+        self._solve_rates()
+        self._solve_dynamics()
+        self._polish(0, CONVERGED)
+
+    def update(self) -> bool:
+        """From `state[0]` and `targets` to all else; False where the tasks are singular."""
+        if not self._solve_rates():
+            return False
+        self._solve_dynamics()
+        return True
+
+    @property
+    def lost_directions(self) -> float:
+        """tau of `Damping` at the last update: how many directions are as good as lost."""
+        return float(self._lost[0])
+
+    def displacement(self) -> Array:
+        """(m,) how far the tools are from their targets now, in rad and m, in `rows`.
+
+        What damping has led them off and feedback has not yet brought back.
+        """
+        state = self.state.copy()
+        self._polish(0, CONVERGED)
+        self.state[:] = state
+        return np.asarray(self._excess / self._scales)
+
+    def take(self, motions: TaskMotion | Sequence[TaskMotion]) -> None:
+        """Write the motions of the tools, one per task, into `targets`."""
+        given = (motions,) if isinstance(motions, TaskMotion) else tuple(motions)
+        if len(given) != len(self.tasks):
+            raise InputError(f"{len(given)} motions for {len(self.tasks)} tasks")
+        rows = [motion.rows for motion in given]
+        for task, row in zip(self.tasks, rows, strict=True):
+            if row.ndim != 1:
+                raise InputError(f"motion of '{task.body}': expected one, got a batch {row.shape}")
+        for target, row in zip(self.targets, rows, strict=True):
+            target[:] = row
+
+    def __call__(self, motions: TaskMotion | Sequence[TaskMotion], q: Any) -> Array:
+        """`state` (5, n), a view, at q (n,) as it is; only with feedback does it matter where the
+        tools are. Raises InputError for bad input and at a singularity."""
+        self._begin(motions, q)
+        self._solve()
+        return self.state
+
+    def start(self, motions: TaskMotion | Sequence[TaskMotion], q: Any) -> Array:
+        """`state` (5, n) where the tools of first priority are at their targets, found by Newton's
+        method from q (n,). Raises InputError where that fails."""
+        self._begin(motions, q)
+        self._reach(STARTING_STEPS)
+        self._solve()
+        return self.state
+
+    def follow(self, motions: TaskMotion | Sequence[TaskMotion], dt: float = 0.0) -> Array:
+        """`state` (5, n) of the next cycle, `dt` s later: q by Taylor's series of the last state,
+        then Newton's method to the targets, then the rates.
+
+        With feedback or damping q is what the series says; the feedback corrects it smoothly.
+        Raises InputError for a target out of reach and for a singularity, the state is as before;
+        and for damping without feedback, which would never bring back what it leads astray. Joint
+        limits are not looked at: `limit_speed` leads away from them, no more.
+        """
+        if self.resolution.damping is not None and self.resolution.feedback == 0.0:
+            raise InputError("damping leads the tool astray: `follow` needs a feedback beside it")
+        self._before[:] = self.state
+        self.take(motions)
+        if dt:
+            q = self._before[4]
+            for k in (3, 2, 1, 0):
+                q = self._before[k] + dt / (k + 1) * q
+            self.state[0] = q
+        if self._exact:
+            self._reach(POLISHING_STEPS)
+        self._solve()
+        return self.state
+
+    def _begin(self, motions: TaskMotion | Sequence[TaskMotion], q: Any) -> None:
+        position = as_array("q", q, (self.model.n,), self.model.joint_names)
+        if position.ndim != 1:
+            raise InputError(f"q: expected ({self.model.n},), got {position.shape}")
+        self.take(motions)
+        self._before[:] = self.state
+        self.state[0] = position
+
+    def _reach(self, steps: int) -> None:
+        self.state[0, self._prescribed] = self.prescribed[0, self._prescribed]
+        distance = self._polish(steps, CONVERGED)
+        if not distance <= REACHED:
+            self.state[:] = self._before
+            names = ", ".join(f"'{task.body}'" for task in self.tasks)
+            raise InputError(
+                f"the target of {names} is not reached: {distance:.3g} rad (or m over the length) "
+                f"are left after {steps} steps; it is out of reach, too far for one cycle, or at a "
+                "singularity"
+            )
+
+    def _solve(self) -> None:
+        if not self.update():
+            q = np.array2string(self.state[0], precision=4)
+            self.state[:] = self._before
+            raise InputError(
+                f"the tasks are singular at q = {q}: some of their components cannot be moved; "
+                "give a damping, a softness, or fewer components"
+            )
+
+
+class TaskDynamics(NamedTuple):
+    """Joint motion, torques and their rates from the motion of tools, each (..., n).
+
+    missing (..., 4, m): task rate ... jounce that were wanted and are not met, by damping or
+    softness, those of soft tasks last.
+    """
+
+    q: Array
+    qd: Array
+    qdd: Array
+    qddd: Array
+    qdddd: Array
+    tau: Array
+    tau_dot: Array
+    tau_ddot: Array
+    missing: Array
+
+    @property
+    def torques(self) -> InverseDynamics:
+        return InverseDynamics(self.tau, self.tau_dot, self.tau_ddot)
+
+
+def task_inverse_dynamics(
+    model: MultibodyModel,
+    tasks: Task | Sequence[Task],
+    motions: TaskMotion | Sequence[TaskMotion],
+    q: Any,
+    resolution: RedundancyResolution | None = None,
+    *,
+    prescribed: Any | None = None,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+) -> TaskDynamics:
+    """[M21] Algorithms 2 and 3: from pose, twist ... jounce of tools to q' ... q'''', Q, Q', Q''.
+
+    Parameters
+    ----------
+    tasks, motions : as many as one another; the motions are batches (...).
+    q : (..., n) where the tools are at their targets, from a geometric inverse kinematics or
+        `TaskSpaceSolver.start`.
+    resolution : how redundant joints share the task; default least rates.
+    prescribed : (..., 5, n) q ... q'''' of the joints that the resolution prescribes; the others'
+        columns are not looked at. Default: at rest at q.
+    wrenches : as of `inverse_dynamics`.
+
+    Raises InputError for wrong shapes, NaN, too many components, at a singularity, and where the
+    tools are not at their targets though no feedback is to bring them there.
+    """
+    solver = TaskSpaceSolver(model, tasks, resolution)
+    solver.set_base(base)
+    n = model.n
+    given = (motions,) if isinstance(motions, TaskMotion) else tuple(motions)
+    position = as_array("q", q, (n,), model.joint_names)
+    if prescribed is None:
+        prescribed = np.zeros((*position.shape[:-1], 5, n))
+        prescribed[..., 0, :] = position
+    else:
+        prescribed = np.where(solver._prescribed, prescribed, 0.0)
+        prescribed = as_array("prescribed", prescribed, (5, n), model.joint_names)
+    applied = wrench_rows(model, wrenches)
+    shape = broadcast_shapes(
+        ("q", "prescribed", "wrenches", *(f"motions[{k}]" for k in range(len(given)))),
+        [position.shape[:-1], prescribed.shape[:-2], applied.shape[:-2], *(m.shape for m in given)],
+    )
+    position = np.broadcast_to(position, (*shape, n))
+    prescribed = np.broadcast_to(prescribed, (*shape, 5, n))
+    applied = np.broadcast_to(applied.reshape(*applied.shape[:-2], n, 3, 6), (*shape, n, 3, 6))
+    targets = [np.broadcast_to(motion.rows, (*shape, TARGET_ROW)) for motion in given]
+    if len(given) != len(solver.tasks):
+        raise InputError(f"{len(given)} motions for {len(solver.tasks)} tasks")
+    states, torques = np.empty((*shape, 5, n)), np.empty((*shape, 3, n))
+    missing = np.empty((*shape, *solver.missing.shape))
+    for index in np.ndindex(shape):
+        for target, rows in zip(solver.targets, targets, strict=True):
+            target[:] = rows[index]
+        solver.prescribed[:] = prescribed[index]
+        solver.applied_wrenches[:] = applied[index]
+        solver.state[0] = position[index]
+        if solver._exact and (away := solver._polish(0, CONVERGED)) > AT_TARGET:
+            raise InputError(
+                f"q: a tool is {away:.3g} rad (or m over the length) away from its target; find q "
+                "by inverse kinematics, or give a feedback that brings it there"
+            )
+        solver._solve()
+        states[index], torques[index] = solver.state, solver.torques
+        missing[index] = solver.missing
+    rows = np.moveaxis(np.concatenate([states, torques], axis=-2), -2, 0)
+    return TaskDynamics(*map(np.ascontiguousarray, (*rows, missing)))
+
+
+class _Plan(NamedTuple):
+    """The tasks and the resolution as the recursion takes them."""
+
+    links: np.ndarray
+    tools: Array
+    components: np.ndarray
+    scales: Array
+    softness: Array
+    hard: int
+    moved: np.ndarray
+    wishes: Array
+    options: Array
+    rows: tuple[slice, ...]
+
+
+def _plan(
+    model: MultibodyModel, tasks: tuple[Task, ...], resolution: RedundancyResolution
+) -> _Plan:
+    n = model.n
+    links = np.zeros((len(tasks), recursion.LINK), dtype=np.int64)
+    tools = np.zeros((len(tasks), recursion.TOOL))
+    components: list[int] = []
+    softness: list[float] = []
+    slices: dict[int, slice] = {}
+    by_priority = sorted(range(len(tasks)), key=lambda t: tasks[t].softness > 0)
+    for t in by_priority:
+        task = tasks[t]
+        index, offset = task.tool_in(model)
+        tool = model.body_in_joint[index] @ offset
+        slices[t] = slice(len(components), len(components) + task.size)
+        links[t] = index + 1, slices[t].start, slices[t].stop, task.is_turning
+        tools[t, :POSITION] = tool[:3, :3].ravel()
+        tools[t, recursion.TOOL_POSITION : recursion.TOOL_WEIGHTS] = tool[:3, 3]
+        tools[t, recursion.TOOL_WEIGHTS :] = 0.5
+        if len(task.rotations) == 2:  # only the free axis has to agree
+            tools[t, recursion.TOOL_WEIGHTS :] = [axis not in task.rotations for axis in range(3)]
+        components += [COMPONENTS.index(name) for name in task.components]
+        softness += [float(task.softness)] * task.size
+    hard = sum(task.size for task in tasks if task.softness == 0)
+    wishes = _wishes(model, resolution)
+    serving = int(np.count_nonzero(wishes[:, recursion.ROOT]))
+    damping = resolution.damping
+    if hard > serving:
+        names = ", ".join(f"'{task.body}'" for task in tasks if task.softness == 0)
+        raise InputError(
+            f"{hard} components of {names} are more than the {serving} joints that serve them; "
+            "leave some out or give a task softness"
+        )
+    if hard == 0:
+        raise InputError("one task must come first, with a softness of zero")
+    is_square = len(components) == n and hard == n and damping is None
+    options = np.zeros(recursion.OPTION)
+    options[recursion.FEEDBACK] = resolution.feedback
+    options[recursion.KEEPS] = not is_square
+    if damping is not None:
+        options[recursion.THRESHOLD] = damping.singular_value**2
+        options[recursion.STRENGTH] = damping.lambda_max**2
+    kinds = np.array(components, dtype=np.int64)
+    scales = np.where(kinds < 3, 1.0, 1 / resolution.length)
+    moved = np.array([model.moved_by[model.body_index(task.body)] for task in tasks])
+    rows = tuple(slices[t] for t in range(len(tasks)))
+    soft = np.array(softness)
+    return _Plan(links, tools, kinds, scales, soft, hard, moved, wishes, options, rows)
+
+
+def _wishes(model: MultibodyModel, resolution: RedundancyResolution) -> Array:
+    """(n, WISH): what each joint is asked besides the tasks."""
+    n, names = model.n, model.joint_names
+    wishes = np.zeros((n, recursion.WISH))
+    wishes[:, recursion.ROOT] = 1 / np.sqrt(resolution.joint_weights(model))
+    if resolution.posture is not None:
+        wishes[:, recursion.POSTURE] = as_array("posture", resolution.posture, (n,), names)
+        wishes[:, recursion.POSTURE_GAIN] = _each("posture_gain", resolution.posture_gain, model)
+    wishes[:, recursion.LOWER], wishes[:, recursion.UPPER] = model.limits[:2]
+    wishes[:, recursion.MARGIN] = _each("limit_margin", resolution.limit_margin, model)
+    wishes[:, recursion.SPEED] = _each("limit_speed", resolution.limit_speed, model)
+    for joint in resolution.prescribed:
+        wishes[model.joint_index(joint), recursion.PRESCRIBED] = 1
+    wishes[wishes[:, recursion.PRESCRIBED] != 0, recursion.ROOT] = 0
+    return wishes
+
+
+def _each(name: str, value: Any, model: MultibodyModel) -> Array:
+    """A number for all joints, or one for each."""
+    if np.ndim(value) == 0:
+        return np.full(model.n, float(value))
+    values = as_array(name, value, (model.n,), model.joint_names)
+    if values.ndim != 1:
+        raise InputError(f"{name}: expected a number or {model.n} of them, got {values.shape}")
+    return values

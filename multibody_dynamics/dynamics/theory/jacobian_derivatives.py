@@ -1,0 +1,190 @@
+"""Derivatives of Jacobians: partial ones of any order, the second in time; [M18d] section 2.
+
+J_j are the columns of the Jacobian of a body, zero for joints that do not move it, [ , ] is the
+screw product, w(X) = (angular part of X, 0) and v(X) = (0, linear part of X), [M18d] (118). Then
+
+    spatial: dJ_j/dq_k = [J_k, J_j] for k < j, else 0                               (15)
+    body:    dJ_j/dq_k = [J_j, J_k] for k > j, else 0                               (5)
+    hybrid:  dJ_j/dq_k = [w(J_k), J_j] for k < j, [J_j, v(J_k)] for k >= j          (25) corrected
+
+of which (25) prints the second case only. The mixed Jacobian has the angular rows of the body-fixed
+one and the linear rows of the hybrid one. On a tree this holds as it stands: parents have the
+smaller index, and zero columns have zero brackets.
+
+Any order: let X be the derivative of J by some joints. In the right order of joints, one more
+bracket makes one more derivative:
+
+    spatial: dX_j/dq_k = [J_k, X_j] for k < j, else 0; by descending k              (20), (23)
+    body:    dX_j/dq_k = [X_j, J_k] for k > j, else 0; by ascending k               (12), (14)
+    hybrid:  dX_j/dq_k = [w(J_k), X_j] for k < j, [J_j, v(X_k)] for k >= j; by descending k
+
+The hybrid rule, which [M18d] does not give, follows from the product of exponentials. To
+differentiate C = exp(Y_1 q_1) ... exp(Y_i q_i) A by joints a <= b <= ... <= z puts their generators
+into it: d^m C = J^s_a J^s_b ... J^s_z C as 4x4 matrices, whose last column is
+
+    d^m r = w_a x (w_b x ( ... x l_z)),   J^h_a = (w_a, l_a), l_z = dr/dq_z.
+
+The linear part of J_j differentiated by k, ... is the derivative of r by j, k, ..., therefore that
+chain for their sorted sequence, which the rule builds from its inner end: X_k holds the derivative
+of r by k and all joints taken before. The angular parts are those of the spatial rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import Array, as_array, broadcast_shapes, check_sequence
+from ..lie import Representation, check_representation
+from ..model import MultibodyModel
+from ..rigid import jacobian
+
+
+def jacobian_gradient(
+    model: MultibodyModel,
+    q: Any,
+    body: str | int,
+    *,
+    representation: Representation = "spatial",
+) -> Array:
+    """dJ_j/dq_k (..., 6, n, n), axes j, k; [M18d] (15), (5), (25) corrected.
+
+    q is (..., n), `body` a body or a link merged into one. Angular rows first.
+    Raises InputError for wrong shapes, NaN, an unknown body or representation.
+    """
+
+    def gradient(J: Array, representation: str) -> Array:
+        columns = J[..., None, :, :]
+        return _along(np.eye(model.n), columns, columns, representation)
+
+    return np.moveaxis(_seen(model, q, body, representation, gradient), -3, -1)
+
+
+def jacobian_hessian(
+    model: MultibodyModel,
+    q: Any,
+    body: str | int,
+    *,
+    representation: Representation = "spatial",
+) -> Array:
+    """d^2 J_j/dq_k dq_r (..., 6, n, n, n), axes j, k, r, symmetric in k and r.
+
+    [M18d] (20), (12) and the hybrid and mixed rules. Arguments and errors as
+    :func:`jacobian_gradient`.
+    """
+    joints = np.arange(model.n)
+
+    def hessian(J: Array, representation: str) -> Array:
+        columns = J[..., None, :, :]
+        by_r = _along(np.eye(model.n), columns, columns, representation)
+        by_k = np.eye(model.n)[:, None]
+        by_both = _along(by_k, columns[..., None, :, :], by_r[..., None, :, :, :], representation)
+        in_order = np.less_equal if _descending(representation) else np.greater_equal
+        right = in_order.outer(joints, joints)[:, :, None, None]
+        return np.where(right, by_both, np.swapaxes(by_both, -3, -4))
+
+    return np.moveaxis(_seen(model, q, body, representation, hessian), (-4, -3), (-2, -1))
+
+
+def jacobian_partial(
+    model: MultibodyModel,
+    q: Any,
+    body: str | int,
+    joints: Sequence[str | int],
+    *,
+    representation: Representation = "spatial",
+) -> Array:
+    """The Jacobian (..., 6, n) differentiated by every one of `joints`; [M18d] (23), (14).
+
+    `joints` are names or indices, as many as the order, repeated or not; their sequence does not
+    matter. Other arguments and errors as :func:`jacobian_gradient`, and an unknown joint.
+    """
+    check_sequence("joints", joints, "joints")
+    indices = [model.joint_index(joint) for joint in joints]
+
+    def partial(J: Array, representation: str) -> Array:
+        X = J
+        for k in sorted(indices, reverse=_descending(representation)):
+            X = _along(np.eye(model.n)[k], J, X, representation)
+        return X
+
+    return _seen(model, q, body, representation, partial)
+
+
+def jacobian_ddot(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    body: str | int,
+    *,
+    representation: Representation = "spatial",
+) -> Array:
+    """The componentwise second time derivative J'' (..., 6, n): jerk = J q''' + 2 J' q'' + J'' q'.
+
+    J' is the derivative along q', [M18d] (16), (8) and (26) corrected; J'' follows by the product
+    rule, in hybrid representation [M18d] (30). q, qd and qdd are (..., n).
+    Raises InputError as :func:`jacobian_gradient`.
+    """
+    names = ("q", "qd", "qdd")
+    rows = [
+        as_array(name, row, (model.n,), model.joint_names)
+        for name, row in zip(names, (q, qd, qdd), strict=True)
+    ]
+    shape = broadcast_shapes(names, [row.shape[:-1] for row in rows])
+    q, qd, qdd = (np.broadcast_to(row, (*shape, model.n)) for row in rows)
+
+    def second(J: Array, representation: str) -> Array:
+        Jd = _along(qd, J, J, representation)
+        turned = _along(qd, Jd, J, representation) + _along(qd, J, Jd, representation)
+        return turned + _along(qdd, J, J, representation)
+
+    return _seen(model, q, body, representation, second)
+
+
+def _descending(representation: str) -> bool:
+    """The order in which joints are taken: from the body to the base, or from the base."""
+    return representation != "body"
+
+
+def _along(direction: Array, J: Array, X: Array, representation: str) -> Array:
+    """sum_k dX_j/dq_k direction_k by the rules above; linear in each of direction, J and X.
+
+    `direction` is (..., n), J and X are (..., 6, n).
+    """
+    ones = np.ones(2 * J.shape[-1:])
+    step = direction[..., None, :]
+    before = (J * step) @ np.triu(ones, 1)  # sums over k < j
+    if representation == "spatial":
+        return _bracket(before, X)
+    if representation == "body":
+        return _bracket(X, (J * step) @ np.tril(ones, -1))
+    angular, linear = before.copy(), (X * step) @ np.tril(ones)
+    angular[..., 3:, :] = linear[..., :3, :] = 0
+    return _bracket(angular, X) + _bracket(J, linear)
+
+
+def _bracket(X: Array, Y: Array) -> Array:
+    """The screw products [X_j, Y_j] of the columns of X and Y (..., 6, n), [M18d] (114)."""
+    (a, b), (c, d) = ((Z[..., :3, :], Z[..., 3:, :]) for Z in (X, Y))
+    angular = np.cross(a, c, axis=-2)
+    linear = np.cross(b, c, axis=-2) + np.cross(a, d, axis=-2)
+    return np.concatenate([angular, linear], axis=-2)
+
+
+def _seen(
+    model: MultibodyModel,
+    q: Any,
+    body: str | int,
+    representation: Representation,
+    derivative: Callable[[Array, str], Array],
+) -> Array:
+    """`derivative(J, representation)` (..., 6, n); mixed: rows of two others."""
+    if check_representation(representation) != "mixed":
+        J = jacobian(model, q, body, representation=representation)
+        return derivative(J, representation)
+    body_fixed = _seen(model, q, body, "body", derivative)
+    hybrid = _seen(model, q, body, "hybrid", derivative)
+    return np.concatenate([body_fixed[..., :3, :], hybrid[..., 3:, :]], axis=-2)

@@ -1,0 +1,95 @@
+"""The motion equations in the phase space of joint coordinates and body momenta, [M18d] (79).
+
+    sum_i J_i^T (Pi_i' - W_i) = 0        M_i J_i q' = Pi_i
+
+with the momenta Pi_i of the bodies in spatial representation. Where nothing acts on a free robot,
+their sum is constant, and as it is linear in the state, a Runge-Kutta method keeps it exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import Array, DynamicsError, as_array, broadcast_shapes, times, transposed
+from ..model import MultibodyModel
+from ..rigid import (
+    Wrenches,
+    along_paths,
+    forward_dynamics,
+    forward_kinematics,
+    newton_euler,
+    spatial_bodies,
+    subtree_sums,
+)
+
+ROUNDING = 1e-14  # a smaller part of the terms that make an inertia, and cancel, is none
+
+
+class PhaseRates(NamedTuple):
+    """q' (..., n) in rad/s or m/s, and Pi' (..., n, 6) in N m and N: see momentum_equations."""
+
+    qd: Array
+    momenta_dot: Array
+
+
+def body_momenta(model: MultibodyModel, q: Any, qd: Any) -> Array:
+    """Pi_i = M_i J_i q' (..., n, 6) of all bodies, [M18d] (35) and (79).
+
+    Angular part first, kg m^2/s and kg m/s, inertial axes and origin. Raises InputError for wrong
+    shapes, NaN or infinity.
+    """
+    return spatial_bodies(model, q, qd).momenta
+
+
+def rates_of_momenta(model: MultibodyModel, q: Any, momenta: Any) -> Array:
+    """q' (..., n) of the motion with the body momenta (..., n, 6), the inverse of `body_momenta`.
+
+    (sum_i J_i^T M_i J_i) q' = sum_i J_i^T Pi_i. Momenta that no motion of the joints has, for
+    instance by the errors of an integrator, give the motion with their generalized momentum: the
+    nearest one in kinetic energy. Raises InputError for wrong shapes, NaN or infinity, and
+    DynamicsError where the mass matrix is singular without the rotors.
+    """
+    momenta = as_array("momenta", momenta, (model.n, 6))
+    bodies = spatial_bodies(model, q, np.zeros(model.n))
+    S, carried = bodies.screws, subtree_sums(model, bodies.inertias, -3)
+    broadcast_shapes(("q", "momenta"), (S.shape[:-2], momenta.shape[:-2]))
+    p = np.sum(S * subtree_sums(model, momenta, -2), axis=-1)
+    # Not mass_matrix() less its rotors, which may be much larger than what the bodies leave.
+    entries = times(carried, S) @ transposed(S)
+    M = along_paths(model, entries, transposed(entries))
+    size = np.sum(np.abs(S) * times(np.abs(carried), np.abs(S)), axis=-1)
+    if _is_singular(M, size):
+        raise DynamicsError(
+            f"robot '{model.name}': the momenta of the bodies do not determine the rates; the mass "
+            "matrix without the rotors is singular"
+        )
+    return np.asarray(np.linalg.solve(M, p[..., None])[..., 0])
+
+
+def _is_singular(M: Array, size: Array) -> bool:
+    """Whether a pivot of M (..., n, n) is but the rounding of terms as large as `size` (..., n)."""
+    try:
+        roots = np.diagonal(np.linalg.cholesky(M), axis1=-2, axis2=-1)
+    except np.linalg.LinAlgError:
+        return True
+    return bool(np.any(roots**2 <= ROUNDING * size))
+
+
+def momentum_equations(
+    model: MultibodyModel, q: Any, momenta: Any, tau: Any, *, wrenches: Wrenches | None = None
+) -> PhaseRates:
+    """The rates of the phase (q, Pi) under the joint forces tau, [M18d] (79) solved for them.
+
+    q and tau are (..., n), `momenta` (..., n, 6) as of :func:`body_momenta`; gravity and `wrenches`
+    act as in :func:`.forward_dynamics`. Pi_i' is all that acts on body i, joints included, by the
+    balance (38). Raises InputError, and DynamicsError where the mass matrix is singular.
+    """
+    qd = rates_of_momenta(model, q, momenta)
+    qdd = forward_dynamics(model, q, qd, tau, wrenches=wrenches)
+    motion = forward_kinematics(model, q, qd, qdd)
+    rates = newton_euler(
+        motion.pose, model.inertias, motion.twist, motion.acceleration, representation="spatial"
+    )
+    return PhaseRates(np.broadcast_to(qd, qdd.shape).copy(), rates)

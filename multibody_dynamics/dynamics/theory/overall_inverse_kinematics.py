@@ -1,0 +1,253 @@
+"""Joint coordinates, rates and accelerations from the motion of all bodies, as of motion capture.
+
+Data that is consistent, that obeys the joints, has one exact solution, and both methods find it:
+
+"projection": each joint from the motion of its body relative to the parent, projected on its own
+    screw, [M18k] remark 9 (27), [M18d] remarks 1 and 3. No joint knows of the others.
+"least_squares": the joints that reproduce the motion of all bodies best.
+
+From inconsistent data they find different solutions. [M18k] calls (27) the pseudoinverse solution;
+it is that of the relative twists, (I - D) V = X q', not of the twists of the bodies, V = J q'.
+
+Either depends on the frames, as no norm of a twist (omega, v) is invariant under their change
+([M18k] remark 9, end): angular and linear parts are weighed in rad and m, and v is that of the
+origin of the body frame (body, hybrid, mixed) or of the inertial frame (spatial). The exception is
+least squares weighed with the inertias, weights=model.inertias in body representation: the kinetic
+energy of the error is the same in all frames.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy import optimize
+
+from ..core import Array, InputError, as_array, broadcast_shapes, times, transposed
+from ..lie import Representation, se3, so3
+from ..model import MultibodyModel
+from ..model.records import ANGULAR, LINEAR
+from ..rigid import forward_kinematics
+from .configuration import BodyScrewDescription
+from .system_jacobian import SystemKinematics, system_kinematics
+
+Method = Literal["projection", "least_squares"]
+
+
+class OverallSolution(NamedTuple):
+    """What the motion of the bodies says of the joints, and what of it remains unexplained.
+
+    joints : (..., n) q, q' or q'' in rad, m; per s, s^2.
+    residual : (..., n, 6) given minus reproduced. Of poses the screw log(C_i(q)^-1 C_i) in the body
+        frame, of twists and accelerations the difference in their representation.
+    """
+
+    joints: Array
+    residual: Array
+
+
+def joint_positions_from_poses(
+    model: MultibodyModel,
+    poses: Any,
+    *,
+    reference: Any | None = None,
+    method: Method = "projection",
+    weights: Any | None = None,
+) -> OverallSolution:
+    """q (..., n) from the poses C_i (..., n, 4, 4) of all bodies.
+
+    By projection q_i = X_i . log(B_i^-1 C_p^-1 C_i) / |X_i|^2, the finite form of [M18k] (27). The
+    pose of a body that turns tells its joint angle up to full turns: with a `reference` q (..., n)
+    the solution is the one within half a turn of it. Without one a revolute joint is taken within
+    half a turn of zero, and a helical one as its advance along the axis says.
+
+    By least squares sum_i r_i^T W_i r_i is minimised over the residuals r_i, beginning at the
+    projection, or at the reference where the weights leave a body or its parent out. `weights` W_i
+    are (n,), one per body and 0 where it was not observed; or (n, 6), one per component; or
+    (n, 6, 6); default 1.
+
+    Raises InputError for wrong shapes, NaN, infinity, what is no pose, weights that leave a joint
+    undetermined, an unknown method, weights without "least_squares".
+    """
+    poses = se3.as_pose("poses", poses)
+    if poses.ndim < 3 or poses.shape[-3] != model.n:
+        raise InputError(f"poses: expected shape (..., {model.n}, 4, 4), got {poses.shape}")
+    start = np.zeros(model.n) if reference is None else reference
+    start = as_array("reference", start, (model.n,), model.joint_names)
+    shape = broadcast_shapes(("poses", "reference"), (poses.shape[:-3], start.shape[:-1]))
+    poses = np.broadcast_to(poses, (*shape, model.n, 4, 4))
+    start = np.broadcast_to(start, (*shape, model.n))
+    root = _root_of_weights(model, method, weights)
+    q = _project_poses(model, poses, None if reference is None else start)
+    if root is not None:
+        seen = np.append(root.any(axis=(1, 2)), True)  # the last one, at -1, is the base
+        q = np.where(seen[:-1] & seen[model.parents], q, start)
+        for index in np.ndindex(shape):
+            q[index] = _fit_poses(model, poses[index], q[index], root)
+    return OverallSolution(q, _pose_errors(model, q, poses))
+
+
+def joint_rates_from_twists(
+    model: MultibodyModel,
+    q: Any,
+    twists: Any,
+    *,
+    representation: Representation = "body",
+    method: Method = "projection",
+    weights: Any | None = None,
+) -> OverallSolution:
+    """q' (..., n) from the twists V_i (..., n, 6) of all bodies at q (..., n).
+
+    By projection q' = (X^T X)^-1 X^T (I - D) V, [M18k] (27), [M18d] remark 3: for each joint
+    q'_i = X_i . (V_i - D_ip V_p) / |X_i|^2 with the screw and the twists in `representation`. By
+    least squares (V - J q')^T W (V - J q') is minimised; `weights` as in
+    :func:`joint_positions_from_poses`, and for the components of twists in this representation.
+
+    Raises InputError as that function does, and for an unknown representation.
+    """
+    kinematics = system_kinematics(model, q, representation=representation)
+    V = _stacked(twists, "twists", kinematics)
+    return _solve(kinematics, V, _root_of_weights(model, method, weights))
+
+
+def joint_accelerations_from_motion(
+    model: MultibodyModel,
+    q: Any,
+    twists: Any,
+    accelerations: Any,
+    *,
+    representation: Representation = "body",
+    method: Method = "projection",
+    weights: Any | None = None,
+) -> OverallSolution:
+    """q'' (..., n) from the twists V_i and their derivatives V'_i, each (..., n, 6), at q (..., n).
+
+    V' = J q'' + J' q', so that q'' follows from V' - J' q' as q' does from V, and q' from V by
+    :func:`joint_rates_from_twists`. By projection and body-fixed this is [M18d] (11),
+
+        q'' = (X^T X)^-1 X^T ((I - D) V' + a V)
+        q''_i = X_i . (V'_i - Ad_{C_ip} V'_p + q'_i [X_i, V_i]) / |X_i|^2
+
+    with the twists J q' that the joint rates reproduce for V. The last line as in remark 3, with
+    [V_i, Ad_{C_ip} V_p] for q'_i [X_i, V_i], is the same for consistent data; its first term is
+    the acceleration, where the dot is missing in print.
+
+    Raises InputError as :func:`joint_rates_from_twists`.
+    """
+    root = _root_of_weights(model, method, weights)
+    kinematics = system_kinematics(model, q, representation=representation)
+    V = _stacked(twists, "twists", kinematics)
+    V_dot = _stacked(accelerations, "accelerations", kinematics)
+    broadcast_shapes(("twists", "accelerations"), (V.shape[:-1], V_dot.shape[:-1]))
+    qd = _solve(kinematics, V, root).joints
+    moving = system_kinematics(model, q, qd, representation=representation)
+    return _solve(moving, V_dot - moving.acceleration(np.zeros(model.n)), root)
+
+
+def _solve(kinematics: SystemKinematics, V: Array, root: Array | None) -> OverallSolution:
+    """Solve V = J x (..., 6n) for x (..., n): joint by joint, or all at once with W = F^T F."""
+    X, n = kinematics.X, kinematics.model.n
+    if root is None:
+        relative = times(kinematics.A_inverse, V)
+        x = np.einsum("...ij,...i->...j", X, relative) / np.square(X).sum(axis=-2)
+    else:
+        weighed = (root @ kinematics.J.reshape(*X.shape[:-2], n, 6, n)).reshape(X.shape)
+        U, sizes, Vt = _determined(kinematics.model, weighed)
+        right = times(root, V.reshape(*V.shape[:-1], n, 6)).reshape(V.shape)
+        x = times(transposed(Vt), times(transposed(U), right) / sizes)
+    residual = V - times(kinematics.J, x)
+    return OverallSolution(x, residual.reshape(*residual.shape[:-1], n, 6))
+
+
+def _project_poses(model: MultibodyModel, poses: Array, reference: Array | None) -> Array:
+    """Each joint from its own relative pose M = exp(X q). Its full turns, which are translations
+    along the axis, are taken off first; the principal logarithm is that of the rest."""
+    tree = BodyScrewDescription.of(model)
+    q = np.empty(poses.shape[:-2])
+    for i, (p, B, X) in enumerate(zip(tree.parents, tree.relative_poses, tree.screws, strict=True)):
+        M = se3.inverse(B if p < 0 else poses[..., p, :, :] @ B) @ poses[..., i, :, :]
+        a, h = model.joint_rows[i, [ANGULAR, LINEAR]]
+        turns = np.zeros(q.shape[:-1])
+        if a:
+            axis = X[:3] / a
+            angle = so3.log(M[..., :3, :3]) @ axis
+            if reference is not None:
+                turns = np.round((a * reference[..., i] - angle) / (2 * np.pi))
+            elif model.joint_types[i] == "helical":
+                turns = np.round((a / h * M[..., :3, 3] @ axis - angle) / (2 * np.pi))
+            turns *= 2 * np.pi / a
+            M[..., :3, 3] -= h * turns[..., None] * axis
+        q[..., i] = turns + se3.log(M) @ X / (X @ X)
+    return q
+
+
+def _fit_poses(model: MultibodyModel, poses: Array, start: Array, root: Array) -> Array:
+    """Least squares over all bodies for one state: of F_i r_i with r_i = log(C_i(q)^-1 C_i)."""
+
+    def residuals(q: Array) -> Array:
+        return (root @ _pose_errors(model, q, poses)[..., None]).ravel()
+
+    def slope(q: Array) -> Array:
+        """exp(r)' = -V^b(q) exp(r) for a resting target, and so r' = -dexp_r^-1 J^b q'."""
+        J = system_kinematics(model, q).J.reshape(model.n, 6, model.n)
+        r = _pose_errors(model, q, poses)
+        return (-root @ se3.dexp_inv(r) @ J).reshape(-1, model.n)
+
+    _determined(model, slope(start))
+    tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), 1e-15)
+    found = optimize.least_squares(residuals, start, jac=slope, method="lm", **tolerances)
+    if not found.success:
+        raise InputError(f"no joint positions fit the poses: {found.message}")
+    return found.x
+
+
+def _pose_errors(model: MultibodyModel, q: Array, poses: Array) -> Array:
+    """log(C_i(q)^-1 C_i), (..., n, 6)."""
+    return se3.log(se3.inverse(forward_kinematics(model, q).pose) @ poses)
+
+
+def _determined(model: MultibodyModel, matrix: Array) -> tuple[Array, Array, Array]:
+    """The singular value decomposition of (..., 6n, n), or an InputError for one that is
+    deficient."""
+    U, sizes, Vt = np.linalg.svd(matrix, full_matrices=False)
+    deficient = sizes[..., -1] <= matrix.shape[-2] * np.finfo(np.float64).eps * sizes[..., 0]
+    if deficient.any():
+        free = np.abs(Vt[..., -1, :][deficient][0]) > 1e-6
+        joints = [name for name, is_free in zip(model.joint_names, free, strict=True) if is_free]
+        raise InputError(f"weights: what is observed leaves {', '.join(joints)} undetermined")
+    return U, sizes, Vt
+
+
+def _root_of_weights(model: MultibodyModel, method: str, weights: Any | None) -> Array | None:
+    """F_i (n, 6, 6) with W_i = F_i^T F_i; None for the projection, which has no weights."""
+    if method not in ("projection", "least_squares"):
+        raise InputError(f"method '{method}' is neither 'projection' nor 'least_squares'")
+    if method == "projection":
+        if weights is not None:
+            raise InputError("weights belong to the method 'least_squares'")
+        return None
+    n = model.n
+    W = as_array("weights", np.ones(n) if weights is None else weights, ())
+    if W.shape not in ((n,), (n, 6), (n, 6, 6)):
+        raise InputError(f"weights: expected {(n,)}, {(n, 6)} or {(n, 6, 6)}, got {W.shape}")
+    if W.ndim == 1:
+        W = np.repeat(W[:, None], 6, axis=1)
+    if W.ndim == 2:
+        W = W[:, :, None] * np.eye(6)
+    sizes, axes = np.linalg.eigh(W)
+    largest = np.abs(sizes).max(axis=1)
+    wrong = (sizes[:, 0] < -1e-12 * largest) | (
+        np.abs(W - W.swapaxes(1, 2)).max(axis=(1, 2)) > 1e-12 * largest
+    )
+    if wrong.any():
+        body = model.body_names[int(np.argmax(wrong))]
+        raise InputError(f"weights of body '{body}': not symmetric and positive semidefinite")
+    return np.sqrt(np.maximum(sizes, 0))[:, :, None] * axes.swapaxes(1, 2)
+
+
+def _stacked(values: Any, name: str, kinematics: SystemKinematics) -> Array:
+    """(..., n, 6) as (..., 6n), of a batch that fits to that of the kinematics."""
+    n = kinematics.model.n
+    stacked = as_array(name, values, (n, 6)).reshape(*np.shape(values)[:-2], 6 * n)
+    broadcast_shapes(("q", name), (kinematics.pose.shape[:-3], stacked.shape[:-1]))
+    return stacked

@@ -1,0 +1,333 @@
+"""The twists of all bodies at once: system Jacobian, its factors and its derivative.
+
+The twists of the n bodies stacked, V (6n), are V = J q' with the system Jacobian J (6n, n). It is
+the product of block diagonal joint screws X (6n, n) and block triangular A (6n, 6n), [M18d] (112):
+
+    V = D V + X q'      J = A X      A = (I - D)^-1 = I + D + D^2 + ...
+
+D is nilpotent: its block (i, p) takes the twist of the parent p to the frame of body i, all others
+are zero. Block (i, j) of A does the same wherever joint j is on the path from the base to body i,
+j <= i in a chain. With r_ij = r_j - r_i in inertial axes:
+
+    representation   A_ij, D_ip                          X_i
+    body             Ad_{C_ij}                           X_i, constant       [M18k] 3.1.3
+    spatial          1, so that A is L of [M18d] (18)    J^s_i               [M18k] 3.2.3
+    hybrid           Ad_{r_ij}                           Ad_{R_i} X_i        [M18k] 3.3.3
+    mixed            [[R_i^T R_j, 0], [r_ij^ R_j, 1]]    diag(1, R_i) X_i    [M18k] 3.4.3
+
+Differentiated, (I - D) V' = X q'' + X' q' + D' V, and so J' = A (X' + D' J).
+
+The spatial Jacobian has two more factorisations, with constant screws: `spatial_factors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import Array, InputError, as_array, broadcast_shapes, times, transposed
+from ..lie import Representation, check_representation, se3, so3
+from ..model import MultibodyModel, model_state
+from ..rigid import forward_kinematics
+
+
+def _matrix(method: Callable[[SystemKinematics], Array]) -> cached_property[Array]:
+    """A read-only array, computed when it is first asked for."""
+
+    def compute(self: SystemKinematics) -> Array:
+        array = method(self)
+        array.flags.writeable = False
+        return array
+
+    compute.__doc__ = method.__doc__
+    return cached_property(compute)
+
+
+@dataclass(frozen=True, eq=False)
+class SystemKinematics:
+    """The matrices above in one representation, at one state or a batch of them.
+
+    Made by :func:`system_kinematics`. Body i has the rows 6i ... 6i + 5, angular part first.
+
+    Attributes
+    ----------
+    pose : (..., n, 4, 4) C_i.
+    qd : (..., n), or None; what depends on it then raises InputError.
+    """
+
+    model: MultibodyModel
+    representation: Representation
+    pose: Array
+    qd: Array | None
+
+    @_matrix
+    def X(self) -> Array:
+        """(..., 6n, n): the joint screws, each in the representation of its own body."""
+        return _block_diagonal(self._screws[..., None])
+
+    @_matrix
+    def D(self) -> Array:
+        """(..., 6n, 6n): the twist of the parent as it arrives at the body; [M18k] (23)."""
+        return _assemble(self._transfers * _mask(_is_parent(self.model)))
+
+    @_matrix
+    def A(self) -> Array:
+        """(..., 6n, 6n): (I - D)^-1 by its blocks, those of joints on the path; [M18k] (25)."""
+        return _assemble(self._transfers * _mask(self.model.moved_by))
+
+    @_matrix
+    def A_inverse(self) -> Array:
+        """(..., 6n, 6n): I - D; [M18k] 3.1.3."""
+        return np.eye(6 * self.model.n) - self.D
+
+    @_matrix
+    def L(self) -> Array:
+        """(6n, 6n): the block identity wherever A has blocks; [M18d] (18)."""
+        return _assemble(_mask(self.model.moved_by) * np.eye(6))
+
+    @_matrix
+    def J(self) -> Array:
+        """(..., 6n, n): the system Jacobian A X; [M18d] (112), [M18k] (24)."""
+        return self.A @ self.X
+
+    @_matrix
+    def V(self) -> Array:
+        """(..., 6n): the system twist J q'; [M18d] (111)."""
+        return times(self.J, self._rates)
+
+    @_matrix
+    def a(self) -> Array:
+        """(..., 6n, 6n): diag(q'_i ad_{X_i}), [M18d] (9); J'^b = -A a J, (8). Body-fixed only."""
+        self._only("a", "body")
+        return _block_diagonal(self._rates[..., None, None] * se3.ad(self._screws))
+
+    @_matrix
+    def b(self) -> Array:
+        """(..., 6n, 6n): diag(ad_{V_i}); b^s of [M18d] (19), b^b of (82). Spatial or body-fixed."""
+        self._only("b", "spatial", "body")
+        return _block_diagonal(se3.ad(self._twists))
+
+    @_matrix
+    def X_dot(self) -> Array:
+        """(..., 6n, n): X', componentwise; 0 body-fixed, b X spatial, [omega_i, X_i] hybrid."""
+        if self.representation == "body":
+            return np.zeros_like(self.X)
+        if self.representation == "spatial":
+            return self.b @ self.X
+        angular, linear = self._screws[..., :3], self._screws[..., 3:]
+        turned = np.cross(self._omega, angular)
+        if self.representation == "mixed":
+            turned = np.zeros_like(turned)  # in the axes of the body, in which the joint stands
+        rate = np.concatenate([turned, np.cross(self._omega, linear)], axis=-1)
+        return _block_diagonal(rate[..., None])
+
+    @_matrix
+    def D_dot(self) -> Array:
+        """(..., 6n, 6n): D', componentwise; -a D body-fixed, 0 spatial, ad_(0, r'_ip) hybrid."""
+        if self.representation == "body":
+            return -self.a @ self.D
+        if self.representation == "spatial":
+            return np.zeros_like(self.D)
+        rates = np.zeros_like(self._transfers)
+        shift = so3.hat(_of_j(self._twists[..., 3:]) - _of_i(self._twists[..., 3:]))
+        if self.representation == "mixed":
+            R, W = self.pose[..., :3, :3], so3.hat(self._omega)
+            turned = _of_j(W @ R, 2)
+            rates[..., :3, :3] = _of_i(transposed(R), 2) @ (turned - _of_i(W, 2) @ _of_j(R, 2))
+            shift = shift @ _of_j(R, 2) + self._ways @ turned
+        rates[..., 3:, :3] = shift
+        return _assemble(rates * _mask(_is_parent(self.model)))
+
+    @_matrix
+    def J_dot(self) -> Array:
+        """(..., 6n, n): J' = A (X' + D' J), componentwise; [M18d] (8), (18).
+
+        Body-fixed this is -A a J, spatial L b X.
+        """
+        return self.A @ (self.X_dot + self.D_dot @ self.J)
+
+    def acceleration(self, qdd: Any) -> Array:
+        """V' = J q'' + J' q' (..., 6n) for q'' (..., n), componentwise; [M18d] (10), (18)."""
+        qdd = as_array("qdd", qdd, (self.model.n,), self.model.joint_names)
+        broadcast_shapes(("states", "qdd"), (self.V.shape[:-1], qdd.shape[:-1]))
+        return times(self.J, qdd) + times(self.J_dot, self._rates)
+
+    @property
+    def _rates(self) -> Array:
+        if self.qd is None:
+            raise InputError("qd was not given: twists and derivatives of the matrices need it")
+        return self.qd
+
+    def _only(self, matrix: str, *where: str) -> None:
+        if self.representation not in where:
+            raise InputError(
+                f"the matrix {matrix} is defined in {' and '.join(where)} representation, "
+                f"this is {self.representation}"
+            )
+
+    @cached_property
+    def _screws(self) -> Array:
+        """X_i (..., n, 6)."""
+        X = np.broadcast_to(self.model.body_screws, (*self.pose.shape[:-2], 6))
+        if self.representation == "body":
+            return X
+        if self.representation == "spatial":
+            return times(se3.Ad(self.pose), X)
+        R = self.pose[..., :3, :3]
+        angular = X[..., :3] if self.representation == "mixed" else times(R, X[..., :3])
+        return np.concatenate([angular, times(R, X[..., 3:])], axis=-1)
+
+    @cached_property
+    def _transfers(self) -> Array:
+        """(..., n, n, 6, 6): block (i, j) takes the twist of a frame at C_j to a frame at C_i that
+        moves with it."""
+        if self.representation == "body":
+            return se3.Ad(_of_i(se3.inverse(self.pose), 2) @ _of_j(self.pose, 2))
+        n = self.model.n
+        transfers = np.zeros((*self.pose.shape[:-3], n, n, 6, 6))
+        transfers[...] = np.eye(6)
+        if self.representation == "spatial":
+            return transfers
+        shift = self._ways
+        if self.representation == "mixed":
+            R = self.pose[..., :3, :3]
+            transfers[..., :3, :3] = _of_i(transposed(R), 2) @ _of_j(R, 2)
+            shift = shift @ _of_j(R, 2)
+        transfers[..., 3:, :3] = shift
+        return transfers
+
+    @cached_property
+    def _ways(self) -> Array:
+        """r_ij^ (..., n, n, 3, 3) with r_ij = r_j - r_i in inertial axes."""
+        r = self.pose[..., :3, 3]
+        return so3.hat(_of_j(r) - _of_i(r))
+
+    @cached_property
+    def _twists(self) -> Array:
+        """V_i (..., n, 6)."""
+        return self.V.reshape(*self.V.shape[:-1], self.model.n, 6)
+
+    @cached_property
+    def _omega(self) -> Array:
+        """(..., n, 3): angular velocities in inertial axes, of the hybrid or the mixed twists."""
+        omega = self._twists[..., :3]
+        return times(self.pose[..., :3, :3], omega) if self.representation == "mixed" else omega
+
+
+def system_kinematics(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any | None = None,
+    *,
+    representation: Representation = "body",
+) -> SystemKinematics:
+    """The system Jacobian, its factors and derivatives; q and q' are (..., n) in rad or m, per s.
+
+    [M18d] (8)-(10), (17)-(19), (111), (112); [M18k] 3.1.3 (22)-(26), 3.2.3 (32), 3.3.3 and 3.4.3.
+
+        k = dyn.theory.system_kinematics(model, q, qd)
+        k.V                                              # the twists of all bodies, k.J @ qd
+        k.acceleration(qdd)                              # and their derivatives
+        np.allclose(k.J_dot, -k.A @ k.a @ k.J)           # [M18d] (8)
+
+    Raises InputError for wrong shapes, NaN or infinity, and an unknown representation.
+    """
+    check_representation(representation)
+    states, shape, given = model_state(model, q, qd)
+    if given == 0:
+        raise InputError("kinematics need q")
+    states = states.reshape(*shape, 5, model.n)
+    states.flags.writeable = False
+    pose = forward_kinematics(model, states[..., 0, :]).pose
+    pose.flags.writeable = False
+    return SystemKinematics(model, representation, pose, states[..., 1, :] if given > 1 else None)
+
+
+class SpatialFactors(NamedTuple):
+    """J^s = A X with constant joint screws X (6n, n); A and its inverse are (..., 6n, 6n)."""
+
+    A: Array
+    A_inverse: Array
+    X: Array
+
+
+def spatial_factors(
+    model: MultibodyModel, q: Any, screws: Literal["spatial", "body"] = "spatial"
+) -> SpatialFactors:
+    """The spatial system Jacobian from constant screws, [M18d] (112), [M18k] 3.2.3 (33).
+
+    "spatial": J^s = A^s Y^s,   X = diag(Y_i),  A_ij = Ad_{C_j A_j^-1}
+    "body":    J^s = A^sb X^b,  X = diag(X_i),  A_ij = Ad_{C_j}
+
+    where joint j is on the path to body i; all blocks of a column are equal. With K = diag(A_jj),
+    A is L K, and its inverse K^-1 (1 - D) with the D of the spatial representation; that is
+    diag(Ad_{A_i}) (1 - D^b) diag(Ad_{C_i}^-1) for A^s, as in [M18k] (50).
+
+    Raises InputError for wrong shapes, NaN or infinity.
+    """
+    if screws not in ("spatial", "body"):
+        raise InputError(f"screws '{screws}' are neither 'spatial' nor 'body'")
+    kinematics = system_kinematics(model, q, representation="spatial")
+    moved, X = kinematics.pose, model.body_screws
+    if screws == "spatial":
+        moved, X = moved @ se3.inverse(model.poses), model.screws
+    K, K_inverse = (_block_diagonal(se3.Ad(C)) for C in (moved, se3.inverse(moved)))
+    return SpatialFactors(
+        kinematics.L @ K, K_inverse @ kinematics.A_inverse, _block_diagonal(X[..., None])
+    )
+
+
+def resolvent(D: Any) -> Array:
+    """(1 - D)^-1 of nilpotent D (..., m, m) by its von Neumann series 1 + D + D^2 + ...
+
+    [M18k] (26). The series of a chain of n bodies ends with D^(n-1), that of a tree with the power
+    of its depth less one. Raises InputError for a matrix that is not square or not nilpotent.
+    """
+    size = np.shape(D)[-1] if np.ndim(D) else 0
+    D = as_array("D", D, (size, size))
+    total = power = np.broadcast_to(np.eye(size), D.shape)
+    for _ in range(size):
+        power = power @ D
+        if not power.any():
+            return total.copy()
+        total = total + power
+    raise InputError(f"D is not nilpotent: its power of {size} is not zero")
+
+
+def _is_parent(model: MultibodyModel) -> NDArray[np.bool_]:
+    """(n, n): whether body j is the parent of body i."""
+    return np.arange(model.n) == model.parents[:, None]
+
+
+def _mask(pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return pairs[:, :, None, None]
+
+
+def _of_i(values: Array, axes: int = 1) -> Array:
+    """What belongs to body i in an array over pairs (i, j); `axes` of each value follow."""
+    return np.expand_dims(values, -1 - axes)
+
+
+def _of_j(values: Array, axes: int = 1) -> Array:
+    """What belongs to body j in an array over pairs (i, j)."""
+    return np.expand_dims(values, -2 - axes)
+
+
+def _block_diagonal(blocks: Array) -> Array:
+    """Blocks (..., n, 6, k) on the diagonal of a matrix (..., 6n, k n)."""
+    n, k = blocks.shape[-3], blocks.shape[-1]
+    spread = np.zeros((*blocks.shape[:-3], n, 6, n, k))
+    each = np.arange(n)
+    spread[..., each, :, each, :] = np.moveaxis(blocks, -3, 0)
+    return spread.reshape(*blocks.shape[:-3], 6 * n, k * n)
+
+
+def _assemble(blocks: Array) -> Array:
+    """Blocks (..., n, n, 6, 6) as a matrix (..., 6n, 6n)."""
+    n = blocks.shape[-3]
+    return np.swapaxes(blocks, -3, -2).reshape(*blocks.shape[:-4], 6 * n, 6 * n)

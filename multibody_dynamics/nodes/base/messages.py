@@ -1,0 +1,370 @@
+"""Between messages and arrays: what comes in is matched by joint name and judged, what goes out is
+written into messages made once.
+
+Whatever is wrong with a message is raised as `MessageError`, whose `reason` is one of a few fixed
+words (for counting) and whose text names joint and number. The node knows the topic.
+"""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ...dynamics.core import Array, InputError
+
+SECOND = 1_000_000_000  # ns
+SHORT_LIST = 10  # names that a message lists
+
+
+class MessageError(InputError):
+    """An input message that is not used. `reason` is short and fixed, the text tells all."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+def nanoseconds(stamp: Time) -> int:
+    """A stamp as one integer; float64 seconds of the epoch resolve only 0.2 us."""
+    return stamp.sec * SECOND + stamp.nanosec
+
+
+def set_stamp(stamp: Time, time: int) -> None:
+    """Write `time` (ns) into a stamp."""
+    stamp.sec, stamp.nanosec = divmod(time, SECOND)
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Where our joints stand in somebody's list of names: ours[target] = theirs[source]."""
+
+    source: NDArray[np.intp]
+    target: NDArray[np.intp]
+    complete: bool
+
+
+class JointMatcher:
+    """Matches lists of joint names with ours, remembering the lists met (a sender keeps to one)."""
+
+    MEMORY = 16  # lists; a sender that invents new names each time must not fill the memory
+
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        self.joint_names = tuple(joint_names)
+        self._index = {name: k for k, name in enumerate(self.joint_names)}
+        self._known: dict[tuple[str, ...], Match] = {}
+        self._last_names: list[str] | None = None
+        self._last_match = Match(np.empty(0, np.intp), np.empty(0, np.intp), False)
+
+    def match(self, names: list[str]) -> Match:
+        """Names that are not ours are passed over. Refuses an empty list and a repeated name."""
+        if names == self._last_names:
+            return self._last_match
+        key = tuple(names)
+        found = self._known.get(key)
+        if found is None:
+            found = self._find(key)
+            if len(self._known) >= self.MEMORY:
+                self._known.clear()
+            self._known[key] = found
+        self._last_names, self._last_match = list(names), found
+        return found
+
+    def _find(self, names: tuple[str, ...]) -> Match:
+        if not names:
+            raise MessageError("unnamed", "no joint names, so nothing tells whose the numbers are")
+        repeated = {name for name in names if names.count(name) > 1}
+        if repeated:
+            raise MessageError("repeated joint", f"{_listed(sorted(repeated))} named twice")
+        pairs = [(k, self._index[name]) for k, name in enumerate(names) if name in self._index]
+        source, target = np.array(pairs, dtype=np.intp).reshape(-1, 2).T.copy()
+        return Match(source, target, len(pairs) == len(self.joint_names))
+
+    def require_all(self, names: list[str]) -> Match:
+        """As `match`, where every joint must be there and no other."""
+        found = self.match(names)
+        if len(names) > len(found.source):
+            unknown = [name for name in names if name not in self._index]
+            raise MessageError(
+                "unknown joint", f"{_listed(unknown)} not among {joints_listed(self.joint_names)}"
+            )
+        if not found.complete:
+            missing = [name for name in self.joint_names if name not in names]
+            raise MessageError("missing joint", f"{_listed(missing)} missing")
+        return found
+
+
+class JointStates:
+    """The newest state of our joints, merged by name from any number of JointState messages.
+
+    One message may carry other joints besides ours, and ours may come in several messages. `fields`
+    (of position, velocity, effort) are those that the node uses and that must be there and finite;
+    each is an attribute, (n,). The others may be empty or NaN, as drivers leave them; `also` names
+    those of them that are taken as they come, NaN where a message has none.
+    stamp: ns, the newest stamp of the last complete state. foreign: how many messages had none of
+    our joints.
+    """
+
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        fields: Sequence[str] = ("position",),
+        also: Sequence[str] = (),
+    ) -> None:
+        n = len(joint_names)
+        self.stamp = 0
+        self.foreign = 0
+        self.position: Array = np.full(n, np.nan)
+        self.velocity: Array = np.full(n, np.nan)
+        self.effort: Array = np.full(n, np.nan)
+        self._fields = [(name, getattr(self, name)) for name in fields]
+        self._also = [(name, getattr(self, name)) for name in also]
+        self._matcher = JointMatcher(joint_names)
+        self._stamps = np.zeros(n, dtype=np.int64)
+        self._is_new = np.zeros(n, dtype=bool)
+
+    def restart(self) -> None:
+        """Forget all stamps: time jumped, and older ones are right again."""
+        self.stamp = 0
+        self._stamps[:] = 0
+        self._is_new[:] = False
+
+    @property
+    def missing(self) -> list[str]:
+        """Joints of which nothing has come since the last complete state."""
+        names = self._matcher.joint_names
+        return [name for name, new in zip(names, self._is_new, strict=True) if not new]
+
+    def went_back(self, message: JointState, now: int, tolerance: int) -> bool:
+        """Whether time itself went back: the clock is before stamps that were used already.
+
+        Then older stamps are right again after `restart`. Where any stamp is allowed (tolerance 0),
+        one that is a second older tells the same, as of a bag that is looped.
+        """
+        if tolerance:
+            return self.stamp - now > tolerance
+        stamp = nanoseconds(message.header.stamp)
+        ours = self._stamps[self._matcher.match(message.name).target]  # others have their own clock
+        return bool(stamp) and int(ours.max(initial=0)) - stamp > SECOND
+
+    def accept(self, message: JointState, now: int, tolerance: int = 0) -> bool:
+        """Take in one message; True where it completes a state in which every joint is new.
+
+        now: ns. A stamp further from it than `tolerance` (ns, 0: any) is refused.
+        """
+        match = self._matcher.match(message.name)
+        stamp = nanoseconds(message.header.stamp)
+        count = len(message.name)
+        for field in ("position", "velocity", "effort"):
+            if len(getattr(message, field)) not in (0, count):
+                raise MessageError(
+                    "wrong length",
+                    f"{count} names but {len(getattr(message, field))} numbers in {field}",
+                )
+        if match.source.size == 0:
+            self.foreign += 1
+            return False
+        self._check_stamp(stamp, now, tolerance, match)
+        values = []
+        for field, _ in self._fields:
+            numbers = np.frombuffer(getattr(message, field)) if getattr(message, field) else None
+            if numbers is None:
+                raise MessageError("wrong length", f"{field} is empty and needed here")
+            numbers = numbers[match.source]
+            if not np.isfinite(numbers).all():
+                k = int(np.flatnonzero(~np.isfinite(numbers))[0])
+                joint = self._matcher.joint_names[match.target[k]]
+                raise MessageError("not finite", f"{field} of '{joint}' is {numbers[k]}")
+            values.append(numbers)
+        for (_, destination), numbers in zip(self._fields, values, strict=True):
+            destination[match.target] = numbers
+        for field, destination in self._also:
+            numbers = getattr(message, field)
+            destination[match.target] = np.frombuffer(numbers)[match.source] if numbers else np.nan
+        self._stamps[match.target] = stamp
+        if not match.complete:
+            self._is_new[match.target] = True
+            if not self._is_new.all():
+                return False
+            self._is_new[:] = False
+        self.stamp = int(self._stamps.max())
+        return True
+
+    def _check_stamp(self, stamp: int, now: int, tolerance: int, match: Match) -> None:
+        if stamp == 0:
+            raise MessageError("no stamp", "the stamp is zero, so nothing tells when it was")
+        if tolerance and now - stamp > tolerance:
+            raise MessageError("stale", f"the stamp is {1e-9 * (now - stamp):.3f} s old")
+        if tolerance and stamp - now > tolerance:
+            raise MessageError(
+                "from the future", f"the stamp is {1e-9 * (stamp - now):.3f} s ahead of us"
+            )
+        newest = int(self._stamps[match.target].max())
+        if stamp <= newest:
+            raise MessageError(
+                "out of order",
+                f"the stamp is {1e-9 * (newest - stamp):.6f} s before one already used",
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryRequest:
+    """A JointTrajectory as arrays in our joint order.
+
+    start: ns, None for now. times: (k,) s after `start`. positions, velocities, accelerations:
+    (k, n), None or NaN rows where not given. No points: stop.
+    """
+
+    start: int | None
+    times: Array
+    positions: Array | None
+    velocities: Array | None
+    accelerations: Array | None
+
+
+def read_trajectory(message: JointTrajectory, matcher: JointMatcher) -> TrajectoryRequest:
+    """Match, check and convert. Whether times increase is for the trajectory itself to say."""
+    start = nanoseconds(message.header.stamp) or None
+    if not message.points:
+        return TrajectoryRequest(start, np.empty(0), None, None, None)
+    match = matcher.require_all(message.joint_names)
+    times = np.array(
+        [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points]
+    )
+    columns = (
+        _column(message, field, match, matcher)
+        for field in ("positions", "velocities", "accelerations")
+    )
+    return TrajectoryRequest(start, times, *columns)
+
+
+def _column(
+    message: JointTrajectory, field: str, match: Match, matcher: JointMatcher
+) -> Array | None:
+    """(k, n), rows of NaN where points say nothing; None where none says anything."""
+    n = len(matcher.joint_names)
+    rows = [getattr(point, field) for point in message.points]
+    given = [k for k, row in enumerate(rows) if len(row)]
+    for k in given:
+        if len(rows[k]) != n:
+            raise MessageError(
+                "wrong length", f"point {k} has {len(rows[k])} {field} for {n} joints"
+            )
+    if not given:
+        return None
+    numbers = np.frombuffer(b"".join(rows)).reshape(
+        -1, n
+    )  # 500 points at once: a tenth of the time
+    table = np.full((len(rows), n), np.nan)
+    table[np.ix_(given, match.target)] = numbers[:, match.source]
+    bad = ~np.isfinite(table[given])
+    if bad.any():
+        k, j = np.argwhere(bad)[0]
+        raise MessageError(
+            "not finite",
+            f"{field} of '{matcher.joint_names[j]}' in point {given[k]} is not finite",
+        )
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class MotorReference:
+    """A motor_command as arrays (n,) in our joint order; what was not given is None."""
+
+    stamp: int
+    position: Array
+    velocity: Array | None
+    acceleration: Array | None
+    effort: Array | None
+
+
+def read_motor_command(message: JointTrajectory, matcher: JointMatcher) -> MotorReference:
+    """The one point of a motor_command: theta, theta', theta'' and motor torque."""
+    if len(message.points) != 1:
+        raise MessageError("wrong length", f"{len(message.points)} points; one is needed")
+    match = matcher.require_all(message.joint_names)
+    position, velocity, acceleration, effort = (
+        _column(message, field, match, matcher)
+        for field in ("positions", "velocities", "accelerations", "effort")
+    )
+    if position is None:
+        raise MessageError("wrong length", "no positions")
+    return MotorReference(
+        nanoseconds(message.header.stamp),
+        position[0],
+        *(None if rows is None else rows[0] for rows in (velocity, acceleration, effort)),
+    )
+
+
+def read_command_array(message: Float64MultiArray, joint_names: Sequence[str]) -> Array:
+    """(n,) in the order of `joint_names`, which labels must repeat where there are any."""
+    labels = [dim.label for dim in message.layout.dim if dim.label]
+    if labels and labels != list(joint_names):
+        raise MessageError("unknown joint", f"labelled {_listed(labels)}, not as configured")
+    if len(message.data) != len(joint_names):
+        raise MessageError(
+            "wrong length", f"{len(message.data)} numbers for {len(joint_names)} joints"
+        )
+    numbers = np.array(message.data)
+    if not np.isfinite(numbers).all():
+        joint = joint_names[int(np.flatnonzero(~np.isfinite(numbers))[0])]
+        raise MessageError("not finite", f"the number for '{joint}' is not finite")
+    return numbers
+
+
+def read_wrench(message: WrenchStamped) -> Array:
+    """(6,) wrench (m, f): moment first here, force first in the message."""
+    force, torque = message.wrench.force, message.wrench.torque
+    wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
+    if not np.isfinite(wrench).all():
+        raise MessageError("not finite", f"(m, f) = {wrench}")
+    return wrench
+
+
+def view(field: array.array[float]) -> Array:
+    """A message's field as an array; writing to it fills the message, seven times faster than
+    assigning."""
+    return np.frombuffer(field)
+
+
+def joint_state_message(joint_names: Sequence[str], *fields: str) -> JointState:
+    """A JointState with `fields` (position, velocity, effort) in place, to be filled by `view`."""
+    zeros = bytes(8 * len(joint_names))
+    message = JointState(name=list(joint_names))
+    for field in fields:
+        setattr(message, field, array.array("d", zeros))
+    return message
+
+
+def motor_command_message(joint_names: Sequence[str]) -> JointTrajectory:
+    """A JointTrajectory of one point with all four fields in place, to be filled by `view`."""
+    point = JointTrajectoryPoint()
+    for field in ("positions", "velocities", "accelerations", "effort"):
+        setattr(point, field, array.array("d", bytes(8 * len(joint_names))))
+    return JointTrajectory(joint_names=list(joint_names), points=[point])
+
+
+def command_array_message(joint_names: Sequence[str]) -> Float64MultiArray:
+    """A Float64MultiArray of shape (n, 1, ..., 1): one dimension per joint, to carry its name."""
+    n = len(joint_names)
+    message = Float64MultiArray(data=array.array("d", bytes(8 * n)))
+    message.layout.dim = [MultiArrayDimension(label=name, size=1, stride=1) for name in joint_names]
+    message.layout.dim[0].size = message.layout.dim[0].stride = n
+    return message
+
+
+def joints_listed(names: Sequence[str]) -> str:
+    """The joints that there are, for a message: by name where these are few."""
+    return f"the joints {_listed(names)}" if len(names) <= SHORT_LIST else "the joints"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)

@@ -1,0 +1,74 @@
+"""What a node publishes every cycle: messages made once, filled in place, all with one stamp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from rclpy.lifecycle import LifecycleNode
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ...dynamics.core import Array
+from .messages import (
+    command_array_message,
+    joint_state_message,
+    motor_command_message,
+    set_stamp,
+    view,
+)
+from .qos import RELIABLE
+
+
+class Outputs:
+    """Publishers of a lifecycle node, which are published together, in the order they were made in.
+
+    Each method makes one and returns views into its message: what is written there goes out next.
+    """
+
+    def __init__(self, node: LifecycleNode) -> None:
+        self._node = node
+        self._stamp = Time()
+        self._publishers: list[tuple[Any, Any]] = []
+
+    def command_array(self, topic: str, names: Sequence[str]) -> Array:
+        """A Float64MultiArray labelled with `names`."""
+        message = command_array_message(names)
+        self._add(Float64MultiArray, topic, message)
+        return view(message.data)
+
+    def joint_state(self, topic: str, names: Sequence[str], *fields: str) -> list[Array]:
+        """A JointState with these fields (position, velocity, effort)."""
+        message = joint_state_message(names, *fields)
+        message.header.stamp = self._stamp
+        self._add(JointState, topic, message)
+        return [view(getattr(message, field)) for field in fields]
+
+    def motor_command(
+        self, topic: str, names: Sequence[str]
+    ) -> tuple[JointTrajectoryPoint, list[Array]]:
+        """A JointTrajectory of one point: positions, velocities, accelerations, effort."""
+        message = motor_command_message(names)
+        message.header.stamp = self._stamp
+        self._add(JointTrajectory, topic, message)
+        (point,) = message.points
+        rows = point.positions, point.velocities, point.accelerations, point.effort
+        return point, [view(row) for row in rows]
+
+    def publish_all(self, stamp: int) -> None:
+        """Everything, with this stamp (ns)."""
+        set_stamp(self._stamp, stamp)
+        for publisher, message in self._publishers:
+            publisher.publish(message)
+
+    def close(self) -> None:
+        """Destroy the publishers."""
+        for publisher, _ in self._publishers:
+            self._node.destroy_lifecycle_publisher(publisher)
+
+    def _add(self, kind: type, topic: str, message: Any) -> None:
+        self._publishers.append(
+            (self._node.create_lifecycle_publisher(kind, topic, RELIABLE), message)
+        )

@@ -1,0 +1,255 @@
+"""ROS parameters declared from one table: a frozen dataclass whose fields are the parameters.
+
+A field gives name, type and default by itself, and through `parameter(...)` its description, unit,
+range or choices, and whether it may change while the node is configured (`live`). The values that
+a node reads are one immutable instance of that class, replaced as a whole when a change passed
+every check; so the control cycle never sees half of a change.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import sys
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Generic, TypeVar
+
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from ...dynamics.core import InputError
+
+TYPES = {
+    bool: Parameter.Type.BOOL,
+    int: Parameter.Type.INTEGER,
+    float: Parameter.Type.DOUBLE,
+    str: Parameter.Type.STRING,
+    tuple[str, ...]: Parameter.Type.STRING_ARRAY,
+    tuple[float, ...]: Parameter.Type.DOUBLE_ARRAY,
+}
+TYPE_NAMES = {
+    Parameter.Type.BOOL: "bool",
+    Parameter.Type.INTEGER: "int",
+    Parameter.Type.DOUBLE: "double",
+    Parameter.Type.STRING: "string",
+    Parameter.Type.STRING_ARRAY: "string[]",
+    Parameter.Type.DOUBLE_ARRAY: "double[]",
+}
+
+
+class ParameterError(InputError):
+    """A parameter, or a combination of parameters, that cannot be right; names them."""
+
+
+def parameter(
+    default: Any,
+    description: str,
+    *,
+    unit: str = "",
+    bounds: tuple[float, float] | None = None,
+    choices: Sequence[str] = (),
+    live: bool = False,
+) -> Any:
+    """A field of a parameter dataclass.
+
+    bounds: least and greatest value, both allowed. choices: the strings allowed. live: may change
+    at any time; without it, only while the node is unconfigured.
+    """
+    return dataclasses.field(
+        default=default,
+        metadata={
+            "description": description,
+            "unit": unit,
+            "bounds": bounds,
+            "choices": tuple(choices),
+            "live": live,
+        },
+    )
+
+
+@dataclass(frozen=True)
+class NodeParameters:
+    """What every node of this package has. Subclasses add theirs and extend `check`."""
+
+    autostart: bool = parameter(
+        False, "configure and activate at start, without a lifecycle manager or launch file"
+    )
+    executor: str = parameter(
+        "events",
+        "run loop: 'events' uses half the processor time of 'single', which is the fallback",
+        choices=("events", "single"),
+    )
+
+    def check(self) -> None:
+        """Raise ParameterError for values that do not go together."""
+
+
+P = TypeVar("P", bound=NodeParameters)
+
+
+class ParameterServer(Generic[P]):
+    """Declares the fields of `table` on `node` and keeps `values`, the instance now in force.
+
+    is_configured: tells whether parameters that are not live must stay as they are.
+    check: raises InputError for new values that do not go with what was configured.
+    on_change: called with the new values after a change.
+    Raises ParameterError at construction for an override that is refused.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        table: type[P],
+        *,
+        is_configured: Callable[[], bool] = lambda: False,
+        check: Callable[[P], None] = lambda values: None,
+        on_change: Callable[[P], None] = lambda values: None,
+    ) -> None:
+        self.values = table()
+        self._fields = {field.name: field for field in dataclasses.fields(table)}
+        self._is_configured = is_configured
+        self._check, self._on_change = check, on_change
+        types = field_types(table)
+        for name, field in self._fields.items():
+            default = _to_ros(field.default)
+            try:
+                found = node.declare_parameter(
+                    name,
+                    types[name] if default in ([], None) else default,
+                    _descriptor(field),
+                )
+            except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+                decimals = "; write 1.0, not 1" if "'INTEGER" in str(error) else ""
+                raise ParameterError(f"parameter '{name}': {error}{decimals}") from None
+            self.values = dataclasses.replace(self.values, **self._checked([found]))
+        self.values.check()
+        self._warn_of_what_is_for_nobody(node)
+        node.add_on_set_parameters_callback(self._on_set)
+        node.add_post_set_parameters_callback(self._after_set)
+
+    def _warn_of_what_is_for_nobody(self, node: Node) -> None:
+        """Misspelt names of parameters or of the node, which rclpy passes over in silence."""
+        given, log = node._parameter_overrides, node.get_logger()
+        for name in given:
+            if not (node.has_parameter(name) or name.startswith("qos_overrides.")):
+                meant = get_close_matches(name, self._fields, 1)
+                log.warning(
+                    f"ignored parameter '{name}': there is none of this name"
+                    + (f"; is '{meant[0]}' meant?" if meant else "")
+                )
+        if not given and "--params-file" in sys.argv:
+            name = node.get_name()
+            log.warning(
+                f"the parameter file has nothing for {node.get_fully_qualified_name()}: it must"
+                f" begin with '{name}:', in a namespace with '/**/{name}:'"
+                if "--ros-args" in sys.argv
+                else "the parameter file is not read: write --ros-args before --params-file"
+            )
+
+    def _checked(self, parameters: Sequence[Parameter]) -> dict[str, Any]:
+        """The values of those parameters that are ours. Raises ParameterError."""
+        changes = {}
+        for item in parameters:
+            field = self._fields.get(item.name)
+            if field is None:  # use_sim_time, QoS overrides: another callback's business
+                continue
+            value = tuple(item.value or ()) if isinstance(field.default, tuple) else item.value
+            choices = field.metadata["choices"]
+            if choices and value not in choices:
+                raise ParameterError(f"{item.name} is '{value}'; choose from {', '.join(choices)}")
+            numbers = value if isinstance(value, tuple) else (value,)
+            if any(isinstance(x, float) and not math.isfinite(x) for x in numbers):
+                raise ParameterError(f"{item.name} is {value}; a finite number is needed")
+            changes[item.name] = value
+        return changes
+
+    def _on_set(self, parameters: Sequence[Parameter]) -> SetParametersResult:
+        try:
+            changes = self._checked(parameters)
+            for name, value in changes.items():
+                fixed = not self._fields[name].metadata["live"]
+                if fixed and self._is_configured() and value != getattr(self.values, name):
+                    raise ParameterError(
+                        f"{name} is fixed once the node is configured; clean it up first"
+                    )
+            values = dataclasses.replace(self.values, **changes)
+            values.check()
+            self._check(values)
+        except InputError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _after_set(self, parameters: Sequence[Parameter]) -> None:
+        changes = self._checked(parameters)
+        if changes:
+            self.values = dataclasses.replace(self.values, **changes)
+            self._on_change(self.values)
+
+
+def markdown_table(table: type[NodeParameters]) -> str:
+    """The parameters as a Markdown table, for the documentation."""
+    lines = [
+        "| parameter | type | default | unit | range | when | description |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    types = field_types(table)
+    for field in dataclasses.fields(table):
+        data = field.metadata
+        allowed = ", ".join(data["choices"]) or (
+            "{:g} ... {:g}".format(*data["bounds"]) if data["bounds"] else ""
+        )
+        cells = (
+            f"`{field.name}`",
+            TYPE_NAMES[types[field.name]],
+            f"`{json.dumps(_to_ros(field.default))}`",
+            data["unit"],
+            allowed,
+            "live" if data["live"] else "unconfigured",
+            data["description"],
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def field_types(table: type[NodeParameters]) -> dict[str, Parameter.Type]:
+    """The ROS type of every parameter, from the annotations of its field."""
+    hints = typing.get_type_hints(table)
+    return {field.name: TYPES[hints[field.name]] for field in dataclasses.fields(table)}
+
+
+def _to_ros(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _descriptor(field: dataclasses.Field[Any]) -> ParameterDescriptor:
+    data = field.metadata
+    unit = f" [{data['unit']}]" if data["unit"] else ""
+    descriptor = ParameterDescriptor(
+        description=data["description"] + unit,
+        additional_constraints="; ".join(
+            text
+            for text in (
+                f"one of: {', '.join(data['choices'])}" if data["choices"] else "",
+                "" if data["live"] else "fixed once the node is configured",
+            )
+            if text
+        ),
+    )
+    if data["bounds"]:
+        low, high = data["bounds"]
+        if isinstance(field.default, int):
+            descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high))]
+        else:
+            descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
+    return descriptor

@@ -1,0 +1,322 @@
+"""What every node of this package shares: a life cycle that cannot be broken from outside, a run
+loop, and a clean end.
+
+`ManagedNode` is a lifecycle node whose subclasses write four plain methods (`configure`,
+`activate`, `deactivate`, `cleanup`) that raise where something is wrong; `run` is its main
+function. Three facts about rclpy shape this file: an executor that spins without a timeout may hang
+for good (EventsExecutor does), an invalid transition id raises out of spin, and the handlers that
+rclpy installs for SIGINT and SIGTERM shut the context down before a node can publish its safe
+output. So: bounded spins, a guarded `change_state` service, and signal handlers that only set a
+flag, which ends `configure` too: it may compile for a minute.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, ClassVar
+
+import rclpy
+from lifecycle_msgs.msg import State
+from lifecycle_msgs.srv import ChangeState
+from rclpy.duration import Duration
+from rclpy.exceptions import InvalidHandle
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.signals import SignalHandlerOptions
+
+from ...dynamics.core import DynamicsError, when_compiling
+from .parameters import NodeParameters, ParameterError, ParameterServer
+
+RCLError = rclpy_implementation.RCLError
+SUCCESS = TransitionCallbackReturn.SUCCESS
+FAILURE = TransitionCallbackReturn.FAILURE
+ERROR = TransitionCallbackReturn.ERROR
+
+FLUSH_TIMEOUT = 0.2  # s, that subscribers get to acknowledge the last messages
+SPIN_TIMEOUT = 0.1  # s; also how long a signal may wait
+
+
+class Leaving(BaseException):
+    """The node was told to end while it was configured."""
+
+
+class ManagedNode(LifecycleNode):
+    """A lifecycle node with parameters from a table.
+
+    A subclass sets `Parameters` and writes `configure`, `activate`, `deactivate` and `cleanup`. A
+    DynamicsError raised by the first two is a refusal: it is logged, what was made so far is
+    undone, and the node stays in its state. Any other exception is logged with its traceback, and
+    the node falls back to unconfigured. `deactivate` and `cleanup` must bear being called when
+    there is little or nothing to undo.
+    """
+
+    Parameters: ClassVar[type[NodeParameters]] = NodeParameters
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self.leave = threading.Event()  # whoever runs the node sets it, or his own in its place
+        self._server = ParameterServer(
+            self,
+            self.Parameters,
+            is_configured=self._is_configured,
+            check=self.check,
+            on_change=self.reconfigure,
+        )
+        answer = self._service_change_state.callback
+        self._service_change_state.callback = lambda request, response: self._guarded(
+            answer, request, response
+        )
+
+    @property
+    def parameters(self) -> Any:
+        """The values now in force, one immutable instance of `Parameters`."""
+        return self._server.values
+
+    @property
+    def state(self) -> str:
+        """'unconfigured', 'inactive', 'active', 'finalized', or a transition under way."""
+        return str(self._state_machine.current_state[1])
+
+    def configure(self) -> None:
+        """Read files, build models, create publishers."""
+
+    def activate(self) -> None:
+        """Create subscriptions and timers."""
+
+    def deactivate(self) -> None:
+        """Publish the safe output; destroy subscriptions and timers."""
+
+    def cleanup(self) -> None:
+        """Destroy what `configure` made."""
+
+    def check(self, values: Any) -> None:
+        """Raise ParameterError for new values that do not go with what `configure` made."""
+
+    def reconfigure(self, values: Any) -> None:
+        """Live parameters changed; `values` are in force."""
+
+    def start(self) -> bool:
+        """Configure and activate without a lifecycle manager; tells whether the node is active."""
+        if self.state == "unconfigured":
+            self.trigger_configure()
+        if self.state == "inactive":
+            self.trigger_activate()
+        return self.state == "active"
+
+    def close(self) -> None:
+        """Leave whatever state the node is in by its proper way, ending in finalized."""
+        if self.state in ("unconfigured", "inactive", "active"):
+            self.trigger_shutdown()
+        self._flush()
+
+    def _flush(self) -> None:
+        """Let the last messages arrive: a publisher that goes takes with it what is under way."""
+        end = time.monotonic() + FLUSH_TIMEOUT
+        for publisher in self.publishers:
+            left = max(end - time.monotonic(), 0.0)
+            publisher.wait_for_all_acked(Duration(seconds=left))
+
+    def defer(self, callback: Callable[[], object]) -> None:
+        """Have the executor's thread call `callback`: the one way in from another thread."""
+        executor = self.executor
+        if executor is not None:
+            executor.create_task(callback)
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        result = self._attempt("configure", state, self._configure, self.cleanup)
+        # What is there now stays, and there is much of it (the compiler's): collections during the
+        # control cycle need not walk it.
+        gc.collect()
+        gc.freeze()
+        return result
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        # Managed publishers first: what `activate` sets going may publish at once.
+        super().on_activate(state)
+        return self._attempt("activate", state, self.activate, lambda: self._undo_activate(state))
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        result = self._attempt("deactivate", state, self.deactivate)
+        self._flush()
+        super().on_deactivate(state)
+        return result
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._attempt("clean up", state, self.cleanup)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._attempt("shut down", state, self._release)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._attempt("recover", state, self._release)
+
+    def _configure(self) -> None:
+        with when_compiling(self.get_logger().info, self._check_leave):
+            self.configure()
+        self._check_leave()
+
+    def _check_leave(self) -> None:
+        if self.leave.is_set():
+            raise Leaving
+
+    def _undo_activate(self, state: LifecycleState) -> None:
+        self.deactivate()
+        super().on_deactivate(state)
+
+    def _release(self) -> None:
+        self.deactivate()
+        self._flush()
+        self.cleanup()
+
+    def _is_configured(self) -> bool:
+        return self._state_machine.current_state[0] != State.PRIMARY_STATE_UNCONFIGURED
+
+    def _attempt(
+        self,
+        what: str,
+        state: LifecycleState,
+        step: Callable[[], None],
+        undo: Callable[[], None] = lambda: None,
+    ) -> TransitionCallbackReturn:
+        try:
+            step()
+        except DynamicsError as error:
+            self.get_logger().error(f"cannot {what}: {error}; still {state.label}")
+            undo()
+            return FAILURE
+        except Leaving:
+            self.get_logger().info(f"told to end: no longer trying to {what}")
+            undo()
+            return FAILURE
+        except Exception:  # rclpy would swallow it in silence
+            self.get_logger().error(f"cannot {what}:\n{traceback.format_exc()}")
+            return ERROR
+        return SUCCESS
+
+    def _guarded(
+        self,
+        answer: Callable[[ChangeState.Request, ChangeState.Response], ChangeState.Response],
+        request: ChangeState.Request,
+        response: ChangeState.Response,
+    ) -> ChangeState.Response:
+        try:
+            return answer(request, response)
+        except RCLError:
+            wanted = request.transition.label or f"id {request.transition.id}"
+            self.get_logger().warning(f"no transition {wanted} from the state {self.state}")
+            response.success = False
+            return response
+
+
+def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None) -> int:
+    """Run one node until SIGINT, SIGTERM or a shutdown of the context; returns the exit code.
+
+    The node leaves through its shutdown transition, while it can still publish. Signals that
+    arrive again meanwhile (a launcher's own after that of the terminal) change nothing. With --help
+    it tells what the node is instead.
+    """
+    arguments = sys.argv if args is None else args
+    if {"-h", "--help"} & set(arguments):
+        print(help_text(sys.modules[node_class.__module__]))
+        return 0
+    leave = threading.Event()
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        leave.set()
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM) if in_main_thread else ()
+    previous = {number: signal.signal(number, on_signal) for number in numbers}
+    try:
+        initialise(arguments)
+        return _run(node_class, leave)
+    except ParameterError as error:
+        rclpy.logging.get_logger("multibody_dynamics").fatal(str(error))
+        return 1
+    finally:
+        rclpy.try_shutdown()
+        for number, handler in previous.items():  # a signal that came once may come again
+            signal.signal(number, signal.SIG_IGN if leave.is_set() else handler)
+
+
+def help_text(module: ModuleType) -> str:
+    """What the node of a module prints with --help."""
+    name = Path(str(module.__file__)).stem
+    return (
+        f"{name}, a ROS 2 lifecycle node\n\n{(module.__doc__ or '').strip()}\n\n"
+        f"Parameters are set as of any node; docs/{name}.md has a table of them:\n"
+        f"  {name} --ros-args -p autostart:=true -p NAME:=VALUE ... --params-file FILE.yaml"
+    )
+
+
+def initialise(arguments: Sequence[str]) -> None:
+    """rclpy.init without its signal handlers; ParameterError for ROS arguments that are wrong."""
+    try:
+        rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
+    except RCLError as error:
+        reason = re.sub(r", at \S+:\d+", "", str(error)).removeprefix("failed to initialize rcl: ")
+        raise ParameterError(f"ROS arguments: {reason}") from None
+
+
+def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
+    node = node_class()
+    node.leave = leave
+    executor = make_executor(node.parameters.executor)
+    executor.add_node(node)
+    try:
+        if node.parameters.autostart:
+            node.defer(node.start)
+        else:
+            node.get_logger().info("unconfigured: waits for a lifecycle manager, or set autostart")
+        spin(executor, leave, node.get_logger())
+        return 0
+    finally:
+        try:
+            if rclpy.ok():
+                node.close()
+            executor.remove_node(node)
+            node.destroy_node()
+            executor.shutdown()
+        except (RCLError, InvalidHandle):
+            if rclpy.ok():
+                raise
+
+
+def spin(executor: Executor, leave: threading.Event, log: RcutilsLogger) -> None:
+    """Until `leave` is set, or the context is shut down."""
+    while rclpy.ok() and not leave.is_set():
+        try:
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        except ExternalShutdownException:
+            return
+        except (RCLError, InvalidHandle) as error:
+            # An entity destroyed while its event was queued, or a peer that vanished: lose that
+            # event, not the node.
+            if rclpy.ok():
+                log.warning(f"dropped one event: {error}")
+
+
+def make_executor(kind: str) -> Executor:
+    """'events': rclpy's EventsExecutor where this rclpy has one; else, or 'single', the
+    SingleThreadedExecutor. The MultiThreadedExecutor loses most messages at 1 kHz."""
+    if kind == "events":
+        try:
+            from rclpy.experimental import EventsExecutor
+        except ImportError:
+            rclpy.logging.get_logger("multibody_dynamics").warning(
+                "this rclpy has no EventsExecutor; using the SingleThreadedExecutor"
+            )
+        else:
+            return EventsExecutor()
+    return SingleThreadedExecutor()

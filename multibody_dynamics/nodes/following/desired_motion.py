@@ -1,0 +1,155 @@
+"""What a node follows: a hold, a trajectory, and one that begins later. No ROS but its messages.
+
+Trajectories follow joint_trajectory_controller: stamp 0 is now, past points are dropped, an empty
+one stops. A new one is spliced into the running motion and stays continuous through q''''.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dynamics.core import Array, TrajectoryError
+from ...dynamics.model import JointLimits
+from ...dynamics.motion import Reference, check_reference, hold, interpolate, stop
+from ..base.messages import MessageError, TrajectoryRequest
+
+
+class DesiredMotion:
+    """The desired motion of n joints over time in ns (of stamps, so that nothing is rounded).
+
+    limits: positions that no trajectory may leave (one that begins outside may come back) and
+    velocities that none may exceed.
+    """
+
+    def __init__(self, joint_names: Sequence[str], limits: JointLimits) -> None:
+        self.joint_names = tuple(joint_names)
+        self.limits = limits
+        self._running: Reference | None = None
+        self._origin = 0  # ns, zero of its own axis
+        self._next: tuple[int, Reference] | None = None  # with its origin, where it begins
+        self._now = 0.0  # s on that axis, where the motion was last evaluated
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a motion to follow."""
+        return self._running is not None
+
+    @property
+    def mode(self) -> str:
+        """'waiting', 'holding' or 'moving'."""
+        if self._running is None:
+            return "waiting"
+        return "moving" if self._now < self._running.end_time else "holding"
+
+    @property
+    def end(self) -> int:
+        """When the last of what is followed comes to rest, ns."""
+        origin, motion = self._next or (self._origin, self._require())
+        return origin + round(1e9 * motion.end_time)
+
+    def release(self) -> None:
+        """Follow nothing."""
+        self._running = self._next = None
+
+    def hold(self, position: Array, time: int) -> None:
+        """Rest at `position` (n,) from `time` on; a new axis of time begins."""
+        self._origin, self._now = time, 0.0
+        self._running, self._next = hold(self.joint_names, position), None
+
+    def evaluate(self, time: int, out: Array) -> None:
+        """Write q..q'''' at `time` to `out` (5, n)."""
+        if self._next is not None and time >= self._next[0]:
+            (self._origin, self._running), self._next = self._next, None
+        running = self._require()
+        self._now = 1e-9 * (time - self._origin)
+        # Should time step back a little (a shorter lookahead), the motion waits at its start.
+        self._now = max(self._now, running.start_time)
+        running.evaluate(self._now, out)
+
+    def look_ahead(self, time: int, out: Array) -> None:
+        """As `evaluate`, without going there: what is to come at `time` as things stand."""
+        origin, running = self._origin, self._require()
+        if self._next is not None and time >= self._next[0]:
+            origin, running = self._next
+        running.evaluate(max(1e-9 * (time - origin), running.start_time), out)
+
+    def stop(self, duration: float) -> None:
+        """Come to rest in `duration` seconds."""
+        self._running, self._next = stop(self._require(), self._now, duration=duration), None
+
+    def follow(
+        self, request: TrajectoryRequest, measured: Array, *, tolerance: float, lead: float
+    ) -> None:
+        """Take over a trajectory with points, from now or from its stamp in the future on.
+
+        tolerance: how far measured position, running motion and trajectory may be apart where it
+        begins. lead: s; points due sooner are dropped. Raises MessageError; the running motion then
+        stays.
+        """
+        running = self._require()
+        for k in np.flatnonzero(np.diff(request.times) <= 0.0):
+            raise MessageError(
+                "trajectory", f"times must increase, but point {k + 1} is not after the one before"
+            )
+        now = self._origin + round(1e9 * self._now)
+        start = now if request.start is None else request.start
+        begin = max(now, start)
+        # On an axis of its own, so that times are as exact after a day as after a second: the
+        # fourth derivative multiplies their rounding by the fourth power of the points' rate.
+        times = request.times + 1e-9 * (start - begin)
+        later = times > lead
+        if not later.any():
+            raise MessageError("in the past", f"the last point was due {-times[-1]:.3f} s ago")
+        self._refuse_jump("the measured position", measured, running(self._now)[0], tolerance)
+        state = running(1e-9 * (begin - self._origin))
+        q = state[0]
+        if not later[0] and request.positions is not None:
+            given = ~np.isnan(request.positions).any(axis=1)
+            path = [np.interp(0.0, times[given], x) for x in request.positions[given].T]
+            self._refuse_jump("the trajectory", np.array(path), q, tolerance)
+        first = np.full((1, len(q)), np.nan)  # the rates of the state that the motion begins in
+        given = (request.positions, request.velocities, request.accelerations)
+        positions, *rates = (
+            None if table is None else np.concatenate((first, table[later])) for table in given
+        )
+        if positions is None:
+            positions = np.repeat(first, 1 + later.sum(), axis=0)
+        positions[0] = q
+        try:
+            motion = interpolate(
+                self.joint_names, [0.0, *times[later]], positions, *rates, start=state
+            )
+        except TrajectoryError as error:
+            raise MessageError("trajectory", str(error)) from None
+        self._refuse_beyond_limits(motion, q)
+        if begin > now:
+            self._next = begin, motion
+        else:
+            self._origin, self._now = begin, 0.0
+            self._running, self._next = motion, None
+
+    def _require(self) -> Reference:
+        if self._running is None:
+            raise MessageError("no state", "no joint state has come yet to begin from")
+        return self._running
+
+    def _refuse_jump(self, what: str, position: Array, reference: Array, tolerance: float) -> None:
+        distance = np.abs(position - reference)
+        k = int(distance.argmax())
+        if distance[k] > tolerance:
+            raise MessageError(
+                "jump",
+                f"{what} of '{self.joint_names[k]}' is {distance[k]:.4g} from the running motion;"
+                f" allowed: {tolerance:g}",
+            )
+
+    def _refuse_beyond_limits(self, motion: Reference, q: Array) -> None:
+        slack = 1e-6  # a motion may end on a limit
+        allowed = self.limits._replace(
+            lower=np.minimum(self.limits.lower, q) - slack,
+            upper=np.maximum(self.limits.upper, q) + slack,
+        )
+        for event in check_reference(allowed, motion):
+            raise MessageError(f"{event.quantity} limit", str(event))

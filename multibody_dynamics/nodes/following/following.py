@@ -1,0 +1,383 @@
+"""What nodes have in common that make a robot follow a trajectory: the robot, the desired motion
+and stiffness and how they are asked for, whether the robot follows, wrenches, limits of the motors.
+
+A subclass adds the law. It writes `_make` (what `configure` needs beside the robot), `_cycle`,
+`_publish_safe_output`, `_statuses`, and extends `activate`, where it subscribes to states.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import WrenchStamped
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory
+
+from ...dynamics.core import Array
+from ...dynamics.elastic import Actuators
+from ...dynamics.model import MultibodyModel
+from ...dynamics.motion import JointCommandLimits, LimitEvent, distance_to_limits
+from ..base.cyclic import CyclicNode
+from ..base.diagnostics import OK, WARN, EventCounter
+from ..base.external_wrench import ExternalWrench
+from ..base.messages import (
+    SECOND,
+    JointMatcher,
+    MessageError,
+    TrajectoryRequest,
+    nanoseconds,
+    read_trajectory,
+)
+from ..base.outputs import Outputs
+from ..base.parameters import ParameterError
+from ..base.qos import RELIABLE, best_effort
+from ..base.robot import load_actuators
+from .desired_motion import DesiredMotion
+from .following_parameters import FollowingParameters
+from .stiffness_reference import StiffnessReference
+from .trajectory_action import TrajectoryAction
+from .trajectory_goal import Code, Tolerances, TrajectoryGoal, Verdict
+
+
+class Law(Protocol):
+    """What a subclass computes, as far as it matters here."""
+
+    @property
+    def desired(self) -> Array:
+        """(5, n) where the robot should be in this cycle, with four derivatives."""
+
+    @property
+    def joint_torque(self) -> Array:
+        """(n,) that the springs are under, for what stiffness can be had."""
+
+
+class FollowingNode(CyclicNode):
+    """A cyclic node that follows `joint_trajectory`; see the module's text.
+
+    From `configure` on: `_model`, `_actuators`, `_order` (indices of the motors in the order of
+    command_joints), `_limits`, `_stiffness` of the joints where it varies, and `_law`, which
+    `_make` sets. From `activate` on: `_motion`, `_motor_torque` (m,) as published last, and
+    `_position` (n,), where the robot is.
+    """
+
+    Parameters = FollowingParameters
+    _position: Array
+    _law: Law
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._outputs: Outputs | None = None
+        self._goal: TrajectoryGoal | None = None  # of the motion, as long as it is not over
+        self._action: TrajectoryAction | None = None
+
+    # For subclasses
+
+    @abstractmethod
+    def _make(self, model: MultibodyModel, actuators: Actuators) -> Outputs:
+        """What `configure` needs beside the robot, and the publishers last."""
+
+    @abstractmethod
+    def _publish_safe_output(self) -> None:
+        """The last word; also where there is nothing to say yet."""
+
+    def _make_motion(self) -> DesiredMotion:
+        """What is followed from `activate` on."""
+        return DesiredMotion(self._model.joint_names, self._soft_limits)
+
+    def _listen_to_motions(self) -> None:
+        """Subscribe to what is to be followed, and serve the action."""
+        self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE)
+        rate = self.parameters.action_monitor_rate
+        if self._action is not None or not rate:
+            return  # it stays until `cleanup`: while inactive, goals are told so
+        if not TrajectoryAction.is_installed():
+            self.get_logger().info(
+                "control_msgs is not installed: follow_joint_trajectory is not served, the topic"
+                " joint_trajectory is"
+            )
+            return
+        self._action = TrajectoryAction(
+            self, self._model.joint_names, self._on_goal, self._on_cancel, rate
+        )
+
+    # Life cycle
+
+    def configure(self) -> None:
+        p = self.parameters
+        if not p.command_joints:
+            raise ParameterError("command_joints is empty; name the joints of ~/commands in order")
+        model = self._load_model()
+        actuators = load_actuators(p, model)
+        motors = actuators.motor_names
+        for name in p.command_joints:
+            if name not in motors:
+                raise ParameterError(
+                    f"command_joints: no joint '{name}'; the robot's are {', '.join(motors)}"
+                )
+        if p.wrench_link and model.body_index(p.wrench_link) < 0:
+            raise ParameterError(f"wrench_link '{p.wrench_link}' does not move")
+        soft_limits = model.limits._replace(
+            lower=model.limits.lower + p.position_margin,
+            upper=model.limits.upper - p.position_margin,
+        )
+        for k in np.flatnonzero(soft_limits.lower > soft_limits.upper):
+            raise ParameterError(
+                f"position_margin {p.position_margin} leaves no range for '{model.joint_names[k]}'"
+            )
+        self._model, self._actuators, self._soft_limits = model, actuators, soft_limits
+        self._order = np.array([motors.index(name) for name in p.command_joints], dtype=np.intp)
+        variable = actuators.variable_joints
+        if len(p.initial_stiffness) not in (0, len(variable)):
+            raise ParameterError(
+                f"initial_stiffness has {len(p.initial_stiffness)} numbers; {len(variable)} are"
+                " needed, or none"
+            )
+        self._matcher, self._variable = JointMatcher(model.joint_names), JointMatcher(variable)
+        self._stiffness = StiffnessReference(actuators)
+        self._outputs = self._make(model, actuators)
+        self.reconfigure(p)
+        self.get_logger().info(f"configured for {model.name}: {', '.join(model.joint_names)}")
+
+    def activate(self) -> None:
+        p = self.parameters
+        self._motion = self._make_motion()
+        self._motor_torque: Array = np.zeros(len(self._actuators.motors))
+        self._enabled = p.enable_at_activation
+        self._wrench = ExternalWrench(self._model, p.wrench_link)
+        self._limited = EventCounter()
+        super().activate()
+        self._listen_to_motions()
+        if self._stiffness.joint_names:
+            self._listen(JointTrajectory, "stiffness_reference", self._on_stiffness, RELIABLE)
+        self._listen(WrenchStamped, "external_wrench", self._on_wrench, best_effort(1))
+        self._activation.service(SetBool, "~/enable", self._on_enable)
+
+    def deactivate(self) -> None:
+        if not self._is_running:
+            return
+        super().deactivate()
+        self._end_goal("the node was deactivated")
+        self._publish_safe_output()
+
+    def cleanup(self) -> None:
+        if self._action is not None:
+            self._action.close()
+            self._action = None
+        if self._outputs is not None:
+            self._outputs.close()
+            self._outputs = None
+
+    def reconfigure(self, values: FollowingParameters) -> None:
+        super().reconfigure(values)
+        if self._outputs is None:
+            return
+        actuators = self._actuators
+        self._stiffness.torque_scale = values.torque_limit_scale
+        rates = np.full(len(actuators.motors), np.inf)
+        if values.torque_rate_limits:
+            rates[self._order] = values.torque_rate_limits
+        # The robot's effort limit is one of the joint: what several motors may do, it does not say.
+        joints = actuators.joint_of_motor
+        is_alone = np.bincount(joints)[joints] == 1
+        efforts = np.where(is_alone, self._model.limits.effort[joints], np.inf)
+        self._torque_limited_by = {
+            name: "the robot's effort limit" if is_robot else "the motor's torque limit"
+            for name, is_robot in zip(
+                actuators.motor_names, efforts < actuators.torque_limit, strict=True
+            )
+        }
+        self._limits = JointCommandLimits(
+            actuators.motor_names,
+            torque=values.torque_limit_scale * np.minimum(efforts, actuators.torque_limit),
+            torque_rate=rates,
+            motor_speed=actuators.speed_limit,
+        )
+
+    def _restart(self, why: str) -> None:
+        """The next state begins a new hold."""
+        super()._restart(why)
+        self._end_goal(why)
+        self._motion.release()
+        self._stiffness.release()
+        self._wrench.restart()
+
+    # Inputs
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        try:
+            request = read_trajectory(message, self._matcher)
+            if request.times.size == 0:
+                self._motion.stop(self.parameters.stop_duration)
+                self._on_new_motion()
+            else:
+                self._follow(request, self._tolerances())
+        except MessageError as error:
+            self._refuse("joint_trajectory", error)
+        else:
+            self._events.add("trajectories taken over")
+
+    def _follow(self, request: TrajectoryRequest, tolerances: Tolerances) -> None:
+        """Take over a trajectory with points. Raises MessageError; the running one then stays."""
+        p = self.parameters
+        self._check_may_move()
+        self._motion.follow(
+            request, self._position, tolerance=p.start_tolerance, lead=p.splice_lead
+        )
+        self._on_new_motion(tolerances)
+
+    def _tolerances(self) -> Tolerances:
+        p = self.parameters
+        return Tolerances.of_parameters(
+            self._model.n,
+            path=p.path_tolerance,
+            goal=p.goal_tolerance,
+            stopped_velocity=p.stopped_velocity_tolerance,
+            goal_time=p.goal_time_tolerance,
+        )
+
+    def _on_goal(self, goal: Any) -> None:
+        """A goal of the action: follow it, or raise MessageError."""
+        try:
+            if not self._is_running:
+                raise MessageError("not active", "the node is not active")
+            request = read_trajectory(goal.trajectory, self._matcher)
+            time = goal.goal_time_tolerance
+            tolerances = self._tolerances().changed(
+                self._model.joint_names,
+                goal.path_tolerance,
+                goal.goal_tolerance,
+                time.sec + 1e-9 * time.nanosec,
+            )
+            self._follow(request, tolerances)
+        except MessageError as error:
+            self._refuse("follow_joint_trajectory", error)
+            raise
+        self._events.add("goals taken over")
+
+    def _on_cancel(self) -> None:
+        self._motion.stop(self.parameters.stop_duration)
+        self._on_new_motion()
+
+    def _on_stiffness(self, message: JointTrajectory) -> None:
+        p = self.parameters
+        try:
+            request = read_trajectory(message, self._variable)
+            if request.times.size == 0:
+                self._stiffness.stop(p.stop_duration)
+                return
+            self._check_may_move()
+            torque = self._law.joint_torque
+            self._count_cuts(self._stiffness.follow(request, torque, p.splice_lead))
+        except MessageError as error:
+            self._refuse("stiffness_reference", error)
+
+    def _check_may_move(self) -> None:
+        """Raise MessageError where no trajectory may be taken over."""
+        if not self._enabled:
+            raise MessageError("not enabled", "the service ~/enable forbids motion")
+
+    def _on_new_motion(self, tolerances: Tolerances | None = None) -> None:
+        """Something was taken over, or a stop begun: it is judged from now on."""
+        self._end_goal("another motion took its place")
+        tolerances = tolerances or self._tolerances()
+        self._goal = TrajectoryGoal(self._model.joint_names, tolerances, self._motion.end)
+
+    def _end_goal(self, why: str, code: Code = Code.INVALID_GOAL) -> None:
+        """The motion that is followed, if there is one, is over."""
+        self._goal = None
+        if self._action is not None:
+            self._action.end(Verdict(code, why))
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        try:
+            self._check_stamp(nanoseconds(message.header.stamp))
+            self._wrench.accept(message)
+        except MessageError as error:
+            self._refuse("external_wrench", error)
+
+    def _newest_wrench(self, stamp: int, step: float, state: Array) -> tuple[int, Array] | None:
+        """On which body, and W, W', W'' (3, 6) in inertial axes; None as long as nothing came."""
+        wrench, p = self._wrench, self.parameters
+        if wrench.body is None:
+            return None
+        if wrench.expire(stamp, p.wrench_timeout):
+            self._refuse("external_wrench", MessageError("stale", "no longer comes: taken as zero"))
+        return wrench.body, wrench.advance(step, p.wrench_filter_time, state)
+
+    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        if self._motion.is_there and not request.data:
+            self._motion.stop(self.parameters.stop_duration)
+            self._end_goal("the service ~/enable forbids motion")
+        self._enabled = request.data
+        response.success = True
+        response.message = "following trajectories" if request.data else "stopping, then holding"
+        self.get_logger().info(response.message)
+        return response
+
+    # The cycle
+
+    def _notice_leap(self, stamp: int) -> None:
+        """Start anew where stamps leap ahead."""
+        gap = stamp - self._last_stamp if self._last_stamp else 0
+        if gap > int(SECOND * self.parameters.state_timeout) and self._motion.is_there:
+            self._restart(f"{1e-9 * gap:.3f} s are missing between two stamps")  # no alarm yet
+
+    def _hold_at(self, position: Array, stamp: int) -> None:
+        """Rest at `position` from now on."""
+        self._motion.hold(position, stamp)
+        for k in np.flatnonzero(distance_to_limits(self._soft_limits, position) < 0.0):
+            self.get_logger().warning(
+                f"'{self._model.joint_names[k]}' stands at {position[k]:.4g}, outside its position"
+                " limits: it may only be moved back"
+            )
+
+    def _judge_goal(self, stamp: int, velocity: Array) -> None:
+        """Whether the robot follows the motion and arrives; velocity: (n,) as measured, or NaN."""
+        goal, desired = self._goal, self._law.desired
+        if goal is None:
+            return
+        if self._action is not None:
+            self._action.report(stamp, desired, self._position, velocity)
+        p = self.parameters
+        time = stamp + int(SECOND * p.lookahead)
+        verdict = goal.judge(time, desired, self._position, velocity)
+        if verdict is None:
+            return
+        if verdict.code == Code.PATH_TOLERANCE_VIOLATED:
+            self.get_logger().error(f"{verdict.text}: stopping")
+            self._events.add("path tolerance", verdict.text)
+            self._motion.stop(p.stop_duration)
+        elif verdict.code == Code.GOAL_TOLERANCE_VIOLATED:
+            self.get_logger().error(verdict.text)
+            self._events.add("goal tolerance", verdict.text)
+        self._end_goal(verdict.text, verdict.code)
+
+    def _limit_torque(self, wanted: Array, step: float) -> None:
+        """Set `_motor_torque` to what may be sent, `step` s after the last; cuts are counted."""
+        # The first cycle knows no step: where rates are limited, next to nothing is allowed yet.
+        self._motor_torque, cuts = self._limits.apply(wanted, self._motor_torque, step or 1e-9)
+        self._count_cuts(cuts)
+
+    def _limit_speed(self, speed: Array) -> None:
+        """Cut the motor speeds (m,) in place."""
+        speed[:], cuts = self._limits.apply_speed(speed)
+        self._count_cuts(cuts)
+
+    def _count_cuts(self, cuts: Iterable[LimitEvent]) -> None:
+        for cut in cuts:
+            by = self._torque_limited_by.get(cut.joint) if cut.quantity == "torque" else None
+            self._limited.add(f"{cut.quantity} of {cut.joint}", f"{cut}, {by}" if by else str(cut))
+
+    # Diagnostics
+
+    def _stiffness_values(self) -> dict[str, object]:
+        return self._stiffness.report(self._law.joint_torque)
+
+    def _limits_status(self) -> DiagnosticStatus:
+        recent, values = self._limited.report()
+        text = f"{recent} cuts in the last second" if recent else "nothing limited"
+        return self._status("limits", WARN if recent else OK, text, values)

@@ -1,0 +1,148 @@
+"""The action ~/follow_joint_trajectory, as joint_trajectory_controller serves it: for programs that
+send a motion and wait for its end, MoveIt above all. It is there where control_msgs is installed.
+
+What a goal may be and how it ends is decided in trajectory_goal.py and by the node; here are the
+handles and messages of the action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rclpy.action import ActionServer, CancelResponse
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from ...dynamics.core import Array
+from ..base.messages import SECOND, MessageError, set_stamp
+from ..base.runtime import ManagedNode
+from .trajectory_goal import REFUSALS, Code, Verdict
+
+try:
+    from control_msgs.action import FollowJointTrajectory
+except ImportError:
+    FollowJointTrajectory = None
+
+NAME = "~/follow_joint_trajectory"
+
+
+class _Server(ActionServer):
+    """One whose goals the control cycle follows, and whose results go out at once.
+
+    rclpy has a coroutine for each. EventsExecutor asks those that wait again and again, which keeps
+    a processor busy; and that of a goal which ends with the node is never run.
+    """
+
+    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
+        """Nothing is to be run when a goal begins."""
+
+    def send_result(self, goal_handle: Any, result: Any) -> None:
+        """To whom has asked for it or will."""
+        kind = self.action_type.Impl.GetResultService.Response
+        future = self._result_futures[bytes(goal_handle.goal_id.uuid)]
+        future._set_executor(None)  # which would wait for the next turn
+        future.set_result(kind(status=goal_handle.status, result=result))
+
+
+class TrajectoryAction:
+    """Serves one goal at a time, until `close`.
+
+    follow: takes over what a goal asks for, in place of the motion before, whose goal is then
+    over; or raises MessageError. stop: brakes. rate: of feedback, per second.
+
+    Whatever is wrong with a goal, its client learns from the result: no goal is rejected.
+    """
+
+    def __init__(
+        self,
+        node: ManagedNode,
+        joint_names: Sequence[str],
+        follow: Callable[[Any], None],
+        stop: Callable[[], None],
+        rate: float,
+    ) -> None:
+        self._node, self._follow, self._stop = node, follow, stop
+        self._joint_names = list(joint_names)
+        self._period = SECOND / rate
+        self._reported = 0  # ns, stamp of the last feedback
+        self._handle: Any = None  # of the goal that is followed
+        self._server = _Server(
+            node,
+            FollowJointTrajectory,
+            NAME,
+            execute_callback=FollowJointTrajectory.Result,  # not called, see above
+            handle_accepted_callback=self._on_accepted,
+            cancel_callback=self._on_cancel,
+        )
+
+    @staticmethod
+    def is_installed() -> bool:
+        """Whether control_msgs is there."""
+        return FollowJointTrajectory is not None
+
+    def close(self) -> None:
+        """Serve no more."""
+        self._server.destroy()
+
+    def report(self, stamp: int, desired: Array, position: Array, velocity: Array) -> None:
+        """Feedback, where it is due: desired (5, n) and measured (n,), for a state's stamp (ns)."""
+        if self._handle is None or stamp - self._reported < self._period:
+            return
+        self._reported = stamp
+        feedback = FollowJointTrajectory.Feedback(
+            joint_names=self._joint_names,
+            desired=_point(*desired[:3]),
+            actual=_point(position, velocity),
+            error=_point(desired[0] - position, desired[1] - velocity),
+        )
+        set_stamp(feedback.header.stamp, stamp)
+        self._handle.publish_feedback(feedback)
+
+    def end(self, verdict: Verdict) -> None:
+        """The motion of the present goal is over, if there is one."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            reached = verdict.code == Code.SUCCESSFUL
+            self._finish(handle, handle.succeed if reached else handle.abort, verdict)
+
+    def _on_accepted(self, handle: Any) -> None:
+        handle.execute()
+        goal = handle.request
+        try:
+            if goal.multi_dof_trajectory.points:
+                raise MessageError("multi_dof", "multi_dof_trajectory: no such joints here")
+            if not goal.trajectory.points:
+                raise MessageError("empty", "no points; to stop a motion, cancel its goal")
+            self._follow(goal)
+        except MessageError as error:
+            code = REFUSALS.get(error.reason, Code.INVALID_GOAL)
+            self._finish(handle, handle.abort, Verdict(code, str(error)))
+        else:
+            self._handle, self._reported = handle, 0
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
+        if handle is not self._handle:
+            return CancelResponse.REJECT  # it is over
+        self._handle = None
+        self._stop()
+        verdict = Verdict(Code.SUCCESSFUL, "canceled: stopping")
+        # Only once this has returned is the goal in a state that may end as canceled.
+        self._node.defer(lambda: self._finish(handle, handle.canceled, verdict))
+        return CancelResponse.ACCEPT
+
+    def _finish(self, handle: Any, conclude: Callable[[], None], verdict: Verdict) -> None:
+        conclude()
+        code, text = verdict
+        result = FollowJointTrajectory.Result(error_code=int(code), error_string=text)
+        self._server.send_result(handle, result)
+
+
+def _point(*rows: Array) -> JointTrajectoryPoint:
+    """Positions, velocities and accelerations (n,) as far as they are given and known."""
+    fields = ("positions", "velocities", "accelerations")
+    known = {
+        field: row.tolist()
+        for field, row in zip(fields, rows, strict=False)
+        if not (row != row).any()  # NaN: not measured
+    }
+    return JointTrajectoryPoint(**known)

@@ -1,0 +1,1 @@
+"""The simulated arm as a node: its plant, sensors, surroundings, commands and clock."""

@@ -1,0 +1,150 @@
+"""What the motors of the simulator are told: the newest command, whichever way it comes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from ...dynamics.core import Array
+from ..base.messages import (
+    SECOND,
+    JointMatcher,
+    JointStates,
+    MessageError,
+    nanoseconds,
+    read_command_array,
+    read_motor_command,
+)
+
+INTERFACES = {
+    "motor_torque": ("motor_torque", Float64MultiArray),
+    "motor_command": ("motor_command", JointTrajectory),
+    "stamped_motor_torque": ("motor_torque_stamped", JointState),
+}
+"""Topic and type of each command interface."""
+
+
+class Command(NamedTuple):
+    """The newest command, in the order of the motors; replaced as a whole, never changed."""
+
+    received: int  # ns, steady clock
+    state: int  # ns, stamp of the newest state when it came
+    torque: Array  # motor torque, or the feedforward of the drives
+    position: Array | None = None  # of the motors, for the drives; None: torque control
+    velocity: Array | None = None
+    time: int | None = None  # ns on the stamps' clock, that position is for; None: now
+
+    def age(self, stamp: int) -> float:
+        """In s, by the clock that advanced less: silence while a simulation stands is no fault.
+
+        After simulated time went back, the steady clock alone tells.
+        """
+        age = time.monotonic_ns() - self.received
+        return 1e-9 * (min(age, stamp - self.state) if stamp >= self.state else age)
+
+
+class Commands:
+    """Judges what comes on the topic of one interface and keeps the newest command.
+
+    motors: their names. order: theirs in messages without names. `newest` is None before the
+    first one.
+    """
+
+    def __init__(self, interface: str, motors: tuple[str, ...], order: tuple[str, ...]) -> None:
+        self.topic, self.kind = INTERFACES[interface]
+        self._read = {
+            "motor_torque": self._read_array,
+            "motor_command": self._read_motor_command,
+            "stamped_motor_torque": self._read_stamped,
+        }[interface]
+        self._motors, self._order = motors, order
+        self._place = np.array([motors.index(name) for name in order], dtype=np.intp)
+        self._matcher = JointMatcher(motors)
+        self._state = JointStates(motors, ("effort",))
+        self._zero: Array = np.zeros(len(motors))
+        self._answered = threading.Condition()
+        self.restart(None)
+
+    def restart(self, initial: Command | None) -> None:
+        """Forget what came; `initial` is in force until something does."""
+        self.newest = initial
+        self.answers = 0  # ns, stamp of the state that the newest command answers
+        self._is_left = False
+
+    def accept(self, message: Any, stamp: int, timeout: float) -> None:
+        """Take in one message. stamp: ns, of the newest state; what is further than `timeout` s
+        from it is refused. Raises MessageError."""
+        now = time.monotonic_ns()
+        answers, command = self._read(message, now, stamp, timeout)
+        with self._answered:
+            self.newest, self.answers = command, answers
+            self._answered.notify()
+
+    def forget_stamps(self) -> None:
+        """Time went back: older stamps are right again."""
+        self.answers = 0
+
+    def wait(self, stamp: int, timeout: float) -> bool:
+        """Whether within `timeout` s the state of `stamp` (ns) has been answered."""
+        with self._answered:
+            self._answered.wait_for(lambda: self.answers >= stamp or self._is_left, timeout)
+            return self.answers >= stamp
+
+    def leave(self) -> None:
+        """End a wait, and every later one until `restart`."""
+        with self._answered:
+            self._is_left = True
+            self._answered.notify()
+
+    def _read_array(
+        self, message: Float64MultiArray, now: int, stamp: int, timeout: float
+    ) -> tuple[int, Command]:
+        torque = np.empty(len(self._motors))
+        torque[self._place] = read_command_array(message, self._order)
+        return 0, Command(now, stamp, torque)
+
+    def _read_stamped(
+        self, message: JointState, now: int, stamp: int, timeout: float
+    ) -> tuple[int, Command]:
+        self._matcher.require_all(message.name)
+        self._state.restart()
+        self._state.accept(message, stamp, int(SECOND * timeout))
+        answers = self._state.stamp
+        self._refuse_older(answers, stamp, timeout)
+        return answers, Command(now, stamp, self._state.effort.copy())
+
+    def _read_motor_command(
+        self, message: JointTrajectory, now: int, stamp: int, timeout: float
+    ) -> tuple[int, Command]:
+        command = read_motor_command(message, self._matcher)
+        # Duration and Time have the same fields.
+        due = command.stamp + nanoseconds(message.points[0].time_from_start)
+        if command.stamp and abs(due - stamp) > SECOND * timeout:
+            raise MessageError(
+                "stale" if due < stamp else "from the future",
+                f"the reference is for {1e-9 * (due - stamp):.3f} s from now",
+            )
+        if command.stamp:
+            self._refuse_older(command.stamp, stamp, timeout)
+        return command.stamp, Command(
+            now,
+            stamp,
+            torque=self._zero if command.effort is None else command.effort,
+            position=command.position,
+            velocity=self._zero if command.velocity is None else command.velocity,
+            time=due if command.stamp else None,
+        )
+
+    def _refuse_older(self, answers: int, stamp: int, timeout: float) -> None:
+        is_fresh = self.newest is not None and self.newest.age(stamp) <= timeout
+        if is_fresh and answers < self.answers:
+            raise MessageError(
+                "out of order",
+                f"the stamp is {1e-9 * (self.answers - answers):.6f} s before one already used",
+            )

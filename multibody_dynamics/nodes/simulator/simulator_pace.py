@@ -1,0 +1,117 @@
+"""When the simulator makes its next cycle, and what time it then is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import NamedTuple, Protocol
+
+from ..base.messages import SECOND
+
+LONGEST_SLEEP = 0.1  # s, that `leave` may have to wait for
+
+
+class Cycle(NamedTuple):
+    due: int  # ns, steady clock
+    stamp: int  # ns, of the state at the begin of the cycle
+
+
+class Pace(Protocol):
+    lost: int
+    """ns given up since the begin because it could not be made up for."""
+
+    def next(self, max_lag: float) -> Cycle | None:
+        """Waits for the next cycle; None: it is over. max_lag in s: what may be made up for."""
+
+    def leave(self) -> None:
+        """It is over."""
+
+
+class SteadyPace:
+    """A cycle at every `period` ns of the steady clock; several at once to make up for a delay.
+
+    begin: ns of simulated time before the first cycle, with which the stamps count; None: they are
+    of the system's clock. `speed` may be set at any time: simulated per real time; 0: no waiting.
+    """
+
+    def __init__(self, period: int, begin: int | None) -> None:
+        self.lost = 0
+        self.speed = 1.0
+        self._period, self._time = period, begin
+        self._leave = threading.Event()
+        self._wake = time.monotonic_ns()
+        self._to_system_time = time.time_ns() - self._wake
+
+    def next(self, max_lag: float) -> Cycle | None:
+        while not self._leave.is_set():
+            now = time.monotonic_ns()
+            late = now - self._wake
+            if late < 0:
+                time.sleep(min(-1e-9 * late, LONGEST_SLEEP))
+                continue
+            limit = int(SECOND * max_lag)
+            if self.speed == 0.0:
+                self._wake = now
+            elif late > limit:
+                self.lost += late
+                self._wake = now
+            due = self._wake
+            self._wake += round(self._period / self.speed) if self.speed else 0
+            if self._time is not None:
+                self._time += self._period
+                return Cycle(due, self._time)
+            if abs(time.time_ns() - now - self._to_system_time) > limit:  # the clock was set
+                self._to_system_time = time.time_ns() - now
+            return Cycle(due, due + self._to_system_time)
+        return None
+
+    def leave(self) -> None:
+        self._leave.set()
+
+
+class ClockPace:
+    """A cycle for every `period` ns by which the clock of another advances.
+
+    The first time that comes is the begin. A clock that goes back starts anew from there;
+    `restarts` counts how often.
+    """
+
+    def __init__(self, period: int) -> None:
+        self.lost = 0
+        self.restarts = 0
+        self._period = period
+        self._time: int | None = None
+        self._target = self._received = 0
+        self._is_left = False
+        self._changed = threading.Condition()
+
+    def advance_to(self, clock: int) -> bool:
+        """Another's clock shows `clock` (ns); tells whether it went back."""
+        with self._changed:
+            went_back = self._time is not None and clock < self._target
+            if self._time is None or went_back:
+                self._time = clock
+            self.restarts += went_back
+            self._target, self._received = clock, time.monotonic_ns()
+            self._changed.notify()
+        return went_back
+
+    def next(self, max_lag: float) -> Cycle | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_left or self._behind() >= self._period)
+            if self._is_left or self._time is None:
+                return None
+            late = self._behind() - self._period
+            if late > int(SECOND * max_lag):
+                self.lost += late
+                self._time += late
+            self._time += self._period
+            return Cycle(self._received, self._time)
+
+    def leave(self) -> None:
+        with self._changed:
+            self._is_left = True
+            self._changed.notify()
+
+    def _behind(self) -> int:
+        return 0 if self._time is None else self._target - self._time

@@ -1,0 +1,123 @@
+"""The plant of the simulator, made from parameters, and what is watched of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...dynamics.core import Array
+from ...dynamics.elastic import Actuators
+from ...dynamics.model import MultibodyModel
+from ...dynamics.plant import ElasticRobot, EndStops, MotorDrive, Plant
+from ...simulation.mujoco_robot import MujocoRobot
+from ..base.parameters import ParameterError
+from ..base.robot import find_file, load_actuators, load_model
+from .simulator_parameters import SimulatorParameters
+
+
+@dataclass(frozen=True)
+class SimulatedRobot:
+    """A plant and where it begins.
+
+    home: (n,) positions of the links. command_order: the motors in the order of messages without
+    names.
+    """
+
+    plant: Plant
+    home: Array
+    command_order: tuple[str, ...]
+
+
+def make_robot(p: SimulatorParameters) -> SimulatedRobot:
+    """Raises ParameterError and the errors of the files that the parameters name."""
+    model = load_model(p)
+    actuators = load_actuators(p, model)
+    order = p.command_joints or actuators.motor_names
+    if p.command_interface == "motor_torque" and not p.command_joints:
+        raise ParameterError("command_joints is empty; name the motors of motor_torque in order")
+    if set(order) != set(actuators.motor_names):
+        raise ParameterError(
+            f"command_joints {', '.join(order)}: must be the robot's motors "
+            f"{', '.join(actuators.motor_names)}"
+        )
+    joints = _joints_of(order, actuators)
+    home = np.clip(0.0, model.limits.lower, model.limits.upper)
+    if p.initial_positions:
+        home[joints] = _per_joint("initial_positions", p.initial_positions, model)
+    viscous = np.zeros(model.n)
+    if len(p.link_viscous_friction) == 1:
+        viscous[:] = p.link_viscous_friction[0]
+    elif p.link_viscous_friction:
+        viscous[joints] = _per_joint("link_viscous_friction", p.link_viscous_friction, model)
+    drive = None
+    if p.command_interface == "motor_command":
+        drive = MotorDrive.from_bandwidth(
+            model,
+            actuators,
+            home,
+            bandwidth=p.drive_bandwidth,
+            damping_ratio=p.drive_damping_ratio,
+        )
+    step = p.step or None
+    stops = EndStops(p.end_stop_stiffness) if p.end_stop_stiffness else None
+    plant: Plant
+    if p.plant == "mujoco":
+        text = find_file(p.robot_file).read_bytes() if p.robot_file else p.robot_description
+        plant = MujocoRobot(
+            model, actuators, text, step=step, drive=drive, link_viscous=viscous, end_stops=stops
+        )
+    else:
+        plant = ElasticRobot(
+            model, actuators, step=step, drive=drive, link_viscous=viscous, end_stops=stops
+        )
+    plant.reset(home)
+    return SimulatedRobot(plant, home, tuple(order))
+
+
+def _joints_of(motors: Sequence[str], actuators: Actuators) -> list[int]:
+    """The joints in the order in which their motors stand first."""
+    behind = dict(zip(actuators.motor_names, actuators.joint_of_motor.tolist(), strict=True))
+    return list(dict.fromkeys(behind[motor] for motor in motors))
+
+
+def _per_joint(name: str, values: tuple[float, ...], model: MultibodyModel) -> tuple[float, ...]:
+    if len(values) != model.n:
+        allowed = "0, 1 or" if name == "link_viscous_friction" else "0 or"
+        raise ParameterError(
+            f"{name} has {len(values)} numbers for {model.n} joints; allowed: {allowed} {model.n}"
+        )
+    return values
+
+
+class Strain:
+    """Counts the cycles in which a motor was at its torque limit or a spring beyond its travel."""
+
+    def __init__(self, plant: Plant) -> None:
+        self._plant = plant
+        actuators = plant.actuators
+        self._limit = actuators.torque_limit
+        ends = [pair for each in actuators.actuators for pair in each.limits_of_springs]
+        self._lower, self._upper = np.array(ends).T
+        self._joint = actuators.joint_of_motor
+        # An antagonist pulls the other way; a motor that sets a stiffness has no spring.
+        self._side = np.array([-1.0 if s == "_antagonist" else 1.0 for s in _suffixes(actuators)])
+        self.saturated = self.overstretched = 0
+        self.beyond: set[str] = set()  # motors whose springs were beyond their travel
+
+    def look(self) -> None:
+        """Judge the present state."""
+        plant = self._plant
+        if (np.abs(plant.motor_torque) >= self._limit).any():
+            self.saturated += 1
+        deflection = self._side * (plant.theta - plant.q[self._joint])
+        beyond = (deflection < self._lower) | (deflection > self._upper)
+        if beyond.any():
+            self.overstretched += 1
+            names = plant.actuators.motor_names
+            self.beyond.update(names[j] for j in np.flatnonzero(beyond))
+
+
+def _suffixes(actuators: Actuators) -> list[str]:
+    return [suffix for each in actuators.actuators for suffix in each.suffixes]

@@ -1,0 +1,1 @@
+"""Following a tool motion: targets and paths in, joint motions out."""

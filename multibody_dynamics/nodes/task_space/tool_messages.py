@@ -1,0 +1,106 @@
+"""Motions of a tool in messages: judged, and brought into inertial axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, Vector3
+from nav_msgs.msg import Path
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from ...dynamics.core import Array
+from ...dynamics.lie import se3
+from ..base.messages import MessageError, nanoseconds
+from .path_planning import CartesianRequest
+
+NORM_TOLERANCE = 1e-3  # of a quaternion
+
+Frames = Callable[[str], Array]  # from a frame id to its pose (4, 4); raises MessageError
+
+
+def read_pose(pose: Pose, what: str = "the pose") -> Array:
+    """(4, 4); the quaternion is normalised, if it nearly was. Raises MessageError."""
+    return pose_matrix(pose.position, pose.orientation, what)
+
+
+def read_target(message: PoseStamped, frames: Frames) -> Array:
+    """(1, 4, 4) in inertial axes."""
+    return (frames(message.header.frame_id) @ read_pose(message.pose))[None]
+
+
+def read_path(message: Path, frames: Frames) -> Array:
+    """(k, 4, 4); a pose without a frame of its own is in that of the path. Stamps are not read."""
+    poses = [
+        frames(item.header.frame_id or message.header.frame_id)
+        @ read_pose(item.pose, f"pose {k + 1}")
+        for k, item in enumerate(message.poses)
+    ]
+    return np.array(poses).reshape(-1, 4, 4)
+
+
+def read_cartesian_trajectory(
+    message: MultiDOFJointTrajectory, tool: str, frames: Frames
+) -> CartesianRequest:
+    """The motion of the one joint `tool`: velocities and accelerations may be left out everywhere.
+
+    They are of the tool's origin and along the axes of the frame, linear and angular: hybrid.
+    """
+    start = nanoseconds(message.header.stamp) or None
+    points = message.points
+    if points and list(message.joint_names) != [tool]:
+        raise MessageError(
+            "unknown joint", f"joint_names is {list(message.joint_names)}; expected ['{tool}']"
+        )
+    frame = frames(message.header.frame_id) if points else np.eye(4)
+    counts = [[len(getattr(p, x)) for p in points] for x in ("velocities", "accelerations")]
+    orders = sum(all(n == 1 for n in column) for column in counts)
+    for name, column in zip(("velocities", "accelerations"), counts, strict=True):
+        if set(column) - {0, 1} or len(set(column)) > 1:
+            raise MessageError("wrong length", f"{name}: one in every point, or none, is needed")
+    if orders == 1 and counts[0] and counts[0][0] == 0:
+        raise MessageError("wrong length", "accelerations without velocities")
+    poses = np.empty((len(points), 4, 4))
+    rates = np.zeros((2, len(points), 6))
+    for k, point in enumerate(points):
+        if len(point.transforms) != 1:
+            raise MessageError(
+                "wrong length", f"point {k} has {len(point.transforms)} transforms; one is needed"
+            )
+        (transform,) = point.transforms
+        poses[k] = frame @ pose_matrix(transform.translation, transform.rotation, f"point {k}")
+        for row, twists in zip(rates, (point.velocities, point.accelerations), strict=True):
+            if twists:
+                row[k] = _twist(twists[0], f"point {k}") @ np.kron(np.eye(2), frame[:3, :3].T)
+    times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points]
+    return CartesianRequest(start, np.array(times), poses, *rates, orders)
+
+
+def pose_matrix(position: Point | Vector3, orientation: Quaternion, what: str) -> Array:
+    """(4, 4) from a position and a quaternion. Raises MessageError."""
+    p = np.array([position.x, position.y, position.z])
+    x, y, z, w = (getattr(orientation, name) for name in "xyzw")
+    if not np.isfinite([*p, x, y, z, w]).all():
+        raise MessageError("not finite", f"{what}: position {p}, quaternion {[x, y, z, w]}")
+    size = float(np.linalg.norm([x, y, z, w]))
+    if abs(size - 1.0) > NORM_TOLERANCE:
+        raise MessageError(
+            "no rotation", f"{what}: the quaternion has the norm {size:.4g}; 1 is needed"
+        )
+    x, y, z, w = np.array([x, y, z, w]) / size
+    R = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    return se3.from_rotation_translation(R, p)
+
+
+def _twist(twist: Twist, what: str) -> Array:
+    """(6,): angular first here, linear first in the message."""
+    row = np.array([getattr(v, x) for v in (twist.angular, twist.linear) for x in "xyz"])
+    if not np.isfinite(row).all():
+        raise MessageError("not finite", f"{what}: (angular, linear) = {row}")
+    return row

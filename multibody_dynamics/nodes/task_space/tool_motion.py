@@ -1,0 +1,119 @@
+"""What a node follows whose tool goes along paths: rests, such paths, and streams. No ROS but its
+messages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...dynamics.core import Array, InputError
+from ...dynamics.motion import Points, Reference, Trajectory, stop
+from ..base.messages import MessageError, TrajectoryRequest
+from ..following.desired_motion import DesiredMotion
+from .path_planning import PathMotion
+
+STOP = 0.5  # s, where a motion cannot go on
+
+
+class ToolMotion(DesiredMotion):
+    """A `DesiredMotion` that also follows a `PathMotion`, and stops on its path.
+
+    version: grows with every change of what is followed. fault: why the last motion could not go
+    on, "" where none failed; then the joints come to rest by themselves.
+    """
+
+    version = 0
+    fault = ""
+
+    def release(self) -> None:
+        super().release()
+        self.version += 1
+
+    def hold(self, position: Array, time: int) -> None:
+        super().hold(position, time)
+        self.version += 1
+
+    def follow(
+        self, request: TrajectoryRequest, measured: Array, *, tolerance: float, lead: float
+    ) -> None:
+        super().follow(request, measured, tolerance=tolerance, lead=lead)
+        self.version += 1
+
+    def stop(self, duration: float) -> None:
+        running = self._require()
+        if isinstance(running, PathMotion) and self.mode == "moving":
+            self._running, self._next = running.braked(self._now, duration), None
+        else:
+            super().stop(duration)
+        self.version += 1
+
+    def evaluate(self, time: int, out: Array) -> None:
+        before = out.copy()
+        try:
+            super().evaluate(time, out)
+        except MessageError:
+            raise
+        except InputError as error:  # the tool cannot go on: the joints do, and come to rest
+            self.fault = str(error)
+            names, t = self.joint_names, self._now
+            passing = Trajectory(names, np.array([t, t + 1.0]), np.stack([before, before]))
+            self._running, self._next = stop(passing, t, duration=STOP), None
+            self.version += 1
+            self._running.evaluate(t, out)
+
+    def come_to_rest(self, duration: float) -> Array:
+        """Stop what moves, drop what is still to begin; returns q (n,) where it then rests.
+
+        Raises MessageError where there is no motion.
+        """
+        running = self._require()
+        if self.mode == "moving":
+            self.stop(duration)
+            running = self._require()
+        self._next = None
+        return running(running.end_time)[0]
+
+    def take_over(self, motion: PathMotion, measured: Array, *, tolerance: float) -> None:
+        """Follow a planned motion from where the present one ends.
+
+        tolerance: how far the measured position may be from the present one. Raises MessageError.
+        """
+        running = self._require()
+        self._refuse_jump("the measured position", measured, running(self._now)[0], tolerance)
+        end = self._origin + round(1e9 * running.end_time)
+        if self.mode == "moving":
+            self._next = end, motion
+        else:
+            self._origin += round(1e9 * self._now)
+            self._now, self._running, self._next = 0.0, motion, None
+        self.version += 1
+
+    @property
+    def wanted_pose(self) -> Array | None:
+        """Where the tool should be now (4, 4), while it is on a path."""
+        running = self._running
+        return running.wanted(self._now) if isinstance(running, PathMotion) else None
+
+    def upcoming(self, period: float) -> tuple[int, Points] | None:
+        """What is to come, as points every `period` s after a time in ns; None where that is rest.
+
+        A path that begins when a stop is over is appended to it.
+        """
+        parts = [] if self._running is None else [(self._origin, self._running, self._now)]
+        if self._next is not None:
+            parts.append((*self._next, 0.0))
+        begin = self._origin + round(1e9 * self._now)
+        times, states = [], []
+        for origin, motion, first in parts:
+            if motion.end_time > first:
+                count = max(int(np.ceil((motion.end_time - first) / period)), 1)
+                own = np.linspace(first, motion.end_time, count + 1)[1:]
+                times.append(own + 1e-9 * (origin - begin))
+                states.append(_sampled(motion, own))
+        if not times:
+            return None
+        rows = np.concatenate(states)
+        return begin, Points(np.concatenate(times), rows[:, 0], rows[:, 1], rows[:, 2])
+
+
+def _sampled(motion: Reference, times: Array) -> Array:
+    return motion.near(times) if isinstance(motion, PathMotion) else motion.sample(times)

@@ -1,0 +1,1 @@
+"""Comparing a running robot with its model: parameters and the recording."""

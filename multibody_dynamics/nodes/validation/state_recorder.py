@@ -1,0 +1,59 @@
+"""What comes on a topic of joint states, as it came, in a bag of its own."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+from rclpy.serialization import serialize_message
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+from sensor_msgs.msg import JointState
+
+from ...validation.bags import JOINT_STATE
+
+
+class StateRecorder:
+    """Makes the next free folder `recording_N` in `output`, with the bag `states` in it.
+
+    Attributes: `folder`, `bag`, `messages` (how many). Raises OSError where that cannot be written.
+    """
+
+    def __init__(self, output: Path, topic: str) -> None:
+        output.mkdir(parents=True, exist_ok=True)
+        number = 1
+        while True:
+            self.folder = output / f"recording_{number}"
+            try:
+                self.folder.mkdir()
+                break
+            except FileExistsError:
+                number += 1
+        self.bag = self.folder / "states"
+        self.messages = 0
+        self._begin = time.monotonic()
+        self._writer = Writer(self.bag, version=9, storage_plugin=StoragePlugin.MCAP)
+        self._writer.open()
+        self._connection = self._writer.add_connection(
+            topic, JOINT_STATE, typestore=get_typestore(Stores.ROS2_JAZZY)
+        )
+
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return time.monotonic() - self._begin
+
+    def add(self, message: JointState) -> None:
+        """Write one message, received now."""
+        self._writer.write(self._connection, time.time_ns(), serialize_message(message))
+        self.messages += 1
+
+    def close(self) -> None:
+        """Complete the bag."""
+        self._writer.close()
+
+    def discard(self) -> None:
+        """Complete it and remove all of it."""
+        self._writer.close()
+        shutil.rmtree(self.folder)

@@ -1,0 +1,110 @@
+"""Laws made of plain numbers, and new numbers for a law that runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import antagonistic_arm, at_start, elastic_panda, linear_arm, mixed_panda
+from multibody_dynamics.dynamics.control.controller_settings import (
+    BANDWIDTHS,
+    ControllerSettings,
+    make_controller,
+    retune,
+)
+from multibody_dynamics.dynamics.control.controllers import ComputedTorque, LinearFeedback
+from multibody_dynamics.dynamics.control.feedback_linearization import FeedbackLinearization
+from multibody_dynamics.dynamics.control.gains import optimal_gains
+from multibody_dynamics.dynamics.control.hold_controller import HoldController
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.motion.trajectories import hold
+
+CLASSES = {
+    "motor_pd": LinearFeedback,
+    "state_feedback": LinearFeedback,
+    "feedback_linearization": FeedbackLinearization,
+    "computed_torque": ComputedTorque,
+    "hold": HoldController,
+}
+"""By name."""
+
+
+@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda, mixed_panda])
+@pytest.mark.parametrize("law", BANDWIDTHS)
+def test_every_law_holds_an_arm_at_rest(arm, law):
+    arm = arm()
+    made = make_controller(arm.model, arm.actuators, ControllerSettings(law=law, position=arm.rest))
+    assert type(made) is CLASSES[law]
+    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    x, second, load = at_start(arm)
+    torque = made.update(desired, *x, stiffness=second)
+    if law != "computed_torque":
+        np.testing.assert_allclose(torque, load, atol=1e-7)
+
+
+def test_numbers_arrive():
+    model, actuators, rest = linear_arm()
+
+    def made(**settings):
+        return make_controller(model, actuators, ControllerSettings(position=rest, **settings))
+
+    law = made(law="motor_pd", proportional=[30.0, 20.0], derivative=2.0, friction=0.5)
+    np.testing.assert_array_equal(law.gains.values[2:], [[30.0, 20.0], [2.0, 2.0]])
+    np.testing.assert_array_equal(law.friction, 0.5)
+    law = made(bandwidth=[10.0, 12.0], integral=2.0)
+    wanted = optimal_gains(model, actuators, rest, [10.0, 12.0]).values
+    np.testing.assert_allclose(law.gains.values, wanted)
+    np.testing.assert_allclose(law.integral, 2.0 * (wanted[0] + wanted[2]))
+    four = (-25.0, -30.0, -40.0 + 10.0j, -40.0 - 10.0j)
+    law = made(law="feedback_linearization", poles=four, lead=1e-3)
+    np.testing.assert_array_equal(law.poles.poles[1], four)
+    assert law.lead == 1e-3
+    law = made(poles=four)
+    assert np.abs(np.poly(law.gains.joint_poles[0]) - np.poly(four)).max() < 1e-3
+    law = made(law="hold", torque_limit=[3.0, 4.0])
+    np.testing.assert_array_equal(law.torque_limit, [3.0, 4.0])
+    law = made(law="computed_torque", bandwidth=20.0, feedback="link")
+    np.testing.assert_array_equal(law.gains, [[400.0, 400.0], [40.0, 40.0]])
+
+
+def test_retuning_keeps_what_the_law_has_learnt():
+    model, actuators, rest = linear_arm()
+    law = make_controller(model, actuators, ControllerSettings(position=rest, integral=1.0))
+    law.integral_torque[:] = (1.0, 2.0)
+    retune(law, ControllerSettings(position=rest, bandwidth=10.0, integral=2.0, friction=0.3))
+    wanted = optimal_gains(model, actuators, rest, 10.0).values
+    np.testing.assert_array_equal(law.gains.values, wanted)
+    np.testing.assert_array_equal(law.integral_torque, (1.0, 2.0))
+    np.testing.assert_array_equal(law.friction, 0.3)
+    before = law.gains
+    with pytest.raises(InputError, match="bandwidth"):
+        retune(law, ControllerSettings(position=rest, bandwidth=-1.0))
+    with pytest.raises(InputError, match=r"law 'hold'.*switch to a new one"):
+        retune(law, ControllerSettings(law="hold", position=rest))
+    with pytest.raises(InputError, match=r"law 'motor_pd'.*switch to a new one"):
+        retune(law, ControllerSettings(law="motor_pd", position=rest))
+    assert law.gains is before
+
+
+def test_settings_that_cannot_be_are_refused():
+    for settings, message in (
+        ({"law": "magic"}, "law 'magic': expected one of motor_pd, state_feedback"),
+        ({"proportional": 1.0}, "give both or neither"),
+        ({"law": "hold", "poles": (-1.0, -2.0)}, "poles: the law 'hold' has none"),
+        ({"lead": 1e-3}, "lead: the law 'state_feedback' has none"),
+        ({"law": "hold", "feedback": "link"}, "feedback: the law 'hold' has none"),
+        ({"law": "computed_torque", "integral": [1.0, 2.0]}, "integral: the law 'computed_torque'"),
+        ({"proportional": np.ones(2), "derivative": np.ones(2)}, "proportional: the law 'state_"),
+        ({"bandwidth": 9.0, "poles": (-1.0,) * 4}, "bandwidth and poles: each sets the gains"),
+        (
+            {"law": "hold", "bandwidth": 9.0, "proportional": 1.0, "derivative": 1.0},
+            "bandwidth and proportional: each",
+        ),
+        ({"law": "motor_pd", "stiffness": [1.0]}, "stiffness: the law 'motor_pd' has none"),
+        ({"law": "motor_pd", "torque_limit": 1.0}, "torque_limit: the law 'motor_pd' has none"),
+    ):
+        with pytest.raises(InputError, match=message):
+            ControllerSettings(**settings)
+    model, actuators, _ = linear_arm()
+    with pytest.raises(InputError, match="position"):
+        make_controller(model, actuators, ControllerSettings(position=[0.0]))

@@ -1,0 +1,31 @@
+"""Rates of Baumgarte's stabilisation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.core import Baumgarte, DynamicsError, InputError
+
+
+def test_the_rates_are_kept_and_cannot_be_changed():
+    pull = Baumgarte(20.0, 10.0)
+    assert (pull.alpha, pull.beta) == (20.0, 10.0)
+    with pytest.raises(AttributeError):
+        pull.alpha = 1.0
+    assert Baumgarte(0.0, 0.0) == Baumgarte(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("rates", "message"),
+    [
+        ((-1.0, 1.0), "Baumgarte: alpha must not be negative, got -1.0"),
+        ((1.0, -2.0), "Baumgarte: beta must not be negative"),
+        ((np.nan, 1.0), "Baumgarte: alpha is nan"),
+        ((1.0, [1.0, 2.0]), r"Baumgarte: beta: expected shape \(\)"),
+    ],
+)
+def test_rates_that_cannot_be_are_refused(rates, message):
+    with pytest.raises(InputError, match=message):
+        Baumgarte(*rates)
+    assert issubclass(InputError, DynamicsError)

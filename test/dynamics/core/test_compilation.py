@@ -1,0 +1,346 @@
+"""One source, compiled or not: the same numbers, from a cache on disk that is never stale."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.core import compilation
+from multibody_dynamics.dynamics.core.compilation import (
+    CACHE_VARIABLE,
+    IS_COMPILED,
+    cache_directory,
+    compiled,
+    inlined,
+    source_digest,
+    when_compiling,
+)
+from reference import error
+from robots import random_tree
+
+TESTS = (Path(__file__).resolve().parent, Path(__file__).resolve().parents[2])
+PACKAGE = Path(dyn.__file__).resolve().parents[1]
+
+
+def numbers():
+    """Something of everything that is compiled."""
+    model = random_tree(6, 1).with_reflected_inertia(np.full(6, 0.1))
+    rng = np.random.default_rng(2)
+    state, tau = rng.normal(size=(5, 4, model.n)), rng.normal(size=model.n)
+    wrenches = {"body1": rng.normal(size=(4, 3, 6))}
+    base = dyn.BaseMotion(None, *rng.normal(size=(4, 6)))
+    of_each = {}
+    for representation in dyn.REPRESENTATIONS:
+        choice = {"base": base, "representation": representation}
+        motion = dyn.forward_kinematics(model, *state, **choice)
+        torques = dyn.inverse_dynamics(model, *state, wrenches=wrenches, **choice)
+        solver = dyn.InverseDynamicsSolver(model, representation)
+        results = motion._asdict() | torques._asdict() | {"solver": solver(*state[:, 0])}
+        of_each |= {f"{representation} {name}": np.array(x) for name, x in results.items()}
+    return {
+        **of_each,
+        "transmitted": dyn.rigid.interbody_wrenches(model, *state, wrenches=wrenches, base=base),
+        "mass matrix": dyn.mass_matrix(model, state[0]),
+        "forward": dyn.forward_dynamics(model, *state[:2], tau, wrenches=wrenches),
+        "one": np.array(dyn.inverse_dynamics(model, *state[:, 1])),
+    }
+
+
+def machine_code():
+    """The compiled functions of this package, wherever they are kept."""
+    values = [
+        value
+        for name, module in sys.modules.items()
+        if name.startswith("multibody_dynamics.")
+        for value in vars(module).values()
+    ]
+    for table in [value for value in values if isinstance(value, Mapping)]:
+        values += table.values()
+    return list({id(x): x for x in values if hasattr(x, "nopython_signatures")}.values())
+
+
+def cache_statistics():
+    """How many of this package's compiled functions came from the disk, and how many did not."""
+    found = {id(x): x.stats for x in machine_code()}
+    hits = sum(sum(stats.cache_hits.values()) for stats in found.values())
+    return hits, sum(sum(stats.cache_misses.values()) for stats in found.values())
+
+
+def python(code, *arguments, first=PACKAGE.parent, **environment):
+    """Run `code` in a fresh interpreter that looks for modules in `first` and among these tests."""
+    paths = [str(first), *map(str, TESTS), os.environ.get("PYTHONPATH", "")]
+    environment |= {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env=os.environ | environment, cwd=TESTS[0],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+SAVE = """
+import sys, numpy, test_compilation
+with test_compilation.when_compiling(lambda text: print(text, file=sys.stderr)):
+    numpy.savez(sys.argv[1], **test_compilation.numbers())
+print(test_compilation.IS_COMPILED, *test_compilation.cache_statistics())
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "environment", "warned"),
+    [
+        ("import sys; sys.modules['numba'] = None", {}, True),
+        ("", {"NUMBA_DISABLE_JIT": "1"}, False),
+    ],
+    ids=["without Numba", "with Numba's compiler switched off"],
+)
+def test_plain_python_gives_the_same_numbers(tmp_path, before, environment, warned):
+    done = python(before + SAVE, tmp_path / "numbers.npz", **environment)
+    assert done.stdout.split()[0] == "False"
+    assert ("RuntimeWarning: Numba is not installed" in done.stderr) == warned
+    assert ("pip install numba" in done.stderr) == warned
+    with np.load(tmp_path / "numbers.npz") as plain:
+        for name, expected in numbers().items():
+            assert error(plain[name], expected) < 1e-13, name
+
+
+def test_a_second_start_compiles_nothing_and_gives_the_same_numbers(tmp_path):
+    expected = numbers()
+    done = python(SAVE, tmp_path / "numbers.npz")
+    assert "compiling" not in done.stderr
+    is_compiled, hits, misses = done.stdout.split()
+    assert is_compiled == "True"
+    assert int(hits) >= 3 * 4 + 2
+    assert int(misses) == 0
+    with np.load(tmp_path / "numbers.npz") as again:
+        for name, value in expected.items():
+            np.testing.assert_array_equal(again[name], value)
+
+
+TWIST = """
+import json, sys, numpy
+from multibody_dynamics import dynamics as dyn
+kinematics = sys.modules["multibody_dynamics.dynamics.rigid.kinematics"]
+body = dyn.spatial_inertia(1.0, (0, 0, 0), numpy.eye(3))
+model = dyn.model_from_screws([-1], [[0, 0, 1, 1, 2, 0]], [numpy.eye(4)], [body])
+twist = dyn.forward_kinematics(model, [0.5], [1.0]).twist
+stats = kinematics._PASSES["spatial"].stats
+print(json.dumps([twist.tolist(), sum(stats.cache_hits.values()), kinematics.__file__]))
+"""
+
+
+def test_an_edited_helper_takes_effect(tmp_path):
+    """Although the recursion's own file, which is all that Numba looks at, stays as it was."""
+    shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
+    cache = {CACHE_VARIABLE: str(tmp_path / "cache")}
+
+    def start():
+        twist, hits, file = json.loads(python(TWIST, first=tmp_path, **cache).stdout)
+        assert Path(file).is_relative_to(tmp_path)
+        return twist, hits
+
+    first, hits = start()
+    assert hits == 0
+    assert list(tmp_path.glob("cache/multibody_dynamics/*/**/*.nbc"))
+    assert start() == (first, 1)
+
+    screws = tmp_path / PACKAGE.name / "dynamics" / "lie" / "screws.py"
+    source = screws.read_text()
+    assert source.count("a[2] * b[0] - a[0] * b[2]") == 1
+    screws.write_text(source.replace("a[2] * b[0] - a[0] * b[2]", "a[2] * b[0] + a[0] * b[2]"))
+    second, hits = start()
+    assert hits == 0
+    assert second != first
+
+    reworded = source.replace('"""', '"""Reworded.\n\n', 1)
+    assert reworded != source
+    screws.write_text("# A comment that moves every line.\n" + reworded)
+    assert start() == (first, 1)
+    screws.write_text(source)
+    assert start() == (first, 1)  # the machine code of the old text is still there, and right
+
+
+def test_an_inlined_function_stays_the_function_that_it_was():
+    def triple(x):
+        return 3 * x
+
+    assert inlined(triple) is triple
+    assert compiled(lambda x: triple(x) + 1)(2.0) == 7.0
+
+
+def test_no_two_functions_keep_their_machine_code_under_one_name():
+    """Else two processes that compile at the same time may load the code of each other."""
+    code = [(x.py_func.__module__, x.py_func.__qualname__) for x in machine_code()]
+    assert len(code) > 12
+    assert sorted(set(code)) == sorted(code)
+
+
+def test_compiled_functions_are_real_machine_code():
+    assert IS_COMPILED
+
+    def is_tuple_of_two(x):
+        return (x, x)
+
+    fast = compiled(is_tuple_of_two)
+    assert fast is not is_tuple_of_two
+    fast(1.0)
+    assert fast.nopython_signatures
+
+
+def test_what_must_be_compiled_is_told_of_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(compilation, "_CACHE", tmp_path)
+    said: list[str] = []
+    with when_compiling(said.append):
+        assert compiled(lambda x: x + 1.0)(1.0) == 2.0
+        assert compiled(lambda x: x + 2.0)(1.0) == 3.0
+    assert len(said) == 1
+    assert str(tmp_path) in said[0]
+    again = compiled(lambda x: x + 3.0)
+    again(1.0)
+    with when_compiling(said.append):
+        again(1.0)
+    assert len(said) == 1
+
+
+def test_compiling_is_ended_by_what_the_check_raises():
+    class Enough(BaseException):
+        pass
+
+    steps = []
+
+    def check() -> None:
+        steps.append(1)
+        if len(steps) == 3:
+            raise Enough
+
+    with pytest.raises(Enough), when_compiling(lambda text: None, check):
+        compiled(lambda x: x + 4.0)(1.0)
+    assert len(steps) == 3
+    assert compiled(lambda x: x + 5.0)(1.0) == 6.0  # the compiler is none the worse
+
+
+def test_division_and_nan_follow_ieee():
+    """Fused operations are allowed, but nothing that would hide a NaN or turn 1/0 into an error."""
+
+    def quotient(a, b):
+        return a / b, a - a == 0.0
+
+    fast = compiled(quotient)
+    assert fast(1.0, 0.0) == (np.inf, True)
+    assert np.isnan(fast(0.0, 0.0)[0])
+    assert fast(np.nan, 1.0)[1] is False
+
+
+@pytest.fixture
+def sources(tmp_path):
+    folder = tmp_path / "sources"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.py").write_text("x = 1\n")
+    (folder / "deep" / "b.py").write_text("y = 2\n")
+    return folder
+
+
+def test_the_digest_sees_edits_renamed_and_new_files(sources):
+    seen = {source_digest(sources)}
+
+    def changed():
+        digest = source_digest(sources)
+        assert digest not in seen
+        seen.add(digest)
+
+    (sources / "a.py").write_text("x = 3\n")
+    changed()
+    (sources / "deep" / "b.py").write_text("y = 4\n")
+    changed()
+    (sources / "a.py").rename(sources / "c.py")
+    changed()
+    (sources / "new.py").write_text("")
+    changed()
+
+
+def test_the_digest_sees_no_docstring_and_no_comment(sources):
+    def text(comment, docstring, constant):
+        head = f"{comment}\nclass A:\n    '{docstring}'\n    def f():\n        '{docstring}'\n"
+        return f"{head}        return '{constant}'\n"
+
+    file = sources / "deep" / "b.py"
+    file.write_text(text("", "one", "x"))
+    digest = source_digest(sources)
+    file.write_text(text("# more\n# lines", "another, and longer", "x"))
+    assert source_digest(sources) == digest
+    file.write_text(text("", "one", "y"))
+    assert source_digest(sources) != digest
+
+
+def test_the_digest_is_of_the_content_alone(sources, tmp_path):
+    digest = source_digest(sources)
+    (sources / "notes.txt").write_text("no source")
+    os.utime(sources / "a.py", (1, 1))
+    assert source_digest(sources) == digest
+    moved = tmp_path / "elsewhere"
+    shutil.copytree(sources, moved)
+    assert source_digest(moved) == digest
+
+
+def test_the_digest_is_of_numba_and_the_processor(sources, monkeypatch):
+    digest = source_digest(sources)
+    with monkeypatch.context() as changed:
+        changed.setattr(compilation.numba, "__version__", "0.0.1")
+        assert source_digest(sources) != digest
+    with monkeypatch.context() as changed:
+        changed.setattr(compilation.llvm, "get_host_cpu_name", lambda: "abacus")
+        assert source_digest(sources) != digest
+    assert source_digest(sources) == digest
+
+
+@pytest.fixture
+def clean_environment(monkeypatch, tmp_path):
+    """No variable has a say in where the cache is; temporary files go to a folder of ours."""
+    for variable in (CACHE_VARIABLE, "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return monkeypatch
+
+
+def test_the_cache_is_where_it_was_asked_for(clean_environment, tmp_path):
+    assert cache_directory().is_relative_to(tmp_path / "home" / ".cache")
+    for variable in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR", CACHE_VARIABLE):  # the later one wins
+        clean_environment.setenv(variable, str(tmp_path / variable))
+        folder = cache_directory()
+        assert folder.is_relative_to(tmp_path / variable)
+        assert folder.is_dir()
+        assert folder.stat().st_mode & 0o077 == 0  # machine code from here is executed
+        assert folder.name == source_digest(PACKAGE / "dynamics")
+
+
+def test_a_folder_that_cannot_be_written_is_replaced(clean_environment, tmp_path):
+    obstacle = tmp_path / "a file"
+    obstacle.write_text("")
+    clean_environment.setenv(CACHE_VARIABLE, str(obstacle / "cache"))
+    assert cache_directory().is_relative_to(tmp_path / "tmp")
+    clean_environment.setattr(tempfile, "tempdir", str(obstacle))
+    assert cache_directory() is None
+
+
+def test_a_temporary_folder_of_somebody_else_is_not_trusted(clean_environment, tmp_path):
+    (tmp_path / "a file").write_text("")
+    clean_environment.setenv(CACHE_VARIABLE, str(tmp_path / "a file" / "cache"))
+    assert cache_directory() is not None
+    uid = os.getuid()
+    clean_environment.setattr(os, "getuid", lambda: uid + 1)
+    planted = tmp_path / "tmp" / f"multibody_dynamics-{uid + 1}"
+    planted.mkdir()
+    assert cache_directory() is None

@@ -1,0 +1,38 @@
+"""One except clause catches everything that the package refuses, as a ValueError or by its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.core.errors import refused_as
+
+
+@pytest.mark.parametrize(
+    ("error", "parent"),
+    [
+        (dyn.DynamicsError, ValueError),
+        (dyn.ModelError, dyn.DynamicsError),
+        (dyn.InputError, dyn.DynamicsError),
+        (dyn.TrajectoryError, dyn.InputError),
+        (dyn.ModelWarning, UserWarning),
+    ],
+)
+def test_hierarchy(error, parent):
+    assert error.__bases__ == (parent,)
+
+
+def test_refusals_are_of_the_right_kind():
+    with pytest.raises(dyn.InputError):
+        dyn.to_linear_first([1, 2])
+    with pytest.raises(dyn.ModelError):
+        dyn.model_from_screws([], [], [], [])
+
+
+def test_an_input_error_becomes_one_of_another_kind_with_its_place():
+    for where, message in (("", "q is bad"), ("joint 'a'", "joint 'a': q is bad")):
+        with pytest.raises(dyn.ModelError) as caught, refused_as(dyn.ModelError, where):
+            raise dyn.InputError("q is bad")
+        assert str(caught.value) == message
+    with pytest.raises(ZeroDivisionError), refused_as(dyn.ModelError, "x"):
+        raise ZeroDivisionError

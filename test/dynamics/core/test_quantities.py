@@ -1,0 +1,135 @@
+"""Quantities with unit and side of the gear, the data of motors, and what is wrong with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core.quantities import (
+    Gear,
+    entries,
+    joint_entries,
+    joint_motion,
+    motor_values,
+    number,
+    quantities,
+    quantity,
+    read_yaml,
+)
+
+GEAR = Gear(50.0, {"link": "revolute", "motor": "revolute"})
+SCREW = Gear(200.0, {"link": "prismatic", "motor": "revolute"})
+
+
+@pytest.mark.parametrize(
+    ("dimension", "unit", "power"),
+    [
+        ("stiffness", "N m/rad", 2),
+        ("cubic stiffness", "N m/rad^3", 4),
+        ("hardening", "1/rad^2", 2),
+        ("inertia", "kg m^2", 2),
+        ("damping", "N m s/rad", 2),
+        ("force", "N m", 1),
+        ("velocity", "rad/s", -1),
+        ("angle", "rad", -1),
+    ],
+)
+def test_the_gear_takes_every_dimension_to_the_link_side(dimension, unit, power):
+    data = {"value": 3.0, "unit": unit, "side": "motor"}
+    assert quantity(data, "here", dimension, GEAR) == pytest.approx(3.0 * 50.0**power)
+    assert quantity(data | {"side": "link"}, "here", dimension, GEAR) == 3.0
+    assert quantity(data, "here", dimension, SCREW) == pytest.approx(3.0 * 200.0**power)
+
+
+def test_the_powers_fit_together():
+    """With phi_m = N phi and Q = N Q_m, K phi and K3 phi^3 are torques on either side."""
+    N, phi = GEAR.ratio, 0.01
+
+    def on_link_side(value: float, dimension: str, unit: str) -> float:
+        return quantity({"value": value, "unit": unit, "side": "motor"}, "", dimension, GEAR)
+
+    torque = on_link_side(0.2 * (N * phi) + 0.3 * (N * phi) ** 3, "force", "N m")
+    K = on_link_side(0.2, "stiffness", "N m/rad")
+    K3 = on_link_side(0.3, "cubic stiffness", "N m/rad^3")
+    h = on_link_side(0.3 / 0.2, "hardening", "1/rad^2")
+    np.testing.assert_allclose(K * phi + K3 * phi**3, torque)
+    np.testing.assert_allclose(K * (phi + h * phi**3), torque)
+
+
+def test_lists_have_one_unit_and_side():
+    data = {"values": [0, "1e1", 90], "unit": "deg", "side": "motor"}
+    found = quantities(data, "here", "angle", GEAR)
+    np.testing.assert_allclose(found, np.array([0.0, 10.0, 90.0]) * np.pi / 180.0 / 50.0)
+    with pytest.raises(InputError, match="here: values 3: must be a list of numbers"):
+        quantities(data | {"values": 3}, "here", "angle", GEAR)
+    with pytest.raises(InputError, match="here: 'far' is not a number"):
+        quantities(data | {"values": [1, "far"]}, "here", "angle", GEAR)
+
+
+def test_wrong_units_sides_and_numbers_are_named():
+    good = {"value": 3.0, "unit": "N m", "side": "link"}
+    for change, message in (
+        ({"unit": "N"}, "here: unit 'N' is not one of N m, N cm, mN m"),
+        ({"side": "gear"}, "here: side 'gear': must be motor or link"),
+        ({"value": "nan"}, "here: NaN"),
+        ({"value": None}, "here: None is not a number"),
+        ({"sign": 1}, "here: unknown key 'sign'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            quantity(good | change, "here", "force", GEAR)
+    with pytest.raises(InputError, match="True is not a number"):
+        number(True, "here")
+
+
+def test_an_empty_section_is_an_empty_mapping_where_no_key_is_required():
+    assert entries(None, "here", (), None) == {}
+    with pytest.raises(InputError, match="here: found None, expected a mapping with a, b"):
+        entries(None, "here", ("a", "b"), None)
+    with pytest.raises(InputError, match=r"here: found 3, expected a mapping$"):
+        entries(3, "here", (), None)
+
+
+def test_yaml_has_the_floats_of_yaml_1_2(tmp_path):
+    file = tmp_path / "numbers.yaml"
+    file.write_text("[1e-4, -2E3, .5e1, 1.e2, 1e, e1, 1e-4x, 12, '1e4']")
+    assert read_yaml(file) == [1e-4, -2e3, 5.0, 100.0, "1e", "e1", "1e-4x", 12, "1e4"]
+
+
+def test_a_motor_by_its_names_in_the_package():
+    data = {
+        "gear_ratio": 50,
+        "inertia": {"value": 100.0, "unit": "g cm^2", "side": "motor"},
+        "speed_limit": {"value": 3000.0, "unit": "rpm", "side": "motor"},
+    }
+    values, gear = motor_values(data, "here", "revolute")
+    assert gear == GEAR
+    assert values.pop("motor_inertia") == pytest.approx(1e-5 * 2500)
+    assert values.pop("speed_limit") == pytest.approx(100 * np.pi / 50)
+    assert values == {
+        "gear_ratio": 50.0, "coulomb": 0.0, "viscous": 0.0, "coulomb_velocity": 1.0,
+        "torque_limit": np.inf,
+    }  # fmt: skip
+
+
+def test_joints_are_those_of_the_robot():
+    where, joints = joint_entries({"joints": {"a": 1, "b": 2}}, ("b", "a"), "springs")
+    assert (where, dict(joints)) == ("springs", {"a": 1, "b": 2})
+    with pytest.raises(
+        InputError, match="springs: joint 'b': the robot has no such joint; it has a"
+    ):
+        joint_entries({"joints": {"a": 1, "b": 2}}, ("a",), "springs")
+    with pytest.raises(InputError, match="springs: joint 'c' of the robot is missing"):
+        joint_entries({"joints": {"a": 1}}, ("a", "c"), "springs")
+    for source in (None, 3, ""):
+        with pytest.raises(InputError, match="expected the path of a file, got"):
+            joint_entries(source, ("a",), "springs")
+
+
+def test_the_motion_must_be_that_of_the_robots_joint():
+    assert joint_motion({}, "here", "continuous") == "revolute"
+    assert joint_motion({"motion": "prismatic"}, "here", None) == "prismatic"
+    with pytest.raises(
+        InputError, match="here: motion is revolute, but the robot's joint is prism"
+    ):
+        joint_motion({}, "here", "prismatic")

@@ -1,0 +1,313 @@
+"""The compiled actuators against those for arrays, which are tested by independent routes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.actuator_cycle import (
+    BEYOND_TRAVEL,
+    SECOND_OUTPUT_CLIPPED,
+    VARIANTS,
+    MotorFeedforward,
+    SpringSolver,
+    actuator_rows,
+)
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
+from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+    Actuator,
+    Antagonistic,
+    Motor,
+    Rigid,
+    SeriesElastic,
+    StiffnessDrive,
+    VariableStiffness,
+)
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.elastic.flatness import motor_motion
+from multibody_dynamics.dynamics.elastic.springs import (
+    CubicSpring,
+    LinearSpring,
+    PolynomialSpring,
+    TableSpring,
+)
+
+CONFIG = Path(__file__).resolve().parents[3] / "config" / "elastic_joints" / "every_kind.yaml"
+MOTOR = Motor(0.3, viscous=0.5, coulomb=0.4, coulomb_velocity=0.1, torque_limit=40.0)
+PULL = PolynomialSpring((5.0, 900.0), travel=(0.0, 0.6))
+POINTS = np.linspace(0.0, 0.3, 7)
+TABLE = TableSpring(POINTS, 200.0 * POINTS + 3e3 * POINTS**3, symmetric=True)
+HARD = TableSpring(POINTS, 20.0 * POINTS + 400.0 * POINTS**2)
+
+KINDS: dict[str, Actuator] = {
+    "rigid": Rigid(MOTOR),
+    "linear": SeriesElastic(MOTOR, LinearSpring(300.0)),
+    "cubic": SeriesElastic(Motor(0.2), CubicSpring(150.0, 4e3)),
+    "table": SeriesElastic(MOTOR, TABLE),
+    "damped": SeriesElastic(MOTOR, LinearSpring(300.0), damping=3.0),
+    "damped_cubic": SeriesElastic(MOTOR, CubicSpring(150.0, 4e3), damping=0.3),
+    "input": VariableStiffness(MOTOR, (100.0, 900.0), CubicSpring(1.0, 3.0, travel=(-0.5, 0.5))),
+    "driven": VariableStiffness(
+        MOTOR, (100.0, 900.0), drive=StiffnessDrive(Motor(1e-3, viscous=0.01), 50.0, 200.0)
+    ),
+    "stiff": Antagonistic(MOTOR, Motor(0.4), PULL, PULL),
+    "tense": Antagonistic(MOTOR, Motor(0.4), PULL, HARD, "pretension"),
+    "last": SeriesElastic(Motor(0.1), PolynomialSpring((200.0, 150.0, 3e3), travel=(-0.3, 0.3))),
+}
+ALL = Actuators(tuple(KINDS), tuple(KINDS.values()))
+
+
+def every_kind() -> Actuators:
+    names = tuple(yaml.safe_load(CONFIG.read_text())["joints"])
+    return load_actuators(CONFIG, names)
+
+
+ROBOTS = {"every_kind.yaml": every_kind(), "all": ALL}
+each_robot = pytest.mark.parametrize("actuators", ROBOTS.values(), ids=ROBOTS)
+
+
+def random_motion(
+    actuators: Actuators, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """state (5, n), Q (3, n) and second outputs (3, v) that every kind can have."""
+    state = rng.normal(size=(5, actuators.n))
+    Q = rng.uniform(-1.0, 1.0, size=(3, actuators.n)) * [[4.0], [20.0], [200.0]]
+    second = rng.uniform(-30.0, 30.0, size=(3, len(actuators.variable_joints)))
+    for i, actuator, _, v in actuators.each():
+        if actuator.second_output is not None:
+            low, high = actuator.second_output_range(Q[:1, i])
+            second[0, v] = rng.uniform(0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high)[0]
+        elif actuator.limits_of_springs[0][0] == 0.0:
+            Q[0, i] = abs(Q[0, i])
+    return state, Q, second
+
+
+def assert_close(found: np.ndarray, wanted: np.ndarray, digits: float = 1e-13) -> None:
+    scale = np.maximum(np.abs(wanted), np.nanmax(np.abs(wanted), axis=-1, keepdims=True, initial=0))
+    np.testing.assert_array_less(np.abs(found - wanted), digits * scale + 1e-300)
+
+
+@each_robot
+def test_the_feedforward_is_the_flat_map(actuators):
+    cycle = MotorFeedforward(actuators)
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        cycle.state[:], cycle.torque[:], cycle.stiffness[:] = random_motion(actuators, rng)
+        cycle.settle()
+        command = cycle.update()
+        np.testing.assert_allclose(
+            cycle.deflection, actuators.settled_deflection(cycle.torque), rtol=1e-13, atol=1e-16
+        )
+        wanted = motor_motion(
+            actuators, cycle.state, cycle.torque, cycle.stiffness, deflection=cycle.deflection
+        )
+        assert_close(np.array(command), np.array(wanted[:4]))
+        assert_close(cycle.bent[None], wanted.deflection[None])
+        carried = actuators.motor_torque(wanted.velocity, wanted.acceleration, cycle.load)
+        np.testing.assert_allclose(carried, wanted.torque, rtol=1e-10, atol=1e-10)
+        assert not cycle.flags.any()
+        assert cycle.problems() == ()
+
+
+@each_robot
+def test_beyond_the_travel_it_goes_on_and_says_so(actuators):
+    """Thirty times the torques; second outputs in their range, if there is any left."""
+    cycle = MotorFeedforward(actuators)
+    rng = np.random.default_rng(2)
+    beyond = 0
+    for _ in range(30):
+        state, Q, second = random_motion(actuators, rng)
+        cycle.state[:], cycle.torque[:], cycle.stiffness[:] = state, 30.0 * Q, second
+        cycle.deflection[:] = rng.uniform(-0.5, 0.5, actuators.n)
+        command = np.array(cycle.update())
+        wanted = motor_motion(
+            actuators, state, 30.0 * Q, second, deflection=cycle.deflection, beyond="continue"
+        )
+        assert_close(command, np.array(wanted[:4]), 1e-12)
+        travel = np.array([e for each in actuators.actuators for e in each.limits_of_springs])
+        outside = (wanted.deflection < travel[:, 0]) | (wanted.deflection > travel[:, 1])
+        # springs that regulate a stiffness stay on their travel, up to rounding at its end
+        told = (cycle.flags & BEYOND_TRAVEL) > 0
+        sure = np.abs(wanted.deflection - travel.T).min(axis=0) > 1e-12
+        np.testing.assert_array_equal(told[sure], outside[sure])
+        beyond += outside.sum()
+        assert np.isfinite(command).all()
+    assert beyond > 30
+
+
+def test_a_second_output_that_cannot_be_had_is_clipped_and_told_by_motor():
+    cycle = MotorFeedforward(ALL)
+    state, Q, second = random_motion(ALL, np.random.default_rng(3))
+    cycle.state[:], cycle.torque[:] = state, Q
+    names = ALL.variable_joints
+    clipped = [j for j, name in enumerate(names) if name != "tense"]
+    ends = np.array(
+        [each.second_output_range(Q[:1, i]) for i, each, _, _ in ALL.each() if each.second_output]
+    )[..., 0]
+    for side, factor in ((0, 0.5), (1, 2.0)):
+        second[:, clipped] = 0.0
+        second[0, clipped] = factor * ends[clipped, side]
+        cycle.stiffness[:] = second
+        command = np.array(cycle.update())
+        told = {ALL.motor_names[j] for j in np.flatnonzero(cycle.flags & SECOND_OUTPUT_CLIPPED)}
+        assert told == {"input", "driven_stiffness", "stiff_agonist", "stiff_antagonist"}
+        assert any("stiff_agonist: stiffness" in text for text in cycle.problems())
+        second[0, clipped] = ends[clipped, side]
+        second[0, names.index("stiff")] *= 1.0 + (1e-12 if side == 0 else -1e-12)
+        wanted = motor_motion(ALL, state, Q, second, deflection=cycle.deflection, beyond="continue")
+        assert_close(command[0], wanted.position, 1e-6)
+        assert np.isfinite(command).all()
+
+
+def test_more_torque_than_antagonistic_springs_have_is_told():
+    cycle = MotorFeedforward(ALL)
+    joint = ALL.joint_names.index("stiff")
+    motors = [ALL.motor_names.index(name) for name in ("stiff_agonist", "stiff_antagonist")]
+    for Q in (1e4, -1e4):
+        cycle.torque[0, joint] = Q
+        assert np.isfinite(cycle.update().torque).all()
+        assert (cycle.flags[motors] & SECOND_OUTPUT_CLIPPED).all()
+    cycle.torque[0, joint] = 0.0
+    cycle.update()
+    assert not cycle.flags.any()
+
+
+def test_what_was_not_finite_is_forgotten():
+    """A NaN that a caller lets in does not stay in the warm starts."""
+    cycle, fresh = MotorFeedforward(ALL), MotorFeedforward(ALL)
+    state, Q, second = random_motion(ALL, np.random.default_rng(4))
+    cycle.torque[:] = np.nan
+    cycle.update()
+    for each in (cycle, fresh):
+        each.state[:], each.torque[:], each.stiffness[:] = state, Q, second
+        each.update()
+    assert_close(cycle.result, fresh.result)
+
+
+@each_robot
+@pytest.mark.parametrize("dt", [1e-3, 0.1])
+def test_the_filters_advance_as_those_for_arrays(actuators, dt):
+    cycle = MotorFeedforward(actuators)
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        cycle.torque[:] = random_motion(actuators, rng)[1]
+        settled = actuators.settled_deflection(cycle.torque)
+        before = np.where(np.isnan(cycle.deflection), settled, cycle.deflection)
+        cycle.advance(dt)
+        wanted = actuators.deflection_after(before, cycle.torque, dt, beyond="continue")
+        np.testing.assert_allclose(cycle.deflection, wanted, rtol=1e-12, atol=1e-15)
+
+
+def test_variants_bend_the_springs_less():
+    """quasi_static: by Q alone; rigid: as without load, but pushing it."""
+    cycles = {name: MotorFeedforward(ALL, variant=name) for name in VARIANTS}
+    state, Q, second = random_motion(ALL, np.random.default_rng(6))
+    second[1:] = 0.0
+    for cycle in cycles.values():
+        cycle.state[:], cycle.torque[:], cycle.stiffness[:] = state, Q, second
+        cycle.update()
+    undamped = replace(
+        ALL,
+        actuators=tuple(
+            replace(each, damping=0.0) if isinstance(each, SeriesElastic) else each
+            for each in ALL.actuators
+        ),
+    )
+    joint = ALL.joint_of_motor
+    none = np.zeros_like(Q)
+    for name, bending in (("quasi_static", Q[:1]), ("rigid", none[:1])):
+        at_rest = motor_motion(
+            undamped, np.zeros_like(state), np.concatenate((bending, none[1:])), second
+        )
+        side = np.where(np.array(ALL.motor_names) == "driven_stiffness", 0.0, 1.0)
+        position, velocity, acceleration, torque = cycles[name].command
+        assert_close(position[None], (at_rest.position + side * state[0, joint])[None])
+        np.testing.assert_allclose(velocity, side * state[1, joint], atol=1e-15)
+        np.testing.assert_allclose(acceleration, side * state[2, joint], atol=1e-15)
+        load = torque - ALL.motor_inertia * acceleration - ALL.friction(velocity)
+        total = np.bincount(joint, np.where(side == 0.0, 0.0, load))
+        np.testing.assert_allclose(total, Q[0], rtol=1e-12)
+
+
+def test_it_works_in_place_on_the_callers_arrays():
+    state, torque = np.zeros((5, ALL.n)), np.zeros((3, ALL.n))
+    cycle = MotorFeedforward(ALL, state, torque)
+    state[:], torque[:], cycle.stiffness[:] = random_motion(ALL, np.random.default_rng(7))
+    before = state.copy(), torque.copy()
+    command = cycle.update()
+    assert command is cycle.command
+    assert all(row.base is cycle.result for row in command)
+    np.testing.assert_array_equal(state, before[0])
+    np.testing.assert_array_equal(torque, before[1])
+    assert (command.position[0], command.velocity[0]) == (state[0, 0], state[1, 0])
+
+
+def test_rest_is_in_the_middle_of_the_second_outputs():
+    cycle = MotorFeedforward(ALL)
+    cycle.update()
+    assert cycle.stiffness[0, :2].tolist() == [500.0, 500.0]
+    assert not cycle.stiffness[1:].any()
+    assert not cycle.flags.any()
+
+
+def test_an_unknown_variant_is_refused():
+    with pytest.raises(InputError, match=r"fast.*full, quasi_static, rigid"):
+        MotorFeedforward(ALL, variant="fast")
+
+
+@each_robot
+def test_the_springs_are_those_for_arrays(actuators):
+    cycle = SpringSolver(actuators)
+    rng = np.random.default_rng(8)
+    n, m, v = actuators.n, len(actuators.motors), len(actuators.variable_joints)
+    assert not cycle.beyond_travel[actuators.is_rigid[actuators.joint_of_motor]].any()
+    outside = 0
+    for _ in range(50):
+        q, qd = rng.normal(size=(2, n))
+        theta = q[actuators.joint_of_motor] + rng.uniform(-0.4, 0.4, m)
+        thetad, k = rng.normal(size=m), rng.uniform(100.0, 200.0, (2, v))
+        cycle.q[:], cycle.qd[:], cycle.theta[:], cycle.thetad[:] = q, qd, theta, thetad
+        cycle.stiffness[:] = k
+        cycle.update()
+        wanted = actuators.springs(q, qd, theta, thetad, stiffness=k, beyond="continue")
+        found = (cycle.torque, cycle.torque_rate, cycle.stiffness_felt, cycle.load)
+        for row, want in zip(found, wanted[:4], strict=True):
+            scale = np.abs(want[np.isfinite(want)]).max()
+            np.testing.assert_allclose(row, want, rtol=1e-13, atol=1e-14 * scale)
+        np.testing.assert_array_equal(cycle.deflection, wanted.deflection)
+        outside += cycle.beyond_travel.sum()
+    assert 0 < outside < 50 * m
+
+
+def test_the_springs_undo_the_feedforward():
+    """Both ways of the flat map, in the cycle: Q, Q' and loads come back."""
+    cycle = MotorFeedforward(ALL)
+    springs = SpringSolver(ALL, cycle.state[0], cycle.state[1], *cycle.command[:2])
+    cycle.state[:], cycle.torque[:], cycle.stiffness[:] = random_motion(
+        ALL, np.random.default_rng(9)
+    )
+    command = cycle.update()
+    springs.stiffness[:] = cycle.stiffness[:2]
+    springs.update()
+    elastic = ~ALL.is_rigid
+    known = elastic & ~ALL.is_damped
+    np.testing.assert_allclose(springs.torque[elastic], cycle.torque[0, elastic], rtol=1e-12)
+    np.testing.assert_allclose(springs.torque_rate[known], cycle.torque[1, known], rtol=1e-12)
+    behind = elastic[ALL.joint_of_motor]
+    load = np.where(behind, springs.load, 0.0)
+    tau = ALL.motor_torque(command.velocity, command.acceleration, load)
+    np.testing.assert_allclose(command.torque[behind], tau[behind], rtol=1e-12)
+
+
+def test_an_unknown_kind_is_refused():
+    class Strange(Actuator):
+        motors = (MOTOR,)
+
+    Strange.__abstractmethods__ = frozenset()  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="Strange"):
+        actuator_rows(Actuators(("a",), (Strange(),)))  # type: ignore[abstract]

@@ -1,0 +1,401 @@
+"""The YAML of actuators: every kind, linear springs and motors key by key, and its errors."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+import yaml
+
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
+from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+    Antagonistic,
+    Motor,
+    Rigid,
+    SeriesElastic,
+    StiffnessDrive,
+    VariableStiffness,
+)
+from multibody_dynamics.dynamics.elastic.flatness import limit_margins, motor_motion
+from multibody_dynamics.dynamics.elastic.springs import (
+    CubicSpring,
+    LinearSpring,
+    PolynomialSpring,
+    TableSpring,
+)
+from multibody_dynamics.dynamics.model.urdf import load_urdf
+from multibody_dynamics.dynamics.motion.trajectories import interpolate
+from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from robots import CONFIG
+
+PANDA = CONFIG / "elastic_joints" / "panda.yaml"
+EVERY_KIND = CONFIG / "elastic_joints" / "every_kind.yaml"
+PANDA_NAMES = tuple(f"panda_joint{i}" for i in range(1, 8))
+NAMES = (
+    "linear", "cubic", "polynomial", "table", "variable", "driven", "antagonistic", "slide", "stiff"
+)  # fmt: skip
+
+
+def description() -> dict:
+    return yaml.safe_load(EVERY_KIND.read_text())
+
+
+def test_the_shipped_panda_is_as_its_comments_say():
+    actuators = load_actuators(PANDA, PANDA_NAMES, ["revolute"] * 7)
+    assert actuators.joint_names == PANDA_NAMES
+    large = Motor(0.45, 100.0, 1.0, 0.8, 0.05, 150.0, 3500 * np.pi / 3000)
+    small = Motor(0.1, 100.0, 0.3, 0.3, 0.05, 40.0, 4500 * np.pi / 3000)
+    for motor, wanted in zip(actuators.motors, [large] * 4 + [small] * 3, strict=True):
+        np.testing.assert_allclose(astuple(motor), astuple(wanted), rtol=1e-14)
+    K = [3e3, 3e3, 2e3, 2e3, 500.0, 500.0, 300.0]
+    assert actuators.actuators == tuple(
+        SeriesElastic(motor, LinearSpring(k)) for motor, k in zip(actuators.motors, K, strict=True)
+    )
+
+
+def test_the_order_is_the_robots():
+    last, *_ = load_actuators(PANDA, PANDA_NAMES[::-1]).actuators
+    assert last.spring == LinearSpring(300.0)
+
+
+def test_every_kind_comes_in_si_units_on_the_link_side():
+    types = ["revolute"] * 7 + ["prismatic", "revolute"]
+    loaded = load_actuators(EVERY_KIND, NAMES, types)
+    linear, cubic, polynomial, table, variable, driven, antagonistic, slide, stiff = (
+        loaded.actuators
+    )
+    degree = np.pi / 180.0
+
+    assert isinstance(linear, SeriesElastic)
+    assert linear.motor.inertia == pytest.approx(200e-7 * 2500)
+    assert linear.motor.torque_limit == 25.0
+    assert linear.damping == 2.0
+    assert linear.spring == LinearSpring(300.0, travel=(-9 * degree, 12 * degree))
+    # N = 50: 0.1 phi_m + 1e-4 phi_m^3 with phi_m = 50 phi, times 50
+    np.testing.assert_allclose((cubic.spring.K, cubic.spring.K3), (0.1 * 50**2, 1e-4 * 50**4))
+    assert isinstance(polynomial.spring, PolynomialSpring)
+    np.testing.assert_allclose(polynomial.spring.torque(10 * degree), 0.4 * 10 + 0.02 * 100)
+    assert isinstance(table.spring, TableSpring)
+    np.testing.assert_allclose(table.spring.torque([5 * degree, -15 * degree]), [4.0, -16.0])
+    assert isinstance(variable, VariableStiffness)
+    assert variable.stiffness_range == (100.0, 900.0)
+    assert variable.shape == CubicSpring(1.0, 3.0, travel=(-0.5, 0.5))
+    assert variable.drive is None
+    assert isinstance(driven, VariableStiffness)
+    # k = offset + gain theta_k with theta_k behind a gear of 30: 20 N m/rad per rad of the shaft
+    assert driven.drive == StiffnessDrive(driven.drive.motor, offset=100.0, gain=600.0)
+    np.testing.assert_allclose(driven.drive.motor.inertia, 60e-7 * 900)
+    assert loaded.motor_names[6] == "driven_stiffness"
+    assert isinstance(antagonistic, Antagonistic)
+    assert antagonistic.second_output == "pretension"
+    assert antagonistic.agonist_spring == polynomial.spring
+    assert slide.spring == CubicSpring(20e3, 7e8)
+    assert isinstance(stiff, Rigid)
+    usual = ["spring_deflection"] * 8
+    assert list(loaded.torque_sources) == [usual[0], "torque_sensor", *usual[2:], "motor_torque"]
+
+
+def test_units_of_a_stiffness_drive_follow_the_motions_of_joint_and_drive():
+    data = description()["joints"]["driven"]
+    drive = data["variable_stiffness"]["drive"]
+    link = {"side": "link"}
+
+    def gain(motion: str, drive_motion: str, value: float, unit: str, side: str) -> float:
+        data["motion"], drive["motion"] = motion, drive_motion
+        force = "N m/rad" if motion == "revolute" else "N/m"
+        data["variable_stiffness"]["range"] = {"values": [1, 9], "unit": force, **link}
+        drive["offset"] = {"value": 2, "unit": force, **link}
+        drive["gain"] = {"value": value, "unit": unit, "side": side}
+        rotary = drive_motion == "revolute"
+        drive["motor"] = {
+            "gear_ratio": 30.0 if rotary else {"value": 2.0, "unit": "rad/mm"},
+            "inertia": {"value": 1e-5, "unit": "kg m^2", "side": "motor"},
+        }
+        data["motor"] = {
+            "gear_ratio": 1.0,
+            "inertia": {"value": 1, "unit": "kg m^2" if motion == "revolute" else "kg", **link},
+        }
+        return load_actuators({"joints": {"driven": data}}, ["driven"]).actuators[0].drive.gain
+
+    assert gain("revolute", "revolute", 3.0, "N m/rad^2", "link") == 3.0
+    assert gain("revolute", "revolute", 3.0, "N m/rad^2", "motor") == 90.0
+    assert gain("revolute", "prismatic", 3.0, "N m/rad/mm", "link") == 3e3
+    assert gain("revolute", "prismatic", 3.0, "N m/rad^2", "motor") == 6e3  # 2000 rad/m
+    assert gain("prismatic", "revolute", 3.0, "N/m/rad", "motor") == 90.0
+    assert gain("prismatic", "prismatic", 3.0, "N/m/mm", "link") == 3e3
+    with pytest.raises(InputError, match=r"drive.gain: unit 'N m/rad\^2' is not one of N/m/rad"):
+        gain("prismatic", "revolute", 3.0, "N m/rad^2", "link")
+
+
+@pytest.mark.parametrize("name", ["planar_two_link", "antagonistic"])
+def test_the_shipped_arms_keep_all_limits_on_a_gentle_motion(name):
+    """And the elbow of the antagonistic one doubles its stiffness meanwhile."""
+    robot = {"antagonistic": "antagonistic_elbow"}.get(name, name)
+    model = load_urdf(CONFIG / "robots" / f"{robot}.urdf")
+    file = CONFIG / "elastic_joints" / f"{name}.yaml"
+    actuators = load_actuators(file, model.joint_names, model.joint_types)
+    t = np.linspace(0.0, 1.5, 151)
+    states = interpolate(model.joint_names, [0.0, 1.5], [[-0.5, 0.2], [0.5, 1.1]]).sample(t)
+    k = None
+    if actuators.variable_joints:
+        stiffer = interpolate(actuators.variable_joints, [0.0, 1.5], [[60.0], [120.0]])
+        k = stiffer.sample(t)[:, :3]
+    torque = inverse_dynamics(model, *np.moveaxis(states, 1, 0))
+    motors = motor_motion(actuators, states, torque, k, beyond="continue")
+    effort = model.limits.effort
+    margins = limit_margins(actuators, t, torque, motors, k, joint_torque_limit=effort)
+    assert len(margins) >= 8
+    assert margins[0].used < 0.8, margins[0]
+
+
+def test_coefficients_on_the_motor_side():
+    data = description()
+    data["joints"]["polynomial"]["spring"] = {
+        "law": "polynomial",
+        "coefficients": {
+            "values": [0.2, 0.01],
+            "torque": "N m",
+            "deflection": "rad",
+            "side": "motor",
+        },
+        "travel": {"values": [0.0, 0.3], "unit": "rad", "side": "link"},
+    }
+    spring = load_actuators(data, NAMES).actuators[2].spring
+    np.testing.assert_allclose(spring.torque(0.2), 50 * (0.2 * 10.0 + 0.01 * 10.0**2))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("linear/spring/law", "exponential", "linear'.*spring.*linear, cubic, polynomial, table"),
+        ("linear/spring", "soft", "linear'.*spring: found 'soft'.*rigid"),
+        ("linear/spring/cubic_stiffness", {}, "linear'.*'cubic_stiffness'.*law, stiffness, travel"),
+        ("linear/spring/damping/value", -1, "linear'.*damping.*-1"),
+        ("linear/spring/travel/values", [1], "linear'.*travel: 1 values: must be two"),
+        ("linear/spring/travel/values", 3, "linear'.*travel: values 3: must be a list"),
+        ("linear/spring/travel/values", [3, 1], "linear'.*travel.*must increase"),
+        ("cubic/spring/cubic_stiffness/unit", "N m/rad", "cubic'.*cubic_stiffness.*N m/rad\\^3"),
+        ("polynomial/spring/coefficients/values", [1, -1], "polynomial'.*must increase"),
+        ("polynomial/spring/coefficients/torque", "N", "polynomial'.*coefficients.*'N'.*N m"),
+        ("table/spring/torque/values", [0, 9, 5, 20], "table'.*torques.*point 2"),
+        ("table/spring/symmetric", "yes", "table'.*symmetric: 'yes'.*true or false"),
+        ("variable/spring", "rigid", "variable'.*unknown key 'spring'"),
+        ("variable/variable_stiffness/range/values", [9, 1], "variable'.*stiffness_range.*9 to 1"),
+        ("antagonistic/regulates", "speed", "antagonistic'.*'speed'.*stiffness or pretension"),
+        ("antagonistic/regulates", "stiffness", None),
+        ("antagonistic/agonist/spring/damping", {}, "antagonistic'.*agonist.*'damping'"),
+        ("antagonistic/agonist/motor/armature", 1, "antagonistic'.*agonist.*'armature'"),
+        ("variable/variable_stiffness/damping", {}, "variable'.*'damping'.*range, hardening"),
+        ("driven/variable_stiffness/drive/gain/value", 0, "driven'.*gain not zero"),
+        ("driven/variable_stiffness/drive/gain/unit", "N m/rad", "driven'.*gain.*N m/rad\\^2"),
+        ("driven/variable_stiffness/drive/offset/side", "shaft", "driven'.*offset.*'shaft'.*link"),
+        ("linear/torque_source", "motor_torque", "linear'.*'motor_torque'.*spring_deflection or"),
+        ("stiff/torque_source", "spring_deflection", "stiff'.*must be motor_torque or torque_sens"),
+        ("stiff/torque_source", 3, "stiff'.*torque_source 3"),
+        ("slide/motion", "helical", "slide'.*'helical'"),
+        ("stiff", None, "stiff'.*found None"),
+    ],
+)  # fmt: skip
+def test_a_wrong_entry_is_named_with_what_would_be_right(tmp_path, path, value, message):
+    data = copy.deepcopy(description())
+    *parents, last = path.split("/")
+    entry = data["joints"]
+    for key in parents:
+        entry[key] = copy.deepcopy(entry[key])
+        entry = entry[key]
+    entry[last] = value
+    file = tmp_path / "robot.yaml"
+    file.write_text(yaml.safe_dump(data))
+    if message is None:
+        load_actuators(file, NAMES)
+        return
+    with pytest.raises(InputError, match=r"robot.yaml: joint '" + message):
+        load_actuators(file, NAMES)
+
+
+def test_missing_joints_and_sides_are_named():
+    with pytest.raises(InputError, match="joint 'tail' of the robot is missing"):
+        load_actuators(description(), (*NAMES, "tail"))
+    data = description()
+    del data["joints"]["antagonistic"]["antagonist"]
+    with pytest.raises(InputError, match=r"antagonistic'.*key 'antagonist' is missing"):
+        load_actuators(data, NAMES)
+
+
+# Linear springs and motors: every key, unit and mistake
+
+
+def quantity(value: object, unit: str, side: str = "link") -> dict[str, object]:
+    return {"value": value, "unit": unit, "side": side}
+
+
+def arm_and_slide() -> dict[str, object]:
+    """An elastic joint with a data sheet of the motor side, and a rigid slide on a ball screw."""
+    return {
+        "joints": {
+            "arm": {
+                "spring": {"law": "linear", "stiffness": quantity(0.2, "N m/rad", "motor")},
+                "motor": {
+                    "gear_ratio": 50,
+                    "inertia": quantity(200.0, "g cm^2", "motor"),
+                    "viscous_friction": quantity(0.04, "mN m s/rad", "motor"),
+                    "coulomb_friction": quantity(2.0, "N cm", "motor"),
+                    "coulomb_velocity": quantity(30.0, "rpm", "motor"),
+                    "torque_limit": quantity(0.5, "N m", "motor"),
+                    "speed_limit": quantity(180.0, "deg/s"),
+                },
+            },
+            "slide": {
+                "motion": "prismatic",
+                "spring": "rigid",
+                "motor": {
+                    "gear_ratio": {"value": 0.1, "unit": "turn/mm"},
+                    "inertia": quantity(1e-5, "kg m^2", "motor"),
+                    "torque_limit": quantity(2.0, "kN"),
+                },
+            },
+        }
+    }
+
+
+def test_units_and_sides_are_brought_to_si_on_the_link_side():
+    actuators = load_actuators(arm_and_slide(), ("arm", "slide"), ("revolute", "prismatic"))
+    arm, slide = actuators.actuators
+    screw = 2 * np.pi * 100  # rad/m
+    assert isinstance(slide, Rigid)
+    np.testing.assert_allclose(arm.spring.K, 0.2 * 2500)
+    np.testing.assert_allclose(actuators.gear_ratio, [50, screw])
+    np.testing.assert_allclose(actuators.motor_inertia, [200e-7 * 2500, 1e-5 * screw**2])
+    np.testing.assert_allclose(arm.motor.viscous, 4e-5 * 2500)
+    np.testing.assert_allclose(arm.motor.coulomb, 0.02 * 50)
+    np.testing.assert_allclose(arm.motor.coulomb_velocity, np.pi / 50)
+    assert (slide.motor.viscous, slide.motor.coulomb, slide.motor.coulomb_velocity) == (0, 0, 1)
+    np.testing.assert_allclose(actuators.torque_limit, [25.0, 2000.0])
+    np.testing.assert_allclose(actuators.speed_limit, [np.pi, np.inf])
+
+
+@pytest.mark.parametrize(
+    ("unit", "value"), [("N m/rad", 100.0), ("Nm/rad", 100.0), ("N·m/rad", 100.0),
+                        ("kN*m/rad", 1e5), ("N m/deg", 18000 / np.pi),
+                        ("N m/arcmin", 60 * 18000 / np.pi)],
+)  # fmt: skip
+def test_units_may_be_written_as_data_sheets_do(unit, value):
+    data = arm_and_slide()
+    data["joints"]["arm"]["spring"]["stiffness"] = quantity(100, unit)
+    arm, _ = load_actuators(data, ("arm", "slide")).actuators
+    np.testing.assert_allclose(arm.spring.K, value, rtol=1e-15)
+
+
+def test_a_number_without_a_point_is_a_number(tmp_path):
+    """YAML 1.1 reads 1e4 as a string."""
+    path = tmp_path / "arm.yaml"
+    data = arm_and_slide()
+    data["joints"]["arm"]["spring"]["stiffness"]["value"] = "LATER"
+    path.write_text(yaml.safe_dump(data).replace("LATER", "1e4"))
+    arm, _ = load_actuators(path, ("arm", "slide")).actuators
+    assert arm.spring.K == 1e4 * 2500
+
+
+def at(data: dict, path: str) -> tuple[dict, str]:
+    *parents, last = path.split("/")
+    for key in parents:
+        data = data[key]
+    return data, last
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("joints/arm/spring/stiffness/value", -3.0, "arm.*stiffness.*-7500.*greater than zero"),
+        ("joints/arm/spring/stiffness/value", 0, "arm.*stiffness.* 0.*greater than zero"),
+        ("joints/arm/spring/stiffness/value", float("nan"), "arm.*spring.stiffness.*NaN"),
+        ("joints/arm/spring/stiffness/value", "soft", "arm.*spring.stiffness.*'soft'"),
+        ("joints/arm/spring/stiffness/value", True, "arm.*spring.stiffness.*True"),
+        ("joints/arm/spring/stiffness/unit", "N/m", "arm.*stiffness.*'N/m'.*N m/rad"),
+        ("joints/arm/spring/stiffness/side", "gear", "arm.*stiffness.*'gear'.*motor or link"),
+        ("joints/arm/spring/stiffness", 300.0, "arm.*stiffness.*300.*value, unit, side"),
+        ("joints/arm/spring/law", "cubic", "arm.*spring: key 'cubic_stiffness' is missing"),
+        ("joints/arm/spring/damping", 1.0, "arm.*spring.damping.*1.0.*value, unit, side"),
+        ("joints/arm/spring", "stiff", "arm.*spring: found 'stiff'.*rigid"),
+        ("joints/arm/motor/gear_ratio", 0.0, "arm.*gear_ratio.*greater than zero"),
+        ("joints/arm/motor/gear_ratio", {"value": 1, "unit": "rad/m"}, "arm.*ratio.*plain number"),
+        ("joints/arm/motor/inertia/unit", "kg", "arm.*inertia.*'kg'.*g cm\\^2"),
+        ("joints/arm/motor/inertia/value", -1.0, "arm.*inertia of the motor.*zero or greater"),
+        ("joints/arm/motor/armature", 1.0, "arm.*motor.*'armature'.*inertia"),
+        ("joints/arm/colour", "red", "arm.*'colour'.*spring, motor, motion"),
+        ("joints/arm/motion", "helical", "arm.*'helical'.*revolute.*prismatic"),
+        ("joints/arm/motion", "prismatic", "arm.*motion is prismatic.*robot's joint is revolute"),
+        ("joints/arm", None, "arm.*None.*spring, motor"),
+        ("joints/slide/motor/gear_ratio/unit", "mm", "slide.*gear_ratio.*'mm'.*rad/m"),
+        ("joints/leg", {}, "'leg'.*no such joint.*arm, slide"),
+        ("joints/1", {}, "'1'.*no such joint.*arm, slide"),
+        ("springs", {}, "'springs'.*joints"),
+    ],
+)
+def test_a_wrong_entry_of_a_linear_spring_is_named_with_what_would_be_right(
+    tmp_path, path, value, message
+):
+    data = arm_and_slide()
+    entry, key = at(data, path)
+    entry[key] = value
+    file = tmp_path / "robot.yaml"
+    file.write_text(yaml.safe_dump(data))
+    with pytest.raises(InputError, match=r"robot.yaml.*" + message):
+        load_actuators(file, ("arm", "slide"), ("revolute", "prismatic"))
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("joints", "key 'joints' is missing"),
+        ("joints/slide", "joint 'slide' of the robot is missing.*spring: rigid"),
+        ("joints/arm/spring", "arm.*'spring' is missing"),
+        ("joints/arm/motor", "arm.*'motor' is missing"),
+        ("joints/arm/motor/gear_ratio", "arm.*motor.*'gear_ratio' is missing"),
+        ("joints/arm/motor/inertia", "arm.*motor.*'inertia' is missing"),
+        ("joints/arm/motor/inertia/side", "arm.*motor.inertia.*'side' is missing"),
+        ("joints/arm/motor/inertia/unit", "arm.*motor.inertia.*'unit' is missing"),
+        ("joints/arm/motor/coulomb_velocity", "arm.*coulomb_velocity.*together"),
+        ("joints/arm/spring/law", "arm.*spring.*have a law: linear"),
+    ],
+)
+def test_a_missing_entry_is_named(path, message):
+    data = arm_and_slide()
+    entry, key = at(data, path)
+    del entry[key]
+    with pytest.raises(InputError, match=message):
+        load_actuators(data, ("arm", "slide"))
+
+
+def test_files_that_cannot_be_a_description(tmp_path):
+    with pytest.raises(InputError, match=r"nowhere.yaml.*cannot be read"):
+        load_actuators(tmp_path / "nowhere.yaml", ("arm",))
+    file = tmp_path / "robot.yaml"
+    for text, message in {
+        "": "robot.yaml.*None.*joints",
+        "joints: [": "robot.yaml.*not a valid description",
+        "joints: {arm: {}, arm: {}}": "robot.yaml.*'arm' is given twice",
+        "joints: {}\njoints: {}": "robot.yaml.*'joints' is given twice .line 2",
+        "joints: {[1]: 2}": "robot.yaml.*not a valid description",
+    }.items():
+        file.write_text(text)
+        with pytest.raises(InputError, match=message):
+            load_actuators(file, ("arm",))
+
+
+def test_the_mapping_handed_in_is_not_written_to():
+    data = arm_and_slide()
+    before = copy.deepcopy(data)
+    load_actuators(data, ("arm", "slide"))
+    assert data == before
+
+
+def test_a_ratio_with_a_colon_is_not_taken_for_sexagesimal(tmp_path):
+    text = PANDA.read_text()
+    file = tmp_path / "springs.yaml"
+    file.write_text(text.replace("gear_ratio: 100.0", "gear_ratio: 100:1", 1))
+    with pytest.raises(InputError, match=r"springs\.yaml.*100:1 is no plain number \(line \d+\)"):
+        load_actuators(file, PANDA_NAMES)

@@ -1,0 +1,440 @@
+"""Flatness both ways, proved on plants whose springs are written out here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.integrate import solve_ivp
+
+from flat_motions import MOTOR, QUADRATIC, SMALL, STRONG, at, mixed, motion, second_outputs
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core.inputs import Array
+from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+    Antagonistic,
+    Motor,
+    Rigid,
+    SeriesElastic,
+    VariableStiffness,
+)
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.elastic.flatness import (
+    MotorMotion,
+    filtered_deflection,
+    limit_margins,
+    motor_motion,
+)
+from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
+from robots import CONFIG, panda, two_link_planar
+
+
+def arm() -> dyn.MultibodyModel:
+    return two_link_planar(0.4, 0.3)
+
+
+Law = Callable[[Array, Array, Array, Array, float], tuple[Array, Array]]
+
+
+def tracking_error(
+    model: dyn.MultibodyModel,
+    actuators: Actuators,
+    law: Law,
+    second: Callable[[float], Array | None] = lambda t: None,
+    duration: float = 1.0,
+) -> float:
+    """Largest |q - q_d| in rad of the plant under feedforward alone, from a consistent start.
+
+    law: (Q (n,), load (m,)) from q, q', theta, theta' and the time, in closed form. The states of
+    damped springs' filters, phi, are integrated along.
+    """
+    n, m = model.n, len(actuators.motors)
+    first = np.array([motors[0] for _, _, motors, _ in actuators.each()])
+
+    def command(t: float, phi: Array) -> tuple[MotorMotion, Array]:
+        """What the motors must do, and phi'."""
+        state, torque = at(model, t)
+        motors = motor_motion(actuators, state, torque, second(t), deflection=phi)
+        return motors, np.where(actuators.is_damped, motors.velocity[first] - state[1], 0.0)
+
+    def slope(t: float, x: Array) -> Array:
+        q, qd, theta, thetad, phi = np.split(x, [n, 2 * n, 2 * n + m, 2 * n + 2 * m])
+        wanted, phid = command(t, phi)
+        Q, load = law(q, qd, theta, thetad, t)
+        qdd = dyn.forward_dynamics(model, q, qd, Q)
+        thetadd = (wanted.torque - load - actuators.friction(thetad)) / actuators.motor_inertia
+        return np.concatenate((qd, qdd, thetad, thetadd, phid))
+
+    state, torque = at(model, 0.0)
+    phi = actuators.settled_deflection(torque)
+    start, _ = command(0.0, phi)
+    result = solve_ivp(
+        slope,
+        (0.0, duration),
+        np.concatenate((state[0], state[1], start.position, start.velocity, phi)),
+        method="DOP853",
+        rtol=1e-11,
+        atol=1e-12,
+        t_eval=np.linspace(0.0, duration, 41),
+    )
+    assert result.success
+    wanted = np.array([motion(n, t)[0] for t in result.t])
+    return float(np.abs(result.y[:n].T - wanted).max())
+
+
+def linear(K: Array, d: Array | float = 0.0) -> Law:
+    def law(q: Array, qd: Array, theta: Array, thetad: Array, t: float) -> tuple[Array, Array]:
+        Q = K * (theta - q) + d * (thetad - qd)
+        return Q, Q
+
+    return law
+
+
+def test_linear_springs_track_exactly():
+    K = np.array([400.0, 250.0])
+    actuators = Actuators(arm().joint_names, [SeriesElastic(MOTOR, LinearSpring(k)) for k in K])
+    assert tracking_error(arm(), actuators, linear(K)) < 1e-8
+
+
+def test_damped_springs_track_exactly():
+    K, d = np.array([400.0, 250.0]), np.array([3.0, 1.0])
+    actuators = Actuators(
+        arm().joint_names,
+        [SeriesElastic(MOTOR, LinearSpring(k), damping) for k, damping in zip(K, d, strict=True)],
+    )
+    assert tracking_error(arm(), actuators, linear(K, d)) < 1e-8
+
+
+def test_nonlinear_springs_track_exactly():
+    laws = [CubicSpring(150.0, 4e3), PolynomialSpring((200.0, 0.0, 3e3), travel=(-0.8, 0.8))]
+    actuators = Actuators(arm().joint_names, [SeriesElastic(MOTOR, law) for law in laws])
+
+    def law(q: Array, qd: Array, theta: Array, thetad: Array, t: float) -> tuple[Array, Array]:
+        phi = theta - q
+        Q = np.array([150.0, 200.0]) * phi + np.array([4e3, 3e3]) * phi**3
+        return Q, Q
+
+    assert tracking_error(arm(), actuators, law) < 1e-8
+
+
+def test_halving_the_step_shows_the_order_of_the_integrator():
+    """So that what is left of the error is the integrator's, not the feedforward's."""
+    K = np.array([400.0, 250.0])
+    model, duration = arm(), 0.3
+    actuators = Actuators(model.joint_names, [SeriesElastic(MOTOR, LinearSpring(k)) for k in K])
+
+    def slope(t: float, x: Array) -> Array:
+        q, qd, theta, thetad = x
+        tau = motor_motion(actuators, *at(model, t)).torque
+        Q = K * (theta - q)
+        thetadd = (tau - Q - actuators.friction(thetad)) / actuators.motor_inertia
+        return np.stack((qd, dyn.forward_dynamics(model, q, qd, Q), thetad, thetadd))
+
+    errors = []
+    for count in (60, 120):
+        h = duration / count
+        state, torque = at(model, 0.0)
+        x = np.stack((*state[:2], *motor_motion(actuators, state, torque)[:2]))
+        for t in h * np.arange(count):
+            a = slope(t, x)
+            b = slope(t + h / 2, x + h / 2 * a)
+            c = slope(t + h / 2, x + h / 2 * b)
+            x = x + h / 6 * (a + 2 * b + 2 * c + slope(t + h, x + h * c))
+        errors.append(np.abs(x[0] - motion(model.n, duration)[0]).max())
+    assert errors[0] / errors[1] == pytest.approx(16.0, rel=0.15)
+
+
+def test_variable_stiffness_tracks_exactly_while_the_stiffness_changes():
+    limits = (100.0, 900.0)
+    actuators = Actuators(
+        arm().joint_names,
+        [
+            VariableStiffness(MOTOR, limits),
+            VariableStiffness(SMALL, limits, CubicSpring(1.0, 20.0)),
+        ],
+    )
+
+    def second(t: float) -> Array:
+        return second_outputs(2, t, 350.0, 150.0)
+
+    def law(q: Array, qd: Array, theta: Array, thetad: Array, t: float) -> tuple[Array, Array]:
+        phi = theta - q
+        Q = second(t)[0] * (phi + np.array([0.0, 20.0]) * phi**3)
+        return Q, Q
+
+    assert tracking_error(arm(), actuators, law, second) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("regulates", "mean", "swing"), [("stiffness", 560.0, 60.0), ("pretension", 60.0, 15.0)]
+)
+def test_antagonistic_joints_track_exactly_while_the_second_output_changes(regulates, mean, swing):
+    actuators = Actuators(
+        arm().joint_names,
+        [
+            Antagonistic(MOTOR, MOTOR, QUADRATIC, QUADRATIC, regulates),
+            Antagonistic(SMALL, MOTOR, QUADRATIC, STRONG, regulates),
+        ],
+    )
+
+    def law(q: Array, qd: Array, theta: Array, thetad: Array, t: float) -> tuple[Array, Array]:
+        a, b = theta[::2] - q, q - theta[1::2]
+        pull = 40.0 * a + 900.0 * a**2
+        back = np.array([40.0, 60.0]) * b + np.array([900.0, 700.0]) * b**2
+        back[1] += 500.0 * b[1] ** 3
+        return pull - back, np.stack((pull, -back), axis=-1).ravel()
+
+    def second(t: float) -> Array:
+        return second_outputs(2, t, mean, swing)
+
+    assert tracking_error(arm(), actuators, law, second) < 1e-8
+
+
+def test_panda_with_its_springs_tracks_exactly():
+    file = CONFIG / "elastic_joints" / "panda.yaml"
+    actuators = dyn.load_actuators(file, panda().joint_names)
+    K = np.array([each.spring.K for each in actuators.actuators])
+    assert tracking_error(panda(), actuators, linear(K)) < 1e-8
+
+
+K = np.array([900.0, np.inf, 150.0])
+COLUMNS = {
+    "inertia": (0.4, 0.3, 0.05),
+    "viscous": (1.1, 0.7, 0.2),
+    "coulomb": (0.9, 0.6, 0.1),
+    "coulomb_velocity": (0.05, 0.04, 0.03),
+}
+
+
+def linear_joints(stiffness: Array = K, **changes: Sequence[float]) -> Actuators:
+    """Linear springs, rigid where the stiffness is infinite; by default the one in the middle."""
+    columns = COLUMNS | changes
+    motors = [
+        Motor(**dict(zip(columns, values, strict=True)))
+        for values in zip(*columns.values(), strict=True)
+    ]
+    kinds = [
+        Rigid(motor) if np.isinf(k) else SeriesElastic(motor, LinearSpring(k))
+        for k, motor in zip(stiffness, motors, strict=True)
+    ]
+    return Actuators(("shoulder", "elbow", "wrist"), kinds)
+
+
+def random_rows(seed: int, *batch: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(*batch, 5, 3)), 30.0 * rng.normal(size=(*batch, 3, 3))
+
+
+def test_linear_springs_in_closed_form():
+    """[M21] (2), (3) with friction."""
+    actuators = linear_joints()
+    state, torque = random_rows(3, 4)
+    found = motor_motion(actuators, state, torque)
+    theta = state[:, :3] + torque / K
+    np.testing.assert_allclose(np.stack(found[:3], axis=1), theta, rtol=1e-13, atol=1e-13)
+    M, d, c, v = np.array(list(COLUMNS.values()))
+    friction = d * theta[:, 1] + c * np.tanh(theta[:, 1] / v)
+    np.testing.assert_allclose(found.torque, M * theta[:, 2] + torque[:, 0] + friction, rtol=1e-12)
+    np.testing.assert_array_equal(np.stack(found[:3], axis=1)[..., 1], state[:, :3, 1])
+
+
+finite = st.floats(-50.0, 50.0, allow_subnormal=False)
+
+
+@given(arrays(np.float64, (5, 3), elements=finite), arrays(np.float64, (3, 3), elements=finite))
+@settings(max_examples=40, deadline=None)
+def test_springs_and_motors_undo_the_flat_map(state, Q):
+    actuators = linear_joints()
+    elastic = ~actuators.is_rigid
+    theta, thetad, thetadd, tau, _ = motor_motion(actuators, state, Q)
+    found = actuators.springs(state[0], state[1], theta, thetad)
+    scale = K[elastic] * 50.0  # deflection is a difference of two angles
+    np.testing.assert_array_less(np.abs(found.torque - Q[0])[elastic], 1e-14 * scale)
+    np.testing.assert_array_less(np.abs(found.torque_rate - Q[1])[elastic], 1e-14 * scale)
+    assert np.isnan(found.torque[1])
+    assert np.isnan(found.torque_rate[1])
+    pushed = tau - actuators.motor_inertia * thetadd - actuators.friction(thetad)
+    np.testing.assert_allclose(pushed, Q[0], atol=1e-12)
+    acceleration = actuators.motor_acceleration(thetad, Q[0], tau)
+    np.testing.assert_allclose(acceleration[elastic], thetadd[elastic], rtol=1e-13, atol=1e-11)
+    assert np.isnan(acceleration[1])
+
+
+def test_a_rigid_joint_is_the_limit_of_a_stiff_one():
+    state, Q = random_rows(2)
+    rigid = motor_motion(linear_joints(np.full(3, np.inf)), state, Q)
+    errors = []
+    for stiffness in (1e6, 1e8):
+        stiff = motor_motion(linear_joints(np.full(3, stiffness)), state, Q)
+        errors.append(max(np.abs(a - b).max() for a, b in zip(stiff, rigid, strict=True)))
+    assert errors[1] == pytest.approx(errors[0] / 100, rel=0.02)
+    np.testing.assert_array_equal(rigid[:3], state[:3])
+
+
+@pytest.mark.parametrize(
+    ("field", "row"),
+    [("stiffness", 0), ("stiffness", 1), ("stiffness", 2), ("inertia", 3), ("viscous", 3),
+     ("coulomb", 3), ("coulomb_velocity", 3)],
+)  # fmt: skip
+def test_every_parameter_acts_and_on_its_own_joint_only(field, row):
+    state, Q = random_rows(4)
+    changed = np.array(K if field == "stiffness" else COLUMNS[field])
+    changed[2] *= 1.5
+    before = motor_motion(linear_joints(), state, Q)[row]
+    after = motor_motion(linear_joints(**{field: changed}), state, Q)[row]
+    assert (before != after).tolist() == [False, False, True]
+
+
+def test_motors_move_along_the_derivatives_of_their_positions():
+    """theta', theta'' are the time derivatives of theta where Q', Q'' are those of Q."""
+    rng = np.random.default_rng(1)
+    curves = [rng.normal(size=(7, 3)), 30.0 * rng.normal(size=(7, 3))]
+
+    def at(t: float) -> MotorMotion:
+        rows = [np.polynomial.Polynomial(c[:, i]) for c in curves for i in range(3)]
+        values = np.array([[p.deriv(k)(t) if k else p(t) for p in rows] for k in range(5)])
+        return motor_motion(linear_joints(), values[:, :3], values[:3, 3:])
+
+    t, h = 0.3, 1e-3
+    before, now, after = (at(t + k * h) for k in (-1, 0, 1))
+    np.testing.assert_allclose(
+        (after.position - before.position) / (2 * h), now.velocity, rtol=0, atol=1e-4
+    )
+    np.testing.assert_allclose(
+        (after.velocity - before.velocity) / (2 * h), now.acceleration, rtol=0, atol=1e-3
+    )
+
+
+def test_a_batch_is_its_elements():
+    _, actuators = mixed()
+    rng = np.random.default_rng(1)
+    state, torque = rng.normal(size=(2, 3, 5, 7)), 10.0 * rng.normal(size=(3, 3, 7))
+    second = second_outputs(3, 0.3, 800.0, 100.0)
+    phi = 0.05 * rng.normal(size=(2, 1, 7))
+    before = state.copy(), torque.copy(), phi.copy()
+    batch = motor_motion(actuators, state, torque, second, deflection=phi)
+    assert all(row.shape == (2, 3, 9) for row in batch)
+    for i, j in np.ndindex(2, 3):
+        single = motor_motion(actuators, state[i, j], torque[j], second, deflection=phi[i, 0])
+        for row, right in zip(batch, single, strict=True):
+            np.testing.assert_allclose(row[i, j], right, rtol=1e-12, atol=1e-12)
+    for array, copy in zip((state, torque, phi), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+    rows = tuple(np.moveaxis(torque, 1, 0))  # as inverse_dynamics returns them
+    np.testing.assert_array_equal(
+        motor_motion(actuators, state, rows, second, deflection=phi), np.stack(batch)
+    )
+
+
+def test_the_filtered_deflection_makes_the_velocity_the_derivative_of_the_position():
+    model = arm()
+    actuators = Actuators(
+        model.joint_names,
+        [
+            SeriesElastic(MOTOR, LinearSpring(300.0), 5.0),
+            SeriesElastic(MOTOR, CubicSpring(200.0, 4e3), 2.0),
+        ],
+    )
+    h = 1e-3
+    times = h * np.arange(200)
+    state = np.array([motion(2, t) for t in times])
+    torque = np.stack(dyn.inverse_dynamics(model, *np.moveaxis(state, 1, 0)), axis=1)
+    phi = filtered_deflection(actuators, times, torque)
+    motors = motor_motion(actuators, state, torque, deflection=phi)
+    for rows, rates in ((motors.position, motors.velocity), (motors.velocity, motors.acceleration)):
+        slope = (rows[2:] - rows[:-2]) / (2 * h)
+        np.testing.assert_allclose(slope, rates[1:-1], rtol=0, atol=2e-4 * np.abs(rates).max())
+    other = filtered_deflection(actuators, times, torque, initial=phi[0] + 0.1)
+    fading = np.abs(other - phi)
+    assert (fading[-1] < 1e-4).all()
+    assert (np.diff(fading, axis=0) < 0.0).all()
+
+
+def test_margins_tell_which_limit_is_nearest_where_and_by_how_much():
+    motor = Motor(0.2, torque_limit=30.0, speed_limit=4.0)
+    law = CubicSpring(100.0, 1e3, travel=(-0.1, 0.3))
+    actuators = Actuators(
+        ("a", "b", "c"),
+        [
+            SeriesElastic(motor, law),
+            VariableStiffness(Motor(0.2), (50.0, 400.0)),
+            Antagonistic(motor, motor, QUADRATIC, QUADRATIC),
+        ],
+    )
+    times = np.linspace(2.0, 3.0, 201)
+    state = np.array([motion(3, t) for t in times])
+    torque = np.zeros((201, 3, 3))
+    torque[:, 0] = 30.0 * np.sin(5 * times)[:, None]
+    torque[:, 1] = 150.0 * np.cos(5 * times)[:, None]
+    torque[:, 2] = -750.0 * np.sin(5 * times)[:, None]
+    second = np.array([second_outputs(2, t, 395.0, 30.0) for t in times])
+    moved = motor_motion(actuators, state, torque, second, beyond="continue")
+    margins = limit_margins(
+        actuators, times, torque, moved, second, joint_torque_limit=[40.0, 40.0, 25.0]
+    )
+    by_name = {(each.name, each.quantity): each for each in margins}
+    assert len(by_name) == len(margins) == 14
+    assert [m.used for m in margins] == sorted((m.used for m in margins), reverse=True)
+
+    for i, name in enumerate(("a", "b", "c_agonist", "c_antagonist")):
+        if name == "b":
+            assert ("b", "motor torque") not in by_name
+            continue
+        effort = by_name[name, "motor torque"]
+        k = np.abs(moved.torque[:, i]).argmax()
+        assert (effort.time, effort.value) == (times[k], moved.torque[k, i])
+        assert effort.left == pytest.approx(30.0 - abs(effort.value), abs=1e-12)
+        assert effort.used == pytest.approx(abs(effort.value) / 30.0, abs=1e-12)
+    bent = by_name["a", "deflection"]
+    assert bent.limit == -0.1
+    assert bent.value == moved.deflection[:, 0].min()
+    assert bent.left < 0.0
+    assert bent.used == pytest.approx(abs(bent.value - 0.1) / 0.2)
+    assert by_name["c", "joint torque"].left == pytest.approx(25.0 - np.abs(torque[:, 0]).max())
+    stiff = by_name["b", "stiffness"]
+    assert stiff.value == second[:, 0, 0].max()
+    assert stiff.left == pytest.approx(400.0 - stiff.value)
+    assert "b: stiffness" in str(stiff)
+    with pytest.raises(InputError, match=r"joint 'a': torque of -.* is beyond the travel"):
+        motor_motion(actuators, state, torque, second)
+
+
+def test_margins_are_positive_where_everything_holds():
+    actuators = Actuators(
+        ("a",), [SeriesElastic(Motor(0.2, torque_limit=90.0), LinearSpring(500.0))]
+    )
+    state, torque = np.ones((4, 5, 1)), np.ones((4, 3, 1))
+    (margin,) = limit_margins(actuators, range(4), torque, motor_motion(actuators, state, torque))
+    assert margin.left == pytest.approx(90.0 - (0.2 * (1.0 + 1.0 / 500.0) + 1.0))
+    assert 0.0 < margin.used < 1.0
+
+
+def test_what_is_missing_or_misshapen_is_named():
+    _, actuators = mixed()
+    state, torque = np.zeros((5, 7)), np.zeros((3, 7))
+    second = np.full((3, 3), 800.0)
+    with pytest.raises(InputError, match=r"stiffness: joints joint4, joint5, joint6 have a second"):
+        motor_motion(actuators, state, torque)
+    with pytest.raises(InputError, match=r"stiffness: expected shape \(\.\.\., 3, 3\)"):
+        motor_motion(actuators, state, torque, second[:, :2])
+    with pytest.raises(InputError, match=r"joint 'joint3': the deflection of a damped spring"):
+        motor_motion(actuators, state, torque, second)
+    with pytest.raises(InputError, match=r"torque: Q' or Q'' is missing"):
+        motor_motion(actuators, state, (torque[0], torque[1], None), second)
+    with pytest.raises(InputError, match=r"state: expected rows"):
+        motor_motion(actuators, state[:2], torque, second)
+    with pytest.raises(InputError, match=r"torque: expected shape \(\.\.\., 3, 7\).*got \(7,\)"):
+        motor_motion(actuators, state, torque[0], second)
+    bad = state.copy()
+    bad[1, 2] = np.nan
+    with pytest.raises(InputError, match=r"state.*joint3"):
+        motor_motion(actuators, bad, torque, second)
+    second[0, 0] = 20.0
+    with pytest.raises(InputError, match=r"joint 'joint4': stiffness of 20 N m/rad: must be from"):
+        motor_motion(actuators, state, torque, second, deflection=state[0])
+    with pytest.raises(InputError, match="times: expected a row of increasing"):
+        filtered_deflection(actuators, [0.0, 0.0], np.zeros((2, 3, 7)))

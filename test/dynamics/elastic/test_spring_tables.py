@@ -1,0 +1,120 @@
+"""Springs as rows of numbers, against the laws that they were made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic import spring_tables as tables
+from multibody_dynamics.dynamics.elastic.springs import (
+    CubicSpring,
+    LinearSpring,
+    PolynomialSpring,
+    Spring,
+    TableSpring,
+)
+
+POINTS = np.linspace(0.0, 0.3, 7)
+SPRINGS: dict[str, Spring] = {
+    "linear": LinearSpring(350.0, travel=(-0.4, 0.4)),
+    "linear, free": LinearSpring(350.0),
+    "cubic": CubicSpring(150.0, 4e3, travel=(-0.3, 0.5)),
+    "cubic, free": CubicSpring(150.0, 4e4),
+    "cubic, half free": CubicSpring(150.0, 4e3, travel=(0.1, np.inf)),
+    "polynomial": PolynomialSpring((200.0, 150.0, 3e3, -500.0), travel=(-0.2, 0.4)),
+    "straight polynomial": PolynomialSpring((200.0,), travel=(-0.2, 0.4)),
+    "one-sided": PolynomialSpring((5.0, 900.0), travel=(0.0, 0.6)),
+    "high degree": PolynomialSpring((30.0, 0.0, 5.0, 0.0, 1.0, 0.0, 40.0), travel=(-0.9, 0.9)),
+    "table": TableSpring((-0.2, -0.05, 0.1, 0.15, 0.4), (-50.0, -10.0, 8.0, 20.0, 300.0)),
+    "short table": TableSpring((-0.2, 0.0, 0.4), (-20.0, 0.0, 80.0), travel=(-0.1, 0.3)),
+    "symmetric table": TableSpring(POINTS, 200.0 * POINTS + 3e3 * POINTS**3, symmetric=True),
+}
+LAWS, PIECES = tables.spring_tables(list(SPRINGS.values()))
+each_law = pytest.mark.parametrize(("k", "spring"), list(enumerate(SPRINGS.values())), ids=SPRINGS)
+
+
+def deflections(spring: Spring) -> np.ndarray:
+    """The travel with its ends, and as much again on both sides."""
+    lower, upper = (np.clip(end, -2.0, 2.0) for end in spring.travel)
+    width = upper - lower
+    return np.concatenate((np.linspace(lower - width, upper + width, 200), [lower, upper]))
+
+
+@each_law
+def test_the_law_is_that_of_the_spring_on_its_travel_and_beyond(k, spring):
+    phi = deflections(spring)
+    found = np.array([tables.spring_law(LAWS, PIECES, k, x) for x in phi]).T
+    wanted = spring.derivatives(phi, beyond="continue")
+    scale = np.abs(wanted).max(axis=1, keepdims=True).clip(1e-300)
+    # s''' of a quintic spline is what its degree leaves of the digits
+    digits = np.array([[1e-14], [1e-14], [1e-13], [1e-12]])
+    assert (np.abs(found - wanted) <= digits * scale).all()
+
+
+@each_law
+def test_at_the_ends_of_the_travel_the_law_is_the_inner_one(k, spring):
+    for end in filter(np.isfinite, spring.travel):
+        inner = tables.law_on_travel(LAWS, PIECES, k, end)
+        assert tables.spring_law(LAWS, PIECES, k, end) == inner
+        outside = end + np.copysign(1.0, end - 0.5 * sum(np.clip(spring.travel, -1, 1)))
+        assert tables.law_on_travel(LAWS, PIECES, k, outside) == inner
+
+
+@each_law
+def test_the_energy_is_that_of_the_spring(k, spring):
+    phi = deflections(spring)
+    found = [tables.spring_energy(LAWS, PIECES, k, x) for x in phi]
+    wanted = spring.energy(phi, beyond="continue")
+    np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-14 * np.abs(wanted).max())
+
+
+@each_law
+@pytest.mark.parametrize("guess", [0.0, 0.2, -7.0, np.nan])
+def test_the_inverse_does_not_depend_on_the_guess(k, spring, guess):
+    phi = deflections(spring)
+    torque = spring.torque(phi, beyond="continue")
+    found = [tables.spring_deflection(LAWS, PIECES, k, Q, guess) for Q in torque]
+    np.testing.assert_allclose(found, phi, rtol=1e-13, atol=1e-15)
+
+
+@each_law
+def test_the_motion_of_the_deflection_is_that_of_the_spring(k, spring):
+    rng = np.random.default_rng(k)
+    torque = spring.torque(deflections(spring)[:-2], beyond="continue")
+    rates = rng.normal(size=(2, len(torque)))
+    wanted = spring.deflection_motion(torque, *rates, beyond="continue")
+    found = np.array(
+        [
+            tables.spring_deflection_motion(LAWS, PIECES, k, *each, 0.1)
+            for each in zip(torque, *rates, strict=True)
+        ]
+    ).T
+    for row, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(row, want, rtol=1e-11, atol=1e-13 * np.abs(want).max())
+
+
+def test_each_law_has_its_own_pieces():
+    counts = LAWS[:, tables.LAST] - LAWS[:, tables.FIRST] + 1
+    assert counts.sum() == len(PIECES)
+    assert (LAWS[1:, tables.FIRST] == LAWS[:-1, tables.LAST] + 1).all()
+    assert counts[list(SPRINGS).index("symmetric table")] == 48  # 12 intervals, 4 pieces each
+    assert LAWS[list(SPRINGS).index("straight polynomial"), tables.DEGREE] == 1
+
+
+def test_no_springs_and_a_changed_spring():
+    laws, pieces = tables.spring_tables([])
+    assert laws.shape[0] == pieces.shape[0] == 0
+    stiffer = replace(SPRINGS["linear"], K=351.0)  # type: ignore[type-var]
+    laws, pieces = tables.spring_tables([stiffer])
+    assert tables.spring_law(laws, pieces, 0, 0.1)[:2] == (35.1, 351.0)
+
+
+def test_an_unknown_law_is_refused():
+    class Strange(Spring):
+        law = potential = None  # type: ignore[assignment]
+
+    with pytest.raises(InputError, match="Strange"):
+        tables.spring_tables([Strange()])

@@ -1,0 +1,221 @@
+"""Spring laws: derivatives, inverses, rates and energies by independent routes; travel; tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.polynomial import Polynomial
+from scipy.integrate import quad
+from scipy.interpolate import make_interp_spline
+
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.springs import (
+    CubicSpring,
+    LinearSpring,
+    PolynomialSpring,
+    Spring,
+    TableSpring,
+    solve_increasing,
+)
+
+POINTS = np.linspace(0.0, 0.3, 7)
+SPRINGS: dict[str, Spring] = {
+    "linear": LinearSpring(350.0, travel=(-0.4, 0.4)),
+    "cubic": CubicSpring(150.0, 4e3, travel=(-0.3, 0.5)),
+    "nearly linear": CubicSpring(150.0, 0.1, travel=(-0.3, 0.5)),
+    "polynomial": PolynomialSpring((200.0, 150.0, 3e3, -500.0), travel=(-0.2, 0.4)),
+    "one-sided": PolynomialSpring((5.0, 900.0), travel=(0.0, 0.6)),
+    "table": TableSpring((-0.2, -0.05, 0.1, 0.15, 0.4), (-50.0, -10.0, 8.0, 20.0, 300.0)),
+    "symmetric table": TableSpring(POINTS, 200.0 * POINTS + 3e3 * POINTS**3, symmetric=True),
+}
+each_spring = pytest.mark.parametrize("spring", SPRINGS.values(), ids=SPRINGS)
+
+
+def inside(spring: Spring, count: int = 41) -> np.ndarray:
+    return np.linspace(*spring.travel, count + 2)[1:-1]
+
+
+@each_spring
+def test_derivatives_are_derivatives(spring):
+    phi, h = inside(spring), 1e-6
+    ahead, behind = spring.derivatives(phi + h), spring.derivatives(phi - h)
+    slopes = (ahead[:3] - behind[:3]) / (2 * h)
+    scale = np.abs(spring.derivatives(phi)).max(axis=1)[1:, None]
+    np.testing.assert_allclose(
+        slopes / scale.clip(1e-9), spring.derivatives(phi)[1:] / scale.clip(1e-9), atol=1e-3
+    )
+    np.testing.assert_allclose(slopes[0], spring.stiffness(phi), rtol=1e-6)
+
+
+@each_spring
+def test_the_law_increases_and_the_inverse_undoes_it(spring):
+    phi = np.linspace(*spring.travel, 1001)
+    torque = spring.torque(phi)
+    assert (np.diff(torque) > 0.0).all()
+    np.testing.assert_allclose(spring.deflection(torque), phi, rtol=0, atol=1e-13)
+    assert spring.torque_range == (torque[0], torque[-1])
+
+
+@each_spring
+def test_energy_is_the_integral_of_the_torque(spring):
+    for phi in inside(spring, 3):
+        work = quad(lambda x: float(spring.torque(x)), spring.travel[0], phi, epsabs=1e-12)[0]
+        gained = spring.energy(phi) - spring.energy(spring.travel[0])
+        assert gained == pytest.approx(work, rel=1e-8, abs=1e-10)
+
+
+@each_spring
+@given(st.floats(0.05, 0.95), st.floats(-40, 40), st.floats(-500, 500))
+@settings(max_examples=20, deadline=None)
+def test_rates_of_the_deflection_give_back_those_of_the_torque(spring, where, rate, acceleration):
+    low, high = spring.torque_range
+    given_torque = (low + where * (high - low), rate, acceleration)
+    found = spring.torque_motion(*spring.deflection_motion(*given_torque))
+    np.testing.assert_allclose(found, given_torque, rtol=1e-12, atol=1e-11)
+
+
+@each_spring
+def test_rates_of_the_deflection_are_its_time_derivatives(spring):
+    low, high = spring.torque_range
+    middle, swing = 0.5 * (low + high), 0.3 * (high - low)
+    t, h = np.linspace(0.0, 2.0, 9), 1e-4
+
+    def motion(t):
+        return spring.deflection_motion(
+            middle + swing * np.sin(3 * t), 3 * swing * np.cos(3 * t), -9 * swing * np.sin(3 * t)
+        )
+
+    before, now, after = motion(t - h), motion(t), motion(t + h)
+    for k in (0, 1):
+        slope = (after[k] - before[k]) / (2 * h)
+        np.testing.assert_allclose(slope, now[k + 1], rtol=1e-4, atol=1e-4 * np.abs(slope).max())
+
+
+def test_a_cubic_spring_is_the_polynomial_with_its_coefficients():
+    cubic = CubicSpring(150.0, 4e3)
+    polynomial = PolynomialSpring((150.0, 0.0, 4e3), travel=(-0.5, 0.5))
+    phi = np.linspace(-0.5, 0.5, 31)
+    np.testing.assert_allclose(cubic.derivatives(phi), polynomial.derivatives(phi), rtol=1e-14)
+    torque = np.array([-300.0, -1e-9, 0.0, 2.0, 400.0])
+    found = polynomial.deflection(torque)
+    np.testing.assert_allclose(cubic.deflection(torque), found, rtol=1e-12, atol=1e-16)
+    assert CubicSpring(150.0, 0.0).deflection(30.0) == LinearSpring(150.0).deflection(30.0)
+
+
+def test_a_table_is_a_spline_with_four_continuous_derivatives_through_its_points():
+    spring = SPRINGS["table"]
+    np.testing.assert_allclose(spring.torque(spring.deflections), spring.torques, atol=1e-6 * 350)
+    law = spring._rows[0]
+    fourth = law.derivative(4)
+    for knot in np.unique(law.t)[1:-1]:
+        before, after = fourth(knot - 1e-9), fourth(knot + 1e-9)
+        assert abs(after - before) < 1e-4 * np.abs(fourth(np.unique(law.t))).max()
+
+
+def test_a_table_of_few_bends_is_the_natural_quintic_spline():
+    phi = np.linspace(-0.2, 0.3, 8)
+    torque = 90.0 * np.sinh(4.0 * phi)
+    ends = ([(3, 0.0), (4, 0.0)],) * 2
+    natural = make_interp_spline(phi, torque, k=5, bc_type=ends)
+    x = np.linspace(*phi[[0, -1]], 201)
+    found = TableSpring(phi, torque).torque(x)
+    np.testing.assert_allclose(found, natural(x), rtol=0, atol=1e-8 * np.ptp(torque))
+
+
+def test_a_table_of_a_straight_line_is_straight():
+    spring = TableSpring((0.0, 0.1, 0.15, 0.5), (0.0, 30.0, 45.0, 150.0))
+    np.testing.assert_allclose(spring.stiffness(inside(spring)), 300.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_table_with_sharp_bends_still_increases(seed):
+    rng = np.random.default_rng(seed)
+    phi = np.cumsum(rng.uniform(0.02, 0.1, 9))
+    torque = np.cumsum(rng.uniform(0.1, 1.0, 9) ** 2 * 30)
+    interpolated = make_interp_spline(phi, torque, k=5)
+    x = np.linspace(phi[0], phi[-1], 4001)
+    spring = TableSpring(phi, torque)
+    assert spring.stiffness(x).min() > 0.0
+    np.testing.assert_allclose(spring.torque(phi), torque, atol=1e-6 * np.ptp(torque))
+    if seed == 0:  # what plain interpolation would have done
+        assert interpolated(x, 1).min() < 0.0
+
+
+def test_beyond_the_travel_is_an_error_that_says_so_or_the_tangent():
+    spring = CubicSpring(150.0, 4e3, travel=(-0.2, 0.3))
+    with pytest.raises(InputError, match=r"deflection of 0\.4 is beyond the travel.*-0\.2 to 0\.3"):
+        spring.torque([0.1, 0.4])
+    with pytest.raises(
+        InputError, match=r"torque of -100 is beyond the travel.*torques -62 to 153"
+    ):
+        spring.deflection(-100.0)
+    with pytest.raises(InputError, match="beyond 'foo' is not one of raise, continue"):
+        spring.torque(0.1, beyond="foo")
+    s, slope, _, _ = spring.derivatives(0.3)
+    np.testing.assert_allclose(
+        spring.derivatives(0.4, beyond="continue"), [s + 0.1 * slope, slope, 0.0, 0.0]
+    )
+    torque = np.array([-100.0, 20.0, 400.0])
+    phi = spring.deflection(torque, beyond="continue")
+    np.testing.assert_allclose(spring.torque(phi, beyond="continue"), torque, rtol=1e-14)
+    work = quad(lambda x: float(spring.torque(x, beyond="continue")), 0.0, 0.4, points=[0.3])[0]
+    assert spring.energy(0.4, beyond="continue") == pytest.approx(work)
+
+
+def test_a_batch_is_its_elements_and_springs_do_not_change():
+    spring = SPRINGS["polynomial"]
+    phi = np.random.default_rng(0).uniform(-0.2, 0.4, (3, 2))
+    rows = spring.derivatives(phi)
+    assert rows.shape == (4, 3, 2)
+    for i, j in np.ndindex(3, 2):
+        np.testing.assert_array_equal(rows[:, i, j], spring.derivatives(phi[i, j]))
+    torque = spring.torque(phi)
+    singles = [[float(spring.deflection(x)) for x in row] for row in torque]
+    np.testing.assert_allclose(spring.deflection(torque), singles, rtol=0, atol=1e-15)
+    with pytest.raises(AttributeError):
+        spring.coefficients = (1.0,)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LinearSpring(0.0), "stiffness of the spring is 0.*greater than zero"),
+        (lambda: LinearSpring(np.nan), "stiffness.*nan.*finite"),
+        (lambda: CubicSpring(1.0, -2.0), "cubic stiffness.*-2.*zero or greater"),
+        (lambda: LinearSpring(1.0, travel=(0.2, 0.1)), "travel.*0.2 to 0.1: must increase"),
+        (lambda: PolynomialSpring((1.0,)), "finite travel"),
+        (lambda: PolynomialSpring((), travel=(0.0, 1.0)), "coefficients"),
+        (
+            lambda: PolynomialSpring((3.0, -2.0), travel=(-1.0, 1.0)),
+            r"must increase.*at 1 its stiffness is -1",
+        ),
+        (
+            lambda: PolynomialSpring((1.0, -3.0, 2.0), travel=(-1.0, 1.0)),
+            r"must increase.*at 0\.5 its stiffness is -0\.5",
+        ),
+        (lambda: TableSpring((0.0, 0.1), (0.0, 1.0, 2.0)), "2 deflections and 3 torques"),
+        (lambda: TableSpring((0.0,), (0.0,)), "two points"),
+        (lambda: TableSpring((0.0, 0.2, 0.1), (0, 1, 2)), "deflections.*point 2 has 0.1 after 0.2"),
+        (lambda: TableSpring((0.0, 0.1, 0.2), (0, 1, 1)), "torques.*point 2 has 1 after 1"),
+        (lambda: TableSpring((0.1, 0.2), (1, 2), symmetric=True), "starts at deflection 0"),
+        (lambda: TableSpring((0.0, 0.2), (0, 2), travel=(0.0, 0.3)), "points reach from 0 to 0.2"),
+    ],
+)  # fmt: skip
+def test_what_no_spring_is_is_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+@given(
+    st.lists(st.floats(0.01, 5.0), min_size=4, max_size=4),
+    st.lists(st.floats(-0.2, 1.2), min_size=3, max_size=3),
+)
+@settings(max_examples=25, deadline=None)
+def test_increasing_functions_are_inverted_wherever_their_slope_varies(slopes, wanted):
+    law = Polynomial([0.3, *slopes])
+    target = law(np.array(wanted).clip(0.0, 1.0))
+    target = np.where(np.array(wanted) > 1.0, law(1.0) + 1.0, target)  # out of reach
+    x = solve_increasing(lambda x: (law(x), law.deriv()(x)), target, 0.0, 1.0)
+    np.testing.assert_allclose(x, np.array(wanted).clip(0.0, 1.0), rtol=0, atol=1e-12)

@@ -1,0 +1,339 @@
+"""Geometric parameters against robots in which each is the coordinate of a joint that stands still.
+
+Of such a robot everything is known by other routes: its Jacobians and their rates, its dynamics for
+complex numbers, and the power series of first principles.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.identification.geometric_sensitivity import (
+    ErrorScrew,
+)
+from reference import error
+from robots import panda, random_pose, random_tree, with_multidof
+
+RNG = np.random.default_rng(7)
+BODIES = {"panda": panda(), "tree": random_tree(6, 1), "other": random_tree(6, 2)}
+ROBOTS = {**BODIES, "multidof": with_multidof()}
+
+
+class Standing(NamedTuple):
+    """The extended robot, and where the joints and the parameters are among its joints."""
+
+    model: dyn.MultibodyModel
+    joints: list[int]
+    parameters: list[int]
+
+    def state(self, values, *rows):
+        """The state (k, n + p) in which the robot moves by `rows` and its errors stand still."""
+        extended = np.zeros((len(rows), self.model.n))
+        extended[:, self.joints] = rows
+        extended[0, self.parameters] = values
+        return extended
+
+
+def with_standing_joints(model, errors):
+    parents, screws, poses, inertias = [], [], [], []
+    joints, parameters = {-1: -1}, {}
+    for i in range(model.n):
+        mount = joints[int(model.parents[i])]
+        own = [k for k, e in enumerate(errors) if e.joint == model.joint_names[i]]
+        for k in [*own, None]:
+            moving = k is None
+            A = model.poses[i]
+            parents.append(mount)
+            screws.append(model.screws[i] if moving else dyn.se3.Ad(A) @ errors[k].screw)
+            poses.append(A)
+            inertias.append(model.inertias[i] if moving else np.zeros((6, 6)))
+            mount = len(parents) - 1
+            (joints if moving else parameters)[i if moving else k] = mount
+    frames = {
+        name: dyn.model.Frame(joints[f.body], f.pose)
+        for name, f in model.frames.items()
+        if name not in (*model.body_names, model.base_name)
+    }
+    rotors = np.zeros(len(parents))
+    order = [joints[i] for i in range(model.n)]
+    rotors[order] = model.reflected_inertia
+    extended = dyn.model_from_screws(
+        parents, screws, poses, inertias,
+        gravity=model.gravity, frames=frames, reflected_inertia=rotors,
+        base_name=model.base_name,
+    )  # fmt: skip
+    return Standing(extended, order, [parameters[k] for k in range(len(errors))])
+
+
+def some_errors(model, count=9, seed=0):
+    """Errors of many joints in any order, some of one joint, and one with a screw of its own."""
+    rng = np.random.default_rng(seed)
+    every = dyn.identification.joint_errors(model, independent=False)
+    chosen = [every[k] for k in rng.permutation(len(every))[: count - 3]]
+    joint = model.joint_names[1]
+    chosen += [e for e in every if e.name in (f"{joint}.ry", f"{joint}.x")]
+    chosen.append(ErrorScrew("bent", "rad", rng.normal(size=6), joint=joint))
+    return tuple(chosen), rng.normal(scale=0.3, size=len(chosen))
+
+
+@pytest.fixture(params=ROBOTS.values(), ids=ROBOTS.keys())
+def model(request):
+    return request.param
+
+
+def test_the_perturbed_robot_is_the_one_whose_errors_are_coordinates(model):
+    errors, values = some_errors(model)
+    standing = with_standing_joints(model, errors)
+    state = RNG.normal(size=(5, model.n))
+    perturbed = dyn.identification.perturbed_model(model, errors, values)
+    extended = standing.state(values, *state)
+    poses = dyn.forward_kinematics(perturbed, state[0]).pose
+    expected = dyn.forward_kinematics(standing.model, extended[0]).pose[standing.joints]
+    assert error(poses, expected, 2) < 1e-13
+    torques = dyn.inverse_dynamics(perturbed, *state)
+    references = dyn.inverse_dynamics(standing.model, *extended)
+    for found, other in zip(torques, references, strict=True):
+        assert error(found, other[standing.joints]) < 1e-12
+
+
+@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
+def test_derivatives_of_poses_and_jacobians_are_those_by_coordinates(model, representation):
+    errors, values = some_errors(model)
+    standing = with_standing_joints(model, errors)
+    q = RNG.normal(size=model.n)
+    there, local = (
+        dyn.identification.perturbed_model(model, errors, values),
+        dyn.identification.errors_at(errors, values),
+    )
+    extended = standing.state(values, q)[0]
+    options = {"representation": representation}
+    for body in range(model.n):
+        other = standing.joints[body]
+        J = dyn.jacobian(standing.model, extended, other, **options)
+        found = dyn.identification.pose_sensitivity(there, local, q, body, **options)
+        assert np.abs(found - J[:, standing.parameters]).max() < 1e-12
+        found = dyn.identification.jacobian_sensitivity(there, local, q, body, **options)
+        for k, place in enumerate(standing.parameters):
+            rate = np.eye(standing.model.n)[place]
+            slope = dyn.jacobian_dot(standing.model, extended, rate, other, **options)
+            assert np.abs(found[k] - slope[:, standing.joints]).max() < 1e-12
+
+
+@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
+def test_displacements_from_first_principles(representation):
+    model = BODIES["tree"]
+    errors, _ = some_errors(model)
+    standing = with_standing_joints(model, errors)
+    q = RNG.normal(size=model.n)
+    found = [
+        dyn.identification.pose_sensitivity(model, errors, q, body, representation=representation)
+        for body in range(model.n)
+    ]
+    for k, place in enumerate(standing.parameters):
+        rate = np.eye(standing.model.n)[place]
+        poses = reference.motion(standing.model, [standing.state(0, q)[0], rate]).poses
+        for body, place in enumerate(standing.joints):
+            expected = reference.twists(poses[place], representation)[0]
+            assert np.abs(found[body][:, k] - expected).max() < 1e-13
+
+
+def test_derivatives_of_torques_are_those_by_coordinates(model):
+    model = model.with_reflected_inertia(np.linspace(0.1, 0.4, model.n))
+    errors, values = some_errors(model)
+    standing = with_standing_joints(model, errors)
+    state = RNG.normal(size=(3, model.n))
+    there, local = (
+        dyn.identification.perturbed_model(model, errors, values),
+        dyn.identification.errors_at(errors, values),
+    )
+    wrenches = {body: RNG.normal(size=6) for body in there.body_names[::2]}
+    found = dyn.identification.torque_sensitivity(there, local, *state, wrenches=wrenches)
+    loads = {
+        standing.model.body_names[place]: np.stack([wrenches[body], *np.zeros((2, 6))])
+        for body, place in zip(there.body_names, standing.joints, strict=True)
+        if body in wrenches
+    }
+    extended = standing.state(values, *state).astype(complex)
+    for k, place in enumerate(standing.parameters):
+        extended[0, place] += 1e-30j
+        tau = dyn.generic_inverse_dynamics(standing.model, *extended, wrenches=loads)[0]
+        extended[0, place] = values[k]
+        expected = tau.astype(complex).imag[standing.joints] / 1e-30
+        assert np.abs(found[:, k] - expected).max() < 1e-13 * np.abs(found).max()
+
+
+def test_a_frame_has_errors_of_its_own():
+    model = panda()
+    errors = dyn.identification.frame_errors(
+        model, "panda_link8"
+    ) + dyn.identification.joint_errors(model, ["panda_joint3"])
+    values = RNG.normal(scale=0.2, size=len(errors))
+    q = RNG.normal(size=model.n)
+    there = dyn.identification.perturbed_model(model, errors[:6], values[:6])
+    E = np.eye(4)
+    for e, value in zip(errors[:6], values[:6], strict=True):
+        E = E @ dyn.se3.exp(e.screw * value)
+    expected = dyn.frame_pose(model, q, "panda_link8") @ E
+    np.testing.assert_allclose(dyn.frame_pose(there, q, "panda_link8"), expected, atol=1e-14)
+    np.testing.assert_array_equal(there.poses, model.poses)
+
+    J = dyn.identification.pose_sensitivity(model, errors, q, "panda_link8", representation="body")
+    np.testing.assert_allclose(J[:, :6], np.eye(6), atol=1e-14)
+    assert np.all(dyn.identification.pose_sensitivity(model, errors, q, "panda_link7")[:, :6] == 0)
+    standing = with_standing_joints(model, errors[6:])
+    extended = standing.state(0, q)[0]
+    others = dyn.jacobian(standing.model, extended, "panda_link8", representation="body")
+    np.testing.assert_allclose(J[:, 6:], others[:, standing.parameters], atol=1e-13)
+    assert np.all(dyn.identification.torque_sensitivity(model, errors[:6], q, q, q) == 0)
+
+
+@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
+def test_the_jacobian_of_a_displaced_frame(representation):
+    model = panda()
+    errors = dyn.identification.frame_errors(model, "panda_link8")
+    q = RNG.normal(size=model.n)
+    slope = dyn.identification.jacobian_sensitivity(
+        model, errors, q, "panda_link8", representation=representation
+    )
+    step = 1e-5
+    for k in range(6):
+        J = [
+            dyn.jacobian(
+                dyn.identification.perturbed_model(model, errors, step * m * np.eye(6)[k]),
+                q, "panda_link8", representation=representation,
+            )
+            for m in (-2, -1, 1, 2)
+        ]  # fmt: skip
+        expected = np.tensordot([1, -8, 8, -1], J, axes=1) / (12 * step)
+        np.testing.assert_allclose(slope[k], expected, atol=1e-9)
+
+
+def test_twists_and_batches():
+    model = BODIES["tree"]
+    errors, _ = some_errors(model)
+    q, qd, qdd = RNG.normal(size=(3, 2, 3, model.n))
+    body = max(range(model.n), key=lambda i: len(model.path(i)))
+    J = dyn.identification.pose_sensitivity(model, errors, q, body)
+    V = dyn.identification.twist_sensitivity(model, errors, q, qd, body, representation="hybrid")
+    Q = dyn.identification.torque_sensitivity(model, errors, q[0, 0], qd, qdd)
+    assert J.shape == V.shape == (2, 3, 6, len(errors))
+    assert Q.shape == (2, 3, model.n, len(errors))
+    for k in np.ndindex(2, 3):
+        np.testing.assert_array_equal(
+            J[k], dyn.identification.pose_sensitivity(model, errors, q[k], body)
+        )
+        dJ = dyn.identification.jacobian_sensitivity(
+            model, errors, q[k], body, representation="hybrid"
+        )
+        np.testing.assert_allclose(V[k].T, dJ @ qd[k], atol=1e-13)
+        single = dyn.identification.torque_sensitivity(model, errors, q[0, 0], qd[k], qdd[k])
+        np.testing.assert_allclose(Q[k], single, atol=1e-12)
+    assert dyn.identification.pose_sensitivity(model, (), q, body).shape == (2, 3, 6, 0)
+    assert dyn.identification.torque_sensitivity(model, (), q, qd, qdd).shape == (2, 3, model.n, 0)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1))
+def test_an_error_along_the_joint_screw_is_an_offset_of_its_coordinate(seed):
+    model = random_tree(5, seed)
+    q, qd, qdd = np.random.default_rng(seed).normal(size=(3, model.n))
+    along = tuple(
+        ErrorScrew(f"{joint}.offset", "rad", dyn.se3.Ad(dyn.se3.inverse(A)) @ Y, joint=joint)
+        for joint, A, Y in zip(model.joint_names, model.poses, model.screws, strict=True)
+    )
+    for body in range(model.n):
+        found = dyn.identification.pose_sensitivity(model, along, q, body)
+        np.testing.assert_allclose(found, dyn.jacobian(model, q, body), atol=1e-12)
+    offsets = np.linspace(-0.5, 0.5, model.n)
+    displaced = dyn.identification.perturbed_model(model, along, offsets)
+    tau = dyn.inverse_dynamics(displaced, q, qd, qdd).tau
+    assert error(tau, dyn.inverse_dynamics(model, q + offsets, qd, qdd).tau) < 1e-11
+
+
+def test_the_independent_errors_are_as_many_as_a_chain_has_and_lose_nothing():
+    """4 for a joint that turns, 2 for one that slides, and 6 for the frame that is measured."""
+    rng = np.random.default_rng(4)
+    for model in (panda(), random_tree(6, 5, branching=0), random_tree(5, 8, branching=0)):
+        tool = {"tool": dyn.model.Frame(model.n - 1, random_pose(rng))}
+        model = dyn.model_from_screws(
+            model.parents, model.screws, model.poses, model.inertias, frames=tool
+        )
+        q = rng.uniform(-2, 2, (60, model.n))
+        turning = sum(bool(np.any(Y[:3])) for Y in model.screws)
+        count = 4 * turning + 2 * (model.n - turning) + 6
+        own = dyn.identification.frame_errors(model, "tool")
+        for independent in (True, False):
+            errors = dyn.identification.joint_errors(model, independent=independent) + own
+            J = dyn.identification.pose_sensitivity(model, errors, q, "tool").reshape(
+                -1, len(errors)
+            )
+            effects = np.linalg.svd(J, compute_uv=False)
+            assert np.sum(effects > 1e-9 * effects[0]) == count
+            assert len(errors) == count or not independent
+
+
+def test_errors_act_along_the_joint_axis_and_across():
+    model = random_tree(6, 1)
+    q = np.zeros(model.n)
+    for joint, Y, body in zip(model.joint_names, model.screws, range(model.n), strict=True):
+        errors = {
+            e.name: e for e in dyn.identification.joint_errors(model, [joint], independent=False)
+        }
+        assert [e.unit for e in errors.values()] == ["rad"] * 3 + ["m"] * 3
+        T = dyn.identification.pose_sensitivity(model, tuple(errors.values()), q, body)
+        axis = Y[:3] if np.any(Y[:3]) else Y[3:]
+        np.testing.assert_allclose(T[3:, 5], axis / np.linalg.norm(axis), atol=1e-14)
+        commute = np.abs(dyn.se3.ad(Y) @ T).max(axis=0) < 1e-14
+        kept = {e.name for e in dyn.identification.joint_errors(model, [joint])}
+        dropped = errors.keys() - kept
+        assert all(commute[list(errors).index(name)] for name in dropped)
+        assert len(kept) == (4 if np.any(Y[:3]) else 2)
+
+
+def test_what_is_fixed_to_a_body_goes_with_it():
+    model = panda().with_payload("panda_link8", 1.5, (0.1, 0.0, 0.2))
+    errors = dyn.identification.joint_errors(model)
+    values = RNG.normal(scale=0.1, size=len(errors))
+    moved = dyn.identification.perturbed_model(model, errors, values)
+    np.testing.assert_array_equal(moved.inertias, model.inertias)
+    assert moved.without_payload().payloads == {}
+    assert moved.joint_types == model.joint_types
+    same = dyn.identification.perturbed_model(model, errors, np.zeros(len(errors)))
+    np.testing.assert_allclose(same.poses, model.poses, atol=1e-15)
+    with pytest.raises(ValueError, match="read-only"):
+        errors[0].screw[0] = 2
+
+
+def test_bad_arguments_are_named():
+    model = panda()
+    q = np.zeros(7)
+    errors = dyn.identification.joint_errors(model, ["panda_joint2"])
+    with pytest.raises(dyn.InputError, match="of joints, got the string 'panda_joint1'"):
+        dyn.identification.joint_errors(model, "panda_joint1")
+    with pytest.raises(dyn.InputError, match="no joint 'elbow' in robot 'panda'"):
+        dyn.identification.joint_errors(model, ["elbow"])
+    with pytest.raises(dyn.InputError, match="'panda_link7' is the frame that its body"):
+        dyn.identification.frame_errors(model, "panda_link7")
+    with pytest.raises(dyn.InputError, match="no body or frame 'hand'"):
+        dyn.identification.frame_errors(model, "hand")
+    with pytest.raises(dyn.InputError, match=r"values: expected shape \(\.\.\., 4\)"):
+        dyn.identification.perturbed_model(model, errors, np.zeros(3))
+    with pytest.raises(dyn.InputError, match=r"values: expected shape \(4,\)"):
+        dyn.identification.errors_at(errors, np.zeros((2, 4)))
+    nowhere = ErrorScrew("x", "m", np.ones(6))
+    with pytest.raises(dyn.InputError, match="error 'x': give either a joint or a frame"):
+        dyn.identification.pose_sensitivity(model, (nowhere,), q, 3)
+    short = ErrorScrew("x", "m", np.ones(5), joint="panda_joint1")
+    with pytest.raises(dyn.InputError, match="error 'x': its screw"):
+        dyn.identification.torque_sensitivity(model, (short,), q, q, q)
+    with pytest.raises(dyn.InputError, match="representation 'world'"):
+        dyn.identification.jacobian_sensitivity(model, errors, q, 3, representation="world")
+    with pytest.raises(dyn.InputError, match="batch dimensions do not fit"):
+        dyn.identification.twist_sensitivity(model, errors, np.zeros((2, 7)), np.zeros((3, 7)), 3)

@@ -1,0 +1,305 @@
+"""Derivatives by parameters: first principles, the matrices, the regressor, the geometric ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import se3
+from multibody_dynamics.dynamics.identification import (
+    ParameterDependence as Dependence,
+)
+from multibody_dynamics.dynamics.model import inertia
+from reference import dynamics, error, exact
+from robots import draw, panda, random_tree, with_multidof, with_rotors
+
+STEP = mp.mpf(10) ** -13
+
+
+def loaded_tree():
+    model = with_rotors(random_tree(7, 3))
+    hand = dyn.model.Frame(4, se3.exp([0.3, -0.2, 0.9, 0.1, 0.4, -0.3]))
+    model = replace(model, frames={**model.frames, "hand": hand})
+    return model.with_payload("hand", 0.7, (0.1, -0.2, 0.3), np.diag([1, 2, 2.5]), name="tool")
+
+
+ROBOTS = {"panda": panda, "tree": loaded_tree, "multidof": with_multidof}
+
+
+@pytest.fixture(params=ROBOTS)
+def model(request):
+    return ROBOTS[request.param]()
+
+
+def some_wrenches(model, *batch):
+    first, second = 5 * np.random.default_rng(2).normal(size=(2, *batch, 6))
+    return {model.body_names[1]: first, model.body_names[-1]: second}
+
+
+def everything(model):
+    """Every kind of parameter at once."""
+    body, other = model.body_names[2], model.body_names[-1]
+    rng = np.random.default_rng(8)
+    errors = dyn.identification.joint_errors(model, independent=False)
+    return Dependence.together(
+        *(Dependence.on_joints(model, quantity) for quantity in ("q", "qd", "qdd", "tau")),
+        Dependence.on_mass(model, body),
+        Dependence.on_com(model, other),
+        Dependence.on_inertia(model, body),
+        Dependence.on_inertial_parameters(model, other),
+        Dependence.on_rotors(model),
+        Dependence.on_placement(model, [errors[k] for k in rng.permutation(len(errors))[:5]]),
+        Dependence(names=("bent",), screw=rng.normal(size=(1, model.n, 6))),
+        Dependence.on_wrench(model, other),
+        Dependence.on_gravity(),
+    )
+
+
+def test_coordinates_give_the_matrices(model):
+    q, qd, qdd = draw(model, 3)
+    wrenches = some_wrenches(model)
+    tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
+    inverse = dyn.inverse_dynamics_derivatives(model, q, qd, qdd, wrenches=wrenches)
+    forward = dyn.forward_dynamics_derivatives(model, q, qd, tau, wrenches=wrenches)
+    for quantity, expected in zip(("q", "qd", "qdd"), inverse, strict=True):
+        by = Dependence.on_joints(model, quantity)
+        found = dyn.identification.inverse_dynamics_sensitivity(
+            model, by, q, qd, qdd, wrenches=wrenches
+        )
+        assert error(found, expected, 2) < 1e-13
+    for quantity, expected in zip(("q", "qd", "tau"), forward, strict=True):
+        by = Dependence.on_joints(model, quantity)
+        found = dyn.identification.forward_dynamics_sensitivity(
+            model, by, q, qd, tau, wrenches=wrenches
+        )
+        assert error(found, expected, 2) < 1e-12
+
+
+def test_inertial_parameters_give_the_columns_of_the_regressor(model):
+    rows = draw(model, 3, 2)
+    Y = dyn.identification.inverse_dynamics_regressor(model, *rows, extra=("rotor",)).Y
+    by = [Dependence.on_inertial_parameters(model, body) for body in model.body_names]
+    by = Dependence.together(*by, Dependence.on_rotors(model))
+    assert by.names == dyn.identification.parameter_names(model, ("rotor",))
+    assert error(dyn.identification.inverse_dynamics_sensitivity(model, by, *rows), Y, 2) < 1e-13
+
+
+def test_placements_give_the_geometric_sensitivity(model):
+    rows, wrenches = draw(model, 3), some_wrenches(model)
+    errors = dyn.identification.joint_errors(model, independent=False)
+    by = Dependence.on_placement(model, errors)
+    found = dyn.identification.inverse_dynamics_sensitivity(model, by, *rows, wrenches=wrenches)
+    expected = dyn.identification.torque_sensitivity(model, errors, *rows, wrenches=wrenches)
+    assert by.names == tuple(e.name for e in errors)
+    assert error(found, expected, 2) < 1e-13
+
+
+def test_forward_and_hybrid_dynamics_go_with_the_inverse(model):
+    """d tau(q, q', q'', p) = dQ + M dq'', whatever is prescribed."""
+    q, qd, qdd = draw(model, 3)
+    wrenches, by = some_wrenches(model), everything(model)
+    tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
+    M = dyn.mass_matrix(model, q)
+    motion = replace(by, qdd=None)
+    inverse = dyn.identification.inverse_dynamics_sensitivity(
+        model, motion, q, qd, qdd, wrenches=wrenches
+    )
+    lost = 1e-14 * np.linalg.cond(M)
+    forward = dyn.identification.forward_dynamics_sensitivity(
+        model, by, q, qd, tau, wrenches=wrenches
+    )
+    size = np.abs(inverse).max()
+    assert np.abs(inverse + M @ forward - by.tau.T).max() < lost * size
+    for prescribed in ((0, 2, 3), range(model.n), (model.n - 1,)):
+        held = list(prescribed)
+        hybrid = dyn.identification.hybrid_dynamics_sensitivity(
+            model, by, q, qd, prescribed=prescribed, qdd=qdd, tau=tau, wrenches=wrenches
+        )
+        free = np.setdiff1d(range(model.n), held)
+        np.testing.assert_array_equal(hybrid.dqdd[held], by.qdd.T[held])
+        np.testing.assert_array_equal(hybrid.dtau[free], by.tau.T[free])
+        assert np.abs(inverse + M @ hybrid.dqdd - hybrid.dtau).max() < lost * size
+
+
+# First principles: the robot built anew in 40 digits, a little to both sides
+
+
+def about_com(mass, com, about):
+    """A spatial inertia in any arithmetic."""
+    x, y, z = com
+    c = np.array([[0 * x, -z, y], [z, 0 * x, -x], [-y, x, 0 * x]])
+    M = np.full((6, 6), mp.mpf(0))
+    M[:3, :3] = about - mass * (c @ c)
+    M[:3, 3:], M[3:, :3], M[3:, 3:] = mass * c, -mass * c, mass * exact(np.eye(3))
+    return M
+
+
+def rebuilt(model, state, **changed):
+    """The torques of the robot with other screws, inertias, rotors or gravity."""
+    names = ("n", "parents", "screws", "poses", "inertias", "gravity", "reflected_inertia")
+    values = {name: getattr(model, name) for name in names} | changed
+    robot = SimpleNamespace(**values)
+    return dynamics(robot, state, inertias=robot.inertias).torques[0]
+
+
+def difference(torques):
+    return ((torques(STEP) - torques(-STEP)) / (2 * STEP)).astype(float)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return with_rotors(random_tree(4, 11))
+
+
+@pytest.mark.parametrize("kind", ["mass", "com", "inertia"])
+def test_inertial_data_from_first_principles(small, kind):
+    rows, body = draw(small, 3), small.body_names[2]
+    mass, com, about = map(exact, inertia.decompose(small.inertias[2]))
+    by = getattr(Dependence, f"on_{kind}")(small, body)
+    found = dyn.identification.inverse_dynamics_sensitivity(small, by, *rows)
+    for k, column in enumerate(found.T):
+
+        def torques(step, k=k):
+            m, c, theta = mass[()], com.copy(), about.copy()
+            if kind == "mass":
+                m = m + step
+            elif kind == "com":
+                c[k] += step
+            else:
+                i, j = np.array(np.triu_indices(3))[:, k]
+                theta[i, j] += step
+                theta[j, i] = theta[i, j]
+            inertias = exact(small.inertias)
+            inertias[2] = about_com(m, c, theta)
+            return rebuilt(small, rows, inertias=inertias)
+
+        assert error(column, difference(torques)) < 1e-12
+
+
+def test_joint_screws_gravity_and_rotors_from_first_principles(small):
+    rows, rng = draw(small, 3), np.random.default_rng(5)
+    dX = rng.normal(size=(small.n, 6))
+    dY = exact((se3.Ad(small.poses) @ dX[..., None])[..., 0])
+    by = Dependence(names=("bent",), screw=dX[None])
+    found = dyn.identification.inverse_dynamics_sensitivity(small, by, *rows)
+    expected = difference(lambda step: rebuilt(small, rows, screws=exact(small.screws) + step * dY))
+    assert error(found[:, 0], expected) < 1e-12
+    found = dyn.identification.inverse_dynamics_sensitivity(small, Dependence.on_gravity(), *rows)
+    for column, unit in zip(found.T, exact(np.eye(3)), strict=True):
+        expected = difference(
+            lambda step, unit=unit: rebuilt(small, rows, gravity=exact(small.gravity) + step * unit)
+        )
+        assert error(column, expected) < 1e-12
+
+
+def test_wrenches_are_applied_by_the_world(small):
+    rows, body = draw(small, 3), small.body_names[-1]
+    found = dyn.identification.inverse_dynamics_sensitivity(
+        small, Dependence.on_wrench(small, body), *rows
+    )
+    assert error(found, -dyn.jacobian(small, rows[0], body).T, 2) < 1e-13
+
+
+def test_a_payload_is_a_body_of_its_own():
+    model = loaded_tree()
+    rows = draw(model, 3)
+    mass, com, about = 0.7, np.array([0.1, -0.2, 0.3]), np.diag([1, 2, 2.5])
+
+    def torque(m, c):
+        bare = model.without_payload("tool")
+        return dyn.inverse_dynamics(bare.with_payload("hand", m, c, about), *rows).tau
+
+    by = Dependence.on_mass(model, "tool")
+    found = dyn.identification.inverse_dynamics_sensitivity(model, by, *rows)[:, 0]
+    assert error(found, torque(mass + 1, com) - torque(mass, com)) < 1e-12  # linear in the mass
+    by = Dependence.on_com(model, "tool")
+    found = dyn.identification.inverse_dynamics_sensitivity(model, by, *rows)
+    for column, unit in zip(found.T, np.eye(3), strict=True):  # quadratic in the COM: exact
+        expected = (torque(mass, com + unit) - torque(mass, com - unit)) / 2
+        assert error(column, expected) < 1e-12
+
+
+def test_a_parameter_may_move_everything_at_once(small):
+    """Along a motion the time is such a parameter: dtau/dt = Q'."""
+    q, qd, qdd, qddd = draw(small, 4, 3)
+    by = Dependence(names=("t",), q=qd[:, None], qd=qdd[:, None], qdd=qddd[:, None])
+    found = dyn.identification.inverse_dynamics_sensitivity(small, by, q, qd, qdd)[..., 0]
+    assert error(found, dyn.inverse_dynamics(small, q, qd, qdd, qddd).tau_dot) < 1e-12
+    tau, tau_dot, _ = dyn.inverse_dynamics(small, q, qd, qdd, qddd)
+    by = Dependence(names=("t",), q=qd[:, None], qd=qdd[:, None], tau=tau_dot[:, None])
+    assert (
+        error(dyn.identification.forward_dynamics_sensitivity(small, by, q, qd, tau)[..., 0], qddd)
+        < 1e-11
+    )
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 4), (0,)])
+def test_batches_hold_single_results(small, shape):
+    rows, by, wrenches = draw(small, 3, *shape), everything(small), some_wrenches(small, *shape)
+    for function in (
+        dyn.identification.inverse_dynamics_sensitivity,
+        dyn.identification.forward_dynamics_sensitivity,
+    ):
+        result = function(small, by, *rows, wrenches=wrenches)
+        assert result.shape == (*shape, small.n, len(by.names))
+        for index in np.ndindex(shape):
+            one = {body: W[index] for body, W in wrenches.items()}
+            single = function(small, by, *rows[(slice(None), *index)], wrenches=one)
+            assert error(result[index], single, 2) < 1e-12
+
+
+def test_what_was_given_is_kept_as_it_was(small):
+    rows = np.ones((1, small.n))
+    by = Dependence(names=("a",), q=rows)
+    rows[:] = 7
+    np.testing.assert_array_equal(by.q, 1)
+    with pytest.raises(ValueError, match="read-only"):
+        by.q[:] = 2
+
+
+def test_no_parameter_is_a_matrix_without_columns(small):
+    rows = draw(small, 3)
+    by = Dependence.on_joints(small, "q", [])
+    assert dyn.identification.inverse_dynamics_sensitivity(small, by, *rows).shape == (small.n, 0)
+
+
+def test_bad_arguments_are_named(small):
+    rows, n = draw(small, 3), small.n
+    with pytest.raises(dyn.InputError, match="derivatives of screw"):
+        dyn.identification.inverse_dynamics_sensitivity(
+            small, Dependence(names=("a", "b"), screw=np.zeros((1, n, 6))), *rows
+        )
+    with pytest.raises(dyn.InputError, match="qd"):
+        dyn.identification.inverse_dynamics_sensitivity(
+            small, Dependence.on_gravity(), rows[0], [1.0, np.nan, 0, 0], rows[2]
+        )
+    with pytest.raises(dyn.InputError, match="tau: expected shape"):
+        dyn.identification.forward_dynamics_sensitivity(
+            small, Dependence.on_gravity(), *rows[:2], np.zeros(3)
+        )
+    with pytest.raises(dyn.InputError, match="no joint 'elbow'"):
+        Dependence.on_joints(small, "q", ["elbow"])
+    with pytest.raises(dyn.InputError, match="quantity"):
+        Dependence.on_joints(small, "velocity")
+    with pytest.raises(dyn.InputError, match="no body or frame 'hand'"):
+        Dependence.on_mass(small, "hand")
+
+
+def test_what_cannot_be_accelerated_is_told():
+    point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
+    arm = dyn.model_from_screws(
+        [-1, 0], [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]], [np.eye(4)] * 2, [0 * point, point]
+    )
+    zero, by = np.zeros(2), Dependence.on_gravity()
+    with pytest.raises(dyn.DynamicsError, match=r"singular.*-1"):
+        dyn.identification.forward_dynamics_sensitivity(
+            arm, by, [[0, 0.5], [0.0, -1.0]], zero, zero
+        )
+    assert dyn.identification.hybrid_dynamics_sensitivity(
+        arm, by, [0.0, -1.0], zero, prescribed=["joint1"], qdd=[1, np.nan], tau=[np.nan, 0]
+    ).dtau.shape == (2, 3)

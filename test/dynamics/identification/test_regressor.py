@@ -1,0 +1,322 @@
+"""The regressor: column by column from first principles and by Pinocchio; base parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.model import inertia
+from reference import dynamics, error, motion, particles
+from robots import (
+    panda,
+    random_base,
+    random_inertia,
+    random_state,
+    random_tree,
+    to_pinocchio,
+    two_link_planar,
+    with_multidof,
+)
+
+ROBOTS = {"panda": panda(), "tree": random_tree(6, 1), "multidof": with_multidof()}
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(params=ROBOTS.values(), ids=ROBOTS.keys())
+def model(request):
+    return request.param
+
+
+def unit_inertias(n):
+    """(10 n, n, 6, 6): the spatial inertias that belong to one parameter of one body being 1."""
+    units = np.zeros((10, 6, 6))
+    units[0, 3:, 3:] = np.eye(3)
+    for k, c in enumerate(np.eye(3)):
+        units[1 + k, :3, 3:], units[1 + k, 3:, :3] = dyn.so3.hat(c), -dyn.so3.hat(c)
+    for k, (i, j) in enumerate(((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))):
+        units[4 + k, i, j] = units[4 + k, j, i] = 1
+    every = np.zeros((n, 10, n, 6, 6))
+    for i in range(n):
+        every[i, :, i] = units
+    return every.reshape(10 * n, n, 6, 6)
+
+
+def rank(matrix):
+    """The numerical rank, with a gap that leaves no doubt."""
+    size = np.linalg.norm(matrix, axis=0)
+    scaled = matrix / np.where(size > 1e-9 * size.max(), size, size.max())
+    effects = np.linalg.svd(scaled, compute_uv=False)
+    rank = int(np.sum(effects > 1e-9 * effects[0]))
+    assert effects[rank - 1] > 1e-5 * effects[0]
+    assert np.all(effects[rank:] < 1e-12 * effects[0])
+    return rank
+
+
+# the regressor
+
+
+def test_torques_and_their_rates_are_linear_in_the_parameters(model):
+    state = np.random.default_rng(0).normal(size=(5, 2, 3, model.n))
+    regressor = dyn.identification.inverse_dynamics_regressor(model, *state)
+    parameters = dyn.identification.inertial_parameters(model)
+    assert parameters.shape == (10 * model.n,)
+    for Y, tau in zip(regressor, dyn.inverse_dynamics(model, *state), strict=True):
+        assert Y.shape == (2, 3, model.n, 10 * model.n)
+        assert error(Y @ parameters, tau) < 1e-12
+
+
+def test_on_a_moving_base_too(model):
+    state = np.random.default_rng(0).normal(size=(5, 3, model.n))
+    base, parameters = random_base(1, 3), dyn.identification.inertial_parameters(model)
+    regressor = dyn.identification.inverse_dynamics_regressor(model, *state, base=base)
+    expected = dyn.inverse_dynamics(model, *state, base=base)
+    for Y, tau in zip(regressor, expected, strict=True):
+        assert error(Y @ parameters, tau) < 1e-12
+
+
+def test_every_column_and_its_rates_from_first_principles():
+    model = random_tree(4, 7)
+    state = random_state(model)
+    regressor = np.stack(dyn.identification.inverse_dynamics_regressor(model, *state))
+    moving = motion(model, state)
+    for k, inertias in enumerate(unit_inertias(model.n)):
+        expected = dynamics(model, state, inertias=inertias, moving=moving).torques
+        if expected.any():
+            assert error(regressor[..., k], expected) < 1e-13
+        else:
+            assert not regressor[..., k].any()
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_columns_are_those_of_pinocchio(name):
+    """Its parameters are about the origin of its joint frame, xx xy yy xz yz zz."""
+    model = ROBOTS[name] if name != "multidof" else random_tree(7, 9)
+    twin = to_pinocchio(model)
+    q, qd, qdd = random_state(model)[:3]
+    data = twin.model.createData()
+    theirs = pin.computeJointTorqueRegressor(twin.model, data, *map(twin.to_pin, (q, qd, qdd)))
+    theirs = theirs[twin.order].reshape(model.n, model.n, 10)[:, twin.order]
+    theirs = theirs[..., [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]].reshape(model.n, -1)
+    Y = dyn.identification.inverse_dynamics_regressor(model, q, qd, qdd).Y
+    frames = {f.name: f for f in twin.model.frames if f.type == pin.FrameType.BODY}
+    for k, inertias in enumerate(unit_inertias(model.n)):
+        i = k // 10
+        placement = frames[model.body_names[i]].placement.homogeneous
+        M = inertia.transform(inertias[i], placement)
+        upper = M[:3, :3][np.triu_indices(3)]
+        moved = np.concatenate([[M[5, 5]], dyn.so3.vee(M[:3, 3:]), upper])
+        expected = theirs[:, 10 * i : 10 * i + 10] @ moved
+        assert np.abs(Y[:, k] - expected).max() < 1e-13 * np.abs(Y).max()
+
+
+def test_what_is_not_given_is_not_computed():
+    model = panda()
+    state = random_state(model)
+    both = dyn.identification.inverse_dynamics_regressor(model, *state)
+    one = dyn.identification.inverse_dynamics_regressor(model, *state[:4])
+    none = dyn.identification.inverse_dynamics_regressor(model, *state[:3])
+    assert none.Y_dot is none.Y_ddot is one.Y_ddot is None
+    np.testing.assert_array_equal(one.Y_dot, both.Y_dot)
+    np.testing.assert_array_equal(none.Y, both.Y)
+
+
+def test_parameters_of_the_joints_have_columns_of_their_own():
+    rotors = np.linspace(0.1, 0.7, 7)
+    model = panda().with_reflected_inertia(rotors)
+    state = random_state(model)
+    regressor = dyn.identification.inverse_dynamics_regressor(
+        model, *state, extra=("coulomb", "rotor", "viscous")
+    )
+    coulomb, viscous = rotors[::-1], rotors**2
+    parameters = np.concatenate(
+        [dyn.identification.inertial_parameters(model), coulomb, rotors, viscous]
+    )
+    friction = (viscous * state[1] + coulomb * np.sign(state[1]), *(viscous * state[2:4]))
+    for Y, tau, loss in zip(regressor, dyn.inverse_dynamics(model, *state), friction, strict=True):
+        assert error(Y @ parameters, tau + loss) < 1e-13
+    names = dyn.identification.parameter_names(model, ("coulomb", "rotor", "viscous"))
+    assert names[:2] == ("panda_link1.m", "panda_link1.mx")
+    assert names[70] == "panda_joint1.coulomb"
+    assert names[-1] == "panda_joint7.viscous"
+    assert len(names) == regressor.Y.shape[-1]
+
+
+def test_bad_arguments_are_named():
+    model = panda()
+    q = np.zeros(7)
+    with pytest.raises(dyn.InputError, match="the regressor needs qdd"):
+        dyn.identification.inverse_dynamics_regressor(model, q, q, None)
+    with pytest.raises(dyn.InputError, match="qdddd was given without qddd"):
+        dyn.identification.inverse_dynamics_regressor(model, q, q, q, None, q)
+    with pytest.raises(dyn.InputError, match=r"some of rotor, viscous, coulomb, each once"):
+        dyn.identification.inverse_dynamics_regressor(model, q, q, q, extra=("viscous", "backlash"))
+    with pytest.raises(dyn.InputError, match=r"extra: .* got the string 'viscous'"):
+        dyn.identification.inverse_dynamics_regressor(model, q, q, q, extra="viscous")
+    with pytest.raises(dyn.InputError, match="each once"):
+        dyn.identification.parameter_names(model, ("viscous", "viscous"))
+    with pytest.raises(dyn.InputError, match=r"parameters: expected shape"):
+        dyn.identification.with_inertial_parameters(model, np.zeros(69))
+    with pytest.raises(dyn.InputError, match=r"parameters: expected shape \(70,\), got a batch"):
+        dyn.identification.with_inertial_parameters(model, np.zeros((2, 70)))
+
+
+# parameters of a body
+
+
+@settings(max_examples=20)
+@given(SEEDS)
+def test_a_robot_has_the_parameters_that_it_is_given(seed):
+    model = random_tree(4, seed)
+    other = random_tree(4, seed + 1)
+    parameters = dyn.identification.inertial_parameters(other)
+    changed = dyn.identification.with_inertial_parameters(model, parameters)
+    np.testing.assert_allclose(changed.inertias, other.inertias, atol=1e-15)
+    np.testing.assert_allclose(
+        dyn.identification.inertial_parameters(changed), parameters, atol=1e-15
+    )
+
+
+def test_payloads_stay_what_they_are():
+    model = panda().with_payload("panda_link8", 0.5, (0.1, 0.2, 0.3), np.eye(3) * 0.01)
+    parameters = dyn.identification.inertial_parameters(model)
+    parameters[60] += 1  # kg
+    changed = dyn.identification.with_inertial_parameters(model, parameters)
+    np.testing.assert_allclose(
+        dyn.identification.inertial_parameters(changed), parameters, atol=1e-15
+    )
+    lighter = changed.without_payload()
+    assert lighter.inertias[6, 5, 5] == pytest.approx(panda().inertias[6, 5, 5] + 1)
+
+
+def test_impossible_parameters_are_refused():
+    parameters = dyn.identification.inertial_parameters(panda())
+    parameters[20] = -1
+    with pytest.raises(dyn.ModelError, match=r"'panda_link3': the mass is -1 kg"):
+        dyn.identification.with_inertial_parameters(panda(), parameters)
+
+
+@settings(max_examples=20)
+@given(SEEDS)
+def test_pseudo_inertia_is_the_second_moment_of_the_particles(seed):
+    M = random_inertia(np.random.default_rng(seed))
+    parameters = parameters_of(M)
+    expected = particles(M).astype(float)
+    np.testing.assert_allclose(dyn.identification.pseudo_inertia(parameters), expected, atol=1e-15)
+    assert dyn.identification.is_physically_consistent(parameters)
+
+
+@settings(max_examples=25)
+@given(SEEDS)
+def test_consistent_is_what_the_principal_moments_say(seed):
+    rng = np.random.default_rng(seed)
+    R = dyn.so3.exp(rng.normal(size=3))
+    moments = rng.uniform(-0.1, 1, (20, 3))
+    masses = rng.uniform(-0.3, 2, 20)
+    bodies = [
+        inertia.spatial_inertia(m, rng.normal(size=3), R * d @ R.T)
+        for m, d in zip(masses, moments, strict=True)
+    ]
+    expected = (masses > 0) & (2 * moments.max(axis=1) < moments.sum(axis=1))
+    found = dyn.identification.is_physically_consistent(
+        np.stack([parameters_of(M) for M in bodies])
+    )
+    np.testing.assert_array_equal(found, expected & (moments > 0).all(axis=1))
+
+
+def parameters_of(M):
+    upper = M[:3, :3][np.triu_indices(3)]
+    return np.concatenate([[M[5, 5]], dyn.so3.vee(M[:3, 3:]), upper])
+
+
+# base parameters
+
+
+def test_two_links_have_the_base_parameters_of_the_textbooks():
+    base = dyn.identification.base_parameters(two_link_planar(l1=0.5))
+    assert base.describe().splitlines() == [
+        "upper_arm.mx +0.5 forearm.m",
+        "upper_arm.mz",
+        "upper_arm.Iyy +0.25 forearm.m",
+        "forearm.mx",
+        "forearm.mz",
+        "forearm.Iyy",
+    ]
+    assert base.names == tuple(line.split()[0] for line in base.describe().splitlines())
+    weightless = dyn.identification.base_parameters(two_link_planar().with_gravity((0, 0, 0)))
+    assert weightless.names == ("upper_arm.Iyy", "forearm.mx", "forearm.mz", "forearm.Iyy")
+    level = dyn.identification.base_parameters(two_link_planar().with_gravity((0, -9.81, 0)))
+    assert level.names == weightless.names
+
+
+@pytest.mark.parametrize(
+    ("gravity", "count"), [((0, 0, -9.81), 43), ((0, 0, 0), 39), ((1, 2, -9), 45)]
+)
+def test_the_panda_has_as_many_as_is_known(gravity, count):
+    """7 n - 4 for an arm that turns, two less if gravity is along its first axis: 43 (C. Gaz et
+    al., RA-L 2019)."""
+    assert dyn.identification.base_parameters(panda().with_gravity(gravity)).rank == count
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_as_many_as_pinocchio_has_independent_columns(seed):
+    model = random_tree(6, seed)
+    twin = to_pinocchio(model)
+    data = twin.model.createData()
+    states = np.random.default_rng(seed).normal(size=(60, 3, model.n)) * 2
+    theirs = np.concatenate(
+        [
+            pin.computeJointTorqueRegressor(twin.model, data, *state).copy()
+            for state in twin.to_pin(states)
+        ]
+    )
+    assert dyn.identification.base_parameters(model).rank == rank(theirs)
+
+
+def test_base_parameters_make_the_torques_and_their_rates(model):
+    base = dyn.identification.base_parameters(model)
+    beta = base.values(dyn.identification.inertial_parameters(model))
+    state = np.random.default_rng(8).normal(size=(5, 30, model.n))
+    for Y, tau in zip(
+        dyn.identification.inverse_dynamics_regressor(model, *state),
+        dyn.inverse_dynamics(model, *state),
+        strict=True,
+    ):
+        reduced = base.reduce(Y)
+        assert reduced.shape == (30, model.n, base.rank)
+        assert error(reduced @ beta, tau) < 1e-11
+        assert error(reduced @ base.combination, Y, 2) < 1e-11
+    Y = base.reduce(dyn.identification.inverse_dynamics_regressor(model, *state[:3]).Y)
+    assert rank(Y.reshape(-1, base.rank)) == base.rank
+
+
+def test_leading_parameters_lead_one_combination_each(model):
+    base = dyn.identification.base_parameters(model)
+    np.testing.assert_array_equal(base.combination[:, base.indices], np.eye(base.rank))
+    assert np.all(np.diff(base.indices) > 0)
+    again = dyn.identification.base_parameters(model)
+    np.testing.assert_array_equal(base.combination, again.combination)
+    with pytest.raises(ValueError, match="read-only"):
+        base.combination[0, 0] = 2
+
+
+def test_the_combinations_do_not_depend_on_the_random_states():
+    one, other = (dyn.identification.base_parameters(panda(), seed=seed) for seed in (0, 1))
+    assert one.rank == other.rank
+    translated = one.combination[:, other.indices] @ other.combination
+    np.testing.assert_allclose(translated, one.combination, atol=1e-11)
+
+
+def test_parameters_of_the_joints_are_base_parameters_where_they_can_be_told_apart():
+    """The rotors of joints 1 and 2 cannot: links turn about perpendicular axes just as they do."""
+    plain = dyn.identification.base_parameters(panda())
+    friction = dyn.identification.base_parameters(panda(), extra=("viscous", "coulomb"))
+    assert friction.rank == plain.rank + 14
+    rotors = dyn.identification.base_parameters(panda(), extra=("rotor",))
+    assert rotors.rank == plain.rank + 5
+    first = rotors.describe().splitlines()[0]
+    assert first.startswith("panda_link1.Izz")
+    assert first.endswith("+1 panda_joint1.rotor")

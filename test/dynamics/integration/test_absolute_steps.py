@@ -1,0 +1,99 @@
+"""Compiled steps: projection, and stages that are those of the generic method."""
+
+import numpy as np
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+
+SYSTEM = dyn.integration.examples.three_bar_linkage({"bar_2": "SO3xR3"})
+
+
+def disturbed(size, seed=2):
+    rng = np.random.default_rng(seed)
+    pose = SYSTEM.initial_pose @ dyn.se3.exp(size * rng.uniform(-1, 1, (2, 6)))
+    return pose, SYSTEM.initial_velocity + size * rng.uniform(-1, 1, (2, 6))
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-2, 0.1])
+def test_projection_closes_joints_and_their_velocities(size):
+    pose, velocity = dyn.integration.project_state(SYSTEM, *disturbed(size))
+    left = SYSTEM.matrices(pose, velocity)
+    assert np.abs(left.g).max() < 1e-13
+    assert np.abs(left.J @ velocity.ravel()).max() < 1e-13
+    again = dyn.integration.project_state(SYSTEM, pose, velocity)
+    np.testing.assert_allclose(again[0], pose, atol=1e-14)
+    np.testing.assert_allclose(again[1], velocity, atol=1e-13)
+
+
+def test_projection_takes_the_nearest_velocity_by_the_inertia():
+    """The change of velocity does no work on any motion that the joints allow."""
+    pose, _ = dyn.integration.project_state(SYSTEM, *disturbed(1e-2))
+    before = disturbed(0.5)[1]
+    _, after = dyn.integration.project_state(SYSTEM, pose, before)
+    m = SYSTEM.matrices(pose, after)
+    free = np.linalg.svd(m.J)[2][SYSTEM.m :]
+    assert len(free) == 3
+    np.testing.assert_allclose(free @ m.M @ (after - before).ravel(), 0, atol=1e-14)
+
+
+def test_what_cannot_be_closed_is_said():
+    with pytest.raises(dyn.DynamicsError, match="the joints stay open by"):
+        dyn.integration.project_state(SYSTEM, *disturbed(3.0, seed=4))
+
+
+TILTED = {
+    "weld": np.zeros((0, 6)),
+    "revolute": dyn.revolute((0, 0, 1)),
+    "prismatic": dyn.prismatic((0, 0, 1)),
+    "planar": dyn.planar((0, 0, 1)),
+}
+
+
+@pytest.mark.parametrize("free", TILTED.values(), ids=TILTED)
+def test_half_a_turn_across_a_joint_is_no_closed_one(free):
+    """The rows of the joint, sines of the tilt, are zero there."""
+    body = dyn.integration.RigidBody(
+        "a", dyn.spatial_inertia(1, np.zeros(3), np.diag([0.01, 0.02, 0.02]))
+    )
+    system = dyn.integration.AbsoluteSystem(
+        [body], [dyn.integration.BodyJoint("j", "ground", "a", free)]
+    )
+    at_rest = np.zeros((1, 6))
+
+    def turned(angle):
+        return dyn.se3.exp([angle, 0, 0, 0, 0, 0])[None]
+
+    assert np.abs(system.matrices(turned(np.pi), at_rest).g).max() < 1e-15
+    with pytest.raises(dyn.InputError, match="start has the bodies of joint 'j' turned over"):
+        dyn.integration.integrate(system, 1e-3, 1e-3, start=(turned(np.pi), at_rest))
+    with pytest.raises(dyn.DynamicsError, match="joint 'j' closes only turned over"):
+        dyn.integration.project_state(system, turned(np.pi), at_rest)
+    pose, _ = dyn.integration.project_state(system, turned(2.5), at_rest)
+    np.testing.assert_allclose(pose, turned(0.0), atol=1e-13)
+
+
+@pytest.mark.parametrize("method", ["rk4", "dormand_prince"])
+def test_compiled_steps_are_those_of_the_generic_method(method):
+    """By a law without force the generic `munthe_kaas` does it, in NumPy."""
+    for options in ({}, {"project": True}, {"baumgarte": dyn.core.Baumgarte(20.0, 20.0)}):
+        fast = dyn.integration.integrate(SYSTEM, 0.01, 1e-3, method, **options)
+        slow = dyn.integration.integrate(
+            SYSTEM, 0.01, 1e-3, method, **options, wrenches=lambda t, C, V: np.zeros((2, 6))
+        )
+        np.testing.assert_allclose(fast.pose, slow.pose, atol=1e-14)
+        np.testing.assert_allclose(fast.velocity, slow.velocity, atol=1e-12)
+        np.testing.assert_allclose(fast.reaction, slow.reaction, atol=1e-10)
+
+
+def test_steps_by_error_are_those_of_the_generic_method():
+    tolerances = dyn.integration.Tolerances(1e-8, 1e-10)
+    fast, slow = (
+        dyn.integration.integrate(
+            SYSTEM, 0.02, 3e-3, "dormand_prince", tolerances=tolerances, wrenches=law
+        )
+        for law in (None, lambda t, C, V: np.zeros((2, 6)))
+    )
+    assert (fast.steps, fast.refused) == (slow.steps, slow.refused)
+    assert fast.refused > 0
+    np.testing.assert_allclose(fast.time, slow.time)
+    np.testing.assert_allclose(fast.pose, slow.pose, atol=1e-12)

@@ -1,0 +1,188 @@
+"""Systems in absolute coordinates: energies, momenta, matrices, and what is refused."""
+
+import numpy as np
+import pytest
+
+import absolute
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import se3, so3
+
+rng = np.random.default_rng(7)
+M = dyn.spatial_inertia(3.0, (0.2, 0.05, -0.1), np.diag([0.1, 0.2, 0.25]))
+SCREWS = [dyn.revolute((1, 2, 3), (0.2, 0, 0)), dyn.prismatic((0, 1, 1))]
+POSES = [se3.exp([0.2, 0.1, -0.3, 0.5, 0, 0]), se3.exp([0.4, 0, 0.2, 1.0, 0.2, 0])]
+GROUPS = ["SE3", "SO3xR3", {"b": "SO3xR3"}]
+
+
+def system(group="SE3", **options):
+    bodies = [
+        dyn.integration.RigidBody(name, M, pose) for name, pose in zip("ab", POSES, strict=True)
+    ]
+    joints = [
+        dyn.integration.BodyJoint("r", "ground", "a", SCREWS[0]),
+        dyn.integration.BodyJoint("p", "a", "b", SCREWS[1]),
+    ]
+    return dyn.integration.AbsoluteSystem(bodies, joints, group=group, **options)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_energy_and_momentum_are_those_of_the_tree(group):
+    tree = dyn.model_from_screws([-1, 0], SCREWS, POSES, [M, M])
+    q, qd = rng.uniform(-1, 1, (2, 4, 2))
+    motion = dyn.forward_kinematics(tree, q, qd, representation="body")
+    s = system(group)
+    V = s.from_body_twists(motion.pose, motion.twist)
+    np.testing.assert_allclose(
+        s.kinetic_energy(motion.pose, V), dyn.rigid.kinetic_energy(tree, q, qd)
+    )
+    np.testing.assert_allclose(s.potential_energy(motion.pose), dyn.rigid.potential_energy(tree, q))
+    np.testing.assert_allclose(s.momentum(motion.pose, V), dyn.rigid.spatial_momentum(tree, q, qd))
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_velocities_go_from_one_convention_to_the_other_and_back(group):
+    s, V = system(group), rng.uniform(-1, 1, (5, 2, 6))
+    pose = se3.exp(rng.uniform(-1, 1, (5, 2, 6)))
+    np.testing.assert_allclose(s.from_mixed(pose, s.to_mixed(pose, V)), V)
+    twists, mixed = s.body_twists(pose, V), s.to_mixed(pose, V)
+    np.testing.assert_allclose(s.from_body_twists(pose, twists), V)
+    np.testing.assert_allclose(twists, dyn.convert_twist(pose, [mixed], "mixed", "body")[0])
+
+
+@pytest.mark.parametrize("group", ["SE3", "SO3xR3"])
+def test_matrices_are_those_of_the_paper(group):
+    s = dyn.integration.examples.spherical_double_pendulum(group)
+    pose = se3.exp(rng.uniform(-1, 1, (2, 6)))
+    V = rng.uniform(-1, 1, (2, 6))
+    found = s.matrices(pose, V)
+    a = np.array([0.1, 0, 0])
+    joints = [((0, -a), (None, None)), ((1, -a), (0, a))]
+    J, eta = absolute.spherical_joints(group, joints, pose[:, :3, :3], V.ravel())
+    np.testing.assert_allclose(found.J, -J, atol=1e-15)  # the paper's sign of g is the other one
+    np.testing.assert_allclose(found.eta, -eta, atol=1e-14)
+    assert np.diag(found.M)[6:] == pytest.approx([0.0028125, 0.0095625, 0.01125, 2.7, 2.7, 2.7])
+
+
+def test_a_frame_beside_the_centre_of_mass_is_the_same_body():
+    """Matrices about another origin of the body describe the same acceleration."""
+    here = dyn.integration.RigidBody("a", M, POSES[0], (1, -2, 0.5), (0.3, 0.2, 0.1))
+    D = se3.exp([0.5, -0.3, 0.2, 0.1, 0.4, -0.2])
+    omega = D[:3, :3].T @ here.omega
+    velocity = here.velocity + POSES[0][:3, :3] @ np.cross(here.omega, D[:3, 3])
+    moved = se3.coAd(se3.inverse(D)) @ M @ se3.Ad(D)
+    there = dyn.integration.RigidBody("a", moved, POSES[0] @ D, omega, velocity)
+    joint = dyn.integration.BodyJoint("r", "ground", "a", SCREWS[0])
+    for parts in ([], [joint]):
+        a, b = (dyn.integration.AbsoluteSystem([body], parts) for body in (here, there))
+        _, V = dyn.integration.project_state(a, a.initial_pose, a.initial_velocity)
+        V_dot = [
+            dyn.integration.absolute_acceleration(
+                s, s.initial_pose, turn @ V[0] + np.zeros((1, 6))
+            )[0]
+            for s, turn in ((a, np.eye(6)), (b, se3.Ad(se3.inverse(D))))
+        ]
+        np.testing.assert_allclose(se3.Ad(D) @ V_dot[1], V_dot[0], atol=1e-12)
+
+
+def test_wrenches_and_gravity_move_a_body_as_newton_and_euler_say():
+    body = dyn.integration.RigidBody("a", M, POSES[0], (1, -2, 0.5), (0.3, 0.2, 0.1))
+    W = np.array([1.0, 2, 3, 4, 5, 6])
+    s = dyn.integration.AbsoluteSystem([body], wrenches={"a": W})
+    V = s.initial_velocity[0]
+    V_dot = dyn.integration.absolute_acceleration(s, s.initial_pose, s.initial_velocity)[0]
+    weight = np.concatenate([np.zeros(3), POSES[0][:3, :3].T @ s.gravity])
+    applied = se3.coAd(se3.inverse(POSES[0])) @ W
+    np.testing.assert_allclose(
+        M @ (V_dot - weight), se3.ad(V).T @ M @ V + applied, atol=1e-13
+    )  # Pi' = W in body axes
+
+
+def test_describe_names_all_parts():
+    spring = dyn.integration.SpringDamper("s", "ground", "b", (0, 0, 0), (1, 0, 0), 5.0)
+    text = system({"b": "SO3xR3"}, springs=[spring], name="thing").describe()
+    assert text.splitlines() == [
+        "thing: 2 bodies, 2 joints with 10 constraints, gravity (0, 0, -9.81) m/s^2",
+        "body 'a': 3 kg, in SE3",
+        "body 'b': 3 kg, in SO3xR3",
+        "joint 'r': 'ground' to 'a', 1 motions free",
+        "joint 'p': 'a' to 'b', 1 motions free",
+        "spring 's': 'ground' to 'b', 5 N/m, 0 N s/m",
+    ]
+
+
+def test_systems_are_immutable():
+    s = system()
+    for array in (
+        s.gravity, s.applied_wrenches, s.bodies[0].pose, s.joints[0].free, s.is_direct,
+        *s.constants, *vars(s.forbidden[0]).values(),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 1
+    wrench, free = np.ones(6), np.array(SCREWS[0])
+    joints = [dyn.integration.BodyJoint("j", "ground", "a", free)]
+    one = dyn.integration.AbsoluteSystem(
+        [dyn.integration.RigidBody("a", M)], joints, wrenches={"a": wrench}
+    )
+    wrench[0], free[0] = 7.0, 7.0
+    assert one.with_group("SO3xR3").applied_wrenches[0, 0] == 1.0
+    np.testing.assert_array_equal(one.joints[0].free, SCREWS[0])
+    assert s.with_group("SO3xR3").groups == ("SO3xR3", "SO3xR3")
+    assert s.groups == ("SE3", "SE3")
+
+
+def joint(first="a", second="b", free=SCREWS[0], name="j"):
+    return dyn.integration.BodyJoint(name, first, second, free)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"bodies": []}, "has no bodies"),
+        ({"bodies": [3]}, "system 'x': 3 in bodies is no RigidBody"),
+        ({"bodies": None}, "bodies: expected a sequence of RigidBody, got None"),
+        ({"joints": [dyn.integration.RigidBody("c", M)]}, "in joints is no BodyJoint"),
+        ({"wrenches": [1]}, "wrenches: expected a mapping"),
+        ({"bodies": [dyn.integration.RigidBody("a", M)] * 2}, "body 'a' is there twice"),
+        ({"joints": [joint(first="c")]}, "joint 'j': first: unknown body 'c'; there are a, b and"),
+        ({"joints": [joint(second="a")]}, "joint 'j': joins 'a' with itself"),
+        ({"joints": [joint(name=3)]}, "a joint needs a name, a text; found 3"),
+        ({"joints": [joint(free=np.eye(6))]}, "joint 'j': its 6 free screws are those of no lower"),
+        ({"gravity": np.zeros((2, 3))}, r"gravity: expected shape \(3,\), got \(2, 3\)"),
+        ({"gravity": (0, 0)}, "system 'x': gravity: expected shape"),
+        ({"group": "SE2"}, "group 'SE2' is unknown; there are SE3 and SO3xR3"),
+        ({"group": {"c": "SE3"}}, "group: unknown body 'c'"),
+        ({"wrenches": {"c": np.zeros(6)}}, "wrenches: unknown body 'c'"),
+        ({"wrenches": {"ground": np.ones(6)}}, "wrenches: 'ground' does not move; name a body"),
+        ({"wrenches": {"a": np.zeros(5)}}, "wrench on 'a': expected shape"),
+    ],
+)
+def test_what_is_no_system_is_refused(change, message):
+    bodies = [dyn.integration.RigidBody(name, M) for name in "ab"]
+    with pytest.raises(dyn.ModelError, match=message):
+        dyn.integration.AbsoluteSystem(**{"bodies": bodies, "name": "x", **change})
+
+
+def test_what_is_no_body_or_spring_is_refused():
+    point = dyn.spatial_inertia(1.0, np.zeros(3), np.zeros((3, 3)))
+    for name, inertia, message in (
+        ("ground", M, "a body needs a name, a text other than 'ground'; found 'ground'"),
+        (3, M, "a body needs a name, a text other than 'ground'; found 3"),
+        ("a", point, "body 'a': in absolute coordinates mass and all moments of inertia must be"),
+        ("a", -M, "the mass is -3 kg"),
+    ):
+        with pytest.raises(dyn.ModelError, match=message):
+            dyn.integration.RigidBody(name, inertia)
+    with pytest.raises(dyn.ModelError, match="joint 'j': free: expected real numbers"):
+        joint(free="x")
+    with pytest.raises(dyn.ModelError, match="body 'a': pose: its rotation is no rotation"):
+        dyn.integration.RigidBody("a", M, 2 * so3.exp([0.0, 0, 0])[[0, 1, 2, 2]][:, [0, 1, 2, 2]])
+    with pytest.raises(dyn.ModelError, match="spring 's': stiffness is -1; it cannot be negative"):
+        dyn.integration.SpringDamper("s", "ground", "a", np.zeros(3), np.zeros(3), -1.0)
+    with pytest.raises(dyn.ModelError, match="spring 's': second_point: expected shape"):
+        dyn.integration.SpringDamper("s", "ground", "a", np.zeros(3), np.zeros(2), 1.0)
+    with pytest.raises(dyn.ModelError, match="spring 's': has a length, but its two points"):
+        dyn.integration.SpringDamper("s", "ground", "a", np.ones(3), np.ones(3), 1.0, length=0.1)
+    with pytest.warns(dyn.ModelWarning, match="body 'a': principal moments .* triangle"):
+        dyn.integration.RigidBody(
+            "a", dyn.spatial_inertia(1.0, np.zeros(3), np.diag([1.0, 1.0, 5.0]))
+        )

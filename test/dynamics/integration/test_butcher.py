@@ -1,0 +1,65 @@
+"""Tableaux: the conditions of order, in numbers, and what is refused."""
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics import InputError
+from multibody_dynamics.dynamics.integration import ButcherTableau
+from multibody_dynamics.dynamics.integration.butcher import DORMAND_PRINCE, METHODS, tableau
+
+
+def conditions(a, weights):
+    """What is left of the conditions of orders 1 to 5, for any weights; the rooted trees."""
+    c = a.sum(axis=1)
+    ac, acc, aac = a @ c, a @ c**2, a @ (a @ c)
+    trees = (
+        (1, [(np.ones_like(c), 1)]),
+        (2, [(c, 2)]),
+        (3, [(c**2, 3), (ac, 6)]),
+        (4, [(c**3, 4), (c * ac, 8), (acc, 12), (aac, 24)]),
+        (
+            5,
+            [
+                (c**4, 5), (c**2 * ac, 10), (c * acc, 15), (c * aac, 30), (ac**2, 20),
+                (a @ c**3, 20), (a @ (c * ac), 40), (a @ acc, 60), (a @ aac, 120),
+            ],
+        ),
+    )  # fmt: skip
+    return {p: max(abs(weights @ x - 1 / g) for x, g in rows) for p, rows in trees}
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=lambda m: m.name)
+def test_the_order_is_the_one_stated(method):
+    left = conditions(method.a, method.b)
+    assert max(left[p] for p in range(1, method.order + 1)) < 1e-14
+    assert method.order == 5 or left[method.order + 1] > 1e-3
+
+
+def test_the_error_estimate_is_of_the_lower_order():
+    left = conditions(DORMAND_PRINCE.a, DORMAND_PRINCE.b - DORMAND_PRINCE.error)
+    assert max(left[p] for p in range(1, 5)) < 1e-14 < 1e-4 < left[5]
+
+
+@pytest.mark.parametrize("s", [0.0, 0.3, 0.75, 1.0])
+def test_dense_output_is_of_order_four(s):
+    # at t + s h the right-hand sides of the conditions are those of a step s h
+    weights, a = DORMAND_PRINCE.weights(s), DORMAND_PRINCE.a
+    c = a.sum(axis=1)
+    for power in range(4):
+        assert weights @ c**power == pytest.approx(s ** (power + 1) / (power + 1), abs=1e-14)
+    assert weights @ (a @ c) == pytest.approx(s**3 / 6, abs=1e-14)
+    if s == 1.0:
+        assert weights == pytest.approx(DORMAND_PRINCE.b, abs=1e-14)
+
+
+def test_what_is_no_explicit_method_is_refused():
+    with pytest.raises(InputError, match="zero on and above the diagonal"):
+        ButcherTableau("implicit", np.eye(1), np.ones(1), 1)
+    with pytest.raises(InputError, match=r"add up to 0\.5"):
+        ButcherTableau("half", np.zeros((1, 1)), np.array([0.5]), 1)
+    with pytest.raises(InputError, match="unknown method 'rk5'; known: euler"):
+        tableau("rk5")
+    with pytest.raises(InputError, match="'rk4' has no dense output"):
+        tableau("rk4").weights(0.5)
+    with pytest.raises(ValueError, match="read-only"):
+        DORMAND_PRINCE.a[0, 0] = 1.0

@@ -1,0 +1,321 @@
+"""SO(3): the laws of the group, and 50-digit references at every scale of the angle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multibody_dynamics.dynamics import so3
+from multibody_dynamics.dynamics.core.errors import InputError
+
+mp.mp.dps = 50
+property_of_all = settings(max_examples=60, deadline=None, derandomize=True)
+
+SMALL = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5)
+LARGE = (1.0, 2.0, np.nextafter(3.0, 0.0), 3.0, np.pi - 1e-9, np.pi)
+ANGLES = SMALL + LARGE  # 3 is where the coefficients cross over
+BEYOND = (5.0, 7.0)
+AXES = np.array(
+    [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, -1, 1], [0.3, -0.5, 0.8], [-2e-5, 1, -3e-9]]
+)
+AXES = AXES / np.linalg.norm(AXES, axis=-1, keepdims=True)
+
+VECTOR_FUNCTIONS = (so3.hat, so3.exp, so3.ad, so3.coad, so3.dexp, so3.dexp_inv)
+MATRIX_FUNCTIONS = (so3.vee, so3.log, so3.inverse, so3.Ad, so3.coAd)
+
+
+def vectors(longest: float) -> st.SearchStrategy:
+    """Vectors of every length from 1e-12 to `longest`."""
+    directions = st.tuples(*[st.floats(-1, 1)] * 3).filter(lambda d: np.linalg.norm(d) > 0.1)
+    lengths = st.floats(-12, np.log10(longest)).map(lambda e: 10**e)
+    return st.builds(lambda d, s: s * np.array(d) / np.linalg.norm(d), directions, lengths)
+
+
+def error(actual, expected) -> float:
+    """The largest difference, relative to the largest component."""
+    difference = np.abs(np.array(actual, dtype=object) - expected).max()
+    size = np.abs(expected).max()
+    return float(difference / size if size else difference)
+
+
+def exact(array):
+    return np.vectorize(mp.mpf, otypes=[object])(array)
+
+
+def exact_hat(omega):
+    x, y, z = omega
+    return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]], dtype=object)
+
+
+def exact_series(A, shift: int = 0):
+    """sum_k A^k / (k + shift)! of a 50-digit matrix: exp for shift 0, dexp of ad for 1."""
+    term = exact(np.eye(len(A))) / mp.factorial(shift)
+    total, k = term, shift
+    while np.abs(term).max() > mp.mpf(10) ** -40:
+        k += 1
+        term = term @ A / k
+        total = total + term
+    return total
+
+
+def exact_inverse(A):
+    return np.array((mp.matrix(A.tolist()) ** -1).tolist(), dtype=object).reshape(A.shape)
+
+
+def exact_rotation(R):
+    """The rotation nearest to a float64 matrix, to 50 digits (Newton's polar iteration)."""
+    R = exact(R)
+    for _ in range(4):
+        R = (R + exact_inverse(R).T) / 2
+    return R
+
+
+def exact_log(R, near):
+    """Textbook logarithm of an exact rotation, by sine and cosine.
+
+    Within rounding of a half turn both signs of omega are right: take the one near `near`.
+    """
+    skew = (R - R.T) / 2
+    u = np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
+    sine = mp.sqrt(u @ u)
+    angle = mp.atan2(sine, (np.trace(R) - 1) / 2)
+    if u @ near < 0 and mp.pi - angle < 1e-15:
+        angle -= 2 * mp.pi
+    return u if sine == 0 else u / sine * angle
+
+
+def rotation_vectors(angles):
+    return np.multiply.outer(np.array(angles), AXES)
+
+
+@pytest.mark.parametrize("angle", [1e-170, *ANGLES, *BEYOND, 6.0])
+def test_coefficients_are_their_series(angle):
+    computed = [c[0, 0] for c in so3.stumpff([0, 0, angle])]
+    z = mp.mpf(angle) ** 2
+    c = [sum((-z) ** j / mp.factorial(2 * j + k) for j in range(60)) for k in range(7)]
+    assert computed == pytest.approx([float(ck) for ck in c], rel=1e-14, abs=1e-16)
+    assert error(computed[2:], np.array(c[2:])) < 1e-15
+    derivatives = [computed[k - 2] - (k - 2) * computed[k] for k in (4, 5)]
+    assert derivatives == pytest.approx([float(c[2] - 2 * c[4]), float(c[3] - 3 * c[5])], rel=1e-14)
+
+
+@pytest.mark.parametrize("angle", [*ANGLES[1:], *BEYOND])
+def test_coefficients_of_dexp_inv_are_the_cotangent_and_its_derivative(angle):
+    g, dg = so3.cotangent(so3.stumpff([angle, 0, 0]))
+    with mp.workdps(120):
+        exact_g = lambda x: (1 - x / 2 * mp.cot(x / 2)) / x**2  # noqa: E731
+        x = mp.mpf(angle)
+        assert g.item() == pytest.approx(float(exact_g(x)), rel=1e-14)
+        assert dg.item() == pytest.approx(float(mp.diff(exact_g, x) / x), rel=1e-14)
+
+
+def test_coefficients_of_dexp_inv_at_zero_are_bernoulli_numbers():
+    g, dg = so3.cotangent(so3.stumpff(np.zeros(3)))
+    assert g.item() == pytest.approx(float(mp.bernoulli(2) / 2), rel=1e-15)
+    assert dg.item() == pytest.approx(float(-mp.bernoulli(4) / 12), rel=1e-14)
+
+
+@pytest.mark.parametrize("angle", [*ANGLES, *BEYOND])
+@pytest.mark.parametrize(("function", "shift"), [(so3.exp, 0), (so3.dexp, 1)])
+def test_exp_and_dexp_are_their_power_series(function, shift, angle):
+    omegas = rotation_vectors(angle)
+    for omega, result in zip(omegas, function(omegas), strict=True):
+        expected = exact_series(exact_hat(exact(omega)), shift)
+        assert error(result, expected) < 1e-14
+        if 0 < angle < 3:
+            off = ~np.eye(3, dtype=bool)  # small angles live here, beside ones on the diagonal
+            assert error(result[off], expected[off]) < 1e-14
+
+
+@pytest.mark.parametrize("angle", [*ANGLES, 5.0])
+def test_dexp_inv_inverts_dexp(angle):
+    omegas = rotation_vectors(angle)
+    for omega, result in zip(omegas, so3.dexp_inv(omegas), strict=True):
+        assert error(result, exact_inverse(exact_series(exact_hat(exact(omega)), 1))) < 1e-14
+    assert np.abs(so3.dexp_inv(omegas) @ so3.dexp(omegas) - np.eye(3)).max() < 2e-14
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 0.1, 2.0, np.pi, 5.0, 7.0])
+def test_dexp_is_the_right_trivialised_derivative_of_exp(angle):
+    omega, rate, h = exact(angle * AXES[5]), exact([0.4, 0.7, -0.2]), mp.mpf(10) ** -20
+    step = [exact_series(exact_hat(omega + s * h * rate)) for s in (1, -1)]
+    derivative = (step[0] - step[1]) / (2 * h) @ exact_series(exact_hat(omega)).T
+    dexp = so3.dexp(omega.astype(float))
+    assert error(so3.hat(dexp @ rate.astype(float)), derivative) < 1e-14
+
+
+def test_dexp_inv_is_equation_11_of_mueller_and_terze():
+    omega = np.array([0.6, -1.1, 0.7])
+    x, W = np.linalg.norm(omega), so3.hat(omega)
+    printed = np.eye(3) - W / 2 + (1 - x / 2 / np.tan(x / 2)) * W @ W / x**2
+    assert error(so3.dexp_inv(omega), printed) < 1e-14
+
+
+@pytest.mark.parametrize("angle", ANGLES)
+def test_log_of_the_same_float64_matrix(angle):
+    for omega in rotation_vectors(angle):
+        R = so3.exp(omega)
+        result = so3.log(R)
+        assert error(result, exact_log(exact_rotation(R), near=result)) < 1e-14
+        if angle < np.pi:
+            assert error(result, omega) < 1e-14
+
+
+def test_log_of_a_half_turn_about_any_axis():
+    axes = np.concatenate([AXES, np.random.default_rng(1).normal(size=(200, 3))])
+    axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
+    omegas = so3.log(2 * axes[:, :, None] * axes[:, None, :] - np.eye(3))
+    signs = np.sign(np.sum(omegas * axes, axis=-1, keepdims=True))
+    assert np.abs(signs * omegas - np.pi * axes).max() < 1e-14 * np.pi
+
+
+@pytest.mark.parametrize(
+    ("diagonal", "axis"), [((1, -1, -1), 0), ((-1, 1, -1), 1), ((-1, -1, 1), 2)]
+)
+def test_log_of_a_half_turn_about_a_coordinate_axis_is_exact(diagonal, axis):
+    np.testing.assert_array_equal(so3.log(np.diag(diagonal)), np.pi * np.eye(3)[axis])
+
+
+@pytest.mark.parametrize("length", [0.0, 1e-170, 1e-300])
+def test_angles_whose_square_underflows(length):
+    omega = length * AXES[5]
+    np.testing.assert_array_equal(so3.exp(omega), np.eye(3) + so3.hat(omega))
+    assert error(so3.log(so3.exp(omega)), omega) < 1e-15
+
+
+def test_log_is_continuous_through_the_change_of_pivot():
+    angles = np.linspace(1.5, 3.1, 400)
+    omegas = np.multiply.outer(angles, AXES)
+    assert np.abs(so3.log(so3.exp(omegas)) - omegas).max() < 1e-14 * np.pi
+
+
+@property_of_all
+@given(vectors(10))
+def test_exp_is_a_rotation_that_turns_back_with_its_inverse(omega):
+    R = so3.exp(omega)
+    assert np.abs(R @ R.T - np.eye(3)).max() < 1e-14
+    assert np.linalg.det(R) == pytest.approx(1, abs=1e-14)
+    assert error(so3.exp(-omega), so3.inverse(R)) < 1e-15
+    assert np.abs(R @ omega - omega).max() < 1e-14 * np.linalg.norm(omega)
+
+
+@property_of_all
+@given(vectors(3.1))
+def test_log_inverts_exp(omega):
+    assert error(so3.log(so3.exp(omega)), omega) < 1e-14
+
+
+@property_of_all
+@given(vectors(100))
+def test_exp_inverts_log_and_log_is_the_shortest_way(omega):
+    R = so3.exp(omega)
+    assert np.linalg.norm(so3.log(R)) <= np.pi + 1e-15
+    assert error(so3.exp(so3.log(R)), R) < 1e-14
+
+
+@property_of_all
+@given(vectors(7), st.floats(-1, 1), st.floats(-1, 1))
+def test_turns_about_one_axis_add_up(omega, s, t):
+    assert error(so3.exp(s * omega) @ so3.exp(t * omega), so3.exp((s + t) * omega)) < 1e-14
+
+
+@property_of_all
+@given(vectors(7))
+def test_dexp_and_exp_fit_together(omega):
+    W, J = so3.hat(omega), so3.dexp(omega)
+    assert error(np.eye(3) + W @ J, so3.exp(omega)) < 1e-14
+    assert error(so3.Ad(so3.exp(omega)) @ so3.dexp(-omega), J) < 1e-14
+
+
+@property_of_all
+@given(vectors(3), vectors(3), vectors(1e3), vectors(1e3))
+def test_adjoints(omega_1, omega_2, a, m):
+    R, S = so3.exp(omega_1), so3.exp(omega_2)
+    assert error(so3.Ad(R @ S), so3.Ad(R) @ so3.Ad(S)) < 1e-15
+    assert error(R @ so3.hat(a) @ so3.inverse(R), so3.hat(so3.Ad(R) @ a)) < 1e-14
+    scale = np.linalg.norm(a) * np.linalg.norm(m)
+    assert abs((so3.Ad(R) @ a) @ (so3.coAd(R) @ m) - a @ m) < 1e-14 * scale
+    assert np.abs(so3.ad(a) @ m - np.cross(a, m)).max() <= 1e-15 * scale
+    np.testing.assert_array_equal(so3.coad(a), -so3.ad(a).T)
+    assert error(so3.coAd(R), np.linalg.inv(so3.Ad(R)).T) < 1e-14
+
+
+@property_of_all
+@given(vectors(10), vectors(10), vectors(10))
+def test_jacobi_identity(a, b, c):
+    ad = so3.ad
+    cycle = ad(a) @ ad(b) @ c + ad(b) @ ad(c) @ a + ad(c) @ ad(a) @ b
+    scale = np.prod([np.linalg.norm(v) for v in (a, b, c)])
+    assert np.abs(cycle).max() < 1e-14 * scale
+
+
+def test_vee_inverts_hat_and_takes_the_skew_part():
+    omega = np.random.default_rng(2).normal(size=(5, 3))
+    np.testing.assert_array_equal(so3.vee(so3.hat(omega)), omega)
+    np.testing.assert_array_equal(so3.vee([[1, -3, 2], [3, 1, -1], [-2, 1, 1]]), [1, 2, 3])
+    np.testing.assert_array_equal(so3.vee(np.diag([1, 2, 3]) + np.ones((3, 3))), 0)
+
+
+@pytest.mark.parametrize("batch", [(), (1,), (4,), (2, 3), (0,), (2, 0)])
+@pytest.mark.parametrize("function", VECTOR_FUNCTIONS + MATRIX_FUNCTIONS, ids=lambda f: f.__name__)
+def test_batches_hold_single_results(function: Callable, batch):
+    omega = np.random.default_rng(3).normal(size=(*batch, 3))
+    argument = omega if function in VECTOR_FUNCTIONS else so3.exp(omega)
+    shape = (3,) if function in (so3.vee, so3.log) else (3, 3)
+    result = function(argument)
+    assert result.shape == (*batch, *shape)
+    assert result.dtype == np.float64
+    for index in np.ndindex(batch):
+        assert error(result[index], function(argument[index])) < 1e-15
+
+
+@pytest.mark.parametrize("function", VECTOR_FUNCTIONS + MATRIX_FUNCTIONS, ids=lambda f: f.__name__)
+def test_arguments_are_neither_written_nor_returned(function: Callable):
+    omega = np.array([[0.1, -0.2, 0.3]])
+    argument = omega if function in VECTOR_FUNCTIONS else so3.exp(omega)
+    before = argument.copy()
+    result = function(argument)
+    assert not np.shares_memory(result, argument)
+    result[...] = 7
+    np.testing.assert_array_equal(argument, before)
+
+
+def test_integers_and_single_precision_are_taken_as_float64():
+    np.testing.assert_array_equal(so3.exp([0, 0, 1]), so3.exp([0.0, 0.0, 1.0]))
+    omega = np.array([0.1, 0.2, 0.3], dtype=np.float32)
+    np.testing.assert_array_equal(so3.exp(omega), so3.exp(omega.astype(np.float64)))
+
+
+@pytest.mark.parametrize("bad", [np.zeros(4), np.zeros((3, 2)), 1.0, [np.nan, 0, 0], [1j, 0, 0]])
+@pytest.mark.parametrize("function", VECTOR_FUNCTIONS, ids=lambda f: f.__name__)
+def test_vector_functions_refuse_what_is_no_vector(function: Callable, bad):
+    with pytest.raises(InputError, match="omega"):
+        function(bad)
+
+
+@pytest.mark.parametrize(
+    ("bad", "found"),
+    [
+        (np.eye(4), "shape"),
+        (np.eye(3)[:2], "shape"),
+        (np.full((3, 3), np.nan), "finite"),
+        (np.zeros((3, 3)), "differs from 1 by 1,"),
+        (1.00001 * np.eye(3), "differs from 1 by 2e-05,"),
+        (1e200 * np.eye(3), "differs from 1 by inf,"),
+        (-np.eye(3), "reflection"),
+        ([np.eye(3), np.diag([1, 1, -1])], r"R\[1\] is no rotation matrix.*reflection"),
+    ],
+)
+def test_log_refuses_what_is_no_rotation(bad, found):
+    with pytest.raises(InputError, match=found):
+        so3.log(bad)
+
+
+def test_log_takes_a_rotation_in_single_precision():
+    omega = np.array([0.3, -0.4, 0.5])
+    assert error(so3.log(so3.exp(omega).astype(np.float32)), omega) < 1e-6

@@ -1,0 +1,470 @@
+"""Joints of several degrees of freedom: the same dynamics as compositions and as Pinocchio."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import se3, so3
+from multibody_dynamics.dynamics.mechanisms.motion_subspaces import ExponentialJoint, SphericalJoint
+from multibody_dynamics.dynamics.mechanisms.multi_dof import MultiDofModel
+from multibody_dynamics.dynamics.model import inertia, joints
+from reference import error
+from robots import (
+    TILTED,
+    panda,
+    random_base,
+    random_inertia,
+    random_pose,
+    random_tree,
+    with_multidof,
+)
+
+SEEDS = st.integers(0, 2**32 - 1)
+BALL = slice(0, 3)
+MODELS = [with_multidof(), with_multidof(8), random_tree(7, seed=5), panda()]
+each_model = pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{m.name}-{m.n}")
+
+
+def draw(n, count, *batch, seed=1):
+    return np.random.default_rng(seed).normal(size=(count, *batch, n))
+
+
+def some_wrenches(names, *batch, seed=2):
+    first, second = np.random.default_rng(seed).normal(size=(2, *batch, 3, 6))
+    return {names[0]: first, names[-1]: second}
+
+
+def with_rotors(model):
+    return model.with_reflected_inertia(np.linspace(0.1, 0.4, model.n))
+
+
+def grown(seed, base=SphericalJoint(), gravity=TILTED):  # noqa: B008
+    """A branched robot with all kinds of joints; the one on the base is given."""
+    rng = np.random.default_rng(seed)
+    moved = [
+        base,
+        joints.universal((0.1, 0, 0.2), (1, 0.2, 0), (0, 0.9, 0.4)),
+        ExponentialJoint.spherical((0.05, 0.1, -0.1)),
+        joints.planar((0.1, -0.2, 1)),
+        joints.helical((0, 1, 0.3), (0.1, 0, 0), 0.1),
+    ]
+    return MultiDofModel(
+        parents=(-1, 0, 0, 2, 1),
+        joints=moved,
+        placements=[random_pose(rng) for _ in moved],
+        inertias=[random_inertia(rng) for _ in moved],
+        gravity=gravity,
+    )
+
+
+# the same robot as a composition of joints with one degree
+
+
+@each_model
+def test_torques_and_their_rates_are_those_of_the_composition(model):
+    model = with_rotors(model)
+    grouped = MultiDofModel.from_model(model)
+    state = draw(model.n, 5, 4)
+    wrenches = some_wrenches(grouped.body_names, 4)
+    expected = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
+    for tau, rate in zip(
+        grouped.inverse_dynamics(*state, wrenches=wrenches), expected, strict=True
+    ):
+        assert error(tau, rate) < 2e-14
+    only_tau = grouped.inverse_dynamics(*state[:3], wrenches=wrenches)
+    assert error(only_tau.tau, expected.tau) < 2e-14
+    assert only_tau.tau_dot is only_tau.tau_ddot is None
+
+
+@each_model
+def test_bodies_move_as_in_the_composition(model):
+    grouped = MultiDofModel.from_model(model)
+    state = draw(model.n, 5, 3)
+    ours = grouped.forward_kinematics(*state)
+    theirs = dyn.forward_kinematics(model, *state, representation="body")
+    at = [model.body_names.index(body) for body in grouped.body_names]
+    assert error(ours.pose, theirs.pose[:, at], axes=2) < 1e-14
+    for rate, expected in zip(ours[1:], theirs[1:], strict=True):
+        assert error(rate, expected[:, at]) < 1e-13
+    assert grouped.forward_kinematics(state[0]).twist is None
+
+
+@each_model
+def test_accelerations_are_those_of_the_composition(model):
+    model = with_rotors(model)
+    grouped = MultiDofModel.from_model(model)
+    q, qd, tau = draw(model.n, 3, 4, seed=3)
+    wrenches = some_wrenches(grouped.body_names, 4)
+    qdd = grouped.forward_dynamics(q, qd, tau, wrenches=wrenches)
+    expected = dyn.forward_dynamics(model, q, qd, tau, wrenches=wrenches)
+    assert error(qdd, expected) < 1e-12
+
+
+@each_model
+def test_a_moving_base_is_that_of_the_composition(model):
+    model = with_rotors(model)
+    grouped = MultiDofModel.from_model(model)
+    state, base = draw(model.n, 5, 4), random_base(6, 4)
+    wrenches = some_wrenches(grouped.body_names, 4)
+    loaded = {"wrenches": wrenches, "base": base}
+    ours = grouped.forward_kinematics(*state, base=base)
+    theirs = dyn.forward_kinematics(model, *state, base=base, representation="body")
+    at = [model.body_names.index(body) for body in grouped.body_names]
+    assert error(ours.pose, theirs.pose[:, at], axes=2) < 1e-13
+    for rate, expected in zip(ours[1:], theirs[1:], strict=True):
+        assert error(rate, expected[:, at]) < 1e-13
+    torques = dyn.inverse_dynamics(model, *state, **loaded)
+    for tau, expected in zip(grouped.inverse_dynamics(*state, **loaded), torques, strict=True):
+        assert error(tau, expected) < 2e-14
+    qdd = dyn.forward_dynamics(model, *state[:3], **loaded)
+    assert error(grouped.forward_dynamics(*state[:3], **loaded), qdd) < 1e-12
+    held = dict.fromkeys(("qdd", "tau"), state[2]) | {"prescribed": range(len(grouped.joint_names))}
+    split = grouped.hybrid_dynamics(*state[:2], **held, **loaded)
+    assert error(split.tau, torques.tau) < 2e-14
+
+
+def test_a_split_of_the_joints_as_in_the_composition():
+    model = with_rotors(with_multidof())
+    grouped = MultiDofModel.from_model(model)
+    q, qd, qdd, tau = draw(model.n, 4, 3, seed=4)
+    wrenches = some_wrenches(grouped.body_names, 3)
+    for held in ([0, 3], [2], [1, 4, 5]):
+        single = [k for i in held for k in range(model.n)[grouped.coordinates[i]]]
+        known = np.isin(np.arange(model.n), single)
+        given = {"qdd": np.where(known, qdd, np.nan), "tau": np.where(known, np.nan, tau)}
+        ours = grouped.hybrid_dynamics(q, qd, prescribed=held, **given, wrenches=wrenches)
+        theirs = dyn.hybrid_dynamics(model, q, qd, prescribed=single, **given, wrenches=wrenches)
+        assert error(ours.qdd, theirs.qdd) < 1e-12
+        assert error(ours.tau, theirs.tau) < 1e-12
+
+
+def test_groups_that_are_asked_for():
+    model = with_multidof()
+    state = draw(model.n, 5)
+    arm = {"arm": ("ball_2", "ball_3"), "base": ("base_1", "base_2", "base_3")}
+    grouped = MultiDofModel.from_model(model, arm)
+    assert grouped.joint_names[:3] == ("base", "shoulder_1", "shoulder_2")
+    assert "arm" in grouped.joint_names
+    assert "ball_1" in grouped.joint_names
+    assert grouped.coordinate_names == model.joint_names
+    apart = MultiDofModel.from_model(model, {})
+    assert apart.joint_names == model.joint_names
+    expected = dyn.inverse_dynamics(model, *state)
+    for robot in (grouped, apart):
+        for ours, theirs in zip(robot.inverse_dynamics(*state), expected, strict=True):
+            assert error(ours, theirs) < 2e-14
+
+
+# other laws
+
+
+@settings(max_examples=15)
+@given(SEEDS)
+def test_the_motion_of_a_torque_needs_that_torque(seed):
+    """Table 2 of Table 3 is the identity, and the other way round."""
+    robot = grown(seed, base=joints.floating())
+    q, qd, tau = np.random.default_rng(seed).uniform(-1, 1, (3, 4, robot.n))
+    wrenches = some_wrenches(robot.body_names, 4)
+    qdd = robot.forward_dynamics(q, qd, tau, wrenches=wrenches)
+    back = robot.inverse_dynamics(q, qd, qdd, wrenches=wrenches).tau
+    assert np.abs(back - tau).max() < 1e-12 * (1 + np.abs(qdd).max())
+    again = robot.forward_dynamics(q, qd, back, wrenches=wrenches)
+    assert error(again, qdd) < 1e-11
+
+
+def test_hybrid_dynamics_has_forward_and_inverse_dynamics_at_its_ends():
+    robot = grown(4)
+    q, qd, qdd = draw(robot.n, 3, 2)
+    tau = robot.inverse_dynamics(q, qd, qdd).tau
+    nothing = np.full(robot.n, np.nan)
+    inverse = robot.hybrid_dynamics(q, qd, prescribed=range(5), qdd=qdd, tau=nothing)
+    assert error(inverse.tau, tau) < 1e-14
+    np.testing.assert_array_equal(inverse.qdd, qdd)
+    forward = robot.hybrid_dynamics(q, qd, prescribed=(), qdd=nothing, tau=tau)
+    assert error(forward.qdd, qdd) < 1e-12
+    for held in (["joint1"], ["joint3", "joint5"], [1, 2, 3, 4]):
+        part = robot.hybrid_dynamics(q, qd, prescribed=held, qdd=qdd, tau=tau)
+        assert error(part.qdd, qdd) < 1e-12
+        assert error(part.tau, tau) < 1e-12
+
+
+@pytest.mark.parametrize("base", [joints.floating(), ExponentialJoint.floating()])
+def test_what_floats_freely_keeps_its_momentum(base):
+    """Joint torques change no momentum; gravity adds the weight, at the centre of mass."""
+    for gravity in ((0, 0, 0), TILTED):
+        robot = grown(6, base, gravity)
+        q, qd, tau = draw(robot.n, 3, 5, seed=7)
+        tau[:, :6] = 0
+        qdd = robot.forward_dynamics(q, qd, tau)
+        k = robot.forward_kinematics(q, qd, qdd)
+        ad_T = np.swapaxes(se3.ad(k.twist), -1, -2)
+        M, V, Vd = robot.inertias, k.twist[..., None], k.acceleration[..., None]
+        to_world = se3.coAd(k.pose)
+        each = to_world @ (M @ Vd - ad_T @ (M @ V))
+        fall = np.concatenate([np.zeros(3), gravity])[:, None]
+        weight = to_world @ M @ se3.Ad(se3.inverse(k.pose)) @ fall
+        size = np.abs(each).max()
+        assert np.abs(each.sum(1) - weight.sum(1)).max() < 1e-12 * size
+
+
+def test_torque_rates_are_the_derivatives_of_the_torques():
+    """Also for coordinates of the first kind, which no composition has: by central differences."""
+    robot = grown(9, base=ExponentialJoint.floating())
+    state = 0.5 * draw(robot.n, 5, seed=8)
+    wrench = np.random.default_rng(3).normal(size=(3, 6))
+    powers = lambda t, k: [t**j / np.prod(range(1, j + 1)) for j in range(5 - k)]  # noqa: E731
+
+    def tau(t):
+        rows = [np.tensordot(powers(t, k), state[k:], 1) for k in range(3)]
+        W = np.tensordot(powers(t, 2), wrench, 1)
+        return robot.inverse_dynamics(*rows, wrenches={"body5": W}).tau
+
+    h = 1e-3
+    near, far = [np.array([tau(-d), tau(0), tau(d)]) for d in (h, 2 * h)]
+    first = (8 * (near[2] - near[0]) - (far[2] - far[0])) / (12 * h)
+    second = (16 * (near[0] + near[2]) - far[0] - far[2] - 30 * near[1]) / (12 * h**2)
+    rates = robot.inverse_dynamics(*state, wrenches={"body5": wrench})
+    assert error(rates.tau_dot, first) < 1e-9
+    assert error(rates.tau_ddot, second) < 1e-8
+
+
+def test_dynamics_do_not_depend_on_the_coordinates_of_a_joint():
+    """A ball in yaw, pitch and roll and by its rotation vector: one motion, one wrench."""
+    angles = grown(2)
+    vector = replace(angles, joints=(ExponentialJoint.spherical(), *angles.joints[1:]))
+    q, qd, qdd, qddd = draw(angles.n, 4, seed=5)
+    a, b = angles.joints[0], vector.joints[0]
+    S = a.subspace_rates(q[BALL], qd[BALL], qdd[BALL])
+    V = S[0] @ qd[BALL]
+    Vd = S[0] @ qdd[BALL] + S[1] @ qd[BALL]
+    Vdd = S[0] @ qddd[BALL] + 2 * S[1] @ qdd[BALL] + S[2] @ qd[BALL]
+    x = so3.log(a.pose(q[BALL])[:3, :3])
+    solve = np.linalg.inv(b.subspace(x)[:3])
+    xd = solve @ V[:3]
+    Z = b.subspace_rates(x, xd)
+    xdd = solve @ (Vd - Z[1] @ xd)[:3]
+    Z = b.subspace_rates(x, xd, xdd)
+    xddd = solve @ (Vdd - 2 * Z[1] @ xdd - Z[2] @ xd)[:3]
+    ball, others = (x, xd, xdd, xddd), (q[3:], qd[3:], qdd[3:], qddd[3:])
+    state = [np.concatenate(rows) for rows in zip(ball, others, strict=True)]
+    ours, theirs = vector.inverse_dynamics(*state), angles.inverse_dynamics(q, qd, qdd, qddd)
+    for k in range(2):
+        assert error(ours[k][3:], theirs[k][3:]) < 1e-13
+    # tau = S^T F and tau' = S'^T F + S^T F' with one F
+    F = np.linalg.solve(S[0][:3].T, theirs.tau[BALL])
+    assert error(Z[0][:3].T @ F, ours.tau[BALL]) < 1e-13
+    Fd = np.linalg.solve(S[0][:3].T, theirs.tau_dot[BALL] - S[1][:3].T @ F)
+    assert error(Z[0][:3].T @ Fd + Z[1][:3].T @ F, ours.tau_dot[BALL]) < 1e-13
+    assert error(vector.forward_dynamics(*state[:2], ours.tau), state[2]) < 1e-12
+
+
+# Pinocchio, whose velocities of planar and floating joints are V = S q' in other order
+
+
+class Twin:
+    """A robot of a ball, a plane, a free body and a revolute joint, here and there."""
+
+    rows: ClassVar = ([0, 1, 2], [3, 4, 2], [3, 4, 5, 0, 1, 2], [2])
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        parents = (-1, 0, 1, 0)
+        theirs = (
+            pin.JointModelSphericalZYX(), pin.JointModelPlanar(),
+            pin.JointModelFreeFlyer(), pin.JointModelRZ(),
+        )  # fmt: skip
+        self.robot = MultiDofModel(
+            parents=parents,
+            joints=(
+                SphericalJoint(),
+                joints.planar(),
+                joints.floating(),
+                joints.revolute(joints.Z),
+            ),
+            placements=[random_pose(rng) for _ in parents],
+            inertias=[random_inertia(rng) for _ in parents],
+            gravity=TILTED,
+        )
+        self.model = pin.Model()
+        self.model.gravity = pin.Motion(np.array(TILTED), np.zeros(3))
+        for i, (parent, joint) in enumerate(zip(parents, theirs, strict=True)):
+            k = self.model.addJoint(parent + 1, joint, pin.SE3(self.robot.placements[i]), f"{i}")
+            body = pin.Inertia(*inertia.decompose(self.robot.inertias[i]))
+            self.model.appendBodyToJoint(k, body, pin.SE3.Identity())
+
+    def map(self, q, qd):
+        """Their q, and G, G' with their v = G q'."""
+        n = self.robot.n
+        position, G, Gd = [], np.zeros((n, n)), np.zeros((n, n))
+        for joint, own, rows in zip(
+            self.robot.joints, self.robot.coordinates, self.rows, strict=True
+        ):
+            x = q[own]
+            if len(rows) == 6:
+                R = pin.Quaternion(joint.pose(x)[:3, :3])
+                position += [*x[:3], *R.coeffs()]
+            elif rows == [3, 4, 2]:
+                position += [x[0], x[1], np.cos(x[2]), np.sin(x[2])]
+            else:
+                position += [*x]
+                G[own, own] = np.eye(len(rows))
+                continue
+            G[own, own] = joint.subspace(x)[rows]
+            Gd[own, own] = joint.subspace_dot(x, qd[own])[rows]
+        return np.array(position), G, Gd
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pinocchio_agrees(seed):
+    twin = Twin(seed)
+    data = twin.model.createData()
+    order = [twin.model.joints[i + 1].idx_v for i in range(4)]
+    assert order == [own.start for own in twin.robot.coordinates]
+    for q, qd, qdd in draw(twin.robot.n, 3, 3, seed=seed).swapaxes(0, 1):
+        x, G, Gd = twin.map(q, qd)
+        pin.forwardKinematics(twin.model, data, x)
+        pose = twin.robot.forward_kinematics(q).pose
+        assert error(pose[-1], data.oMi[4].homogeneous, axes=2) < 1e-14
+        theirs = pin.rnea(twin.model, data, x, G @ qd, G @ qdd + Gd @ qd)
+        tau = twin.robot.inverse_dynamics(q, qd, qdd).tau
+        assert error(tau, G.T @ theirs) < 1e-13
+        accelerated = pin.aba(twin.model, data, x, G @ qd, np.linalg.solve(G.T, tau))
+        assert error(G @ qdd + Gd @ qd, accelerated) < 1e-11
+        assert error(twin.robot.forward_dynamics(q, qd, tau), qdd) < 1e-11
+
+
+# what is refused
+
+
+def test_a_singular_parametrisation_is_named():
+    robot = grown(1)
+    q = np.zeros((3, robot.n))
+    q[1, 1] = np.pi / 2
+    with pytest.raises(dyn.DynamicsError, match=r"'joint1'.*lost rank.*pitch \+-90 deg.*Exponent"):
+        robot.forward_dynamics(q, 0 * q, 0 * q)
+    held = robot.hybrid_dynamics(q, 0 * q, prescribed=["joint1"], qdd=0 * q, tau=0 * q)
+    assert np.isfinite(held.tau).all()
+    vector = replace(robot, joints=(ExponentialJoint.spherical(), *robot.joints[1:]))
+    q[:] = 0
+    q[2, :3] = 2 * np.pi * np.array([0.6, 0, 0.8])
+    with pytest.raises(dyn.DynamicsError, match=r"'joint1'.*full turn.*se3\.log"):
+        vector.forward_dynamics(q, 0 * q, 0 * q)
+
+
+def test_a_body_without_inertia_is_named():
+    point = dyn.spatial_inertia(2.0, (0.1, 0, 0), np.zeros((3, 3)))
+    robot = MultiDofModel(
+        parents=(-1,), joints=(SphericalJoint(),), placements=[np.eye(4)], inertias=[point]
+    )
+    with pytest.raises(dyn.DynamicsError, match=r"'joint1'.*no inertia.*'body1'"):
+        robot.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))
+    with_rotor = replace(robot, reflected_inertia=[0.1, 0.1, 0.1])
+    assert np.isfinite(with_rotor.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rounding_is_no_inertia(seed):
+    """What is left of a point mass on the axis, seen from frames anywhere, is not quite zero."""
+    tree = random_tree(3, seed, kinds=("revolute",), branching=0.0)
+    e, v = tree.screws[2, :3], tree.screws[2, 3:]
+    on_axis = dyn.se3.inverse(tree.poses[2]) @ np.r_[np.cross(e, v) + 0.37 * e, 1]
+    point = dyn.spatial_inertia(1.0, on_axis[:3], np.zeros((3, 3)))
+    robot = dyn.model_from_screws(
+        tree.parents, tree.screws, tree.poses, [*tree.inertias[:2], point]
+    )
+    q, qd, tau = draw(3, 3)
+    with pytest.raises(dyn.DynamicsError, match=r"'joint3'.*no inertia.*'body3'"):
+        MultiDofModel.from_model(robot).forward_dynamics(q, qd, tau)
+    with pytest.raises(dyn.DynamicsError, match=r"'joint3' has no inertia.*'body3'"):
+        dyn.forward_dynamics(robot, q, qd, tau)
+    by_gravity = dyn.identification.ParameterDependence.on_gravity()
+    with pytest.raises(dyn.DynamicsError, match=r"'joint3' has no inertia.*'body3'"):
+        dyn.identification.forward_dynamics_sensitivity(robot, by_gravity, q, qd, tau)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ({"x": ("base_1", "base_3")}, "'base_3' must be the next one after 'base_1'"),
+        ({"x": ("base_3", "shoulder_1")}, "a body without mass"),
+        ({"x": ("base_1", "base_2"), "y": ("base_2", "base_3")}, "group 'y'.*another group"),
+        ({"x": ("nobody",)}, "no joint 'nobody'"),
+        ({"x": "base_1"}, "group 'x': expected a sequence"),
+    ],
+)
+def test_groups_that_are_no_joint(groups, message):
+    with pytest.raises(dyn.DynamicsError, match=message):
+        MultiDofModel.from_model(with_multidof(), groups)
+
+
+def test_wrong_robots_are_refused():
+    robot = grown(1)
+    for changes, message in (
+        ({"parents": (-1, 1, 0, 2, 1)}, "joint 'joint2': parent 1"),
+        ({"joints": robot.joints[:4]}, "4 joints, 5 parents"),
+        ({"joints": (np.zeros(6), *robot.joints[1:])}, "joint 'joint1'.*none of them zero"),
+        ({"joint_names": ("a",) * 5}, "two joint names are 'a'"),
+        ({"coordinate_names": ("a", "b")}, "2 coordinate names where there must be 12"),
+        ({"placements": np.ones((5, 4, 4))}, "no rotation"),
+        ({"inertias": -robot.inertias}, "body 'body1'.*mass"),
+        ({"gravity": (0, 0)}, "gravity: expected shape"),
+        ({"reflected_inertia": -np.ones(12)}, "coordinate 'joint1_1'"),
+    ):
+        with pytest.raises(dyn.ModelError, match=message):
+            replace(robot, **changes)
+
+
+def test_wrong_arguments_are_named():
+    robot = grown(1)
+    zero = np.zeros(robot.n)
+    with pytest.raises(dyn.InputError, match=r"q\[3\] \(joint 'joint2_1'\) is nan"):
+        robot.inverse_dynamics(np.where(np.arange(12) == 3, np.nan, 0), zero, zero)
+    with pytest.raises(dyn.InputError, match="qdddd was given without qddd"):
+        robot.inverse_dynamics(zero, zero, zero, None, zero)
+    with pytest.raises(dyn.InputError, match="no body 'hand'; there are body1"):
+        robot.inverse_dynamics(zero, zero, zero, wrenches={"hand": np.zeros(6)})
+    with pytest.raises(dyn.InputError, match="no joint 'hip'; there are joint1"):
+        robot.hybrid_dynamics(zero, zero, prescribed=["hip"], qdd=zero, tau=zero)
+    with pytest.raises(dyn.InputError, match=r"tau: expected shape \(..., 12\)"):
+        robot.forward_dynamics(zero, zero, zero[:1])
+    with pytest.raises(dyn.InputError, match=r"tau\[0\] .*is nan"):
+        robot.hybrid_dynamics(zero, zero, prescribed=[1], qdd=zero, tau=zero * np.nan)
+
+
+def test_batches_broadcast_and_nothing_is_written_to():
+    robot = grown(3)
+    q, qd, qdd = draw(robot.n, 3, 2, 3)
+    W = np.random.default_rng(1).normal(size=(3, 6, 6))[:, None, :3]
+    given = [x.copy() for x in (q, qd, qdd, W)]
+    tau = robot.inverse_dynamics(q[:, :1], qd, qdd[0], wrenches={"body2": W[:, 0][None]}).tau
+    assert tau.shape == (2, 3, robot.n)
+    alone = robot.inverse_dynamics(q[1, 0], qd[1, 2], qdd[0, 2], wrenches={"body2": W[2, 0]}).tau
+    np.testing.assert_allclose(tau[1, 2], alone, atol=1e-12)
+    robot.hybrid_dynamics(q, qd, prescribed=[0], qdd=qdd, tau=qdd)
+    for before, after in zip(given, (q, qd, qdd, W), strict=True):
+        np.testing.assert_array_equal(before, after)
+    assert robot.forward_dynamics(q[:0], qd[:0], qdd[:0]).shape == (0, 3, robot.n)
+
+
+def test_a_model_is_immutable_and_copies():
+    robot = grown(3)
+    with pytest.raises(ValueError, match="read-only"):
+        robot.inertias[0, 0, 0] = 1.0
+    with pytest.raises(AttributeError):
+        robot.gravity = (0, 0, 0)
+    q, qd, qdd = draw(robot.n, 3)
+    for twin in (copy.deepcopy(robot), pickle.loads(pickle.dumps(robot))):
+        assert not twin.inertias.flags.writeable
+        assert repr(twin) == "<MultiDofModel 'robot': 5 joints, 12 coordinates>"
+        ours, theirs = (x.inverse_dynamics(q, qd, qdd).tau for x in (twin, robot))
+        np.testing.assert_array_equal(ours, theirs)

@@ -1,0 +1,401 @@
+"""MultibodyModel: immutable, checked, with payloads that leave no trace."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+import warnings
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.model import inertia
+from robots import (
+    panda,
+    random_inertia,
+    random_pose,
+    random_screw,
+    random_state,
+    random_tree,
+    to_pinocchio,
+)
+
+ARRAYS = (
+    "parents", "screws", "poses", "link_inertias", "gravity", "reflected_inertia", "inertias",
+    "joint_rows", "body_in_joint",
+)  # fmt: skip
+LOAD = (1.5, (0.1, -0.2, 0.3), ((0.02, 0.001, 0.002), (0.001, 0.03, -0.003), (0.002, -0.003, 0.04)))
+
+
+def parts(n=3):
+    """What a chain of n revolute joints is built from."""
+    rng = np.random.default_rng(7)
+    return {
+        "parents": list(range(-1, n - 1)),
+        "screws": np.stack([random_screw(rng, "revolute") for _ in range(n)]),
+        "poses": np.stack([random_pose(rng) for _ in range(n)]),
+        "inertias": np.stack([random_inertia(rng) for _ in range(n)]),
+    }
+
+
+def build(**changes):
+    return dyn.model_from_screws(**{**parts(), **changes})
+
+
+def refused(word, **changes):
+    with pytest.raises(dyn.ModelError, match=word):
+        build(**changes)
+
+
+# Immutable
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_are_read_only(name):
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(random_tree(3, 0), name)[...] = 0
+
+
+def test_limits_frames_and_payloads_are_read_only():
+    model = panda().with_payload("panda_link8", *LOAD)
+    for array in (
+        *model.limits, *(frame.pose for frame in model.frames.values()), model.frame(1).pose,
+        model.frame(model.base_name).pose, model.payloads["payload"].inertia,
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    with pytest.raises(TypeError):
+        model.frames["x"] = model.frames["panda_link8"]
+    with pytest.raises(TypeError):
+        model.payloads["x"] = model.payloads["payload"]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.name = "other"
+
+
+def test_the_caller_keeps_its_arrays():
+    given = parts()
+    limits = dyn.model.JointLimits(*np.tile(np.array([[-1.0], [1], [2], [3]]), 3))
+    frame = np.eye(4)
+    gravity, rotor = np.array([0.0, 0, -9]), np.ones(3)
+    model = dyn.model_from_screws(
+        **given, limits=limits, gravity=gravity, reflected_inertia=rotor,
+        frames={"tip": dyn.model.Frame(2, frame)},
+    )  # fmt: skip
+    before = model.joint_rows.copy()
+    for array in (*given.values(), *limits, gravity, rotor, frame):
+        if isinstance(array, np.ndarray):
+            assert array.flags.writeable
+            array += 1
+    again = dataclasses.replace(model)
+    np.testing.assert_array_equal(again.joint_rows, before)
+    assert model.gravity.tolist() == [0, 0, -9]
+    assert model.limits.upper.tolist() == [1, 1, 1]
+    assert model.frames["tip"].pose[0, 3] == 0
+
+
+def test_variants_leave_the_original_alone():
+    model = random_tree(3, 1)
+    gravity, rotor = model.gravity.copy(), model.reflected_inertia.copy()
+    other = model.with_gravity((1, 2, 3)).with_reflected_inertia((4, 5, 6))
+    assert other.gravity.tolist() == [1, 2, 3]
+    assert other.reflected_inertia.tolist() == [4, 5, 6]
+    np.testing.assert_array_equal(model.gravity, gravity)
+    np.testing.assert_array_equal(model.reflected_inertia, rotor)
+    assert other.joint_rows[1, -1] == 5
+
+
+@pytest.mark.parametrize("duplicate", [
+    copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)),
+], ids=["copy", "deepcopy", "pickle"])  # fmt: skip
+def test_copies_and_pickles_are_the_same_robot(duplicate):
+    model = panda().with_payload("panda_link8", *LOAD).with_gravity((1, 2, 3))
+    rows = model.joint_rows
+    twin = duplicate(model)
+    assert "joint_rows" not in vars(twin)  # what was computed is computed anew
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(twin, name), getattr(model, name))
+        assert not getattr(twin, name).flags.writeable
+        assert not np.shares_memory(getattr(twin, name), getattr(model, name))
+    for name in ("name", "joint_names", "body_names", "joint_types", "base_name", "notes"):
+        assert getattr(twin, name) == getattr(model, name)
+    np.testing.assert_array_equal(twin.limits, model.limits)
+    for mine, other in ((twin.frames, model.frames), (twin.payloads, model.payloads)):
+        assert mine.keys() == other.keys()
+        for (body, array), (other_body, other_array) in zip(
+            mine.values(), other.values(), strict=True
+        ):
+            assert body == other_body
+            np.testing.assert_array_equal(array, other_array)
+    for array in (*twin.limits, twin.frames["panda_link8"].pose, twin.payloads["payload"].inertia):
+        assert not array.flags.writeable
+    with pytest.raises(TypeError):
+        twin.frames["x"] = twin.frames["panda_link8"]
+    np.testing.assert_array_equal(twin.without_payload().joint_rows[:-1], rows[:-1])
+    state = random_state(model)
+    for mine, other in zip(
+        dyn.inverse_dynamics(twin, *state), dyn.inverse_dynamics(model, *state), strict=True
+    ):
+        np.testing.assert_array_equal(mine, other)
+
+
+# What cannot be a robot
+
+TURNED = dyn.se3.exp([0.3, -0.4, 0.5, 1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("word", "changes"),
+    [
+        ("no moving joint", {"parents": []}),
+        ("joint 'joint1': parent 0", {"parents": [0, 0, 1]}),
+        ("joint 'joint2': parent 2", {"parents": [-1, 2, 1]}),
+        ("joint 'joint3': parent -2", {"parents": [-1, 0, -2]}),
+        ("joint 'joint2': parent 0.5", {"parents": [-1, 0.5, 1]}),
+        ("screws", {"screws": np.zeros((2, 6))}),
+        (r"screws\[0\] \(joint 'joint1'\)", {"screws": np.ones((3, 5))}),
+        ("joint 'joint2'.*screw.*zero", {"screws": np.array([[1.0], [0], [1]]) * np.ones(6)}),
+        (r"screws\[1\] \(joint 'joint2'\).*nan", {"screws": [np.ones(6), np.full(6, np.nan), 0]}),
+        ("poses", {"poses": np.eye(4)}),
+        ("body 'body1'.*pose.*rigid", {"poses": np.stack([2 * np.eye(4)] * 3)}),
+        ("body 'body1'.*pose.*rigid", {"poses": np.stack([np.diag((1, 1, -1, 1.0))] * 3)}),
+        ("inertias", {"inertias": np.zeros((3, 3))}),
+        ("body 'body3' has no mass.*'joint3'", {"inertias": np.zeros((3, 6, 6))}),
+        ("body 'body1'.*negative", {"inertias": np.stack([-np.eye(6)] * 3)}),
+        ("gravity", {"gravity": (0, 0)}),
+        ("gravity", {"gravity": (0, 0, np.inf)}),
+        ("2 joint names", {"joint_names": ("a", "b")}),
+        ("two joint names are 'a'", {"joint_names": ("a", "a", "b")}),
+        ("two body names are 'a'", {"body_names": ("b", "a", "a")}),
+        ("'base' of the base", {"body_names": ("b", "a", "base")}),
+        ("joint types", {"joint_types": ("revolute",)}),
+        ("'joint1': its type is 'foo'", {"joint_types": ("foo", "revolute", "revolute")}),
+        ("type is 'prismatic', its screw that of a revolute", {"joint_types": ["prismatic"] * 3}),
+        ("joint name is ''", {"joint_names": ("", "b", "c")}),
+        ("body name is 1", {"body_names": (1, "b", "c")}),
+        ("joint_names: expected a sequence of names, got the string", {"joint_names": "abc"}),
+        (r"joint_names\[1\]: expected a sequence of names, got 1", {"joint_names": ("a", 1, "b")}),
+        ("parents: expected a sequence", {"parents": None}),
+        ("screws: expected a sequence", {"screws": None}),
+        ("parent -1.0 must be a whole number", {"parents": (-1.0, 0, 1)}),
+        ("reflected_inertia.*nan", {"reflected_inertia": (0, np.nan, 0)}),
+        ("reflected_inertia: expected shape", {"reflected_inertia": 1.0}),
+        ("'body1'.*by 4e-06, allowed 1e-06", {"poses": [np.diag([1 + 2e-6, 1, 1, 1])] * 3}),
+        ("limits.lower", {"limits": dyn.model.JointLimits.unlimited(2)}),
+        ("joint 'joint2'.*reflected", {"reflected_inertia": (0, -1, 0)}),
+    ],
+)
+def test_is_refused(word, changes):
+    refused(word, **changes)
+
+
+def test_poses_of_single_precision_are_accepted():
+    poses = np.stack([TURNED] * 3).astype(np.float32)
+    assert np.abs(poses[0, :3, :3] @ poses[0, :3, :3].T - np.eye(3)).max() > 1e-9
+    tip = dyn.model.Frame(2, poses[0])
+    np.testing.assert_array_equal(build(poses=poses, frames={"tip": tip}).poses, poses)
+
+
+@pytest.mark.parametrize("bad", [None, "panda"])
+def test_what_is_no_robot_is_refused(bad):
+    zero = np.zeros(3)
+    for call in (
+        lambda: dyn.inverse_dynamics(bad, zero, zero, zero),
+        lambda: dyn.forward_dynamics(bad, zero, zero, zero),
+        lambda: dyn.forward_kinematics(bad, zero),
+        lambda: dyn.mass_matrix(bad, zero),
+        lambda: dyn.InverseDynamicsSolver(build()).set_model(bad),
+    ):
+        with pytest.raises(dyn.InputError, match="model: expected a MultibodyModel, got"):
+            call()
+
+
+SHEARED = np.eye(4) + np.eye(4, k=1)
+SHIFTED = dyn.se3.from_rotation_translation(np.eye(3), [0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "frame"),
+    [
+        ("frame 'tip': body 3 .*below 3", "tip", (3, np.eye(4))),
+        ("frame 'tip': body -2", "tip", (-2, np.eye(4))),
+        ("frame 'tip': body 0.5", "tip", (0.5, np.eye(4))),
+        ("frame 'tip'.*rigid", "tip", (2, SHEARED)),
+        ("frame 'tip'.*rigid", "tip", (2, np.diag((1, 1, -1, 1.0)))),
+        ("frame 'tip'.*rigid", "tip", (2, np.diag((1, 1, 1, 2.0)))),
+        ("frame 'tip'.*rigid", "tip", (2, np.full((4, 4), np.nan))),
+        ("frame 'tip'.*rigid", "tip", (2, np.eye(3))),
+        ("frame 'tip'.*rigid", "tip", (-1, np.eye(4)[None])),
+        ("frame 'body1'.*has this name", "body1", (0, SHIFTED)),
+        ("frame 'body1'.*has this name", "body1", (1, np.eye(4))),
+        ("frame 'base'.*has this name", "base", (0, np.eye(4))),
+    ],
+)
+def test_a_bad_frame_is_refused(word, name, frame):
+    frames = {name: dyn.model.Frame(*frame)}
+    refused(word, frames=frames)
+    with pytest.raises(dyn.ModelError, match=word):
+        dataclasses.replace(build(), frames=frames)
+
+
+def test_a_body_may_be_listed_as_the_frame_that_it_is():
+    assert (
+        build(frames={"body2": dyn.model.Frame(1, np.eye(4))}).frames.keys()
+        == build().frames.keys()
+    )
+
+
+def test_massless_bodies_may_carry_others():
+    M = parts()["inertias"]
+    M[:2] = 0
+    model = build(inertias=M)
+    tau = dyn.inverse_dynamics(model, *np.ones((3, 3))).tau
+    assert np.isfinite(tau).all()
+
+
+def test_triangle_inequality_is_a_warning_or_with_strict_an_error():
+    M = parts()["inertias"]
+    M[1] = dyn.spatial_inertia(1, (0, 0, 0), np.diag((1, 1, 3)))
+    with pytest.warns(dyn.ModelWarning, match=r"body 'body2'.*triangle"):
+        build(inertias=M)
+    refused("body 'body2'.*triangle", inertias=M, strict=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        build(strict=True)
+
+
+def test_screws_tell_the_type_of_the_joint():
+    screws = [dyn.revolute((1, 2, 3), (40, -50, 60)), dyn.prismatic((1, 0, 1))]
+    assert build(screws=[*screws, dyn.helical((1, 2, 3), (4, 5, 6), 1e-4)]).joint_types == (
+        "revolute", "prismatic", "helical",
+    )  # fmt: skip
+
+
+def test_a_screw_of_another_length_scales_its_coordinate():
+    model = random_tree(5, 4, branching=0)
+    scale = np.array([2.0, 0.1, 3, 0.5, 7])
+    scaled = dyn.model_from_screws(
+        model.parents, model.screws * scale[:, None], model.poses, model.inertias,
+        gravity=model.gravity,
+    )  # fmt: skip
+    state = random_state(model)
+    a, b = dyn.inverse_dynamics(model, *state), dyn.inverse_dynamics(scaled, *state / scale)
+    for tau, other in zip(a, b, strict=True):
+        np.testing.assert_allclose(other, tau * scale, rtol=0, atol=1e-12 * np.abs(tau).max())
+
+
+# Names
+
+
+def test_names_and_indices():
+    model = panda()
+    assert model.joint_index("panda_joint3") == model.joint_index(2) == 2
+    assert model.body_index("panda_link3") == model.body_index(2) == 2
+    assert model.body_index("panda_link8") == 6
+    assert model.frame("panda_link8").pose[2, 3] == 0.107
+    assert model.frame("panda_link0").body == -1
+    assert model.path("panda_link3") == [0, 1, 2]
+    assert repr(model) == "<MultibodyModel 'panda' with 7 joints>"
+
+
+def test_unknown_names_list_those_there_are():
+    model = panda()
+    with pytest.raises(dyn.InputError, match=r"'elbow'.*panda_joint1"):
+        model.joint_index("elbow")
+    with pytest.raises(dyn.InputError, match="joint must be a name or an index below 7, got -1"):
+        model.joint_index(-1)
+    with pytest.raises(dyn.InputError, match=r"'hand'.*panda_link8"):
+        model.frame("hand")
+    with pytest.raises(dyn.InputError, match="'panda_link0' belongs to the base"):
+        model.body_index("panda_link0")
+    for body in (7, -2, 1.0, None):
+        with pytest.raises(dyn.InputError, match="a name or an index"):
+            model.frame(body)
+
+
+# Rotor inertia and payloads
+
+
+def test_reflected_inertia_by_name():
+    model = panda().with_reflected_inertia(np.arange(7.0))
+    other = model.with_reflected_inertia({"panda_joint2": 9})
+    assert other.reflected_inertia.tolist() == [0, 9, 2, 3, 4, 5, 6]
+    with pytest.raises(dyn.InputError, match="'panda_joint9'"):
+        model.with_reflected_inertia({"panda_joint9": 1})
+    with pytest.raises(dyn.InputError, match="reflected_inertia"):
+        model.with_reflected_inertia(np.ones(6))
+    with pytest.raises(dyn.ModelError, match=r"'panda_joint2'.*negative"):
+        model.with_reflected_inertia({"panda_joint2": -1})
+
+
+def test_payload_has_the_torques_of_pinocchio():
+    model = panda().with_payload("panda_link8", *LOAD).with_reflected_inertia(np.arange(7.0))
+    bare = to_pinocchio(panda().with_reflected_inertia(np.arange(7.0)))
+    link7 = bare.model.frames[bare.model.getFrameId("panda_link7")].placement
+    placement = link7 * pin.SE3(np.eye(3), np.array([0, 0, 0.107]))
+    mass, com, about = LOAD
+    bare.model.appendBodyToJoint(7, pin.Inertia(mass, np.array(com), np.array(about)), placement)
+    state = random_state(model, 3)[:3]
+    expected = pin.rnea(bare.model, bare.model.createData(), *state)
+    actual = dyn.inverse_dynamics(model, *state).tau
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
+
+
+def test_payloads_come_off_without_a_trace():
+    model = panda()
+    loaded = model.with_payload("panda_link8", *LOAD).with_payload(2, 0.3, name="camera")
+    assert np.abs(loaded.inertias - model.inertias).max() > 0.1
+    assert (loaded.frame("payload").body, loaded.frame("camera").body) == (6, 2)
+    back = loaded.without_payload("payload").without_payload("camera")
+    np.testing.assert_array_equal(back.inertias, model.inertias)
+    np.testing.assert_array_equal(back.joint_rows, model.joint_rows)
+    assert dict(back.payloads) == {}
+    assert set(back.frames) == set(model.frames)
+
+
+def test_payloads_come_off_in_any_order():
+    one = panda().with_payload("panda_link8", *LOAD)
+    both = one.with_payload("panda_link8", 1e-9, name="fly").with_payload(6, 1e9, name="whale")
+    np.testing.assert_array_equal(
+        both.without_payload("whale").without_payload("fly").inertias, one.inertias
+    )
+
+
+def test_payloads_are_checked():
+    model = panda().with_payload("panda_link8", *LOAD)
+    with pytest.raises(dyn.InputError, match="'payload' is taken"):
+        model.with_payload(6, *LOAD)
+    with pytest.raises(dyn.InputError, match="'panda_link3' is taken"):
+        model.with_payload(6, *LOAD, name="panda_link3")
+    with pytest.raises(dyn.InputError, match=r"no payload 'cup'.*payload"):
+        model.without_payload("cup")
+    with pytest.raises(dyn.InputError, match="base"):
+        model.with_payload("panda_link0", *LOAD, name="cup")
+    with pytest.raises(dyn.ModelError, match=r"payload 'cup'.*negative"):
+        model.with_payload(6, -1, name="cup")
+    with pytest.raises(dyn.ModelError, match=r"payload 'cup'.*principal"):
+        model.with_payload(6, 1, inertia_com=np.diag((1, 1, -1)), name="cup")
+
+
+# What the recursions work on
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_joint_rows_hold_the_robot_in_joint_frames(seed):
+    """Z = (0, 0, a, 0, 0, h) behind the placements is the screw Y, and the COM is in place."""
+    model = random_tree(6, seed)
+    placed = []
+    for i, row in enumerate(model.joint_rows):
+        B = dyn.se3.from_rotation_translation(row[:9].reshape(3, 3), row[9:12])
+        parent = model.parents[i]
+        placed.append(B if parent < 0 else placed[parent] @ B)
+        Z = np.array([0, 0, row[12], 0, 0, row[13]])
+        np.testing.assert_allclose(dyn.se3.Ad(placed[i]) @ Z, model.screws[i], atol=1e-14)
+        np.testing.assert_allclose(placed[i] @ model.body_in_joint[i], model.poses[i], atol=1e-14)
+        mass, com, about = inertia.decompose(model.inertias[i])
+        xx, xy, xz, yy, yz, zz = row[18:24]
+        found = dyn.spatial_inertia(row[14], row[15:18], ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+        moved = inertia.transform(dyn.spatial_inertia(mass, com, about), model.body_in_joint[i])
+        np.testing.assert_allclose(found, moved, atol=1e-14)

@@ -1,0 +1,706 @@
+"""References C4: against 40-digit minimisation, SciPy's splines, closed forms; laws; refusals."""
+
+from __future__ import annotations
+
+from array import array
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.interpolate import BPoly, make_interp_spline
+
+from multibody_dynamics.dynamics.core.errors import TrajectoryError
+from multibody_dynamics.dynamics.motion.trajectories import (
+    Reference,
+    Trajectory,
+    hold,
+    interpolate,
+    match_joints,
+    splice,
+    stop,
+    sum_of_sines,
+)
+
+JOINTS = ("shoulder", "elbow", "wrist")
+N = len(JOINTS)
+properties = settings(max_examples=25, deadline=None, derandomize=True)
+
+
+def generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def random_times(rng: np.random.Generator, m: int, spread: float = 0.5) -> np.ndarray:
+    """m times from a random start; steps between 10^-spread and 10^spread seconds."""
+    return rng.uniform(0, 2) + np.concatenate(
+        ([0], np.cumsum(10 ** rng.uniform(-spread, spread, m - 1)))
+    )
+
+
+def random_points(rng: np.random.Generator, m: int) -> tuple[np.ndarray, list, list]:
+    """Positions, and velocities and accelerations of which a part is None; zero at both ends."""
+    positions = rng.uniform(-2, 2, (m, N))
+    rates = rng.normal(size=(2, m, N))
+    rates[:, [0, -1]] = 0.0
+    sparse = np.where(rng.uniform(size=rates.shape) < 0.5, None, rates)
+    return positions, sparse[0].tolist(), sparse[1].tolist()
+
+
+def random_trajectory(seed: int, m: int = 7) -> Trajectory:
+    rng = generator(seed)
+    return interpolate(JOINTS, random_times(rng, m), *random_points(rng, m))
+
+
+def cost(motion: Trajectory) -> float:
+    """Integral of the squared jerk of all joints, by Gauss quadrature of samples."""
+    node, weight = np.polynomial.legendre.leggauss(8)
+    step = np.diff(motion.knots)
+    times = motion.knots[:-1, None] + 0.5 * (node + 1) * step[:, None]
+    jerk = motion.sample(times.ravel())[:, 3].reshape(*times.shape, -1)
+    return float(np.einsum("sgj,g,s->", jerk**2, weight, 0.5 * step))
+
+
+def assert_close(actual: np.ndarray, expected: np.ndarray, scale: np.ndarray, bound: float) -> None:
+    """States (..., 5, n) against each other, each row relative to its scale (5, n) or (5, 1)."""
+    assert (np.abs(actual - expected) / np.maximum(scale, 1e-300)).max() < bound
+
+
+def assert_continuous(motion: Reference, times: np.ndarray, bound: float = 1e-9) -> None:
+    scale = motion.peak_values().max(axis=1, keepdims=True)
+    for t in times:
+        left, right = motion(np.nextafter(t, -np.inf)), motion(np.nextafter(t, np.inf))
+        assert_close(left, right, scale, bound)
+
+
+# --- evaluation -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_continuous_through_the_fourth_derivative_at_every_knot(seed: int) -> None:
+    motion = random_trajectory(seed)
+    assert_continuous(motion, motion.knots)
+    for t, state in zip(motion.knots, motion.states, strict=True):
+        np.testing.assert_array_equal(motion(t), state)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_between_knots_it_is_the_hermite_polynomial_of_degree_9(seed: int) -> None:
+    motion = random_trajectory(seed)
+    scipys = BPoly.from_derivatives(motion.knots, motion.states)
+    times = np.linspace(motion.start_time, motion.end_time, 101)[1:-1]
+    for k in range(5):
+        expected = scipys.derivative(k)(times) if k else scipys(times)
+        actual = motion.sample(times)[:, k]
+        np.testing.assert_allclose(actual, expected, atol=1e-10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_row_is_the_derivative_of_the_row_above(seed: int) -> None:
+    motion = random_trajectory(seed)
+    node, weight = np.polynomial.legendre.leggauss(6)
+    for t0, t1 in zip(motion.knots[:-1], motion.knots[1:], strict=True):
+        a, b = t0 + 0.1 * (t1 - t0), t1 - 0.2 * (t1 - t0)
+        states = motion.sample(a + 0.5 * (node + 1) * (b - a))
+        integral = 0.5 * (b - a) * np.einsum("gkj,g->kj", states[:, 1:], weight)
+        assert_close(motion(b)[:4] - motion(a)[:4], integral, motion.peak_values()[:4], 1e-11)
+
+
+def test_call_evaluate_and_sample_agree() -> None:
+    motion = random_trajectory(5)
+    times = np.linspace(motion.start_time - 1, motion.end_time + 1, 50)
+    out = np.empty((5, N))
+    for t, state in zip(times, motion.sample(times), strict=True):
+        motion.evaluate(t, out)
+        np.testing.assert_array_equal(out, state)
+        np.testing.assert_array_equal(motion(t), state)
+    assert motion.sample([]).shape == (0, 5, N)
+
+
+def test_rest_to_rest_is_the_smooth_step_of_degree_9() -> None:
+    start, goal, duration = np.array([0.3, -1.0, 2.0]), np.array([1.3, 1.0, 2.0]), 1.7
+    motion = interpolate(JOINTS, [0.5, 0.5 + duration], [start, goal])
+    step = np.polynomial.Polynomial([0, 0, 0, 0, 0, 126, -420, 540, -315, 70])
+    for u in (0.1, 0.35, 0.5, 0.8):
+        expected = np.array(
+            [(step.deriv(k) if k else step)(u) / duration**k * (goal - start) for k in range(5)]
+        )
+        expected[0] += start
+        np.testing.assert_allclose(motion(0.5 + u * duration), expected, atol=1e-11)
+    np.testing.assert_allclose(motion.peak_values()[1, 0], 315 / 128 / duration, rtol=1e-12)
+
+
+# --- what is not given is chosen for least jerk -------------------------------------------------
+
+
+def minimise_to_40_digits(times, data) -> np.ndarray:
+    """Least-jerk states (m, 5) for data (m, 5), NaN where free; polynomials in powers of t."""
+    with mp.workdps(80):
+        m = len(times)
+        times = [mp.mpf(float(t)) for t in times]
+        powers = range(10)
+        rows = [[mp.ff(j, k) if j >= k else mp.mpf(0) for j in powers] for k in range(5)]
+        hermite = mp.matrix(
+            [[r if j == k else 0 for j, r in enumerate(row)] for k, row in enumerate(rows)] + rows
+        )
+        inverse = hermite**-1
+        gram = mp.matrix(10, 10)
+        for i in range(3, 10):
+            for j in range(3, 10):
+                gram[i, j] = mp.ff(i, 3) * mp.ff(j, 3) / (i + j - 5)
+        energy = inverse.T * gram * inverse
+        total = mp.matrix(5 * m, 5 * m)
+        for s in range(m - 1):
+            h = times[s + 1] - times[s]
+            for i in powers:
+                for j in powers:
+                    total[5 * s + i, 5 * s + j] += energy[i, j] * h ** (i % 5 + j % 5 - 5)
+        values = [mp.mpf(float(v)) for v in np.ravel(data)]
+        free = [i for i, v in enumerate(values) if mp.isnan(v)]
+        known = [i for i in range(5 * m) if i not in free]
+        block = mp.matrix([[total[i, j] for j in free] for i in free])
+        right = mp.matrix([-mp.fsum(total[i, j] * values[j] for j in known) for i in free])
+        for i, x in zip(free, mp.lu_solve(block, right), strict=True):
+            values[i] = x
+        return np.array([float(v) for v in values]).reshape(m, 5)
+
+
+STEPS = {
+    "even": [1, 1, 1, 1],
+    "milliseconds": [1e-3] * 4,
+    "short between long": [100, 1e-3, 100],
+    "short at the ends": [1e-3, 100, 1e-3],
+    "two short": [100, 1e-3, 1e-3, 100],
+    "mixed": [0.02, 60, 1e-3, 1.5, 1e-3],
+    "microsecond": [1, 1e-6, 1],
+    "microsecond between hundreds": [100, 1e-6, 100],
+}
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS.keys())
+def test_least_jerk_against_40_digits_for_steps_of_every_size(steps: list[float]) -> None:
+    times = np.concatenate(([0], np.cumsum(steps)))
+    m = len(times)
+    positions = 1 + np.concatenate(
+        ([0], np.cumsum(generator(3).uniform(-1, 1, m - 1) * np.minimum(steps, 1)))
+    )
+    data = np.full((m, 5), np.nan)
+    data[:, 0] = positions
+    data[[0, -1], 1:] = 0.0
+    expected = minimise_to_40_digits(times, data)
+    actual = interpolate(["axis"], times, positions[:, None]).states[:, :, 0]
+    np.testing.assert_allclose(actual, expected, atol=1e-300, rtol=1e-9)
+
+
+def test_least_jerk_with_velocities_alone_and_gaps_against_40_digits() -> None:
+    times = [0, 0.7, 1.0, 3.0, 3.2]
+    positions = [[0.2], None, None, [1.1], [0.4]]
+    velocities = [[0], [0.5], None, [], [0]]
+    accelerations = [None, None, [-0.3], None, None]
+    data = np.full((5, 5), np.nan)
+    data[0], data[4] = [0.2, 0, 0, 0, 0], [0.4, 0, 0, 0, 0]
+    data[3, 0], data[1, 1], data[2, 2] = 1.1, 0.5, -0.3
+    motion = interpolate(["axis"], times, positions, velocities, accelerations)
+    expected = minimise_to_40_digits(times, data)
+    np.testing.assert_allclose(motion.states[:, :, 0], expected, rtol=1e-10, atol=1e-300)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_positions_alone_give_scipys_quintic_spline(seed: int) -> None:
+    rng = generator(seed)
+    times = random_times(rng, 9)
+    positions, slopes = rng.uniform(-2, 2, (9, N)), rng.normal(size=(2, 2, N))
+    spline = make_interp_spline(
+        times,
+        positions,
+        k=5,
+        bc_type=([(1, slopes[0, 0]), (2, slopes[0, 1])], [(1, slopes[1, 0]), (2, slopes[1, 1])]),
+    )
+    rows = [spline if k == 0 else spline.derivative(k) for k in range(5)]
+    ends = [np.array([row(t) for row in rows]) for t in times[[0, -1]]]
+    ends[0][0], ends[1][0] = positions[0], positions[-1]
+    motion = interpolate(JOINTS, times, positions, start=ends[0], end=ends[1])
+    at = np.linspace(times[0], times[-1], 77)[1:-1]
+    expected = np.stack([row(at) for row in rows], axis=1)
+    assert_close(motion.sample(at), expected, np.abs(expected).max(axis=(0, 2))[:, None], 1e-9)
+
+
+@given(st.integers(0, 2**32 - 1))
+@properties
+def test_no_other_choice_of_what_was_free_has_less_jerk(seed: int) -> None:
+    rng = generator(seed)
+    m = 5
+    positions, velocities, accelerations = random_points(rng, m)
+    best = interpolate(JOINTS, random_times(rng, m), positions, velocities, accelerations)
+    free = np.ones((m, 5, N), dtype=bool)
+    free[:, 0] = free[0] = free[-1] = False
+    free[:, 1] &= np.equal(velocities, None)
+    free[:, 2] &= np.equal(accelerations, None)
+    change = (
+        rng.normal(size=free.shape) * free * np.abs(best.states).max(axis=(0, 2))[None, :, None]
+    )
+    costs = [
+        cost(Trajectory(JOINTS, best.knots, best.states + e * change)) for e in (-1e-3, 0, 1e-3)
+    ]
+    assert costs[0] > costs[1] < costs[2]
+    curvature = costs[0] + costs[2] - 2 * costs[1]
+    assert abs(costs[2] - costs[0]) < 1e-4 * curvature + 1e-12 * costs[1]  # and no slope
+
+
+def test_quintic_polynomial_is_reproduced_from_any_points_on_it() -> None:
+    polynomial = np.polynomial.Polynomial([0.3, -1.0, 0.5, 0.8, -0.4, 0.07])
+    rows = [polynomial.deriv(k) if k else polynomial for k in range(5)]
+    times = np.array([0, 0.1, 0.9, 1.0, 2.5, 3.0])
+
+    def state(t: float) -> np.ndarray:
+        return np.array([[row(t)] for row in rows])
+
+    positions = [[rows[0](t)] for t in times]
+    velocities = [None, [rows[1](0.1)], [None], [rows[1](1.0)], None, None]
+    accelerations = [None, [rows[2](0.1)], [rows[2](0.9)], None, None, None]
+    motion = interpolate(
+        ["axis"], times, positions, velocities, accelerations, start=state(0), end=state(3)
+    )
+    for t in np.linspace(0, 3, 31):
+        assert_close(motion(t), state(t), motion.peak_values(), 1e-10)
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(-3, 3), st.floats(-3, 3))
+@properties
+def test_linear_in_the_points(seed: int, x: float, y: float) -> None:
+    rng = generator(seed)
+    times, a, b = random_times(rng, 6), rng.normal(size=(6, N)), rng.normal(size=(6, N))
+    at = np.linspace(times[0], times[-1], 23)
+    parts = [interpolate(JOINTS, times, points).sample(at) for points in (a, b)]
+    both = interpolate(JOINTS, times, x * a + y * b).sample(at)
+    scale = np.abs(x * parts[0]) + np.abs(y * parts[1])
+    assert_close(both, x * parts[0] + y * parts[1], scale.max(axis=(0, 2))[:, None] + 1e-9, 1e-9)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0, 100), st.floats(0.01, 100), st.floats(-1e3, 1e3))
+@properties
+def test_shift_and_scale_of_time_and_shift_of_position(
+    seed: int, later: float, slower: float, offset: float
+) -> None:
+    rng = generator(seed)
+    times, points = random_times(rng, 6), rng.uniform(-2, 2, (6, N))
+    one = interpolate(JOINTS, times, points)
+    other = interpolate(JOINTS, later + slower * times, offset + points)
+    power = slower ** np.arange(5.0)[:, None]
+    scale = one.peak_values().max(axis=1, keepdims=True)
+    for t in np.linspace(times[0], times[-1], 17):
+        state = other(later + slower * t) * power
+        state[0] -= offset
+        assert_close(state, one(t), scale, 1e-7)  # t and q are rounded before they come here
+
+
+def test_joints_do_not_influence_each_other() -> None:
+    rng = generator(11)
+    times, (positions, velocities, accelerations) = random_times(rng, 6), random_points(rng, 6)
+    together = interpolate(JOINTS, times, positions, velocities, accelerations)
+    for j, joint in enumerate(JOINTS):
+        columns = [[[row[j]] for row in rows] for rows in (positions, velocities, accelerations)]
+        alone = interpolate([joint], times, *columns)
+        np.testing.assert_allclose(alone.states[:, :, 0], together.states[:, :, j], rtol=1e-10)
+
+
+def test_rows_as_in_messages_as_arrays_and_as_lists() -> None:
+    times = [0, 1, 2]
+    positions = np.array([[0, 0, 0], [1, 2, 3], [0, 1, 0]])
+    velocities = np.array([[np.nan] * N, [0.5, 0.25, 0], [np.nan] * N])
+    of_arrays = interpolate(JOINTS, times, positions, velocities)
+    rows = [array("d", row) for row in positions]
+    of_messages = interpolate(
+        JOINTS, times, rows, [array("d"), array("d", velocities[1]), array("d")]
+    )
+    of_lists = interpolate(JOINTS, times, positions.tolist(), [None, velocities[1].tolist(), None])
+    np.testing.assert_array_equal(of_arrays.states, of_messages.states)
+    np.testing.assert_array_equal(of_arrays.states, of_lists.states)
+
+
+def test_accelerations_at_the_ends_give_way_to_rest() -> None:
+    points = [[0, 0, 0], [1, 2, 3], [0, 1, 0]]
+    bang = [[5, 5, 5], [0, 0, 0], [-5, -5, -5]]
+    motion = interpolate(JOINTS, [0, 1, 2], points, accelerations=bang)
+    np.testing.assert_array_equal(motion.states[[0, -1], 1:], 0.0)
+
+
+# --- before, after, hold, splice, stop ------------------------------------------------------------
+
+
+def test_holds_the_first_and_last_position_at_rest() -> None:
+    motion = interpolate(JOINTS, [1, 2, 3], [[0, 1, 2], [3, 1, 0], [1, 1, 1]])
+    for t, q in ((-5, [0, 1, 2]), (1, [0, 1, 2]), (3, [1, 1, 1]), (1e6, [1, 1, 1])):
+        np.testing.assert_array_equal(motion(t), [q, *[[0] * N] * 4])
+    assert motion.is_at_rest_at_end
+    assert motion.duration == 2
+
+
+def test_hold_rests_at_all_times() -> None:
+    motion = hold(JOINTS, [1, 2, 3], time=4.0)
+    assert (motion.start_time, motion.end_time, motion.duration) == (4, 4, 0)
+    for t in (-1, 4, 9):
+        np.testing.assert_array_equal(motion(t), [[1, 2, 3], *[[0] * N] * 4])
+    np.testing.assert_array_equal(motion.peak_values(), motion(0))
+    np.testing.assert_array_equal(interpolate(JOINTS, [4], [[1, 2, 3]])(0), motion(0))
+
+
+def test_an_end_in_motion_says_so_beyond_it() -> None:
+    state = np.zeros((5, N))
+    state[1] = 0.2
+    motion = interpolate(JOINTS, [1, 2], [None, [1, 2, 3]], start=state)
+    np.testing.assert_array_equal(motion(1), state)
+    with pytest.raises(TrajectoryError, match=r"0\.9 s.*in motion at its start, t = 1 s"):
+        motion(0.9)
+    motion = interpolate(JOINTS, [1, 2], [[1, 2, 3], None], end=state)
+    assert not motion.is_at_rest_at_end
+    with pytest.raises(TrajectoryError, match="in motion at its end, t = 2 s"):
+        motion.evaluate(2.1, np.empty((5, N)))
+
+
+@pytest.mark.parametrize("t", [np.nan, np.inf, -np.inf])
+def test_time_must_be_finite(t: float) -> None:
+    with pytest.raises(TrajectoryError, match="state at t ="):
+        random_trajectory(0)(t)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.95))
+@properties
+def test_splice_is_continuous_and_reaches_the_new_points(seed: int, part: float) -> None:
+    running = random_trajectory(seed)
+    t = running.start_time + part * running.duration
+    rng = generator(seed)
+    times = t + np.array([-0.3, 0.4, 1.0, 1.8])
+    times[0] = max(times[0], 0.0)
+    positions, velocities, accelerations = random_points(rng, 4)
+    new = splice(running, t, times, positions, velocities, accelerations)
+    np.testing.assert_array_equal(new(t), running(t))
+    scale = np.maximum(new.peak_values(), running.peak_values())
+    assert_close(new(np.nextafter(t, np.inf)), running(np.nextafter(t, -np.inf)), scale, 1e-9)
+    np.testing.assert_array_equal([new(x)[0] for x in times[1:]], positions[1:])
+    np.testing.assert_array_equal(new.knots, [t, *times[1:]])
+    assert new.is_at_rest_at_end
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.9))
+@properties
+def test_what_remains_of_a_trajectory_is_optimal(seed: int, part: float) -> None:
+    rng = generator(seed)
+    times, points = random_times(rng, 7), random_points(rng, 7)
+    running = interpolate(JOINTS, times, *points)
+    again = splice(running, times[2], times, *points)
+    at = np.linspace(times[2], times[-1], 40)
+    assert_close(again.sample(at), running.sample(at), running.peak_values(), 1e-7)
+    t = times[0] + part * (times[-1] - times[0])
+    later = running.knots > t + 1e-3
+    rest = np.concatenate((running(t)[None], running.states[later]))
+    remaining = Trajectory(JOINTS, np.concatenate(([t], times[later])), rest)
+    assert cost(splice(running, t, times, *points)) < cost(remaining) * (1 + 1e-9)
+
+
+def test_splice_drops_points_that_are_past_or_due_at_once() -> None:
+    running = hold(JOINTS, [0, 0, 0])
+    times, points = [0, 1, 1.0005, 3], np.outer(np.arange(1, 5), np.ones(N))
+    new = splice(running, 1.0, times, points)
+    np.testing.assert_array_equal(new.knots, [1.0, 3.0])
+    assert new.peak_values()[0].max() == 4  # straight there
+    assert splice(running, 1.0, times, points, lead=0.0).knots.tolist() == [1.0, 1.0005, 3.0]
+    with pytest.raises(TrajectoryError, match=r"all 4 points are in the past.*3 s.*now is 3 s"):
+        splice(running, 3.0, times, points)
+
+
+def test_splice_from_the_end_and_from_before_the_start() -> None:
+    running = interpolate(JOINTS, [1, 2], [[0, 0, 0], [1, 1, 1]])
+    for t, q in ((0.5, 0.0), (7.0, 1.0)):
+        new = splice(running, t, [t + 1], [[2, 2, 2]])
+        np.testing.assert_array_equal(new(t), [[q] * N, *[[0] * N] * 4])
+        np.testing.assert_array_equal(new(t + 1)[0], 2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_stop_in_a_given_time(seed: int) -> None:
+    running = random_trajectory(seed)
+    t = running.start_time + 0.4 * running.duration
+    motion = stop(running, t, duration=0.8)
+    np.testing.assert_array_equal(motion(t), running(t))
+    assert motion.is_at_rest_at_end
+    assert motion.end_time == t + 0.8
+    data = np.zeros((2, 5))
+    data[0], data[1, 0] = running(t)[:, 0], np.nan
+    expected = minimise_to_40_digits([t, t + 0.8], data)
+    np.testing.assert_allclose(motion.states[:, :, 0], expected, rtol=1e-9, atol=1e-300)
+
+
+def test_stop_brakes_in_the_least_time_that_keeps_the_limits() -> None:
+    cruise = np.zeros((5, N))
+    cruise[1] = [1.0, -0.5, 0.0]
+    running = interpolate(JOINTS, [0, 1], [[0, 0, 0], None], start=cruise, end=cruise + 0.0)
+    limits = np.array([4.0, 4.0, 4.0])
+    motion = stop(running, 1.0, acceleration=limits)
+    assert (motion.peak_values()[2] <= limits * (1 + 1e-6)).all()
+    quicker = stop(running, 1.0, duration=motion.duration / 1.06)
+    assert (quicker.peak_values()[2] > limits).any()
+    assert 0 < motion(motion.end_time)[0, 0] < 1.0 * motion.duration  # forward, never back
+    assert motion.extremes()[0][1, 0] > -1e-9
+
+
+def test_stop_lets_one_joint_finish_braking_and_keeps_the_limits_of_the_others() -> None:
+    state = np.zeros((5, N))
+    state[1], state[2] = [2.0, 1.0, 0.0], [-10.0, 0.0, 0.0]
+    running = interpolate(JOINTS, [0, 1], [[0, 0, 0], [1, 1, 0]], start=state)
+    peak = stop(running, 0.0, acceleration=np.full(N, 5.0)).peak_values()[2]
+    assert peak[0] == 10.0
+    assert 4.0 < peak[1] <= 5.0
+
+
+def test_stop_never_refuses_a_state() -> None:
+    state = np.array([[0.1] * N, [1, -1, 0], [30, 0, -5], [400, 0, 0], [0, 1e4, 0]])
+    running = interpolate(JOINTS, [0, 1], [None, [0, 0, 0]], start=state)
+    motion = stop(running, 0.0, acceleration=np.full(N, 5.0))
+    np.testing.assert_array_equal(motion(0), state)
+    assert motion.is_at_rest_at_end
+    peak = motion.peak_values()[2, 0]
+    for duration in (0.3 * motion.duration, 3 * motion.duration):
+        assert stop(running, 0.0, duration=duration).peak_values()[2, 0] > peak
+
+
+def test_stop_at_rest_is_a_hold() -> None:
+    motion = stop(hold(JOINTS, [1, 2, 3]), 5.0, acceleration=[1, 1, 1])
+    assert motion.start_time == motion.end_time == 5
+    np.testing.assert_array_equal(motion(9)[0], [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({}, "either a duration or acceleration"),
+        ({"duration": 1.0, "acceleration": [1, 1, 1]}, "either a duration or acceleration"),
+        ({"duration": -1.0}, "must be positive"),
+        ({"duration": np.nan}, "must be positive"),
+        ({"acceleration": [1, 0, 1]}, "must be positive"),
+        ({"acceleration": [1, np.nan, 1]}, "elbow"),
+        ({"acceleration": [1, 1]}, "acceleration"),
+    ],
+)
+def test_stop_refuses_what_it_cannot_mean(arguments: dict, says: str) -> None:
+    running = random_trajectory(0)
+    with pytest.raises(TrajectoryError, match=says):
+        stop(running, running.start_time + 1.0, **arguments)
+
+
+# --- extremes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_extremes_are_those_of_dense_samples(seed: int) -> None:
+    motion = random_trajectory(seed)
+    least, greatest = motion.extremes()
+    times = [np.linspace(*ends, 1025) for ends in zip(motion.knots, motion.knots[1:], strict=False)]
+    states = motion.sample(np.concatenate(times))
+    size = np.ptp(states, axis=0) * [[1e-3], [2e-3], [5e-3], [1e-2], [2e-2]]
+    for sampled, found in ((-states.min(axis=0), -least), (states.max(axis=0), greatest)):
+        assert (found <= sampled + 1e-9 * size).all()
+        assert (found >= sampled - size).all()
+    np.testing.assert_array_equal(motion.peak_values(), np.maximum(-least, greatest))
+
+
+# --- sum of sines ---------------------------------------------------------------------------------
+
+OFFSET = np.array([0.1, -0.2, 0.3])
+A = np.array([[0.2, -0.5, 0.1], [0.0, 0.3, 0.4], [1.0, -0.2, 0.3]])
+B = np.array([[-0.1, 0.6, 0.2], [0.7, 0.0, -0.3], [0.2, 0.2, 0.2]])
+FREQUENCY, LENGTH, RAMP, START = np.array([0.5, 0.9, 1.3]), 6.0, 0.7, 2.0
+
+
+def sines() -> Reference:
+    return sum_of_sines(JOINTS, OFFSET, A, B, FREQUENCY, LENGTH, ramp=RAMP, start_time=START)
+
+
+def exact_sines(t: float, j: int) -> list[float]:
+    """q..q'''' of joint j by Taylor series of the definition, 30 digits."""
+
+    def ramp(u):  # integral from 1 of the lowest polynomial that is a C3 step from 0 to 1
+        return 140 * sum(c * (u**k - 1) for k, c in zip((5, 6, 7, 8), coefficients, strict=True))
+
+    coefficients = [mp.mpf(1) / 20, -mp.mpf(1) / 10, mp.mpf(1) / 14, -mp.mpf(1) / 56]
+
+    def own_time(x):
+        x -= mp.mpf(START)
+        if t < START + RAMP:
+            return RAMP * ramp(x / RAMP)
+        if t > START + RAMP + LENGTH:
+            left = (2 * mp.mpf(RAMP) + LENGTH - x) / RAMP
+            return LENGTH - RAMP * ramp(left)
+        return x - RAMP
+
+    def position(x):
+        s, q = own_time(x), mp.mpf(OFFSET[j])
+        for k in range(3):
+            w = (k + 1) * mp.mpf(FREQUENCY[j])
+            q += A[j, k] / w * mp.sin(w * s) - B[j, k] / w * mp.cos(w * s)
+        return q
+
+    with mp.workdps(30):
+        return [float(mp.factorial(k) * c) for k, c in enumerate(mp.taylor(position, mp.mpf(t), 4))]
+
+
+@pytest.mark.parametrize("t", [START + 0.2, START + 0.6, START + 3.0, START + 6.9, START + 7.2])
+def test_sum_of_sines_against_the_series_of_its_definition(t: float) -> None:
+    state = sines()(t)
+    expected = np.array([exact_sines(t, j) for j in range(N)]).T
+    np.testing.assert_allclose(state, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_sum_of_sines_runs_at_the_published_velocity_between_the_ramps() -> None:
+    motion, s = sines(), 2.5
+    harmonic = np.arange(1, 4) * FREQUENCY[:, None]
+    velocity = (A * np.cos(harmonic * s) + B * np.sin(harmonic * s)).sum(axis=1)
+    np.testing.assert_allclose(motion(START + RAMP + s)[1], velocity, rtol=1e-13)
+
+
+def test_sum_of_sines_starts_and_ends_at_rest_and_is_continuous() -> None:
+    motion = sines()
+    assert motion.duration == pytest.approx(LENGTH + 2 * RAMP)
+    assert motion.is_at_rest_at_end
+    np.testing.assert_array_equal(motion(START)[1:], 0)
+    np.testing.assert_array_equal(motion(motion.end_time + 1), motion(motion.end_time))
+    joints = [START, START + RAMP, motion.end_time - RAMP, motion.end_time]
+    assert_continuous(motion, np.array(joints), 1e-12)
+    least, greatest = motion.extremes()
+    states = motion.sample(np.linspace(START, motion.end_time, 8001))
+    np.testing.assert_allclose(states.min(axis=0), least, rtol=1e-2, atol=1e-3)
+    np.testing.assert_allclose(states.max(axis=0), greatest, rtol=1e-2, atol=1e-3)
+
+
+def test_sum_of_sines_can_be_spliced_and_stopped() -> None:
+    motion = sines()
+    new = splice(motion, START + 3, [START + 5], [[0, 0, 0]])
+    np.testing.assert_array_equal(new(START + 3), motion(START + 3))
+    assert stop(motion, START + 3, acceleration=[3, 3, 3]).is_at_rest_at_end
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"offset": [0, 0]}, "offset"),
+        ({"a": A[:2]}, "a: expected"),
+        ({"b": B[:, :2]}, "b: expected"),
+        ({"a": 1.0}, "a: expected"),
+        ({"frequency": 0.0}, "frequency must be positive"),
+        ({"frequency": [1.0, 2.0]}, "frequency: expected"),
+        ({"frequency": [1.0, np.nan, 1.0]}, "elbow"),
+        ({"duration": -1.0}, "duration must be positive"),
+        ({"ramp": 0.0}, "ramp must be positive"),
+    ],
+)
+def test_sum_of_sines_refuses(change: dict, says: str) -> None:
+    arguments = {"offset": OFFSET, "a": A, "b": B, "frequency": 1.0, "duration": 5.0} | change
+    with pytest.raises(TrajectoryError, match=says):
+        sum_of_sines(JOINTS, **arguments)
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+POINTS = [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
+
+
+def changed(value: object, point: int, joint: int) -> list:
+    rows = [list(row) for row in POINTS]
+    rows[point][joint] = value
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("times", "says"),
+    [
+        ([], "no points"),
+        ([0, 2, 1], r"times\[2\] = 1 s follows times\[1\] = 2 s"),
+        ([0, 1, 1], r"times\[2\] = 1 s follows times\[1\] = 1 s"),
+        ([-0.5, 1, 2], r"times\[0\] = -0\.5 s is negative"),
+        ([0, np.nan, 2], r"times\[1\] is nan"),
+        ([0, 1, np.inf], r"times\[2\] is inf"),
+        ([[0, 1, 2]], "one per point"),
+        (1.0, "one per point"),
+        (["a", "b", "c"], "real numbers"),
+        ([0, 1], "2 points need 2 rows, got 3"),
+        ([0, 1e-200, 1], "too close to connect"),
+    ],
+)
+def test_times_are_refused(times: object, says: str) -> None:
+    with pytest.raises(TrajectoryError, match=says):
+        interpolate(JOINTS, times, POINTS if np.size(times) else [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"positions": changed(np.nan, 1, 2)}, r"positions\[1\] of joint 'wrist' is nan"),
+        ({"positions": changed(np.inf, 2, 0)}, r"positions\[2\] of joint 'shoulder' is inf"),
+        ({"positions": changed("1", 2, 0)}, "not a finite real number"),
+        ({"positions": changed(1j, 2, 0)}, "not a finite real number"),
+        (
+            {"positions": [[0, 0], *POINTS[1:]]},
+            r"positions\[0\] has 2 values for 3 joints \(shoulder",
+        ),
+        ({"positions": [0, 1, 2]}, r"positions\[0\]: expected a row"),
+        ({"positions": 3.0}, "positions: expected a row"),
+        ({"positions": None}, "'shoulder' has no position at the first point"),
+        ({"positions": [*POINTS[:2], None]}, "no position at the last point.*not integrated"),
+        ({"positions": changed(None, 2, 1)}, "'elbow' has no position at the last point"),
+        ({"positions": [POINTS[0], [np.nan] * N, POINTS[2]]}, "point at 1 s has no position"),
+        ({"velocities": changed(np.nan, 1, 1)}, r"velocities\[1\] of joint 'elbow' is nan"),
+        ({"velocities": POINTS[:2]}, "velocities: 3 points need 3 rows, got 2"),
+        ({"velocities": POINTS}, "'shoulder' has the velocity 2 at the last point.*ends at rest"),
+        ({"velocities": POINTS[::-1]}, "velocity 2 at the first point.*starts at rest"),
+        ({"accelerations": changed(-np.inf, 0, 1)}, r"accelerations\[0\] of joint 'elbow' is -inf"),
+        ({"start": np.zeros((4, N))}, "start: expected shape"),
+        ({"start": np.full((5, N), np.nan)}, "start"),
+        ({"end": np.zeros((5, N))}, "'shoulder' has the position 0 in `end`, but 2 at the last"),
+        ({"joint_names": ["a", "b", "a"]}, "joint names"),
+        ({"joint_names": [], "positions": [[], [], []]}, "no position|joint names"),
+    ],
+)
+def test_points_are_refused(arguments: dict, says: str) -> None:
+    arguments = {"joint_names": JOINTS, "times": [0, 1, 2], "positions": POINTS} | arguments
+    with pytest.raises(TrajectoryError, match=says):
+        interpolate(**arguments)
+
+
+def test_what_is_handed_in_is_not_written_to_and_what_comes_out_is_fixed() -> None:
+    times, points, start = np.array([0.0, 1.0, 2.0]), np.array(POINTS), np.zeros((5, N))
+    copies = times.copy(), points.copy(), start.copy()
+    motion = interpolate(JOINTS, times, points, start=start)
+    for given_in, copy in zip((times, points, start), copies, strict=True):
+        np.testing.assert_array_equal(given_in, copy)
+    motion(-1)[:] = 7.0
+    motion.extremes()[0][:] = 7.0
+    np.testing.assert_array_equal(motion(-1), 0.0)
+    with pytest.raises(ValueError, match="read-only"):
+        motion.states[0, 0, 0] = 1.0
+
+
+# --- joint names ----------------------------------------------------------------------------------
+
+
+def test_match_joints_puts_names_in_order() -> None:
+    given_names = ("wrist", "shoulder", "elbow")
+    order = match_joints(JOINTS, given_names)
+    assert [given_names[i] for i in order] == list(JOINTS)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["shoulder", "elbow"], "missing: wrist"),
+        (["shoulder", "elbow", "wrist", "gripper"], "unknown: gripper"),
+        (["shoulder", "elbow", "elbow", "wrist"], "given twice: elbow"),
+        (["a", "elbow", "elbow"], "given twice: elbow; unknown: a; missing: shoulder, wrist"),
+    ],
+)
+def test_match_joints_names_every_fault(names: list[str], says: str) -> None:
+    with pytest.raises(TrajectoryError, match=says):
+        match_joints(JOINTS, names)

@@ -1,0 +1,74 @@
+"""What every plant promises, on the plant of this package; MuJoCo's has its own tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+    Motor,
+    Rigid,
+    SeriesElastic,
+    StiffnessDrive,
+    VariableStiffness,
+)
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.elastic.springs import LinearSpring
+from multibody_dynamics.dynamics.model.inertia import spatial_inertia
+from multibody_dynamics.dynamics.model.multibody_model import model_from_screws
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.plant.plants import EndStops, Plant
+
+
+def plant() -> Plant:
+    """Three wheels on one shaft: rigid, elastic, and of variable stiffness."""
+    wheels = [spatial_inertia(1.0, np.zeros(3), 0.1 * np.eye(3))] * 3
+    model = model_from_screws([-1, 0, 1], [[0, 0, 1, 0, 0, 0]] * 3, [np.eye(4)] * 3, wheels)
+    motor = Motor(0.2)
+    drive = StiffnessDrive(Motor(0.01), offset=100.0, gain=50.0)
+    actuators = (
+        Rigid(motor),
+        SeriesElastic(motor, LinearSpring(300.0)),
+        VariableStiffness(motor, (100.0, 500.0), drive=drive),
+    )
+    return ElasticRobot(model, Actuators(model.joint_names, actuators))
+
+
+def test_its_rows_have_the_promised_shapes_and_keep_their_place():
+    robot = plant()
+    shapes = {
+        "q": (3,), "qd": (3,), "theta": (4,), "thetad": (4,), "motor_torque": (4,),
+        "joint_torque": (3,), "qdd": (3,), "applied_wrenches": (3, 6), "stiffness": (2, 1),
+    }  # fmt: skip
+    assert set(Plant.__annotations__) == {"model", "actuators", *shapes}
+    rows = {name: getattr(robot, name) for name in shapes}
+    robot.reset([0.1, 0.2, 0.3])
+    robot.step([1.0, 2.0, 3.0, 0.1], 0.01)
+    robot.set_model(robot.model)
+    for name, shape in shapes.items():
+        assert getattr(robot, name) is rows[name]
+        assert rows[name].shape == shape
+    np.testing.assert_array_equal(rows["motor_torque"], [1.0, 2.0, 3.0, 0.1])
+    assert (rows["qdd"] != 0.0).all()
+
+
+def test_it_starts_where_it_is_put():
+    robot = plant()
+    robot.stiffness[0] = 200.0
+    robot.reset([0.1, 0.2, 0.3], [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(robot.theta, [0.1, 0.2, 0.3, 2.0])  # 100 + 50 theta_k = 200
+    np.testing.assert_array_equal(robot.thetad, [1.0, 2.0, 3.0, 0.0])
+    robot.reset([0.1, 0.2, 0.3], theta=[0.1, 0.3, 0.3, 1.0], thetad=[0.0, 1.0, 2.0, 3.0])
+    np.testing.assert_allclose(robot.joint_torque[1:], [30.0, 0.0], atol=1e-12)
+
+
+def test_end_stops_have_numbers_that_stops_can_have():
+    stops = EndStops([1e4, 2e4], damping=0.5)
+    assert stops.stiffness.tolist() == [1e4, 2e4]
+    with pytest.raises(InputError, match=r"stiffness is 0\.0: must be positive"):
+        EndStops(0.0)
+    with pytest.raises(InputError, match=r"damping is -1\.0: must be not negative"):
+        EndStops(1e4, -1.0)
+    with pytest.raises(InputError, match="stiffness is nan: must be positive"):
+        EndStops(np.nan)

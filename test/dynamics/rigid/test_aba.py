@@ -1,0 +1,276 @@
+"""Forward and hybrid dynamics: the inverse of the inverse, energy, and Pinocchio's ABA."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import se3
+from reference import DIGITS, dynamics, energy, error, exact
+from robots import aligned_model, panda, random_tree, to_pinocchio, with_multidof
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def draw(model, count, *batch, seed=1):
+    return np.random.default_rng(seed).normal(size=(count, *batch, model.n))
+
+
+def some_wrenches(model, *batch, seed=2):
+    first, second = np.random.default_rng(seed).normal(size=(2, *batch, 3, 6))
+    return {model.body_names[0]: first, model.body_names[-1]: second}
+
+
+def digits_lost(model, q):
+    return np.linalg.cond(dyn.mass_matrix(model, q)).max()
+
+
+@settings(max_examples=20)
+@given(SEEDS)
+def test_the_motion_of_a_torque_needs_that_torque(seed):
+    """inverse(forward(tau)) = tau, and forward(inverse(q'')) = q'', to the condition of M."""
+    model = random_tree(6, seed).with_reflected_inertia(np.full(6, 0.2))
+    q, qd, tau = draw(model, 3, 5, seed=seed)
+    wrenches = some_wrenches(model, 5)
+    qdd = dyn.forward_dynamics(model, q, qd, tau, wrenches=wrenches)
+    back = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
+    bias = np.abs(dyn.inverse_dynamics(model, q, qd, 0 * q, wrenches=wrenches).tau).max()
+    assert np.abs(back - tau).max() < 1e-14 * digits_lost(model, q) * (1 + bias)
+    again = dyn.forward_dynamics(model, q, qd, back, wrenches=wrenches)
+    assert error(again, qdd) < 1e-14 * digits_lost(model, q) * (1 + bias)
+
+
+@settings(max_examples=10)
+@given(SEEDS)
+def test_power_is_the_change_of_energy(seed):
+    """d/dt (T + U) = tau . q' from first principles, moving with the computed acceleration."""
+    model = random_tree(6, seed)
+    q, qd, tau = draw(model, 3, seed=seed)
+    qdd = dyn.forward_dynamics(model, q, qd, tau)
+    kinetic, potential = energy(model, [q, qd, qdd])
+    size = float(np.abs(tau) @ np.abs(qd) + abs(kinetic[1]) + abs(potential[1]))
+    difference = float(kinetic[1] + potential[1]) - tau @ qd
+    assert abs(difference) < 1e-14 * size * digits_lost(model, q)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pinocchio_agrees(seed):
+    model = random_tree(6, seed).with_reflected_inertia(np.full(6, 0.1))
+    twin = to_pinocchio(model)
+    data = twin.model.createData()
+    for q, qd, tau in zip(*draw(model, 3, 5, seed=seed), strict=True):
+        expected = twin.from_pin(pin.aba(twin.model, data, *map(twin.to_pin, (q, qd, tau))))
+        qdd = dyn.forward_dynamics(model, q, qd, tau)
+        assert error(qdd, expected) < 1e-14 * digits_lost(model, q)
+
+
+def test_a_pendulum_by_hand():
+    """A point mass on a massless rod, with and without a push in the world's axes."""
+    m, length, angle = 2.0, 0.7, 0.4
+    body = dyn.spatial_inertia(m, (length, 0, 0), np.zeros((3, 3)))
+    model = dyn.model_from_screws([-1], [[0, -1, 0, 0, 0, 0]], [np.eye(4)], [body])
+    fall = -9.81 * np.cos(angle) / length  # q = angle above the horizontal
+    assert dyn.forward_dynamics(model, [angle], [1.5], [0.0])[0] == pytest.approx(fall, rel=1e-14)
+    lift = {"body1": [0, -3.0, 0, 0, 0, 0]}  # N m about the origin, along the axis
+    pushed = dyn.forward_dynamics(model, [angle], [1.5], [0.5], wrenches=lift)[0]
+    assert pushed == pytest.approx(fall + 3.5 / (m * length**2), rel=1e-14)
+
+
+def test_a_singular_mass_matrix_is_refused_with_the_configuration():
+    """A point mass that the second joint carries onto the axis of the first one."""
+    point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
+    arm = dyn.model_from_screws(
+        [-1, 0], [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]], [np.eye(4)] * 2, [0 * point, point]
+    )
+    zero = np.zeros(2)
+    dyn.forward_dynamics(arm, zero, zero, zero)
+    with pytest.raises(dyn.DynamicsError, match=r"singular.*-1"):
+        dyn.forward_dynamics(arm, [0.0, -1.0], zero, zero)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
+def test_batches_hold_single_results(shape):
+    model = random_tree(6, 3)
+    q, qd, tau = draw(model, 3, *shape)
+    wrenches = some_wrenches(model, *shape)
+    result = dyn.forward_dynamics(model, q, qd, tau, wrenches=wrenches)
+    assert result.shape == (*shape, model.n)
+    for index in np.ndindex(shape):
+        one = {body: W[index] for body, W in wrenches.items()}
+        single = dyn.forward_dynamics(model, q[index], qd[index], tau[index], wrenches=one)
+        np.testing.assert_array_equal(result[index], single)
+
+
+def test_arguments_broadcast():
+    model = random_tree(6, 4)
+    q, qd = draw(model, 2, 3, 1)
+    tau = draw(model, 1, 4)[0]
+    result = dyn.forward_dynamics(model, q, qd, tau)
+    assert result.shape == (3, 4, model.n)
+    single = dyn.forward_dynamics(model, q[2, 0], qd[2, 0], tau[1])
+    np.testing.assert_array_equal(result[2, 1], single)
+
+
+@pytest.mark.parametrize("name", ["q", "qd", "tau"])
+@pytest.mark.parametrize("bad", [None, 0.0, [1.0], np.full(5, np.inf), np.zeros(5) * 1j, ["a"] * 5])
+def test_bad_input_is_refused_and_named(name, bad):
+    arguments = {"q": np.zeros(5), "qd": np.zeros(5), "tau": np.zeros(5)} | {name: bad}
+    with pytest.raises(dyn.InputError, match=rf"\b{name}\b"):
+        dyn.forward_dynamics(random_tree(5, 5), **arguments)
+
+
+def test_shapes_that_do_not_fit_are_listed():
+    model = random_tree(5, 5)
+    with pytest.raises(
+        dyn.InputError, match=r"states \(2,\), tau \(3,\), wrenches \(\), base \(\)"
+    ):
+        dyn.forward_dynamics(model, np.zeros((2, 5)), np.zeros(5), np.zeros((3, 5)))
+
+
+def test_arguments_are_never_written_to():
+    model = random_tree(6, 6)
+    arrays = list(draw(model, 3, 4)[:, ::2])
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    dyn.forward_dynamics(model, *arrays)[...] = 7
+    for array, old in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, old)
+
+
+# Time derivatives
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rates_of_the_torque_give_the_rates_of_the_acceleration(seed):
+    """The torques of a motion, from first principles, give back its derivatives."""
+    model = random_tree(5, seed).with_reflected_inertia(np.full(5, 0.2))
+    state, W = draw(model, 5, seed=seed), np.random.default_rng(seed).normal(size=(3, 6))
+    torques = dynamics(model, state, {2: W}).torques.astype(float)
+    start, wrenches = state[:2], {"body3": W}
+    lost = digits_lost(model, state[0])
+    for order in (1, 2):
+        found = dyn.rigid.forward_dynamics_rates(
+            model, *start, *torques[: order + 1], wrenches=wrenches
+        )
+        assert (found.qdddd is None) == (order == 1)
+        for row, wanted in zip(found, state[2 : order + 3], strict=False):
+            assert error(row, wanted) < 1e-14 * lost * np.abs(torques).max()
+
+
+@pytest.mark.parametrize("robot", [panda, with_multidof], ids=lambda robot: robot.__name__)
+def test_rates_are_the_inverse_of_those_of_the_inverse_dynamics(robot):
+    model = robot()
+    state = draw(model, 5, 3)
+    tau = dyn.inverse_dynamics(model, *state)
+    size = max(np.abs(row).max() for row in tau)
+    found = dyn.rigid.forward_dynamics_rates(model, *state[:2], *tau)
+    for row, wanted in zip(found, state[2:], strict=True):
+        assert error(row, wanted) < 1e-15 * size * digits_lost(model, state[0])
+
+
+# Hybrid dynamics
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_split_gives_the_rest_of_one_motion(seed):
+    model = random_tree(7, seed).with_reflected_inertia(np.full(7, 0.1))
+    q, qd, qdd = draw(model, 3, 4, seed=seed)
+    wrenches, base = some_wrenches(model, 4), dyn.BaseMotion(twist=[1, 2, 3, 4, 5, 6])
+    tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches, base=base).tau
+    held = np.random.default_rng(seed).permutation(7)[: seed + 1]
+    is_held = np.isin(np.arange(7), held)
+    names = [model.joint_names[k] if k % 2 else int(k) for k in held]
+    found = dyn.hybrid_dynamics(
+        model, q, qd, prescribed=names, wrenches=wrenches, base=base,
+        qdd=np.where(is_held, qdd, np.nan), tau=np.where(is_held, np.nan, tau),
+    )  # fmt: skip
+    tolerance = 1e-14 * digits_lost(model, q) * np.abs(tau).max()
+    assert np.abs(found.qdd - qdd).max() < tolerance
+    assert np.abs(found.tau - tau).max() < tolerance * np.abs(tau).max()
+    np.testing.assert_array_equal(found.qdd[:, is_held], qdd[:, is_held])
+    np.testing.assert_array_equal(found.tau[:, ~is_held], tau[:, ~is_held])
+
+
+def test_the_ends_are_forward_and_inverse_dynamics():
+    model = random_tree(6, 7)
+    q, qd, given = draw(model, 3, 3)
+    forward = dyn.hybrid_dynamics(model, q, qd, prescribed=[], qdd=np.full(6, np.nan), tau=given)
+    np.testing.assert_array_equal(forward.qdd, dyn.forward_dynamics(model, q, qd, given))
+    np.testing.assert_array_equal(forward.tau, given)
+    inverse = dyn.hybrid_dynamics(
+        model, q, qd, prescribed=model.joint_names, qdd=given, tau=np.full(6, np.nan)
+    )
+    np.testing.assert_array_equal(inverse.qdd, given)
+    assert error(inverse.tau, dyn.inverse_dynamics(model, q, qd, given).tau) < 1e-15
+
+
+def test_a_prescribed_joint_may_carry_nothing():
+    """A point mass on the axis of the first joint: free it is undetermined, prescribed it moves."""
+    point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
+    arm = dyn.model_from_screws(
+        [-1, 0], [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]], [np.eye(4)] * 2, [0 * point, point]
+    )
+    q, zero = [0.3, -1.0], np.zeros(2)
+    found = dyn.hybrid_dynamics(arm, q, zero, prescribed=[0], qdd=[2.0, 0], tau=[0, 3.0])
+    np.testing.assert_allclose(found.qdd, [2.0, 3.0], rtol=1e-14)
+    np.testing.assert_allclose(found.tau, [0.0, 3.0], atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"prescribed": ["nobody"]}, "no joint 'nobody'"),
+        ({"prescribed": [5]}, "below 5, got 5"),
+        ({"prescribed": "joint1"}, "sequence of joints, got the string 'joint1'"),
+        ({"qdd": np.zeros(4)}, r"qdd: expected shape \(..., 5\) .*, got \(4,\)"),
+        ({"prescribed": 1}, "sequence of joints, got 1"),
+        ({"qdd": np.ones(5) * 1j}, "qdd: expected real numbers"),
+        ({"tau": ["1"] * 5}, "tau: expected real numbers"),
+        ({"qdd": [[1], [1, 2]]}, "qdd: not an array of numbers"),
+        ({"qdd": np.full(5, np.nan)}, r"qdd\[1\] \(joint 'joint2'\) is nan"),
+        ({"tau": np.full(5, np.nan)}, r"tau\[0\] \(joint 'joint1'\) is nan"),
+    ],
+)
+def test_bad_hybrid_input_is_refused_and_named(change, message):
+    arguments = {"prescribed": ["joint2"], "qdd": np.zeros(5), "tau": np.zeros(5)} | change
+    with pytest.raises(dyn.InputError, match=message):
+        dyn.hybrid_dynamics(random_tree(5, 5), np.zeros(5), np.zeros(5), **arguments)
+
+
+# A moving base, and any scalars
+
+
+def test_a_moving_base_is_that_of_the_inverse_dynamics():
+    model = random_tree(6, 8)
+    rng = np.random.default_rng(9)
+    state = draw(model, 5)
+    base = dyn.BaseMotion(se3.exp(rng.normal(size=6)), *rng.normal(size=(4, 6)))
+    tau = dyn.inverse_dynamics(model, *state, base=base)
+    found = dyn.rigid.forward_dynamics_rates(model, *state[:2], *tau, base=base)
+    for row, wanted in zip(found, state[2:], strict=True):
+        assert error(row, wanted) < 1e-12 * digits_lost(model, state[0])
+    bases = dyn.BaseMotion(base.pose, acceleration=rng.normal(size=(3, 6)))
+    tau = dyn.inverse_dynamics(model, *state[:3], base=bases).tau
+    for row in dyn.forward_dynamics(model, *state[:2], tau, base=bases):
+        assert error(row, state[2]) < 1e-12 * digits_lost(model, state[0])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_recursions_are_exact(seed):
+    """Over 40-digit numbers, forward after inverse is the identity to 33 digits."""
+    model = aligned_model(seed)
+    q, qd, qdd = exact(draw(model, 3, seed=seed))
+    choice = {"sin": mp.sin, "cos": mp.cos}
+    (tau,) = dyn.generic_inverse_dynamics(model, q, qd, qdd, **choice)
+    again = dyn.rigid.generic_forward_dynamics(model, q, qd, tau, **choice)
+    assert error(again, qdd) < 10.0 ** (8 - DIGITS)
+    floats = dyn.forward_dynamics(model, *(row.astype(float) for row in (q, qd, tau)))
+    assert error(floats, qdd) < 1e-13 * digits_lost(model, q.astype(float))
+    with pytest.raises(dyn.InputError, match="tau: expected 5 scalars, got 4"):
+        dyn.rigid.generic_forward_dynamics(model, q, qd, tau[:-1])

@@ -1,0 +1,75 @@
+"""Screws, inertias and momenta of all bodies: those of Jacobians, of frames, of Pinocchio."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.model import inertia
+from multibody_dynamics.dynamics.rigid.all_bodies import spatial_bodies, subtree_sums
+from reference import error
+from robots import draw, panda, random_tree, to_pinocchio, with_multidof
+
+ROBOTS = [panda(), *(random_tree(7, seed) for seed in range(3)), with_multidof()]
+EQUAL = 1e-13
+
+
+@pytest.mark.parametrize("model", ROBOTS, ids=repr)
+def test_screws_are_the_columns_of_the_jacobians(model):
+    q, qd = draw(model, 2, 4)
+    bodies = spatial_bodies(model, q, qd)
+    for body in range(model.n):
+        path = model.path(body)
+        J = dyn.jacobian(model, q, body)[..., path]
+        Jd = dyn.jacobian_dot(model, q, qd, body)[..., path]
+        assert error(np.swapaxes(bodies.screws[:, path], 1, 2), J, 2) < EQUAL
+        assert error(np.swapaxes(bodies.screw_rates[:, path], 1, 2), Jd, 2) < EQUAL
+
+
+@pytest.mark.parametrize("model", ROBOTS, ids=repr)
+def test_inertias_and_momenta_are_those_of_the_bodies_where_they_are(model):
+    q, qd = draw(model, 2, 4)
+    bodies, motion = spatial_bodies(model, q, qd), dyn.forward_kinematics(model, q, qd)
+    assert error(bodies.twists, motion.twist) < EQUAL
+    assert error(bodies.inertias, inertia.transform(model.inertias, motion.pose), 2) < EQUAL
+    Pi = dyn.rigid.rigid_body_momentum(
+        motion.pose, model.inertias, motion.twist, representation="spatial"
+    )
+    assert error(bodies.momenta, Pi, 2) < EQUAL
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pinocchio_agrees_on_screws_and_their_rates(seed):
+    model = random_tree(6, seed)
+    twin = to_pinocchio(model)
+    data = twin.model.createData()
+    q, qd = draw(model, 2)
+    pin.computeJointJacobiansTimeVariation(twin.model, data, twin.to_pin(q), twin.to_pin(qd))
+    bodies = spatial_bodies(model, q, qd)
+    for ours, theirs in ((bodies.screws, data.J), (bodies.screw_rates, data.dJ)):
+        assert error(ours, dyn.from_linear_first(np.array(theirs).T[twin.order]), 2) < EQUAL
+
+
+@pytest.mark.parametrize("model", ROBOTS, ids=repr)
+def test_sums_and_paths_are_those_of_the_tree(model):
+    values = np.random.default_rng(2).normal(size=(3, model.n, 2, 2))
+    sums = subtree_sums(model, values, -3)
+    paths = model.moved_by
+    for i in range(model.n):
+        carried = [body for body in range(model.n) if i in model.path(body)]
+        np.testing.assert_allclose(sums[:, i], values[:, carried].sum(axis=1), atol=1e-13)
+        assert np.flatnonzero(paths[i]).tolist() == model.path(i)
+
+
+def test_states_broadcast_and_are_checked():
+    model = ROBOTS[1]
+    q, qd = draw(model, 2, 3)
+    both = spatial_bodies(model, q[:, None], qd)
+    assert both.inertias.shape == (3, 3, model.n, 6, 6)
+    assert error(both.momenta[1, 2], spatial_bodies(model, q[1], qd[2]).momenta, 2) < 1e-15
+    with pytest.raises(dyn.InputError, match="qd is needed"):
+        spatial_bodies(model, q, None)
+    with pytest.raises(dyn.InputError, match=r"qd\[2\] \(joint 'joint3'\) is nan"):
+        spatial_bodies(model, q[0], [0, 0, np.nan, 0, 0, 0, 0])

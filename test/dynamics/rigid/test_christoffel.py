@@ -1,0 +1,125 @@
+"""Christoffel symbols: their definition, first principles, and the two closed forms."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference as ref
+from multibody_dynamics import dynamics as dyn
+from reference import error
+from robots import draw, panda, random_tree, two_link_planar, with_multidof
+
+SEEDS = st.integers(0, 2**32 - 1)
+ROBOTS = [panda(), *(random_tree(7, seed) for seed in range(3)), with_multidof()]
+FUNCTIONS = (dyn.christoffel_symbols, dyn.rigid.christoffel_symbols_binet)
+EQUAL = 1e-13
+
+
+def symbols_of_torques(model, q):
+    """Gamma_ijk = (b(e_j + e_k) - b(e_j) - b(e_k)) / 2, where b(q') are the velocity forces."""
+    free = model.with_gravity(np.zeros(3))
+    units = np.eye(model.n)
+
+    def bias(qd):
+        return ref.dynamics(free, [q, qd, 0 * q]).torques[0]
+
+    squares = [bias(unit) for unit in units]
+    symbols = np.zeros((model.n,) * 3, dtype=object)
+    for j, square in enumerate(squares):
+        symbols[:, j, j] = square
+    for j, k in combinations(range(model.n), 2):
+        mixed = (bias(units[j] + units[k]) - squares[j] - squares[k]) / 2
+        symbols[:, j, k] = symbols[:, k, j] = mixed
+    return symbols.astype(float)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("model", [panda(), random_tree(6, 8), random_tree(6, 9)], ids=repr)
+def test_velocity_forces_from_first_principles_determine_them(function, model):
+    q = draw(model, 1)[0]
+    assert error(function(model, q), symbols_of_torques(model, q), 3) < EQUAL
+
+
+@pytest.mark.parametrize("model", ROBOTS, ids=repr)
+def test_definition_by_derivatives_of_the_mass_matrix(model):
+    """[M18d] after (85): Gamma_ijk = (dM_ik/dq_j + dM_ij/dq_k - dM_jk/dq_i) / 2."""
+    q = draw(model, 1)[0]
+    slopes = dyn.rigid.mass_matrix_dot(model, q, np.eye(model.n))  # [k, i, j]: dM_ij / dq_k
+    expected = (np.einsum("jik->ijk", slopes) + np.einsum("kij->ijk", slopes) - slopes) / 2
+    for function in FUNCTIONS:
+        assert error(function(model, q), expected, 3) < EQUAL
+
+
+@settings(max_examples=15)
+@given(SEEDS)
+def test_both_closed_forms_agree_and_are_symmetric(seed):
+    """[M18d] (86) and (87), corrected."""
+    model = random_tree(6, seed)
+    q = draw(model, 1, 3, seed=seed)[0]
+    first, second = (function(model, q) for function in FUNCTIONS)
+    assert error(second, first, 3) < EQUAL
+    for symbols in (first, second):
+        np.testing.assert_array_equal(symbols, np.swapaxes(symbols, -1, -2))
+
+
+@settings(max_examples=10)
+@given(SEEDS)
+def test_lagrange_equations_in_components(seed):
+    """[M18d] (85), with gravity among the forces: M q'' + Gamma q' q' + g = tau."""
+    model = random_tree(6, seed).with_reflected_inertia(np.full(6, 0.2))
+    q, qd, qdd = draw(model, 3, seed=seed)
+    turning = np.einsum("ijk,j,k", dyn.christoffel_symbols(model, q), qd, qd)
+    tau = dyn.mass_matrix(model, q) @ qdd + turning + dyn.gravity_forces(model, q)
+    assert error(tau, dyn.inverse_dynamics(model, q, qd, qdd).tau) < EQUAL
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_two_link_planar_by_hand(function):
+    """The textbook symbols, with h = -m2 l1 l2 sin q2."""
+    h = -0.8 * 1.0 * 0.7 * np.sin(-0.9)
+    expected = [[[0, h], [h, h]], [[-h, 0], [0, 0]]]
+    symbols = function(two_link_planar(), [0.4, -0.9])
+    np.testing.assert_allclose(symbols, expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_three_joints_need_a_body_that_all_of_them_move(function):
+    model = random_tree(7, 2)
+    symbols = function(model, draw(model, 1)[0])
+    paths = [np.isin(range(model.n), model.path(i)) for i in range(model.n)]
+    together = np.any([np.einsum("i,j,k->ijk", p, p, p) for p in paths], axis=0)
+    assert not together.all()
+    assert not symbols[~together].any()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
+def test_batches_hold_single_results(function, shape):
+    model = random_tree(6, 3)
+    (q,) = draw(model, 1, *shape)
+    symbols = function(model, q)
+    assert symbols.shape == (*shape, 6, 6, 6)
+    for index in np.ndindex(shape):
+        assert error(symbols[index], function(model, q[index]), 3) < 1e-14
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("bad", [None, 0.0, [1.0], np.full(5, np.nan), np.zeros(5) * 1j, ["a"] * 5])
+def test_bad_input_is_refused(function, bad):
+    with pytest.raises(dyn.InputError, match=r"\bq\b"):
+        function(random_tree(5, 6), bad)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_arguments_are_never_written_to(function):
+    model = random_tree(6, 7)
+    (q,) = draw(model, 1, 4)
+    before = q.copy()
+    q.flags.writeable = False
+    function(model, q)[...] = 7
+    np.testing.assert_array_equal(q, before)

@@ -1,0 +1,142 @@
+"""The Christoffel Coriolis matrix and M': skew symmetry, first principles, Pinocchio, symbols."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference as ref
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.core.batches import transposed
+from reference import error
+from robots import draw, panda, random_tree, to_pinocchio, two_link_planar, with_multidof
+
+SEEDS = st.integers(0, 2**32 - 1)
+ROBOTS = [panda(), *(random_tree(7, seed) for seed in range(3)), with_multidof()]
+EQUAL = 1e-13
+
+
+def exact_mass_matrix(model, q):
+    """M to 40 digits: the torques of unit accelerations."""
+    free = model.with_gravity(np.zeros(3))
+    units = np.eye(model.n)
+    return np.array([ref.dynamics(free, [q, 0 * q, unit]).torques[0] for unit in units]).T
+
+
+@settings(max_examples=20)
+@given(SEEDS)
+def test_skew_symmetry(seed):
+    """x^T (M' - 2C) x = 0 for every x, not for q' alone."""
+    model = random_tree(6, seed)
+    q, qd = draw(model, 2, 5, seed=seed)
+    defect = dyn.rigid.mass_matrix_dot(model, q, qd) - 2 * dyn.coriolis_matrix(model, q, qd)
+    assert np.abs(defect + transposed(defect)).max() < EQUAL * np.abs(defect).max()
+
+
+@pytest.mark.parametrize("model", [panda(), random_tree(6, 8)], ids=repr)
+def test_rate_of_the_mass_matrix_from_first_principles(model):
+    """A central difference in 40 digits; the rotors do not change it."""
+    q, qd = draw(model, 2)
+    step = mp.mpf(10) ** -12
+    ahead, behind = (exact_mass_matrix(model, ref.exact(q) + s * qd) for s in (step, -step))
+    slope = ((ahead - behind) / (2 * step)).astype(float)
+    model = model.with_reflected_inertia(np.ones(model.n))
+    assert error(dyn.rigid.mass_matrix_dot(model, q, qd), slope, 2) < EQUAL
+    C = dyn.coriolis_matrix(model, q, qd)
+    assert error(C + C.T, slope, 2) < EQUAL
+
+
+@settings(max_examples=8)
+@given(SEEDS)
+def test_velocity_forces_from_first_principles(seed):
+    model = random_tree(6, seed).with_gravity(np.zeros(3))
+    q, qd = draw(model, 2, seed=seed)
+    bias = ref.dynamics(model, [q, qd, 0 * q]).torques[0].astype(float)
+    assert error(dyn.coriolis_matrix(model, q, qd) @ qd, bias) < EQUAL
+
+
+@pytest.mark.parametrize("model", ROBOTS, ids=repr)
+def test_it_is_the_contraction_of_the_symbols(model):
+    q, qd = draw(model, 2, 4)
+    symbols = dyn.christoffel_symbols(model, q)
+    contracted = (symbols @ qd[:, None, :, None])[..., 0]
+    assert error(dyn.coriolis_matrix(model, q, qd), contracted, 2) < EQUAL
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pinocchio_agrees(seed):
+    model = random_tree(7, seed).with_reflected_inertia(np.full(7, 0.1))
+    twin = to_pinocchio(model)
+    data = twin.model.createData()
+    for q, qd in zip(*draw(model, 2, 3, seed=seed), strict=True):
+        C = pin.computeCoriolisMatrix(twin.model, data, twin.to_pin(q), twin.to_pin(qd))
+        ours = dyn.coriolis_matrix(model, q, qd)
+        assert error(ours, C[np.ix_(twin.order, twin.order)], 2) < EQUAL
+
+
+@settings(max_examples=10)
+@given(SEEDS)
+def test_linear_in_the_rates_and_symmetric_in_two_of_them(seed):
+    """C(q, a) b = C(q, b) a, which the matrix of (84) does not have."""
+    model = random_tree(6, seed)
+    q, a, b = draw(model, 3, seed=seed)
+    Ca, Cb = dyn.coriolis_matrix(model, q, a), dyn.coriolis_matrix(model, q, b)
+    assert error(dyn.coriolis_matrix(model, q, 2 * a - b), 2 * Ca - Cb, 2) < EQUAL
+    assert error(Ca @ b, Cb @ a) < 10 * EQUAL
+
+
+def test_two_link_planar_by_hand():
+    """The textbook matrix, h = -m2 l1 l2 sin q2: [[h q2', h (q1' + q2')], [-h q1', 0]]."""
+    h = -0.8 * 1.0 * 0.7 * np.sin(-0.9)
+    C = dyn.coriolis_matrix(two_link_planar(), [0.4, -0.9], [1.3, 0.7])
+    np.testing.assert_allclose(C, [[h * 0.7, h * 2.0], [-h * 1.3, 0]], atol=1e-15)
+
+
+def test_joints_that_move_no_common_body_do_not_interact():
+    model = random_tree(7, 2)
+    q, qd = draw(model, 2)
+    apart = ~np.any([np.outer(*[np.isin(range(7), model.path(i))] * 2) for i in range(7)], axis=0)
+    assert apart.any()
+    for matrix in (dyn.coriolis_matrix(model, q, qd), dyn.rigid.mass_matrix_dot(model, q, qd)):
+        assert not matrix[apart].any()
+
+
+FUNCTIONS = (dyn.coriolis_matrix, dyn.rigid.mass_matrix_dot)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
+def test_batches_hold_single_results(function, shape):
+    model = random_tree(6, 3)
+    q, qd = draw(model, 2, *shape)
+    matrices = function(model, q, qd)
+    assert matrices.shape == (*shape, 6, 6)
+    for index in np.ndindex(shape):
+        assert error(matrices[index], function(model, q[index], qd[index]), 2) < 1e-14
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_states_broadcast_and_are_never_written_to(function):
+    model = random_tree(6, 4)
+    q, qd = draw(model, 2, 3)
+    before = q.copy(), qd.copy()
+    q.flags.writeable = qd.flags.writeable = False
+    matrices = function(model, q[:, None], qd)
+    assert matrices.shape == (3, 3, 6, 6)
+    assert error(matrices[2, 0], function(model, q[2], qd[0]), 2) < 1e-14
+    matrices[...] = 7
+    np.testing.assert_array_equal((q, qd), before)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("place", range(2))
+@pytest.mark.parametrize("bad", [None, 0.0, np.full(5, np.nan), np.zeros(5) * 1j, ["a"] * 5])
+def test_bad_input_is_refused_and_named(function, place, bad):
+    state = [np.zeros(5), np.zeros(5)]
+    state[place] = bad
+    with pytest.raises(dyn.InputError, match=rf"\b{('q', 'qd')[place]}\b"):
+        function(random_tree(5, 5), *state)

@@ -1,0 +1,254 @@
+"""Derivatives of the dynamics as matrices: complex steps, first principles, Pinocchio, laws."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.model.records import ANGULAR, BODY_ROW, WRENCH
+from multibody_dynamics.dynamics.recursions.spatial import forward_recursion
+from multibody_dynamics.dynamics.rigid.crba import mass_matrix_recursion
+from multibody_dynamics.dynamics.rigid.derivatives import SUBTREE_ROW, derivatives_recursion
+from multibody_dynamics.dynamics.rigid.kinematics import base_rows
+from reference import dynamics, error, exact
+from robots import (
+    aligned_model,
+    draw,
+    panda,
+    random_pose,
+    random_tree,
+    to_pinocchio,
+    with_multidof,
+    with_rotors,
+)
+
+SEEDS = st.integers(0, 2**32 - 1)
+STEP = 1e-30
+
+
+def loaded_tree():
+    model = with_rotors(random_tree(8, 3))
+    return model.with_payload(model.body_names[-1], 0.7, (0.1, -0.2, 0.3), np.diag([1, 2, 2.5]))
+
+
+ROBOTS = {"panda": panda, "tree": loaded_tree, "multidof": with_multidof}
+
+
+@pytest.fixture(params=ROBOTS)
+def model(request):
+    return ROBOTS[request.param]()
+
+
+def some_wrenches(model, *batch, seed=2):
+    first, second = 5 * np.random.default_rng(seed).normal(size=(2, *batch, 6))
+    return {model.body_names[1]: first, model.body_names[-1]: second}
+
+
+def complex_steps(function, rows):
+    """The matrices of derivatives of `function` of complex rows (n,), one by each row."""
+    matrices = []
+    for k in range(len(rows)):
+        columns = []
+        for unit in np.eye(len(rows[k])):
+            moved = [row + (STEP * 1j * unit if j == k else 0) for j, row in enumerate(rows)]
+            columns.append([complex(x).imag / STEP for x in function(*moved)])
+        matrices.append(np.array(columns).T)
+    return matrices
+
+
+def worst(found, expected):
+    return max(error(x, y, 2) for x, y in zip(found, expected, strict=True))
+
+
+def test_inverse_dynamics_by_complex_steps(model):
+    rows = draw(model, 3)
+    wrenches = some_wrenches(model)
+    with_rates = {body: [W, 0 * W, 0 * W] for body, W in wrenches.items()}
+    expected = complex_steps(
+        lambda *moved: dyn.generic_inverse_dynamics(model, *moved, wrenches=with_rates)[0], rows
+    )
+    assert (
+        worst(dyn.inverse_dynamics_derivatives(model, *rows, wrenches=wrenches), expected) < 1e-14
+    )
+
+
+def test_forward_dynamics_by_complex_steps(model):
+    q, qd, qdd = draw(model, 3)
+    rows = (q, qd, dyn.inverse_dynamics(model, q, qd, qdd).tau)
+    expected = complex_steps(lambda *moved: dyn.rigid.generic_forward_dynamics(model, *moved), rows)
+    assert worst(dyn.forward_dynamics_derivatives(model, *rows), expected) < 1e-12
+
+
+def differences(model, rows):
+    """The derivatives of the inverse dynamics from first principles, to 20 digits."""
+    step = mp.mpf(10) ** -13
+    matrices = []
+    for k in range(3):
+        columns = []
+        for unit in exact(np.eye(model.n)):
+            ahead, behind = (
+                [exact(row) + (sign * step * unit if j == k else 0) for j, row in enumerate(rows)]
+                for sign in (1, -1)
+            )
+            change = dynamics(model, ahead).torques[0] - dynamics(model, behind).torques[0]
+            columns.append(change / (2 * step))
+        matrices.append(np.array(columns).T)
+    return matrices
+
+
+def test_inverse_dynamics_from_first_principles():
+    model = with_rotors(random_tree(4, 5))
+    rows = draw(model, 3)
+    assert worst(dyn.inverse_dynamics_derivatives(model, *rows), differences(model, rows)) < 1e-13
+
+
+def test_the_recursion_is_exact_over_exact_numbers():
+    model = aligned_model(2, 4)
+    rows = draw(model, 3).round(2)
+    n, joints = model.n, exact(model.joint_rows)
+    state, trig = np.full((5, n), mp.mpf(0)), np.empty((2, n), dtype=object)
+    state[:3] = exact(rows)
+    for i in range(n):
+        trig[:, i] = (
+            mp.sin(joints[i, ANGULAR] * state[0, i]),
+            mp.cos(joints[i, ANGULAR] * state[0, i]),
+        )
+    bodies = np.full((n + 1, BODY_ROW), mp.mpf(0))
+    bodies[0, :WRENCH] = base_rows(None)
+    subtrees, result = np.full((n + 1, SUBTREE_ROW), mp.mpf(0)), np.full((3, n, n), mp.mpf(0))
+    forward_recursion(model.parents, joints, trig, state, 1, bodies)
+    mass_matrix_recursion(model.parents, joints, bodies, subtrees, result[2])
+    nothing = np.full((n, 6), mp.mpf(0))
+    derivatives_recursion(
+        model.parents, joints, exact(model.gravity), nothing, bodies, subtrees, result
+    )
+    for found, expected in zip(result, differences(model, rows), strict=True):
+        assert np.abs(found - expected).max() < 1e-20 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pinocchio_agrees(seed):
+    model = with_rotors(random_tree(6, seed))
+    twin = to_pinocchio(model)
+    data = twin.model.createData()
+    square = np.ix_(twin.order, twin.order)
+    for q, qd, qdd in zip(*draw(model, 3, 3, seed=seed), strict=True):
+        there = [twin.to_pin(row) for row in (q, qd, qdd)]
+        expected = pin.computeRNEADerivatives(twin.model, data, *there)
+        found = dyn.inverse_dynamics_derivatives(model, q, qd, qdd)
+        assert worst(found[:2], [x[square] for x in expected[:2]]) < 1e-13
+        tau = dyn.inverse_dynamics(model, q, qd, qdd).tau
+        expected = pin.computeABADerivatives(twin.model, data, *there[:2], twin.to_pin(tau))
+        inverse = np.triu(expected[2]) + np.triu(expected[2], 1).T
+        expected = [x[square] for x in (*expected[:2], inverse)]
+        found = dyn.forward_dynamics_derivatives(model, q, qd, tau)
+        assert worst(found, expected) < 1e-14 * np.linalg.cond(dyn.mass_matrix(model, q))
+
+
+@settings(max_examples=15)
+@given(SEEDS)
+def test_the_laws_of_mechanics(seed):
+    """dQ/dq' = 2 C with Christoffel's C, dQ/dq'' = M; dQ/dq at rest is the potential's Hessian."""
+    model = with_rotors(random_tree(6, seed))
+    q, qd, qdd = draw(model, 3, seed=seed)
+    _, by_rates, M = dyn.inverse_dynamics_derivatives(model, q, qd, qdd)
+    assert error(by_rates, 2 * dyn.coriolis_matrix(model, q, qd), 2) < 1e-12
+    np.testing.assert_array_equal(M, dyn.mass_matrix(model, q))
+    hessian = dyn.inverse_dynamics_derivatives(model, q, 0 * q, 0 * q).dtau_dq
+    assert np.abs(hessian - hessian.T).max() < 1e-12 * np.abs(hessian).max()
+
+
+@settings(max_examples=15)
+@given(SEEDS)
+def test_forward_is_the_inverse_of_inverse(seed):
+    """tau(q, q', q''(q, q', tau)) = tau, differentiated."""
+    model = with_rotors(random_tree(6, seed))
+    q, qd, qdd = draw(model, 3, 4, seed=seed)
+    wrenches = some_wrenches(model, 4)
+    tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
+    dq, dqd, M = dyn.inverse_dynamics_derivatives(model, q, qd, qdd, wrenches=wrenches)
+    back = dyn.forward_dynamics_derivatives(model, q, qd, tau, wrenches=wrenches)
+    lost = 1e-14 * np.linalg.cond(M).max()
+    assert error(M @ back.dqdd_dq, -dq, 2) < lost
+    assert error(M @ back.dqdd_dqd, -dqd, 2) < lost
+    assert error(M @ back.dqdd_dtau, np.broadcast_to(np.eye(6), M.shape), 2) < lost
+
+
+def test_a_moving_base_is_a_body_that_joints_move():
+    rng = np.random.default_rng(4)
+    arm = with_rotors(random_tree(5, 6))
+    robot = dyn.model_from_screws(
+        [-1, *(arm.parents + 1)],
+        [dyn.floating(), *arm.screws],
+        [random_pose(rng), *arm.poses],
+        [np.zeros((6, 6)), *arm.inertias],
+        gravity=arm.gravity,
+    ).with_reflected_inertia([*np.zeros(6), *arm.reflected_inertia])
+    rows = draw(robot, 3)
+    moving = dyn.forward_kinematics(robot, *rows)
+    # The arm is mounted on the body that is at its pose A at q = 0; seen from there it starts at 1.
+    pose = moving.pose[5] @ dyn.se3.inverse(robot.poses[5])
+    base = dyn.BaseMotion(pose, moving.twist[5], moving.acceleration[5])
+    wrenches = {robot.body_names[-1]: rng.normal(size=6)}
+    whole = dyn.inverse_dynamics_derivatives(robot, *rows, wrenches=wrenches)
+    wrenches = {arm.body_names[-1]: wrenches[robot.body_names[-1]]}
+    part = dyn.inverse_dynamics_derivatives(arm, *rows[:, 6:], wrenches=wrenches, base=base)
+    assert worst(part, [x[6:, 6:] for x in whole]) < 1e-13
+    tau = dyn.inverse_dynamics(arm, *rows[:, 6:], wrenches=wrenches, base=base).tau
+    given = {"wrenches": wrenches, "base": base}
+    forward = dyn.forward_dynamics_derivatives(arm, *rows[:2, 6:], tau, **given)
+    assert error(forward.dqdd_dtau @ part.dtau_dq, -forward.dqdd_dq, 2) < 1e-12
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 4), (0,)])
+def test_batches_hold_single_results(shape):
+    model = random_tree(6, 3)
+    rows = draw(model, 3, *shape)
+    wrenches = some_wrenches(model, *shape)
+    for function in (dyn.inverse_dynamics_derivatives, dyn.forward_dynamics_derivatives):
+        result = function(model, *rows, wrenches=wrenches)
+        assert all(part.shape == (*shape, 6, 6) for part in result)
+        for index in np.ndindex(shape):
+            one = {body: W[index] for body, W in wrenches.items()}
+            single = function(model, *rows[(slice(None), *index)], wrenches=one)
+            assert worst([part[index] for part in result], single) < 1e-13
+
+
+def test_arguments_broadcast():
+    model = random_tree(6, 4)
+    (q, qd), qdd = draw(model, 2, 3, 1), draw(model, 1, 4)[0]
+    for function in (dyn.inverse_dynamics_derivatives, dyn.forward_dynamics_derivatives):
+        result = function(model, q, qd, qdd)
+        single = function(model, q[2, 0], qd[2, 0], qdd[1])
+        assert worst([part[2, 1] for part in result], single) < 1e-13
+
+
+@pytest.mark.parametrize("bad", [None, 0.0, [1.0], np.full(5, np.inf), np.zeros(5) * 1j, ["a"] * 5])
+@pytest.mark.parametrize("place", range(3))
+def test_bad_input_is_refused_and_named(place, bad):
+    for function, names in (
+        (dyn.inverse_dynamics_derivatives, ("q", "qd", "qdd")),
+        (dyn.forward_dynamics_derivatives, ("q", "qd", "tau")),
+    ):
+        arguments = [np.zeros(5)] * 3
+        arguments[place] = bad
+        with pytest.raises(dyn.InputError, match=rf"\b{names[place]}\b"):
+            function(random_tree(5, 5), *arguments)
+
+
+def test_arguments_are_never_written_to():
+    model = random_tree(6, 6)
+    arrays = list(draw(model, 3, 4)[:, ::2])
+    before = [array.copy() for array in arrays]
+    for function in (dyn.inverse_dynamics_derivatives, dyn.forward_dynamics_derivatives):
+        for array in arrays:
+            array.flags.writeable = False
+        for part in function(model, *arrays):
+            part[...] = 7
+        for array, old in zip(arrays, before, strict=True):
+            np.testing.assert_array_equal(array, old)

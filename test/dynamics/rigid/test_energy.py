@@ -1,0 +1,256 @@
+"""Energy, momentum and centre of mass: of the particles, of Pinocchio, and conserved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+
+import reference as ref
+from multibody_dynamics import dynamics as dyn
+from reference import error
+from robots import draw, panda, random_tree, to_pinocchio, with_multidof, with_rotors
+
+SEEDS = st.integers(0, 2**32 - 1)
+ROBOTS = [panda(), *(random_tree(6, seed) for seed in range(3)), with_multidof()]
+
+
+def momentum_of_particles(model, state):
+    """Pi^s and its derivatives."""
+    poses = ref.motion(model, state).poses
+    flows = [
+        ref.times(ref.rate(C), ref.particles(M) @ ref.transpose(C))
+        for C, M in zip(poses, model.inertias, strict=True)
+    ]
+    return ref.derivatives(ref.wrench(sum(flows))).astype(float)
+
+
+def floating_tree(gravity=(0.0, 0.0, 0.0)):
+    """A robot of five bodies whose root no joint holds."""
+    arms = random_tree(4, 5, branching=0.6)
+    return dyn.model_from_screws(
+        [-1, *(arms.parents + 1)],
+        [dyn.floating((0.1, -0.2, 0.3)), *arms.screws],
+        [np.eye(4), *arms.poses],
+        [dyn.spatial_inertia(2.0, (0.1, 0, 0.05), np.diag((0.05, 0.06, 0.08))), *arms.inertias],
+        gravity=gravity,
+    )
+
+
+def drift(model, tau, seconds=1.0):
+    """States (k, n) of q and q' and their times along a motion under constant joint torques."""
+    n = model.n
+    start = draw(model, 2, seed=3).ravel() * 0.4
+
+    def rate(_, x):
+        return np.concatenate([x[n:], dyn.forward_dynamics(model, x[:n], x[n:], tau)])
+
+    motion = solve_ivp(rate, (0, seconds), start, method="DOP853", rtol=1e-11, atol=1e-12)
+    return motion.t, motion.y[:n].T, motion.y[n:].T
+
+
+# values
+
+
+@pytest.mark.parametrize("model", [with_rotors(x) for x in ROBOTS], ids=repr)
+def test_energies_and_momentum_of_the_particles(model):
+    q, qd = draw(model, 2)
+    kinetic, potential = ref.energy(model, [q, qd])
+    assert dyn.rigid.kinetic_energy(model, q, qd) == pytest.approx(float(kinetic[0]), rel=1e-13)
+    lever = 9.81 * model.inertias[:, 5, 5].sum()  # J per m of height
+    assert dyn.rigid.potential_energy(model, q) == pytest.approx(
+        float(potential[0]), abs=1e-14 * lever
+    )
+    Pi = momentum_of_particles(model, [q, qd])[0]
+    assert error(dyn.rigid.spatial_momentum(model, q, qd), Pi) < 1e-13
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pinocchio_agrees(seed):
+    model = random_tree(6, seed)  # Pinocchio leaves the rotors out of the energy
+    twin = to_pinocchio(model)
+    data = twin.model.createData()
+    for q, qd in zip(*draw(model, 2, 3, seed=seed), strict=True):
+        state = (twin.model, data, twin.to_pin(q), twin.to_pin(qd))
+        T, U = pin.computeKineticEnergy(*state), pin.computePotentialEnergy(*state[:3])
+        assert dyn.rigid.kinetic_energy(model, q, qd) == pytest.approx(T, rel=1e-13)
+        assert dyn.rigid.potential_energy(model, q) == pytest.approx(U, rel=1e-12)
+        c = pin.centerOfMass(*state[:3])
+        assert error(dyn.rigid.center_of_mass(model, q), c) < 1e-13
+        pin.ccrba(*state)
+        L, P = dyn.from_linear_first(data.hg.vector).reshape(2, 3)  # about the centre of mass
+        Pi = np.concatenate([L + np.cross(c, P), P])
+        assert error(dyn.rigid.spatial_momentum(model, q, qd), Pi) < 1e-13
+
+
+def test_two_link_planar_by_hand():
+    """Point masses on rods: T = m v^2 / 2, U = m g z, c and P from where they are."""
+    from robots import two_link_planar
+
+    model = two_link_planar()
+    q, qd = np.array([0.4, -0.9]), np.array([1.3, 0.7])
+    a, b = q[0], q.sum()
+    first = np.array([np.cos(a), 0, -np.sin(a)])
+    second = first + 0.7 * np.array([np.cos(b), 0, -np.sin(b)])
+    v1 = qd[0] * np.array([-np.sin(a), 0, -np.cos(a)])
+    v2 = v1 + 0.7 * qd.sum() * np.array([-np.sin(b), 0, -np.cos(b)])
+    assert dyn.rigid.kinetic_energy(model, q, qd) == pytest.approx(
+        (1.5 * v1 @ v1 + 0.8 * v2 @ v2) / 2
+    )
+    U = 9.81 * (1.5 * first[2] + 0.8 * second[2])
+    assert dyn.rigid.potential_energy(model, q) == pytest.approx(U)
+    c = (1.5 * first + 0.8 * second) / 2.3
+    np.testing.assert_allclose(dyn.rigid.center_of_mass(model, q), c, atol=1e-15)
+    L = 1.5 * np.cross(first, v1) + 0.8 * np.cross(second, v2)
+    Pi = [*L, *(1.5 * v1 + 0.8 * v2)]
+    np.testing.assert_allclose(dyn.rigid.spatial_momentum(model, q, qd), Pi, atol=1e-14)
+
+
+def test_the_zero_of_the_potential_is_the_inertial_origin():
+    body = dyn.spatial_inertia(3.0, np.zeros(3), 0.1 * np.eye(3))
+    model = dyn.model_from_screws([-1], [dyn.prismatic((0, 0, 1))], [np.eye(4)], [body])
+    assert dyn.rigid.potential_energy(model, [0.0]) == 0
+    assert dyn.rigid.potential_energy(model, [2.0]) == pytest.approx(3.0 * 9.81 * 2.0)
+
+
+# balances
+
+
+@settings(max_examples=8)
+@given(SEEDS)
+def test_power_is_the_change_of_energy(seed):
+    """(T + U)' of the particles is what the joints and the applied wrenches give."""
+    model = with_rotors(random_tree(5, seed))
+    q, qd, qdd = draw(model, 3, seed=seed)
+    W = np.random.default_rng(seed).normal(size=(model.n, 6))
+    wrenches = dict(zip(model.body_names, W, strict=True))
+    tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
+    kinetic, potential = ref.energy(model, [q, qd, qdd])
+    V = dyn.forward_kinematics(model, q, qd).twist
+    power = tau @ qd + np.sum(V * W)
+    size = np.abs(tau) @ np.abs(qd) + np.sum(np.abs(V * W))
+    assert abs(float(kinetic[1] + potential[1]) - power) < 1e-13 * size
+
+
+@settings(max_examples=8)
+@given(SEEDS)
+def test_momentum_changes_by_what_acts_from_outside(seed):
+    """Pi' of the particles: applied wrenches, weight, and what the joints on the base transmit."""
+    model = random_tree(5, seed)
+    q, qd, qdd = draw(model, 3, seed=seed)
+    W = np.random.default_rng(seed).normal(size=(model.n, 6))
+    wrenches = dict(zip(model.body_names, W, strict=True))
+    rate = momentum_of_particles(model, [q, qd, qdd])[1]
+    through = dyn.rigid.interbody_wrenches(model, q, qd, qdd, wrenches=wrenches)[:, 0]
+    force = model.inertias[:, 5, 5].sum() * model.gravity
+    weight = np.concatenate([np.cross(dyn.rigid.center_of_mass(model, q), force), force])
+    assert error(W.sum(axis=0) + weight + through[model.parents < 0].sum(axis=0), rate) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pinocchio_agrees_on_the_rate_of_the_momentum(seed):
+    """The sum of the Newton-Euler equations of all bodies, taken to the centre of mass."""
+    model = random_tree(6, seed)
+    twin = to_pinocchio(model)
+    data = twin.model.createData()
+    q, qd, qdd = draw(model, 3, seed=seed)
+    pin.computeCentroidalMomentumTimeVariation(twin.model, data, *map(twin.to_pin, (q, qd, qdd)))
+    motion = dyn.forward_kinematics(model, q, qd, qdd)
+    needed = dyn.rigid.newton_euler(
+        motion.pose, model.inertias, *motion[1:3], representation="spatial"
+    ).sum(axis=0)
+    c = dyn.rigid.center_of_mass(model, q)
+    needed[:3] -= np.cross(c, needed[3:])
+    assert error(needed, dyn.from_linear_first(data.dhg.vector)) < 1e-12
+
+
+# conservation along integrated motions
+
+
+def test_a_floating_robot_keeps_energy_and_momentum():
+    """No gravity, no torques: to the accuracy of the integrator; its centre goes straight on."""
+    model = floating_tree()
+    t, q, qd = drift(model, np.zeros(model.n))
+    assert np.ptp(q, axis=0).max() > 0.3
+    T, Pi = dyn.rigid.kinetic_energy(model, q, qd), dyn.rigid.spatial_momentum(model, q, qd)
+    assert np.ptp(T) < 1e-9 * T[0]
+    assert np.ptp(Pi, axis=0).max() < 1e-9 * np.abs(Pi[0]).max()
+    c = dyn.rigid.center_of_mass(model, q)
+    velocity = Pi[0, 3:] / model.inertias[:, 5, 5].sum()
+    np.testing.assert_allclose(c, c[0] + t[:, None] * velocity, atol=1e-9)
+
+
+def test_inner_torques_change_the_energy_but_not_the_momentum():
+    model = floating_tree()
+    tau = np.concatenate([np.zeros(6), [0.4, -0.3, 0.2, 0.1]])
+    _, q, qd = drift(model, tau, 0.5)
+    T, Pi = dyn.rigid.kinetic_energy(model, q, qd), dyn.rigid.spatial_momentum(model, q, qd)
+    assert np.ptp(Pi, axis=0).max() < 1e-9 * np.abs(Pi[0]).max()
+    work = (q - q[0]) @ tau
+    assert np.abs(work).max() > 1e-3
+    np.testing.assert_allclose(T - T[0], work, atol=1e-9 * T.max())
+
+
+def test_a_falling_robot_keeps_its_total_energy():
+    gravity = np.array([0.3, -1.0, -9.6])
+    model = floating_tree(gravity)
+    t, q, qd = drift(model, np.zeros(model.n), 0.5)
+    E = dyn.rigid.kinetic_energy(model, q, qd) + dyn.rigid.potential_energy(model, q)
+    assert np.ptp(E) < 1e-9 * np.ptp(dyn.rigid.potential_energy(model, q))
+    P = dyn.rigid.spatial_momentum(model, q, qd)[:, 3:]
+    expected = P[0] + t[:, None] * gravity * model.inertias[:, 5, 5].sum()
+    np.testing.assert_allclose(P, expected, atol=1e-8)
+
+
+# input
+
+FUNCTIONS = (
+    dyn.rigid.kinetic_energy,
+    dyn.rigid.spatial_momentum,
+    dyn.rigid.potential_energy,
+    dyn.rigid.center_of_mass,
+)
+TAILS = ((), (6,), (), (3,))
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3), (0,)])
+def test_batches_hold_single_results(shape):
+    model = with_rotors(random_tree(6, 3))
+    state = draw(model, 2, *shape)
+    for function, rows, tail in zip(FUNCTIONS, (2, 2, 1, 1), TAILS, strict=True):
+        result = function(model, *state[:rows])
+        assert result.shape == (*shape, *tail)
+        for index in np.ndindex(shape):
+            single = function(model, *(row[index] for row in state[:rows]))
+            np.testing.assert_allclose(result[index], single, rtol=1e-14, atol=1e-14)
+
+
+def test_states_broadcast():
+    model = with_rotors(random_tree(6, 4))
+    q, qd = draw(model, 2, 3)
+    T = dyn.rigid.kinetic_energy(model, q[:, None], qd)
+    assert T.shape == (3, 3)
+    assert T[2, 1] == pytest.approx(dyn.rigid.kinetic_energy(model, q[2], qd[1]), rel=1e-14)
+
+
+@pytest.mark.parametrize("place", range(2))
+@pytest.mark.parametrize("bad", [None, 0.0, np.full(5, np.nan), np.zeros(5) * 1j, ["a"] * 5])
+def test_bad_input_is_refused_and_named(place, bad):
+    model = random_tree(5, 5)
+    state = [np.zeros(5), np.zeros(5)]
+    state[place] = bad
+    for function, rows in zip(FUNCTIONS, (2, 2, 1, 1), strict=True):
+        if place < rows:
+            with pytest.raises(dyn.InputError, match=rf"\b{('q', 'qd')[place]}\b"):
+                function(model, *state[:rows])
+
+
+def test_a_robot_without_mass_has_no_centre():
+    wheel = np.diag((0.1, 0.1, 0.1, 0, 0, 0))
+    model = dyn.model_from_screws([-1], [dyn.revolute((0, 0, 1))], [np.eye(4)], [wheel])
+    with pytest.raises(dyn.ModelError, match="no mass"):
+        dyn.rigid.center_of_mass(model, [0.0])
+    assert dyn.rigid.kinetic_energy(model, [0.0], [2.0]) == pytest.approx(0.2)

@@ -1,0 +1,295 @@
+"""The solver of the control cycle: equal to the function, in its own memory."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import se3
+from multibody_dynamics.dynamics.core.compilation import IS_COMPILED
+from reference import error
+from robots import random_base, random_tree
+
+ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
+
+
+def random_states(model, *batch, seed=1):
+    return np.random.default_rng(seed).normal(size=(5, *batch, model.n))
+
+
+def random_wrenches(model, seed=2):
+    """On the first and on the last body, with rates."""
+    values = 5 * np.random.default_rng(seed).normal(size=(2, 3, 6))
+    return {model.body_names[0]: values[0], model.body_names[model.n - 1]: values[1]}
+
+
+def worst(result, expected):
+    return max(error(part, whole) for part, whole in zip(result, expected, strict=True))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 12])
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_solver_equals_the_function(n, name):
+    model = random_tree(n, n).with_reflected_inertia(np.full(n, 0.3))
+    solver = dyn.InverseDynamicsSolver(model, name)
+    for seed in range(5):
+        state = random_states(model, seed=seed)
+        expected = dyn.inverse_dynamics(model, *state, representation=name)
+        assert worst(solver(*state), expected) < 1e-15
+        solver.result[:] = np.nan
+        solver.state[:] = state
+        solver.update()
+        assert worst(solver.result, expected) < 1e-15
+
+
+def test_solver_works_in_the_same_memory_for_ever():
+    model = random_tree(6, 18)
+    solver = dyn.InverseDynamicsSolver(model)
+    state, result = solver.state, solver.result
+    first = solver(*random_states(model))
+    addresses = [array.ctypes.data for array in (state, result, *first)]
+    second = solver(*random_states(model, seed=2))
+    assert solver.state is state
+    assert solver.result is result
+    assert [x.ctypes.data for x in (solver.state, solver.result, *second)] == addresses
+    assert (state.shape, result.shape) == ((5, model.n), (3, model.n))
+    assert all(np.shares_memory(part, result) for part in second)
+    np.testing.assert_array_equal(state, random_states(model, seed=2))
+    np.testing.assert_array_equal(result, np.array(first))
+
+
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_solver_takes_wrenches_and_tells_those_between_the_bodies(name):
+    model = random_tree(6, 19)
+    solver = dyn.InverseDynamicsSolver(model, name)
+    state, wrenches = random_states(model), random_wrenches(model)
+    for body, W in wrenches.items():
+        solver.applied_wrenches[model.body_index(body)] = W
+    loaded = dyn.inverse_dynamics(model, *state, wrenches=wrenches, representation=name)
+    for _ in range(2):  # they stay as they were set
+        assert worst(solver(*state), loaded) < 1e-15
+    transmitted = dyn.rigid.interbody_wrenches(model, *state, wrenches=wrenches)
+    motion = dyn.forward_kinematics(model, *state)
+    joint = motion.pose @ se3.inverse(model.body_in_joint)
+    seen_as = "body" if name == "mixed" else name
+    for i, W in enumerate(transmitted):
+        rates = [motion.twist[i], motion.acceleration[i]]
+        expected = dyn.convert_wrench(joint[i], rates, W, "spatial", seen_as)
+        tolerance = 1e-15 if name == "spatial" else 1e-12  # else by another recursion
+        assert error(solver.interbody_wrenches[i], np.array(expected)) < tolerance
+    solver.applied_wrenches[:] = 0
+    free = dyn.inverse_dynamics(model, *state, representation=name)
+    assert worst(solver(*state), free) < 1e-15
+
+
+def test_a_single_rate_of_a_wrench_is_not_overlooked():
+    model = random_tree(6, 19)
+    for name in dyn.REPRESENTATIONS:
+        solver = dyn.InverseDynamicsSolver(model, name)
+        for body, rate, component in ((0, 0, 0), (5, 1, 3), (3, 2, 5)):
+            before = solver(*random_states(model))[rate].copy()
+            solver.applied_wrenches[body, rate, component] = 1e3
+            assert error(solver(*random_states(model))[rate], before) > 1e-3
+            solver.applied_wrenches[:] = 0
+
+
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_solver_takes_the_motion_of_the_base(name):
+    model = random_tree(6, 19)
+    solver = dyn.InverseDynamicsSolver(model, name)
+    state, base = random_states(model), random_base(20)
+    solver.set_base(base)
+    expected = dyn.inverse_dynamics(model, *state, base=base, representation=name)
+    for _ in range(2):  # it stays as it was set
+        assert worst(solver(*state), expected) < 1e-15
+    for bad in (random_base(21, 1), dyn.BaseMotion(twist=np.full(6, np.nan))):
+        with pytest.raises(dyn.InputError, match="base"):
+            solver.set_base(bad)
+    assert worst(solver(*state), expected) < 1e-15
+    assert worst(solver(*state), dyn.inverse_dynamics(model, *state, representation=name)) > 1e-3
+    solver.set_base(None)
+    assert worst(solver(*state), dyn.inverse_dynamics(model, *state, representation=name)) < 1e-15
+
+
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_a_payload_is_taken_up_and_put_down_while_running(name):
+    model = random_tree(6, 22)
+    state, base = random_states(model), random_base(23)
+    loaded = model.with_payload("body6", 2.0, (0.1, 0.2, 0.3), np.eye(3), name="crate")
+    loaded = loaded.with_gravity((1.0, 2.0, -3.0))
+    solver = dyn.InverseDynamicsSolver(model, name)
+    solver.set_base(base)
+    result = solver.result
+    for robot in (loaded, model, loaded):
+        solver.set_model(robot)
+        assert solver.model is robot
+        assert solver.result is result
+        expected = dyn.inverse_dynamics(robot, *state, base=base, representation=name)
+        assert worst(solver(*state), expected) < 1e-15
+    for other in (random_tree(6, 24), random_tree(5, 22)):
+        with pytest.raises(dyn.InputError, match="other joints"):
+            solver.set_model(other)
+    assert solver.model is loaded
+    assert (
+        worst(solver(*state), dyn.inverse_dynamics(loaded, *state, base=base, representation=name))
+        < 1e-15
+    )
+
+
+def test_solvers_do_not_share_anything():
+    models = [random_tree(6, 20), random_tree(6, 21)]
+    solvers = [dyn.InverseDynamicsSolver(model) for model in (*models, models[0])]
+    states = [random_states(model, seed=k) for k, model in enumerate((*models, models[0]))]
+    solvers[2].applied_wrenches[:] = 1
+    for solver, state in zip(solvers, states, strict=True):
+        solver(*state)
+    for solver, state in zip(solvers[:2], states, strict=False):
+        assert worst(solver.result, dyn.inverse_dynamics(solver.model, *state)) < 1e-15
+
+
+def test_solver_takes_what_the_function_takes():
+    model = random_tree(6, 22)
+    solver = dyn.InverseDynamicsSolver(model)
+    whole = np.arange(5 * model.n).reshape(5, model.n) % 4
+    expected = dyn.inverse_dynamics(model, *whole)
+    read_only = whole.astype(float)
+    read_only.flags.writeable = False
+    strided = np.repeat(whole.astype(float), 2, axis=1)[:, ::2]
+    variants = (
+        whole, whole.tolist(), whole.astype(np.float32), whole.astype(">f8"), read_only, strided,
+        np.asfortranarray(whole.astype(float)), [read_only[0], *whole[1:].tolist()],
+    )  # fmt: skip
+    for rows in variants:
+        solver.result[:] = np.nan
+        assert worst(solver(*rows), expected) == 0
+    solver.state[:] = whole
+    assert worst(solver(*solver.state), expected) == 0
+
+
+@pytest.mark.parametrize("last", [np.asarray, list])  # a list is not for machine code
+def test_solver_takes_its_own_state_in_another_order(last):
+    model = random_tree(6, 22)
+    solver = dyn.InverseDynamicsSolver(model)
+    state, order = random_states(model), [1, 0, 4, 2, 3]
+    solver.state[:] = state
+    result = solver(*solver.state[order])  # a copy
+    expected = np.array(result)
+    solver.state[:] = state
+    *rows, row = (solver.state[k] for k in order)
+    result = solver(*rows, last(row))
+    np.testing.assert_array_equal(solver.state, state[order])
+    np.testing.assert_array_equal(result, expected)
+    before = solver.state.copy()
+    with pytest.raises(dyn.InputError, match="qdddd"):
+        solver(*solver.state[3::-1], np.full(model.n, np.nan))
+    np.testing.assert_array_equal(solver.state, before)
+
+
+BAD_ROWS = {
+    "scalar": 0.0,
+    "one number": np.zeros(1),
+    "one number in a list": [0.0],
+    "empty": np.zeros(0),
+    "short": np.zeros(4),
+    "long": np.zeros(6),
+    "column": np.zeros((5, 1)),
+    "batch of one": np.zeros((1, 5)),
+    "batch": np.zeros((5, 5)),
+    "none": None,
+    "nan": np.array([0, 0, np.nan, 0, 0]),
+    "inf in a list": [0, 0, 0, 0, np.inf],
+    "inf in float32": np.full(5, np.inf, dtype=np.float32),
+    "complex": np.zeros(5) * 1j,
+    "objects": np.zeros(5, dtype=object),
+    "text": ["0"] * 5,
+    "ragged": [[1, 2], [3], 0, 0, 0],
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_solver_refuses_bad_rows_and_stays_as_it_was(row, name):
+    model = random_tree(5, 23)
+    solver = dyn.InverseDynamicsSolver(model)
+    solver(*random_states(model))
+    before = solver.state.copy(), solver.result.copy()
+    rows = dict(zip(ROWS, random_states(model, seed=2), strict=True))
+    rows[row] = BAD_ROWS[name]
+    with pytest.raises(dyn.InputError, match=rf"^{row}\b"):
+        solver(**rows)
+    np.testing.assert_array_equal(solver.state, before[0])
+    np.testing.assert_array_equal(solver.result, before[1])
+
+
+def test_solver_of_one_joint_refuses_a_scalar():
+    solver = dyn.InverseDynamicsSolver(random_tree(1, 24))
+    with pytest.raises(dyn.InputError, match=r"qd: expected shape"):
+        solver([0.1], 0.2, [0.3], [0.4], [0.5])
+
+
+def test_solver_forgets_a_bad_state():
+    """update() checks nothing; what it made of NaN is gone with the next state."""
+    model = random_tree(6, 25)
+    solver = dyn.InverseDynamicsSolver(model)
+    solver.state[:] = np.nan
+    solver.update()
+    assert np.isnan(solver.result).all()
+    state = random_states(model)
+    assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) < 1e-15
+
+
+def test_solver_refuses_an_unknown_representation():
+    with pytest.raises(dyn.InputError, match="spatial, body, hybrid, mixed"):
+        dyn.InverseDynamicsSolver(random_tree(6, 26), representation="world")
+
+
+@pytest.mark.parametrize("way", ["update", "call"])
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_solver_allocates_nothing_that_stays(way, name):
+    model = random_tree(6, 27)
+    solver = dyn.InverseDynamicsSolver(model, name)
+    solver.applied_wrenches[2] = 1.0
+    rows = tuple(random_states(model))
+    cycle = solver.update if way == "update" else lambda: solver(*rows)
+    owned = [solver.state, solver.result, solver.applied_wrenches, model.joint_rows, *rows]
+
+    def run(times):
+        for _ in range(times):
+            cycle()
+
+    run(100)
+    counts = [sys.getrefcount(array) for array in owned]
+    native = native_allocations()
+    tracemalloc.start()
+    run(100)
+    tracemalloc.reset_peak()
+    before, _ = tracemalloc.get_traced_memory()
+    run(10_000)
+    after, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert after - before < 64
+    assert peak - before < 1024  # the frames of the calls; an array of this robot has 200 bytes
+    assert [sys.getrefcount(array) for array in owned] == counts
+    assert native_allocations() == native
+
+
+def native_allocations():
+    """How many blocks Numba's own memory manager holds."""
+    if not IS_COMPILED:
+        return 0
+    from numba.core.runtime import _nrt_python, rtsys
+
+    _nrt_python.memsys_enable_stats()
+    stats = rtsys.get_allocation_stats()
+    return stats.alloc - stats.free, stats.mi_alloc - stats.mi_free
+
+
+def test_the_buffers_of_a_solver_cannot_be_replaced():
+    solver = dyn.InverseDynamicsSolver(random_tree(3, seed=1))
+    with pytest.raises(AttributeError, match=r"write into it: solver\.state\[:\]"):
+        solver.state = np.ones((5, 3))
+    solver.state[:] = 1.0

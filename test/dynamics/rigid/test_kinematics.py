@@ -1,0 +1,298 @@
+"""[M21] Algorithm 1 against power series of products of exponentials, and a moving base."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import se3
+from multibody_dynamics.dynamics.rigid.kinematics import base_rows
+from reference import derivatives, error, exact, motion, moved_by, times, twists
+from robots import random_base, random_tree, to_pinocchio
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def random_states(model, *batch, seed=1):
+    return np.random.default_rng(seed).normal(size=(5, *batch, model.n))
+
+
+def rates(base):
+    return [base.twist, base.acceleration, base.jerk, base.jounce]
+
+
+@settings(max_examples=12)
+@given(SEEDS, st.sampled_from([1.0, 10.0]))
+def test_poses_and_rates_from_first_principles(seed, size):
+    model = random_tree(6, seed)
+    state = random_states(model, seed=seed) * size ** np.arange(5)[:, None]
+    poses = motion(model, state).poses
+    for representation in dyn.REPRESENTATIONS:
+        result = dyn.forward_kinematics(model, *state, representation=representation)
+        assert error(result.pose, np.array([C[0] for C in poses]), 2) < 1e-14
+        expected = np.stack([twists(C, representation) for C in poses], axis=1)
+        for order, rate in enumerate(result[1:]):
+            assert error(rate, expected[order]) < 1e-12
+
+
+@settings(max_examples=8)
+@given(SEEDS)
+def test_a_base_moves_everything(seed):
+    model = random_tree(6, seed)
+    state, base = random_states(model, seed=seed), random_base(seed)
+    poses = motion(model, state, moved_by(base.pose, rates(base))).poses
+    for representation in dyn.REPRESENTATIONS:
+        result = dyn.forward_kinematics(model, *state, base=base, representation=representation)
+        assert error(result.pose, np.array([C[0] for C in poses]), 2) < 1e-14
+        expected = np.stack([twists(C, representation) for C in poses], axis=1)
+        for order, rate in enumerate(result[1:]):
+            assert error(rate, expected[order]) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_moving_base_is_a_chain_of_joints_before_the_robot(seed):
+    """Mounted on the last body of another robot, it moves as on a base with that body's motion."""
+    robot, carrier = random_tree(6, seed), random_tree(6, seed + 100)
+    whole, base = mounted(robot, carrier, seed)
+    state = random_states(whole, seed=seed)
+    expected = dyn.forward_kinematics(whole, *state)
+    on_base = dyn.forward_kinematics(robot, *state[:, carrier.n :], base=base(state))
+    for part, full in zip(on_base, expected, strict=True):
+        assert error(part, full[carrier.n :], part.ndim - 1) < 1e-12
+
+
+def mounted(robot, carrier, seed):
+    """`robot` standing on the last body of `carrier`, and that body's motion as a BaseMotion."""
+    parents = [*carrier.parents, *np.where(robot.parents < 0, -1, robot.parents) + carrier.n]
+    parents[carrier.n :] = [carrier.n - 1 if p < 0 else p + carrier.n for p in robot.parents]
+    foot = se3.exp(np.random.default_rng(seed).normal(size=6))  # robot's base in that body
+    at_zero = carrier.poses[-1] @ foot
+    whole = dyn.model_from_screws(
+        parents,
+        np.concatenate([carrier.screws, (se3.Ad(at_zero) @ robot.screws[..., None])[..., 0]]),
+        np.concatenate([carrier.poses, at_zero @ robot.poses]),
+        np.concatenate([carrier.inertias, robot.inertias]),
+        gravity=robot.gravity,
+    )
+
+    def base(state):
+        carried = dyn.forward_kinematics(carrier, *state[..., : carrier.n])
+        pose, *twist_and_rates = (x[carrier.n - 1] for x in carried)
+        return dyn.BaseMotion(pose @ foot, *twist_and_rates)
+
+    return whole, base
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pinocchio_agrees(seed):
+    """Poses and spatial velocities of the body frames; its accelerations are not componentwise."""
+    model = random_tree(6, seed)
+    twin = to_pinocchio(model)
+    data = twin.model.createData()
+    q, qd = random_states(model, seed=seed)[:2]
+    pin.forwardKinematics(twin.model, data, twin.to_pin(q), twin.to_pin(qd))
+    pin.updateFramePlacements(twin.model, data)
+    result = dyn.forward_kinematics(model, q, qd)
+    for i, body in enumerate(model.body_names):
+        frame = twin.model.getFrameId(body)
+        assert error(result.pose[i], data.oMf[frame].homogeneous, 2) < 1e-14
+        velocity = pin.getFrameVelocity(twin.model, data, frame, pin.WORLD).vector
+        assert error(result.twist[i], dyn.from_linear_first(velocity)) < 1e-13
+
+
+def test_a_planar_arm_by_hand():
+    """Two links of 1 m and 0.5 m: the textbook formulas for the tip and its velocity."""
+    body = dyn.spatial_inertia(1.0, (0.1, 0, 0), np.eye(3))
+    screws = [[0, 0, 1, 0, 0, 0], [0, 0, 1, 0, -1, 0]]
+    poses = [np.eye(4), se3.from_rotation_translation(np.eye(3), [1.5, 0, 0])]
+    model = dyn.model_from_screws([-1, 0], screws, poses, [body, body])
+    (a, b), (ad, bd) = q, qd = (0.3, -0.8), (0.7, 1.1)
+    result = dyn.forward_kinematics(model, q, qd, representation="hybrid")
+    s, c, sab, cab = np.sin(a), np.cos(a), np.sin(a + b), np.cos(a + b)
+    assert error(result.pose[1, :3, 3], [c + cab / 2, s + sab / 2, 0]) < 1e-15
+    velocity = [-s * ad - sab / 2 * (ad + bd), c * ad + cab / 2 * (ad + bd), 0]
+    assert error(result.twist[1], [0, 0, ad + bd, *velocity]) < 1e-15
+
+
+def test_gravity_does_not_enter():
+    model = random_tree(6, 1)
+    state = random_states(model)
+    for one, other in zip(
+        dyn.forward_kinematics(model, *state),
+        dyn.forward_kinematics(model.with_gravity((1, 2, 3)), *state),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("given", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
+def test_what_the_input_does_not_determine_is_none(given, representation):
+    model = random_tree(6, 2)
+    state = random_states(model)
+    full = dyn.forward_kinematics(model, *state, representation=representation)
+    result = dyn.forward_kinematics(model, *state[:given], representation=representation)
+    for k, (part, whole) in enumerate(zip(result, full, strict=True)):
+        assert (part is None) == (k >= given)
+        if part is not None:
+            assert error(part, whole, part.ndim - 1) < 1e-15
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
+@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
+def test_batches_hold_single_results(shape, representation):
+    model = random_tree(6, 3)
+    state, base = random_states(model, *shape), random_base(4, *shape)
+    result = dyn.forward_kinematics(model, *state, base=base, representation=representation)
+    assert result.pose.shape == (*shape, model.n, 4, 4)
+    assert all(x.shape == (*shape, model.n, 6) for x in result[1:])
+    for index in np.ndindex(shape):
+        single = dyn.forward_kinematics(
+            model,
+            *(row[index] for row in state),
+            base=dyn.BaseMotion(base.pose[index], *(x[index] for x in rates(base))),
+            representation=representation,
+        )
+        for part, whole in zip(single, result, strict=True):
+            assert error(part, whole[index], part.ndim - 1) < 1e-15
+
+
+def test_states_and_base_broadcast():
+    model = random_tree(6, 5)
+    q, qd = random_states(model, 3, 1)[0], random_states(model, 4)[1]
+    twist = np.random.default_rng(6).normal(size=(2, 1, 1, 6))
+    base = dyn.BaseMotion(twist=twist)
+    result = dyn.forward_kinematics(model, q, qd, base=base)
+    assert result.twist.shape == (2, 3, 4, model.n, 6)
+    for i, j, k in np.ndindex(2, 3, 4):
+        single = dyn.forward_kinematics(
+            model, q[j, 0], qd[k], base=dyn.BaseMotion(twist=twist[i, 0, 0])
+        )
+        assert error(single.twist, result.twist[i, j, k]) < 1e-15
+
+
+def test_frames_of_merged_links_payloads_and_the_base():
+    offset = se3.exp(np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]))
+    plain = random_tree(6, 7)
+    model = dyn.model_from_screws(
+        plain.parents, plain.screws, plain.poses, plain.inertias,
+        frames={"flange": dyn.model.Frame(2, offset), "socket": dyn.model.Frame(-1, offset)},
+    ).with_payload("flange", 1.0, name="load")  # fmt: skip
+    q = random_states(model, 2, 3)[0]
+    poses = dyn.forward_kinematics(model, q).pose
+    assert error(dyn.frame_pose(model, q, "flange"), poses[..., 2, :, :] @ offset, 2) < 1e-15
+    assert error(dyn.frame_pose(model, q, "load"), poses[..., 2, :, :] @ offset, 2) < 1e-15
+    assert error(dyn.frame_pose(model, q, 3), poses[..., 3, :, :], 2) < 1e-15
+    assert error(dyn.frame_pose(model, q, "body4"), poses[..., 3, :, :], 2) < 1e-15
+    for name, fixed in (("base", np.eye(4)), ("socket", offset)):
+        still = dyn.frame_pose(model, q, name)
+        np.testing.assert_array_equal(still, np.broadcast_to(fixed, (2, 3, 4, 4)))
+
+
+@pytest.mark.parametrize("bad", ["nobody", 5, -1, 1.0, None])
+def test_an_unknown_body_is_refused(bad):
+    model = random_tree(5, 7)
+    with pytest.raises(dyn.InputError, match="body"):
+        dyn.frame_pose(model, np.zeros(model.n), bad)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"q": None}, "q is required"),
+        ({"qd": None}, "qdddd was given without qd|was given without qd"),
+        ({"qddd": None}, "qdddd was given without qddd"),
+        ({"q": np.zeros(4)}, "q: expected shape"),
+        ({"qd": np.full(5, np.nan)}, r"qd\[0\] \(joint 'joint1'\) is nan"),
+        ({"qdddd": np.full(5, np.inf)}, r"qdddd\[0\] \(joint 'joint1'\) is inf"),
+        ({"qd": np.zeros(5) * 1j}, "qd: expected real numbers"),
+        ({"qd": np.zeros((2, 5)), "qdd": np.zeros((3, 5))}, "batch dimensions"),
+        ({"representation": "world"}, "spatial, body, hybrid, mixed"),
+        ({"base": dyn.BaseMotion(pose=np.eye(3))}, "base.pose"),
+        ({"base": dyn.BaseMotion(pose=np.diag([2.0, 1, 1, 1]))}, "base.pose.*no rotation"),
+        ({"base": dyn.BaseMotion(pose=np.diag([1.0, 1, 1, 2]))}, "base.pose.*last row"),
+        ({"base": dyn.BaseMotion(pose=np.eye(4) + np.eye(4)[3:].T)}, "base.pose.*last row"),
+        ({"base": dyn.BaseMotion(twist=np.zeros(5))}, "base.twist"),
+        ({"base": dyn.BaseMotion(jounce=np.full(6, np.nan))}, "base.jounce"),
+        ({"base": dyn.BaseMotion(None, np.zeros((2, 6)), np.zeros((3, 6)))}, "acceleration"),
+        ({"base": dyn.BaseMotion(twist=np.zeros((2, 6))), "q": np.zeros((3, 5))}, "states"),
+        ({"base": {"twist": np.zeros(6)}}, "base: expected a BaseMotion, got"),
+        ({"base": 3}, "base: expected a BaseMotion, got 3"),
+    ],
+)
+def test_bad_input_is_refused_and_named(change, message):
+    model = random_tree(5, 8)
+    arguments = dict(zip(("q", "qd", "qdd", "qddd", "qdddd"), np.zeros((5, 5)), strict=True))
+    with pytest.raises(dyn.InputError, match=message):
+        dyn.forward_kinematics(model, **(arguments | change))
+
+
+def test_a_frame_on_a_base_somewhere_is_where_the_base_takes_it():
+    model, base = random_tree(6, 12), random_base(13, 2)
+    q = random_states(model, 2)[0]
+    for body in (*model.body_names, model.base_name):
+        expected = base.pose @ dyn.frame_pose(model, q, body)
+        assert error(dyn.frame_pose(model, q, body, base=base), expected, 2) < 1e-14
+
+
+def test_arguments_are_never_written_to():
+    model = random_tree(6, 9)
+    state, base = random_states(model, 3), random_base(10, 3)
+    arrays = [*state, base.pose, *rates(base)]
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    result = dyn.forward_kinematics(model, *state, base=base)
+    for part in result:
+        part[...] = 7  # the results are the caller's own
+    for array, old in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, old)
+
+
+@pytest.mark.parametrize("gravity", [None, np.array([1.0, -2.0, -9.0])])
+@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
+def test_no_base_motion_is_a_base_at_rest(representation, gravity):
+    rest = dyn.BaseMotion(np.eye(4), *np.zeros((4, 6)))
+    expected = base_rows(rest, representation, gravity)
+    np.testing.assert_array_equal(base_rows(None, representation, gravity), expected)
+
+
+def test_points_far_from_the_origin_keep_their_digits():
+    """Some metres away, as the project promises: a robot moved by 5 m in every direction."""
+    model = random_tree(6, 11)
+    place = se3.from_rotation_translation(np.eye(3), [5.0, -5.0, 5.0])
+    state = random_states(model)
+    near = dyn.forward_kinematics(model, *state, representation="body")
+    base = dyn.BaseMotion(place)
+    far = dyn.forward_kinematics(model, *state, base=base, representation="body")
+    for part, plain in zip(far[1:], near[1:], strict=True):
+        assert error(part, plain) < 1e-12
+
+
+def test_the_reference_differentiates_a_known_motion():
+    """The tests' own measure: r = Rot_z(t^2) (1, 0, 0) + (0, 0, t^3), derived by hand."""
+    body = dyn.spatial_inertia(1.0, np.zeros(3), np.eye(3))
+    screws = [[0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 0, 1]]
+    pose = se3.from_rotation_translation(np.eye(3), [1.0, 0, 0])
+    model = dyn.model_from_screws([-1, 0], screws, [pose, pose], [body, body])
+    state = [[0.0, 0], [0, 0], [2, 0], [0, 6], [0, 0]]
+    C = motion(model, state).poses[1]
+    found = derivatives(C)[:, :3, 3]
+    assert error(found, exact([[1, 0, 0], [0, 0, 0], [0, 2, 0], [0, 0, 6], [-12, 0, 0]])) < 1e-30
+    assert error(times(C, C)[0], C[0] @ C[0], 2) == 0
+
+
+def test_the_motion_of_a_base_does_not_change():
+    given = [np.eye(4), *np.ones((4, 6))]
+    base = dyn.BaseMotion(*given)
+    for array in given:
+        array += 1
+    np.testing.assert_array_equal(base.pose, np.eye(4))
+    for array in (base.pose, *rates(base)):
+        assert not array.flags.writeable
+    with pytest.raises(dyn.InputError, match=r"base\.twist: expected real numbers"):
+        dyn.BaseMotion(twist="fast")

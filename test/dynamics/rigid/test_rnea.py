@@ -1,0 +1,447 @@
+"""Q, Q' and Q'' in every representation: first principles, other routes, and their promises."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mpmath as mp
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import se3
+from reference import DIGITS, dynamics, error, exact, motion, moved_by
+from robots import aligned_model, panda, random_base, random_tree, to_pinocchio, with_multidof
+
+SEEDS = st.integers(0, 2**32 - 1)
+ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
+
+
+def random_states(model, *batch, seed=1):
+    return np.random.default_rng(seed).normal(size=(5, *batch, model.n))
+
+
+def mounted(robot, carrier):
+    """One robot: `robot` standing on the last body of `carrier`."""
+    last = carrier.n - 1
+    at_zero = carrier.poses[last]
+    return dyn.model_from_screws(
+        [*carrier.parents, *np.where(robot.parents < 0, last, robot.parents + carrier.n)],
+        [*carrier.screws, *(se3.Ad(at_zero) @ robot.screws[..., None])[..., 0]],
+        [*carrier.poses, *at_zero @ robot.poses],
+        [*carrier.inertias, *robot.inertias],
+        gravity=robot.gravity,
+    )
+
+
+def random_wrenches(model, *batch, seed=2):
+    """On the first and on the last body, with rates."""
+    values = 5 * np.random.default_rng(seed).normal(size=(2, *batch, 3, 6))
+    return {model.body_names[0]: values[0], model.body_names[model.n - 1]: values[1]}
+
+
+def by_index(model, wrenches):
+    return {model.body_index(body): W for body, W in wrenches.items()}
+
+
+def series_of(base):
+    return moved_by(base.pose, [base.twist, base.acceleration, base.jerk, base.jounce])
+
+
+def worst(result, expected):
+    return max(error(part, whole) for part, whole in zip(result, expected, strict=True))
+
+
+# First principles
+
+
+@settings(max_examples=25)
+@given(SEEDS, st.integers(1, 7), st.sampled_from([1.0, 10.0]))
+def test_torques_and_rates_from_first_principles(seed, n, speed):
+    """Trees of every joint, gravity from anywhere, rotors, wrenches with rates, a moving base."""
+    rng = np.random.default_rng(seed)
+    model = random_tree(n, seed, gravity=rng.normal(scale=9, size=3))
+    model = model.with_reflected_inertia(rng.uniform(0, 2, n))
+    state = random_states(model, seed=seed) * speed ** np.arange(5)[:, None]
+    wrenches, base = random_wrenches(model, seed=seed), random_base(seed)
+    expected = dynamics(model, state, by_index(model, wrenches), series_of(base)).torques
+    for name in dyn.REPRESENTATIONS:
+        choice = {"wrenches": wrenches, "base": base, "representation": name}
+        for order in range(3):
+            result = dyn.inverse_dynamics(model, *state[: order + 3], **choice)
+            known = slice(order + 1)
+            assert worst(result[known], expected[known]) < 1e-12, (name, order)
+
+
+@pytest.mark.parametrize("robot", [panda, with_multidof], ids=lambda robot: robot.__name__)
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_robots_with_fixed_links_and_with_massless_bodies(robot, name):
+    model = robot()
+    state, wrenches = random_states(model), random_wrenches(model)
+    result = dyn.inverse_dynamics(model, *state, wrenches=wrenches, representation=name)
+    assert worst(result, dynamics(model, state, by_index(model, wrenches)).torques) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_recursion_is_exact(seed):
+    """Over 40-digit numbers it agrees to 33 digits: no term is missing, however small."""
+    model = aligned_model(seed).with_reflected_inertia([0, 1, 0.5, 0, 2])
+    state, wrenches = random_states(model, seed=seed), random_wrenches(model)
+    exactly = {body: exact(W) for body, W in wrenches.items()}
+    expected = dynamics(model, state, by_index(model, wrenches)).torques
+    over_exact_numbers = {"wrenches": exactly, "sin": mp.sin, "cos": mp.cos}
+    for name in dyn.REPRESENTATIONS:
+        for order in (0, 2):
+            rows = exact(state)[: order + 3]
+            choice = over_exact_numbers | {"representation": name}
+            result = dyn.generic_inverse_dynamics(model, *rows, **choice)
+            assert worst(result, expected[: order + 1]) < 10.0 ** (7 - DIGITS), (name, order)
+        compiled = dyn.inverse_dynamics(model, *state, wrenches=wrenches, representation=name)
+        assert worst(compiled, expected) < 1e-13
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_inertial_parameter_of_every_body_counts_by_itself(seed):
+    """Mass, first moments and the six moments of inertia: each adds what its particles need."""
+    model = random_tree(4, seed)
+    state = random_states(model, seed=seed)
+    name = ("spatial", "body", "hybrid")[seed]
+    before = np.array(dyn.inverse_dynamics(model, *state, representation=name))
+    moving = motion(model, state)
+    for body in range(model.n):
+        for k in range(10):
+            change = np.zeros((model.n, 6, 6))
+            change[body] = unit_inertia(k)
+            changed = replace(model, link_inertias=model.link_inertias + change / 1024)
+            after = dyn.inverse_dynamics(changed, *state, representation=name)
+            difference = np.array(after) - before
+            expected = dynamics(model, state, inertias=change / 1024, moving=moving).torques
+            scale = np.abs(before).max(axis=1)
+            assert (np.abs(difference - expected).max(axis=1) < 1e-13 * scale).all(), (body, k)
+            if body == model.n - 1 and model.joint_types[body] != "prismatic":
+                assert (np.abs(expected).max(axis=1) > 1e-9 * scale).all(), (body, k)
+
+
+def unit_inertia(k):
+    """The spatial inertia that is linear in parameter k: m, m c, I_xx I_xy I_xz I_yy I_yz I_zz."""
+    M = np.zeros((6, 6))
+    if k == 0:
+        M[3:, 3:] = np.eye(3)
+    elif k < 4:
+        M[:3, 3:] = dyn.so3.hat(np.eye(3)[k - 1])
+        M[3:, :3] = -M[:3, 3:]
+    else:
+        i, j = np.transpose(np.triu_indices(3))[k - 4]
+        M[i, j] = M[j, i] = 1
+    return M
+
+
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_rotors_feel_the_joint_motion_only(name):
+    model = random_tree(6, 1)
+    rotors = np.arange(1.0, model.n + 1)
+    state = random_states(model)
+    plain = dyn.inverse_dynamics(model, *state, representation=name)
+    with_rotors = model.with_reflected_inertia(rotors)
+    geared = dyn.inverse_dynamics(with_rotors, *state, representation=name)
+    for k, (total, without) in enumerate(zip(geared, plain, strict=True)):
+        np.testing.assert_allclose(total - without, rotors * state[2 + k], atol=1e-11)
+
+
+# Other routes
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pinocchio_agrees_on_the_torque(seed):
+    model = random_tree(6, seed).with_reflected_inertia(np.full(6, 0.1))
+    twin = to_pinocchio(model)
+    data = twin.model.createData()
+    for q, qd, qdd in np.swapaxes(random_states(model, 5, seed=seed)[:3], 0, 1):
+        expected = twin.from_pin(pin.rnea(twin.model, data, *map(twin.to_pin, (q, qd, qdd))))
+        assert error(dyn.inverse_dynamics(model, q, qd, qdd).tau, expected) < 1e-12
+
+
+@settings(max_examples=8)
+@given(SEEDS)
+def test_complex_steps_along_the_motion_give_the_rates(seed):
+    model = random_tree(6, seed)
+    state = random_states(model, seed=seed)
+    wrenches = random_wrenches(model, seed=seed)
+    result = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
+    h = 1e-30
+    ahead = [a + 1j * h * b for a, b in zip(state, [*state[1:], 0 * state[0]], strict=True)]
+    moved = {
+        body: [W[0] + 1j * h * W[1], W[1] + 1j * h * W[2], W[2]] for body, W in wrenches.items()
+    }
+    stepped = dyn.generic_inverse_dynamics(model, *ahead, wrenches=moved)
+    slopes = np.vectorize(lambda z: complex(z).imag / h)(stepped)
+    assert worst(slopes[:2], result[1:]) < 1e-12
+
+
+def test_a_pendulum_by_hand():
+    """Q = (I + m l^2) q'' + m g l sin q, differentiated twice on paper."""
+    m, length, inertia, g = 1.7, 0.6, 0.3, 9.81
+    body = dyn.spatial_inertia(m, (0, 0, -length), np.diag([0.2, inertia, 0.1]))
+    model = dyn.model_from_screws([-1], [[0, 1, 0, 0, 0, 0]], [np.eye(4)], [body])
+    q, q1, q2, q3, q4 = 0.7, -1.1, 0.4, 2.0, -3.0
+    J, w, s, c = inertia + m * length**2, m * g * length, np.sin(q), np.cos(q)
+    by_hand = (
+        J * q2 + w * s,
+        J * q3 + w * c * q1,
+        J * q4 + w * (c * q2 - s * q1**2),
+    )
+    result = dyn.inverse_dynamics(model, [q], [q1], [q2], [q3], [q4])
+    assert worst(result, np.array(by_hand)[:, None]) < 1e-14
+
+
+# Wrenches that the joints transmit, and a moving base
+
+
+@settings(max_examples=10)
+@given(SEEDS)
+def test_every_body_by_itself_is_in_balance(seed):
+    """What a body gets from its joint and the world, less what it hands on, is what it needs."""
+    model = random_tree(6, seed)
+    state, wrenches, base = random_states(model, seed=seed), random_wrenches(model), random_base(1)
+    W = dyn.rigid.interbody_wrenches(model, *state, wrenches=wrenches, base=base)
+    assert W.shape == (model.n, 3, 6)
+    expected = dynamics(model, state, by_index(model, wrenches), series_of(base))
+    assert error(W, np.swapaxes(expected.transmitted, 0, 1)) < 1e-12
+    net = W.copy()
+    for i, parent in enumerate(model.parents):
+        if parent >= 0:
+            net[parent] -= W[i]
+    for body, applied in wrenches.items():
+        net[model.body_index(body)] += applied
+    size = np.abs(W).max(axis=(0, 2))[:, None]
+    assert (np.abs(net - np.swapaxes(expected.needed, 0, 1)) < 1e-12 * size).all()
+    reaction = W[model.parents < 0].sum(axis=0) + sum(wrenches.values())
+    momentum_rate = expected.needed.sum(axis=1)
+    assert (np.abs(reaction - momentum_rate) < 1e-12 * size).all()
+
+
+@pytest.mark.parametrize("given", [3, 4, 5])
+def test_transmitted_wrenches_have_as_many_rates_as_are_determined(given):
+    model = random_tree(6, 2)
+    state = random_states(model, 4)
+    W = dyn.rigid.interbody_wrenches(model, *state[:given])
+    assert W.shape == (4, model.n, given - 2, 6)
+    full = dyn.rigid.interbody_wrenches(model, *state)
+    assert error(W, full[..., : given - 2, :]) < 1e-15
+    single = dyn.rigid.interbody_wrenches(model, *state[:given, 2])
+    assert error(W[2], single) < 1e-15
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_moving_base_is_a_chain_of_joints_before_the_robot(seed):
+    robot, carrier = random_tree(6, seed), random_tree(3, seed + 50)
+    whole = mounted(robot, carrier)
+    state = random_states(whole, 3, seed=seed)
+    carried = dyn.forward_kinematics(carrier, *state[..., : carrier.n])
+    base = dyn.BaseMotion(*(x[:, -1] for x in carried))
+    result = dyn.inverse_dynamics(robot, *state[..., carrier.n :], base=base)
+    full = dyn.inverse_dynamics(whole, *state)
+    assert worst(result, [part[..., carrier.n :] for part in full]) < 1e-12
+    W = dyn.rigid.interbody_wrenches(robot, *state[..., carrier.n :], base=base)
+    assert error(W, dyn.rigid.interbody_wrenches(whole, *state)[:, carrier.n :]) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wrench_in_the_hand_of_a_robot_on_a_moving_base(seed):
+    robot, carrier = random_tree(6, seed), random_tree(3, seed + 50)
+    whole = mounted(robot, carrier)
+    state = random_states(whole, 4, seed=seed)
+    own, hand = state[..., carrier.n :], robot.n - 1
+    carried = dyn.forward_kinematics(carrier, *state[..., : carrier.n])
+    base = dyn.BaseMotion(*(x[:, -1] for x in carried))
+    in_hand = 5 * np.random.default_rng(seed).normal(size=(4, 3, 6))
+    W = dyn.wrench_to_world(robot, *own[:3], hand, in_hand, base=base)
+    result = dyn.inverse_dynamics(robot, *own, wrenches={robot.body_names[hand]: W}, base=base)
+    hand += carrier.n
+    W = dyn.wrench_to_world(whole, *state[:3], hand, in_hand)
+    full = dyn.inverse_dynamics(whole, *state, wrenches={whole.body_names[hand]: W})
+    assert worst(result, [part[..., carrier.n :] for part in full]) < 1e-12
+
+
+def test_a_base_that_falls_freely_carries_no_weight():
+    model = random_tree(6, 3)
+    q = random_states(model)[0]
+    falling = dyn.BaseMotion(acceleration=[0, 0, 0, *model.gravity])
+    zero = np.zeros(model.n)
+    tau = dyn.inverse_dynamics(model, q, zero, zero, base=falling).tau
+    assert np.abs(tau).max() < 1e-13 * np.abs(dyn.gravity_forces(model, q)).max()
+
+
+# Batches and arguments
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_batches_hold_single_results(shape, name):
+    model = random_tree(6, 4)
+    state, wrenches = random_states(model, *shape), random_wrenches(model, *shape)
+    base = random_base(5, *shape)
+    choice = {"wrenches": wrenches, "base": base, "representation": name}
+    result = dyn.inverse_dynamics(model, *state, **choice)
+    assert all(part.shape == (*shape, model.n) for part in result)
+    assert dyn.rigid.interbody_wrenches(model, *state).shape == (*shape, model.n, 3, 6)
+    for index in np.ndindex(shape):
+        single = dyn.inverse_dynamics(
+            model,
+            *(row[index] for row in state),
+            wrenches={body: W[index] for body, W in wrenches.items()},
+            base=dyn.BaseMotion(**{key: x[index] for key, x in vars(base).items()}),
+            representation=name,
+        )
+        assert worst(single, [part[index] for part in result]) < 1e-15
+
+
+def test_arguments_broadcast():
+    model = random_tree(6, 6)
+    q, others = random_states(model, 3, 1)[0], random_states(model, 4)[1:]
+    W = np.random.default_rng(7).normal(size=(2, 1, 1, 3, 6))
+    result = dyn.inverse_dynamics(model, q, *others, wrenches={"body1": W})
+    assert result.tau.shape == (2, 3, 4, model.n)
+    for i, j, k in np.ndindex(2, 3, 4):
+        single = dyn.inverse_dynamics(model, q[j, 0], *others[:, k], wrenches={"body1": W[i, 0, 0]})
+        assert worst(single, [part[i, j, k] for part in result]) < 1e-15
+
+
+@pytest.mark.parametrize("given", [3, 4, 5])
+def test_what_the_input_does_not_determine_is_none(given):
+    model = random_tree(6, 8)
+    state = random_states(model)
+    full = dyn.inverse_dynamics(model, *state)
+    result = dyn.inverse_dynamics(model, *state[:given])
+    assert [part is None for part in result] == [k + 3 > given for k in range(3)]
+    assert worst(result[: given - 2], full[: given - 2]) < 1e-15
+
+
+def test_all_representations_give_one_torque():
+    model = random_tree(6, 9)
+    state = random_states(model)
+    spatial = dyn.inverse_dynamics(model, *state)
+    for name in dyn.REPRESENTATIONS:
+        assert worst(dyn.inverse_dynamics(model, *state, representation=name), spatial) < 1e-13
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_bad_number_in_any_row_is_named_with_its_joint(row, bad):
+    model = random_tree(5, 10)
+    state = dict(zip(ROWS, random_states(model, 2), strict=True))
+    state[row][1, 3] = bad
+    message = rf"{row}\[1, 3\] \(joint '{model.joint_names[3]}'\) is {bad}"
+    with pytest.raises(dyn.InputError, match=message):
+        dyn.inverse_dynamics(model, **state)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"q": None}, "without q"),
+        ({"qdd": None}, "qdddd was given without qdd"),
+        ({"qddd": None}, "qdddd was given without qddd"),
+        ({"qdd": None, "qddd": None, "qdddd": None}, "inverse dynamics needs qdd"),
+        ({"q": np.zeros(4)}, r"q: expected shape \(..., 5\).*got \(4,\)"),
+        ({"q": 0.0}, "q: expected shape"),
+        ({"q": [0.0]}, "q: expected shape"),
+        ({"qd": np.zeros(5) * 1j}, "qd: expected real numbers, got an array of complex128"),
+        ({"qd": np.zeros(5, dtype=object)}, "qd: expected real numbers, got an array of object"),
+        ({"qd": ["a"] * 5}, "qd: expected real numbers"),
+        ({"qd": [[0.0] * 5, [0.0] * 4]}, "qd: not an array of numbers"),
+        ({"q": np.zeros((2, 5)), "qd": np.zeros((3, 5))}, r"q \(2,\), qd \(3,\)"),
+        ({"representation": "world"}, "spatial, body, hybrid, mixed"),
+        ({"base": dyn.BaseMotion(twist=np.zeros(5))}, "base.twist"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_and_named(change, message):
+    arguments = dict(zip(ROWS, np.zeros((5, 5)), strict=True)) | change
+    for function in (dyn.inverse_dynamics, dyn.rigid.interbody_wrenches):
+        if function is dyn.inverse_dynamics or "representation" not in change:
+            with pytest.raises(dyn.InputError, match=message):
+                function(random_tree(5, 11), **arguments)
+
+
+def test_integers_and_single_precision_are_taken():
+    model = random_tree(6, 12)
+    whole = np.arange(5 * model.n).reshape(5, model.n) % 4
+    expected = dyn.inverse_dynamics(model, *whole.astype(float))
+    for kind in (np.int64, np.int8, np.float32):
+        assert worst(dyn.inverse_dynamics(model, *whole.astype(kind)), expected) == 0
+    assert worst(dyn.inverse_dynamics(model, *whole.tolist()), expected) == 0
+
+
+def test_arguments_are_never_written_to():
+    """Nor must they be contiguous or writeable."""
+    model = random_tree(6, 13)
+    wide = random_states(model, 6)
+    wrenches, base = random_wrenches(model), random_base(14)
+    arrays = [wide, *wrenches.values(), *vars(base).values()]
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    strided = wide[:, ::-2]
+    result = dyn.inverse_dynamics(model, *strided, wrenches=wrenches, base=base)
+    plain = dyn.inverse_dynamics(model, *strided.copy(), wrenches=wrenches, base=base)
+    assert worst(result, plain) == 0
+    for part in result:
+        part[...] = 7  # the results are the caller's own
+    for array, old in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, old)
+
+
+# Any scalars
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_generic_over_arrays_is_a_batch(count, name):
+    model = random_tree(6, 15)
+    state = random_states(model, count)
+    expected = dyn.inverse_dynamics(model, *state)
+    columns = np.swapaxes(state, 1, 2)
+    result = dyn.generic_inverse_dynamics(model, *columns, representation=name)
+    assert result.shape == (3, model.n)
+    for part, whole in zip(result, expected, strict=True):
+        assert error(np.array(list(part)).T, whole) < 1e-13
+
+
+def test_generic_over_floats_is_the_compiled_one():
+    model = random_tree(6, 16)
+    state, wrenches = random_states(model), random_wrenches(model)
+    expected = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
+    result = dyn.generic_inverse_dynamics(model, *state, wrenches=wrenches)
+    assert worst(result.astype(float), expected) < 1e-13
+
+
+@pytest.mark.parametrize("given", [3, 4, 5])
+def test_generic_returns_what_the_input_determines(given):
+    model = random_tree(6, 16)
+    state, wrenches = random_states(model), random_wrenches(model)
+    result = dyn.generic_inverse_dynamics(model, *state[:given], wrenches=wrenches)
+    full = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
+    assert result.shape == (given - 2, model.n)
+    assert worst(result.astype(float), full[: given - 2]) < 1e-13
+
+
+@pytest.mark.parametrize("missing", ROWS[:4])
+def test_generic_refuses_gaps(missing):
+    model = random_tree(6, 16)
+    rows = dict(zip(ROWS, random_states(model), strict=True)) | {missing: None}
+    with pytest.raises(dyn.InputError, match=f"needs {missing}; given: .*qdddd"):
+        dyn.generic_inverse_dynamics(model, **rows)
+
+
+def test_generic_refuses_wrong_lengths_and_names():
+    model = random_tree(6, 17)
+    state = random_states(model)
+    with pytest.raises(dyn.InputError, match="qd: expected"):
+        dyn.generic_inverse_dynamics(model, state[0], state[1][:-1], state[2])
+    with pytest.raises(dyn.InputError, match="nobody"):
+        dyn.generic_inverse_dynamics(model, *state, wrenches={"nobody": np.zeros((3, 6))})
+    with pytest.raises(dyn.InputError, match=r"body1'\]: expected 3 rows of 6"):
+        dyn.generic_inverse_dynamics(model, *state, wrenches={"body1": np.zeros((2, 6))})

@@ -1,0 +1,68 @@
+"""What every solver of the control cycle promises about its robot, its base and its memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from reference import error
+from robots import random_base, random_tree
+
+# Each solver with the function that it is the fast form of.
+SOLVERS = {
+    "inverse": (dyn.InverseDynamicsSolver, 5, dyn.inverse_dynamics),
+    "forward": (
+        dyn.ForwardDynamicsSolver, 3, lambda *x, **base: (dyn.forward_dynamics(*x, **base),),
+    ),
+    "derivatives of inverse": (
+        dyn.rigid.InverseDynamicsDerivativesSolver, 3, dyn.inverse_dynamics_derivatives,
+    ),
+    "derivatives of forward": (
+        dyn.rigid.ForwardDynamicsDerivativesSolver, 3, dyn.forward_dynamics_derivatives,
+    ),
+}  # fmt: skip
+
+
+def check(solver, function, model, rows, base):
+    for found, wanted in zip(solver(*rows), function(model, *rows, base=base), strict=True):
+        assert error(found, wanted, found.ndim) < 1e-11
+
+
+@pytest.mark.parametrize("kind", SOLVERS)
+def test_robot_and_base_may_be_exchanged(kind):
+    make, count, function = SOLVERS[kind]
+    model = random_tree(6, 22)
+    loaded = model.with_payload("body6", 2.0, (0.1, 0.2, 0.3), np.eye(3), name="crate")
+    loaded = loaded.with_gravity((1.0, 2.0, -3.0))
+    rows = np.random.default_rng(1).normal(size=(count, 6))
+    solver = make(model)
+    for robot, base in (
+        (model, None), (loaded, None), (loaded, random_base(1)), (model, random_base(1)),
+        (model, random_base(2)), (model, None),
+    ):  # fmt: skip
+        solver.set_model(robot)
+        solver.set_base(base)
+        assert solver.model is robot
+        for _ in range(2):  # they stay as they were set
+            check(solver, function, robot, rows, base)
+
+
+@pytest.mark.parametrize("kind", SOLVERS)
+def test_what_does_not_fit_is_refused_and_changes_nothing(kind):
+    make, count, function = SOLVERS[kind]
+    model, base = random_tree(6, 22), random_base(3)
+    rows = np.random.default_rng(2).normal(size=(count, 6))
+    solver = make(model)
+    solver.set_base(base)
+    for other in (random_tree(6, 24), random_tree(5, 22)):
+        with pytest.raises(dyn.InputError, match=f"other joints.*new {make.__name__}"):
+            solver.set_model(other)
+    for bad in (random_base(21, 1), dyn.BaseMotion(twist=np.full(6, np.nan))):
+        with pytest.raises(dyn.InputError, match="base"):
+            solver.set_base(bad)
+    for name in ("state", "result", "applied_wrenches"):
+        with pytest.raises(AttributeError, match=rf"write into it: solver\.{name}\[:\]"):
+            setattr(solver, name, np.zeros((5, 6)))
+    assert solver.model is model
+    check(solver, function, model, rows, base)

@@ -1,0 +1,224 @@
+"""Wrenches from a body's frame to the world with their rates, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import se3
+from multibody_dynamics.dynamics.rigid.wrenches import wrench_rows
+from reference import derivatives, error, exact, motion, moved_by, series, times
+from robots import random_tree
+
+OFFSET = se3.exp(np.array([0.4, -0.2, 0.3, 0.1, 0.5, -0.6]))
+
+
+def with_tool(seed):
+    plain = random_tree(5, seed)
+    return dyn.model_from_screws(
+        plain.parents, plain.screws, plain.poses, plain.inertias,
+        gravity=plain.gravity, frames={"tool": dyn.model.Frame(2, OFFSET)},
+    )  # fmt: skip
+
+
+def by_hand(pose, wrench):
+    """f^s = R f, m^s = R m + r x R f, as products of power series."""
+    R, r = pose[:, :3, :3], pose[:, :3, 3]
+    W = series(wrench)[:, :, None]
+    moment, force = (times(R[:3], W[:, part])[:, :, 0] for part in (slice(3), slice(3, 6)))
+    lever = np.array([sum(np.cross(r[j], force[k - j]) for j in range(k + 1)) for k in range(3)])
+    return derivatives(np.concatenate([moment + lever, force], axis=-1))
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 2, "tool"]))
+def test_rates_are_those_of_the_moving_frame(seed, body):
+    model = with_tool(seed)
+    rng = np.random.default_rng(seed)
+    state, W = rng.normal(size=(3, model.n)), rng.normal(size=(3, 6))
+    pose = motion(model, state).poses[model.body_index(body)]
+    pose = pose @ exact(OFFSET) if body == "tool" else pose
+    assert error(dyn.wrench_to_world(model, *state, body, W), by_hand(pose, W)) < 1e-12
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 2, "tool"]))
+def test_a_contact_has_a_frame_of_its_own(seed, body):
+    """A wrench in a frame on the body is one in the frame of a link that sits there."""
+    model = with_tool(seed)
+    rng = np.random.default_rng(seed)
+    state, W, contact = (
+        rng.normal(size=(3, model.n)),
+        rng.normal(size=(3, 6)),
+        se3.exp(rng.normal(size=6)),
+    )
+    pose = motion(model, state).poses[model.body_index(body)] @ exact(model.frame(body).pose)
+    result = dyn.wrench_to_world(model, *state, body, W, frame=contact)
+    assert error(result, by_hand(pose @ exact(contact), W)) < 1e-12
+
+
+def test_contacts_in_a_batch():
+    """A foot with four corners: all of its contacts at once."""
+    model = with_tool(14)
+    rng = np.random.default_rng(15)
+    state, W = rng.normal(size=(3, 5, 1, model.n)), rng.normal(size=(4, 3, 6))
+    corners = se3.exp(rng.normal(size=(4, 6)))
+    result = dyn.wrench_to_world(model, *state, "tool", W, frame=corners)
+    assert result.shape == (5, 4, 3, 6)
+    for i, k in np.ndindex(5, 4):
+        single = dyn.wrench_to_world(model, *state[:, i, 0], "tool", W[k], frame=corners[k])
+        assert error(result[i, k], single) < 1e-15
+
+
+def test_a_frame_that_is_none_is_refused():
+    model = with_tool(16)
+    zero, W = np.zeros(model.n), np.zeros(6)
+    with pytest.raises(dyn.InputError, match="frame: its rotation is no rotation matrix"):
+        dyn.wrench_to_world(model, zero, zero, zero, 0, W, frame=np.zeros((4, 4)))
+    with pytest.raises(dyn.InputError, match="frame: expected shape"):
+        dyn.wrench_to_world(model, zero, zero, zero, 0, W, frame=np.zeros(3))
+    with pytest.raises(dyn.InputError, match=r"states \(2,\), frame \(3,\)"):
+        dyn.wrench_to_world(model, np.zeros((2, 5)), zero, zero, 0, W, frame=[np.eye(4)] * 3)
+
+
+def test_a_wrench_that_stands_still_in_the_hand_moves_in_the_world():
+    model = with_tool(1)
+    rng = np.random.default_rng(2)
+    state, W = rng.normal(size=(3, model.n)), rng.normal(size=6)
+    alone = dyn.wrench_to_world(model, *state, "tool", W)
+    full = dyn.wrench_to_world(model, *state, "tool", [W, np.zeros(6), np.zeros(6)])
+    np.testing.assert_array_equal(alone, full)
+    assert np.abs(alone[1:]).max() > 0.1
+
+
+@pytest.mark.parametrize("body", [1, "body5", "tool"])
+def test_power_does_not_depend_on_the_frame(body):
+    model = with_tool(3)
+    rng = np.random.default_rng(4)
+    state, W = rng.normal(size=(3, 20, model.n)), rng.normal(size=(20, 6))
+    in_world = dyn.wrench_to_world(model, *state, body, W)[:, 0]
+    J, Jb = (
+        dyn.jacobian(model, state[0], body, representation=name) for name in ("spatial", "body")
+    )
+    spatial, local = ((j @ state[1][..., None])[..., 0] for j in (J, Jb))
+    power = np.sum(W * local, axis=-1)
+    assert np.abs(np.sum(in_world * spatial, axis=-1) - power).max() < 1e-13 * np.abs(power).max()
+
+
+def test_a_base_that_moves_carries_the_wrench_with_it():
+    """A robot that stands still on a moving base: the wrench moves as one in the base's frame."""
+    model = with_tool(3)
+    rng = np.random.default_rng(4)
+    q, zero, W = rng.normal(size=model.n), np.zeros(model.n), rng.normal(size=(3, 6))
+    base = dyn.BaseMotion(se3.exp(rng.normal(size=6)), *rng.normal(size=(2, 6)))
+    result = dyn.wrench_to_world(model, q, zero, zero, "tool", W, base=base)
+    pose = moved_by(base.pose, [base.twist, base.acceleration])
+    pose = pose @ exact(dyn.frame_pose(model, q, "tool"))
+    assert error(result, by_hand(pose, W)) < 1e-12
+
+
+def test_batches_hold_single_results():
+    model = with_tool(5)
+    rng = np.random.default_rng(6)
+    q, qd, qdd = rng.normal(size=(3, 4, 1, model.n))
+    W = rng.normal(size=(2, 3, 6))
+    result = dyn.wrench_to_world(model, q, qd, qdd, "tool", W)
+    assert result.shape == (4, 2, 3, 6)
+    for i, k in np.ndindex(4, 2):
+        single = dyn.wrench_to_world(model, q[i, 0], qd[i, 0], qdd[i, 0], "tool", W[k])
+        assert error(single, result[i, k]) < 1e-15
+    empty = dyn.wrench_to_world(model, *np.zeros((3, 0, model.n)), "tool", np.zeros(6))
+    assert empty.shape == (0, 3, 6)
+
+
+def test_wrenches_on_frames_of_one_body_add_up():
+    model = with_tool(7)
+    a, b = np.random.default_rng(8).normal(size=(2, 3, 6))
+    rows = wrench_rows(model, {"tool": a, "body3": b, "body1": a[0]})
+    assert rows.shape == (model.n, 18)
+    np.testing.assert_array_equal(rows[2], (a + b).ravel())
+    np.testing.assert_array_equal(rows[0], [*a[0], *np.zeros(12)])
+    assert not rows[[1, 3, 4]].any()
+
+
+def test_wrenches_broadcast():
+    model = with_tool(9)
+    assert wrench_rows(model, None).shape == (model.n, 18)
+    rows = wrench_rows(model, {"tool": np.ones((4, 1, 6)), "body1": np.ones((5, 3, 6))})
+    assert rows.shape == (4, 5, model.n, 18)
+
+
+BAD = {
+    "scalar": (1.0, "expected"),
+    "five": (np.zeros(5), "expected"),
+    "rates too many": (np.zeros((3, 7)), "expected"),
+    "nan": (np.r_[np.zeros(5), np.nan], "nan"),
+    "inf in a rate": (np.array([[0.0] * 6, [np.inf] * 6, [0.0] * 6]), "inf"),
+    "complex": (np.zeros(6) * 1j, "real"),
+    "object": (np.zeros(6, dtype=object), "real"),
+    "text": (["a"] * 6, "real"),
+    "ragged": ([[1, 2], [3]], "numbers|expected"),
+    "none": (None, "expected"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_wrench_is_refused_by_name(name):
+    model = with_tool(10)
+    W, message = BAD[name]
+    zero = np.zeros(model.n)
+    with pytest.raises(dyn.InputError, match=rf"wrenches\['tool'\].*({message})"):
+        dyn.inverse_dynamics(model, zero, zero, zero, wrenches={"tool": W})
+    with pytest.raises(dyn.InputError, match=rf"W.*({message})"):
+        dyn.wrench_to_world(model, zero, zero, zero, "tool", W)
+
+
+@pytest.mark.parametrize("bad", [np.ones(6), [np.ones(6)]])
+def test_wrenches_without_names_are_refused(bad):
+    model, zero = with_tool(10), np.zeros(with_tool(10).n)
+    for call in (
+        dyn.inverse_dynamics,
+        dyn.forward_dynamics,
+        dyn.inverse_dynamics_derivatives,
+        dyn.forward_dynamics_derivatives,
+    ):
+        with pytest.raises(dyn.InputError, match="wrenches: expected a mapping"):
+            call(model, zero, zero, zero, wrenches=bad)
+    with pytest.raises(dyn.InputError, match="wrenches: expected a mapping"):
+        dyn.rigid.higher_order_inverse_dynamics(model, np.zeros((3, model.n)), wrenches=bad)
+
+
+def test_a_wrench_on_what_does_not_move_is_refused():
+    model = with_tool(11)
+    zero = np.zeros(model.n)
+    with pytest.raises(dyn.InputError, match="base"):
+        dyn.inverse_dynamics(model, zero, zero, zero, wrenches={"base": np.zeros(6)})
+    with pytest.raises(dyn.InputError, match="base"):
+        dyn.wrench_to_world(model, zero, zero, zero, "base", np.zeros(6))
+    with pytest.raises(dyn.InputError, match=r"no body or frame 'hand'.*body1"):
+        dyn.inverse_dynamics(model, zero, zero, zero, wrenches={"hand": np.zeros(6)})
+
+
+def test_wrenches_that_do_not_fit_together_are_listed():
+    model = with_tool(12)
+    zero = np.zeros(model.n)
+    uneven = {"tool": np.zeros((2, 6)), "body1": np.zeros((4, 6))}
+    with pytest.raises(dyn.InputError, match=r"tool \(2,\), body1 \(4,\)"):
+        dyn.inverse_dynamics(model, zero, zero, zero, wrenches=uneven)
+    with pytest.raises(dyn.InputError, match="wrenches"):
+        dyn.inverse_dynamics(
+            model, np.zeros((3, model.n)), zero, zero, wrenches={"tool": np.zeros((2, 6))}
+        )
+    with pytest.raises(dyn.InputError, match="W"):
+        dyn.wrench_to_world(model, np.zeros((3, model.n)), zero, zero, "tool", np.zeros((2, 6)))
+
+
+@pytest.mark.parametrize("missing", range(3))
+def test_motion_that_is_not_given_is_refused(missing):
+    model = with_tool(13)
+    rows = [None if k == missing else np.zeros(model.n) for k in range(3)]
+    with pytest.raises(dyn.InputError, match="q"):
+        dyn.wrench_to_world(model, *rows, "tool", np.zeros(6))

@@ -1,0 +1,476 @@
+"""Inverse kinematics: forward(inverse), a closed form, singular poses, limits, reasons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import se3, so3
+from robots import panda, random_pose, random_tree, two_link_planar, with_multidof
+
+HAND = "panda_link7"
+SEEDS = st.integers(0, 2**32 - 1)
+BODY = dyn.spatial_inertia(1.0, (0, 0, 0), np.eye(3))
+A2, A3, D3, D4 = 0.4318, 0.0203, 0.15, 0.4318  # m, of a PUMA 560
+
+
+def puma():
+    """Six revolute joints of which the last three meet in one point, [Craig] figure 3.21."""
+    half = np.pi / 2
+    table = [(0, 0, 0), (-half, 0, 0), (0, A2, D3), (-half, A3, D4), (half, 0, 0), (-half, 0, 0)]
+    poses, C = [], np.eye(4)
+    for alpha, a, d in table:
+        C = C @ se3.exp([alpha, 0, 0, 0, 0, 0]) @ se3.exp([0, 0, 0, a, 0, d])
+        poses.append(C)
+    screws = [dyn.revolute(C[:3, 2], C[:3, 3]) for C in poses]
+    return dyn.model_from_screws(range(-1, 5), screws, poses, [BODY] * 6, name="puma")
+
+
+def puma_solutions(C):
+    """All joint positions (8, 6) for the pose of the flange, in closed form; Craig, section 4.7.
+
+    The wrist point fixes the first three joints; the rest of the rotation the others.
+    """
+    (x, y, z), R = C[:3, 3], C[:3, :3]
+    rho2 = x * x + y * y - D3 * D3
+    K = (rho2 + D3**2 + z * z - A2**2 - A3**2 - D3**2 - D4**2) / (2 * A2)
+    found = []
+    for s1 in (1, -1):
+        q1 = np.arctan2(y, x) - np.arctan2(D3, s1 * np.sqrt(rho2))
+        c, s = np.cos(q1), np.sin(q1)
+        for s3 in (1, -1):
+            q3 = np.arctan2(A3, D4) - np.arctan2(K, s3 * np.sqrt(A3**2 + D4**2 - K**2))
+            c3, sn3 = np.cos(q3), np.sin(q3)
+            u = c * x + s * y
+            q23 = np.arctan2(
+                (-A3 - A2 * c3) * z - u * (D4 - A2 * sn3),
+                (A2 * sn3 - D4) * z + (A3 + A2 * c3) * u,
+            )
+            about_z = so3.exp([0, 0, q1])
+            R03 = about_z @ so3.exp([-np.pi / 2, 0, 0]) @ so3.exp([0, 0, q23])
+            R36 = R03.T @ R
+            for s5 in (1, -1):
+                q5 = np.arctan2(s5 * np.hypot(R36[0, 2], R36[2, 2]), R36[1, 2])
+                q4 = np.arctan2(s5 * R36[2, 2], -s5 * R36[0, 2])
+                q6 = np.arctan2(-s5 * R36[1, 1], s5 * R36[1, 0])
+                found.append([q1, q23 - q3, q3, q4, q5, q6])
+    return np.array(found)
+
+
+def reachable(model, count, seed=0):
+    """Joint positions between the limits, within a turn."""
+    low, high = (
+        np.clip(model.limits.lower, -np.pi, np.pi),
+        np.clip(model.limits.upper, -np.pi, np.pi),
+    )
+    return np.random.default_rng(seed).uniform(low, high, (count, model.n))
+
+
+def within_limits(model, q):
+    return np.all((q >= model.limits.lower) & (q <= model.limits.upper))
+
+
+# it solves
+
+
+def test_random_reachable_poses_of_the_panda():
+    model = panda()
+    poses = dyn.frame_pose(model, reachable(model, 400), HAND)
+    found = dyn.tasks.inverse_kinematics(model, poses, HAND)
+    assert found.success.all()
+    assert set(found.reason) == {""}
+    assert within_limits(model, found.q)
+    assert found.residual.max() < 1e-12
+    np.testing.assert_allclose(dyn.frame_pose(model, found.q, HAND), poses, atol=2e-12)
+    assert np.median(found.iterations) < 15
+
+
+@settings(max_examples=20)
+@given(SEEDS)
+def test_trees_of_all_joints_with_a_tool(seed):
+    """Revolute, prismatic and helical joints; 10 that branch, so that some bodies cannot do it."""
+    model = random_tree(10, seed)
+    rng = np.random.default_rng(seed)
+    body = max(range(model.n), key=lambda i: len(model.path(i)))
+    offset, q = random_pose(rng), rng.uniform(-1, 1, model.n)
+    target = dyn.frame_pose(model, q, body) @ offset
+    found = dyn.tasks.inverse_kinematics(model, target, body, offset=offset)
+    assert found.success, found.reason
+    reached = dyn.frame_pose(model, found.q, body) @ offset
+    np.testing.assert_allclose(reached, target, atol=1e-11)
+    others = ~model.moved_by[body]
+    np.testing.assert_array_equal(found.q[others], np.zeros(others.sum()))
+
+
+def test_a_solution_of_a_spherical_wrist_is_one_of_the_eight_in_closed_form():
+    model = puma()
+    angles = np.random.default_rng(3).uniform(-np.pi, np.pi, (30, 6))
+    for q in angles:
+        target = dyn.frame_pose(model, q, 5)
+        closed = puma_solutions(target)
+        np.testing.assert_allclose(dyn.frame_pose(model, closed, 5), [target] * 8, atol=1e-12)
+        found = dyn.tasks.inverse_kinematics(model, target, 5)
+        assert found.success
+        turned = np.abs(so3.log(so3.exp((closed - found.q)[..., None] * [0, 0, 1]))).max(
+            axis=(1, 2)
+        )
+        assert turned.min() < 1e-8
+        for branch in closed:  # and each of them is found from nearby
+            near = dyn.tasks.inverse_kinematics(model, target, 5, initial=branch + 0.01, starts=1)
+            if near.success:  # next to a singularity it may be another one
+                np.testing.assert_allclose(near.residual, 0, atol=1e-12)
+
+
+def test_several_bodies_at_once():
+    """Four tools of a tree, each with components of its own."""
+    model = with_multidof()
+    q = np.random.default_rng(2).uniform(-0.5, 0.5, model.n)
+    tasks = [
+        dyn.tasks.Task(model.n - 1, "pose"),
+        dyn.tasks.Task(model.n - 4, "position", offset=se3.exp([0.3, 0, 0, 0.1, 0.2, 0])),
+    ]
+    targets = np.stack([dyn.frame_pose(model, q, t.body) @ t.offset for t in tasks])
+    found = dyn.tasks.inverse_kinematics(model, targets, tasks)
+    assert found.success, found.reason
+    assert found.residual.shape == (2, 2)
+    for task, target in zip(tasks, targets, strict=True):
+        reached = dyn.frame_pose(model, found.q, task.body) @ task.offset
+        np.testing.assert_allclose(reached[:3, 3], target[:3, 3], atol=1e-11)
+    np.testing.assert_allclose(
+        dyn.frame_pose(model, found.q, tasks[0].body), targets[0], atol=1e-11
+    )
+
+
+@pytest.mark.parametrize(
+    "components", ["position", "orientation", "direction", "x y z rx ry", "z rx"]
+)
+def test_what_is_prescribed_is_met_and_the_rest_is_free(components):
+    model = panda()
+    for q in reachable(model, 10, 5):
+        target = dyn.frame_pose(model, q, HAND)
+        axes = "tool" if "r" in components or components == "direction" else None
+        found = dyn.tasks.inverse_kinematics(model, target, HAND, components=components, axes=axes)
+        assert found.success
+        C = dyn.frame_pose(model, found.q, HAND)
+        way = target[:3, :3].T @ (C - target)[:3, 3]
+        if "x y z" in components or components == "position":
+            np.testing.assert_allclose(way, 0, atol=1e-11)
+        if components == "z rx":
+            assert abs(way[2]) < 1e-11
+        if components in ("direction", "x y z rx ry"):
+            np.testing.assert_allclose(C[:3, 2], target[:3, 2], atol=1e-11)
+        if components == "orientation":
+            np.testing.assert_allclose(C[:3, :3], target[:3, :3], atol=1e-11)
+
+
+def test_along_named_axes():
+    """A height is one component of the inertial frame; another axis is given as a rotation."""
+    model, q = panda(), reachable(panda(), 1, 7)[0]
+    target = dyn.frame_pose(model, q, HAND)
+    height = dyn.tasks.inverse_kinematics(model, target, HAND, components="z", starts=5)
+    assert height.success
+    assert dyn.frame_pose(model, height.q, HAND)[2, 3] == pytest.approx(target[2, 3], abs=1e-12)
+    R = random_pose(np.random.default_rng(1))[:3, :3]
+    task = dyn.tasks.Task(HAND, "x y", axes=R)
+    found = dyn.tasks.inverse_kinematics(model, target, task)
+    way = R.T @ (dyn.frame_pose(model, found.q, HAND) - target)[:3, 3]
+    assert found.success
+    np.testing.assert_allclose(way[:2], 0, atol=1e-12)
+
+
+def test_the_same_input_gives_the_same_result_and_a_solver_remembers_nothing():
+    model = panda()
+    poses = dyn.frame_pose(model, reachable(model, 20), HAND)
+    solver = dyn.tasks.InverseKinematicsSolver(model, HAND)
+    first = [solver.solve(pose).q for pose in poses]
+    again = [solver.solve(pose).q for pose in poses[::-1]][::-1]
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_array_equal(first, dyn.tasks.inverse_kinematics(model, poses, HAND).q)
+
+
+def test_a_batch_along_a_path_begins_each_at_the_one_before():
+    model = panda()
+    q = np.linspace(*reachable(model, 2, 11), 50)
+    poses = dyn.frame_pose(model, q, HAND)
+    found = dyn.tasks.inverse_kinematics(model, poses, HAND, initial=q[0], warm_start=True)
+    assert found.success.all()
+    assert found.starts.max() == 1
+    assert found.iterations.max() <= 6
+    assert np.abs(np.diff(found.q, axis=0)).max() < 0.3
+    pairs = dyn.tasks.inverse_kinematics(model, poses.reshape(5, 10, 4, 4), HAND, initial=q[0])
+    assert pairs.q.shape == (5, 10, 7)
+    assert pairs.residual.shape == (5, 10, 2)
+    assert pairs.success.all()
+
+
+def test_a_batch_may_be_empty():
+    model = panda()
+    none = dyn.tasks.inverse_kinematics(model, np.zeros((0, 4, 4)), HAND)
+    assert [x.shape for x in none] == [(0, 7), (0,), (0,), (0,), (0, 2), (0,)]
+    assert [x.dtype.kind for x in none] == ["f", "b", "i", "i", "f", "U"]
+    pairs = dyn.tasks.inverse_kinematics(model, np.zeros((0, 3, 2, 4, 4)), [HAND, "panda_link4"])
+    assert [x.shape for x in pairs[::4]] == [(0, 3, 7), (0, 3, 2, 2)]
+
+
+def test_joints_that_can_make_full_turns_end_next_to_the_initial_position():
+    model = puma()
+    q = np.array([2.0, -4.0, 9.0, 13.0, -1.0, 7.0])
+    found = dyn.tasks.inverse_kinematics(model, dyn.frame_pose(model, q, 5), 5, initial=q + 0.05)
+    np.testing.assert_allclose(found.q, q, atol=1e-10)
+
+
+# singular poses
+
+
+@pytest.mark.parametrize("q", [(0.3, 0.0), (0.3, np.pi), (0.3, 1e-5)])
+def test_stretched_and_folded_arms(q):
+    """At the edge of the workspace, where the Jacobian has lost a rank and the error is of second
+    order in the joints: sqrt(eps) is what the joints can be known to."""
+    model = two_link_planar()
+    target = dyn.frame_pose(model, q, 1) @ se3.exp([0, 0, 0, 0.7, 0, 0])
+    offset = se3.exp([0, 0, 0, 0.7, 0, 0])
+    found = dyn.tasks.inverse_kinematics(model, target, 1, components="x z", offset=offset)
+    assert found.success, found.reason
+    reached = dyn.frame_pose(model, found.q, 1) @ offset
+    np.testing.assert_allclose(reached[:3, 3], target[:3, 3], atol=2e-12)
+
+
+def test_singular_wrist_and_shoulder():
+    model = panda()
+    straight = dyn.frame_pose(model, [0, 0, 0, -0.0698, 0, 0, 0], HAND)
+    wrist = dyn.frame_pose(model, [0.3, 0.5, 0, -1.5, 0, 0.0, 0.2], HAND)
+    for target in (straight, wrist):
+        found = dyn.tasks.inverse_kinematics(model, target, HAND)
+        assert found.success, found.reason
+        np.testing.assert_allclose(dyn.frame_pose(model, found.q, HAND), target, atol=1e-11)
+    arm = puma()
+    for q5 in (0.0, 1e-9, 1e-4):
+        target = dyn.frame_pose(arm, [0.3, -0.4, 0.5, 0.6, q5, 0.8], 5)
+        assert dyn.tasks.inverse_kinematics(arm, target, 5).success
+
+
+# limits
+
+
+def test_a_solution_at_the_limits_is_found():
+    """Joints 2, 4 and 6 exactly at their limits."""
+    model = panda()
+    rng = np.random.default_rng(1)
+    for q in reachable(model, 30, 2):
+        at = rng.choice([1, 3, 5])
+        q[at] = rng.choice([model.limits.lower[at], model.limits.upper[at]])
+        found = dyn.tasks.inverse_kinematics(model, dyn.frame_pose(model, q, HAND), HAND)
+        assert found.success, found.reason
+        assert within_limits(model, found.q)
+
+
+def test_limits_of_the_caller_and_none():
+    model = panda()
+    q = reachable(model, 1, 4)[0]
+    target = dyn.frame_pose(model, q, HAND)
+    narrow = dyn.tasks.inverse_kinematics(model, target, HAND, limits=(q - 0.01, q + 0.01))
+    assert narrow.success
+    assert np.abs(narrow.q - q).max() <= 0.01
+    beyond = model.limits.upper + 0.3
+    target = dyn.frame_pose(model, beyond, HAND)
+    assert dyn.tasks.inverse_kinematics(model, target, HAND, initial=beyond, limits=False).success
+
+
+def test_a_joint_limit_is_the_reason():
+    arm = two_link_planar()
+    target = dyn.frame_pose(arm, [0.2, 1.2], 1) @ se3.exp([0, 0, 0, 0.7, 0, 0])
+    offset = se3.exp([0, 0, 0, 0.7, 0, 0])
+    found = dyn.tasks.inverse_kinematics(
+        arm, target, 1, components="x z", offset=offset, limits=([-3, -0.5], [3, 0.5])
+    )
+    assert not found.success
+    assert found.reason.startswith(
+        "joint limit of 'elbow': a solution beyond the limits has it at "
+    )
+    assert np.all(np.abs(found.q) <= [3, 0.5])
+    assert abs(found.q[1]) == 0.5  # the closest there is
+
+
+# what cannot be
+
+
+def test_out_of_reach_by_at_least():
+    """For a chain of parallel axes the bound is the truth."""
+    arm = two_link_planar()
+    offset = se3.exp([0, 0, 0, 0.7, 0, 0])
+    far = se3.exp([0, 0, 0, 1.9, 0, 0])
+    found = dyn.tasks.inverse_kinematics(arm, far, 1, components="position", offset=offset)
+    assert not found.success
+    assert found.reason.startswith("out of reach by at least 0.2 m")
+    np.testing.assert_allclose(found.q, 0, atol=1e-4)  # stretched towards it
+    assert found.residual == pytest.approx([0.2, 0], abs=1e-6)
+
+
+def test_no_reachable_pose_is_said_to_be_out_of_reach():
+    """Neither for turning nor for sliding joints, where the bound has to be right."""
+    for model in (panda(), puma(), *(random_tree(6, seed) for seed in range(8))):
+        limits = (np.full(model.n, -2.0), np.full(model.n, 2.0))
+        q = np.random.default_rng(0).uniform(-2, 2, (10, model.n))
+        solver = dyn.tasks.InverseKinematicsSolver(model, model.n - 1, limits=limits, starts=1)
+        for pose in dyn.frame_pose(model, q, model.n - 1):
+            residual = np.ones((1, 2))
+            goal = solver._goal(pose)
+            assert not solver._reason(q[0], goal, residual).startswith("out of reach")
+
+
+def test_far_away_in_front_of_the_panda():
+    target = se3.exp([0, 0, 0, 2.0, 0, 0.3])
+    found = dyn.tasks.inverse_kinematics(panda(), target, HAND)
+    assert found.reason.startswith("out of reach by at least")
+    assert 0.5 < found.residual[0] < 2.0
+
+
+def test_too_few_degrees_of_freedom_and_an_orientation_that_cannot_be():
+    arm = two_link_planar()
+    found = dyn.tasks.inverse_kinematics(arm, se3.exp([0.1, 0, 0, 0.5, 0, 0]), 1)
+    assert found.reason.startswith("degrees of freedom: 2 for 6 components")
+    R = np.array([[0, 0, -1.0], [0, 1, 0], [1, 0, 0]])  # a tool of 0.3 m that points back at 0.8 m
+    target, tool = se3.from_rotation_translation(R, (0.8, 0, 0)), se3.exp([0, 0, 0, 0, 0, 0.3])
+    found = dyn.tasks.inverse_kinematics(puma(), target, 5, offset=tool, starts=20)
+    assert not found.success
+    assert found.reason.split()[0] in ("singular:", "iterations:")
+    assert "rad off" in found.reason
+
+
+# closed loop
+
+
+def test_the_closed_loop_follows_a_moving_target():
+    """With its twist the error vanishes as exp(-gain t); without, it lags by speed / gain."""
+    model, dt = panda(), 1e-3
+    q0 = np.array([0.1, 0.4, -0.2, -1.8, 0.1, 1.9, 0.5])
+    start = dyn.frame_pose(model, q0, HAND)
+    path = dyn.tasks.line(start, start @ se3.exp([0.4, 0.2, 0, 0.1, -0.1, 0.05]), 1.0)
+    solver = dyn.tasks.InverseKinematicsSolver(model, HAND)
+    motion = path.sample(np.arange(0, 1.0, dt))
+    lag = {}
+    for feedforward in (True, False):
+        q, off = q0 + 0.01, []
+        for pose, twist in zip(motion.pose, motion.twist, strict=True):
+            C = dyn.frame_pose(model, q, HAND)
+            off.append(np.linalg.norm((C - pose)[:3, 3]))
+            q = solver.follow(q, pose, dt, twist=twist if feedforward else None, gain=30.0)
+            assert within_limits(model, q)
+        lag[feedforward] = np.array(off)
+    assert lag[True][500] < 2e-5  # a twist that is held for a cycle: acceleration dt / (2 gain)
+    assert lag[True][100] / lag[True][0] == pytest.approx(np.exp(-3), rel=0.3)
+    speed = np.linalg.norm(motion.twist[500, 3:])
+    assert lag[False][500] == pytest.approx(speed / 30, rel=0.2)
+
+
+def test_the_closed_loop_keeps_the_limits():
+    """At its limit the elbow stays, and the shoulder does what it can: it points to the target."""
+    arm, offset = two_link_planar(), se3.exp([0, 0, 0, 0.7, 0, 0])
+    solver = dyn.tasks.InverseKinematicsSolver(
+        arm, 1, components="x z", offset=offset, limits=([-3, -0.5], [3, 0.5])
+    )
+    q = np.array([0.0, 0.1])
+    target = dyn.frame_pose(arm, [0.9, 1.2], 1) @ offset
+    for _ in range(300):
+        q = solver.follow(q, target, 0.01)
+        assert abs(q[1]) <= 0.5
+    assert q[1] == 0.5
+    closest = dyn.tasks.inverse_kinematics(
+        arm, target, dyn.tasks.Task(1, "x z", offset=offset), limits=([-3, -0.5], [3, 0.5])
+    )
+    left = np.linalg.norm((dyn.frame_pose(arm, q, 1) @ offset - target)[:3, 3])
+    assert left == pytest.approx(closest.residual[0], abs=1e-6)
+
+
+def test_the_closed_loop_keeps_the_speed():
+    model, q = panda(), np.array([0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0])
+    solver = dyn.tasks.InverseKinematicsSolver(model, HAND)
+    far = dyn.frame_pose(model, [1.5, 0.5, 0.5, -1.0, 1.0, 2.0, 2.0], HAND)
+    speeds = []
+    for _ in range(300):
+        before, q = q, solver.follow(q, far, 0.01)
+        assert within_limits(model, q)
+        speeds.append(np.max(np.abs(q - before) / model.limits.velocity) / 0.01)
+    assert max(speeds) == pytest.approx(1.0)
+    np.testing.assert_allclose(dyn.frame_pose(model, q, HAND), far, atol=1e-8)
+
+
+def test_the_closed_loop_comes_back_from_beyond_a_limit_with_the_speed_that_is_allowed():
+    model, dt = panda(), 1e-3
+    q = np.array([0.1, -0.5, 0.2, -2.0, 0.3, 1.6, 0.5])
+    q[1] = model.limits.upper[1] + 0.05
+    solver = dyn.tasks.InverseKinematicsSolver(model, HAND)
+    target = dyn.frame_pose(model, q, HAND)
+    for _ in range(400):
+        before, q = q, solver.follow(q, target, dt)
+        assert (np.abs(q - before) <= model.limits.velocity * dt * (1 + 1e-9)).all()
+    assert within_limits(model, q)
+
+
+def test_as_many_steps_as_allowed_are_enough():
+    """A solution that the last step finds counts, and one at the start needs no step."""
+    model, q = panda(), np.array([0.1, -0.5, 0.2, -2.0, 0.3, 1.6, 0.5])
+    near = dyn.frame_pose(model, q + 0.02, HAND)
+    needed = dyn.tasks.inverse_kinematics(model, near, HAND, initial=q, starts=1).iterations - 1
+    for target, steps in ((dyn.frame_pose(model, q, HAND), 1), (near, int(needed))):
+        found = dyn.tasks.inverse_kinematics(
+            model, target, HAND, initial=q, starts=1, max_iterations=steps
+        )
+        assert found.success, found.reason
+
+
+# refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"body": "gripper"}, "no body or frame 'gripper'"),
+        ({"body": "panda_link0"}, "belongs to the base"),
+        ({"body": []}, "need a body"),
+        ({"target": np.full((4, 4), np.nan)}, "target.* is nan"),
+        ({"target": np.diag([1.0, 1, 2, 1])}, "no rotation matrix"),
+        ({"target": np.diag([1.0, 1, -1, 1])}, "reflection"),
+        ({"target": np.eye(3)}, "target: expected shape"),
+        ({"body": [HAND, 3]}, r"target: expected shape \(..., 2, 4, 4\)"),
+        ({"components": "sideways"}, "components"),
+        ({"axes": "odd"}, "axes"),
+        ({"offset": np.eye(3)}, "offset"),
+        ({"initial": [0.0]}, "initial: expected shape"),
+        ({"initial": [np.inf] * 7}, "initial.*must be finite"),
+        ({"limits": ([1.0] * 7, [0.0] * 7)}, "limits"),
+        ({"limits": ([1.0], [2.0])}, "limits"),
+        ({"starts": 0}, "starts"),
+        ({"max_iterations": 1.5}, "max_iterations"),
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"body": dyn.tasks.Task(HAND, softness=0.1)}, "softness"),
+    ],
+)
+def test_bad_input_is_refused(arguments, message):
+    given_ = {"target": np.eye(4), "body": HAND} | arguments
+    with pytest.raises(dyn.InputError, match=message):
+        dyn.tasks.inverse_kinematics(panda(), given_.pop("target"), given_.pop("body"), **given_)
+
+
+def test_bad_input_of_the_closed_loop_is_refused():
+    solver, q = dyn.tasks.InverseKinematicsSolver(panda(), HAND), np.zeros(7)
+    for wrong, message in (
+        ((q[:6], np.eye(4), 0.01), "q"),
+        ((q, np.eye(3), 0.01), "target"),
+        ((q, np.stack([np.eye(4)] * 2), 0.01), "target"),
+        ((q, np.eye(4), 0.0), "dt"),
+    ):
+        with pytest.raises(dyn.InputError, match=message):
+            solver.follow(*wrong)
+    for wrong in ({"gain": -1.0}, {"gain": np.nan}, {"damping": -1.0}, {"damping": np.inf}):
+        with pytest.raises(dyn.InputError, match=next(iter(wrong))):
+            solver.follow(q, np.eye(4), 0.01, **wrong)
+    with pytest.raises(dyn.InputError):
+        solver.follow(q, np.eye(4), 0.01, twist=np.full(6, np.nan))
+    with pytest.raises(dyn.InputError, match="target: expected shape"):
+        solver.solve(np.stack([np.eye(4)] * 2))
+    with pytest.raises(dyn.InputError, match="initial"):
+        solver.solve(np.eye(4), np.zeros((2, 7)))

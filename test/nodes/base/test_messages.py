@@ -1,0 +1,295 @@
+"""Messages that come in by name and messages that go out in place."""
+
+from __future__ import annotations
+
+import array
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import WrenchStamped
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from multibody_dynamics.nodes.base.messages import (
+    SECOND,
+    JointMatcher,
+    JointStates,
+    MessageError,
+    command_array_message,
+    joint_state_message,
+    motor_command_message,
+    nanoseconds,
+    read_command_array,
+    read_motor_command,
+    read_trajectory,
+    read_wrench,
+    set_stamp,
+    view,
+)
+
+NAMES = ("shoulder", "elbow", "wrist")
+NOW = 1_700_000_000_123_456_789
+
+
+def joint_state(positions: dict[str, float], stamp: int = NOW, **fields) -> JointState:
+    message = JointState(name=list(positions), position=list(positions.values()), **fields)
+    set_stamp(message.header.stamp, stamp)
+    return message
+
+
+def refusal(function, *arguments) -> MessageError:
+    with pytest.raises(MessageError) as caught:
+        function(*arguments)
+    return caught.value
+
+
+def test_stamps_keep_every_nanosecond():
+    stamp = Time()
+    for time in (1, SECOND - 1, SECOND, NOW):
+        set_stamp(stamp, time)
+        assert nanoseconds(stamp) == time
+
+
+class TestJointStates:
+    def test_order_is_by_name_and_other_joints_are_ignored(self):
+        states = JointStates(NAMES)
+        shuffled = {"finger": 9.0, "wrist": 3.0, "shoulder": 1.0, "wheel": 8.0, "elbow": 2.0}
+        assert states.accept(joint_state(shuffled), NOW, SECOND)
+        np.testing.assert_array_equal(states.position, [1.0, 2.0, 3.0])
+        assert states.stamp == NOW
+
+    def test_ours_may_come_in_several_messages(self):
+        states = JointStates(NAMES)
+        assert not states.accept(joint_state({"shoulder": 1.0}), NOW)
+        assert states.missing == ["elbow", "wrist"]
+        assert not states.accept(joint_state({"finger": 9.0}, NOW + 1), NOW)
+        assert states.accept(joint_state({"wrist": 3.0, "elbow": 2.0}, NOW - 5), NOW)
+        assert states.stamp == NOW  # the newest of the stamps that make up the state
+        np.testing.assert_array_equal(states.position, [1.0, 2.0, 3.0])
+        assert states.foreign == 1
+        # The next state needs every joint anew.
+        assert not states.accept(joint_state({"elbow": 4.0, "wrist": 5.0}, NOW + 9), NOW)
+        assert states.accept(joint_state({"shoulder": 6.0}, NOW + 8), NOW)
+        np.testing.assert_array_equal(states.position, [6.0, 4.0, 5.0])
+
+    def test_a_message_overlapping_an_earlier_part_completes_no_state_by_itself(self):
+        states = JointStates(NAMES)
+        assert not states.accept(joint_state({"shoulder": 1.0, "elbow": 2.0}), NOW)
+        assert not states.accept(joint_state({"shoulder": 1.5, "elbow": 2.5}, NOW + 1), NOW)
+        assert states.accept(joint_state({"wrist": 3.0}, NOW + 1), NOW)
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+    def test_a_number_that_is_not_finite_is_refused_and_nothing_taken_over(self, bad):
+        states = JointStates(NAMES)
+        assert states.accept(joint_state(dict.fromkeys(NAMES, 1.0)), NOW)
+        message = joint_state({"shoulder": 2.0, "elbow": bad, "wrist": 2.0}, NOW + 1)
+        error = refusal(states.accept, message, NOW)
+        assert error.reason == "not finite"
+        assert "position of 'elbow'" in str(error)
+        np.testing.assert_array_equal(states.position, [1.0, 1.0, 1.0])
+        # Neither is its stamp: the same message, repaired, is not too late.
+        assert states.accept(joint_state(dict.fromkeys(NAMES, 2.0), NOW + 1), NOW)
+
+    def test_fields_may_be_taken_as_they_come(self):
+        states = JointStates(NAMES, also=("velocity",))
+        positions = dict.fromkeys(NAMES[::-1], 1.0)
+        assert states.accept(joint_state(positions, velocity=[0.1, np.nan, 0.3]), NOW)
+        np.testing.assert_array_equal(states.velocity, [0.3, np.nan, 0.1])
+        assert states.accept(joint_state(positions, NOW + 1), NOW)
+        assert np.isnan(states.velocity).all()
+
+    def test_fields_that_are_not_used_may_be_nan_or_empty(self):
+        states = JointStates(NAMES)
+        positions = dict.fromkeys(NAMES, 1.0)
+        assert states.accept(joint_state(positions, velocity=[np.nan] * 3), NOW)
+        states = JointStates(NAMES, ("position", "velocity"))
+        error = refusal(states.accept, joint_state(positions), NOW)
+        assert error.reason == "wrong length"
+        assert "velocity is empty" in str(error)
+        error = refusal(states.accept, joint_state(positions, velocity=[0.0, np.nan, 0.0]), NOW)
+        assert error.reason == "not finite"
+        assert states.accept(joint_state(positions, velocity=[4.0, 5.0, 6.0]), NOW)
+        np.testing.assert_array_equal(states.velocity, [4.0, 5.0, 6.0])
+
+    def test_nan_of_somebody_elses_joint_is_no_fault(self):
+        states = JointStates(NAMES)
+        assert states.accept(joint_state({**dict.fromkeys(NAMES, 1.0), "finger": np.nan}), NOW)
+
+    def test_malformed(self):
+        states = JointStates(NAMES)
+        good = joint_state(dict.fromkeys(NAMES, 1.0))
+        unnamed = JointState(header=good.header, position=[1.0, 2.0, 3.0])
+        assert refusal(states.accept, unnamed, NOW).reason == "unnamed"
+        short = JointState(header=good.header, name=list(NAMES), position=[1.0, 2.0])
+        error = refusal(states.accept, short, NOW)
+        assert error.reason == "wrong length"
+        assert "3 names but 2 numbers in position" in str(error)
+        twice = JointState(header=good.header, name=["elbow", "elbow"], position=[1.0, 2.0])
+        assert refusal(states.accept, twice, NOW).reason == "repeated joint"
+
+    @pytest.mark.parametrize(
+        ("stamp", "reason"),
+        [
+            (0, "no stamp"),
+            (NOW - 2 * SECOND, "stale"),
+            (NOW + 2 * SECOND, "from the future"),
+            (NOW - SECOND // 2, "out of order"),
+            (NOW, "out of order"),  # repeated
+        ],
+    )
+    def test_stamps(self, stamp, reason):
+        states = JointStates(NAMES)
+        positions = dict.fromkeys(NAMES, 1.0)
+        assert states.accept(joint_state(positions), NOW, SECOND)
+        error = refusal(states.accept, joint_state(positions, stamp), NOW, SECOND)
+        assert error.reason == reason
+
+    def test_without_a_tolerance_any_stamp_but_an_older_one_is_right(self):
+        states = JointStates(NAMES)
+        positions = dict.fromkeys(NAMES, 1.0)
+        assert states.accept(joint_state(positions, 5 * SECOND), NOW, 0)
+        assert (
+            refusal(states.accept, joint_state(positions, SECOND), NOW, 0).reason == "out of order"
+        )
+
+    def test_time_that_went_back_is_told_from_a_late_message(self):
+        states = JointStates(NAMES)
+        positions = dict.fromkeys(NAMES, 1.0)
+        late = joint_state(positions, NOW - SECOND // 4)
+        assert states.accept(joint_state(positions), NOW, SECOND)
+        assert not states.went_back(late, NOW, SECOND)
+        jumped = NOW - 3600 * SECOND
+        assert states.went_back(joint_state(positions, jumped), jumped, SECOND)
+        states.restart()
+        assert states.accept(joint_state(positions, jumped), jumped, SECOND)
+        # A looped bag, with any stamp allowed.
+        assert states.went_back(joint_state(positions, jumped - 2 * SECOND), NOW, 0)
+        assert not states.went_back(joint_state(positions, 0), NOW, 0)  # no stamp at all
+        foreign = joint_state({"gripper": 1.0}, jumped - 2 * SECOND)  # by a clock of its own
+        assert not states.went_back(foreign, NOW, 0)
+
+    def test_a_sender_of_ever_new_names_does_not_fill_the_memory(self):
+        matcher = JointMatcher(NAMES)
+        for k in range(10 * JointMatcher.MEMORY):
+            assert matcher.match([f"other{k}", "elbow"]).target.tolist() == [1]
+        assert len(matcher._known) <= JointMatcher.MEMORY
+
+
+def trajectory(names, *points, stamp: int = 0) -> JointTrajectory:
+    message = JointTrajectory(joint_names=list(names))
+    set_stamp(message.header.stamp, stamp)
+    for k, fields in enumerate(points):
+        start = Duration(sec=k, nanosec=250_000_000)
+        message.points.append(JointTrajectoryPoint(time_from_start=start, **fields))
+    return message
+
+
+class TestTrajectory:
+    matcher = JointMatcher(NAMES)
+
+    def test_order_is_by_name(self):
+        names = ("wrist", "shoulder", "elbow")
+        message = trajectory(
+            names,
+            {"positions": [3.0, 1.0, 2.0], "velocities": [6.0, 4.0, 5.0]},
+            {"positions": [30.0, 10.0, 20.0]},
+            stamp=NOW,
+        )
+        request = read_trajectory(message, self.matcher)
+        assert request.start == NOW
+        np.testing.assert_array_equal(request.times, [0.25, 1.25])
+        np.testing.assert_array_equal(request.positions, [[1, 2, 3], [10, 20, 30]])
+        np.testing.assert_array_equal(request.velocities[0], [4, 5, 6])
+        assert np.isnan(request.velocities[1]).all()
+        assert request.accelerations is None
+
+    def test_stamp_zero_is_now_and_no_points_is_stop(self):
+        request = read_trajectory(JointTrajectory(), self.matcher)
+        assert request.start is None
+        assert request.times.size == 0
+
+    @pytest.mark.parametrize(
+        ("names", "point", "reason", "says"),
+        [
+            ((), {"positions": [1.0]}, "unnamed", "no joint names"),
+            (("shoulder", "elbow"), {"positions": [1.0, 2.0]}, "missing joint", "'wrist'"),
+            (
+                (*NAMES, "tail"),
+                {"positions": [1.0] * 4},
+                "unknown joint",
+                "'tail' not among the joints 'shoulder', 'elbow', 'wrist'",
+            ),
+            (("elbow", *NAMES), {"positions": [1.0] * 4}, "repeated joint", "'elbow'"),
+            (NAMES, {"positions": [1.0, 2.0]}, "wrong length", "point 0 has 2 positions"),
+            (NAMES, {"positions": [1.0, np.nan, 2.0]}, "not finite", "positions of 'elbow'"),
+            (NAMES, {"velocities": [1.0, 2.0, np.inf]}, "not finite", "velocities of 'wrist'"),
+        ],
+    )
+    def test_refused(self, names, point, reason, says):
+        error = refusal(read_trajectory, trajectory(names, point), self.matcher)
+        assert error.reason == reason
+        assert says in str(error)
+
+
+class TestOutputs:
+    """What is written through a view must arrive at the other end of a wire."""
+
+    def test_joint_state(self):
+        message = joint_state_message(NAMES, "effort")
+        view(message.effort)[:] = [1.0, 2.0, 3.0]
+        received = deserialize_message(serialize_message(message), JointState)
+        assert received.name == list(NAMES)
+        assert received.effort == array.array("d", [1.0, 2.0, 3.0])
+        assert len(received.position) == 0
+
+    def test_motor_command_comes_back(self):
+        message = motor_command_message(NAMES)
+        set_stamp(message.header.stamp, NOW)
+        point = message.points[0]
+        for k, field in enumerate((point.positions, point.velocities, point.accelerations)):
+            view(field)[:] = np.arange(3) + 10 * k
+        view(point.effort)[:] = np.arange(3) + 30
+        received = deserialize_message(serialize_message(message), JointTrajectory)
+        command = read_motor_command(received, JointMatcher(NAMES[::-1]))
+        assert command.stamp == NOW
+        np.testing.assert_array_equal(command.position, [2, 1, 0])
+        np.testing.assert_array_equal(command.velocity, [12, 11, 10])
+        np.testing.assert_array_equal(command.acceleration, [22, 21, 20])
+        np.testing.assert_array_equal(command.effort, [32, 31, 30])
+
+    def test_motor_command_needs_one_point_with_positions(self):
+        matcher = JointMatcher(NAMES)
+        assert refusal(read_motor_command, trajectory(NAMES), matcher).reason == "wrong length"
+        only_effort = trajectory(NAMES, {"effort": [1.0, 2.0, 3.0]})
+        assert refusal(read_motor_command, only_effort, matcher).reason == "wrong length"
+
+    def test_command_array_is_labelled_and_comes_back(self):
+        message = command_array_message(NAMES)
+        view(message.data)[:] = [1.0, 2.0, 3.0]
+        received = deserialize_message(serialize_message(message), Float64MultiArray)
+        assert [dim.label for dim in received.layout.dim] == list(NAMES)
+        # A valid layout: the sizes multiply to the length, and so do the strides say.
+        assert np.prod([dim.size for dim in received.layout.dim]) == len(received.data)
+        np.testing.assert_array_equal(read_command_array(received, NAMES), [1.0, 2.0, 3.0])
+
+    def test_command_array_refused(self):
+        good = [1.0, 2.0, 3.0]
+        short = Float64MultiArray(data=good[:2])
+        assert refusal(read_command_array, short, NAMES).reason == "wrong length"
+        bad = Float64MultiArray(data=[1.0, np.nan, 3.0])
+        assert refusal(read_command_array, bad, NAMES).reason == "not finite"
+        other = Float64MultiArray(data=good)
+        other.layout.dim = [MultiArrayDimension(label=name) for name in NAMES[::-1]]
+        assert refusal(read_command_array, other, NAMES).reason == "unknown joint"
+
+
+def test_a_wrench_has_its_force_first_on_the_wire_and_its_moment_first_here():
+    message = WrenchStamped()
+    message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = 1.0, 2.0, 3.0
+    message.wrench.torque.x, message.wrench.torque.y, message.wrench.torque.z = 4.0, 5.0, 6.0
+    np.testing.assert_array_equal(read_wrench(message), [4, 5, 6, 1, 2, 3])
+    message.wrench.force.y = np.nan
+    assert refusal(read_wrench, message).reason == "not finite"

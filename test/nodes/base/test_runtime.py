@@ -1,0 +1,197 @@
+"""The life of a node: its states, its end by signal, and what must not end it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGINT, SIGTERM
+
+import numba
+import pytest
+from std_msgs.msg import String
+
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.nodes.base.parameters import NodeParameters, ParameterError, parameter
+from multibody_dynamics.nodes.base.runtime import ManagedNode, initialise, run
+from ros_harness import FIRST_START, NAMESPACE, NodeProcess, RosHarness, ros
+
+__all__ = ["ros"]  # the fixture
+
+
+@dataclass(frozen=True)
+class ExampleParameters(NodeParameters):
+    fault: str = parameter("", "where to fail, and how")
+    gain: float = parameter(1.0, "changes while running", unit="1/s", bounds=(0.0, 2.0), live=True)
+    ceiling: float = parameter(2.0, "of gain", bounds=(0.0, 5.0))
+
+    def check(self) -> None:
+        super().check()
+        if self.gain > self.ceiling:
+            raise ParameterError(f"gain {self.gain} is above ceiling {self.ceiling}")
+
+
+class ExampleNode(ManagedNode):
+    """Tells on a topic what is asked of it, and fails where it is told to."""
+
+    Parameters = ExampleParameters
+
+    def __init__(self) -> None:
+        super().__init__("example")
+        self._steps = self.create_publisher(String, "steps", 100)
+
+    def _step(self, name: str) -> None:
+        self._steps.publish(String(data=name))
+        if self.parameters.fault == f"refuse {name}":
+            raise InputError(f"{name} is refused on purpose")
+        if self.parameters.fault == f"break {name}":
+            raise RuntimeError(f"{name} breaks on purpose")
+        if self.parameters.fault == "compile for ever":
+            print(name, flush=True)
+            while name == "configure":
+                numba.njit(lambda x: x + 1.0)(1.0)
+
+    def configure(self) -> None:
+        self._step("configure")
+
+    def activate(self) -> None:
+        self._step("activate")
+
+    def deactivate(self) -> None:
+        self._step("deactivate")
+
+    def cleanup(self) -> None:
+        self._step("cleanup")
+
+    def reconfigure(self, values: ExampleParameters) -> None:
+        self._step(f"gain {values.gain}")
+
+
+def start(ros: RosHarness, **parameters) -> tuple[NodeProcess, list[str]]:
+    node = ros.start("example", parameters, program=Path(__file__))
+    steps: list[str] = []
+    ros.peer.create_subscription(String, "steps", lambda m: steps.append(m.data), 100)
+    ros.until(lambda: ros.peer.count_publishers("steps"), "the node")
+    return node, steps
+
+
+@pytest.mark.parametrize("executor", ["events", "single"])
+def test_round_trips_and_transitions_that_there_are_not(ros, executor):
+    node, steps = start(ros, executor=executor)
+    for _ in range(2):
+        for what, state in (
+            ("configure", "inactive"),
+            ("activate", "active"),
+            ("deactivate", "inactive"),
+            ("cleanup", "unconfigured"),
+        ):
+            assert not ros.transition(node, 250)  # rclpy alone ends the node here
+            assert not ros.transition(node, "configure" if what != "configure" else "activate")
+            assert ros.transition(node, what)
+            assert ros.state(node) == state
+    assert ros.transition(node, "shut down unconfigured")
+    assert ros.state(node) == "finalized"
+    assert not ros.transition(node, "configure")
+    assert steps[:4] == ["configure", "activate", "deactivate", "cleanup"]
+    assert ros.leave(node) == 0
+    assert "no transition id 250 from the state unconfigured" in node.output
+
+
+def test_a_refusal_is_undone_and_says_why(ros):
+    node, steps = start(ros, fault="refuse activate")
+    assert ros.transition(node, "configure")
+    assert not ros.transition(node, "activate")
+    assert ros.state(node) == "inactive"
+    ros.until(lambda: steps == ["configure", "activate", "deactivate"], "the undoing")
+    assert "cannot activate: activate is refused on purpose; still inactive" in node.output
+    assert ros.leave(node) == 0
+
+
+def test_an_exception_is_printed_and_the_node_starts_over(ros):
+    node, steps = start(ros, fault="break activate")
+    assert ros.transition(node, "configure")
+    assert not ros.transition(node, "activate")
+    assert ros.state(node) == "unconfigured"
+    ros.until(lambda: steps[-2:] == ["deactivate", "cleanup"], "the release")
+    assert "RuntimeError: activate breaks on purpose" in node.output
+    assert ros.leave(node) == 0
+
+
+@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
+@pytest.mark.parametrize("executor", ["events", "single"])
+def test_a_signal_ends_an_active_node_by_its_own_way_out(ros, number, executor):
+    node, steps = start(ros, autostart=True, executor=executor)
+    ros.until(lambda: ros.state(node) == "active", "the start")
+    node.send(number)  # a terminal and a launcher both send one
+    assert ros.leave(node, number) == 0
+    ros.until(lambda: steps[-2:] == ["deactivate", "cleanup"], "the way out")
+    assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
+def test_a_signal_ends_a_node_that_compiles(ros, number):
+    parameters = {"autostart": True, "fault": "compile for ever"}
+    node = ros.start("example", parameters, program=Path(__file__))
+    ros.until(lambda: "compiling the dynamics" in node.output, "the start", patience=FIRST_START)
+    node.send(number)
+    assert ros.leave(node, number) == 0
+    assert "told to end: no longer trying to configure" in node.output
+    printed = node.output.split()
+    assert "cleanup" in printed
+    assert "activate" not in printed
+
+
+def test_parameters_are_checked_together_and_some_are_fixed(ros):
+    node, steps = start(ros, gian=0.5)
+    misspelt = "ignored parameter 'gian': there is none of this name; is 'gain' meant?"
+    ros.until(lambda: misspelt in node.output, "a warning")
+    assert [r.successful for r in ros.set_parameters(node, ceiling=1.5, gain=1.2)] == [True, True]
+    (result,) = ros.set_parameters(node, gain=1.6)
+    assert not result.successful
+    assert "gain 1.6 is above ceiling 1.5" in result.reason
+    (result,) = ros.set_parameters(node, gain=-0.1)
+    assert not result.successful
+    (result,) = ros.set_parameters(node, gain=float("nan"))
+    assert not result.successful
+    assert ros.transition(node, "configure")
+    (result,) = ros.set_parameters(node, ceiling=1.9)
+    assert not result.successful
+    assert "fixed once the node is configured" in result.reason
+    (result,) = ros.set_parameters(node, gain=0.5)
+    assert result.successful
+    ros.until(lambda: "gain 0.5" in steps, "the change")
+    assert ros.transition(node, "cleanup")
+    assert ros.set_parameters(node, ceiling=1.9)[0].successful
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"gain": 3.0}, "gain"),
+        ({"gain": 1}, "expecting type 'DOUBLE': gain; write 1.0, not 1"),
+        ({"gain": 2.0, "ceiling": 1.0}, "gain 2.0 is above ceiling 1.0"),
+        ({"executor": "many"}, "choose from events, single"),
+    ],
+)
+def test_a_wrong_parameter_at_start_ends_the_node_with_the_reason(ros, parameters, says):
+    node = ros.start("example", parameters, program=Path(__file__))
+    ros.until(lambda: node.exit_code is not None, "the end")
+    assert node.exit_code == 1
+    assert says in node.output
+    assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize("words", [["-r", "__ns:=left"], ["--params-file", "nowhere.yaml"]])
+def test_wrong_ros_arguments_are_named(words):
+    with pytest.raises(ParameterError, match=f"^ROS arguments: Couldn't parse .*{words[1]}"):
+        initialise(["node", "--ros-args", *words])
+
+
+def test_a_parameter_file_for_another_node_is_told(ros):
+    node = ros.start("example", {}, program=Path(__file__))
+    says = f"has nothing for {NAMESPACE}/example: it must begin with 'example:'"
+    ros.until(lambda: says in node.output, "a warning")
+
+
+if __name__ == "__main__":
+    sys.exit(run(ExampleNode))

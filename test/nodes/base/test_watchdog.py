@@ -1,0 +1,70 @@
+"""The watchdog barks once per silence, and not while simulated time stands still."""
+
+from __future__ import annotations
+
+import threading
+
+from multibody_dynamics.nodes.base.watchdog import Watchdog
+
+LIMIT = 10.0  # s; fails rather than hangs
+
+
+def test_barks_once_per_silence():
+    barks, ages = threading.Semaphore(0), []
+
+    def bark(age: float) -> None:
+        ages.append(age)
+        barks.release()
+
+    watchdog = Watchdog(0.02, bark)
+    watchdog.start()
+    assert barks.acquire(timeout=LIMIT)
+    assert not barks.acquire(timeout=0.2)  # silence goes on: no second bark
+    assert watchdog.stale
+    watchdog.feed()
+    assert barks.acquire(timeout=LIMIT)
+    watchdog.stop()
+    assert len(ages) == 2
+    assert min(ages) > 0.02
+
+
+def test_stop_ends_the_thread_and_start_begins_anew():
+    barked = threading.Event()
+    watchdog = Watchdog(0.02, lambda age: barked.set())
+    for _ in range(5):
+        watchdog.start()
+        assert barked.wait(LIMIT)
+        watchdog.stop()
+        barked.clear()
+        assert "watchdog" not in {thread.name for thread in threading.enumerate()}
+        watchdog.feed()
+
+
+def test_may_be_stopped_from_its_own_thread_and_without_a_start():
+    stopped = threading.Event()
+    watchdog = Watchdog(0.02, lambda age: (watchdog.stop(), stopped.set()))
+    watchdog.stop()
+    watchdog.start()
+    assert stopped.wait(LIMIT)
+
+
+def test_a_paused_simulation_is_no_silence():
+    barked = threading.Event()
+    clock = [5_000_000_000]
+    watchdog = Watchdog(0.02, lambda age: barked.set(), simulated_time=lambda: clock[0])
+    watchdog.start()
+    assert not barked.wait(0.3)  # steady time passes, simulated time does not
+    assert watchdog.age() == 0.0
+    clock[0] += 1_000_000_000
+    assert barked.wait(LIMIT)
+    watchdog.stop()
+
+
+def test_fast_simulated_time_alone_is_no_silence_either():
+    clock = [0]
+    watchdog = Watchdog(5.0, lambda age: None, simulated_time=lambda: clock[0])
+    watchdog.feed()
+    clock[0] += 3600 * 1_000_000_000
+    assert not watchdog.stale
+    clock[0] = -1  # and a clock that jumped back is none
+    assert not watchdog.stale

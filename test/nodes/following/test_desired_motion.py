@@ -1,0 +1,183 @@
+"""Which trajectories are followed, from when on, and which are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.model.multibody_model import JointLimits
+from multibody_dynamics.dynamics.motion.trajectories import hold, splice
+from multibody_dynamics.nodes.base.messages import SECOND, MessageError, TrajectoryRequest
+from multibody_dynamics.nodes.following.desired_motion import DesiredMotion
+
+NAMES = ("shoulder", "elbow")
+START = 1_700_000_000 * SECOND
+Q0 = np.array([0.1, -0.2])
+LIMITS = JointLimits(np.full(2, -2.0), np.full(2, 2.0), np.full(2, 5.0), np.full(2, np.inf))
+
+
+def request(times, positions, start=None, velocities=None) -> TrajectoryRequest:
+    def rows(table):
+        return None if table is None else np.asarray(table, float)
+
+    return TrajectoryRequest(
+        start, np.asarray(times, float), rows(positions), rows(velocities), None
+    )
+
+
+@pytest.fixture
+def motion() -> DesiredMotion:
+    motion = DesiredMotion(NAMES, LIMITS)
+    motion.hold(Q0, START)
+    return motion
+
+
+def state(motion: DesiredMotion, time: int) -> np.ndarray:
+    out = np.empty((5, 2))
+    motion.evaluate(time, out)
+    return out
+
+
+def follow(motion, wanted, measured=Q0, tolerance=0.1, lead=0.0) -> None:
+    motion.follow(wanted, measured, tolerance=tolerance, lead=lead)
+
+
+def refusal(motion, wanted, **options) -> MessageError:
+    before = motion._running
+    with pytest.raises(MessageError) as caught:
+        follow(motion, wanted, **options)
+    assert motion._running is before  # the running motion stays
+    return caught.value
+
+
+def test_waiting_holding_moving(motion):
+    assert DesiredMotion(NAMES, LIMITS).mode == "waiting"
+    assert motion.mode == "holding"
+    np.testing.assert_array_equal(state(motion, START + 5), [Q0, *np.zeros((4, 2))])
+    follow(motion, request([1.0], [[1.0, 1.0]]))
+    assert motion.mode == "moving"
+    np.testing.assert_array_equal(state(motion, START + 2 * SECOND)[0], [1.0, 1.0])
+    assert motion.mode == "holding"
+    motion.release()
+    assert not motion.is_there
+    assert refusal(motion, request([1.0], [[1.0, 1.0]])).reason == "no state"
+
+
+def test_the_end_is_that_of_the_last_motion_taken_over(motion):
+    assert motion.end == START
+    follow(motion, request([1.5], [[1.0, 1.0]]))
+    assert motion.end == START + 3 * SECOND // 2
+    follow(motion, request([1.0], [[1.0, 1.0]], start=START + SECOND))  # waits
+    assert motion.end == START + 2 * SECOND
+
+
+def test_stamp_zero_is_now_and_the_splice_is_smooth(motion):
+    follow(motion, request([1.0], [[1.0, 1.0]]))
+    now = START + SECOND // 2
+    before = state(motion, now)
+    follow(motion, request([1.0], [[0.0, 0.5]]), measured=before[0])
+    np.testing.assert_allclose(state(motion, now), before, rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(state(motion, now + SECOND)[0], [0.0, 0.5], atol=1e-12)
+
+
+def test_a_stamp_in_the_future_waits(motion):
+    begin = START + SECOND
+    follow(motion, request([2.0], [[1.0, 1.0]], start=begin))
+    assert motion.mode == "holding"
+    np.testing.assert_array_equal(state(motion, begin - 1)[0], Q0)
+    expected = splice(hold(NAMES, Q0), 0.0, [2.0], [[1.0, 1.0]])
+    for elapsed in (0.3, 0.9, 1.7):
+        actual = state(motion, begin + int(elapsed * SECOND))
+        np.testing.assert_allclose(actual, expected(elapsed), rtol=1e-9, atol=1e-9)
+
+
+def test_a_later_trajectory_replaces_one_that_still_waits(motion):
+    follow(motion, request([2.0], [[1.0, 1.0]], start=START + SECOND))
+    follow(motion, request([1.0], [[0.3, 0.3]]))
+    np.testing.assert_array_equal(state(motion, START + 5 * SECOND)[0], [0.3, 0.3])
+
+
+def test_past_points_are_dropped_if_the_path_is_where_we_are(motion):
+    state(motion, START + SECOND)
+    late = request([0.0, 0.9, 1.5, 2.0], [Q0, Q0, [0.5, 0.5], [1.0, 1.0]], start=START)
+    follow(motion, late, tolerance=0.2)
+    np.testing.assert_allclose(state(motion, START + 3 * SECOND // 2)[0], [0.5, 0.5], atol=1e-12)
+    gone = request([0.5, 1.0], [[0.5, 0.5], [0.6, 0.6]], start=START - SECOND)
+    assert refusal(motion, gone).reason == "in the past"
+
+
+def test_points_within_the_lead_are_dropped(motion):
+    dense = np.linspace(0.0, 1.0, 101)
+    path = Q0 + 0.5 * (3 * dense**2 - 2 * dense**3)[:, None]
+    follow(motion, request(dense, path), lead=0.05)
+    assert motion._running.knots[1] == pytest.approx(0.06)
+
+
+def test_a_point_may_leave_out_its_positions(motion):
+    nothing = [np.nan, np.nan]
+    follow(motion, request([1.0, 2.0], [nothing, [1.0, 1.0]], velocities=[[0.5, 0.5], nothing]))
+    np.testing.assert_allclose(state(motion, START + SECOND)[1], [0.5, 0.5], atol=1e-12)
+
+
+def test_time_that_steps_back_before_a_splice_waits_there(motion):
+    follow(motion, request([1.0], [[1.0, 1.0]]))
+    before = state(motion, START + SECOND // 2)
+    follow(motion, request([1.0], [[0.5, 0.5]]), measured=before[0])
+    np.testing.assert_allclose(state(motion, START + SECOND // 4), before, rtol=1e-12, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "measured", "reason", "says"),
+    [
+        (request([0.0, 1.0], [[0.1, 0.2], [1.0, 1.0]]), Q0, "jump", "trajectory of 'elbow' is 0.4"),
+        (request([1.0], [[1.0, 1.0]]), [0.6, -0.2], "jump", "measured position of 'shoulder'"),
+        (request([1.0], [[1.0, 2.5]]), Q0, "position limit", "elbow"),
+        (request([0.1], [[1.9, 0.0]]), Q0, "velocity limit", "shoulder"),
+        (request([1.0, 1.0], [[0.2, 0.0], [0.3, 0.0]]), Q0, "trajectory", "times must increase"),
+        (request([1.0, 0.0], [[0.2, 0.0], Q0]), Q0, "trajectory", "times must increase"),
+        (request([1.0], None, velocities=[[0.0, 0.0]]), Q0, "trajectory", "no position"),
+        (request([1.0], [[1.0, 1.0]], velocities=[[0.0, 1.0]]), Q0, "trajectory", "velocity"),
+    ],
+)
+def test_refused(motion, wanted, measured, reason, says):
+    error = refusal(motion, wanted, measured=np.array(measured))
+    assert error.reason == reason
+    assert says in str(error)
+
+
+def test_from_outside_the_position_limits_one_may_come_back_but_not_go_on():
+    motion = DesiredMotion(NAMES, LIMITS)
+    outside = np.array([2.3, 0.0])
+    motion.hold(outside, START)
+    assert (
+        refusal(motion, request([2.0], [[2.4, 0.0]]), measured=outside).reason == "position limit"
+    )
+    follow(motion, request([2.0], [[1.5, 0.0]]), measured=outside)
+
+
+def test_a_stop_is_smooth_and_takes_its_time(motion):
+    follow(motion, request([1.0], [[1.5, 1.0]]))
+    now = START + SECOND // 2
+    before = state(motion, now)
+    motion.stop(0.4)
+    np.testing.assert_allclose(state(motion, now), before, rtol=1e-12, atol=1e-9)
+    end = state(motion, now + int(0.4 * SECOND) + 1)
+    assert motion.mode == "holding"
+    np.testing.assert_array_equal(end[1:], np.zeros((4, 2)))
+    assert 0.0 < end[0, 0] - before[0, 0] < 0.4 * before[1, 0]
+
+
+@pytest.mark.parametrize("delay", [0, SECOND // 4])  # from now on, and from a stamp to come
+def test_a_motion_is_as_exact_after_a_day_as_at_once(delay):
+    """Points every 20 ms: q'''' multiplies the rounding of their times by more than a million."""
+    times = 0.02 * np.arange(1, 26)
+    points = Q0 + 0.1 * (1.0 - np.cos(3.0 * times[:, None])) * [1.0, -2.0]
+    found = []
+    for begin in (START, START + 86_400 * SECOND):
+        motion = DesiredMotion(NAMES, LIMITS)
+        motion.hold(Q0, START)
+        state(motion, begin)
+        follow(motion, request(times, points, start=begin + delay if delay else None))
+        later = delay + np.arange(0, SECOND // 2, SECOND // 100)
+        found.append([state(motion, begin + int(t)) for t in later])
+    np.testing.assert_array_equal(found[0], found[1])

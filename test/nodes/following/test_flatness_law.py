@@ -1,0 +1,308 @@
+"""The controller behind the node: signals and a desired motion in, motor torques out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    SHIPPED,
+    Arm,
+    HeldPlant,
+    antagonistic_arm,
+    at_start,
+    linear_arm,
+    positions,
+    pretensioned_arm,
+    shipped,
+    variable_arm,
+)
+from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.plant.sensors import Encoder
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces
+from multibody_dynamics.nodes.following.flatness_controller_parameters import (
+    LAWS,
+    FlatnessControllerParameters,
+)
+from multibody_dynamics.nodes.following.flatness_law import ON_LINKS, FlatnessLaw, settings_of
+
+PERIOD = 2e-3
+
+
+def make(arm: Arm, **changes) -> FlatnessLaw:
+    """Designed, and resting where the arm does under `p.law`."""
+    p = FlatnessControllerParameters(**changes)
+    law = FlatnessLaw(arm.model, arm.actuators, p)
+    law.design(p, arm.rest)
+    _, second, load = at_start(arm)
+    law.stiffness[:] = second
+    law.desired[0] = law.ahead[0] = arm.rest
+    law.transfer.torque[:] = load
+    law.start(p.law, 0.1)
+    return law
+
+
+def signals(law: FlatnessLaw, q: np.ndarray, theta: np.ndarray) -> dict[str, np.ndarray]:
+    rows = {"link_position": q, "motor_position": theta}
+    return {name: rows[name] for name in law.estimator.signals}
+
+
+@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, variable_arm, pretensioned_arm])
+def test_at_rest_every_law_gives_the_torque_that_holds(arm):
+    """But for computed torque, which has links where motors are. So does the stop on links; there
+    is none of an arm with a stiffness drive."""
+    arm = arm()
+    law = make(arm)
+    (q, _, theta, _), _, load = at_start(arm)
+    has_drive = any(name.endswith("_stiffness") for name in arm.actuators.motor_names)
+    assert (law.on_links is None) == has_drive
+    names = [*LAWS, *([] if has_drive else [ON_LINKS])]
+    names.remove("computed_torque")
+    for k, name in enumerate(names):
+        law.start(name, 0.0)
+        law.measure(k * PERIOD, signals(law, q, theta))
+        law.update(PERIOD, 0.5 * PERIOD)
+        np.testing.assert_allclose(law.transfer.torque, load, atol=1e-6, err_msg=name)
+        assert law.name == name
+        assert law.is_finite()
+    np.testing.assert_allclose(law.holding_torque(), load, atol=1e-9)
+    np.testing.assert_allclose(law.rest(q), load, atol=1e-9)
+    np.testing.assert_allclose(law.gravity, gravity_forces(arm.model, q), atol=1e-12)
+    if not has_drive:
+        np.testing.assert_allclose(law.motors_at_rest(q), theta, atol=1e-9)
+
+
+@pytest.mark.parametrize("source", ["motor_encoders_and_torque_sensors", "motor_encoders"])
+def test_links_that_are_not_measured_are_not_stopped_by(source):
+    assert make(linear_arm(), state_source=source).on_links is None
+
+
+def test_a_robot_that_carries_itself_is_asked_for_the_rest_only():
+    arm = linear_arm()
+    law = make(arm, gravity_compensated_by_robot=True)
+    (q, _, theta, _), _, _ = at_start(arm)
+    law.measure(0.0, signals(law, q, theta))
+    law.update(PERIOD, 0.0)
+    np.testing.assert_allclose(law.commanded(), 0.0, atol=1e-6)
+
+
+def closed_loop(law: FlatnessLaw, arm: Arm, seconds: float, push: np.ndarray) -> np.ndarray:
+    """Link positions of an arm that rests at first, then has `push` (n,) on its joints."""
+    plant = HeldPlant(arm)
+    (q, qd, theta, thetad), _, _ = at_start(arm)
+    plant.reset(np.concatenate((q, qd, theta, thetad)))
+    world = np.zeros((arm.model.n, 6))
+    world[-1, 1] = push[-1]  # a moment about the axes, which are parallel to y
+    plant.robot.applied_wrenches[:] = world
+    found = []
+    for k in range(round(seconds / PERIOD)):
+        q, _, theta, _ = plant.state
+        law.measure(k * PERIOD, signals(law, q, theta))
+        if law.observer is not None:
+            law.external_torque[:] = law.observer.residual
+        law.update(PERIOD, 0.5 * PERIOD)
+        plant.step(law.commanded(), PERIOD)
+        found.append(plant.state[0].copy())
+    return np.array(found)
+
+
+def test_what_the_observer_finds_is_countered():
+    arm, push = linear_arm(), np.array([0.0, 2.0])
+    without = closed_loop(make(arm), arm, 1.0, push)[-1] - arm.rest
+    law = make(arm, observer_gain=20.0, observer_feedback=True)
+    countered = closed_loop(law, arm, 1.0, push)[-1] - arm.rest
+    assert law.observer is not None
+    assert np.abs(law.observer.residual).max() == pytest.approx(2.0, rel=0.02)
+    assert np.abs(without).max() > 3e-3
+    assert np.abs(countered).max() < 0.15 * np.abs(without).max()
+
+
+def test_a_law_takes_over_without_a_jump_and_a_restart_forgets():
+    arm = linear_arm()
+    law = make(arm, law="motor_pd")
+    (q, _, theta, _), _, _ = at_start(arm)
+    torques = []
+    for k in range(80):
+        if k == 10:
+            law.switch("state_feedback", 0.1)
+        law.measure(k * PERIOD, signals(law, q + 0.01, theta + 0.01))
+        law.update(PERIOD, 0.0)
+        torques.append(law.transfer.torque.copy())
+    wide = np.abs(torques[-1] - torques[9]).max()
+    assert np.abs(np.diff(torques[10:], axis=0)).max() < 0.1 * wide
+    assert law.estimator.is_settled
+    law.restart()
+    assert not law.estimator.is_settled
+
+
+def test_a_stop_gives_way_at_the_limit_of_what_is_sent():
+    arm = linear_arm()
+    law = make(arm)
+    law.limit(JointCommandLimits(arm.actuators.motor_names, torque=[3.0, 4.0]))
+    law.design(FlatnessControllerParameters(), arm.rest)  # another time, at rest elsewhere
+    law.start("hold", 0.0)
+    (q, _, theta, _), _, _ = at_start(arm)
+    for k in range(20):
+        law.measure(k * PERIOD, signals(law, q, theta + 0.5))
+        law.update(PERIOD, 0.0)
+        assert abs(law.transfer.torque[0]) == 3.0
+        assert law.transfer.events == ()  # the law itself asks for no more
+
+
+def test_parameters_become_the_settings_of_each_law():
+    p = FlatnessControllerParameters(
+        motor_bandwidth=(10.0, 20.0),
+        feedback_poles=(-1.0, -2.0, -3.0, -4.0),
+        linearization_bandwidth=(50.0,),
+        state_source="motor_encoders",
+        friction_compensation=0.5,
+        stop_time=0.3,
+        variant="quasi_static",
+        integral=2.0,
+    )
+    found = {name: settings_of(name, p) for name in LAWS}
+    np.testing.assert_array_equal(found["motor_pd"].bandwidth, [10.0, 20.0])
+    assert found["motor_pd"].integrates == "motor"
+    assert found["state_feedback"].poles == p.feedback_poles
+    assert found["state_feedback"].variant == "quasi_static"
+    assert found["state_feedback"].integral == 2.0
+    assert found["feedback_linearization"].bandwidth == 50.0
+    assert found["feedback_linearization"].poles is None
+    assert found["hold"].stop_time == 0.3
+    assert found["hold"].friction is None
+    assert found["computed_torque"].friction == 0.5
+
+
+@pytest.mark.parametrize("bad", ["refused", "raising", "restarting", "wild"])
+def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
+    """An arm that moves, with an observer that is fed bad samples from the start of the stop on."""
+    arm = linear_arm()
+    law = make(arm, state_source="motor_encoders", law="hold")
+    plant = HeldPlant(arm)
+    (q, _, theta, _), _, load = at_start(arm)
+    speed = np.full(arm.model.n, 1.0)
+    plant.reset(np.concatenate((q, speed, theta, speed)))
+    told, lost = load, 0
+    for k in range(600):
+        theta = plant.state[2].copy()
+        if bad == "raising" and k > 2:
+            told = np.full_like(load, np.nan)
+        elif bad == "restarting" and k > 2:
+            told = np.full_like(load, 1e200 * (-1) ** k)
+        elif bad == "refused" and k > 2:
+            law.estimator.state.theta[:] = 9.0
+        elif bad == "wild" and k % 10 == 5:
+            theta += 2.0
+        law.measure(k * PERIOD, {"motor_position": theta, "motor_torque": told})
+        lost += bool(law.lost)
+        law.update(PERIOD, 0.0)
+        assert law.is_finite()
+        plant.step(law.commanded(), PERIOD)
+        told = law.commanded().copy()
+    assert lost > 50
+    assert not law.is_settled
+    assert np.abs(plant.state[1]).max() < 0.01
+    assert np.abs(plant.state[0] - arm.rest).max() < 0.5
+
+
+def test_motor_laws_never_see_the_observer_not_even_while_they_fade():
+    """Of two arms that rest alike one has wrong torques for its observer."""
+    arm = linear_arm()
+    pair = [make(arm, state_source="motor_encoders", law="hold") for _ in "ab"]
+    (_, _, theta, _), _, load = at_start(arm)
+    for k in range(80):
+        for law, told in zip(pair, (load, load + 20.0), strict=True):
+            if k == 20:
+                law.switch("motor_pd", 0.1)
+            law.measure(k * PERIOD, {"motor_position": theta + 1e-4 * k, "motor_torque": told})
+            law.update(PERIOD, 0.0)
+        np.testing.assert_array_equal(pair[0].transfer.torque, pair[1].transfer.torque)
+    states = [law.estimator.state for law in pair]
+    assert np.abs(states[0].theta - states[1].theta).max() > 1e-2
+
+
+class Loop:
+    """Arm, law and estimation from motor encoders, at 1 kHz or a period of its own; a torque acts
+    one period after the state that it answers."""
+
+    def __init__(self, arm: Arm, q: np.ndarray, period: float, resolution: float = 0.0) -> None:
+        """At rest at q, with gains of `arm.rest`."""
+        self.period, self.now = period, 0.0
+        p = FlatnessControllerParameters(state_source="motor_encoders", command_delay=period)
+        self.law = law = FlatnessLaw(arm.model, arm.actuators, p)
+        law.design(p, arm.rest)
+        (q, qd, theta, thetad), law.stiffness[:], load = at_start(arm._replace(rest=q))
+        law.desired[0] = law.ahead[0] = q
+        self.plant = ElasticRobot(arm.model, arm.actuators, step=1e-3)
+        self.plant.reset(q, qd, theta=theta, thetad=thetad)
+        self.encoder = Encoder(
+            len(theta), period, resolution=resolution, noise=resolution / 3.0, seed=1
+        )
+        law.transfer.torque[:] = load
+        law.start("state_feedback", 0.0)
+        self.measure()
+        self.observer, self.filter = law.estimator._observer, law._motor_filter
+        self.waiting = law.transfer.torque.copy()
+
+    def measure(self) -> None:
+        plant = self.plant
+        self.encoder.update(plant.theta, plant.thetad)
+        rows = {"motor_position": self.encoder.position, "motor_torque": plant.motor_torque}
+        self.law.measure(self.now, rows)
+
+    def step(self, period: float = 0.0) -> None:
+        period = period or self.period
+        self.law.update(period, 1.5 * self.period)
+        self.plant.step(self.waiting, period)
+        self.waiting[:] = self.law.transfer.torque
+        self.now += period
+        self.measure()
+
+    @property
+    def rows(self) -> list[np.ndarray]:
+        """Everything that the next step starts from."""
+        return [self.plant.state, self.plant.motor_torque, self.waiting,
+                self.observer._x, self.observer._measured, self.filter.state]  # fmt: skip
+
+    def put(self, x: np.ndarray) -> None:
+        for row in self.rows:
+            row.flat, x = x[: row.size], x[row.size :]
+
+    def multipliers(self) -> np.ndarray:
+        """Eigenvalues of one step, near rest, with all that is compiled and discretised."""
+        for _ in range(3):
+            self.step()
+        before = np.concatenate([row.ravel() for row in self.rows])
+        columns = []
+        for unit in np.eye(len(before)) * 1e-7:
+            ends = []
+            for sign in (1.0, -1.0):
+                self.put(before + sign * unit)
+                self.step()
+                ends.append(np.concatenate([row.ravel() for row in self.rows]))
+            columns.append((ends[0] - ends[1]) / 2e-7)
+        return np.linalg.eigvals(np.transpose(columns))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_with_motor_encoders_alone_every_shipped_arm_is_stable_where_it_was_not_designed(name):
+    """The slowest, 0.2 to 0.3 1/s, finds what loads the links while friction holds the motors."""
+    arm = shipped(name)
+    for q in positions(arm, 3):
+        assert np.abs(Loop(arm, q, 1e-3).multipliers()).max() < 1.0 - 1e-4
+
+
+def test_with_motor_encoders_alone_the_panda_holds_for_twenty_seconds():
+    """Far from where its gains were designed; encoders with steps and noise, cycles that come late
+    by up to 4 ms."""
+    arm = shipped("panda")
+    away = np.array([-0.367, 0.144, 0.869, -1.386, -0.403, 1.415, -0.077])
+    loop = Loop(arm, away, 2e-3, resolution=1.5e-5)
+    rng = np.random.default_rng(0)
+    worst = 0.0
+    while loop.now < 20.0:
+        loop.step(2e-3 + 4e-3 * rng.random() * (rng.random() < 0.05))
+        worst = max(worst, np.abs(loop.plant.q - away).max())
+    assert worst < 5e-4
+    assert not loop.law.lost

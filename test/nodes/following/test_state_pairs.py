@@ -1,0 +1,106 @@
+"""Pairs of link and motor states: equal stamps, tolerated ones, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from sensor_msgs.msg import JointState
+
+from multibody_dynamics.nodes.base.messages import JointStates, MessageError, set_stamp
+from multibody_dynamics.nodes.following.state_pairs import ALONE, StatePairs, missing_of
+
+MS = 1_000_000
+
+
+class Robot:
+    def __init__(self, needs_links: bool = True) -> None:
+        self.links, self.motors = JointStates(["a", "b"]), JointStates(["a", "b_1", "b_2"])
+        self.pairs = StatePairs(self.links, self.motors, needs_links=needs_links)
+
+    def send(self, side: str, stamp: int, tolerance: float = 0.0) -> bool:
+        """A new state of one side, stamped in ms; whether a pair is complete."""
+        states = getattr(self, side)
+        names = ["a", "b"] if side == "links" else ["a", "b_1", "b_2"]
+        message = JointState(name=names, position=[0.1] * len(names))
+        set_stamp(message.header.stamp, stamp * MS)
+        assert states.accept(message, stamp * MS)
+        return self.pairs.add(states, tolerance)
+
+
+@pytest.mark.parametrize("order", [("links", "motors"), ("motors", "links")])
+def test_two_of_one_stamp_are_a_pair_once(order):
+    robot, (first, second) = Robot(), order
+    for stamp in (5, 6):
+        assert not robot.send(first, stamp)
+        assert robot.send(second, stamp)
+        assert robot.pairs.stamp == stamp * MS
+    assert not robot.send(second, 7)  # the other one was used
+
+
+@pytest.mark.parametrize(("late", "early"), [("links", "motors"), ("motors", "links")])
+def test_out_of_step_the_older_one_is_left_out_and_the_newer_one_waits(late, early):
+    robot = Robot()
+    assert not robot.send(early, 1)
+    assert not robot.send(late, 2)
+    assert not robot.send(early, 5)
+    assert not robot.send(late, 7)
+    assert robot.pairs.stamp == 0
+    assert robot.send(early, 7)  # which the newer one has waited for
+    assert robot.pairs.stamp == 7 * MS
+    assert robot.pairs.alone == 3
+
+
+def test_a_side_read_in_a_row_costs_what_is_older_and_no_more():
+    robot = Robot()
+    for stamp in range(1, 9):
+        assert not robot.send("links", stamp)
+    assert [robot.send("motors", stamp) for stamp in range(1, 9)] == [False] * 7 + [True]
+    assert robot.pairs.alone == 7
+
+
+@pytest.mark.parametrize(("late", "early"), [("links", "motors"), ("motors", "links")])
+def test_never_in_step_is_told(late, early):
+    robot = Robot()
+    for k in range(ALONE):
+        assert not robot.send((early, late)[k % 2], 2 * k + 1)
+    with pytest.raises(MessageError, match=rf"002000 s apart, the {late[:-1]} state being older"):
+        robot.send(early, 2 * ALONE + 1)
+
+
+def test_within_the_tolerance_they_go_together_with_the_newer_stamp():
+    robot = Robot()
+    robot.send("links", 5)
+    assert robot.send("motors", 6, tolerance=0.001)
+    assert robot.pairs.stamp == 6 * MS
+    robot.send("links", 8)
+    assert not robot.send("motors", 10, tolerance=0.001)
+
+
+def test_a_repeated_side_is_taken_at_its_newest():
+    robot = Robot()
+    for stamp in (5, 6, 7):
+        assert not robot.send("motors", stamp)
+    assert robot.send("links", 7)
+
+
+def test_without_links_every_motor_state_is_a_pair():
+    robot = Robot(needs_links=False)
+    assert robot.send("motors", 5)
+    assert robot.send("motors", 6)
+    assert robot.pairs.stamp == 6 * MS
+
+
+def test_after_a_restart_older_stamps_are_right_again():
+    robot = Robot()
+    robot.send("links", 5)
+    robot.pairs.restart()
+    assert robot.pairs.stamp == 0
+    assert not robot.send("motors", 2)
+    assert robot.send("links", 2)
+
+
+def test_what_has_not_come_is_named():
+    robot = Robot()
+    message = JointState(name=["b_1"], position=[0.0])
+    set_stamp(message.header.stamp, MS)
+    robot.motors.accept(message, MS)
+    assert missing_of([robot.links, robot.motors]) == "a, b, a, b_2"

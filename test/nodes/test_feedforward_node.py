@@ -1,0 +1,713 @@
+"""The feedforward node over the real middleware, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from signal import SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM
+from typing import Any
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import WrenchStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.model.urdf import parse_urdf
+from multibody_dynamics.dynamics.motion.trajectories import hold, splice
+from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
+from multibody_dynamics.resources import share_directory
+from ros_harness import RosHarness, ros
+
+__all__ = ["ros"]  # the fixture
+
+NAMES = ("turret", "shoulder", "elbow")
+
+
+def link(name: str, mass: float, com: str, inertia: str) -> str:
+    ixx, iyy, izz, ixy = inertia.split()
+    return (
+        f'<link name="{name}"><inertial><origin xyz="{com}"/><mass value="{mass}"/>'
+        f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="{ixy}" ixz="0" iyz="0"/>'
+        "</inertial></link>"
+    )
+
+
+def joint(name: str, kind: str, parent: str, child: str, xyz: str, axis: str) -> str:
+    limit = '<limit lower="-2.5" upper="2.5" velocity="6" effort="400"/>'
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{xyz}" rpy="0.1 0.2 -0.1"/>'
+        + (f'<axis xyz="{axis}"/>{limit}' if kind == "revolute" else "")
+        + "</joint>"
+    )
+
+
+ROBOT = "".join(
+    [
+        '<robot name="arm"><link name="floor"/>',
+        joint("bolts", "fixed", "floor", "stand", "0.5 -0.2 0.1", ""),
+        '<link name="stand"/>',
+        joint("turret", "revolute", "stand", "column", "0 0 0.3", "0 0 1"),
+        link("column", 4.0, "0.01 0.02 0.1", "0.05 0.06 0.04 0.002"),
+        joint("shoulder", "revolute", "column", "upper_arm", "0.05 0 0.2", "0 1 0"),
+        link("upper_arm", 3.0, "0.2 0.01 0.02", "0.01 0.05 0.05 0.001"),
+        joint("elbow", "revolute", "upper_arm", "forearm", "0.4 0.03 0", "0 1 0"),
+        link("forearm", 2.0, "0.15 0 0.01", "0.005 0.03 0.03 0.0005"),
+        joint("flange", "fixed", "forearm", "tool", "0.3 0 0", ""),
+        '<link name="tool"/></robot>',
+    ]
+)
+
+
+def motor(stiffness: float | None) -> dict[str, Any]:
+    def amount(value: float, unit: str) -> dict[str, Any]:
+        return {"value": value, "unit": unit, "side": "link"}
+
+    spring = {"law": "linear", "stiffness": amount(stiffness, "N m/rad")} if stiffness else "rigid"
+    friction = {
+        "viscous_friction": amount(0.4, "N m s/rad"),
+        "coulomb_friction": amount(0.3, "N m"),
+        "coulomb_velocity": amount(0.1, "rad/s"),
+    }
+    return {
+        "spring": spring,
+        "motor": {"gear_ratio": 100.0, "inertia": amount(0.2, "kg m^2"), **friction},
+    }
+
+
+SPRINGS = {"joints": {"turret": motor(900.0), "shoulder": motor(600.0), "elbow": motor(None)}}
+COMMAND_JOINTS = ("elbow", "turret", "shoulder")
+MODEL = parse_urdf(ROBOT)
+ACTUATORS = dyn.load_actuators(SPRINGS, NAMES)
+STIFFNESS = np.array([900.0, 600.0, np.inf])
+Q0 = np.array([0.2, -0.4, 0.7])
+GOALS = np.array([[0.9, 0.1, -0.3], [-0.2, -0.6, 0.5]])
+TIMES = np.array([0.6, 1.2])
+
+
+def settings(folder: Path, **changes: Any) -> dict[str, Any]:
+    springs = folder / "springs.yaml"
+    springs.write_text(json.dumps(SPRINGS))
+    return {
+        "robot_description": ROBOT,
+        "elastic_joints_file": str(springs),
+        "command_joints": list(COMMAND_JOINTS),
+        "autostart": True,
+        "ramp_time": 0.0,
+        "state_timeout": 2.0,
+        "start_tolerance": 3.0,  # the joint states of most tests do not follow the motion
+        **changes,
+    }
+
+
+class Arm:
+    """Publishes joint states, as a robot would, and records what the node makes of them."""
+
+    def __init__(
+        self,
+        ros: RosHarness,
+        names: Sequence[str] = NAMES,
+        position: Any = Q0,
+        node: str = "feedforward_node",
+    ) -> None:
+        self.ros = ros
+        self.names = tuple(names)
+        self.position = np.array(position)
+        self.clock = time.time_ns
+        self.stamps: list[int] = []
+        self.torque = ros.record(JointState, f"{node}/torque")
+        self.rate = ros.record(JointState, f"{node}/torque_rate")
+        self.acceleration = ros.record(JointState, f"{node}/torque_acceleration")
+        self.motor = ros.record(JointTrajectory, f"{node}/motor_command")
+        self.commands = ros.record(Float64MultiArray, f"{node}/commands")
+        self.state = ros.publisher(JointState, "joint_states")
+        self.trajectory = ros.publisher(JointTrajectory, "joint_trajectory")
+
+    def send(
+        self, names: Sequence[str] | None = None, position: Any = None, stamp: int | None = None
+    ) -> None:
+        """One joint state; by default of all joints, where they are, now."""
+        names = self.names if names is None else names
+        by_name = dict(zip(self.names, self.position, strict=True))
+        values = [by_name.get(name, 9.0) for name in names] if position is None else position
+        message = JointState(name=list(names), position=[float(x) for x in values])
+        stamp = self.clock() if stamp is None else stamp
+        set_stamp(message.header.stamp, stamp)
+        self.stamps.append(stamp)
+        self.state.publish(message)
+
+    def drive(self, condition, what: str) -> Any:
+        """Send joint states until a condition holds."""
+        return self.ros.until(condition, what, each=self.send)
+
+    def drive_for(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        self.drive(lambda: time.monotonic() > end, "time to pass")
+
+    def move(self, points=GOALS, times=TIMES, names=NAMES, stamp: int = 0) -> None:
+        message = JointTrajectory(joint_names=list(names))
+        set_stamp(message.header.stamp, stamp)
+        for t, q in zip(times, points, strict=True):
+            whole = math.floor(t)
+            start = Duration(sec=whole, nanosec=round(1e9 * (t - whole)))
+            point = JointTrajectoryPoint(time_from_start=start, positions=[float(x) for x in q])
+            message.points.append(point)
+        self.trajectory.publish(message)
+
+    def everything(self) -> list[Any]:
+        return [*self.torque, *self.rate, *self.acceleration, *self.motor]
+
+
+def stamp_of(message: Any) -> int:
+    return nanoseconds(message.header.stamp)
+
+
+def close(actual: Any, expected: Any) -> None:
+    """Equal to 1e-9 of the largest component."""
+    size = max(1.0, np.abs(expected).max())
+    np.testing.assert_allclose(np.asarray(actual), expected, rtol=0, atol=1e-9 * size)
+
+
+def gravity_torque(q: Any = Q0) -> Any:
+    return dyn.gravity_forces(MODEL, q)
+
+
+def counted(ros: RosHarness, key: str) -> int:
+    return int(ros.diagnosis(": inputs")[2].get(key, 0))
+
+
+@pytest.mark.parametrize("arrival", ["shuffled, with a gripper", "in two messages", "by a timer"])
+def test_every_output_is_the_library_at_the_desired_state_of_its_stamp(ros, tmp_path, arrival):
+    timer = {"update_rate": 200.0} if arrival == "by a timer" else {}
+    lookahead = 0.003
+    ros.start("feedforward_node", settings(tmp_path, lookahead=lookahead, **timer))
+    arm = Arm(ros)
+
+    def send() -> None:
+        if arrival == "in two messages":
+            stamp = time.time_ns()
+            arm.send(("elbow", "turret"), stamp=stamp)
+            arm.send(("finger_left", "finger_right"), stamp=stamp)
+            arm.send(("shoulder",), stamp=stamp)
+        else:
+            arm.send(("elbow", "finger_left", "turret", "wheel", "shoulder"))
+
+    ros.until(lambda: arm.torque, "a first torque", each=send)
+    begin = time.time_ns() + SECOND // 5
+    arm.move(names=NAMES[::-1], points=GOALS[:, ::-1], stamp=begin)
+    ros.until(lambda: time.time_ns() > begin + 1.4 * SECOND, "the end of the motion", each=send)
+    ros.until(
+        lambda: len({len(x) for x in (arm.torque, arm.rate, arm.motor, arm.commands)}) == 1,
+        "the last messages",
+    )
+
+    desired = splice(hold(NAMES, Q0), 0.0, TIMES, GOALS)
+    moving = 0
+    rows = zip(arm.torque, arm.rate, arm.acceleration, arm.motor, arm.commands, strict=False)
+    for torque, rate, acceleration, motor, commands in rows:
+        stamp = stamp_of(torque)
+        assert {stamp_of(rate), stamp_of(acceleration), stamp_of(motor)} == {stamp}
+        state = desired(1e-9 * (stamp - begin) + lookahead)
+        Q = np.array(dyn.inverse_dynamics(MODEL, *state))
+        theta = dyn.elastic.motor_motion(ACTUATORS, state, Q)
+        assert torque.name == list(NAMES)
+        close([torque.effort, rate.effort, acceleration.effort], Q)
+        (point,) = motor.points
+        close(point.positions, theta.position)
+        close(point.velocities, theta.velocity)
+        close(point.accelerations, theta.acceleration)
+        close(point.effort, theta.torque)
+        assert [dim.label for dim in commands.layout.dim] == list(COMMAND_JOINTS)
+        close(commands.data, [theta.torque[NAMES.index(name)] for name in COMMAND_JOINTS])
+        moving += 0 < stamp - begin < 1.2 * SECOND
+    assert moving > 50
+    if not timer:
+        assert {stamp_of(message) for message in arm.torque} <= set(arm.stamps)
+    assert not ros.diagnosis(": inputs")[2].get("last")
+
+
+def test_bad_joint_states_are_refused_with_the_reason_and_silence_gives_the_safe_output(
+    ros, tmp_path
+):
+    ros.start("feedforward_node", settings(tmp_path, state_timeout=0.5, state_queue_depth=50))
+    arm = Arm(ros)
+    arm.drive(lambda: len(arm.torque) > 5, "some torques")
+    good = set(arm.stamps)
+
+    now = time.time_ns
+    bad = {
+        "not finite": lambda: arm.send(position=[0.1, math.nan, 0.1]),
+        "unnamed": lambda: arm.send(names=(), position=[0.1, 0.1, 0.1]),
+        "wrong length": lambda: arm.send(position=[0.1, 0.1]),
+        "repeated joint": lambda: arm.send(names=("elbow",) * 3, position=[0.1, 0.1, 0.1]),
+        "stale": lambda: arm.send(stamp=now() - 5 * SECOND),
+        "from the future": lambda: arm.send(stamp=now() + 5 * SECOND),
+        "out of order": lambda: arm.send(stamp=max(good)),
+        "no stamp": lambda: arm.send(stamp=0),
+    }
+    for send in bad.values():
+        send()
+    arm.send(names=("left", "right"), position=[1.0, 2.0])  # somebody else's: no fault
+    sent = len(arm.stamps)
+    keys = [f"joint_states: {reason}" for reason in bad]
+    arm.drive(lambda: all(counted(ros, key) == 1 for key in keys), "the reasons")
+    assert ros.diagnosis(": inputs")[2]["joint_states: none of our joints"] == "1"
+    later = set(arm.stamps[sent:])
+    good |= later
+
+    # Silence: one more output, at rest and stamped now; then nothing, and an error.
+    ros.until(lambda: ros.diagnosis(": cycle")[0] == 2, "the error of silence")
+    arm.send(stamp=stamp_of(arm.torque[-1]) - 1)  # what comes too late is not answered any more
+    answered = {stamp_of(message) for message in arm.torque}
+    assert answered & later  # it went on
+    (safe,) = answered - good
+    assert safe > max(good)
+    close(arm.torque[-1].effort, gravity_torque())
+    close(arm.rate[-1].effort, np.zeros(3))
+    close(arm.motor[-1].points[0].velocities, np.zeros(3))
+    for message in arm.everything():
+        numbers = message.effort if isinstance(message, JointState) else message.points[0].effort
+        assert np.isfinite(numbers).all()
+    assert "no joint state for" in ros.diagnosis(": cycle")[1]
+
+    # And back.
+    arm.drive(lambda: ros.diagnosis(": cycle")[0] in (0, 1), "the recovery")
+    close(arm.torque[-1].effort, gravity_torque())
+    stamps = [stamp_of(message) for message in arm.torque]
+    assert stamps == sorted(set(stamps))
+
+
+def test_trajectories_that_are_refused_leave_the_hold(ros, tmp_path):
+    ros.start("feedforward_node", settings(tmp_path, start_tolerance=0.1))
+    arm = Arm(ros)
+    arm.drive(lambda: arm.torque, "a torque")
+    enable = "feedforward_node/enable"
+
+    def forbid() -> None:
+        assert ros.call(SetBool, enable, SetBool.Request(data=False)).success
+        arm.move()
+
+    now = time.time_ns
+    bad = {
+        "jump": lambda: arm.move([Q0 + 0.2, Q0 + 0.3], [0.0, 1.0]),
+        "unknown joint": lambda: arm.move(names=("turret", "shoulder", "knee")),
+        "missing joint": lambda: arm.move(names=NAMES[:2], points=GOALS[:, :2]),
+        "not finite": lambda: arm.move([[0.1, math.nan, 0.1]], [1.0]),
+        "wrong length": lambda: arm.move([[0.1, 0.1]], [1.0]),
+        "in the past": lambda: arm.move(stamp=now() - 10 * SECOND),
+        "trajectory": lambda: arm.move(times=[1.0, 1.0]),
+        "position limit": lambda: arm.move([[0.0, 2.6, 0.0]], [2.0]),
+        "velocity limit": lambda: arm.move([[2.0, 0.0, 0.0]], [0.05]),
+        "not enabled": forbid,
+    }
+    for send in bad.values():
+        send()
+        arm.drive_for(0.02)  # in this order
+    keys = [f"joint_trajectory: {reason}" for reason in bad]
+    arm.drive(lambda: all(counted(ros, key) == 1 for key in keys), "the reasons")
+    for message in arm.torque:
+        close(message.effort, gravity_torque())
+    assert ros.diagnosis(": reference")[1] == "holding"
+
+    assert ros.call(SetBool, enable, SetBool.Request(data=True)).success
+    arm.move()
+    arm.drive(lambda: ros.diagnosis(": reference")[1] == "moving", "the motion, now allowed")
+
+
+def test_an_empty_trajectory_stops_smoothly_and_so_does_disabling(ros, tmp_path):
+    ros.start("feedforward_node", settings(tmp_path, stop_duration=0.3))
+    arm = Arm(ros)
+    arm.drive(lambda: arm.torque, "a torque")
+    for stop in (
+        lambda: arm.trajectory.publish(JointTrajectory()),
+        lambda: ros.call(SetBool, "feedforward_node/enable", SetBool.Request(data=False)),
+    ):
+        held = np.array(arm.motor[-1].points[0].positions)
+        goal = np.array(MODEL.limits.upper) - 0.5
+        arm.move([goal], [2.0])
+        arm.drive(
+            lambda held=held: np.abs(arm.motor[-1].points[0].positions - held).max() > 0.3,
+            "the motion",
+        )
+        stop()
+        moved = len(arm.rate)
+        arm.drive(lambda: not np.any(arm.rate[-1].effort), "rest")
+        assert len(arm.rate) > moved
+        arm.position = np.array(arm.motor[-1].points[0].positions)
+        arm.move([Q0], [1.0])
+        arm.drive_for(1.1)
+    outputs = arm.torque, arm.rate, arm.acceleration
+    count = min(map(len, outputs))  # one may be a message ahead
+    times = np.array([1e-9 * (stamp_of(message) - arm.stamps[0]) for message in arm.torque[:count]])
+    tau, rate, second = (
+        np.array([message.effort for message in messages[:count]]) for messages in outputs
+    )
+    # No jump anywhere: Q' integrates to Q and Q'' to Q' over every step (Hermite, order 4).
+    step = np.diff(times)[:, None]
+    change = step / 2 * (rate[1:] + rate[:-1]) + step**2 / 12 * (second[:-1] - second[1:])
+    jumps = np.abs(np.diff(tau, axis=0) - change)[step[:, 0] < 0.02]
+    assert jumps.max() < 1e-2 * np.abs(np.diff(tau, axis=0)).max()
+
+
+def test_a_killed_node_starts_again_where_the_robot_is(ros, tmp_path):
+    first = ros.start("feedforward_node", settings(tmp_path))
+    arm = Arm(ros)
+    arm.drive(lambda: arm.torque, "a torque")
+    arm.move()
+    arm.drive_for(0.3)
+    assert ros.leave(first, SIGKILL) == -SIGKILL
+    arm.position = np.array([0.5, 0.3, -0.2])
+    ros.start("feedforward_node", settings(tmp_path))
+    count = len(arm.torque)
+    arm.drive(lambda: len(arm.torque) > count + 5, "torques of the new node")
+    close(arm.torque[-1].effort, gravity_torque(arm.position))
+
+
+def test_life_cycle_under_load(ros, tmp_path):
+    node = ros.start("feedforward_node", settings(tmp_path, autostart=False))
+    ros.until(lambda: ros.state(node) == "unconfigured", "the node")
+    assert ros.transition(node, "configure")
+    assert ros.transition(node, "activate")
+    arm = Arm(ros)
+    for k in range(20):
+        assert not ros.transition(node, 200 + k)
+        count = len(arm.torque)
+        arm.drive(lambda count=count: len(arm.torque) > count + 3, f"torques in round {k}")
+        arm.move()
+        for _ in range(20):  # these are under way while the node changes its state
+            arm.send()
+        assert not ros.transition(node, "configure")
+        assert ros.transition(node, "deactivate")
+        # Nothing after the safe output, which is the last word.
+        ros.spin(0.02)
+        count = len(arm.torque)
+        for _ in range(10):
+            arm.send()
+        ros.spin(0.02)
+        assert len(arm.torque) == count
+        close(arm.rate[-1].effort, np.zeros(3))
+        if k % 5 == 4:
+            assert ros.transition(node, "cleanup")
+            assert ros.transition(node, "configure")
+        assert ros.transition(node, "activate")
+    assert ros.state(node) == "active"
+    shut_down = ros.peer.create_client(ChangeState, f"{node.name}/change_state")
+    ros.until(shut_down.service_is_ready, "the service")
+    number = Transition.TRANSITION_ACTIVE_SHUTDOWN
+    node.send(SIGSTOP)  # it is busy for a while
+    answer = shut_down.call_async(ChangeState.Request(transition=Transition(id=number)))
+    for _ in range(200):  # what is queued behind that finds nothing to publish with
+        arm.send()
+    node.send(SIGCONT)
+    assert ros.until(answer.done, "the shutdown")
+    assert ros.state(node) == "finalized"
+    assert ros.leave(node) == 0
+    assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
+def test_a_signal_in_mid_motion_leaves_a_hold_with_gravity(ros, tmp_path, number):
+    node = ros.start("feedforward_node", settings(tmp_path))
+    arm = Arm(ros)
+    arm.drive(lambda: arm.torque, "a torque")
+    arm.move()
+    arm.drive(lambda: arm.rate and np.abs(arm.rate[-1].effort).max() > 1.0, "the motion")
+    node.send(number)
+    assert ros.leave(node, number) == 0
+    ros.until(lambda: not np.any(arm.rate[-1].effort), "the last word")
+    assert "Traceback" not in node.output
+
+
+def test_simulated_time_may_pause_and_jump_back(ros, tmp_path):
+    node = ros.start("feedforward_node", settings(tmp_path, use_sim_time=True, state_timeout=0.1))
+    arm = Arm(ros)
+    clock = ros.publisher(Clock, "/clock")
+    arm.drive(lambda: counted(ros, "joint_states: no clock"), "the refusal without a clock")
+    simulated = [100 * SECOND]
+    arm.clock = lambda: simulated[0]
+
+    def step() -> None:
+        simulated[0] += 5_000_000
+        message = Clock()
+        set_stamp(message.clock, simulated[0])
+        clock.publish(message)
+        arm.send()
+
+    ros.until(lambda: len(arm.torque) > 20, "torques", each=step)
+    arm.move(stamp=simulated[0] + SECOND // 10)
+    ros.until(lambda: np.abs(arm.rate[-1].effort).max() > 1.0, "the motion", each=step)
+    count = len(arm.torque)
+    ros.spin(1.5)  # paused: neither clock nor states
+    assert ros.diagnosis(": cycle")[0] in (0, 1)
+    assert len(arm.torque) - count <= 1
+    assert "safe output" not in node.output
+    ros.until(lambda: len(arm.torque) > count + 5, "torques after the pause", each=step)
+    assert np.any(arm.rate[-1].effort)  # the motion goes on
+
+    simulated[0] = 3 * SECOND
+    arm.position = Q0 + 0.1
+    ros.until(lambda: stamp_of(arm.torque[-1]) < 50 * SECOND, "torques after the jump", each=step)
+    assert "the clock jumped by" in node.output
+    assert ros.diagnosis(": cycle")[0] in (0, 1)
+    close(arm.torque[-1].effort, gravity_torque(arm.position))
+    arm.move(stamp=simulated[0])
+    ros.until(lambda: np.abs(arm.rate[-1].effort).max() > 1.0, "a motion in new time", each=step)
+
+
+def test_the_robot_may_come_by_topic(ros, tmp_path):
+    node = ros.start("feedforward_node", settings(tmp_path, robot_description=""))
+    ros.until(lambda: "waiting for a robot_description" in node.output, "the node to wait")
+    assert not ros.transition(node, "configure")
+    assert "nothing received on /test/robot_description yet" in node.output
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    ros.publisher(String, "robot_description", qos=latched).publish(String(data=ROBOT))
+    ros.until(lambda: ros.state(node) == "active", "the start")
+
+
+def test_what_cannot_be_configured_says_why_and_can_be_set_right(ros, tmp_path):
+    right = settings(tmp_path, autostart=False, position_margin=0.0)
+    node = ros.start("feedforward_node", right)
+    wrong = {
+        "robot_description": ("<robot", "cannot configure"),
+        "command_joints": (["elbow", "knee"], "no joint 'knee'"),
+        "elastic_joints_file": ("no/such.yaml", "no/such.yaml"),
+        "position_margin": (3.0, "leaves no range for 'turret'"),
+    }
+    for name, (value, says) in wrong.items():
+        assert ros.set_parameters(node, **{name: value})[0].successful
+        assert not ros.transition(node, "configure")
+        assert ros.state(node) == "unconfigured"
+        assert says in node.output
+        assert ros.set_parameters(node, **{name: right[name]})[0].successful
+    assert ros.transition(node, "configure")
+    assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize(("frame", "wrench_link"), [("tool", ""), ("stand", "forearm")])
+def test_an_external_wrench(ros, tmp_path, frame, wrench_link):
+    ros.start("feedforward_node", settings(tmp_path, wrench_timeout=0.5, wrench_link=wrench_link))
+    arm = Arm(ros)
+    arm.drive(lambda: arm.torque, "a torque")
+    sensor = ros.publisher(WrenchStamped, "external_wrench")
+    force, moment = [1.0, -2.0, 3.0], [0.4, 0.5, -0.6]
+
+    def touch(frame: str, later: int = 0) -> None:
+        message = WrenchStamped()
+        message.header.frame_id = frame
+        set_stamp(message.header.stamp, time.time_ns() + later)
+        for field, values in (("force", force), ("torque", moment)):
+            for axis, value in zip("xyz", values, strict=True):
+                setattr(getattr(message.wrench, field), axis, value)
+        sensor.publish(message)
+
+    def touched() -> None:
+        touch(frame)
+        arm.send()
+
+    zero = np.zeros(3)
+    pose = dyn.frame_pose(MODEL, Q0, frame)
+    world = dyn.se3.coAd(pose) @ np.array([*moment, *force])
+    expected = dyn.inverse_dynamics(MODEL, Q0, zero, zero, wrenches={"forearm": world}).tau
+    assert np.abs(expected - gravity_torque()).max() > 0.5
+    ros.until(lambda: np.abs(arm.torque[-1].effort - expected).max() < 1e-9, "it", each=touched)
+    touch("elsewhere")
+    arm.drive(lambda: counted(ros, "external_wrench: unknown frame"), "the refusal")
+    touch(frame, later=10 * SECOND)  # would make every later one look old
+    arm.drive(lambda: counted(ros, "external_wrench: from the future"), "the refusal")
+    ros.until(lambda: np.abs(arm.torque[-1].effort - expected).max() < 1e-9, "it", each=touched)
+    if not wrench_link:
+        touch("stand")  # does not move: on which link would it act?
+        arm.drive(lambda: counted(ros, "external_wrench: unknown frame") == 2, "the refusal")
+    gone = gravity_torque()
+    arm.drive(lambda: np.abs(arm.torque[-1].effort - gone).max() < 1e-9, "the wrench to expire")
+    assert counted(ros, "external_wrench: stale") <= 2  # once for each time it was left
+
+    force[:] = moment[:] = [1e308] * 3  # which is finite, but not what becomes of it
+    fault = "the torque would not be finite: safe output"
+    ros.until(lambda: ros.diagnosis(": cycle")[1] == fault, "the fault", each=touched)
+    arm.drive(lambda: ros.diagnosis(": cycle")[0] in (0, 1), "the end of the fault")
+    arm.drive(lambda: np.abs(arm.torque[-1].effort - gone).max() < 1e-9, "the hold")
+    for message in arm.everything():
+        numbers = message.effort if isinstance(message, JointState) else message.points[0].effort
+        assert np.isfinite(numbers).all()
+
+
+def test_motor_torques_ramp_up_and_keep_their_limits_per_second(ros, tmp_path):
+    limit = 40.0  # N m/s
+    changes = {"ramp_time": 0.3, "torque_rate_limits": [limit], "torque_limit_scale": 0.04}
+    node = ros.start("feedforward_node", settings(tmp_path, **changes))
+    arm = Arm(ros)
+    arm.drive(lambda: arm.motor, "a command")
+    assert np.abs(arm.motor[0].points[0].effort).max() < 1.0
+    arm.drive_for(1.0)
+    weight = gravity_torque()
+    assert np.abs(weight).max() < 16.0  # 0.04 of the effort limit: not cut
+    close(arm.motor[-1].points[0].effort, weight)
+    arm.move(np.array([[0.5, 0.4, -0.5], [-0.5, -0.4, 0.7]]), [0.5, 1.0])
+    arm.drive_for(1.2)
+    times = np.array([1e-9 * (stamp_of(message) - arm.stamps[0]) for message in arm.motor])
+    torque = np.array([message.points[0].effort for message in arm.motor])
+    assert np.abs(torque).max() <= 16.0 * (1 + 1e-12)
+    assert (np.abs(np.diff(torque, axis=0)) <= limit * np.diff(times)[:, None] + 1e-9).all()
+    wanted = np.abs([message.effort for message in arm.torque]).max()
+    assert wanted > 16.0  # the model's torque is not cut, the command is
+    arm.drive(lambda: ros.diagnosis(": limits")[2], "the report")
+    keys = " ".join(ros.diagnosis(": limits")[2])
+    assert "torque rate of" in keys
+    # Limits change while it runs, and only to what they can be.
+    assert ros.set_parameters(node, torque_rate_limits=[1e6], torque_limit_scale=1.0)[1].successful
+    (result,) = ros.set_parameters(node, torque_rate_limits=[1.0, 2.0])
+    assert not result.successful
+
+
+def test_the_last_word_is_the_whole_hold_also_within_ramp_and_rate_limit(ros, tmp_path):
+    slow = {"ramp_time": 60.0, "torque_rate_limits": [0.1], "state_timeout": 0.5}
+    ros.start("feedforward_node", settings(tmp_path, **slow))
+    arm = Arm(ros)
+    arm.drive(lambda: arm.motor, "a command")
+    state, Q = np.array([Q0, *np.zeros((4, 3))]), np.array([gravity_torque(), *np.zeros((2, 3))])
+    hold = dyn.elastic.motor_motion(ACTUATORS, state, Q)
+    assert np.abs(arm.motor[-1].points[0].effort - hold.torque).max() > 1.0
+    ros.until(
+        lambda: np.abs(arm.motor[-1].points[0].effort - hold.torque).max() < 1e-9, "the safe output"
+    )
+
+
+def test_a_motion_that_the_robot_does_not_follow_is_stopped(ros, tmp_path):
+    tolerance = 0.1
+    changes = {"path_tolerance": tolerance, "stop_duration": 0.2}
+    node = ros.start("feedforward_node", settings(tmp_path, **changes))
+    arm = Arm(ros)  # whose joint states stay where they are
+    arm.drive(lambda: arm.motor, "a command")
+    arm.move()
+    arm.drive(lambda: "from the motion; allowed: 0.1: stopping" in node.output, "the stop")
+    arm.drive_for(0.5)
+    resting = np.array(arm.motor[-1].points[0].velocities)
+    assert np.all(resting == 0.0)
+    expected = Q0 + arm.torque[-1].effort / STIFFNESS
+    moved = np.abs(np.array(arm.motor[-1].points[0].positions) - expected).max()
+    assert tolerance < moved < 0.5  # the goals are further away
+
+    changes = {"path_tolerance": 0.0, "goal_tolerance": 0.2, "goal_time_tolerance": 0.1}
+    assert all(result.successful for result in ros.set_parameters(node, **changes))
+    arm.move()
+    arm.drive(lambda: "from the goal; allowed: 0.2" in node.output, "the goal that is missed")
+    arm.drive(lambda: ros.diagnosis(": reference")[2].get("goal tolerance") == "1", "its count")
+
+
+def test_stamps_that_leap_ahead_drop_the_motion(ros, tmp_path):
+    ros.start("feedforward_node", settings(tmp_path, state_timeout=0.4, stamp_tolerance=60.0))
+    arm = Arm(ros)
+    arm.drive(lambda: arm.motor, "a command")
+    arm.move(times=TIMES * 3)
+    arm.drive(lambda: np.abs(arm.motor[-1].points[0].velocities).max() > 0.1, "motion")
+    arm.clock = lambda: time.time_ns() + 2 * SECOND
+    arm.send()
+    leap = arm.stamps[-1]
+    arm.drive(lambda: stamp_of(arm.motor[-1]) > leap, "commands after the leap")
+    assert np.all(np.array(arm.motor[-1].points[0].velocities) == 0.0)
+
+
+def test_variants_and_gravity_left_to_the_robot(ros, tmp_path):
+    changes = {"gravity_compensated_by_robot": True, "variant": "quasi_static"}
+    node = ros.start("feedforward_node", settings(tmp_path, **changes))
+    arm = Arm(ros)
+    arm.drive(lambda: len(arm.motor) > 3, "commands")
+    assert "gravity is left to the robot" in node.output
+    close(arm.torque[-1].effort, np.zeros(3))
+    close(arm.motor[-1].points[0].effort, np.zeros(3))
+    deflection = gravity_torque() / STIFFNESS
+    close(arm.motor[-1].points[0].positions, Q0 + deflection)
+
+    begin = time.time_ns() + SECOND // 10
+    arm.move(stamp=begin)
+    arm.drive(lambda: time.time_ns() > begin + 0.4 * SECOND, "the motion")
+    (result,) = ros.set_parameters(node, variant="full")
+    assert result.successful
+    changed = time.time_ns()
+    arm.drive(lambda: time.time_ns() > begin + 1.1 * SECOND, "the motion")
+    desired = splice(hold(NAMES, Q0), 0.0, TIMES, GOALS)
+    seen = {"quasi_static": 0, "full": 0}
+    for message in arm.motor:
+        state = desired(1e-9 * (stamp_of(message) - begin))
+        Q = np.array(dyn.inverse_dynamics(MODEL, *state))
+        full = dyn.elastic.motor_motion(ACTUATORS, state, Q).velocity
+        candidates = {"full": full, "quasi_static": state[1]}
+        velocity = np.array(message.points[0].velocities)
+        if np.abs(candidates["full"] - candidates["quasi_static"]).max() < 1e-3:
+            continue
+        variant = min(seen, key=lambda v: np.abs(candidates[v] - velocity).max())
+        close(velocity, candidates[variant])
+        seen[variant] += 1
+        assert variant == "full" or stamp_of(message) < changed
+    assert min(seen.values()) > 10
+
+
+def test_the_stiffness_of_antagonists_follows_its_own_reference(ros):
+    """While the arm moves, too; what cannot be had is clipped and reported."""
+    folder = share_directory() / "config"
+    robot, springs = "robots/antagonistic_elbow.urdf", "elastic_joints/antagonistic.yaml"
+    model = dyn.load_urdf(folder / robot)
+    actuators = dyn.load_actuators(folder / springs, model.joint_names)
+    ros.start(
+        "feedforward_node",
+        {
+            "robot_file": f"config/{robot}",
+            "elastic_joints_file": f"config/{springs}",
+            "command_joints": list(actuators.motor_names)[::-1],
+            "initial_stiffness": [80.0],
+            "autostart": True,
+            "ramp_time": 0.0,
+            "state_timeout": 2.0,
+            "start_tolerance": 3.0,
+        },
+    )
+    q0, goal = np.array([-0.5, 0.2]), np.array([0.0, 0.6])
+    arm = Arm(ros, model.joint_names, q0)
+    reference = ros.publisher(JointTrajectory, "stiffness_reference")
+    arm.drive(lambda: len(arm.motor) > 3, "commands")
+    begin = time.time_ns() + SECOND // 5
+
+    def ask(name: str, stiffness: float, after: float) -> None:
+        message = JointTrajectory(joint_names=[name])
+        set_stamp(message.header.stamp, begin)
+        point = JointTrajectoryPoint(positions=[stiffness])
+        set_stamp(point.time_from_start, round(SECOND * after))
+        message.points.append(point)
+        reference.publish(message)
+
+    ask("shoulder", 100.0, 1.0)  # which has no stiffness to set
+    ask("elbow", 110.0, 1.0)
+    arm.move([goal], [1.0], model.joint_names, begin)
+    arm.drive(lambda: time.time_ns() > begin + 1.2 * SECOND, "the motion")
+    moving = splice(hold(model.joint_names, q0), 0.0, [1.0], [goal])
+    stiffer = splice(hold(["elbow"], [80.0]), 0.0, [1.0], [[110.0]])
+    for motor, commands in zip(arm.motor, arm.commands, strict=False):
+        t = 1e-9 * (stamp_of(motor) - begin)
+        state = moving(t)
+        wanted = dyn.elastic.motor_motion(
+            actuators, state, dyn.inverse_dynamics(model, *state), stiffer(t)[:3]
+        )
+        (point,) = motor.points
+        assert motor.joint_names == list(actuators.motor_names)
+        close(point.positions, wanted.position)
+        close(point.velocities, wanted.velocity)
+        close(point.accelerations, wanted.acceleration)
+        close(point.effort, wanted.torque)
+        close(commands.data, wanted.torque[::-1])
+    assert counted(ros, "stiffness_reference: unknown joint") == 1
+    ask("elbow", 1.0, 2.0)
+    arm.drive(lambda: "stiffness of elbow" in ros.diagnosis(": limits")[2], "the report of the cut")
+    assert "stiffness of elbow" in ros.diagnosis(": reference")[2]

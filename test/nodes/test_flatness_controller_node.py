@@ -1,0 +1,536 @@
+"""The flatness controller node over the real middleware, in a process of its own.
+
+The test is the robot: it integrates the arm in lockstep, in simulated time, one step per answered
+state.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import WrenchStamped
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
+from multibody_dynamics.resources import share_directory
+from ros_harness import PATIENCE, RosHarness, ros
+
+__all__ = ["ros"]  # the fixture
+
+NODE = "flatness_controller_node"
+STEP = 2_000_000  # ns
+
+
+class Arm:
+    """A simulated robot that answers to the node and records what it says."""
+
+    def __init__(
+        self,
+        ros: RosHarness,
+        robot: str = "planar_two_link",
+        springs: str | Path = "planar_two_link",
+        **changes: Any,
+    ) -> None:
+        self.ros = ros
+        robot = f"config/robots/{robot}.urdf"
+        if not isinstance(springs, Path):
+            springs = f"config/elastic_joints/{springs}.yaml"
+        self.model = dyn.load_urdf(share_directory() / robot)
+        names = self.model.joint_names
+        self.actuators = load_actuators(share_directory() / springs, names)
+        settings = {
+            "robot_file": robot,
+            "elastic_joints_file": str(springs),
+            "command_joints": list(self.actuators.motor_names)[::-1],
+            "autostart": True,
+            "use_sim_time": True,
+            "state_timeout": 0.05,
+            "state_queue_depth": 50,
+            "transfer_time": 0.1,
+            "start_tolerance": 1.0,
+            **changes,
+        }
+        self.node = ros.start(NODE, settings)
+        self.plant = ElasticRobot(self.model, self.actuators, step=1e-3)
+        self.plant.reset(np.full(self.model.n, -0.4))
+        self.helps = changes.get("gravity_compensated_by_robot", False)
+        self.now = 100 * SECOND
+        self.torque = np.zeros(len(self.actuators.motors))
+        self.is_stuck = self.is_answered = False
+        self.clock = ros.publisher(Clock, "/clock")
+        self.links = ros.publisher(JointState, "joint_states", readers=0)
+        self.motors = ros.publisher(JointState, "motor_states")
+        self.trajectory = ros.publisher(JointTrajectory, "joint_trajectory")
+        self.answers = ros.record(JointState, f"{NODE}/motor_torque")
+        self.commands = ros.record(Float64MultiArray, f"{NODE}/commands")
+        self.errors = ros.record(JointState, f"{NODE}/tracking_error")
+        self.states = ros.record(JointState, f"{NODE}/estimated_state")
+        self.motion = ros.record(JointTrajectory, f"{NODE}/motor_command")
+
+    def tick(self) -> None:
+        self.now += STEP
+        message = Clock()
+        set_stamp(message.clock, self.now)
+        self.clock.publish(message)
+
+    def send(self, publisher: Any, names: Any, rows: Any, stamp: int | None = None) -> None:
+        position, velocity, effort = (np.asarray(row, dtype=float).tolist() for row in rows)
+        message = JointState(name=list(names), position=position, velocity=velocity, effort=effort)
+        set_stamp(message.header.stamp, self.now if stamp is None else stamp)
+        publisher.publish(message)
+
+    def send_links(self, stamp: int | None = None) -> None:
+        r = self.plant
+        self.send(self.links, self.model.joint_names, (r.q, r.qd, r.joint_torque), stamp)
+
+    def send_motors(self, stamp: int | None = None) -> None:
+        r = self.plant
+        rows = (r.theta, r.thetad, r.motor_torque)
+        self.send(self.motors, self.actuators.motor_names, rows, stamp)
+
+    def step(self, links: bool = True, motors: bool = True) -> bool:
+        """One state and, if there was one, its answer; the arm moves under the newest torque."""
+        self.measured = self.plant.q.copy()
+        self.tick()
+        if links:
+            self.send_links()
+        if motors:
+            self.send_motors()
+        expected = self.is_answered if links or motors else False
+        answered = self.is_answered = self.wait(2.0 if expected or (links and motors) else 0.05)
+        if not self.is_stuck:
+            own = dyn.gravity_forces(self.model, self.measured) if self.helps else 0.0
+            self.plant.step(self.torque + own, 1e-9 * STEP)
+        return answered
+
+    def wait(self, patience: float) -> bool:
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            self.ros.executor.spin_once(timeout_sec=0.002)
+            if self.answers and nanoseconds(self.answers[-1].header.stamp) >= self.now:
+                self.torque = np.array(self.answers[-1].effort)
+                return True
+        return False
+
+    def run(self, seconds: float, **what: bool) -> None:
+        for _ in range(round(seconds * SECOND / STEP)):
+            self.step(**what)
+
+    def start(self) -> None:
+        """Until the node answers."""
+        end = time.monotonic() + PATIENCE
+        self.torque = np.array(self.plant.motor_torque)
+        while not self.answers:
+            assert time.monotonic() < end, self.node.output
+            self.tick()
+            self.send_links()
+            self.send_motors()
+            self.wait(0.02)
+        while not self.step():
+            assert time.monotonic() < end, self.node.output
+
+    def move(self, goal: Any, duration: float) -> None:
+        point = JointTrajectoryPoint(positions=[float(x) for x in goal])
+        set_stamp(point.time_from_start, round(SECOND * duration))
+        names = list(self.model.joint_names)
+        self.trajectory.publish(JointTrajectory(joint_names=names, points=[point]))
+
+    def error(self, count: int) -> float:
+        """Largest tracking error of the last `count` answers."""
+        return float(np.abs([message.position for message in self.errors[-count:]]).max())
+
+
+def numbers(messages: list[JointState], field: str = "effort") -> np.ndarray:
+    return np.array([getattr(message, field) for message in messages])
+
+
+def counted(ros: RosHarness, part: str, key: str) -> int:
+    return int(ros.diagnosis(part)[2].get(key, 0))
+
+
+def enable(arm: Arm, value: bool = True) -> Any:
+    return arm.ros.call(SetBool, f"{NODE}/enable", SetBool.Request(data=value))
+
+
+def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
+    arm = Arm(ros, motor_bandwidth=[20.0], tracking_tolerance=0.5, observer_gain=20.0)
+    held = arm.plant.joint_torque.copy()
+    arm.start()
+    np.testing.assert_allclose(arm.answers[0].effort, held, atol=1e-3)
+    assert list(arm.commands[0].data) == list(arm.answers[0].effort)[::-1]
+    arm.run(0.2)
+    goal, worst, smooth = np.array([0.0, -0.1]), {}, {}
+    for law in ("state_feedback", "feedback_linearization", "hold", "motor_pd", "computed_torque"):
+        assert ros.set_parameters(arm.node, law=law)[0].successful
+        begin = len(arm.answers)
+        if law != "hold":
+            arm.move(goal, 0.5)
+            goal = -0.4 - goal
+        arm.run(0.65)
+        steps = np.diff(numbers(arm.answers[begin - 1 :]), axis=0)
+        smooth[law] = np.abs(steps).max()
+        worst[law] = arm.error(len(arm.answers) - begin)
+    assert max(worst["state_feedback"], worst["feedback_linearization"]) < 3e-4
+    assert min(worst["motor_pd"], worst["computed_torque"]) > 3e-3
+    flat = {name: smooth.pop(name) for name in ("state_feedback", "feedback_linearization")}
+    assert max(*flat.values(), smooth["hold"]) < 1.5  # N m from one sample to the next
+    assert max(smooth.values()) < 8.0  # the others let the springs ring
+    assert worst["hold"] < 0.05
+    assert arm.step()
+    ros.until(lambda: ros.diagnosis(": law")[1] == "computed_torque", "the law", each=arm.step)
+    stamps = [nanoseconds(message.header.stamp) for message in arm.answers]
+    assert (np.diff(stamps)[2:] == STEP).all()
+    for messages in (arm.motion, arm.states):
+        ros.until(lambda m=messages: m[-1].header.stamp == arm.answers[-1].header.stamp, "the rest")
+    point = arm.motion[-1].points[0]
+    assert arm.motion[-1].joint_names == list(arm.actuators.motor_names)
+    np.testing.assert_array_equal(point.effort, arm.answers[-1].effort)
+    np.testing.assert_allclose(arm.states[-1].position, arm.measured, atol=1e-3)
+    (result,) = ros.set_parameters(arm.node, law="magic")
+    assert not result.successful
+
+
+def test_every_fault_has_its_declared_end(ros):
+    arm = Arm(ros)
+    arm.start()
+    arm.move([0.0, 0.0], 1.0)
+    arm.run(0.4)
+
+    # Link states missing: a damped stop on the motors, without a jump of torque.
+    begin = len(arm.answers)
+    arm.run(1.0, links=False)
+    assert "link states missing" in arm.node.output
+    assert len(arm.answers) - begin > 100
+    assert np.abs(np.diff(numbers(arm.answers[begin:]), axis=0)).max() < 5.0
+    assert np.abs(arm.plant.qd).max() < 0.05
+    assert ros.diagnosis(": cycle")[0] == 2
+    arm.move([0.0, 0.0], 1.0)
+    ros.until(lambda: counted(ros, ": inputs", "joint_trajectory: fault"), "refusal", each=arm.step)
+    ros.until(lambda: "missing: over" in arm.node.output, "the recovery", each=arm.step)
+    arm.run(0.6)
+    assert arm.error(5) < 1e-3
+
+    # Motor states missing: a slower stop on the links, without a jump of torque either.
+    arm.move([-0.4, -0.4], 1.0)
+    arm.run(0.4)
+    begin, speed = len(arm.answers), np.abs(arm.plant.qd).max()
+    arm.run(0.8, motors=False)
+    assert "motor states missing" in arm.node.output
+    assert len(arm.answers) - begin > 100
+    assert np.abs(np.diff(numbers(arm.answers[begin:]), axis=0)).max() < 5.0
+    assert np.abs(arm.plant.qd).max() < 0.4 * speed
+    assert not enable(arm).success
+
+    # Neither of both: once the torque of rest, then silence.
+    begin = len(arm.answers)
+    arm.run(0.2, motors=False, links=False)
+    (last,) = arm.answers[begin:]
+    weight = dyn.gravity_forces(arm.model, arm.plant.q)
+    np.testing.assert_allclose(last.effort, weight, rtol=0.1)  # it moves on a little
+    before = arm.node.output.count("missing: over")
+    ros.until(
+        lambda: arm.node.output.count("missing: over") > before, "the recovery", each=arm.step
+    )
+
+    # Tracking error: the arm does not move, so neither does its reference; ~/enable ends it.
+    arm.run(0.3)
+    arm.is_stuck = True
+    arm.move([0.15, 0.15], 0.6)
+    ros.until(lambda: "tracking error" in arm.node.output, "the fault", each=arm.step)
+    arm.is_stuck = False
+    arm.run(0.5)
+    assert np.abs(arm.plant.qd).max() < 0.1
+    assert "tracking error: over" not in arm.node.output
+    assert enable(arm).success
+    arm.run(0.2)
+    assert "tracking error: over" in arm.node.output
+
+    # Every torque late: a damped stop, though the arm still follows.
+    def late() -> None:
+        arm.tick()
+        arm.send_links(arm.now - 3 * STEP)
+        arm.send_motors(arm.now - 3 * STEP)
+        arm.wait(0.01)
+        arm.plant.step(arm.torque, 1e-9 * STEP)
+
+    arm.run(0.02)
+    ros.until(lambda: "torques too late: 6 ms after" in arm.node.output, "the fault", each=late)
+    arm.run(0.1)
+    assert "too late: over" not in arm.node.output
+    assert enable(arm).success
+    arm.run(0.2)
+    assert arm.node.output.count("torques too late") == 2  # it, and its end
+
+    # What is not finite does not leave.
+    contact = ros.publisher(WrenchStamped, "external_wrench")
+    message = WrenchStamped()
+    message.header.frame_id = arm.model.body_names[-1]
+    set_stamp(message.header.stamp, arm.now)
+    for axis in "xyz":
+        setattr(message.wrench.force, axis, 1.7e308)
+        setattr(message.wrench.torque, axis, 1.7e308)
+    contact.publish(message)
+    ros.until(lambda: "no finite torque" in arm.node.output, "the fault", each=arm.step)
+    arm.run(0.1)
+    assert enable(arm).success
+    arm.run(0.1)
+    for messages in (arm.answers, arm.errors, arm.states):
+        for each in messages:
+            rows = (each.position, each.velocity, each.effort)
+            assert all(np.isfinite(row).all() for row in rows if len(row))
+    assert "Traceback" not in arm.node.output
+
+
+def test_bad_states_are_refused_time_may_jump_and_the_last_word_is_rest(ros):
+    arm = Arm(ros)
+    arm.start()
+    r, n = arm.plant, arm.model.n
+    names, zero = arm.model.joint_names, np.zeros(n)
+    bad = {
+        "joint_states: not finite": lambda: arm.send(
+            arm.links, names, (np.full(n, np.nan), zero, zero)
+        ),
+        "motor_states: unnamed": lambda: arm.send(arm.motors, (), (r.theta, zero, zero)),
+        "motor_states: stale": lambda: arm.send_motors(arm.now - 10 * SECOND),
+        "joint_states: out of order": lambda: arm.send_links(arm.now - STEP),
+        "states without their fellow": lambda: arm.send_motors(arm.now + 1),
+    }
+    for send in bad.values():
+        arm.tick()
+        send()
+        arm.run(0.01)
+    ros.until(
+        lambda: all(counted(ros, ": inputs", key) for key in bad), "the reasons", each=arm.step
+    )
+    assert "missing" not in arm.node.output
+    assert "apart" not in arm.node.output
+
+    # Never in step: as if there were no link states; within the tolerance: in step again.
+    def apart() -> None:
+        arm.tick()
+        arm.send_links(arm.now - 1000)
+        arm.send_motors()
+        arm.wait(0.005)
+        arm.plant.step(arm.torque, 1e-9 * STEP)
+
+    ros.until(lambda: "link states missing" in arm.node.output, "the fault", each=apart)
+    ros.until(lambda: "s apart, the " in arm.node.output, "the reason", each=apart)
+    assert ros.set_parameters(arm.node, pair_tolerance=1e-5)[0].successful
+    ros.until(lambda: "missing: over" in arm.node.output, "the recovery", each=apart)
+
+    # Time jumps back; the last word is the torque of rest.
+    arm.run(0.1)
+    arm.move([0.0, 0.0], 0.6)
+    arm.run(0.2)
+    arm.now -= 50 * SECOND
+    count = len(arm.answers)
+    ros.until(lambda: len(arm.answers) > count + 5, "answers after the jump", each=arm.step)
+    assert "the clock jumped by" in arm.node.output
+    arm.run(0.1)
+    assert ros.transition(arm.node, "deactivate")
+    ros.spin(0.02)
+    weight = dyn.gravity_forces(arm.model, arm.plant.q)
+    np.testing.assert_allclose(arm.answers[-1].effort, weight, rtol=0.02)
+    assert ros.transition(arm.node, "activate")
+    count = len(arm.answers)
+    ros.until(lambda: len(arm.answers) > count + 5, "answers", each=arm.step)
+    count = len(arm.answers)
+    assert ros.leave(arm.node) == 0
+    ros.until(lambda: len(arm.answers) > count, "the last word")
+    assert "Traceback" not in arm.node.output
+
+
+def test_motor_encoders_alone_may_tell_the_state(ros):
+    arm = Arm(ros, state_source="motor_encoders", observer_bandwidth=30.0)
+    arm.start()
+    arm.move([0.0, 0.0], 0.6)
+    arm.run(0.8, links=False)
+    assert np.abs(arm.plant.q).max() < 0.02
+    np.testing.assert_allclose(arm.states[-1].position, arm.plant.q, atol=0.005)
+    assert "missing" not in arm.node.output
+
+    # A reading that is wild: stop, hold on the motors, follow again.
+    arm.tick()
+    r = arm.plant
+    arm.send(arm.motors, arm.actuators.motor_names, (r.theta + 1.0, r.thetad, r.motor_torque))
+    assert arm.wait(0.5)  # a newer state would be taken in its place
+    ros.until(lambda: "state estimate lost" in arm.node.output, "the fault", each=arm.step)
+    ros.until(lambda: "lost: over" in arm.node.output, "the recovery", each=arm.step)
+    assert np.abs(arm.plant.q).max() < 0.02
+
+
+def test_a_timer_may_set_the_pace_and_limits_are_reported_with_what_limits(ros):
+    """On motor encoders and torque sensors; the timer's cycle has the state of the tick before."""
+    arm = Arm(
+        ros,
+        state_source="motor_encoders_and_torque_sensors",
+        update_rate=SECOND / STEP,
+        feedback_bandwidth=[10.0],
+    )
+    arm.start()
+    count = len(arm.answers)
+    arm.move([0.0, 0.0], 0.6)
+    arm.run(0.8)
+    assert np.abs(arm.plant.q).max() < 0.02
+    np.testing.assert_allclose(arm.states[-1].position, arm.plant.q, atol=0.005)
+    stamps = np.array([nanoseconds(message.header.stamp) for message in arm.answers[count:]])
+    assert (np.diff(stamps) == STEP).mean() > 0.9
+    assert "missing" not in arm.node.output
+
+    changed = ros.set_parameters(arm.node, torque_limit_scale=0.33, torque_rate_limits=[2000.0])
+    assert all(result.successful for result in changed)
+    begin = len(arm.answers)
+    arm.move([0.7, 0.7], 0.55)
+    arm.run(0.6)
+    ros.until(lambda: counted(ros, ": limits", "torque of shoulder"), "it", each=arm.step)
+    most = np.abs(numbers(arm.answers[begin + 5 :])).max(axis=0)
+    limit = 0.33 * np.minimum(arm.model.limits.effort, arm.actuators.torque_limit)
+    assert (most <= limit * (1 + 1e-12)).all()
+    assert "limit" in ros.diagnosis(": limits")[2]["last"]
+    # A spring beyond its travel, as the sensors have it.
+    arm.plant.reset(arm.plant.q, theta=arm.plant.q + 0.2)
+    arm.is_stuck = True
+    ros.until(lambda: counted(ros, ": limits", "travel of shoulder"), "it", each=arm.step)
+
+
+def side(value: float, unit: str) -> dict[str, Any]:
+    return {"value": value, "unit": unit, "side": "link"}
+
+
+def test_sensors_as_described_a_free_stiffness_and_a_robot_that_carries_itself(ros, tmp_path):
+    """A torque sensor in the shoulder; an elbow whose stiffness no motor sets."""
+    motor = {
+        "gear_ratio": 100.0,
+        "inertia": side(0.2, "kg m^2"),
+        "viscous_friction": side(0.5, "N m s/rad"),
+        "torque_limit": side(80.0, "N m"),
+    }
+    spring = {"law": "linear", "stiffness": side(500.0, "N m/rad")}
+    joints = {
+        "shoulder": {"motor": motor, "spring": spring, "torque_source": "torque_sensor"},
+        "elbow": {
+            "motor": motor,
+            "variable_stiffness": {
+                "range": {"values": [100.0, 400.0], "unit": "N m/rad", "side": "link"}
+            },
+        },
+    }
+    springs = tmp_path / "springs.yaml"
+    springs.write_text(json.dumps({"joints": joints}))
+    arm = Arm(
+        ros,
+        springs=springs,
+        state_source="as_described",
+        gravity_compensated_by_robot=True,
+        initial_stiffness=[150.0],
+    )
+    stiffness = ros.record(JointState, f"{NODE}/stiffness_command")
+    reference = ros.publisher(JointTrajectory, "stiffness_reference")
+    arm.plant.stiffness[0] = 150.0
+    arm.plant.reset(np.full(2, -0.4))
+
+    def run(seconds: float) -> None:
+        for _ in range(round(seconds * SECOND / STEP)):
+            arm.step()
+            if stiffness:  # what sets it is quick
+                arm.plant.stiffness[:] = stiffness[-1].position, stiffness[-1].velocity
+
+    arm.torque -= dyn.gravity_forces(arm.model, arm.plant.q)
+    arm.start()
+    assert np.abs(arm.answers[0].effort).max() < 0.5  # the robot carries itself
+    run(0.2)
+    point = JointTrajectoryPoint(positions=[300.0])
+    set_stamp(point.time_from_start, SECOND // 2)
+    reference.publish(JointTrajectory(joint_names=["elbow"], points=[point]))
+    arm.move([0.0, 0.0], 0.6)
+    run(0.8)
+    assert stiffness[-1].name == ["elbow"]
+    assert stiffness[-1].position[0] == pytest.approx(300.0)
+    assert arm.error(300) < 5e-3
+    assert np.abs(arm.plant.q).max() < 5e-3
+    assert "missing" not in arm.node.output
+    # Motors missing: the shoulder's encoders do not tell its links, so there is no stop on them.
+    begin = len(arm.answers)
+    arm.run(0.2, motors=False)
+    assert len(arm.answers) == begin + 1
+
+
+def test_stiffness_follows_its_own_reference_within_its_range(ros):
+    arm = Arm(ros, "antagonistic_elbow", "antagonistic", transfer_time=0.2)
+    reference = ros.publisher(JointTrajectory, "stiffness_reference")
+    arm.start()
+    arm.run(0.4)
+    stiffness = []
+    for k in (80.0, 1.0, 1e4):
+        point = JointTrajectoryPoint(positions=[k])
+        set_stamp(point.time_from_start, SECOND // 2)
+        reference.publish(JointTrajectory(joint_names=["elbow"], points=[point]))
+        arm.run(0.7)
+        r = arm.plant
+        springs = arm.actuators.springs(r.q, r.qd, r.theta, r.thetad)
+        stiffness.append(float(springs.stiffness[arm.model.joint_index("elbow")]))
+    assert stiffness[0] == pytest.approx(80.0, rel=0.02)
+    assert 20.0 < stiffness[1] < 60.0
+    assert 110.0 < stiffness[2] < 150.0  # as much as the motors can hold
+    most = np.abs(numbers(arm.answers)).max(axis=0)
+    assert (most < arm.actuators.torque_limit).all()
+    ros.until(lambda: counted(ros, ": limits", "stiffness of elbow"), "it", each=arm.step)
+    assert "torque limits" in ros.diagnosis(": reference")[2]["range of elbow"]
+    assert np.abs(arm.plant.q + 0.4).max() < 0.01
+
+
+@pytest.mark.parametrize(("plant", "bound"), [("internal", 1e-3), ("mujoco", 2e-3)])
+def test_a_simulated_arm_is_controlled_in_lockstep(ros, plant, bound):
+    """The simulator node waits for each torque, which acts from the next state on."""
+    files = {
+        "robot_file": "config/robots/planar_two_link.urdf",
+        "elastic_joints_file": "config/elastic_joints/planar_two_link.yaml",
+        "command_joints": ["shoulder", "elbow"],
+        "autostart": True,
+    }
+    controller = ros.start(NODE, {**files, "use_sim_time": True, "command_delay": 0.002})
+    ros.until(lambda: "active;" in controller.output, "the controller", patience=60.0)
+    simulator = ros.start(
+        "elastic_robot_simulator_node",
+        {
+            **files,
+            "plant": plant,
+            "command_interface": "stamped_motor_torque",
+            "initial_positions": [-0.4, -0.4],
+            "publish_clock": True,
+            "lockstep": True,
+            "max_speed": 0.0,
+            "update_rate": 500.0,
+            "command_timeout": 20.0,
+        },
+        "-r", f"motor_torque_stamped:={NODE}/motor_torque",
+    )  # fmt: skip
+    ros.until(lambda: "active" in simulator.output, "the simulator", patience=60.0)
+    errors = ros.record(JointState, f"{NODE}/tracking_error")
+    links = ros.record(JointState, "joint_states")
+    trajectory = ros.publisher(JointTrajectory, "joint_trajectory")
+    ros.until(lambda: len(errors) > 300, "control")
+    begin = len(errors)
+    point = JointTrajectoryPoint(positions=[0.3, 0.2])
+    set_stamp(point.time_from_start, 3 * SECOND // 4)
+    trajectory.publish(JointTrajectory(joint_names=["shoulder", "elbow"], points=[point]))
+    ros.until(lambda: len(errors) > begin + 1000, "the motion")
+    worst = np.abs(numbers(errors[begin:], "position")).max()
+    assert worst < bound, (worst, controller.output, simulator.output)
+    arrived = dict(zip(links[-1].name, links[-1].position, strict=True))
+    assert arrived["shoulder"] == pytest.approx(0.3, abs=bound)
+    assert arrived["elbow"] == pytest.approx(0.2, abs=bound)
+    stamps = np.array([nanoseconds(message.header.stamp) for message in errors[begin:]])
+    assert (np.diff(stamps) == STEP).all()  # no state was left without its torque

@@ -1,0 +1,57 @@
+"""series_joints_node over the real middleware: sums, their stamp, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from sensor_msgs.msg import JointState
+
+from multibody_dynamics.nodes.base.parameters import ParameterError
+from multibody_dynamics.nodes.series_joints_node import SeriesJointsParameters
+from ros_harness import RosHarness, ros
+
+__all__ = ["ros"]  # the fixture
+
+NAMES = ["x", "b_spring", "a_motor", "b_motor", "a_spring"]
+
+
+def test_two_messages_from_one(ros: RosHarness):
+    node = ros.start("series_joints_node", {"joints": ["a", "b"], "autostart": True})
+    links = ros.record(JointState, "joint_states")
+    motors = ros.record(JointState, "motor_states")
+    publisher = ros.publisher(JointState, "series_joint_states")
+
+    def send(sec: int, position: list[float], names: list[str] = NAMES) -> None:
+        message = JointState(name=names, position=position, velocity=[10.0 * x for x in position])
+        message.header.stamp.sec = sec
+        publisher.publish(message)
+
+    def answered() -> bool:
+        send(1, [9.0, 0.25, 1.0, 2.0, 0.5])
+        return bool(links and motors)
+
+    ros.until(answered, "the first answer")
+    link, motor = links[0], motors[0]
+    assert list(link.name) == list(motor.name) == ["a", "b"]
+    assert list(motor.position) == [1.0, 2.0]
+    assert list(link.position) == [1.5, 2.25]
+    assert list(link.velocity) == [15.0, 22.5]
+    assert link.header.stamp == motor.header.stamp
+    assert link.header.stamp.sec == 1
+
+    send(2, [9.0, 0.25, math.nan, 2.0, 0.5])
+    send(3, [1.0], ["a_motor"])
+    send(4, [0.5, 0.0, 0.0, 4.0], ["a_spring", "b_spring", "a_motor", "b_motor"])
+    ros.until(lambda: links[-1].header.stamp.sec == 4, "the answer to another order of names")
+    assert {m.header.stamp.sec for m in links} == {1, 4}
+    assert list(links[-1].position) == [0.5, 4.0]
+    assert "active; joints: a, b" in node.output
+    assert ros.leave(node) == 0
+
+
+def test_what_cannot_be_right_is_refused():
+    with pytest.raises(ParameterError, match="twice"):
+        SeriesJointsParameters(joints=("a", "a")).check()
+    with pytest.raises(ParameterError, match="the same"):
+        SeriesJointsParameters(motor_suffix="x", spring_suffix="x").check()

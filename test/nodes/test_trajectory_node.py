@@ -1,0 +1,238 @@
+"""trajectory_node over the real middleware: what it sends, when, and what it says if it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from multibody_dynamics.dynamics.motion.trajectories import interpolate
+from multibody_dynamics.nodes.base.messages import (
+    SECOND,
+    JointMatcher,
+    nanoseconds,
+    read_trajectory,
+    set_stamp,
+)
+from multibody_dynamics.nodes.base.parameters import ParameterError
+from multibody_dynamics.nodes.trajectory_node import TrajectoryParameters, load_model, make_motion
+from ros_harness import RosHarness, ros
+
+__all__ = ["ros"]  # the fixture
+
+NODE = "trajectory_node"
+ROBOT = "".join(
+    [
+        '<robot name="arm"><link name="stand"/>',
+        *(
+            f'<joint name="{name}" type="{kind}"><parent link="{parent}"/>'
+            f'<child link="{name}_link"/><axis xyz="0 1 0"/>'
+            f'<limit lower="{lower}" upper="1" velocity="2" effort="9"/></joint>'
+            f'<link name="{name}_link"><inertial><mass value="1"/>'
+            '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            for name, kind, parent, lower in (
+                ("turn", "revolute", "stand", -1.0),
+                ("slide", "prismatic", "turn_link", 0.0),
+            )
+        ),
+        "</robot>",
+    ]
+)
+NAMES = ("turn", "slide")
+
+
+def settings(tmp_path: Path, **more: Any) -> dict[str, Any]:
+    file = tmp_path / "arm.urdf"
+    file.write_text(ROBOT)
+    chosen = {"robot_file": str(file), "duration": 0.3, "ramp": 0.1, "frequency": 6.0}
+    chosen |= {"sample_period": 0.005, "start_delay": 0.1, "shortest_approach": 0.2}
+    chosen["autostart"] = True
+    return chosen | more
+
+
+def model(tmp_path: Path) -> Any:
+    return load_model(TrajectoryParameters(robot_file=settings(tmp_path)["robot_file"]))
+
+
+def state_sender(ros: RosHarness, position: Sequence[float], ago: int = 0) -> Any:
+    """Publishes where the robot stands, at every call, stamped `ago` seconds before now."""
+    publisher = ros.peer.create_publisher(JointState, "joint_states", 10)
+
+    def send() -> None:
+        message = JointState(name=["other", *NAMES], position=[9.0, *position])
+        now = ros.peer.get_clock().now().nanoseconds
+        set_stamp(message.header.stamp, now - ago * SECOND)
+        publisher.publish(message)
+
+    return send
+
+
+@pytest.mark.parametrize("motion", ["sum_of_sines", "rest_to_rest"])
+def test_sends_the_motion_to_where_it_is_wanted_and_leaves(ros, tmp_path, motion):
+    received = ros.record(JointTrajectory, "joint_trajectory", writers=0)
+    stands = (0.9, 0.1)
+    send = state_sender(ros, stands)
+    begin = ros.peer.get_clock().now().nanoseconds
+    node = ros.start(NODE, settings(tmp_path, motion=motion, exit_when_done=True))
+    ros.until(lambda: received, "a trajectory", each=send)
+    now = ros.peer.get_clock().now().nanoseconds
+
+    request = read_trajectory(received[0], JointMatcher(NAMES))
+    assert begin < request.start - 0.1 * SECOND < now  # the delay on top of when it was sent
+    wanted = make_motion(
+        model(tmp_path),
+        TrajectoryParameters(motion=motion, duration=0.3, ramp=0.1, frequency=6.0),
+    )
+    approach = request.times[0]
+    assert approach >= 0.2
+    first = wanted(0.0)[0]
+    fastest = np.abs(interpolate(NAMES, [0.0, approach], [stands, first]).extremes()).max(axis=0)
+    assert (fastest[1] <= 0.5 * 2.0 * 1.01).all()  # half of the speed limits
+    rows = (request.positions, request.velocities, request.accelerations)
+    sent = interpolate(NAMES, request.times - approach, *rows)
+    times = np.linspace(0.0, wanted.duration, 100)
+    np.testing.assert_allclose(
+        sent.sample(times)[:, :3], wanted.sample(times)[:, :3], rtol=1e-4, atol=1e-4
+    )
+
+    ros.until(lambda: node.exit_code is not None, "the end of the motion")
+    end = request.start + SECOND * request.times[-1]
+    assert ros.peer.get_clock().now().nanoseconds >= end
+    assert node.exit_code == 0
+    assert len(received) == 1
+    off = np.abs(np.subtract(stands, wanted(wanted.duration)[0]))  # for nobody moved it
+    far = f"'{NAMES[off.argmax()]}' is {off.max():.2g} rad (m) from its goal"
+    assert f"done 1 of 1: joint {far}" in node.output
+
+
+def test_nobody_listens(ros, tmp_path):
+    send = state_sender(ros, (0.0, 0.5))
+    node = ros.start(NODE, settings(tmp_path, exit_when_done=True, patience=0.5))
+    ros.until(lambda: node.exit_code is not None, "its giving up", each=send)
+    assert node.exit_code == 1
+    assert "only 0 of 1 subscribers on /test/joint_trajectory" in node.output
+
+
+def test_nothing_is_known_of_the_robot(ros, tmp_path):
+    ros.record(JointTrajectory, "joint_trajectory", writers=0)
+    node = ros.start(NODE, settings(tmp_path, exit_when_done=True, patience=1.0))
+    ros.until(lambda: node.exit_code is not None, "its giving up")
+    assert node.exit_code == 1
+    assert "no complete state on /test/joint_states" in node.output
+
+
+def test_the_receiver_is_not_ready(ros, tmp_path):
+    received = ros.record(JointTrajectory, "joint_trajectory", writers=0)
+    ready = ros.publisher(JointTrajectory, "ready", readers=0)
+    send = state_sender(ros, (0.0, 0.5))
+    node = ros.start(
+        NODE, settings(tmp_path, exit_when_done=True, patience=1.0, ready_topic="ready")
+    )
+    ros.until(lambda: node.exit_code is not None, "its giving up", each=send)
+    assert "nothing on /test/ready" in node.output
+    assert not received
+
+    node = ros.start(NODE, settings(tmp_path, exit_when_done=True, ready_topic="ready"))
+    send = state_sender(ros, (0.9, 0.1))
+    ros.until(lambda: "points" in node.output, "the node", each=send)
+    for _ in range(50):
+        send()
+        ros.spin(0.004)
+    # Time goes back while it waits: where the robot stood before counts no more.
+    chosen = TrajectoryParameters(duration=0.3, ramp=0.1, frequency=6.0)
+    home = make_motion(model(tmp_path), chosen)(0.0)[0]
+    send = state_sender(ros, home.tolist(), ago=3600)
+
+    def both() -> None:
+        send()
+        ready.publish(JointTrajectory())
+
+    for _ in range(50):
+        send()
+        ros.spin(0.004)
+    ros.until(lambda: received, "a trajectory", each=both)
+    request = read_trajectory(received[0], JointMatcher(NAMES))
+    assert request.times[0] == 0.2  # there is nowhere to go to
+
+
+def test_no_robot(ros, tmp_path):
+    node = ros.start(NODE, settings(tmp_path, exit_when_done=True, robot_file="absent.urdf"))
+    ros.until(lambda: node.exit_code is not None, "its giving up")
+    assert node.exit_code == 1
+    assert "absent.urdf" in node.output
+    assert "Traceback" not in node.output
+
+
+def test_repeats_and_stops_the_motion_when_deactivated(ros, tmp_path):
+    received = ros.record(JointTrajectory, "joint_trajectory", writers=0)
+    send = state_sender(ros, (0.0, 0.5))
+    node = ros.start(NODE, settings(tmp_path, repeat=0))
+    ros.until(lambda: len(received) >= 2, "a second trajectory", each=send)
+    first, second = (nanoseconds(message.header.stamp) for message in received[:2])
+    duration = Duration.from_msg(received[0].points[-1].time_from_start).nanoseconds
+    assert second >= first + duration
+
+    assert ros.transition(node, "deactivate")
+    ros.until(lambda: not received[-1].points, "an empty trajectory")
+    assert ros.state(node) == "inactive"
+
+
+# Parameters, without a node
+
+
+def test_numbers_go_by_joint_name(tmp_path):
+    given = {"offset": (0.1, 0.4), "cosine": (0.3, 0.2, 0.01, 0.02), "sine": (0.0, 0.1, 0.03, 0.0)}
+    swapped = {
+        "offset": (0.4, 0.1),
+        "cosine": (0.01, 0.02, 0.3, 0.2),
+        "sine": (0.03, 0.0, 0.0, 0.1),
+    }
+    robot = model(tmp_path)
+    one = make_motion(robot, TrajectoryParameters(**given))
+    other = make_motion(robot, TrajectoryParameters(joints=NAMES[::-1], **swapped))
+    np.testing.assert_array_equal(one(3.3), other(3.3))
+
+    points = {"motion": "rest_to_rest", "waypoints": (0.1, 0.4, -0.2, 0.6)}
+    swapped = {"motion": "rest_to_rest", "waypoints": (0.4, 0.1, 0.6, -0.2)}
+    one = make_motion(robot, TrajectoryParameters(**points))
+    other = make_motion(robot, TrajectoryParameters(joints=NAMES[::-1], **swapped))
+    np.testing.assert_array_equal(one(3.3), other(3.3))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"robot_file": "a", "robot_description": "b"}, "choose one"),
+        ({"joints": ("turn", "turn")}, "twice"),
+        ({"motion": "rest_to_rest", "offset": (0.1, 0.2)}, "belong to the motion sum_of_sines"),
+        ({"waypoints": (0.1, 0.2)}, "belong to the motion rest_to_rest"),
+    ],
+)
+def test_parameters_that_do_not_go_together(wrong, text):
+    with pytest.raises(ParameterError, match=text):
+        TrajectoryParameters(**wrong).check()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"joints": ("turn", "other")}, "must be the robot's turn, slide"),
+        ({"offset": (0.1, 0.2, 0.3)}, "offset: 3 numbers"),
+        ({"motion": "rest_to_rest", "waypoints": (0.1, 0.2, 0.3)}, "waypoints: 3 numbers"),
+    ],
+)
+def test_parameters_that_do_not_suit_the_robot(tmp_path, wrong, text):
+    with pytest.raises(ParameterError, match=text):
+        make_motion(model(tmp_path), TrajectoryParameters(**wrong))
+
+
+def test_stamps_are_exact_to_the_nanosecond():
+    message = JointTrajectory()
+    set_stamp(message.header.stamp, 1_700_000_000_123_456_789)
+    assert nanoseconds(message.header.stamp) == 1_700_000_000_123_456_789

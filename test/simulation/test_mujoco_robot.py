@@ -1,0 +1,277 @@
+"""MuJoCo's arm against this package's: the same masses, the same motion, other code."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+    Actuator,
+    Antagonistic,
+    Motor,
+    Rigid,
+    SeriesElastic,
+    StiffnessDrive,
+    VariableStiffness,
+)
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot, MotorDrive
+from multibody_dynamics.dynamics.plant.plants import EndStops, Plant
+from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+PANDA = (CONFIG / "robots" / "panda.urdf").read_text()
+HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+
+
+def _link(name: str, mass: float = 0.0, com: str = "0 0 0") -> str:
+    inertial = (
+        f'<inertial><origin xyz="{com}" rpy="0.3 -0.2 0.5"/><mass value="{mass}"/>'
+        '<inertia ixx="0.04" iyy="0.06" izz="0.05" ixy="0.002" ixz="-0.003" iyz="0.001"/>'
+        "</inertial>"
+        '<collision><geometry><mesh filename="package://nowhere/link.stl"/></geometry></collision>'
+    )
+    return f'<link name="{name}">{inertial if mass else ""}</link>'
+
+
+def _joint(name: str, kind: str, parent: str, child: str, axis: str, xyz: str) -> str:
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{xyz}" rpy="0.4 0.2 -0.7"/><axis xyz="{axis}"/>'
+        '<limit lower="-1" upper="1" velocity="6" effort="400"/>'
+        "</joint>"
+    )
+
+
+# Two branches, a sliding joint, a moving link without mass, fixed links with and without.
+TREE = "".join(
+    [
+        '<robot name="tree">',
+        _link("base"),
+        _link("stand", 5.0),
+        _joint("bolts", "fixed", "base", "stand", "1 0 0", "0 0 0.1"),
+        _joint("waist", "continuous", "stand", "trunk", "0.1 0.2 1", "0.02 0 0.3"),
+        _link("trunk", 4.0, "0.01 0.02 0.1"),
+        _joint("left_yaw", "revolute", "trunk", "left_cross", "0 0 1", "0.1 0.2 0.3"),
+        _link("left_cross"),
+        _joint("left_pitch", "revolute", "left_cross", "left_arm", "0 1 0", "0 0 0"),
+        _link("left_arm", 2.0, "0.2 0 0.01"),
+        _joint("grip", "fixed", "left_arm", "tool", "1 0 0", "0.3 0.1 0"),
+        _link("tool", 0.7, "0 0.05 0"),
+        _joint("right_rail", "prismatic", "trunk", "right_slide", "1 0.3 0", "0.1 -0.2 0.3"),
+        _link("right_slide", 3.0, "0.1 0.1 0"),
+        "</robot>",
+    ]
+)
+
+# An arm whose joints are of all kinds.
+KINDS = "".join(
+    [
+        '<robot name="kinds">',
+        _link("base"),
+        *(
+            _joint(f"j{i}", "revolute", parent, f"l{i}", axis, "0.25 0 0.05")
+            + _link(f"l{i}", 2.0 - 0.2 * i, "0.12 0.01 0")
+            for i, (parent, axis) in enumerate(
+                [("base", "0 0 1"), *((f"l{i}", "0 1 0.2") for i in range(5))]
+            )
+        ),
+        "</robot>",
+    ]
+)
+MOTOR = Motor(0.4, viscous=0.5, coulomb=0.3, coulomb_velocity=0.2, torque_limit=60.0)
+HARDENING = PolynomialSpring((120.0, 150.0, 80.0), travel=(-0.1, 1.2))
+ALL_KINDS: tuple[Actuator, ...] = (
+    SeriesElastic(MOTOR, LinearSpring(800.0), damping=3.0),
+    SeriesElastic(MOTOR, CubicSpring(300.0, 4000.0)),
+    Antagonistic(MOTOR, MOTOR, HARDENING, HARDENING),
+    VariableStiffness(MOTOR, (100.0, 500.0)),
+    VariableStiffness(
+        MOTOR, (100.0, 500.0), CubicSpring(1.0, 3.0), StiffnessDrive(Motor(0.05), 50.0, 100.0)
+    ),
+    Rigid(Motor(0.2, viscous=0.4)),
+)
+
+
+def panda() -> tuple[dyn.MultibodyModel, Actuators]:
+    model = dyn.parse_urdf(PANDA)
+    file = CONFIG / "elastic_joints" / "panda.yaml"
+    return model, dyn.load_actuators(file, model.joint_names, model.joint_types)
+
+
+def with_friction(urdf: str) -> str:
+    """Joint friction of the URDF, which is left to the actuators."""
+    return urdf.replace("</joint>", '<dynamics damping="3" friction="2"/></joint>')
+
+
+def rigid(model: dyn.MultibodyModel) -> Actuators:
+    return Actuators(model.joint_names, (Rigid(Motor(0.0)),) * model.n)
+
+
+def close(found: Any, wanted: Any, tolerance: float) -> None:
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("urdf", [PANDA, TREE, KINDS], ids=["panda", "tree", "kinds"])
+def test_its_reading_of_the_urdf_has_our_masses_and_gravity(urdf):
+    gravity = (1.0, -2.0, -9.0)
+    model = dyn.parse_urdf(urdf, gravity)
+    rotors = 0.1 + 0.05 * np.arange(model.n)
+    model = model.with_reflected_inertia(rotors)
+    robot = MujocoRobot(model, rigid(model), urdf)
+    for q in np.random.default_rng(0).uniform(-2.0, 2.0, size=(10, model.n)):
+        close(robot.mass_matrix(q), dyn.mass_matrix(model, q), 1e-9)
+        close(robot.gravity_forces(q), dyn.gravity_forces(model, q), 1e-9)
+
+
+def test_a_payload_comes_and_goes_without_a_trace():
+    model = dyn.parse_urdf(TREE)
+    robot = MujocoRobot(model, rigid(model), TREE)
+    q, qd = np.random.default_rng(1).normal(size=(2, model.n))
+    robot.reset(q, qd)
+    bare = robot.mass_matrix(q)
+    loaded = model.with_payload("tool", 1.3, (0.1, -0.2, 0.05), np.diag([0.01, 0.02, 0.025]))
+    robot.set_model(loaded.with_gravity((0.0, 3.0, -9.0)))
+    close(robot.mass_matrix(q), dyn.mass_matrix(loaded, q), 1e-9)
+    close(robot.gravity_forces(q), dyn.gravity_forces(robot.model, q), 1e-9)
+    np.testing.assert_array_equal(np.stack([robot.q, robot.qd]), [q, qd])
+    robot.set_model(model)
+    np.testing.assert_array_equal(robot.mass_matrix(q), bare)
+
+
+def follow_torques(robot: Plant, home: Any, seconds: float, *, hit: bool) -> np.ndarray:
+    """q, theta and Q along a second of torques around equilibrium, with a hit in its middle."""
+    robot.reset(home)
+    hold = robot.motor_torque.copy()
+    m, rows = len(hold), []
+    for k in range(round(1e3 * seconds)):
+        robot.applied_wrenches[:] = 0.0
+        if hit and 300 <= k < 320:
+            robot.applied_wrenches[-1] = [5.0, 0.0, 10.0, 20.0, 30.0, -40.0]
+        wave = np.sin(6.0 * np.pi * 1e-3 * k + np.arange(m))
+        robot.step(hold + 0.05 * robot.actuators.torque_limit.clip(max=100.0) * wave, 1e-3)
+        rows.append(np.concatenate([robot.q, robot.theta, 1e-3 * robot.joint_torque]))
+    return np.array(rows)
+
+
+def test_the_panda_moves_as_ours_does_to_second_order_of_the_step():
+    model, actuators = panda()
+    ours = follow_torques(ElasticRobot(model, actuators), HOME, 1.0, hit=True)
+    errors = []
+    for h in (0.25e-3, 0.125e-3):
+        robot = MujocoRobot(model, actuators, with_friction(PANDA), step=h)
+        errors.append(np.abs(follow_torques(robot, HOME, 1.0, hit=True) - ours).max())
+    assert np.ptp(ours, axis=0).max() > 0.5
+    assert errors[0] < 1e-4
+    assert 3.0 < errors[0] / errors[1] < 6.0
+
+
+def test_every_kind_of_actuator_moves_as_ours_does():
+    model = dyn.parse_urdf(KINDS)
+    actuators = Actuators(model.joint_names, ALL_KINDS)
+    home = np.array([0.3, 0.2, -0.4, 0.5, 0.3, -0.2])
+    robots = (
+        ElasticRobot(model, actuators, link_viscous=0.3),
+        MujocoRobot(model, actuators, KINDS, link_viscous=0.3),
+    )
+    ours, theirs = (follow_torques(robot, home, 0.3, hit=False) for robot in robots)
+    assert np.ptp(ours[:, :6], axis=0).min() > 1e-3
+    np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-5)
+    for name in ("thetad", "qdd", "motor_torque", "stiffness"):
+        a, b = (getattr(robot, name) for robot in robots)
+        np.testing.assert_allclose(b, a, rtol=1e-3, atol=1e-3, err_msg=name)
+
+
+def test_drives_and_a_moving_stiffness_act_as_ours_do():
+    model = dyn.parse_urdf(KINDS)
+    actuators = Actuators(model.joint_names, ALL_KINDS)
+    drive = MotorDrive(np.full(8, 400.0), np.full(8, 15.0))
+    robots = (
+        ElasticRobot(model, actuators, drive=drive),
+        MujocoRobot(model, actuators, KINDS, drive=drive),
+    )
+    for robot in robots:
+        robot.reset(np.full(6, 0.2))
+        theta, hold = robot.theta.copy(), robot.motor_torque.copy()
+        for k in range(100):
+            robot.stiffness[1] = 400.0
+            rate = 0.5 * np.ones(8)
+            robot.follow(theta + 1e-3 * k * rate, rate, hold, 1e-3)
+    ours, theirs = robots
+    np.testing.assert_allclose(theirs.q, ours.q, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(theirs.stiffness, ours.stiffness, rtol=1e-9)
+
+
+def test_end_stops_hold_the_links():
+    model = dyn.parse_urdf(TREE)
+    stopped, free = (
+        MujocoRobot(model, rigid(model), TREE, end_stops=stops) for stops in (EndStops(1e4), None)
+    )
+    for robot in (stopped, free):
+        robot.reset(np.zeros(model.n))
+        for _ in range(600):
+            robot.step(np.zeros(model.n), 1e-3)
+    limited = np.isfinite(model.limits.upper)
+    beyond = np.maximum(free.q - model.limits.upper, model.limits.lower - free.q)[limited].max()
+    assert beyond > 0.3
+    assert np.maximum(stopped.q - model.limits.upper, model.limits.lower - stopped.q).max() < 0.03
+
+
+def test_what_is_reset_stands_and_shows_what_it_was_given():
+    model, actuators = panda()
+    robot = MujocoRobot(model, actuators, PANDA)
+    robot.reset(HOME)
+    np.testing.assert_allclose(robot.qdd, 0.0, atol=1e-9)
+    np.testing.assert_allclose(robot.joint_torque, dyn.gravity_forces(model, HOME), atol=1e-9)
+    views = robot.q, robot.theta
+    robot.reset(HOME, 0.1 * HOME, theta=HOME, thetad=-HOME)
+    assert views[0] is robot.q
+    assert views[1] is robot.theta
+    for found, wanted in (
+        (robot.q, HOME), (robot.qd, 0.1 * HOME), (robot.theta, HOME), (robot.thetad, -HOME)
+    ):  # fmt: skip
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_what_cannot_be_is_refused_and_changes_nothing(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    model, actuators = panda()
+    robot = MujocoRobot(model, actuators, PANDA)
+    robot.reset(HOME)
+    for torque in (np.full(7, np.nan), np.zeros(6)):
+        with pytest.raises(dyn.InputError, match="motor_torque"):
+            robot.step(torque, 1e-3)
+    with pytest.raises(dyn.InputError, match="dt"):
+        robot.step(np.zeros(7), 0.0)
+    with pytest.raises(dyn.InputError, match="drive"):
+        robot.follow(HOME, HOME, HOME, 1e-3)
+    with pytest.raises(dyn.InputError, match="joints"):
+        robot.set_model(dyn.parse_urdf(TREE))
+    robot.applied_wrenches[6, 4] = 1e200
+    with pytest.raises(dyn.DynamicsError, match="diverges"):
+        robot.step(np.zeros(7), 1e-3)
+    np.testing.assert_array_equal(robot.q, HOME)
+    robot.applied_wrenches[:] = 0.0
+    robot.step(robot.motor_torque.copy(), 1e-3)
+    np.testing.assert_allclose(robot.q, HOME, atol=1e-6)
+    assert not list(tmp_path.iterdir())  # MuJoCo writes its warnings to a file
+
+    with pytest.raises(dyn.InputError, match="joints"):
+        MujocoRobot(dyn.parse_urdf(TREE), actuators, TREE)
+    with pytest.raises(dyn.ModelError, match="panda_joint1"):
+        MujocoRobot(model, actuators, TREE)
+    for wrong in ({"step": -1.0}, {"link_viscous": -1.0}):
+        with pytest.raises(dyn.InputError, match=next(iter(wrong))):
+            MujocoRobot(model, actuators, PANDA, **wrong)
+
+
+def test_without_mujoco_it_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(dyn.DynamicsError, match="pip install 'mujoco"):
+        MujocoRobot(*panda(), PANDA)

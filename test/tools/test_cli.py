@@ -1,0 +1,220 @@
+"""The command line: help everywhere, one line for what is wrong, and the right exit status."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from multibody_dynamics import __version__
+from multibody_dynamics.dynamics.elastic.actuator_cycle import VARIANTS
+from multibody_dynamics.dynamics.motion.demo_motions import MOTIONS
+from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools import cli
+
+PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
+COMMANDS = (
+    *("demo", "task-demo", "report", "inspect", "plot", "trajectory", "record"),
+    *("identify-springs", "scale-time", "integrate", "gazebo", "monitor", "compose", "validate"),
+)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line with which a command refuses."""
+    assert cli.main(arguments) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith("multibody_dynamics: ")
+    return said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(capsys, command):
+    with pytest.raises(SystemExit) as end:
+        cli.main([command, "--help"])
+    assert end.value.code == 0
+    assert f"usage: multibody_dynamics {command}" in capsys.readouterr().out
+
+
+def test_every_option_is_described():
+    parser = cli.make_parser()
+    commands = next(a for a in parser._actions if a.dest == "==SUPPRESS==" or a.choices).choices
+    assert set(commands) == set(COMMANDS)
+    for command in commands.values():
+        for action in command._actions:
+            if action.option_strings:
+                assert action.help, action.option_strings
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out.strip() == f"multibody_dynamics {__version__}"
+
+
+def test_the_choices_are_those_of_the_nodes():
+    assert cli.MOTIONS == MOTIONS
+    assert set(cli.VARIANTS) == set(VARIANTS)
+
+
+def test_as_a_command_without_arguments():
+    run = subprocess.run(
+        [sys.executable, "-m", "multibody_dynamics"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert run.returncode == 2
+    assert "COMMAND" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_inspect(capsys):
+    assert cli.main(["inspect", PANDA, "--no-timing"]) == 0
+    said = capsys.readouterr().out
+    assert "panda_joint7 (revolute) → panda_link7" in said
+    assert "merged into panda_link7: panda_link8" in said
+
+
+def test_inspect_shows_every_number_on_demand(capsys):
+    assert cli.main(["inspect", PANDA, "--no-timing", "--tables"]) == 0
+    assert "Inertia about the COM" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("always")
+def test_what_may_matter_is_said(capsys, tmp_path):
+    file = tmp_path / "damped.urdf"
+    text = Path(PANDA).read_text()
+    file.write_text(text.replace("</joint>", '<dynamics damping="1"/></joint>', 1))
+    assert cli.main(["plot", str(file), "-o", str(tmp_path / "damped.png")]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith(f"multibody_dynamics: warning: {file}: ignored")
+    assert said.count("\n") == 1
+    assert cli.main(["inspect", str(file), "--no-timing"]) == 0
+    assert "friction and damping (<dynamics>) in joint 'panda_joint1'" in capsys.readouterr().out
+
+
+def test_a_reader_that_has_read_enough_is_no_error():
+    command = (
+        f"{sys.executable} -m multibody_dynamics.tools.cli inspect --no-timing {PANDA} | head -n 1"
+    )
+    root = Path(__file__).parents[2]
+    run = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=root)
+    assert run.stdout.startswith("panda: 7 joints")
+    assert not run.stderr
+
+
+@pytest.mark.parametrize("configuration", [[], ["--configuration", "-1,0,0.5,-1,0,1,0"]])
+def test_plot(capsys, tmp_path, configuration):
+    file = tmp_path / "panda.png"
+    assert cli.main(["plot", PANDA, "-o", str(file), *configuration]) == 0
+    assert capsys.readouterr().out == f"picture: {file}\n"
+    pixels = imread(file)[..., :3]
+    assert 0.01 < (pixels.min(axis=-1) < 0.9).mean() < 0.5
+
+
+def test_plot_refuses_what_it_cannot_show(capsys, tmp_path):
+    file = str(tmp_path / "panda.png")
+    said = refused(capsys, "plot", PANDA, "-o", file, "--configuration", "1,2")
+    assert "expected 7 numbers (panda_joint1, " in said
+    said = refused(capsys, "plot", PANDA, "-o", file, "--configuration", "-1,0,nan,0,0,0,0")
+    assert "panda_joint3" in said
+    assert "panda.docx: the name must end in one of" in refused(
+        capsys, "plot", PANDA, "-o", str(tmp_path / "panda.docx")
+    )
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(SystemExit) as end:
+        cli.main(["plot", PANDA, "--configuration", "1,two"])
+    assert end.value.code == 2
+    assert "1,two is not numbers with commas between" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["inspect", "plot"])
+def test_what_is_no_robot_is_refused(capsys, tmp_path, command):
+    file = tmp_path / "bad.urdf"
+    file.write_text("<robot name='x'>")
+    assert "bad.urdf" in refused(capsys, command, str(file))
+    assert "absent.urdf" in refused(capsys, command, str(tmp_path / "absent.urdf"))
+
+
+def test_trajectory(capsys, tmp_path):
+    file = tmp_path / "motion.csv"
+    arguments = ["trajectory", PANDA, "--trajectory", "rest_to_rest", "--duration", "3"]
+    assert cli.main([*arguments, "--csv", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "panda_joint7" in printed
+    table = np.genfromtxt(file, delimiter=",", names=True, deletechars="")
+    assert len(table) == 300
+    assert len(table.dtype.names) == 1 + 5 * 7
+
+
+def test_demo_refuses_files_before_it_starts_anything(capsys, tmp_path):
+    output = ["--output", str(tmp_path / "out")]
+    assert "absent.urdf" in refused(capsys, "demo", "--urdf", "absent.urdf", *output)
+    assert "absent.yaml" in refused(capsys, "demo", "--elastic-joints", "absent.yaml", *output)
+    springs = tmp_path / "springs.yaml"
+    springs.write_text("joints: {elbow: {spring: rigid, motor: {}}}")
+    said = refused(capsys, "demo", "--elastic-joints", str(springs), *output)
+    assert "springs.yaml" in said
+    assert "elbow" in said
+
+
+def test_without_ros_a_command_that_needs_it_says_so():
+    code = "import sys; sys.modules['rclpy'] = None; from multibody_dynamics.tools import cli"
+    command = [sys.executable, "-c", f"{code}; sys.exit(cli.main(['monitor']))"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 2
+    assert run.stderr.startswith("multibody_dynamics: this needs ROS 2, which is not there")
+
+
+@pytest.mark.parametrize("wrong", [["--duration", "0"], ["--rate", "x"], ["--domain-id", "300"]])
+def test_numbers_out_of_range(capsys, wrong):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["demo", *wrong])
+    assert end.value.code == 2
+    said = capsys.readouterr().err
+    assert f"argument {wrong[0]}: {wrong[1]} is not a" in said
+
+
+BAD_YAML = "joints: [\n  a: {\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["gazebo", PANDA, "--elastic-joints", "bad.yaml"],
+        ["inspect", PANDA, "--no-timing", "--elastic-joints", "bad.yaml"],
+        ["integrate", "bad.yaml"],
+        ["scale-time", "motion.csv", "--urdf", PANDA, "--elastic-joints", "bad.yaml"],
+        ["identify-springs", "absent.csv", "--elastic-joints", "bad.yaml"],
+        ["validate", "absent.csv", "--urdf", PANDA, "--data", "bad.yaml"],
+    ],
+)
+def test_yaml_that_is_none_is_told_in_one_line(capsys, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    Path("bad.yaml").write_text(BAD_YAML)
+    assert "bad.yaml: " in refused(capsys, *words)
+
+
+def test_gazebo_takes_no_name_for_no_robot(capsys, tmp_path):
+    springs = str(share_directory() / "config" / "elastic_joints" / "panda.yaml")
+    output = tmp_path / "out"
+    refused(capsys, "gazebo", "", "--elastic-joints", springs, "-o", str(output))
+    assert not output.exists()
+
+
+def test_what_is_wrong_with_a_folder_is_said_in_words(capsys, tmp_path):
+    assert "has no parameters.yaml" in refused(capsys, "record", str(tmp_path / "absent"))
+    file = tmp_path / "file"
+    file.write_text("")
+    said = refused(capsys, "demo", "--output", str(file))
+    assert said == f"multibody_dynamics: {file}: File exists, and is no folder\n"
+
+
+def test_report_of_a_folder_that_has_none(capsys, tmp_path):
+    assert "not the output of a demo" in refused(capsys, "report", str(tmp_path))

@@ -1,0 +1,104 @@
+"""What docs/elastic_joints.md says of the laws when things are not as they think."""
+
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.tools.robustness import CASES, LAWS, demo_arm, follow, main, mistaken, rows
+
+PAGE = Path(__file__).parents[2] / "docs" / "elastic_joints.md"
+CASE = {case.title: case for case in CASES}
+PD, RIGID, STATE, LINEAR, STIFF_LINEAR = LAWS
+
+
+@cache
+def arm():
+    return demo_arm()
+
+
+@cache
+def plant():
+    return arm().plant("internal")
+
+
+def error(law, title, **changes):
+    """rms in mrad."""
+    return 1e3 * follow(arm(), plant(), law, replace(CASE[title], **changes)).rms
+
+
+def table(name):
+    """Of docs/elastic_joints.md: {row: [cells]}."""
+    text = PAGE.read_text()
+    lines = text[text.index(f"| {name} | {PD.title} |") :].split("\n\n")[0].splitlines()
+    cells = [re.split(r"\s*\|\s*", line)[1:-1] for line in lines]
+    return cells[0][1:], {row[0]: row[1:] for row in cells[2:]}
+
+
+@pytest.mark.parametrize("name", ["internal", "mujoco"])
+def test_the_page_has_the_rows_and_columns_of_the_tool(name):
+    columns, found = table(name)
+    assert columns == [law.title for law in LAWS]
+    titles = []
+    for case in CASES:
+        kinds = [f": {kind} of {case.draws}" for kind in ("median", "worst")]
+        titles += [case.title + kind for kind in (kinds if case.draws > 1 else [""])]
+    assert list(found) == titles
+
+
+def test_the_figures_of_the_page_are_those_of_the_tool():
+    _, found = table("internal")
+    for case in (CASES[0], CASE["payload of 2 kg appears"]):
+        (row,) = rows(arm(), plant(), case, (PD, STATE))
+        for cell, wanted in zip(row[1:], found[case.title][0:3:2], strict=True):
+            for x, y in zip(cell.split(" / "), wanted.split(" / "), strict=True):
+                assert float(x) == pytest.approx(float(y), rel=0.06)
+
+
+def test_with_the_exact_model_what_knows_the_springs_is_far_better():
+    exact = CASES[0].title
+    best = max(error(law, exact) for law in (STATE, LINEAR))
+    assert 30.0 * best < error(PD, exact) < 0.5 * error(RIGID, exact)
+
+
+def test_feedback_linearisation_trusts_its_model_most():
+    wrong = "parameters 10 % off"
+    assert error(STATE, wrong) < error(PD, wrong) < 0.5 * error(LINEAR, wrong)
+    noisy = "encoders with steps and noise"
+    assert error(STATE, noisy) < 0.5 * error(LINEAR, noisy)
+
+
+def test_an_observer_takes_most_of_a_payload():
+    alone, observed = (f"payload of 2 kg appears{text}" for text in ("", ", with observer"))
+    assert error(STATE, observed) < 0.5 * error(STATE, alone)
+
+
+def test_a_delay_that_is_known_costs_next_to_nothing():
+    exact, known, unknown = (
+        error(STATE, title)
+        for title in (CASES[0].title, "delay of 1 ms, known", "delay of 1 ms, not known")
+    )
+    assert known < 1.1 * exact < 0.8 * unknown
+
+
+def test_every_parameter_is_off_by_its_share():
+    model, actuators = arm().model, arm().actuators
+    wrong, others = mistaken(model, actuators, 0.1, np.random.default_rng(0))
+    ratios = wrong.inertias[:, 3, 3] / model.inertias[:, 3, 3]
+    assert np.unique(ratios.round(6)).tolist() == [0.9, 1.1]
+    for name in ("inertia", "viscous", "coulomb"):
+        pairs = zip(others.motors, actuators.motors, strict=True)
+        ratios = [getattr(a, name) / getattr(b, name) for a, b in pairs]
+        assert set(np.round(ratios, 6)) <= {0.9, 1.1}
+    springs = zip(others.actuators, actuators.actuators, strict=True)
+    assert {round(a.spring.K / b.spring.K, 6) for a, b in springs} == {0.9, 1.1}
+
+
+def test_help(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    assert end.value.code == 0
+    assert "--plant" in capsys.readouterr().out

@@ -1,0 +1,279 @@
+"""Bags of every kind, whole and damaged, and tables: the same samples, or what is wrong."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+import yaml
+from rosbags.rosbag2 import CompressionMode, StoragePlugin
+
+from bag_files import BEGIN, joint_state, write_bag
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.validation.bags import overview, read_joint_states
+from multibody_dynamics.validation.recordings import Recording
+from multibody_dynamics.validation.tables import read_table
+
+NAMES = ("a", "b")
+COUNT = 2000
+ROWS = np.random.default_rng(0).normal(size=(COUNT, 3, 2))
+STAMPS = BEGIN + 1_000_000 * np.arange(COUNT)
+MESSAGES = [
+    ("/robot/states", int(at), joint_state(at, NAMES, *row))
+    for at, row in zip(STAMPS, ROWS, strict=True)
+]
+SQLITE3, MCAP = StoragePlugin.SQLITE3, StoragePlugin.MCAP
+
+
+def everything(path, **options):
+    parts = list(Recording(path).read(**options))
+    return (
+        np.concatenate([part.stamp for part in parts]),
+        np.concatenate([part.rows for part in parts]),
+    )
+
+
+def is_all(path):
+    stamps, rows = everything(path)
+    return np.array_equal(stamps, STAMPS) and np.array_equal(rows, ROWS)
+
+
+@pytest.mark.parametrize("plugin", [SQLITE3, MCAP])
+@pytest.mark.parametrize(
+    "mode", [CompressionMode.NONE, CompressionMode.FILE, CompressionMode.MESSAGE]
+)
+def test_bags_plain_and_compressed(tmp_path, plugin, mode):
+    path = write_bag(tmp_path / "bag", MESSAGES, plugin=plugin, mode=mode)
+    assert is_all(path)
+    seen = overview(path)
+    assert seen.topics == {"/robot/states": COUNT}
+    assert (seen.begin, seen.end) == (STAMPS[0], STAMPS[-1])
+
+
+def test_an_mcap_with_compressed_chunks(tmp_path):
+    path = write_bag(tmp_path / "bag", MESSAGES, plugin=MCAP, mode=CompressionMode.STORAGE)
+    assert is_all(path)
+
+
+@pytest.mark.parametrize(("plugin", "ending"), [(SQLITE3, "db3"), (MCAP, "mcap")])
+def test_a_lone_file_without_metadata(tmp_path, plugin, ending):
+    path = write_bag(tmp_path / "bag", MESSAGES, plugin=plugin)
+    assert is_all(path / f"bag.{ending}")
+
+
+@pytest.mark.parametrize(("plugin", "ending"), [(SQLITE3, "db3"), (MCAP, "mcap")])
+def test_a_split_bag(tmp_path, plugin, ending):
+    half = COUNT // 2
+    first = write_bag(tmp_path / "first", MESSAGES[:half], plugin=plugin)
+    second = write_bag(tmp_path / "second", MESSAGES[half:], plugin=plugin)
+    shutil.copy(second / f"second.{ending}", first)
+    content = yaml.safe_load((first / "metadata.yaml").read_text())
+    info = content["rosbag2_bagfile_information"]
+    info["relative_file_paths"].append(f"second.{ending}")
+    info["message_count"] = info["topics_with_message_count"][0]["message_count"] = COUNT
+    info["duration"]["nanoseconds"] = int(STAMPS[-1] - STAMPS[0])
+    (first / "metadata.yaml").write_text(yaml.safe_dump(content))
+    assert is_all(first)
+
+
+def test_part_of_the_time_and_progress(tmp_path):
+    path = write_bag(tmp_path / "bag", MESSAGES)
+    stamps, _ = everything(path, start=int(STAMPS[10]), stop=int(STAMPS[30]))
+    assert np.array_equal(stamps, STAMPS[10:30])
+    told = []
+    list(read_joint_states(path, batch=700, progress=lambda *x: told.append(x)))
+    assert told == [(700, COUNT), (1400, COUNT), (COUNT, COUNT)]
+
+
+def test_topics_are_chosen_and_others_ignored(tmp_path):
+    text = b"\x00\x01\x00\x00\x03\x00\x00\x00hi\x00\x00"
+    other = [("/other", int(at), joint_state(at, ("c",), [1.0])) for at in STAMPS[:50]]
+    path = write_bag(
+        tmp_path / "bag",
+        sorted([*MESSAGES, *other, ("/chatter", int(STAMPS[0]), text)], key=lambda x: x[1]),
+        kinds={"/chatter": "std_msgs/msg/String"},
+    )
+    assert overview(path).topics == {"/other": 50, "/robot/states": COUNT}
+    assert len(everything(path, topics=["/other"])[0]) == 50
+    with pytest.raises(InputError, match=r"no joint states on /chatter.*/other, /robot/states"):
+        list(read_joint_states(path, ["/chatter"]))
+
+
+# damaged
+
+
+def refusal(path):
+    with pytest.raises(InputError) as caught:
+        everything(path)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+def test_recordings_that_are_not(tmp_path):
+    assert "not exist" in refusal(tmp_path / "absent")
+    empty = tmp_path / "folder"
+    empty.mkdir()
+    assert "ros2 bag reindex" in refusal(empty)
+    (empty / "metadata.yaml").write_text("rosbag2_bagfile_information: [")
+    assert "not a recording" in refusal(empty)
+    for ending in ("mcap", "db3", "txt"):
+        file = tmp_path / f"file.{ending}"
+        file.write_bytes(b"")
+        assert "not a recording" in refusal(file)
+        file.write_bytes(b"no bag at all" * 100)
+        assert "not a recording" in refusal(file)
+    assert "must be the folder of a bag, or end in .mcap" in refusal(file)
+
+
+def test_a_bag_without_messages(tmp_path):
+    path = write_bag(tmp_path / "bag", [], kinds={"/joint_states": "sensor_msgs/msg/JointState"})
+    assert list(Recording(path).read()) == []
+    none = write_bag(tmp_path / "none", [], kinds={"/chatter": "std_msgs/msg/String"})
+    with pytest.raises(InputError, match=r"no topic of type .*/chatter \(std_msgs/msg/String\)"):
+        list(Recording(none).read())
+
+
+def test_an_mcap_that_was_cut_off_says_what_helps(tmp_path):
+    path = write_bag(tmp_path / "bag", MESSAGES, plugin=MCAP)
+    file = path / "bag.mcap"
+    file.write_bytes(file.read_bytes()[:-5000])
+    assert "mcap recover" in refusal(path)
+
+
+def test_damaged_pages_of_sqlite_say_what_helps(tmp_path):
+    path = write_bag(tmp_path / "bag", MESSAGES)
+    file = path / "bag.db3"
+    file.write_bytes(file.read_bytes()[:-50_000])
+    assert ".recover" in refusal(path)
+
+
+def test_bad_messages_between_good_ones_are_left_out_and_told(tmp_path):
+    bad = [("/robot/states", int(at) + 1, b"\x00\x01\x00\x00\x01") for at in STAMPS[[5, 1500]]]
+    path = write_bag(tmp_path / "bag", sorted([*MESSAGES, *bad], key=lambda x: x[1]))
+    found = []
+    with pytest.raises(InputError, match="2 messages were left out: a JointState of 5 bytes ends"):
+        found.extend(part.stamp for part in read_joint_states(path, batch=100))
+    assert np.array_equal(np.concatenate(found), STAMPS)
+
+
+def test_what_comes_before_damage_is_handed_out(tmp_path):
+    long = [
+        (topic, at + k * 10**10, raw) for k in range(5) for topic, at, raw in MESSAGES
+    ]  # several chunks
+    path = write_bag(tmp_path / "bag", long, plugin=MCAP, mode=CompressionMode.STORAGE)
+    file = path / "bag.mcap"
+    raw = bytearray(file.read_bytes())
+    middle = slice(len(raw) * 6 // 10, len(raw) * 7 // 10)
+    raw[middle] = bytes(len(raw[middle]))
+    file.write_bytes(raw)
+    found = []
+    with pytest.raises(InputError, match="bag: cannot be read to its end"):
+        found.extend(read_joint_states(path, batch=100))
+    assert sum(len(part.stamp) for part in found) >= 1000
+
+
+# tables
+
+
+def test_tables_have_the_same_samples(tmp_path):
+    t = 1e-3 * np.arange(50)
+    rows = ROWS[:50]
+    names = ["t", "q a", "q b", "tau a", "tau b", "qd b", "qd a"]
+    columns = [t, *rows[:, 0].T, *rows[:, 2].T, rows[:, 1, 1], rows[:, 1, 0]]
+    file = tmp_path / "motion.csv"
+    np.savetxt(file, np.stack(columns, axis=1), "%.17g", ",", header=",".join(names), comments="")
+    np.savez(
+        tmp_path / "motion.npz",
+        **{"t": t, "q": rows[:, 0], "qd": rows[:, 1], "tau": rows[:, 2], "joint_names": NAMES},
+    )
+    for path in (file, tmp_path / "motion.npz"):
+        found = read_table(path)
+        assert found.names == NAMES
+        assert np.array_equal(found.stamp, 1_000_000 * np.arange(50))
+        assert np.array_equal(found.rows, rows)
+        assert Recording(path).overview.topics == {path.name: 50}
+        stamps, _ = everything(path, start=10_000_000, stop=20_000_000)
+        assert len(stamps) == 10
+
+
+@pytest.mark.parametrize("kind", ["csv", "npz"])
+def test_tables_of_springs_say_which_torque_is_meant(tmp_path, kind):
+    signals = {name: ROWS[:50, 0] + k for k, name in enumerate(("q", "theta", "Q", "tau"))}
+
+    def table(*without):
+        kept = {name: rows for name, rows in signals.items() if name not in without}
+        file = tmp_path / f"motion.{kind}"
+        t = 1e-3 * np.arange(50)
+        if kind == "npz":
+            np.savez(file, t=t, joint_names=NAMES, **kept)
+            return file
+        head = ["t", *(f"{name} {joint}" for name in kept for joint in NAMES)]
+        columns = np.column_stack([t, *kept.values()])
+        np.savetxt(file, columns, "%.17g", ",", header=",".join(head), comments="")
+        return file
+
+    for effort, signal in (("joint", "Q"), ("motor", "tau")):
+        assert np.array_equal(read_table(table(), effort).rows[:, 2], signals[signal])
+    with pytest.raises(InputError, match="torque of the motor: --effort motor"):
+        read_table(table("Q"))
+    assert np.array_equal(read_table(table("Q"), "motor").rows[:, 2], signals["tau"])
+    assert np.isnan(read_table(table("tau"), "motor").rows[:, 2]).all()
+    assert np.array_equal(read_table(table("theta", "Q")).rows[:, 2], signals["tau"])
+
+
+def test_missing_cells_are_numbers_that_were_not_measured(tmp_path):
+    file = tmp_path / "motion.csv"
+    file.write_text("t,q a,tau a\n0,1,2\n0.1,,3\n0.2,nan,4\n")
+    found = read_table(file)
+    assert np.isnan(found.rows[1:, 0]).all()
+    assert np.isnan(found.rows[:, 1]).all()
+    assert found.rows[:, 2, 0].tolist() == [2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no rows"),
+        ("t,q a\n", "has no rows"),
+        ("time,q a\n0,1\n", "t among them, with commas between; it is 'time,q a'"),
+        ("t;q a\n0;1\n", "with commas between; it is 't;q a'"),
+        ("t,q a,q a\n0,1,1\n", "each once"),
+        ("\nt,q a\n0,1\n", "it is ''"),
+        ("t,q a,q b\n0,1\n", "must name 2 columns, t among them"),
+        ("t,a\n0,1\n1,2\n", "no column is called 'q JOINT': they are t, a"),
+        ("t,q a\n0,1\n1,2,3\n", "not a table"),
+        ("t,q a\n0,1\n1,x2\n", "not a table of numbers: .*x2"),
+        ("t,q a\n0,1\n1e12,1\n", "t goes to 1e\\+12: must be in s"),
+        ("t,q a\nnan,1\n1,2\n", "t has NaN"),
+        ("t,q a\n0,1\n0,2\n", "t is zero"),
+    ],
+)
+def test_tables_that_are_wrong(tmp_path, text, said):
+    file = tmp_path / "motion.csv"
+    file.write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_table(file)
+
+
+def test_archives_that_are_wrong(tmp_path):
+    file = tmp_path / "motion.npz"
+    file.write_bytes(b"no archive")
+    with pytest.raises(InputError, match="not a NumPy archive"):
+        read_table(file)
+    np.savez(file, t=np.arange(3.0), q=np.zeros((3, 1)))
+    with pytest.raises(InputError, match="joint_names is missing"):
+        read_table(file)
+    np.savez(file, t=np.arange(3.0), q=np.zeros((2, 1)), joint_names=["a"])
+    with pytest.raises(InputError, match=r"q is \(2, 1\)"):
+        read_table(file)
+    for t, said in (([["0"], ["1"]], r"t is \(2, 1\) of <U1"), (["0", "1"], r"t is \(2,\) of <U1")):
+        np.savez(file, t=t, q=np.zeros((2, 1)), joint_names=["a"])
+        with pytest.raises(InputError, match=said):
+            read_table(file)
+    with file.open("wb") as stream:
+        np.save(stream, ROWS)
+    with pytest.raises(InputError, match="one array without a name"):
+        read_table(file)
+    with pytest.raises(InputError, match="no such file"):
+        read_table(tmp_path / "absent.csv")

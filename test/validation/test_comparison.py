@@ -1,0 +1,365 @@
+"""Whole comparisons of recordings of a robot whose torques are known, and what may be wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rosbags.rosbag2 import StoragePlugin
+
+from bag_files import BEGIN, messages_of, motion, write_bag
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.validation.alignment import MIDDLE
+from multibody_dynamics.validation.comparison import Comparison, validate
+from multibody_dynamics.validation.identify import identify
+from multibody_dynamics.validation.mcap_chunks import chunks_of
+from multibody_dynamics.validation.recordings import Recording
+from multibody_dynamics.validation.settings import Settings, load_robot
+from multibody_dynamics.validation.survey import LOOK, survey
+from robots import CONFIG
+
+ARM = CONFIG / "robots" / "planar_two_link.urdf"
+SPRINGS = CONFIG / "elastic_joints" / "planar_two_link.yaml"
+MODEL = dyn.load_urdf(ARM)
+NAMES = MODEL.joint_names
+RATE = 200.0
+FRICTION = """
+friction:
+  shoulder: {viscous: 0.4, coulomb: 0.8, offset: 0.1}
+  elbow: {logistic: [0.6, 8.0, 0.02]}
+"""
+
+
+def written(path, rows, t=None, names=NAMES, **options):
+    t = np.arange(len(rows)) / RATE if t is None else t
+    return write_bag(path, messages_of(t, rows, names, **options))
+
+
+@pytest.fixture(scope="module")
+def bag(tmp_path_factory):
+    t, rows = motion(MODEL, 4000, RATE)
+    return written(tmp_path_factory.mktemp("bags") / "bag", rows, t)
+
+
+def test_without_noise_the_model_explains_everything(bag):
+    found = validate(bag, Settings(ARM, cutoff=10.0))
+    assert found.joint_names == NAMES
+    assert found.rate == pytest.approx(RATE)
+    assert found.compared_rate == pytest.approx(100.0)
+    assert found.messages == 4000
+    assert found.coverage > 0.9
+    assert not found.problems
+    assert not found.notes
+    for residual, limit in zip(found.residuals, (1e-3, 2e-3, 1e-2), strict=True):
+        assert (residual.normalized < limit).all()
+    assert found.origin == BEGIN
+    positions = validate(bag, Settings(ARM, cutoff=10.0, from_positions=True))
+    assert (positions.residuals[0].normalized < 1e-3).all()
+
+
+def test_the_cut_off_comes_from_the_data(tmp_path, bag):
+    t, rows = motion(MODEL, 4000, RATE, noise=2e-3)
+    noisy = validate(written(tmp_path / "bag", rows, t), Settings(ARM))
+    clear = validate(bag, Settings(ARM))
+    assert 0.3 < noisy.cutoff < 3.0 < clear.cutoff <= 25.0
+    assert (noisy.residuals[0].rms < 0.05).all()
+
+
+def test_friction_rotors_and_payload_are_taken_into_account(tmp_path):
+    data = tmp_path / "data.yaml"
+    data.write_text(
+        FRICTION + "rotor_inertia: {elbow: 0.3}\n"
+        f"payload: {{{MODEL.body_names[-1]}: {{mass: 0.7, com: [0.1, 0, 0.02]}}}}\n"
+    )
+    robot = load_robot(ARM, data)
+    assert robot.model.reflected_inertia.tolist() == [0.0, 0.3]
+    t, rows = motion(robot.model, 4000, RATE)
+    rows[:, 2] += robot.friction.torque(rows[:, 1])
+    path = written(tmp_path / "bag", rows, t)
+    with_all, without = validate(path, Settings(ARM, data)), validate(path, Settings(ARM))
+    assert with_all.worst < 0.02 < 0.1 < without.worst
+
+
+def test_efforts_of_motors_behind_springs(tmp_path):
+    actuators = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
+    t, rows = motion(MODEL, 2000, RATE)
+    w = 1.0 + 0.5 * np.arange(2)
+    state = np.stack(
+        [0.4 * w**k * np.sin(np.outer(t, w) + np.arange(2) + k * np.pi / 2) for k in range(5)]
+    )
+    state[0] = rows[:, 0]
+    torques = dyn.inverse_dynamics(MODEL, *state)
+    motors = dyn.elastic.motor_motion(
+        actuators, np.moveaxis(state, 0, 1), np.stack(torques, axis=1)
+    )
+    rows[:, 2] = motors.torque
+    path = written(tmp_path / "bag", rows, t)
+    options = {"elastic_joints": SPRINGS, "cutoff": 10.0}
+    behind = validate(path, Settings(ARM, effort="motor", **options))
+    before = validate(path, Settings(ARM, effort="joint", **options))
+    assert behind.quantities == ("Q",)
+    assert behind.worst < 5e-3 < before.worst
+    with pytest.raises(InputError, match="one motor of its name"):
+        validate(path, Settings(ARM, effort="motor"))
+
+
+def test_efforts_of_motors_on_a_topic_of_their_own(tmp_path):
+    actuators = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
+    w = 1.0 + 0.5 * np.arange(2)
+
+    def states(t):
+        return np.stack(
+            [0.4 * w**k * np.sin(np.outer(t, w) + np.arange(2) + k * np.pi / 2) for k in range(5)]
+        )
+
+    t, later = np.arange(2000) / RATE, 0.0031 + np.arange(1, 3900) / (2.0 * RATE)
+    links = np.full((2000, 3, 2), np.nan)
+    links[:, :2] = states(t)[:2].transpose(1, 0, 2)
+    state = states(later)
+    torques = dyn.inverse_dynamics(MODEL, *state)
+    motion = dyn.elastic.motor_motion(
+        actuators, np.moveaxis(state, 0, 1), np.stack(torques, axis=1)
+    )
+    motors = np.stack([motion.position, motion.velocity, motion.torque], axis=1)[..., ::-1].copy()
+
+    def recorded(name, topic="/arm/motor_states", **options):
+        messages = messages_of(t, links, NAMES) + messages_of(
+            later, motors, NAMES[::-1], topic, **options
+        )
+        return write_bag(tmp_path / name, sorted(messages, key=lambda x: x[1]))
+
+    settings = Settings(ARM, elastic_joints=SPRINGS, effort="motor", cutoff=10.0)
+    found = validate(recorded("bag"), settings)
+    assert found.worst < 5e-3
+    assert found.velocity
+    assert [(each.topic, each.messages) for each in found.qualities] == [
+        ("/joint_states", 2000),
+        ("/arm/motor_states", 3899),
+    ]
+    assert found.notes == (
+        "positions of /joint_states and efforts of /arm/motor_states, paired by their stamps",
+    )
+    with pytest.raises(InputError, match="nothing to compare: no stretch"):
+        validate(recorded("apart", begin=BEGIN + 20_000_000_000), settings)
+    drives = recorded("unknown", "/drives")
+    with pytest.raises(InputError, match=r"choose one with --topic, .* --motor-topic"):
+        validate(drives, settings)
+    for topics in ((), ("/joint_states",)):
+        again = validate(drives, replace(settings, topics=topics, motor_topic="/drives"))
+        assert np.array_equal(again.residuals[0].rms, found.residuals[0].rms)
+    with pytest.raises(InputError, match=r"no joint states on /motors; .*/drives, /joint_states"):
+        validate(drives, replace(settings, motor_topic="/motors"))
+
+
+def test_gaps_nan_stretches_and_strangers_are_told(tmp_path):
+    t, rows = motion(MODEL, 4000, RATE)
+    rows[1000:1100, 2, 1] = np.nan
+    keep = np.ones(4000, dtype=bool)
+    keep[2500:2600] = False
+    wide = np.concatenate([rows, np.zeros((4000, 3, 1))], axis=2)
+    path = written(tmp_path / "bag", wide[keep], t[keep], (*NAMES, "finger"))
+    found = validate(path, Settings(ARM, cutoff=10.0))
+    assert found.worst < 1e-3
+    said = " ".join(found.notes)
+    assert "2 gaps" in said  # the NaN are one, too
+    assert "100 messages with NaN" in said
+    assert "not of this robot: finger" in said
+
+
+def test_a_message_that_is_none_is_a_problem_and_costs_nothing_else(tmp_path):
+    t, rows = motion(MODEL, 2000, RATE)
+    messages = messages_of(t, rows, NAMES)
+    messages[700] = (messages[700][0], messages[700][1], b"\x00\x01\x00\x00\x01")
+    found = validate(write_bag(tmp_path / "bag", messages), Settings(ARM, cutoff=10.0))
+    assert found.messages == 1999
+    assert "1 messages were left out" in found.problems[0]
+
+
+def test_the_first_look_into_a_damaged_chunk_is_not_the_last(tmp_path):
+    t, rows = motion(MODEL, 15_000, RATE)
+    messages = messages_of(t, rows, NAMES)
+    path = write_bag(tmp_path / "bag", messages, plugin=StoragePlugin.MCAP)
+    file = path / "bag.mcap"
+    first, *others = chunks_of(file)
+    assert others
+    assert first.last - first.first > LOOK
+    raw = bytearray(file.read_bytes())
+    raw[first.place] = 0  # a chunk is a 6
+    file.write_bytes(raw)
+    found = validate(path, Settings(ARM, cutoff=10.0))
+    assert "the chunk at byte" in found.problems[0]
+    assert found.messages == sum(first.last < at for _, at, _ in messages)
+    assert found.worst < 1e-3
+
+
+def said(path, settings):
+    with pytest.raises(InputError) as caught:
+        validate(path, settings)
+    return str(caught.value)
+
+
+def test_what_cannot_be_compared_is_said(tmp_path):
+    t, rows = motion(MODEL, 400, RATE)
+    settings = Settings(ARM)
+    silent = rows.copy()
+    silent[:, 2, 0] = 0.0
+    half_silent = written(tmp_path / "half_zero", silent, t)
+    notes = validate(half_silent, replace(settings, cutoff=20.0)).notes
+    assert "the efforts of shoulder are zero: are they measured?" in notes
+    silent[:, 2] = 0.0
+    assert "all efforts are zero" in said(written(tmp_path / "zero", silent, t), settings)
+    silent[:, 2] = np.nan
+    assert "no effort was recorded of shoulder, elbow" in said(
+        written(tmp_path / "silent", silent, t), settings
+    )
+    other = written(tmp_path / "other", rows, t, ("wheel", "lid"))
+    assert "not on /joint_states: shoulder, elbow; recorded: lid, wheel" in said(other, settings)
+    half = written(tmp_path / "half", rows[:, :, :1], t, NAMES[:1])
+    assert (
+        "elbow; recorded: shoulder; a joint that did not move may be held: --hold elbow="
+        in said(half, settings)
+    )
+    everything = {name: 0.0 for name in NAMES}
+    assert "all joints of the robot are held" in said(half, replace(settings, held=everything))
+    prefixed = written(tmp_path / "prefixed", rows, t, [f"left_{name}" for name in NAMES])
+    assert "all are there with --prefix 'left_'" in said(prefixed, settings)
+    assert validate(prefixed, Settings(ARM, prefix="left_", cutoff=20.0)).worst < 0.01
+    short = written(tmp_path / "short", rows[:40], t[:40])
+    assert "40 samples" in said(short, settings)
+    slow = written(tmp_path / "slow", rows[:100], t[:100])
+    assert "a higher --cutoff" in said(slow, Settings(ARM, cutoff=1.0))
+    cut = written(tmp_path / "cut", rows, t + np.arange(400) // 60)
+    text = said(cut, Settings(ARM, cutoff=5.0))
+    assert "as long as the filter, 1.45 s" in text
+    assert "/joint_states: 6 gaps, the longest 1.005 s" in text
+    nothing = write_bag(tmp_path / "no", [], kinds={"/js": "sensor_msgs/msg/JointState"})
+    assert "no message" in said(nothing, settings)
+
+
+def test_two_robots_in_one_bag(tmp_path):
+    t, rows = motion(MODEL, 1000, RATE)
+    messages = [
+        *messages_of(t, rows, NAMES, "/left/joint_states"),
+        *messages_of(t, -rows, NAMES, "/right/joint_states"),
+    ]
+    path = write_bag(tmp_path / "bag", sorted(messages, key=lambda x: x[1]))
+    text = said(path, Settings(ARM))
+    assert "/left/joint_states, /right/joint_states" in text
+    assert "choose one with --topic" in text
+    found = validate(path, Settings(ARM, topics=("/left/joint_states",), cutoff=20.0))
+    assert found.worst < 0.01
+
+
+def test_outputs_of_our_nodes_beside_joint_states(tmp_path):
+    t, rows = motion(MODEL, 1000, RATE)
+    others = ("/motor_states", "/flatness_controller/tracking_error")
+    messages = messages_of(t, rows, NAMES)
+    for topic in others:
+        messages += messages_of(t, -rows, NAMES, topic)
+    path = write_bag(tmp_path / "bag", sorted(messages, key=lambda x: x[1]))
+    found = validate(path, Settings(ARM, cutoff=20.0))
+    assert found.worst < 0.01
+    assert [each.topic for each in found.qualities] == ["/joint_states"]
+    assert f"/joint_states taken; outputs of nodes left aside: {others[1]}, {others[0]}" in (
+        found.notes
+    )
+    by_motor = {"elastic_joints": SPRINGS, "effort": "motor"}  # of which topic, is not known
+    assert "or outputs of these nodes; choose" in said(path, Settings(ARM, **by_motor))
+    motors = Settings(ARM, topics=("/motor_states",), **by_motor)
+    assert "/motor_states has the positions of the motors" in said(path, motors)
+    as_joints = validate(path, Settings(ARM, topics=("/motor_states",), cutoff=20.0))
+    assert any("/motor_states: taken for" in note for note in as_joints.notes)
+    chosen = Settings(ARM, topics=("/joint_states", "/motor_states"))
+    assert "or outputs of these nodes" in said(path, chosen)
+
+
+def test_a_joint_that_stood_still_may_be_held(tmp_path):
+    t, rows = motion(MODEL, 1000, RATE)
+    rows[:, 0, 1], rows[:, 1, 1] = 0.3, 0.0
+    q, qd = rows[:, 0], rows[:, 1]
+    qdd = np.gradient(qd, 1 / RATE, axis=0)
+    rows[:, 2] = dyn.inverse_dynamics(MODEL, q, qd, qdd).tau
+    path = written(tmp_path / "bag", rows[:, :, :1], t, NAMES[:1])
+    found = validate(path, Settings(ARM, held={"elbow": 0.3}, cutoff=20.0))
+    assert found.joint_names == ("shoulder",)
+    assert found.worst < 0.01
+    assert "held where stated, not recorded: elbow" in found.notes
+
+
+def test_identified_friction_explains_the_rest_of_the_recording(tmp_path):
+    data = tmp_path / "data.yaml"
+    data.write_text(FRICTION)
+    robot = load_robot(ARM, data)
+    t, rows = motion(MODEL, 6000, RATE, noise=1e-3)
+    rows[:, 2] += robot.friction.torque(rows[:, 1])
+    path = written(tmp_path / "bag", rows, t)
+    settings = Settings(ARM, identify=("friction",), cutoff=4.0)
+    bare = load_robot(ARM)
+    found = identify(validate(path, settings), bare, settings)
+    assert (found.after.normalized < 0.4 * found.before.normalized).all()
+    assert found.found.friction.viscous[0] == pytest.approx(0.4, abs=0.05)
+    assert found.found.friction.amplitude[0] / 2 == pytest.approx(0.8, abs=0.05)
+    data.write_text(found.yaml)
+    again = load_robot(ARM, data)
+    assert np.allclose(again.friction.viscous, found.found.friction.viscous)
+    with pytest.raises(InputError, match="train"):
+        identify(validate(path, settings), bare, replace(settings, train=1.0))
+
+
+def test_an_identified_payload_is_read_back(tmp_path):
+    body = MODEL.body_names[-1]
+    loaded = MODEL.with_payload(body, 0.8, [0.1, 0.0, 0.0], 1e-3 * np.eye(3))
+    t, rows = motion(loaded, 4000, RATE)
+    path = written(tmp_path / "bag", rows, t)
+    settings = Settings(ARM, identify=("payload",), cutoff=10.0)
+    found = identify(validate(path, settings), load_robot(ARM), settings)
+    assert (found.after.normalized < 0.01).all()
+    assert (found.before.normalized > 0.05).all()
+    data = tmp_path / "data.yaml"
+    data.write_text(found.yaml)
+    assert validate(path, Settings(ARM, data, cutoff=10.0)).worst < 0.01
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("frictions: {}", "frictions"),
+        ("friction: 3", "must be a mapping"),
+        ("friction: {knee: {}}", "knee"),
+        ("payload: {hand: {mass: 1}}", "hand"),
+        ("rotor_inertia: {elbow: heavy}", "heavy"),
+        ("links: {elbow: {com: [0, 0, 0]}}", "elbow"),
+        ("[", "cannot be read"),
+    ],
+)
+def test_data_that_are_wrong(tmp_path, text, expected):
+    file = tmp_path / "data.yaml"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=expected) as caught:
+        load_robot(ARM, file)
+    assert "data.yaml" in str(caught.value)
+
+
+def test_pieces_of_any_size_give_the_same(bag):
+    settings = Settings(ARM, cutoff=5.0)
+    robot = settings.robot()
+    look = survey(Recording(bag), robot.model, cutoff=5.0)
+    t, rows = motion(MODEL, 4000, RATE)
+    keys = MIDDLE + np.arange(len(t))
+
+    def compared(size):
+        comparison = Comparison(robot, look, settings)
+        parts = [
+            found
+            for k in range(0, len(t), size)
+            for found in comparison.push(keys[k : k + size], rows[k : k + size])
+        ]
+        return [np.concatenate([p[i] for p in parts], axis=min(i, 1)) for i in range(4)]
+
+    whole = compared(len(t))
+    for size in (37, 800):
+        for one, other in zip(compared(size), whole, strict=True):
+            scale = np.abs(other).max(axis=(-2, -1), keepdims=True) if other.ndim > 1 else 1.0
+            assert np.abs((one - other) / scale).max() < 1e-9

@@ -1,0 +1,70 @@
+"""Many recordings: one by one, in processes and over a cluster, the same numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from distributed import LocalCluster
+
+from bag_files import messages_of, motion, write_bag
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.validation.fleet import together, validate_all
+from multibody_dynamics.validation.settings import Settings
+from robots import CONFIG
+
+ARM = CONFIG / "robots" / "planar_two_link.urdf"
+MODEL = dyn.load_urdf(ARM)
+SETTINGS = Settings(ARM, cutoff=10.0)
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    """Two recordings and one that is not there."""
+    folder = tmp_path_factory.mktemp("bags")
+    found = [folder / "absent"]
+    for k, count in enumerate((3000, 1500)):
+        t, rows = motion(MODEL, count, noise=1e-3 * k)
+        found.append(write_bag(folder / f"bag{k}", messages_of(t, rows, MODEL.joint_names)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def one_by_one(paths):
+    return validate_all(paths, SETTINGS)
+
+
+def same(outcomes, others):
+    assert outcomes[0] == others[0]
+    for one, other in zip(outcomes[1:], others[1:], strict=True):
+        for a, b in zip(one.residuals, other.residuals, strict=True):
+            for name in ("count", "mean", "spread", "absolute", "squared", "largest", "when"):
+                assert np.array_equal(getattr(a, name), getattr(b, name))
+    for a, b in zip(together(outcomes)[1], together(others)[1], strict=True):
+        assert np.array_equal(a.squared, b.squared)
+
+
+def test_one_that_cannot_be_read_costs_no_other(paths, one_by_one):
+    assert "absent" in one_by_one[0]
+    names, totals = together(one_by_one)
+    assert names == MODEL.joint_names
+    assert totals[0].count == sum(each.residuals[0].count for each in one_by_one[1:])
+    assert together(one_by_one[:1]) == ((), [])
+
+
+def test_in_processes(paths, one_by_one):
+    told = []
+    same(validate_all(paths, SETTINGS, processes=2, progress=lambda *x: told.append(x)), one_by_one)
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_over_a_cluster_of_two_workers(paths, one_by_one):
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        same(validate_all(paths, SETTINGS, dask=cluster.scheduler_address), one_by_one)
+
+
+def test_a_cluster_that_is_not_there(paths):
+    with pytest.raises(InputError, match="no scheduler there"):
+        validate_all(paths, SETTINGS, dask="not an address")

@@ -1,0 +1,158 @@
+"""Messages of MCAP chunks by their indexes: those that rosbags finds, or a refusal."""
+
+from __future__ import annotations
+
+import struct
+from zlib import crc32
+
+import numpy as np
+import pytest
+from rosbags.rosbag2 import CompressionMode, Reader, StoragePlugin
+
+from bag_files import BEGIN, joint_state, write_bag
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.validation.bags import read_joint_states
+from multibody_dynamics.validation.mcap_chunks import BEGIN as RECORDS
+from multibody_dynamics.validation.mcap_chunks import chunks_of
+
+NAMES = [f"joint_{k}" for k in range(120)]  # some 300 messages in a chunk
+COUNT = 1200
+TIMES = BEGIN + 1_000_000 * np.arange(COUNT)
+ROWS = np.random.default_rng(1).normal(size=(COUNT, 3, len(NAMES)))
+OTHER = b"\x00\x01\x00\x00\x03\x00\x00\x00hi\x00\x00"
+ALL = (0, 2**63)
+
+
+def messages(times=TIMES, early=1_500_000):
+    """Of two topics and one of another type; every tenth received before the one before it."""
+    found = []
+    for k, (at, row) in enumerate(zip(times, ROWS, strict=True)):
+        found.append(("/arm", int(at) - early * (k % 10 == 9), joint_state(at, NAMES, *row)))
+        if k % 7 == 0:
+            found.append(("/chatter", int(at), OTHER))
+            found.append(("/hand", int(at), joint_state(at, ["finger"], [0.1 * k])))
+    return found
+
+
+def written(path, times=TIMES, early=1_500_000, **options):
+    kinds = {"/chatter": "std_msgs/msg/String"}
+    return write_bag(
+        path, messages(times, early), plugin=StoragePlugin.MCAP, kinds=kinds, **options
+    )
+
+
+@pytest.fixture
+def file(tmp_path):
+    return written(tmp_path / "bag") / "bag.mcap"
+
+
+def found(file, topic, start=0, stop=2**63):
+    """(time of receipt, bytes) of all messages."""
+    pairs = []
+    for chunk in chunks_of(file):
+        if topic in (there := chunk.read([topic], start, stop)):
+            at, packed = there[topic]
+            begins, ends = packed.begins, packed.begins + packed.sizes
+            raw = [packed.memory[a:b] for a, b in zip(begins, ends, strict=True)]
+            pairs += zip(at.tolist(), raw, strict=True)
+    return pairs
+
+
+def by_rosbags(file, topic, start=None, stop=None):
+    with Reader(file) as reader:
+        connections = [each for each in reader.connections if each.topic == topic]
+        return [(at, bytes(raw)) for _, at, raw in reader.messages(connections, start, stop)]
+
+
+def test_the_messages_are_those_of_rosbags(file):
+    assert len(chunks_of(file)) > 3
+    for topic in ("/arm", "/hand", "/chatter"):
+        assert found(file, topic) == by_rosbags(file, topic)
+    part = int(TIMES[250]), int(TIMES[900])
+    assert found(file, "/arm", *part) == by_rosbags(file, "/arm", *part)
+    assert found(file, "/nothing") == []
+
+
+def test_recordings_are_read_so(file):
+    parts = [each for each in read_joint_states(file, batch=100) if each.topic == "/arm"]
+    order = np.argsort([at for topic, at, _ in messages() if topic == "/arm"], kind="stable")
+    assert np.array_equal(np.concatenate([part.rows for part in parts]), ROWS[order])
+    assert np.array_equal(np.concatenate([part.stamp for part in parts]), TIMES[order])
+    assert len(parts) == len(chunks_of(file))
+
+
+def test_files_of_other_kinds_are_left_to_rosbags(tmp_path):
+    compressed = written(tmp_path / "zstd", mode=CompressionMode.STORAGE) / "zstd.mcap"
+    late = TIMES.copy()
+    late[:400] += 10_000_000_000  # the chunks do not follow one another
+    mixed = written(tmp_path / "mixed", late) / "mixed.mcap"
+    bare = written(tmp_path / "bare", early=0) / "bare.mcap"
+    raw = bytearray(bare.read_bytes())
+    raw[-28:-12] = bytes(16)  # no summary
+    bare.write_bytes(raw)
+    for file, times in ((compressed, TIMES), (mixed, late), (bare, TIMES)):
+        assert chunks_of(file) is None
+        parts = [each for each in read_joint_states(file) if each.topic == "/arm"]
+        stamps = np.concatenate([part.stamp for part in parts])
+        assert np.array_equal(np.sort(stamps), np.sort(times))
+
+
+def places(raw, chunk):
+    """Where the chunk begins, its last message on /arm, and what its index says of that one."""
+    at = chunk.place + chunk.length
+    while True:
+        _, length, channel, width = struct.unpack_from("<BQHI", raw, at)
+        if chunk.topics[channel] == "/arm":
+            break
+        at += 9 + length
+    index = at + 15 + width - 16
+    (offset,) = struct.unpack_from("<Q", raw, index + 8)
+    return {"chunk": chunk.place, "message": chunk.place + RECORDS + offset, "index": index}
+
+
+@pytest.mark.parametrize(
+    ("part", "offset", "value"),
+    [
+        ("chunk", 0, b"\x07"),  # what it is
+        ("chunk", 9 + 24, struct.pack("<I", 12345)),  # checksum
+        ("chunk", 9 + 28, struct.pack("<I", 4)),  # name of the compression
+        ("chunk", 9 + 32, struct.pack("<Q", 2**40)),  # length of the records
+        ("message", 0, b"\x09"),
+        ("message", 1, struct.pack("<Q", 2**63)),  # length
+        ("message", 1, struct.pack("<Q", 3)),
+        ("message", 15, struct.pack("<Q", 77)),  # time of receipt
+        ("index", 8, struct.pack("<Q", 2**40)),  # place
+        ("index", 8, struct.pack("<Q", 2**64 - 10)),
+    ],
+)
+def test_a_damaged_chunk_costs_only_itself(file, part, offset, value):
+    chunks = chunks_of(file)
+    raw = bytearray(file.read_bytes())
+    place = places(raw, chunks[2])[part] + offset
+    raw[place : place + len(value)] = value
+    file.write_bytes(raw)
+    stamps = []
+    with pytest.raises(InputError, match=rf"bag.mcap: the chunk at byte {chunks[2].place} is dam"):
+        stamps.extend(each.stamp for each in read_joint_states(file, ["/arm"]))
+    others = [len(each.read(["/arm"], *ALL)["/arm"][0]) for k, each in enumerate(chunks) if k != 2]
+    assert sum(map(len, stamps)) == sum(others)
+
+
+def test_a_checksum_is_checked(file):
+    chunk = chunks_of(file)[0]
+    raw = bytearray(file.read_bytes())
+    records = slice(chunk.place + RECORDS, chunk.place + chunk.length)
+    struct.pack_into("<I", raw, chunk.place + 33, crc32(raw[records]))
+    file.write_bytes(raw)
+    assert len(chunk.read(["/arm"], *ALL)["/arm"][0]) > 100
+    raw[records.stop - 1] ^= 1  # in the last number of a message
+    file.write_bytes(raw)
+    with pytest.raises(InputError, match="damaged"):
+        chunk.read(["/arm"], *ALL)
+
+
+def test_a_file_that_ends_in_a_chunk(file):
+    chunk = chunks_of(file)[1]
+    file.write_bytes(file.read_bytes()[: chunk.place + 20])
+    with pytest.raises(InputError, match="damaged"):
+        chunk.read(["/arm"], *ALL)
