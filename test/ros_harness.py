@@ -109,9 +109,11 @@ class RosHarness:
             "--ros-args",
             "-r", f"__ns:={NAMESPACE}", "--params-file", str(settings), *arguments,
         ]  # fmt: skip
+        modules = [str(Path(__file__).parent), self.environment.get("PYTHONPATH", "")]
+        environment = self.environment | {"PYTHONPATH": os.pathsep.join(filter(None, modules))}
         with log.open("wb") as output:
             process = subprocess.Popen(
-                command, env=self.environment, stdout=output, stderr=subprocess.STDOUT
+                command, env=environment, stdout=output, stderr=subprocess.STDOUT
             )
         node = NodeProcess(name, process, log)
         self._processes.append(node)
