@@ -225,7 +225,7 @@ def _rotor(joint: Element, motor: Motor) -> Array:
 
 
 def _interfaces(control: Element, joint: str, initial: float, effort: float | None = None) -> None:
-    """Add the ros2_control interfaces of a joint: a motor with a limit `effort` (N m), or none."""
+    """Add the ros2_control interfaces of a motor with the limit `effort` (N m), or of a spring."""
     part = _add(control, "joint", name=joint)
     if effort is not None:
         command = _add(part, "command_interface", name="effort")

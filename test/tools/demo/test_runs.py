@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from multibody_dynamics.tools.base.processes import NodeEndedError, NodeProcesses, uninterrupted
-from multibody_dynamics.tools.base.ros_settings import ros_environment
 from multibody_dynamics.tools.demo.control_analysis import LAWS
 from multibody_dynamics.tools.demo.control_report import OUTPUTS as CONTROL_OUTPUTS
 from multibody_dynamics.tools.demo.report import OUTPUTS
@@ -144,37 +142,3 @@ def test_a_node_that_dies_ends_the_demo(tmp_path, robot, ros_domain_id):
     assert "feedforward_node ended with status -9" in err
     assert "Traceback" not in err
     assert nodes_of(folder) == []
-
-
-def test_a_failed_process_is_reported_with_its_log(tmp_path, ros_domain_id):
-    parameters = tmp_path / "parameters.yaml"
-    parameters.write_text(
-        "/**: {ros__parameters: {robot_file: absent.urdf, autostart: true, exit_when_done: true}}"
-    )
-    with NodeProcesses() as nodes:
-        node = nodes.start(
-            "trajectory_node",
-            parameters,
-            log=tmp_path / "log",
-            environ=ros_environment(ros_domain_id),
-        )
-        assert node.cpu_seconds() >= 0.0
-        until(lambda: node.exit_code is not None, "its end")
-        with pytest.raises(NodeEndedError, match=r"(?s)status 1.*absent\.urdf"):
-            nodes.check(may_leave=[node])
-
-
-def test_signals_are_deferred_to_the_end_of_an_uninterrupted_block():
-    steps = []
-
-    def work() -> None:
-        with uninterrupted():
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
-            steps.append("done")
-        steps.append("never")
-
-    with pytest.raises(KeyboardInterrupt):
-        work()
-    assert steps == ["done"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

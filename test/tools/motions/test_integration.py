@@ -12,7 +12,6 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.integration.butcher import METHODS
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
-from multibody_dynamics.tools.base.progress import progress_bar
 from multibody_dynamics.tools.commands.integrate import METHODS as CHOICES
 from multibody_dynamics.tools.motions.integration import draw, violation_unit
 
@@ -143,14 +142,3 @@ def test_rejected_options_are_reported_in_one_line(
     assert message in said
     assert said.count("\n") == 1
     assert not list(tmp_path.iterdir())
-
-
-def test_the_progress_bar_is_for_terminals(capsys, monkeypatch):
-    assert progress_bar("x") is None
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    show = progress_bar("top")
-    show(0.5)
-    show(1.0)
-    first, last = capsys.readouterr().err.split("\r")[1:]
-    assert first == f"top [{'#' * 20}{'.' * 20}]  50%"
-    assert last == f"top [{'#' * 40}] 100%\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 
@@ -13,7 +12,6 @@ from matplotlib.image import imread
 from bag_files import messages_of, motion, write_bag
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
-from multibody_dynamics.tools.base.progress import ProgressBar
 from multibody_dynamics.validation.bags import overview
 from multibody_dynamics.validation.recordings import Recording
 from robots import CONFIG
@@ -154,18 +152,3 @@ def test_invalid_arguments_are_rejected(bag, tmp_path, capsys, arguments, said):
     assert said in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_progress_is_shown_on_a_terminal_only():
-    shown, hidden = Terminal(), io.StringIO()
-    for stream in (shown, hidden):
-        bar = ProgressBar("messages", stream)
-        bar(10, 100)
-        bar(100, 100)
-    assert "100% of 100 messages" in shown.getvalue()
-    assert not hidden.getvalue()
