@@ -31,7 +31,7 @@ def error(law, title, **changes):
 
 
 def table(name):
-    """Of docs/elastic_joints.md: {row: [cells]}."""
+    """Columns and {row: [cells]} of a table in docs/elastic_joints.md."""
     text = PAGE.read_text()
     lines = text[text.index(f"| {name} | {PD.title} |") :].split("\n\n")[0].splitlines()
     cells = [re.split(r"\s*\|\s*", line)[1:-1] for line in lines]

@@ -100,7 +100,7 @@ def test_generalised_alpha_from_the_nearest_start(tmp_path, capsys):
 
 
 def test_axes_and_files_are_labelled(tmp_path):
-    """The crank hangs on bearings, slides in a guide, and a damper works."""
+    """Units of all joints; the crank has bearings, a slider and a damper, so its energy changes."""
     units = {
         "weld": (np.zeros((0, 6)), "m, rad"),
         "revolute": (dyn.revolute((0, 0, 1)), "m, rad"),

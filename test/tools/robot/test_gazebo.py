@@ -48,13 +48,15 @@ def files(tmp_path_factory):
 
 
 def urdf(text):
-    """The robot of a URDF text without the losses that only Gazebo takes from it."""
+    """The robot of a URDF text without the joint losses, which only Gazebo uses."""
     return dyn.parse_urdf(re.sub("<dynamics.*?/>", "", text))
 
 
 def test_one_elastic_joint_moves_as_in_our_simulation(one):
-    """M q'' + g = K (theta - q), J theta'' + K (theta - q) = tau, two ways; the base is fixed, so
-    that a rotor's spin couples with nothing."""
+    """M q'' + g = K (theta - q), J theta'' + K (theta - q) = tau, computed in two ways.
+
+    The base is fixed, and the rotor's spin therefore couples with no other motion.
+    """
     K, J = 400.0, 0.2
     made = gazebo.convert(one, springs(K, J), controllers="c.yaml")
     plant = urdf(made.plant)
@@ -92,8 +94,8 @@ def test_the_panda_rests_in_its_initial_pose(files):
 
 
 def test_rotors_load_the_links_as_in_gazebo(files):
-    """T' = q' T M T q' / 2 with the springs stiff and each rotor fixed to the link that carries it
-    is that of the controller's links, but for the spin: at the last joint nothing else turns."""
+    """With rigid springs and each rotor fixed to the link that carries it, the kinetic energy is
+    that of the controller's links, except for the spin; at the last joint nothing else turns."""
     plant, links = urdf(files.plant.read_text()), urdf(files.links.read_text())
     q = np.linspace(-1.0, 1.0, 7)
     M = dyn.mass_matrix(plant, np.column_stack([q, 0.0 * q]).ravel())
@@ -201,7 +203,7 @@ def test_bridged_topics_have_message_types():
 
 
 def test_the_topics_of_the_launch_are_those_of_the_nodes():
-    """Remappings: names that our nodes use, to names under the controllers of the YAML file."""
+    """They remap names of our nodes to names of the controllers in the YAML file."""
     controllers = yaml.safe_load((CONFIG / "gazebo" / "controllers.yaml").read_text())
     manager = controllers["/**/controller_manager"]["ros__parameters"]
     for topic in re.findall(r'^[A-Z]+ = "(\w+/\w+)"', LAUNCH, re.MULTILINE):
@@ -242,7 +244,7 @@ EXAMPLES = sorted((CONFIG / "ros2_control").glob("*_effort.yaml"))
 
 
 def check(node, values):
-    """Raises where they are no parameters of that node of ours, or out of their bounds."""
+    """Raises for unknown parameters of our node, and for values out of bounds."""
     module = import_module(f"multibody_dynamics.nodes.{node}")
     kind = getattr(module, "".join(part.title() for part in node.split("_")))
     kind.Parameters(**values).check()
@@ -262,8 +264,8 @@ def test_controllers_and_their_parameters_have_the_names_of_the_sources(file):
 
 
 def test_a_point_arrives_before_it_is_due_and_is_due_before_the_next():
-    """joint_trajectory_controller refuses a point whose time is over, and drops one that is not due
-    within the cycle in which it is taken up: the one after the state's, or the one after that."""
+    """joint_trajectory_controller rejects a point in the past, and drops one that is not due within
+    the cycle that receives it: the first or the second after that of the state."""
     made = yaml.safe_load((CONFIG / "ros2_control" / "trajectory_effort.yaml").read_text())
     period = 1.0 / made["controller_manager"]["ros__parameters"]["update_rate"]
     lookahead = made["/**/feedforward_node"]["ros__parameters"]["lookahead"]

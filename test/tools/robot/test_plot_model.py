@@ -36,7 +36,7 @@ def picture(request):
 
 
 def found(axis, prefix):
-    """What was drawn of a kind, by name."""
+    """The drawn objects of a kind, by name."""
     named = {artist.get_gid(): artist for artist in axis.get_children() if artist.get_gid()}
     return {gid.partition(" ")[2]: a for gid, a in named.items() if gid.startswith(prefix)}
 
@@ -46,7 +46,7 @@ def texts(axis):
 
 
 def boxes(axis):
-    """Where the texts are on the paper."""
+    """The bounding boxes of the texts in the figure."""
     renderer = axis.figure.canvas.get_renderer()
     return {text: text.get_window_extent(renderer) for text in texts(axis)}
 
@@ -106,7 +106,7 @@ def long_names(model):
 
 
 def check_texts(tree):
-    """No text covers another, and all are on the paper."""
+    """No text overlaps another, and all are within the axes."""
     places = boxes(tree)
     for box in places.values():
         assert tree.bbox.x0 <= box.x0 < box.x1 <= tree.bbox.x1
