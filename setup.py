@@ -1,4 +1,4 @@
-"""Installs the package; names and version come from package.xml, as ROS tools expect."""
+"""Install the package; name and version come from package.xml, as ROS tools expect."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,7 +12,7 @@ share = f"share/{name}"
 
 
 def folders_with_files(*tops):
-    """Pairs (folder in share/, its files) for all folders below `tops`: the structure is kept."""
+    """Pairs (folder in share/, its files) for all folders below `tops`, with the same structure."""
     files = [f for top in tops for f in sorted(Path(top).rglob("*")) if f.is_file()]
     files = [f.as_posix() for f in files if "__pycache__" not in f.parts]
     folders = sorted({f.rpartition("/")[0] for f in files})
@@ -23,8 +23,10 @@ def folders_with_files(*tops):
 
 
 class DistributionWithData(Distribution):
-    """Makes `pip install -e` install the data files too: setuptools asks for them under a name
-    that it does not define."""
+    """Makes `pip install -e` install the data files, too.
+
+    setuptools asks for them by a method that it does not define.
+    """
 
     has_data = Distribution.has_data_files
 
@@ -45,7 +47,7 @@ setup(
         *folders_with_files("launch", "config"),
     ],
     python_requires=">=3.10",
-    # The lower bounds are what Ubuntu 24.04 ships beside ROS 2 Jazzy.
+    # The lower bounds are the versions that Ubuntu 24.04 ships with ROS 2 Jazzy.
     install_requires=[
         "matplotlib>=3.6",
         "numba>=0.58",
@@ -56,7 +58,7 @@ setup(
         "urdfdom-py>=1.2",
     ],
     extras_require={
-        # ROS 2 itself, where none is installed: unofficial wheels for Linux on x86-64.
+        # ROS 2 itself, if it is not installed: unofficial wheels for Linux on x86-64.
         "ros": [
             "ros-jazzy-builtin-interfaces~=2.0",
             "ros-jazzy-diagnostic-msgs~=5.3",
@@ -71,13 +73,13 @@ setup(
             "ros-jazzy-std-srvs~=5.3",
             "ros-jazzy-trajectory-msgs~=5.3",
         ],
-        # A fleet's recordings over a cluster: `multibody_dynamics validate --dask`.
+        # Many recordings on a cluster: `multibody_dynamics validate --dask`.
         "dask": ["dask[distributed]>=2024.1"],
-        # The independent plant of the simulator; it has no rosdep key.
+        # An independent plant for the simulator; it has no rosdep key.
         "mujoco": ["mujoco>=3.3,<4"],
-        # The documentation site, `make docs`; it has no part in what is installed from ROS.
+        # The documentation site, `make docs`; not part of an installation with ROS tools.
         "docs": ["furo>=2023.9", "myst-parser>=2.0", "sphinx>=7.2"],
-        # What the tests compare with; its wheels need NumPy 2, so with ROS 2 it is a ROS package.
+        # Reference of the tests; its wheels need NumPy 2, so with ROS 2 it is a ROS package.
         "pinocchio": ["pin>=4.0"],
         "test": [
             "catkin-pkg>=1.0",
@@ -89,7 +91,7 @@ setup(
             "pytest-timeout>=2.2",
             "pytest-xdist>=3.4",
             "ruff>=0.9",
-            "setuptools>=70.1,<80",  # makes wheels by itself; still has what colcon uses
+            "setuptools>=70.1,<80",  # builds wheels without `wheel`; still supports colcon
         ],
     },
     entry_points={

@@ -1,4 +1,6 @@
-"""All benchmarks in turn: `make benchmark`. One of them: `python benchmark/inverse_dynamics.py`."""
+"""All benchmarks: `make benchmark`. A single one: `python benchmark/inverse_dynamics.py`."""
+
+import argparse
 
 import constrained
 import derivatives
@@ -12,11 +14,7 @@ import scaling
 
 import validation
 
-options = harness.arguments(__doc__)
-print(harness.surroundings())
-print("\nmultiplications + additions per joint, counted from the recursions\n")
-print(operations.table())
-for benchmark in (
+BENCHMARKS = (
     inverse_dynamics,
     forward_dynamics,
     derivatives,
@@ -25,5 +23,15 @@ for benchmark in (
     integration,
     inverse_kinematics,
     validation,
-):
-    benchmark.run(options)
+)
+
+
+def run(options: argparse.Namespace) -> None:
+    print(f"\n{operations.HEAD}\n")
+    print(operations.table())
+    for benchmark in BENCHMARKS:
+        benchmark.run(options)
+
+
+if __name__ == "__main__":
+    harness.main(run, __doc__)

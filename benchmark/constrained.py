@@ -1,10 +1,9 @@
-"""O(n) + O(m^3): forward dynamics of mechanisms with n joints and m constraints."""
+"""Forward dynamics of mechanisms with n joints and m constraints: O(n) + O(m^3)."""
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -19,7 +18,7 @@ PINNED = (1, 2, 5, 10, 20, 40)
 
 
 def pinned_chain(n: int, pins: int) -> dyn.mechanisms.ConstrainedModel:
-    """A chain whose bodies are pinned to the ground by balls at `pins` places along it."""
+    """A chain with `pins` bodies along it attached to the ground by ball joints."""
     model = chain(n)
     places = np.linspace(0, n - 1, pins + 1).astype(int)[1:]
     closures = [
@@ -59,6 +58,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    given = harness.arguments(__doc__)
-    print(harness.surroundings())
-    sys.exit(run(given))
+    harness.main(run, __doc__)

@@ -1,9 +1,8 @@
-"""dQ/dq, dQ/dq', M and dq''/dq, dq''/dq', M^-1 of the Panda, beside Pinocchio's derivatives."""
+"""dQ/dq, dQ/dq', M and dq''/dq, dq''/dq', M^-1 of the Panda, compared with Pinocchio."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -18,7 +17,7 @@ from multibody_dynamics import dynamics as dyn
 def repeater(cycle: Callable[..., object], state_at: int) -> Callable[..., float]:
     @numba.njit
     def repeat(count, *arguments):
-        """The cycle inside compiled code; the state changes, so that nothing is hoisted."""
+        """Repeat the cycle in compiled code; the changing state prevents hoisting."""
         total = 0.0
         for k in range(count):
             arguments[state_at][0, 0] = 1e-9 * k
@@ -76,6 +75,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    given = harness.arguments(__doc__)
-    print(harness.surroundings())
-    sys.exit(run(given))
+    harness.main(run, __doc__)

@@ -1,9 +1,8 @@
-"""q'' of the Panda and its derivatives by articulated bodies, beside Pinocchio's ABA."""
+"""q'' of the Panda and its derivatives by articulated bodies (ABA), compared with Pinocchio."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -18,7 +17,7 @@ from multibody_dynamics.dynamics.rigid.aba import forward_dynamics_cycle
 
 @numba.njit
 def repeat(count, parents, joints, gravity, prescribed, order, state, *rest):
-    """The control cycle inside compiled code; the state changes, so that nothing is hoisted."""
+    """Repeat the control cycle in compiled code; the changing state prevents hoisting."""
     total = 0.0
     for k in range(count):
         state[0, 0] = 1e-9 * k
@@ -55,6 +54,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    given = harness.arguments(__doc__)
-    print(harness.surroundings())
-    sys.exit(run(given))
+    harness.main(run, __doc__)

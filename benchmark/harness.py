@@ -1,7 +1,7 @@
-"""What the benchmarks share: one core, blocks in turn, medians and ratios.
+"""Measurement and output shared by the benchmarks.
 
-Everything runs in one process on one core, in turn, block by block, so that a change of the
-machine's speed meets all alike; the ratios are what to quote.
+All variants run in one process on one core, alternating block by block, such that changes of the
+machine's speed affect all of them equally: quote the ratios.
 """
 
 from __future__ import annotations
@@ -25,31 +25,40 @@ ROBOT = Path(__file__).parents[1] / "config" / "robots" / "panda.urdf"
 
 
 def arguments(description: str | None) -> argparse.Namespace:
-    """The options of a benchmark: a robot, how many blocks, how many calls in each."""
+    """Parse the options of a benchmark: robot, number of blocks, and calls per block."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--urdf", type=Path, default=ROBOT, help="robot to time (%(default)s)")
     parser.add_argument("--blocks", type=int, default=300, help="timed blocks (%(default)s)")
-    parser.add_argument("--calls", type=int, default=500, help="calls a block (%(default)s)")
+    parser.add_argument("--calls", type=int, default=500, help="calls per block (%(default)s)")
     return parser.parse_args()
 
 
+def main(run: Callable[[argparse.Namespace], None], description: str | None) -> None:
+    """Run one benchmark as a program."""
+    options = arguments(description)
+    print(surroundings())
+    run(options)
+
+
 def robots(urdf: Path) -> tuple[dyn.MultibodyModel, pin.Model]:
-    """The robot of a URDF, and Pinocchio's of the same file, with the joints in one order."""
+    """The robot of a URDF file for this package and for Pinocchio, with the same joint order."""
     model = dyn.load_urdf(urdf)
     robot = pin.buildModelFromUrdf(str(urdf))
     if list(robot.names)[1:] != list(model.joint_names) or robot.nq != model.n:
-        raise SystemExit("this benchmark needs a robot whose joints Pinocchio keeps in our order")
+        raise SystemExit("this benchmark needs a robot whose joints Pinocchio sorts as we do")
     return model, robot
 
 
 def require(name: str, got: np.ndarray, wanted: np.ndarray, tolerance: float = 1e-12) -> None:
-    """Refuse to time what is not right."""
+    """Check a result before it is timed: exit if the relative error exceeds the tolerance."""
     error = np.abs(got - wanted).max() / np.abs(wanted).max()
     if not error < tolerance:
-        raise SystemExit(f"{name} is off by {error:.1e} of its largest component")
+        raise SystemExit(f"{name}: wrong by {error:.1e} of the largest component")
 
 
 def loop(function: Callable[[], object], calls: int) -> Callable[[], None]:
+    """A block of calls from Python."""
+
     def block() -> None:
         for _ in range(calls):
             function()
@@ -60,7 +69,7 @@ def loop(function: Callable[[], object], calls: int) -> Callable[[], None]:
 def measure(
     blocks: Mapping[str, Callable[[], object]], count: int, calls: int
 ) -> dict[str, list[float]]:
-    """Microseconds per call of each block of `calls`, `count` times, in turn."""
+    """Microseconds per call of each block of `calls`, `count` times, alternating."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     times: dict[str, list[float]] = {name: [] for name in blocks}
@@ -75,7 +84,7 @@ def measure(
 
 
 def report(title: str, times: Mapping[str, list[float]], reference: str) -> None:
-    """Minimum, median, and the median's ratio to that of `reference`."""
+    """Print minimum, median, and the ratio of the median to that of `reference`."""
     print(f"\n{title}; us per call\n")
     print(f"{'':48}{'min':>8}{'median':>8}{'ratio':>8}")
     unit = statistics.median(times[reference])
@@ -85,7 +94,7 @@ def report(title: str, times: Mapping[str, list[float]], reference: str) -> None
 
 
 def surroundings() -> str:
-    """Processor and versions: no figure is worth much without them."""
+    """Processor and versions, without which the figures mean little."""
     return (
         f"{_processor()}; Python {platform.python_version()}, NumPy {np.__version__}, "
         f"Numba {numba.__version__}, Pinocchio {pin.__version__}, multibody_dynamics {__version__}"

@@ -1,10 +1,9 @@
-"""Steps per second of the example systems on both groups; methods for joints with springs."""
+"""Integration: steps per second of the example systems, and methods for joints with springs."""
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 from functools import partial
 
 import harness
@@ -13,12 +12,14 @@ from scipy.linalg import lu_factor, lu_solve
 
 from multibody_dynamics import dynamics as dyn
 
-STEP, LENGTH = 1e-3, 1000  # s, steps a call
+STEP, LENGTH = 1e-3, 1000  # s, steps per call
 HOME = np.array([0.3, -0.5, 0.2, -1.8, 0.1, 1.2, 0.4])
-STIFFNESS = np.array([3000, 3000, 2000, 2000, 500, 500, 500.0])  # N m/rad, link side as the rest
+STIFFNESS = np.array(
+    [3000, 3000, 2000, 2000, 500, 500, 500.0]
+)  # N m/rad, on the link side, as all others
 MOTOR_INERTIA = np.array([0.45] * 4 + [0.1] * 3)  # kg m^2
 MOTOR_FRICTION = np.array([1.0] * 4 + [0.3] * 3)  # N m s/rad
-TORQUE = np.array([20, 30, 20, 15, 4, 4, 2.0])  # N m beside gravity, amplitudes at 3 Hz
+TORQUE = np.array([20, 30, 20, 15, 4, 4, 2.0])  # N m, amplitudes at 3 Hz, added to gravity
 DURATION = 0.3  # s
 REFERENCE = 2e-5  # s
 METHODS = (
@@ -30,7 +31,7 @@ METHODS = (
 
 
 class ElasticArm:
-    """x' = F(t, x) of an arm of 7 joints with springs and motors, x = (q, q', theta, theta')."""
+    """x' = F(t, x) of an arm with 7 elastic joints, x = (q, q', theta, theta')."""
 
     def __init__(self, model: dyn.MultibodyModel) -> None:
         self.n = model.n
@@ -115,12 +116,12 @@ def methods_for_springs(options: argparse.Namespace) -> None:
     parts = {
         "q''": arm.forward.update,
         "its derivatives": arm.derivatives.update,
-        "the factors of Rosenbrock's matrix": lambda: lu_factor(matrix, check_finite=False),
-        "a solution by them": lambda: lu_solve(factors, right, check_finite=False),
+        "factorisation of Rosenbrock's matrix": lambda: lu_factor(matrix, check_finite=False),
+        "solution with its factors": lambda: lu_solve(factors, right, check_finite=False),
     }
     blocks = {name: harness.loop(part, options.calls) for name, part in parts.items()}
     times = harness.measure(blocks, max(options.blocks // 20, 5), options.calls)
-    harness.report("what a step is made of", times, "q''")
+    harness.report("parts of a step", times, "q''")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -129,6 +130,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    given = harness.arguments(__doc__)
-    print(harness.surroundings())
-    sys.exit(run(given))
+    harness.main(run, __doc__)

@@ -1,10 +1,9 @@
-"""Q, Q' and Q'' of the Panda in four representations, beside Pinocchio's Q."""
+"""Q, Q' and Q'' of the Panda in four representations, compared with Pinocchio's Q."""
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -20,7 +19,7 @@ from multibody_dynamics.dynamics.rigid.rnea import CYCLES
 def repeater(cycle: Callable[..., None]) -> Callable[..., float]:
     @numba.njit
     def repeat(count, parents, joints, gravity, order, state, applied, trig, bodies, result):
-        """The control cycle inside compiled code; the state changes, so that nothing is hoisted."""
+        """Repeat the control cycle in compiled code; the changing state prevents hoisting."""
         total = 0.0
         for k in range(count):
             state[0, 0] = 1e-9 * k
@@ -32,7 +31,7 @@ def repeater(cycle: Callable[..., None]) -> Callable[..., float]:
 
 
 def check(model: dyn.MultibodyModel, robot: pin.Model, state: np.ndarray) -> None:
-    """Q against Pinocchio, Q' and Q'' against complex steps."""
+    """Compare Q with Pinocchio, and Q' and Q'' with complex-step derivatives."""
     expected = pin.rnea(robot, robot.createData(), *state[:3])
     step = 1e-30j
     moved = [row + step * rate for row, rate in itertools.pairwise(state)]
@@ -58,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     calls = options.calls
 
     def differences() -> None:
-        """Q, Q', Q'' the usual way: Q at three times, and differences."""
+        """Q, Q', Q'' the usual way: Q at three times, then finite differences."""
         h = 1e-3
         for t in (-h, 0.0, h):
             pin.rnea(
@@ -86,6 +85,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    given = harness.arguments(__doc__)
-    print(harness.surroundings())
-    sys.exit(run(given))
+    harness.main(run, __doc__)

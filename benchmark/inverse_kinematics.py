@@ -1,15 +1,15 @@
-"""Inverse kinematics of three arms on random reachable poses: how often, how exactly, how fast.
+"""Inverse kinematics of three arms for random reachable poses: success rate, accuracy and speed.
 
-Beside it a closed loop (CLIK) over Pinocchio from its documentation, with the same random starts,
-and the peers ikpy and pink where they are installed (`pip install ikpy pin-pink daqp`). All get one
-set of poses and begin at the middle of the joint ranges. Success is 1e-6 m and rad within limits.
+For comparison: a closed loop (CLIK) with Pinocchio from its documentation, with the same random
+initial configurations, and ikpy and pink if they are installed (`pip install ikpy pin-pink daqp`).
+All solve the same poses and start at the middle of the joint ranges. A solution within 1e-6 m and
+rad and within the limits is a success.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -26,8 +26,8 @@ Solve = Callable[[np.ndarray], np.ndarray]
 
 HALF = np.pi / 2
 BODY = dyn.spatial_inertia(1.0, (0, 0, 0), np.eye(3))
-POSES, SLOW = 1000, 50  # how many poses; of solvers that take their time
-RESTARTS = 20  # of the closed loop over Pinocchio
+POSES, SLOW = 1000, 50  # number of poses; for slow solvers
+RESTARTS = 20  # of the closed loop with Pinocchio
 # modified Denavit-Hartenberg rows (alpha, a, d) and joint ranges
 ARMS = {
     "UR5": (
@@ -61,7 +61,7 @@ def arm(name: str) -> dyn.MultibodyModel:
 
 
 def twin(model: dyn.MultibodyModel) -> pin.Model:
-    """The same chain for Pinocchio, with a frame "tool" where our last body is."""
+    """The same chain for Pinocchio, with a frame "tool" at our last body."""
     robot = pin.Model()
     joint = 0
     for i, row in enumerate(model.joint_rows):
@@ -76,7 +76,7 @@ def twin(model: dyn.MultibodyModel) -> pin.Model:
 
 
 def pinocchio_loop(robot: pin.Model, starts: np.ndarray) -> Solve:
-    """Damped steps on log6 with its Jacobian, clipped to the limits; from each start in turn."""
+    """Damped steps with the Jacobian of log6, clipped to the limits, from each start in turn."""
     data, frame = robot.createData(), robot.getFrameId("tool")
     lower, upper = robot.lowerPositionLimit, robot.upperPositionLimit
 
@@ -102,7 +102,7 @@ def optional(name: str) -> ModuleType | None:
     try:
         return import_module(name)
     except ImportError:
-        print(f"({name} is not installed: left out)")
+        print(f"({name} is not installed and left out)")
         return None
 
 
@@ -154,7 +154,7 @@ def pink_solver(robot: pin.Model, middle: np.ndarray) -> Solve | None:
 
 
 def try_all(model: dyn.MultibodyModel, solve: Solve, targets: np.ndarray) -> str:
-    """Success in percent, median, mean and 99th percentile in ms, the worst error of successes."""
+    """Success in percent; median, mean, 99th percentile in ms; the largest error of successes."""
     times, errors = [], []
     solve(targets[0])
     for target in targets:
@@ -199,6 +199,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    given = harness.arguments(__doc__)
-    print(harness.surroundings())
-    sys.exit(run(given))
+    harness.main(run, __doc__)

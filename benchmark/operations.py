@@ -1,8 +1,8 @@
-"""How many multiplications and additions a joint costs, counted from the recursions themselves.
+"""Multiplications and additions per joint, counted by running the recursions.
 
-They run over numbers that count what is done to them, on a chain of 6 and on one of 7 general
-joints; the difference is what one joint costs. Sines, cosines and signs are not counted, nor is
-what is added to a literal zero.
+The recursions run on numbers that count operations, for chains of 6 and of 7 general joints; the
+difference is the cost of one joint. Sines, cosines, changes of sign and additions to a literal zero
+are not counted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Count(NamedTuple):
 
 
 class Counter:
-    """A number without a value, which counts the operations that it takes part in."""
+    """A number without a value that counts the operations on it."""
 
     multiplications = additions = 0
 
@@ -45,7 +45,7 @@ class Counter:
 
 
 def count(run: Callable[[int], None]) -> Count:
-    """What one joint more costs `run(n)`."""
+    """Operations that `run(n)` needs for one more joint."""
     totals = []
     for n in (6, 7):
         Counter.multiplications = Counter.additions = 0
@@ -65,7 +65,7 @@ def kinematics(recursion: ModuleType, order: int) -> Count:
 
 
 def inverse_dynamics(recursion: ModuleType, order: int) -> Count:
-    """Joint forces and `order` derivatives, from the sines and cosines of the joints on."""
+    """Joint forces and `order` derivatives, given the sines and cosines of the joints."""
 
     def run(n: int) -> None:
         parents, joints, gravity, trig, state, bodies = chain(n)
@@ -88,6 +88,7 @@ def filled(*shape: int) -> np.ndarray:
     return array
 
 
+HEAD = "multiplications + additions per joint, counted by running the recursions"
 COLUMNS: dict[str, Callable[[ModuleType], Count]] = {
     "V, V'": lambda recursion: kinematics(recursion, 0),
     "V ... V'''": lambda recursion: kinematics(recursion, 2),
@@ -98,7 +99,7 @@ COLUMNS: dict[str, Callable[[ModuleType], Count]] = {
 
 
 def table() -> str:
-    """The counts as Markdown, multiplications + additions per joint."""
+    """The counts as a Markdown table."""
     lines = ["| representation | " + " | ".join(COLUMNS) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
     for name, recursion in RECURSIONS.items():
         counts = [counted(recursion) for counted in COLUMNS.values()]
@@ -109,7 +110,7 @@ def table() -> str:
 
 def main() -> int:
     argparse.ArgumentParser(description=__doc__).parse_args()
-    print("multiplications + additions per joint\n")
+    print(f"{HEAD}\n")
     print(table())
     return 0
 

@@ -1,10 +1,9 @@
-"""O(n): what a joint costs in chains of up to 1000 of them."""
+"""Cost per joint in chains of up to 1000 joints: O(n)."""
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -15,13 +14,13 @@ import pinocchio as pin
 from multibody_dynamics import dynamics as dyn
 
 SIZES = (7, 15, 30, 60, 125, 250, 500, 1000)
-PINOCCHIO = 250  # beyond, its workspace takes many gigabytes
+PINOCCHIO = 250  # joints; for more, its workspace needs many gigabytes
 COLUMNS = ("Q", "Q, Q', Q''", "q''", "pin.rnea", "pin.aba")
 BODY = 1.0, np.array([0.05, 0.01, 0.02]), np.diag([0.01, 0.02, 0.015])
 
 
 def chain(n: int) -> dyn.MultibodyModel:
-    """n revolute joints with axes x, y, z in turn, some 10 cm apart."""
+    """n revolute joints with axes x, y, z in turn, about 10 cm apart."""
     points = np.arange(n)[:, None] * np.array([0.1, 0.0, 0.02])
     screws = [dyn.revolute(np.eye(3)[i % 3], points[i]) for i in range(n)]
     poses = dyn.se3.from_rotation_translation(np.eye(3), points)
@@ -29,7 +28,7 @@ def chain(n: int) -> dyn.MultibodyModel:
 
 
 def pinocchio_chain(model: dyn.MultibodyModel) -> pin.Model:
-    """The same for Pinocchio."""
+    """The same chain for Pinocchio."""
     robot = pin.Model()
     kinds = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
     for i, pose in enumerate(model.poses):
@@ -69,7 +68,7 @@ def blocks(n: int) -> dict[str, Callable[[], object]]:
 
 
 def run(options: argparse.Namespace) -> None:
-    print("\ncost of a joint in a chain of n, called from Python; us per joint, medians\n")
+    print("\ncost per joint in a chain of n, called from Python; us per joint, medians\n")
     print(f"{'n':>6}" + "".join(f"{name:>12}" for name in COLUMNS))
     for n in SIZES:
         calls = max(2000 // n, 3)
@@ -83,6 +82,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    given = harness.arguments(__doc__)
-    print(harness.surroundings())
-    sys.exit(run(given))
+    harness.main(run, __doc__)

@@ -1,8 +1,8 @@
-"""`multibody_dynamics validate`, from its start to its report, beside plain reading of the bag.
+"""`multibody_dynamics validate`, from start to report, compared with just reading the bag.
 
-The bag has as many messages as there are blocks times calls, at 1 kHz: with `--blocks 7200` an
-hour. Reading is a loop over the raw messages with rosbags. Each run is a process of its own; its
-time is that of the processor, which other work on the machine does not lengthen.
+The number of messages is blocks times calls, at 1 kHz: `--blocks 7200` makes an hour. Reading is a
+loop over the raw messages with rosbags. Each run is a separate process; CPU time is measured, which
+is independent of other load on the machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from multibody_dynamics.validation.bags import JOINT_STATE
 from multibody_dynamics.validation.joint_state_layout import JointStateLayout, Samples
 
 RUNS = 3
-BLOCK = 10_000  # messages that are written at once
+BLOCK = 10_000  # messages written at once
 NOISE = np.array([1e-5, 1e-3, 5e-2])[:, None]  # rad, rad/s, N m
 READ = """
 import sys
@@ -39,7 +39,7 @@ with Reader(Path(sys.argv[1])) as reader:
 
 
 def write(path: Path, plugin: StoragePlugin, model: dyn.MultibodyModel, count: int) -> None:
-    """A bag of joint states of a moving robot, with noise and a clock that jitters."""
+    """Write a bag of joint states of a moving robot, with noise and jitter of the stamps."""
     rng = np.random.default_rng(0)
     store = get_typestore(Stores.ROS2_JAZZY)
     types, zeros = store.types, np.zeros(model.n)
@@ -66,7 +66,7 @@ def write(path: Path, plugin: StoragePlugin, model: dyn.MultibodyModel, count: i
 
 
 def timed(*arguments: str) -> tuple[float, float]:
-    """Seconds of the processor that a process took, and the most memory that it had, MB."""
+    """CPU time of a process, s, and its peak memory, MB."""
     process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
             write(bag, plugin, model, count)
             command = ("-m", "multibody_dynamics.tools.cli", "validate", str(bag))
             command += ("--urdf", str(options.urdf), "-o", str(out))
-            timed(*command)  # compiles, and fetches the file from the disk
+            timed(*command)  # compiles, and loads the file into the disk cache
             runs = []
             for _ in range(RUNS):
                 reading, _ = timed("-c", READ, str(bag))
@@ -98,6 +98,4 @@ def run(options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    given = harness.arguments(__doc__)
-    print(harness.surroundings())
-    run(given)
+    harness.main(run, __doc__)

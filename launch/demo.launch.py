@@ -22,8 +22,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import LifecycleNode
 from launch_ros.substitutions import ExecutableInPackage
 
-from multibody_dynamics.tools.demo import REMAPPINGS, prepare
-from multibody_dynamics.tools.recording import NODES
+from multibody_dynamics.tools.base.recording import NODES
+from multibody_dynamics.tools.demo.preparation import REMAPPINGS, prepare
 
 PACKAGE = "multibody_dynamics"
 

@@ -25,7 +25,7 @@ from launch_ros.actions import LifecycleNode, Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from multibody_dynamics.tools.gazebo import prepare
+from multibody_dynamics.tools.robot.gazebo import prepare
 
 PACKAGE = "multibody_dynamics"
 STATES = "joint_state_broadcaster/joint_states"

@@ -1,4 +1,4 @@
-"""`python -m multibody_dynamics`: the command, where it is not on the path."""
+"""`python -m multibody_dynamics`: the command `multibody_dynamics` if it is not on the path."""
 
 import sys
 

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Runs a command in the project's own Python environment, which it makes first where it is missing
+# Runs a command in the project's own Python environment, which is created first if it is missing
 # or out of date:
 #
 #     scripts/environment.sh COMMAND [ARGUMENT...]
 #
 # No ROS 2 sourced: ROS 2 comes from PyPI (Jazzy; Linux on x86-64, CPython 3.10 to 3.14).
-# ROS 2 sourced:    it is used as it is; the environment sees the system's packages, keeps their
-#                   NumPy, for which the ROS messages were compiled, and adds only what is missing.
+# ROS 2 sourced:    it is used as it is; the environment has access to the system's packages,
+#                   keeps their NumPy, for which the ROS messages were compiled, and adds only
+#                   missing packages.
 #
-# PYTHON                   the interpreter to build on (python3)
-# MULTIBODY_DYNAMICS_VENV  where the environment lies (.venv)
+# PYTHON                   base interpreter (python3)
+# MULTIBODY_DYNAMICS_VENV  folder of the environment (.venv)
 set -euo pipefail
 
 if [[ $# -eq 0 || $1 == -h || $1 == --help ]]; then # print the lines above
@@ -26,8 +27,8 @@ fail() {
     exit 1
 }
 
-# A process started from another environment with ROS wheels inherits its library path, and a guard
-# that keeps ours from being set.
+# A process started from another environment with ROS wheels inherits that one's library path, and
+# a guard that prevents ours from being set.
 if [[ -n ${_ROS_WHEELS_BOOTSTRAP_COMPLETE:-} ]]; then
     unset _ROS_WHEELS_BOOTSTRAP_COMPLETE LD_LIBRARY_PATH
 fi
@@ -41,11 +42,11 @@ else
 fi
 
 check_machine() {
-    command -v "$python" >/dev/null || fail "there is no $python: set PYTHON=..."
+    command -v "$python" >/dev/null || fail "$python was not found: set PYTHON=..."
     "$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 15))' ||
-        fail "$python is $("$python" --version 2>&1); CPython 3.10 to 3.14 is needed: set PYTHON=..."
+        fail "$python is $("$python" --version 2>&1), but CPython 3.10 to 3.14 is required: set PYTHON=..."
     "$python" -c "import venv, ensurepip" 2>/dev/null ||
-        fail "$python cannot make an environment with pip in it." \
+        fail "$python cannot create an environment with pip." \
             "On Debian and Ubuntu: apt install python3-venv; or set PYTHON=... to another Python."
     if [[ $ros == wheels && $(uname -sm) != "Linux x86_64" ]]; then
         fail "the ROS 2 wheels are for Linux on x86-64, this is $(uname -sm):" \
@@ -57,11 +58,11 @@ make_environment() {
     local started=$SECONDS
     check_machine
     if [[ $ros == wheels ]]; then
-        echo "Making $venv with ROS 2 Jazzy from PyPI: about one minute, 1.3 GB ..." >&2
+        echo "Creating $venv with ROS 2 Jazzy from PyPI: about one minute, 1.3 GB ..." >&2
         "$python" -m venv --clear "$venv"
         install=("$root[ros,docs,pinocchio,mujoco,dask,test]")
     else
-        echo "Making $venv on top of the $ros ROS 2 ..." >&2
+        echo "Creating $venv on top of the $ros ROS 2 ..." >&2
         "$python" -m venv --clear --system-site-packages "$venv"
         numpy=$("$python" -c "import numpy; print(numpy.__version__)")
         install=("$root[docs,mujoco,dask,test]" "numpy==$numpy")
@@ -69,12 +70,12 @@ make_environment() {
             echo "The tests need Pinocchio: rosdep install --from-paths '$root' --ignore-src" >&2
     fi
     "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input \
-        --editable "${install[@]}" || fail "pip could not install what setup.py names (see above)."
+        --editable "${install[@]}" || fail "pip could not install the packages of setup.py (see above)."
     echo "$stamp" >"$venv/made-from"
-    echo "Made $venv in $((SECONDS - started)) s." >&2
+    echo "Created $venv in $((SECONDS - started)) s." >&2
 }
 
-# Made again whenever any of this changes.
+# The environment is created again whenever any of this changes.
 stamp="$ros, $("$python" --version 2>&1), $venv, $(cat "$root"/{setup.py,setup.cfg,package.xml,scripts/environment.sh} | cksum)"
 if [[ $(cat "$venv/made-from" 2>/dev/null) != "$stamp" ]]; then
     make_environment

@@ -13,7 +13,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from multibody_dynamics.tools.environment import DOMAINS
+from multibody_dynamics.tools.base.ros_settings import DOMAINS
 
 HERE = Path(__file__).resolve().parent
 SHARED = Path(os.environ.get("MULTIBODY_DYNAMICS_SHARED") or HERE.parents[1] / "shared")

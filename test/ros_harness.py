@@ -34,7 +34,7 @@ from rclpy.experimental import EventsExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
-from multibody_dynamics.tools.environment import ros_environment
+from multibody_dynamics.tools.base.ros_settings import ros_environment
 
 PATIENCE = 20.0  # s; discovery alone may take 3
 FIRST_START = 90.0  # s; a node may have to be compiled first

@@ -1,8 +1,8 @@
-"""Every command and YAML block of README and docs: run, or held against what takes it.
+"""Every command and YAML block in README and docs is run, or checked against its reader.
 
-`multibody_dynamics ...` runs where it takes seconds, else its options are parsed. Of `ros2 ...`
-and of what else is not there without ROS 2, names are looked up: executables, launch arguments,
-topics, parameters, messages. A command that no check knows fails.
+`multibody_dynamics ...` is run if it takes seconds; otherwise its options are parsed. For
+`ros2 ...` and other programs that need an installed ROS 2, names are looked up: executables, launch
+arguments, topics, parameters, messages. Commands without a check fail.
 """
 
 from __future__ import annotations
@@ -29,15 +29,23 @@ from test_documentation import PAGES, ROOT, page_id
 from test_launch_files import EXECUTABLES, NAME, accepted
 
 PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]
-# Minutes, nodes, a cluster or another bag: each has a test of its own, here options are parsed.
+# These need minutes, nodes, a cluster or another bag, and are tested elsewhere.
 NOT_RUN = {"demo", "task-demo", "compose", "monitor", "integrate"}
 NOT_RUN |= {"--live", "--dask", "--processes", "--identify", "--limit", "--prefix"}
-ELSEWHERE = {"colcon", "plotjuggler", "rosdep", "rviz2", "source", "sudo", "xacro"}  # not ours
+ELSEWHERE = {
+    "colcon",
+    "plotjuggler",
+    "rosdep",
+    "rviz2",
+    "source",
+    "sudo",
+    "xacro",
+}  # programs of others
 OURS = {"make", "multibody_dynamics", "pip", "ros2", "scripts/environment.sh"}
 
 
 def commands(page):
-    """Those of the indented blocks and those in the text, as words."""
+    """The words of all commands, in indented blocks and in the text."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"\\\n +", "", text)
     lines = re.findall(r"^    (\S.*)$", text, re.MULTILINE)
@@ -52,7 +60,7 @@ def yaml_blocks(page):
 
 
 def topics(node):
-    """Type by absolute name, from the table on the node's page."""
+    """Types by absolute name, from the table on the node's page."""
     text = (ROOT / "docs" / f"{node}.md").read_text()
     rows = re.findall(r"^\| (`.+?`) \| (\w+/\w+) \|", text, re.MULTILINE)
     names = ((name, kind) for cell, kind in rows for name in re.findall(r"`([^`]+)`", cell))
@@ -68,7 +76,7 @@ def parameters(node):
     return getattr(module, reference.NODES[node])
 
 
-# What a command must be, by its first word
+# Checks of a command, by its first word
 
 
 def of_multibody_dynamics(words, run):
@@ -88,7 +96,7 @@ def of_multibody_dynamics(words, run):
 
 
 def check_ros_arguments(words, nodes):
-    """ROS itself parses them, parameter files included; remapped are topics that there are."""
+    """ROS can parse them, with their parameter files, and remapped topics exist."""
     import rclpy
 
     context = rclpy.Context()
@@ -151,7 +159,7 @@ def of_ros2_topic(verb, *words):
 
 
 def fill(message, values):
-    """Messages refuse fields that they do not have, and values of another type."""
+    """Set the fields of a message, which rejects unknown fields and values of other types."""
     for field, value in values.items():
         if isinstance(value, dict):
             fill(getattr(message, field), value)
@@ -182,7 +190,7 @@ def of_make(words, run):
 
 
 def of_environment(words, run):
-    """What scripts/environment.sh is to run."""
+    """Check the command that scripts/environment.sh runs."""
     command, *words = words
     if command == "multibody_dynamics":
         of_multibody_dynamics(words, run)
@@ -213,7 +221,7 @@ CHECKS = {
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory):
-    """A folder with the files that the commands name: those of a two-link arm."""
+    """A folder with the files named by the commands, for a two-link arm."""
     folder = tmp_path_factory.mktemp("workshop")
     robot = (ROOT / "config" / "robots" / "planar_two_link.urdf").read_text()
     springs = ROOT / "config" / "elastic_joints" / "planar_two_link.yaml"
@@ -249,14 +257,14 @@ def workshop(tmp_path_factory):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_commands_do_what_the_page_says(page, workshop, monkeypatch):
+def test_documented_commands_work(page, workshop, monkeypatch):
     monkeypatch.chdir(workshop)
     for first, *words in commands(page):
         if first in OURS:
             CHECKS[first](words, run=True)
 
 
-def test_yaml_blocks_are_what_their_readers_take(tmp_path, ros_domain_id):
+def test_yaml_blocks_can_be_read(tmp_path, ros_domain_id):
     import rclpy
     from rclpy.node import Node
 

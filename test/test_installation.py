@@ -1,4 +1,4 @@
-"""The package as pip and colcon install it: executables, share files, ament index, code."""
+"""The package installed by pip and colcon: executables, share files, ament index, code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ print({NAME}.__file__, share_directory(), get_package_share_directory("{NAME}"),
 
 @dataclass(frozen=True)
 class Installation:
-    prefix: Path  # what goes into AMENT_PREFIX_PATH
+    prefix: Path  # for AMENT_PREFIX_PATH
     executables: Path
     code: Path
     python: Path
@@ -49,7 +49,7 @@ def run(*command: Path | str, cwd: Path, environ: dict[str, str] | None = None) 
 
 
 def scratch_environment(folder: Path) -> Path:
-    """A virtual environment that sees the packages of this one; returns its Python."""
+    """A virtual environment with access to the packages of this one; returns its Python."""
     venv.create(folder, symlinks=True)
     scheme = {"base": str(folder), "platbase": str(folder)}
     packages = {sysconfig.get_path(kind) for kind in ("purelib", "platlib")}
@@ -60,7 +60,7 @@ def scratch_environment(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what is installed, so that building leaves nothing behind in the project."""
+    """A copy of all installed files, because a build writes into the source folder."""
     folder = tmp_path_factory.mktemp("source")
     for file in ROOT.iterdir():
         if file.is_file():
@@ -95,7 +95,7 @@ def installation(
     return Installation(folder, folder / "bin", code, python)
 
 
-def test_colcon_takes_it_for_an_ament_python_package(source, tmp_path):
+def test_colcon_recognises_an_ament_python_package(source, tmp_path):
     colcon = [sys.executable, "-m", "colcon", f"--log-base={tmp_path}"]
     listed = run(*colcon, "list", f"--base-paths={source}", cwd=tmp_path)
     assert listed.split() == [NAME, str(source), "(ros.ament_python)"]
@@ -117,7 +117,7 @@ def test_share_files_and_index_marker_are_in_place(installation, source):
     assert (share / "ament_index/resource_index/packages" / NAME).is_file()
 
 
-def test_code_runs_from_where_it_was_installed_and_finds_its_files(installation, source):
+def test_installed_code_runs_and_finds_its_files(installation, source):
     probe = installation.run(installation.python, "-c", PROBE).splitlines()
     code, own, index = (Path(line) for line in probe)
     share = installation.prefix / "share" / NAME

@@ -1,4 +1,4 @@
-"""The parts of the package agree: imports, manifests, versions, public names, files."""
+"""Consistency of the package: imports, manifests, versions, public names, files."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ ROOT = Path(__file__).resolve().parents[1]
 NAME = "multibody_dynamics"
 RUNTIME = (NAME, "launch")
 DEVELOPMENT = ("test", "benchmark", "examples")
-# For launch/gazebo.launch.py alone: docs/gazebo.md says how to install them, rosdep need not.
+# Only for launch/gazebo.launch.py: docs/gazebo.md says how to install them, instead of rosdep.
 GAZEBO = {"controller_manager", "robot_state_publisher", "ros_gz_bridge", "ros_gz_sim"}
 
 
 @pytest.fixture(scope="module")
 def manifest() -> Package:
-    """package.xml, validated by the rules that ROS tools apply; its warnings are errors here."""
+    """package.xml, validated as ROS tools do, with warnings as errors."""
     warnings: list[str] = []
     package = parse_package(str(ROOT), warnings=warnings)
     assert not warnings
@@ -42,7 +42,7 @@ def manifest() -> Package:
 
 @pytest.fixture(scope="module")
 def arguments() -> dict[str, Any]:
-    """What setup.py hands to setuptools.setup."""
+    """The arguments that setup.py passes to setuptools.setup."""
     handed: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
@@ -57,7 +57,7 @@ def sources(*folders: str) -> Iterator[Path]:
 
 
 def imported(*folders: str) -> dict[str, Path]:
-    """Third-party packages imported anywhere below `folders`, each with a file that does."""
+    """Third-party packages imported below `folders`, each with a file that imports it."""
     own = {NAME, *(file.stem for folder in (*DEVELOPMENT, "scripts") for file in sources(folder))}
     found: dict[str, Path] = {}
     for file in sources(*folders):
@@ -78,7 +78,7 @@ def distributions(requirements: list[str]) -> set[str]:
 
 
 def started_by_launch_files() -> set[str]:
-    """Packages whose executables launch files start: Node(package=...), Command(["xacro ...])."""
+    """Packages whose programs launch files start: Node(package=...), Command(["xacro ...])."""
     found = set()
     for file in sources("launch"):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -92,7 +92,7 @@ def started_by_launch_files() -> set[str]:
 
 
 def project_files() -> Iterator[Path]:
-    """Every file of the project that is text."""
+    """Every text file of the project."""
     folders = (NAME, "launch", "config", "resource", *DEVELOPMENT, "docs", "scripts", ".ci")
     found = [f for folder in folders for f in (ROOT / folder).rglob("*") if f.is_file()]
     found += [f for f in ROOT.iterdir() if f.is_file()]
@@ -101,14 +101,14 @@ def project_files() -> Iterator[Path]:
             yield file
 
 
-# declared and imported: the same
+# declared and imported packages are the same
 
 
 def test_every_import_is_in_the_map_of_names():
     unknown = {k: v for k, v in imported(*RUNTIME, *DEVELOPMENT).items() if k not in IMPORTS}
     assert not unknown, f"add to test/dependencies.py, package.xml and setup.py: {unknown}"
-    needless = IMPORTS.keys() - imported(*RUNTIME, *DEVELOPMENT)
-    assert not needless, f"in test/dependencies.py but imported nowhere: {needless}"
+    unused = IMPORTS.keys() - imported(*RUNTIME, *DEVELOPMENT)
+    assert not unused, f"in test/dependencies.py but imported nowhere: {unused}"
 
 
 def test_package_xml_declares_what_is_imported(manifest):
@@ -136,7 +136,7 @@ def test_setup_py_declares_what_is_imported(arguments):
 # the manifests themselves
 
 
-def test_package_xml_is_of_ament_python(manifest):
+def test_package_xml_is_that_of_an_ament_python_package(manifest):
     assert manifest.package_format == 3
     assert manifest.get_build_type() == "ament_python"
     assert manifest.name == NAME
@@ -195,8 +195,8 @@ def test_every_public_name_resolves():
     for module in (importlib.import_module(info.name) for info in modules):
         names = getattr(module, "__all__", [])
         missing = [name for name in names if not hasattr(module, name)]
-        assert not missing, f"{module.__name__}.__all__ names what it does not have: {missing}"
-        assert len(set(names)) == len(names), f"{module.__name__}.__all__ repeats a name"
+        assert not missing, f"{module.__name__}.__all__ has undefined names: {missing}"
+        assert len(set(names)) == len(names), f"{module.__name__}.__all__ has duplicate names"
 
 
 def test_dynamics_needs_no_ros_and_no_simulator():
@@ -214,7 +214,7 @@ def test_dynamics_needs_no_ros_and_no_simulator():
 # the text
 
 
-def test_no_file_names_a_place_on_somebodys_machine():
+def test_no_file_has_a_path_of_a_particular_machine():
     place = re.compile(r"(?<![\w.}])/(?:home|root|Users|work|mnt)/\w")
     found = {
         f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
@@ -225,7 +225,7 @@ def test_no_file_names_a_place_on_somebodys_machine():
     assert not found
 
 
-def test_nothing_is_left_undone():
+def test_there_are_no_marks_of_unfinished_work():
     marks = re.compile("TO[D]O|FIX[M]E|XX[X]|NotImplemented[E]rror")
     found = {
         f"{file.relative_to(ROOT)}:{number}: {line.strip()}"

@@ -1,4 +1,4 @@
-"""share_directory finds the files that belong to the code, wherever both lie."""
+"""share_directory finds the files that belong to the code, wherever both are installed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PACKAGE = Path(resources.__file__).parent
 
 
 def found_from(code: Path) -> subprocess.CompletedProcess[str]:
-    """What share_directory answers for a copy of the code that lies in `code`."""
+    """The result of share_directory for a copy of the code in `code`."""
     (code / "multibody_dynamics").mkdir(parents=True)
     for name in ("__init__.py", "resources.py"):
         shutil.copy(PACKAGE / name, code / "multibody_dynamics")
@@ -42,7 +42,7 @@ def test_found_beside_the_code(tmp_path, code, share):
     assert found_from(tmp_path / code).stdout.strip() == str(tmp_path / share)
 
 
-def test_a_checkout_does_not_use_the_files_of_an_installation(tmp_path):
+def test_a_checkout_uses_its_own_files_beside_an_installation(tmp_path):
     make_share(tmp_path / "share" / "multibody_dynamics")
     make_share(tmp_path / "checkout")
     assert found_from(tmp_path / "checkout").stdout.strip() == str(tmp_path / "checkout")
@@ -54,5 +54,5 @@ def test_code_without_its_files_says_what_to_do(tmp_path):
     assert "reinstall the package with pip or colcon" in run.stderr
 
 
-def test_our_own_has_the_configuration():
+def test_our_share_directory_has_the_configuration():
     assert (resources.share_directory() / "config" / "fastdds_localhost.xml").is_file()

@@ -1,7 +1,7 @@
 """Joint and motor states of a simulated robot whose joints are a motor and a spring in series.
 
 A simulator such as Gazebo publishes JOINT_motor (theta) and JOINT_spring (q - theta), see
-tools/gazebo.py. From one such message this node makes two with its stamp: `joint_states` with
+tools/robot/gazebo.py. From one such message this node makes two with its stamp: `joint_states` with
 q = theta + spring, and `motor_states` with theta, as the other nodes want them.
 """
 

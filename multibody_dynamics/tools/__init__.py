@@ -1,1 +1,1 @@
-"""What has a command line: the demo, its report, and the command `multibody_dynamics`."""
+"""The command line: `multibody_dynamics COMMAND`, and the programs started with `python -m`."""

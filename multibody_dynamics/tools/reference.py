@@ -1,7 +1,7 @@
-"""Keep the tables in docs/ equal to the code: symbols, public names, parameters of every node.
+"""Generate the tables in docs/ from the code: symbols, public names, parameters of every node.
 
-`python -m multibody_dynamics.tools.reference` rewrites what stands in docs/*.md between comments
-`begin NAME` and `end NAME`; a test fails when that would change anything.
+`python -m multibody_dynamics.tools.reference` rewrites the text of docs/*.md between the comments
+`begin NAME` and `end NAME`; a test fails if a table is out of date.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NODES = {
 
 
 def generate(name: str) -> str:
-    """The generated text of one place, by its name."""
+    """The text between the comments of a name."""
     if name == "symbols":
         head = "| symbol | name in the code | shape | unit | frame |\n|---|---|---|---|---|\n"
         return head + "".join(
@@ -49,7 +49,7 @@ def rooms() -> list[str]:
 
 
 def names_of(room: str) -> str:
-    """A heading and the table of the names that one face shows; "" is that of dynamics/ itself."""
+    """Heading and table of the names in a room's face; "" is dynamics/ itself."""
     face = getattr(dynamics, room) if room else dynamics
     title, lines = read_face(face)
     head = f"\n### dyn.{room}\n\n{title}\n" if room else ""
@@ -66,7 +66,7 @@ def read_face(face: ModuleType) -> tuple[str, list[tuple[str, str]]]:
 
 
 def updated(text: str) -> str:
-    """`text` with every marked place generated anew."""
+    """`text` with all generated tables up to date."""
     return re.sub(
         r"(<!-- begin ([\w ]+) -->\n).*?(<!-- end \2 -->)",
         lambda match: match[1] + generate(match[2]) + match[3],

@@ -1,10 +1,10 @@
-"""How well the laws for elastic joints follow when things are not as they think: a table.
+"""Robustness of the control laws for elastic joints: tables of their tracking errors.
 
     python -m multibody_dynamics.tools.robustness [--plant mujoco]
 
-In one process, without messages: the controller of flatness_controller_node, cycle by cycle,
-against a plant, with the Panda, the springs and the motion of config/controllers_demo.yaml. The
-tables in docs/elastic_joints.md are what this prints.
+The controller of flatness_controller_node runs cycle by cycle against a plant, in one process and
+without messages, with the Panda, the springs and the motion of config/controllers_demo.yaml. The
+tables in docs/elastic_joints.md are the output of this program.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from ..nodes.following.flatness_controller_parameters import FlatnessControllerP
 from ..nodes.following.flatness_law import FlatnessLaw
 from ..resources import share_directory
 from ..simulation.mujoco_robot import MujocoRobot
-from .analysis import load_quietly
-from .recording import CONTROLLER, TRAJECTORY, read_parameters
+from .base.models import load_quietly
+from .base.recording import CONTROLLER, TRAJECTORY, read_parameters
 
 PLANTS = ("internal", "mujoco")
-SETTLING = 0.3  # s at rest before the motion, in which the law takes over
-AFTER = 0.3  # s after it, that count too
-LOST = 0.2  # rad, where the node gives up and stops the arm
+SETTLING = 0.3  # s at rest before the motion, during which the law takes over
+AFTER = 0.3  # s after the motion, which count too
+LOST = 0.2  # rad, error at which the node stops the arm
 HIT_TIME = 0.02  # s
 
 
 class Law(NamedTuple):
-    """A column: a law of the node and its parameters."""
+    """A column: a control law of the node and its parameters."""
 
     title: str
     name: str
     parameters: Mapping[str, Any] = MappingProxyType({})
 
 
-# Two poles at -40 1/s and four at -60 pass the same 26 rad/s at -3 dB.
+# Two poles at -40 1/s and four at -60 1/s have the same -3 dB bandwidth of 26 rad/s.
 LAWS = (
     Law("motor PD, 40 rad/s", "motor_pd"),
     Law("computed torque, 40", "computed_torque"),
@@ -59,13 +59,16 @@ LAWS = (
 
 @dataclass(frozen=True)
 class Case:
-    """A row: what is not as the controller thinks, and what it has been told.
+    """A row: how the plant differs from the controller's model, and parameters of the controller.
 
-    error: relative error of each parameter of the controller's model, with a random sign in each of
-    `draws`. encoder: step of the motor encoders in rad, a third of it that of the link encoders,
-    both with noise of a third of a step. delay: s until a torque acts. rate: Hz. payload: kg that
-    appears at the flange after 0.4 s. hit: N against the last link after 0.7 s. parameters: of the
-    controller.
+    error : relative error of each parameter of the controller's model, with random signs in each of
+        `draws`
+    encoder : rad, resolution of the motor encoders; that of the link encoders is a third of it;
+        both have noise of a third of their resolution
+    delay : s until a torque acts
+    rate : Hz
+    payload : kg, added at the flange after 0.4 s
+    hit : N, force on the last link after 0.7 s
     """
 
     title: str
@@ -79,7 +82,7 @@ class Case:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
-ENCODER = 1.5e-5  # rad: 12 bit before a gear of 100
+ENCODER = 1.5e-5  # rad: 12 bits on the motor side of a gear of 100
 OBSERVER = {"observer_gain": 20.0, "observer_feedback": True}
 MOTORS_ONLY = {"state_source": "motor_encoders", "observer_bandwidth": 30.0}
 CASES = (
@@ -99,7 +102,7 @@ CASES = (
 
 
 class Errors(NamedTuple):
-    """Of the links against the reference, rad: rms and peak; infinite where the arm was lost."""
+    """Tracking errors of the links, rad: rms and peak; infinite if the arm was stopped."""
 
     rms: float
     peak: float
@@ -107,7 +110,7 @@ class Errors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """The robot as it is, and the motion that it is to follow from t = 0 on."""
+    """The true robot, and the motion that it has to follow from t = 0 on."""
 
     file: Path
     model: MultibodyModel
@@ -115,7 +118,7 @@ class Arm:
     motion: Reference
 
     def plant(self, name: str) -> Plant:
-        """One of PLANTS."""
+        """A new plant, one of PLANTS."""
         if name == "mujoco":
             return MujocoRobot(self.model, self.actuators, self.file.read_bytes())
         return ElasticRobot(self.model, self.actuators)
@@ -137,7 +140,7 @@ def demo_arm() -> Arm:
 def mistaken(
     model: MultibodyModel, actuators: Actuators, share: float, rng: np.random.Generator
 ) -> tuple[MultibodyModel, Actuators]:
-    """Every link's inertia, every stiffness, rotor and friction wrong by `share`, up or down."""
+    """The robot with every inertia, stiffness and friction wrong by +-`share`, at random."""
 
     def factor() -> float:
         return float(1.0 + share * rng.choice((-1.0, 1.0)))
@@ -161,7 +164,7 @@ def mistaken(
 
 
 def follow(arm: Arm, plant: Plant, law: Law, case: Case, draw: int = 0) -> Errors:
-    """One run, with the random signs and the noise of a draw."""
+    """One run, with the random signs and the noise of a draw; the errors."""
     rng = np.random.default_rng([draw, 1])
     model, actuators = arm.model, arm.actuators
     if case.error:
@@ -219,14 +222,14 @@ def follow(arm: Arm, plant: Plant, law: Law, case: Case, draw: int = 0) -> Error
 
 
 def push(plant: Plant, force: float) -> None:
-    """A force along y against the origin of the last link."""
+    """Apply a force along y at the origin of the last link."""
     f = np.array([0.0, force, 0.0])
     at = forward_kinematics(plant.model, plant.q).pose[-1, :3, 3]
     plant.applied_wrenches[-1] = *np.cross(at, f), *f
 
 
 def rows(arm: Arm, plant: Plant, case: Case, laws: Sequence[Law] = LAWS) -> list[list[str]]:
-    """One line of the table, or two where there are several draws: their median and the worst."""
+    """One row of the table, or two for several draws: median and worst."""
     found = {
         law.title: [follow(arm, plant, law, case, k) for k in range(case.draws)] for law in laws
     }
@@ -242,14 +245,14 @@ def rows(arm: Arm, plant: Plant, case: Case, laws: Sequence[Law] = LAWS) -> list
 
 
 def cell(rms: float, peak: float) -> str:
-    """mrad."""
+    """rms / peak in mrad."""
     if not np.isfinite(rms + peak):
         return "lost"
     return " / ".join(f"{x:.2g}" if x < 99.5 else f"{x:.0f}" for x in (1e3 * rms, 1e3 * peak))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the tables; the exit status."""
+    """Print the tables; returns the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--plant", choices=PLANTS, action="append", help="may be repeated (both)")
     options = parser.parse_args(arguments)

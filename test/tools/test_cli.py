@@ -1,4 +1,4 @@
-"""The command line: help everywhere, one line for what is wrong, and the right exit status."""
+"""The command line: help for everything, errors in one line, and the right exit status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from multibody_dynamics import __version__
 from multibody_dynamics.dynamics.elastic.actuator_cycle import VARIANTS
 from multibody_dynamics.dynamics.motion.demo_motions import MOTIONS
 from multibody_dynamics.resources import share_directory
-from multibody_dynamics.tools import cli
+from multibody_dynamics.tools import cli, commands
+from multibody_dynamics.tools.base import arguments
+from multibody_dynamics.tools.commands import record
 
 PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
@@ -24,7 +26,7 @@ COMMANDS = (
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line with which a command refuses."""
+    """The one line of a command's error message."""
     assert cli.main(arguments) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -33,7 +35,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(capsys, command):
+def test_every_command_has_help(capsys, command):
     with pytest.raises(SystemExit) as end:
         cli.main([command, "--help"])
     assert end.value.code == 0
@@ -42,12 +44,27 @@ def test_every_command_explains_itself(capsys, command):
 
 def test_every_option_is_described():
     parser = cli.make_parser()
-    commands = next(a for a in parser._actions if a.dest == "==SUPPRESS==" or a.choices).choices
-    assert set(commands) == set(COMMANDS)
-    for command in commands.values():
+    choices = next(a for a in parser._actions if a.dest == "==SUPPRESS==" or a.choices).choices
+    assert set(choices) == set(COMMANDS)
+    for command in choices.values():
         for action in command._actions:
             if action.option_strings:
                 assert action.help, action.option_strings
+
+
+def test_every_command_is_one_file_in_the_table():
+    files = {file.stem for file in Path(commands.__file__).parent.glob("*.py")} - {"__init__"}
+    assert sorted(commands.COMMANDS) == sorted(files)
+    assert [name.replace("_", "-") for name in commands.COMMANDS] == list(
+        next(a for a in cli.make_parser()._actions if a.dest == "==SUPPRESS==" or a.choices).choices
+    )
+
+
+def test_help_imports_nothing_slow():
+    code = "import sys; from multibody_dynamics.tools import cli; cli.make_parser()"
+    program = [sys.executable, "-c", f"{code}; print(*sys.modules)"]
+    loaded = subprocess.check_output(program, text=True, cwd=Path(__file__).parents[2]).split()
+    assert not {"numpy", "numba", "scipy", "matplotlib", "rclpy", "rosbags", "yaml"} & set(loaded)
 
 
 def test_version(capsys):
@@ -58,11 +75,11 @@ def test_version(capsys):
 
 
 def test_the_choices_are_those_of_the_nodes():
-    assert cli.MOTIONS == MOTIONS
-    assert set(cli.VARIANTS) == set(VARIANTS)
+    assert arguments.MOTIONS == MOTIONS
+    assert set(record.VARIANTS) == set(VARIANTS)
 
 
-def test_as_a_command_without_arguments():
+def test_without_arguments_it_shows_the_usage():
     run = subprocess.run(
         [sys.executable, "-m", "multibody_dynamics"],
         capture_output=True,
@@ -81,13 +98,13 @@ def test_inspect(capsys):
     assert "merged into panda_link7: panda_link8" in said
 
 
-def test_inspect_shows_every_number_on_demand(capsys):
+def test_inspect_shows_every_number_with_tables(capsys):
     assert cli.main(["inspect", PANDA, "--no-timing", "--tables"]) == 0
     assert "Inertia about the COM" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("always")
-def test_what_may_matter_is_said(capsys, tmp_path):
+def test_warnings_are_printed_in_one_line(capsys, tmp_path):
     file = tmp_path / "damped.urdf"
     text = Path(PANDA).read_text()
     file.write_text(text.replace("</joint>", '<dynamics damping="1"/></joint>', 1))
@@ -99,7 +116,7 @@ def test_what_may_matter_is_said(capsys, tmp_path):
     assert "friction and damping (<dynamics>) in joint 'panda_joint1'" in capsys.readouterr().out
 
 
-def test_a_reader_that_has_read_enough_is_no_error():
+def test_a_closed_pipe_is_no_error():
     command = (
         f"{sys.executable} -m multibody_dynamics.tools.cli inspect --no-timing {PANDA} | head -n 1"
     )
@@ -118,7 +135,7 @@ def test_plot(capsys, tmp_path, configuration):
     assert 0.01 < (pixels.min(axis=-1) < 0.9).mean() < 0.5
 
 
-def test_plot_refuses_what_it_cannot_show(capsys, tmp_path):
+def test_plot_rejects_invalid_arguments(capsys, tmp_path):
     file = str(tmp_path / "panda.png")
     said = refused(capsys, "plot", PANDA, "-o", file, "--configuration", "1,2")
     assert "expected 7 numbers (panda_joint1, " in said
@@ -131,11 +148,11 @@ def test_plot_refuses_what_it_cannot_show(capsys, tmp_path):
     with pytest.raises(SystemExit) as end:
         cli.main(["plot", PANDA, "--configuration", "1,two"])
     assert end.value.code == 2
-    assert "1,two is not numbers with commas between" in capsys.readouterr().err
+    assert "1,two is not a comma-separated list of numbers" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["inspect", "plot"])
-def test_what_is_no_robot_is_refused(capsys, tmp_path, command):
+def test_invalid_robots_are_rejected(capsys, tmp_path, command):
     file = tmp_path / "bad.urdf"
     file.write_text("<robot name='x'>")
     assert "bad.urdf" in refused(capsys, command, str(file))
@@ -153,7 +170,7 @@ def test_trajectory(capsys, tmp_path):
     assert len(table.dtype.names) == 1 + 5 * 7
 
 
-def test_demo_refuses_files_before_it_starts_anything(capsys, tmp_path):
+def test_demo_rejects_files_before_it_starts_nodes(capsys, tmp_path):
     output = ["--output", str(tmp_path / "out")]
     assert "absent.urdf" in refused(capsys, "demo", "--urdf", "absent.urdf", *output)
     assert "absent.yaml" in refused(capsys, "demo", "--elastic-joints", "absent.yaml", *output)
@@ -164,12 +181,14 @@ def test_demo_refuses_files_before_it_starts_anything(capsys, tmp_path):
     assert "elbow" in said
 
 
-def test_without_ros_a_command_that_needs_it_says_so():
+def test_a_command_reports_that_it_requires_ros():
     code = "import sys; sys.modules['rclpy'] = None; from multibody_dynamics.tools import cli"
     command = [sys.executable, "-c", f"{code}; sys.exit(cli.main(['monitor']))"]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 2
-    assert run.stderr.startswith("multibody_dynamics: this needs ROS 2, which is not there")
+    assert run.stderr.startswith(
+        "multibody_dynamics: this command requires ROS 2, but rclpy was not found"
+    )
 
 
 @pytest.mark.parametrize("wrong", [["--duration", "0"], ["--rate", "x"], ["--domain-id", "300"]])
@@ -195,26 +214,26 @@ BAD_YAML = "joints: [\n  a: {\n"
         ["validate", "absent.csv", "--urdf", PANDA, "--data", "bad.yaml"],
     ],
 )
-def test_yaml_that_is_none_is_told_in_one_line(capsys, tmp_path, monkeypatch, words):
+def test_invalid_yaml_is_reported_in_one_line(capsys, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     Path("bad.yaml").write_text(BAD_YAML)
     assert "bad.yaml: " in refused(capsys, *words)
 
 
-def test_gazebo_takes_no_name_for_no_robot(capsys, tmp_path):
+def test_gazebo_rejects_an_empty_name(capsys, tmp_path):
     springs = str(share_directory() / "config" / "elastic_joints" / "panda.yaml")
     output = tmp_path / "out"
     refused(capsys, "gazebo", "", "--elastic-joints", springs, "-o", str(output))
     assert not output.exists()
 
 
-def test_what_is_wrong_with_a_folder_is_said_in_words(capsys, tmp_path):
+def test_unusable_folders_are_reported(capsys, tmp_path):
     assert "has no parameters.yaml" in refused(capsys, "record", str(tmp_path / "absent"))
     file = tmp_path / "file"
     file.write_text("")
     said = refused(capsys, "demo", "--output", str(file))
-    assert said == f"multibody_dynamics: {file}: File exists, and is no folder\n"
+    assert said == f"multibody_dynamics: {file}: File exists, but is not a folder\n"
 
 
-def test_report_of_a_folder_that_has_none(capsys, tmp_path):
+def test_report_rejects_a_folder_without_a_demo(capsys, tmp_path):
     assert "not the output of a demo" in refused(capsys, "report", str(tmp_path))

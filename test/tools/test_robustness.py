@@ -1,4 +1,4 @@
-"""What docs/elastic_joints.md says of the laws when things are not as they think."""
+"""The tables of docs/elastic_joints.md on the robustness of the control laws."""
 
 import re
 from dataclasses import replace
@@ -31,7 +31,7 @@ def error(law, title, **changes):
 
 
 def table(name):
-    """Of docs/elastic_joints.md: {row: [cells]}."""
+    """Columns and {row: [cells]} of a table in docs/elastic_joints.md."""
     text = PAGE.read_text()
     lines = text[text.index(f"| {name} | {PD.title} |") :].split("\n\n")[0].splitlines()
     cells = [re.split(r"\s*\|\s*", line)[1:-1] for line in lines]
@@ -49,7 +49,7 @@ def test_the_page_has_the_rows_and_columns_of_the_tool(name):
     assert list(found) == titles
 
 
-def test_the_figures_of_the_page_are_those_of_the_tool():
+def test_the_page_has_the_values_of_the_tool():
     _, found = table("internal")
     for case in (CASES[0], CASE["payload of 2 kg appears"]):
         (row,) = rows(arm(), plant(), case, (PD, STATE))
@@ -58,25 +58,25 @@ def test_the_figures_of_the_page_are_those_of_the_tool():
                 assert float(x) == pytest.approx(float(y), rel=0.06)
 
 
-def test_with_the_exact_model_what_knows_the_springs_is_far_better():
+def test_with_the_exact_model_laws_that_know_the_springs_are_far_better():
     exact = CASES[0].title
     best = max(error(law, exact) for law in (STATE, LINEAR))
     assert 30.0 * best < error(PD, exact) < 0.5 * error(RIGID, exact)
 
 
-def test_feedback_linearisation_trusts_its_model_most():
+def test_feedback_linearisation_is_the_most_sensitive_to_its_model():
     wrong = "parameters 10 % off"
     assert error(STATE, wrong) < error(PD, wrong) < 0.5 * error(LINEAR, wrong)
     noisy = "encoders with steps and noise"
     assert error(STATE, noisy) < 0.5 * error(LINEAR, noisy)
 
 
-def test_an_observer_takes_most_of_a_payload():
+def test_an_observer_compensates_most_of_a_payload():
     alone, observed = (f"payload of 2 kg appears{text}" for text in ("", ", with observer"))
     assert error(STATE, observed) < 0.5 * error(STATE, alone)
 
 
-def test_a_delay_that_is_known_costs_next_to_nothing():
+def test_a_known_delay_has_almost_no_effect():
     exact, known, unknown = (
         error(STATE, title)
         for title in (CASES[0].title, "delay of 1 ms, known", "delay of 1 ms, not known")
@@ -84,7 +84,7 @@ def test_a_delay_that_is_known_costs_next_to_nothing():
     assert known < 1.1 * exact < 0.8 * unknown
 
 
-def test_every_parameter_is_off_by_its_share():
+def test_every_parameter_is_wrong_by_its_share():
     model, actuators = arm().model, arm().actuators
     wrong, others = mistaken(model, actuators, 0.1, np.random.default_rng(0))
     ratios = wrong.inertias[:, 3, 3] / model.inertias[:, 3, 3]

@@ -1,0 +1,1 @@
+"""Shared by the commands: options, processes, recordings, figures and progress bars."""

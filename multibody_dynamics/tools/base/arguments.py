@@ -1,0 +1,79 @@
+"""Types of command-line arguments, and options that several commands have."""
+
+from __future__ import annotations
+
+import argparse
+
+MOTIONS = ("sum_of_sines", "rest_to_rest")
+
+
+def positive(text: str) -> float:
+    """A positive, finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def assignment(text: str) -> tuple[str, float]:
+    """NAME=VALUE."""
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not NAME=VALUE") from None
+
+
+def numbers(text: str) -> list[float]:
+    """Comma-separated numbers."""
+    try:
+        return [float(number) for number in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text} is not a comma-separated list of numbers"
+        ) from None
+
+
+def domain(text: str) -> int:
+    """A ROS domain."""
+    if not (text.isdecimal() and int(text) <= 232):
+        raise argparse.ArgumentTypeError(f"{text} is not a ROS domain from 0 to 232")
+    return int(text)
+
+
+def add_domain(parser: argparse.ArgumentParser) -> None:
+    """--domain-id."""
+    parser.add_argument("--domain-id", metavar="N", type=domain,
+                        help="ROS domain (a private one)")  # fmt: skip
+
+
+def add_motion(parser: argparse.ArgumentParser) -> None:
+    """--trajectory and --duration, of a demo motion."""
+    parser.add_argument("--trajectory", choices=MOTIONS, default="",
+                        help=f"kind of motion ({MOTIONS[0]})")  # fmt: skip
+    parser.add_argument("--duration", metavar="S", type=positive,
+                        help="duration of the motion, s (8)")  # fmt: skip
+
+
+def add_gravity(parser: argparse.ArgumentParser) -> None:
+    """--gravity."""
+    parser.add_argument("--gravity", metavar="G", type=float, default=9.81,
+                        help="gravity along -z of the base, m/s² (%(default)s)")  # fmt: skip
+
+
+def add_hold(parser: argparse.ArgumentParser) -> None:
+    """--hold."""
+    parser.add_argument("--hold", metavar="JOINT=VALUE", type=assignment, action="append",
+                        default=[],
+                        help="constant position of a joint that is not in the file, rad or m; may"
+                        " be repeated")  # fmt: skip
+
+
+def add_prefix(parser: argparse.ArgumentParser) -> None:
+    """--prefix, of recorded joint names."""
+    parser.add_argument("--prefix", metavar="TEXT", default="",
+                        help="prefix of the recorded joint names that the URDF does not"
+                        " have")  # fmt: skip

@@ -1,0 +1,173 @@
+"""Nodes as child processes: started as `ros2 launch` would start them, and stopped in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+PATIENCE = 5.0  # s for a node to exit after a signal
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Defer SIGINT and SIGTERM to the end of the block, in the main thread, which receives them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pending: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    previous = {n: signal.signal(n, lambda number, frame: pending.append(number)) for n in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        for number in pending[:1]:
+            signal.raise_signal(number)
+
+
+class RunError(RuntimeError):
+    """The nodes ran, but not as they should."""
+
+
+class NodeEndedError(RunError):
+    """A node exited unexpectedly; the text has its exit status and the end of its log."""
+
+
+def require_one_publisher(node: Any) -> None:
+    """Raise RunError if more than one node publishes joint_states on the domain of `node`."""
+    count = node.count_publishers("joint_states")
+    if count > 1:
+        raise RunError(
+            f"{count} nodes publish joint_states on ROS domain {node.context.get_domain_id()}:"
+            " another run is in progress there; choose another domain, for demos by --domain-id"
+        )
+
+
+class NodeProcess:
+    """`multibody_dynamics.nodes.<name>` as a process with its output in the file `log`.
+
+    It has a process group of its own: Ctrl-C in a terminal then reaches this process only, which
+    stops the nodes in order.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Path,
+        *,
+        log: Path,
+        overrides: Mapping[str, str] | None = None,
+        remappings: Mapping[str, str] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = name
+        self.log = log
+        command = [sys.executable, "-m", f"multibody_dynamics.nodes.{name}", "--ros-args"]
+        command += ["--params-file", str(parameters)]
+        for option, pairs in (("-p", overrides), ("-r", remappings)):
+            for key, value in (pairs or {}).items():
+                command += [option, f"{key}:={value}"]
+        self.command = tuple(command)
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=None if environ is None else dict(environ),
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; minus the signal number if a signal killed it."""
+        return self._process.poll()
+
+    def cpu_seconds(self) -> float:
+        """CPU time used so far, user and system; 0 after its exit."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
+
+    def end_of_log(self, lines: int = 8) -> str:
+        """The last lines of its output."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def stop(self) -> int:
+        """Stop it, with a stronger signal every `PATIENCE` seconds; the exit code."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            if self.exit_code is None:
+                self._process.send_signal(number)
+            try:
+                return self._process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                continue
+        raise RunError(f"process {self.pid} of {self.name} cannot be stopped")
+
+
+class NodeProcesses:
+    """Nodes that live as long as a `with` block; they are stopped in reverse order."""
+
+    def __init__(self) -> None:
+        self._nodes: list[NodeProcess] = []
+
+    def __enter__(self) -> NodeProcesses:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self, name: str, parameters: Path, **options: Any) -> NodeProcess:
+        """Start a node, see NodeProcess. A signal meanwhile cannot leave it running."""
+        with uninterrupted():
+            self._nodes.append(NodeProcess(name, parameters, **options))
+        return self._nodes[-1]
+
+    def check(self, may_leave: Sequence[NodeProcess] = ()) -> None:
+        """Raise NodeEndedError if a node failed, or exited although it is not in `may_leave`."""
+        for node in self._nodes:
+            code = node.exit_code
+            if code is not None and (code != 0 or node not in may_leave):
+                raise NodeEndedError(
+                    f"{node.name} ended with status {code}; the end of {node.log}:\n"
+                    f"{node.end_of_log()}"
+                )
+
+    def cpu_seconds(self) -> dict[str, float]:
+        """CPU time so far of the nodes that are still running."""
+        return {n.name: n.cpu_seconds() for n in self._nodes if n.exit_code is None}
+
+    def stop(self) -> dict[str, int]:
+        """Stop all nodes, deferring signals to this process meanwhile; exit codes by node."""
+        with uninterrupted():
+            codes = {node.name: node.stop() for node in reversed(self._nodes)}
+            self._nodes.clear()
+        return codes
+
+    def stop_cleanly(self) -> None:
+        """Stop all nodes. Raises RunError if one of them exits with an error."""
+        logs = {node.name: node.log for node in self._nodes}
+        for name, code in self.stop().items():
+            if code != 0:
+                raise RunError(f"{name} exited with status {code}; see {logs[name]}")

@@ -1,0 +1,303 @@
+"""Recordings of one run of the nodes: taken from the topics, kept as arrays, saved as one file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import rclpy
+import yaml
+from diagnostic_msgs.msg import DiagnosticArray
+from numpy.typing import NDArray
+from rclpy.context import Context
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from ...dynamics.core import Array, InputError
+from ...dynamics.motion import Reference, hold, match_joints, splice
+from ...nodes.base.messages import JointMatcher, TrajectoryRequest, nanoseconds, read_trajectory
+from .processes import require_one_publisher
+
+QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)  # seconds of a 1 kHz topic
+STATE = ("position", "velocity", "effort")
+SIMULATOR, FEEDFORWARD, TRAJECTORY = NODES = (
+    "elastic_robot_simulator_node",
+    "feedforward_node",
+    "trajectory_node",
+)
+CONTROLLER = "flatness_controller_node"
+PARAMETERS = "parameters.yaml"  # of all three nodes, beside the recordings
+RATES = {"torque": "Q", "torque_rate": "Q'", "torque_acceleration": "Q''"}  # by key of TOPICS
+PERCENTILES = (50, 90, 99, 100)
+
+
+def read_parameters(file: Path) -> dict[str, dict[str, Any]]:
+    """Parameters by node, from a file such as config/demo.yaml."""
+    data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return {key.removeprefix("/**/"): dict(data[key]["ros__parameters"]) for key in data}
+
+
+class Topic(NamedTuple):
+    """A topic and the numbers in its messages."""
+
+    name: str
+    kind: type
+    rows: Callable[[Any], list[Any]]  # message -> k sequences of n numbers
+
+
+def _fields(*names: str) -> Callable[[Any], list[Any]]:
+    return lambda message: [getattr(message, name) for name in names]
+
+
+def _point(message: JointTrajectory) -> list[Any]:
+    point = message.points[0]
+    return [point.positions, point.velocities, point.accelerations, point.effort]
+
+
+TOPICS = {
+    "joint_states": Topic("joint_states", JointState, _fields(*STATE)),
+    "motor_states": Topic("motor_states", JointState, _fields(*STATE)),
+    "torque": Topic(f"{FEEDFORWARD}/torque", JointState, _fields("effort")),
+    "torque_rate": Topic(f"{FEEDFORWARD}/torque_rate", JointState, _fields("effort")),
+    "torque_acceleration": Topic(
+        f"{FEEDFORWARD}/torque_acceleration", JointState, _fields("effort")
+    ),
+    "motor_command": Topic(f"{FEEDFORWARD}/motor_command", JointTrajectory, _point),
+}
+"""The topics of a run with the feedforward."""
+
+CONTROL_TOPICS = {
+    "joint_states": TOPICS["joint_states"],
+    "motor_states": TOPICS["motor_states"],
+    "torque": Topic(f"{CONTROLLER}/motor_torque", JointState, _fields("effort")),
+}
+"""The topics of a run with the controller."""
+
+
+class Series(NamedTuple):
+    """The m messages of one topic.
+
+    stamp : (m,) ns, header stamps
+    sent : (m,) ns, system time of publication
+    values : (m, k, n), k rows of each message in the model's joint order
+    published : messages sent from the first to the last of these, by the publisher's own count
+    """
+
+    stamp: NDArray[np.int64]
+    sent: NDArray[np.int64]
+    values: Array
+    published: int
+
+    @property
+    def lost(self) -> int:
+        return self.published - len(self.stamp)
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One run.
+
+    request : the trajectory as it was sent
+    cpu : processors used by each node during the motion
+    diagnostics : [{name, level, message, values}], one per status received
+    """
+
+    variant: str
+    joint_names: tuple[str, ...]
+    series: Mapping[str, Series]
+    request: TrajectoryRequest | None
+    cpu: Mapping[str, float] = field(default_factory=dict)
+    diagnostics: Sequence[Mapping[str, Any]] = ()
+
+    def save(self, path: Path) -> None:
+        """Write an .npz file."""
+        arrays = {
+            f"{name}.{key}": value
+            for name, series in self.series.items()
+            for key, value in series._asdict().items()
+        }
+        facts = {
+            "variant": self.variant,
+            "joint_names": self.joint_names,
+            "cpu": dict(self.cpu),
+            "diagnostics": list(self.diagnostics),
+            "start": None,
+        }
+        if self.request is not None:
+            facts["start"] = self.request.start
+            for key in ("times", "positions", "velocities", "accelerations"):
+                rows = getattr(self.request, key)
+                arrays[f"request.{key}"] = np.empty(0) if rows is None else rows
+        np.savez(path, facts=np.array(json.dumps(facts)), **arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Recording:
+        """Read a file written by `save`."""
+        with np.load(path) as file:
+            facts = json.loads(str(file["facts"]))
+            series = {
+                name: Series(*(file[f"{name}.{key}"] for key in Series._fields[:3]),
+                             int(file[f"{name}.published"]))
+                for name in (key.removesuffix(".stamp") for key in file if key.endswith(".stamp"))
+            }  # fmt: skip
+            request = None
+            if "request.times" in file:
+                rows = (file[f"request.{k}"] for k in ("positions", "velocities", "accelerations"))
+                request = TrajectoryRequest(
+                    facts["start"],
+                    file["request.times"],
+                    *(array if array.size else None for array in rows),
+                )
+        return cls(
+            facts["variant"],
+            tuple(facts["joint_names"]),
+            series,
+            request,
+            facts["cpu"],
+            facts["diagnostics"],
+        )
+
+
+class Recorder:
+    """Subscribes to all topics and keeps the serialised messages until `recording`.
+
+    `poll` takes the messages from their queues without an executor. This costs 7 us per message
+    instead of 85 with a SingleThreadedExecutor, which leaves the processor to the nodes under
+    test; and it provides the publisher's own time and count of every message, which rclpy's
+    EventsExecutor (Jazzy) does not.
+    """
+
+    def __init__(
+        self, context: Context, namespace: str = "", topics: Mapping[str, Topic] = TOPICS
+    ) -> None:
+        self._node = rclpy.create_node("recorder", namespace=namespace, context=context)
+        self._topics = topics
+        self._taken: dict[str, list[tuple[bytes, dict[str, int]]]] = {key: [] for key in topics}
+        subscribe = self._node.create_subscription
+        self._subscriptions = {
+            key: subscribe(topic.kind, topic.name, lambda message: None, QUEUE, raw=True)
+            for key, topic in topics.items()
+        }
+        self._on_trajectory = subscribe(
+            JointTrajectory, "joint_trajectory", lambda message: None, 10
+        )
+        self._on_diagnostics = subscribe(DiagnosticArray, "/diagnostics", lambda message: None, 100)
+        self.trajectories: list[JointTrajectory] = []  # those with points
+        self.diagnostics: list[dict[str, Any]] = []
+
+    def poll(self) -> None:
+        """Take all queued messages. The queues hold a few seconds."""
+        for key, subscription in self._subscriptions.items():
+            _drain(subscription, self._taken[key].append)
+        _drain(self._on_trajectory, lambda taken: self._keep_trajectory(taken[0]))
+        _drain(self._on_diagnostics, lambda taken: self._keep_diagnostics(taken[0]))
+
+    def require_one_publisher(self) -> None:
+        """Raise RunError if another run publishes on this domain, too."""
+        require_one_publisher(self._node)
+
+    def count(self, key: str) -> int:
+        """Number of messages received so far on a topic, given by its key."""
+        return len(self._taken[key])
+
+    def raw(self) -> Iterator[tuple[Topic, list[tuple[bytes, dict[str, int]]]]]:
+        """All serialised messages by topic, each with the middleware's information about it."""
+        for key, topic in self._topics.items():
+            yield topic, self._taken[key]
+
+    def newest(self, key: str, count: int = 1) -> list[tuple[Any, int]]:
+        """The last messages of a topic and their times of publication, ns of system time."""
+        kind = self._topics[key].kind
+        return [
+            (deserialize_message(data, kind), info["source_timestamp"])
+            for data, info in self._taken[key][-count:]
+        ]
+
+    def request(self, joint_names: Sequence[str]) -> TrajectoryRequest | None:
+        """The first trajectory that was sent, or None."""
+        if not self.trajectories:
+            return None
+        return read_trajectory(self.trajectories[0], JointMatcher(joint_names))
+
+    def recording(
+        self, variant: str, joint_names: Sequence[str], cpu: Mapping[str, float] | None = None
+    ) -> Recording:
+        """Everything received so far as arrays, in the order of `joint_names`."""
+        return Recording(
+            variant,
+            tuple(joint_names),
+            {key: self._series(key, joint_names) for key in self._topics},
+            self.request(joint_names),
+            cpu or {},
+            self.diagnostics,
+        )
+
+    def close(self) -> None:
+        self._node.destroy_node()
+
+    def _series(self, key: str, joint_names: Sequence[str]) -> Series:
+        topic, taken = self._topics[key], self._taken[key]
+        stamp, sent = np.empty((2, len(taken)), dtype=np.int64)
+        values: list[Array] = []
+        known: list[str] = []
+        order = np.empty(0, dtype=np.intp)
+        for k, (data, info) in enumerate(taken):
+            message = deserialize_message(data, topic.kind)
+            names = message.joint_names if topic.kind is JointTrajectory else message.name
+            if names != known:
+                known, order = list(names), match_joints(joint_names, names)
+            stamp[k], sent[k] = nanoseconds(message.header.stamp), info["source_timestamp"]
+            values.append(np.array(topic.rows(message))[:, order])
+        numbers = [info["publication_sequence_number"] for _, info in taken]
+        published = int(numbers[-1] - numbers[0] + 1) if taken else 0
+        if not taken:
+            return Series(stamp, sent, np.empty((0, 1, len(joint_names))), 0)
+        return Series(stamp, sent, np.array(values), published)
+
+    def _keep_trajectory(self, message: JointTrajectory) -> None:
+        if message.points:
+            self.trajectories.append(message)
+
+    def _keep_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            self.diagnostics.append(
+                {
+                    "name": status.name,
+                    "level": status.level[0],
+                    "message": status.message,
+                    "values": {item.key: item.value for item in status.values},
+                }
+            )
+
+
+def reference_of(
+    joint_names: Sequence[str], request: TrajectoryRequest, position: Array, lead: float = 0.01
+) -> Reference:
+    """The feedforward's reference for a trajectory received while it held `position` (n,).
+
+    Its time is zero at the stamp of the trajectory, which must have been in the future then. lead :
+    the node's parameter splice_lead, s. Raises InputError if the trajectory has no stamp.
+    """
+    if request.start is None:
+        raise InputError("the trajectory has no stamp, so its start time is unknown")
+    later = request.times > lead
+    rows = (request.positions, request.velocities, request.accelerations)
+    return splice(
+        hold(joint_names, position),
+        0.0,
+        request.times[later],
+        *(None if row is None else row[later] for row in rows),
+    )
+
+
+def _drain(subscription: Any, keep: Callable[[Any], None]) -> None:
+    take = subscription.handle.take_message
+    with subscription.handle:
+        while (taken := take(subscription.msg_type, subscription.raw)) is not None:
+            keep(taken)

@@ -1,0 +1,82 @@
+"""ROS settings under which this package's processes find each other, and nobody else finds them.
+
+ROS 2 reads its settings from environment variables. They are chosen here, once, for the demo, the
+tests and the shell (`multibody_dynamics.tools.environment` prints them). The nodes of a real robot
+do not need this: start those with the settings of your own system.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ...resources import NAME, share_directory
+
+DOMAIN_VARIABLE = "MULTIBODY_DYNAMICS_DOMAIN_ID"
+FAST_DDS = "rmw_fastrtps_cpp"
+DOMAINS = range(1, 102)  # everybody uses the default 0; from 102 on, ports may already be in use
+
+
+def ros_settings(
+    domain_id: int | None = None, environ: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """The variables to set, for this computer only and a private ROS domain.
+
+    domain_id : else $MULTIBODY_DYNAMICS_DOMAIN_ID, else a number derived from the user and the
+    location of this code. An inherited ROS_DOMAIN_ID is deliberately ignored: it may be that of a
+    live robot, whose joints the demo must not move.
+    """
+    share = share_directory()
+    if domain_id is None:
+        chosen = environ.get(DOMAIN_VARIABLE)
+        seed = f"{os.getuid()}:{share}".encode()
+        domain_id = int(chosen) if chosen else DOMAINS[zlib.crc32(seed) % len(DOMAINS)]
+    settings = {
+        "AMENT_PREFIX_PATH": _prefixes(environ.get("AMENT_PREFIX_PATH", "")),
+        "ROS_DOMAIN_ID": str(domain_id),
+        "ROS_STATIC_PEERS": "",
+    }
+    middleware = environ.get("RMW_IMPLEMENTATION", FAST_DDS)
+    if middleware != FAST_DDS:
+        return settings | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    profiles = str(share / "config" / "fastdds_localhost.xml")
+    return settings | {
+        "RMW_IMPLEMENTATION": FAST_DDS,
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT",  # as these profiles say
+        "FASTRTPS_DEFAULT_PROFILES_FILE": profiles,
+        "FASTDDS_DEFAULT_PROFILES_FILE": profiles,  # its name since Fast DDS 3 (Kilted)
+    }
+
+
+def ros_environment(domain_id: int | None = None) -> dict[str, str]:
+    """A copy of this process's environment with `ros_settings`, for a child process."""
+    return {**os.environ, **ros_settings(domain_id)}
+
+
+@contextmanager
+def ros_context() -> Iterator[Any]:
+    """A new rclpy context on the domain of the environment, which leaves signals to Python."""
+    import rclpy
+    from rclpy.context import Context
+    from rclpy.signals import SignalHandlerOptions
+
+    context = Context()
+    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        yield context
+    finally:
+        rclpy.try_shutdown(context=context)
+
+
+def _prefixes(inherited: str) -> str:
+    """AMENT_PREFIX_PATH with this Python's own environment, which the ROS 2 wheels do not add."""
+    prefixes = [p for p in inherited.split(os.pathsep) if p]
+    marker = Path(sys.prefix, "share", "ament_index", "resource_index", "packages", NAME)
+    if marker.exists() and sys.prefix not in prefixes:
+        prefixes.insert(0, sys.prefix)
+    return os.pathsep.join(prefixes)

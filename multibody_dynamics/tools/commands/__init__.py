@@ -1,0 +1,49 @@
+"""The commands, one file each. A command `scale-time` is a module `scale_time` with
+
+    HELP                   one line for `multibody_dynamics --help`, without a full stop
+    DETAILS                sentences that follow it in `multibody_dynamics scale-time --help`
+    add_arguments(parser)  declares its arguments
+    run(options)           does the work and returns the exit status
+
+To add one, write its module and add the module's name to COMMANDS. Anything slow to import (NumPy,
+ROS, Matplotlib, the dynamics) is imported inside `run`, which keeps --help fast and free of ROS.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import Protocol, cast
+
+COMMANDS = (  # in the order of --help
+    "demo",
+    "task_demo",
+    "report",
+    "inspect",
+    "gazebo",
+    "compose",
+    "monitor",
+    "plot",
+    "trajectory",
+    "record",
+    "validate",
+    "identify_springs",
+    "scale_time",
+    "integrate",
+)
+
+
+class Command(Protocol):
+    """What every module in this room has to define."""
+
+    HELP: str
+    DETAILS: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, options: argparse.Namespace) -> int: ...
+
+
+def load(name: str) -> Command:
+    """Import the module of a command."""
+    return cast(Command, import_module(f"{__name__}.{name}"))

@@ -1,0 +1,23 @@
+"""The command `compose`."""
+
+from __future__ import annotations
+
+import argparse
+
+HELP = "Run several nodes in one process, on one executor"
+DETAILS = (
+    "They are configured and activated in the given order. Arguments after --ros-args apply to all"
+    " of them."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("nodes", metavar="NODE", nargs="+", help="such as feedforward_node")
+    parser.add_argument("--executor", choices=("events", "single"), default="events",
+                        help="run loop: %(choices)s (%(default)s)")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..live.composition import compose
+
+    return compose(options.nodes, options.ros_arguments, options.executor)

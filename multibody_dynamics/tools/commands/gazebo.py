@@ -1,0 +1,41 @@
+"""The command `gazebo`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+HELP = "Convert a robot with springs for Gazebo and ros2_control"
+DETAILS = (
+    "Each joint becomes a motor and a spring in series, see docs/gazebo.md. Writes plant.urdf with"
+    " its ros2_control tags, links.urdf and springs.yaml for the controller, and controllers.yaml."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    parser.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
+                        help="file of linear springs and motors")  # fmt: skip
+    parser.add_argument("--initial", metavar="Q1,Q2,...", default="",
+                        help="initial link positions, rad (0)")  # fmt: skip
+    parser.add_argument("--namespace", default="", help="namespace of the controller manager")
+    parser.add_argument("--prefix", default="",
+                        help="prefix for the names of joints and links")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path,
+                        default=Path("gazebo_robot"),
+                        help="folder for the files (%(default)s)")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..robot.gazebo import prepare
+
+    files = prepare(
+        options.output,
+        robot=str(options.robot),
+        elastic_joints=str(options.elastic_joints),
+        initial=options.initial,
+        namespace=options.namespace,
+        prefix=options.prefix,
+    )
+    print("written:", files.plant, files.links, files.springs, files.controllers)
+    return 0

@@ -1,0 +1,62 @@
+"""The command `inspect`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..base.arguments import positive
+
+HELP = "Show how a URDF file is understood, what looks wrong in it, and how fast it runs here"
+DETAILS = (
+    "Lists what was read, merged and ignored; checks masses, inertias and limits; shows the torques"
+    " over the joint ranges and in a motion; times a control cycle on this computer. Exit status 1"
+    " if a check fails."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
+                        help="springs and motors, whose feedforward is timed as well")  # fmt: skip
+    parser.add_argument("--rate", metavar="HZ", type=positive, default=1000.0,
+                        help="rate of the control cycle (%(default)s)")  # fmt: skip
+    parser.add_argument("--picture", metavar="FILE", type=Path,
+                        help="draw the robot and its kinematic tree, as `plot` does")  # fmt: skip
+    parser.add_argument("--tables", action="store_true",
+                        help="print every number of the model, to compare with a data"
+                        " sheet")  # fmt: skip
+    parser.add_argument("--no-timing", dest="timing", action="store_false",
+                        help="skip the timing, and thereby the compilation")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    from ...dynamics import load_actuators
+    from ..robot import inspection
+    from ..robot.plot_model import save_picture
+
+    model, warned = inspection.load(options.robot)
+    if options.tables:
+        print(model.describe(), end="\n\n")
+    print(*inspection.summary(model, warned), "", *inspection.tree(model), sep="\n")
+    actuators = None
+    if options.elastic_joints:
+        actuators = load_actuators(options.elastic_joints, model.joint_names)
+    found = inspection.check(model)
+    print("\nChecks")
+    for finding in found:
+        print(f"{'WRONG' if finding.severe else 'look at'}: {finding.text}")
+    if not found:
+        print("masses, inertias and limits are plausible")
+    if model.n:
+        print("\nTorques: N m and N m/s, or N and N/s; a motion at up to half the speed limits")
+        torques = inspection.typical_torques(model)
+        print(*inspection.torque_table(model, torques), sep="\n")
+    fits = True
+    if options.timing and model.n:
+        timings = inspection.measure(model, actuators)
+        lines, fits = inspection.timing_lines(timings, options.rate)
+        print("\nTime of a control cycle on this computer", *lines, sep="\n")
+    if options.picture:
+        save_picture(model, options.picture)
+    return 0 if fits and not any(finding.severe for finding in found) else 1

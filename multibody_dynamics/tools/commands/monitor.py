@@ -1,0 +1,48 @@
+"""The command `monitor`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..base.arguments import positive
+
+HELP = "Watch torques, rates, limits and periods of a running robot in the terminal"
+DETAILS = (
+    "A row marked with ! has less than a tenth of its effort limit left, or is within 0.05 rad (m)"
+    " of a position limit."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--urdf", metavar="ROBOT", type=Path, help="URDF file, for its limits")
+    parser.add_argument("--torques", metavar="TOPIC",
+                        help="JointState with efforts (the first with a publisher of"
+                        " flatness_controller_node/motor_torque, task_space_node/torque,"
+                        " feedforward_node/torque)")  # fmt: skip
+    parser.add_argument("--states", metavar="TOPIC", default="joint_states",
+                        help="JointState with positions (%(default)s)")  # fmt: skip
+    parser.add_argument("--namespace", default="", help="namespace of the topics")
+    parser.add_argument("--stale-after", metavar="S", type=positive, default=0.2,
+                        help="mark a topic that has been silent for longer, s"
+                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--once", action="store_true", help="print one table and exit")
+    parser.add_argument("--timeout", metavar="S", type=positive, default=10.0,
+                        help="with --once: exit with status 1 if no torques arrive within this"
+                        " time, s (10)")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    from ...dynamics import load_urdf
+    from ..live.table import JointTable, watch
+
+    watch(
+        JointTable(load_urdf(options.urdf) if options.urdf else None),
+        options.torques,
+        options.states,
+        namespace=options.namespace,
+        stale_after=options.stale_after,
+        once=options.once,
+        timeout=options.timeout,
+    )
+    return 0

@@ -1,0 +1,65 @@
+"""The command `scale-time`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..base.arguments import add_gravity, add_hold, assignment, numbers
+
+HELP = "Slow a trajectory down until torques, torque rates, speeds and deflections meet limits"
+DETAILS = (
+    "A trajectory is a table with a header: t and for every joint 'q JOINT' and, if known, 'qd"
+    " JOINT' and 'qdd JOINT' (.csv); joint_names, times, positions and, if known, velocities and"
+    " accelerations, or joint_names and points as in a message (.yaml); or a bag with a"
+    " JointTrajectory. All in s and rad (m). Writes the slower trajectory in the same format, a"
+    " picture, and all limits before and after as JSON."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("trajectory", metavar="TRAJECTORY", type=Path,
+                        help=".csv or .yaml file, rosbag2 folder, .mcap or .db3 file")  # fmt: skip
+    parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
+                        help="URDF file; its effort and velocity are limits")  # fmt: skip
+    parser.add_argument("--elastic-joints", "--springs", metavar="YAML", type=Path, required=True,
+                        help="springs and motors; torque and speed of the motors and travel of the"
+                        " springs are limits")  # fmt: skip
+    parser.add_argument("--limit", metavar="QUANTITY[.JOINT]=VALUE", type=assignment,
+                        action="append", default=[],
+                        help="limit of joint_torque, torque_rate, joint_speed, motor_torque,"
+                        " motor_speed or deflection, on the link side, in N m, N m/s, rad/s, rad"
+                        " (N, m); inf: none; may be repeated")  # fmt: skip
+    parser.add_argument("--stiffness", metavar="K1,K2,...", type=numbers,
+                        help="stiffness of the joints with variable stiffness,"
+                        " N m/rad")  # fmt: skip
+    add_hold(parser)
+    add_gravity(parser)
+    parser.add_argument("--topic", metavar="NAME", default="",
+                        help="topic with the trajectory in a bag (the only one)")  # fmt: skip
+    parser.add_argument("--message", metavar="N", type=int,
+                        help="which message of that topic, counted from 1 (the only"
+                        " one)")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("scaled"),
+                        help="folder for trajectory, scaled.json and scaled.png"
+                        " (%(default)s)")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    from ...dynamics import load_actuators, load_urdf
+    from ...dynamics.control import scale_time
+    from ..motions.scaled_trajectory import draw, limits_of, motion_through, write_json
+    from ..motions.trajectory_files import read_points, write_points
+
+    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
+    actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
+    points = read_points(options.trajectory, topic=options.topic, message=options.message)
+    motion = motion_through(points, model, dict(options.hold))
+    limits = limits_of(model, actuators, options.limit)
+    scaled = scale_time(motion, model, actuators, limits, stiffness=options.stiffness)
+    print(scaled.describe())
+    file = write_points(points.slower(scaled.factor), options.output)
+    write_json(scaled, options.output / "scaled.json")
+    draw(scaled, options.output / "scaled.png")
+    print(f"written: {file}, {options.output / 'scaled.json'}, {options.output / 'scaled.png'}")
+    return 0

@@ -1,0 +1,30 @@
+"""The command `task-demo`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..base.arguments import add_domain
+
+HELP = "Move the hand of an arm with elastic joints through a sequence of poses, over ROS 2"
+DETAILS = (
+    "Simulator and task_space_node run as separate processes. Writes task_space.png with the path,"
+    " its error and the torques, and the key figures to task_space.json."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", metavar="FOLDER", type=Path, default=Path("task_demo"),
+                        help="folder for picture and key figures (%(default)s)")  # fmt: skip
+    add_domain(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..demo.task_demo import run_task_demo
+
+    print("panda, 7 joints; the very first start compiles for a minute")
+    for name, value in run_task_demo(options.output, domain_id=options.domain_id).items():
+        print(f"{name:<42}{value:12.4f}")
+    print(f"picture: {options.output / 'task_space.png'}")
+    return 0

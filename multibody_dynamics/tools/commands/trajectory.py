@@ -1,0 +1,30 @@
+"""The command `trajectory`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..base.arguments import add_motion
+
+HELP = "Show the demo motion of a robot beside its limits"
+DETAILS = "trajectory_node sends such a motion to a robot."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    add_motion(parser)
+    parser.add_argument("--csv", metavar="FILE", type=Path,
+                        help="write t and q..q'''' of every joint, every 10 ms")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    from ...dynamics import load_urdf
+    from ..motions.demo_motion import demo_motion, describe, write_csv
+
+    model = load_urdf(options.robot)
+    motion = demo_motion(model, options.trajectory, options.duration or 8.0)
+    print(*describe(model, motion), sep="\n")
+    if options.csv:
+        write_csv(model, motion, options.csv)
+    return 0

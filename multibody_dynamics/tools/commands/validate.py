@@ -1,0 +1,100 @@
+"""The command `validate`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..base.arguments import add_gravity, add_prefix
+
+HELP = "Compare recorded torques with those of the robot's model, and write a report"
+DETAILS = (
+    "Filters and differentiates the recorded motion without lag, predicts Q, Q' and Q'', and"
+    " reports their deviation from the measured efforts. A table has columns t, and for every joint"
+    " 'q JOINT', 'tau JOINT' and, if known, 'qd JOINT' (.csv), or arrays t, q, tau, qd, joint_names"
+    " (.npz)."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recordings", metavar="BAG", type=Path, nargs="+",
+                        help="rosbag2 folders, .mcap, .db3, .csv or .npz files")  # fmt: skip
+    parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True, help="URDF file")
+    parser.add_argument("--data", metavar="YAML", type=Path,
+                        help="friction, rotor inertias, payload and corrected"
+                        " inertias")  # fmt: skip
+    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
+                        help="springs and motors, for --effort motor")  # fmt: skip
+    _add_recording(parser)
+    _add_comparison(parser)
+    _add_identification(parser)
+    _add_output(parser)
+
+
+def _add_recording(parser: argparse.ArgumentParser) -> None:
+    """How to read the recordings."""
+    parser.add_argument("--effort", choices=("joint", "motor"), default="joint",
+                        help="side of the springs on which efforts were measured"
+                        " (%(default)s)")  # fmt: skip
+    add_gravity(parser)
+    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
+                        help="topic with joint states (all in the bag); may be"
+                        " repeated")  # fmt: skip
+    parser.add_argument("--motor-topic", metavar="NAME", default="",
+                        help="topic with the motor efforts, for --effort motor (the one named"
+                        " motor_states)")  # fmt: skip
+    add_prefix(parser)
+    parser.add_argument("--hold", metavar="JOINT=VALUE", action="append", default=[],
+                        help="constant position of a joint that was not recorded, rad or m; may be"
+                        " repeated")  # fmt: skip
+
+
+def _add_comparison(parser: argparse.ArgumentParser) -> None:
+    """How to filter and compare."""
+    parser.add_argument("--cutoff", metavar="HZ", type=float,
+                        help="cut-off of the zero-phase filter (estimated from the data: where the"
+                        " efforts disappear in noise)")  # fmt: skip
+    parser.add_argument("--rate", metavar="HZ", type=float,
+                        help="compared samples per second (eight times the cut-off)")  # fmt: skip
+    parser.add_argument("--from-positions", action="store_true",
+                        help="ignore recorded velocities")  # fmt: skip
+
+
+def _add_identification(parser: argparse.ArgumentParser) -> None:
+    """Which parameters to fit first."""
+    parser.add_argument("--identify", metavar="KINDS", default="",
+                        help="comma-separated list of friction, payload, inertia: fit these on the"
+                        " first part, then judge the rest")  # fmt: skip
+    parser.add_argument("--train", metavar="SHARE", type=float, default=0.5,
+                        help="share of the recording used for fitting (%(default)s)")  # fmt: skip
+    parser.add_argument("--payload-body", metavar="BODY",
+                        help="body that carries the payload (the last one)")  # fmt: skip
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    """What to write, when to fail, and where to compute."""
+    parser.add_argument("--max-nrms", metavar="X", type=float,
+                        help="exit with status 1 if the normalised error of Q is larger for any"
+                        " joint")  # fmt: skip
+    parser.add_argument("--bag", action="store_true",
+                        help="write a bag of measured and predicted torques")  # fmt: skip
+    parser.add_argument("--live", action="store_true",
+                        help="also replay the recording through the feedforward node over DDS, and"
+                        " compare the node with the library")  # fmt: skip
+    parser.add_argument("--live-rate", metavar="X", type=float, default=1.0,
+                        help="speed of the replay relative to the recording"
+                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--processes", metavar="N", type=int, default=1,
+                        help="number of parallel processes for several recordings"
+                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--dask", metavar="ADDRESS", default="",
+                        help="scheduler of a Dask cluster, for several recordings")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("validation"),
+                        help="folder for report.html, .md, .json and pictures"
+                        " (%(default)s)")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..recordings.torque_comparison import compare
+
+    return compare(options)

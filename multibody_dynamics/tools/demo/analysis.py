@@ -1,0 +1,271 @@
+"""One run of the demo, compared with what the library computes offline.
+
+The reference comes from the trajectory message, the torques from the reference, the errors from the
+measured states: no result is taken from the nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dynamics.core import Array, InputError
+from ...dynamics.elastic import VARIANTS, Actuators, MotorFeedforward, load_actuators
+from ...dynamics.model import MultibodyModel
+from ...dynamics.motion import Reference
+from ...dynamics.rigid import inverse_dynamics
+from ...nodes.following.feedforward_parameters import FeedforwardParameters
+from ..base.models import load_quietly
+from ..base.recording import (
+    FEEDFORWARD,
+    PARAMETERS,
+    PERCENTILES,
+    RATES,
+    Recording,
+    read_parameters,
+    reference_of,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class DemoRun(ABC):
+    """A recording of one motion, from `begin` to `end`; times in s after the trajectory's stamp."""
+
+    recording: Recording
+    model: MultibodyModel
+    actuators: Actuators
+
+    def __post_init__(self) -> None:
+        for name, series in self.recording.series.items():
+            if not len(series.stamp):
+                raise InputError(f"{self.recording.variant}: no messages were received on {name}")
+        if self.recording.request is None:
+            raise InputError(f"{self.recording.variant}: no trajectory was received")
+
+    @property
+    @abstractmethod
+    def begin(self) -> float:
+        """Start time of the motion."""
+
+    @property
+    def end(self) -> float:
+        """End time of the motion."""
+        return float(self.recording.request.times[-1])
+
+    @cached_property
+    @abstractmethod
+    def reference(self) -> Reference:
+        """The desired motion."""
+
+    def times(self, name: str) -> Array:
+        """Times (m,) of the messages of a topic."""
+        return 1e-9 * (self.recording.series[name].stamp - self.recording.request.start)
+
+    def during(self, name: str) -> NDArray[np.bool_]:
+        """Mask (m,) of the messages of a topic that were sent during the motion."""
+        t = self.times(name)
+        return (t >= self.begin) & (t <= self.end)
+
+    def moving(self, name: str) -> tuple[Array, Array]:
+        """Times (m,) and values (m, k, n) of a topic during the motion."""
+        during = self.during(name)
+        return self.times(name)[during], self.recording.series[name].values[during]
+
+    @cached_property
+    def error(self) -> Array:
+        """(m, n) measured minus desired link positions, during the motion."""
+        t, states = self.moving("joint_states")
+        return states[:, 0] - self.reference.sample(t)[:, 0]
+
+    def latency(self) -> Array:
+        """(m,) s from sending a joint state to sending its torque, during the motion."""
+        states, torque = self.recording.series["joint_states"], self.recording.series["torque"]
+        _, here, there = np.intersect1d(states.stamp, torque.stamp, return_indices=True)
+        moving = self.during("joint_states")[here]
+        return 1e-9 * (torque.sent[there] - states.sent[here])[moving]
+
+    def figures(self) -> dict[str, Any]:
+        """The results of this run, for report.json."""
+        rms = np.sqrt((self.error**2).mean(axis=0))
+        peak = np.abs(self.error).max(axis=0)
+        return {
+            "tracking error rms": float(np.sqrt((self.error**2).mean())),
+            "tracking error peak": float(peak.max()),
+            "joints": {
+                joint: {"rms error": float(rms[j]), "peak error": float(peak[j])}
+                for j, joint in enumerate(self.model.joint_names)
+            },
+            "latency [ms]": percentiles(self.latency()),
+            "refused": refusals(self.recording),
+            "warnings": count_warnings(self.recording),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Run(DemoRun):
+    """A run of the feedforward, compared with the library."""
+
+    lookahead: float = 0.0  # s
+    lead: float = 0.01  # s
+
+    @property
+    def begin(self) -> float:
+        """Start time of the motion: the robot has reached the first point."""
+        return float(self.recording.request.times[0])
+
+    @cached_property
+    def reference(self) -> Reference:
+        """The desired motion, which starts where the first motor command holds the robot."""
+        command, torque = self.recording.series["motor_command"], self.recording.series["torque"]
+        stamp, here, there = np.intersect1d(command.stamp, torque.stamp, return_indices=True)
+        if not (len(stamp) and stamp[0] < self.recording.request.start):
+            raise InputError(
+                f"{self.recording.variant}: the recording started after the trajectory, so the"
+                " robot's initial position is unknown"
+            )
+        position, Q = command.values[here[0], 0], torque.values[there[0], 0]
+        if VARIANTS[self.recording.variant][0]:
+            position = self.actuators.link_position(position, Q, beyond="continue")
+        return reference_of(self.model.joint_names, self.recording.request, position, self.lead)
+
+    @cached_property
+    def desired(self) -> Array:
+        """(m, 5, n) desired motion at the times for which torques were published."""
+        return self.reference.sample(self.times("torque") + self.lookahead)
+
+    @cached_property
+    def library(self) -> Array:
+        """(m, 3, n) Q, Q', Q'' of the desired motion, computed here."""
+        return np.stack(inverse_dynamics(self.model, *np.moveaxis(self.desired, 1, 0)), axis=1)
+
+    @cached_property
+    def published(self) -> Array:
+        """(m, 3, n) received Q, Q', Q'' by the stamps of Q; NaN where a message is missing."""
+        series = self.recording.series
+        stamp = series["torque"].stamp
+        rows = np.full((len(stamp), 3, self.model.n), np.nan)
+        for k, name in enumerate(RATES):
+            _, here, there = np.intersect1d(stamp, series[name].stamp, return_indices=True)
+            rows[here, k] = series[name].values[there, 0]
+        return rows
+
+    def disagreement(self) -> dict[str, float]:
+        """Largest difference between published and library, as a share of the largest value."""
+        difference = np.nanmax(np.abs(self.published - self.library), axis=(0, 2))
+        shares = difference / np.abs(self.library).max(axis=(0, 2))
+        motor = self.recording.series["motor_command"]
+        _, here, there = np.intersect1d(
+            self.recording.series["torque"].stamp, motor.stamp, return_indices=True
+        )
+        position = self._motor_positions()[here]
+        theta = np.abs(motor.values[there, 0] - position).max()
+        return dict(zip(RATES.values(), shares.tolist(), strict=True)) | {
+            "theta": float(theta / np.abs(position).max())
+        }
+
+    def _motor_positions(self) -> Array:
+        """(m, n) theta of the desired motion, computed here."""
+        state, torque = np.zeros((5, self.model.n)), np.zeros((3, self.model.n))
+        flat = MotorFeedforward(self.actuators, state, torque, variant=self.recording.variant)
+        positions = np.empty((len(self.desired), self.model.n))
+        for k, (motion, forces) in enumerate(zip(self.desired, self.library, strict=True)):
+            state[:], torque[:] = motion, forces
+            positions[k] = flat.update().position
+        return positions
+
+    @cached_property
+    def motion(self) -> NDArray[np.bool_]:
+        """Mask (m,) of the joint states that were sent during the motion."""
+        return self.during("joint_states")
+
+    def period(self) -> Array:
+        """(m,) s between torques, by their times of publication, during the motion."""
+        return 1e-9 * np.diff(self.recording.series["torque"].sent[self.during("torque")])
+
+    def real_time_factor(self) -> float:
+        """Simulated seconds per second of real time, during the motion."""
+        states = self.recording.series["joint_states"]
+        stamp, sent = states.stamp[self.motion], states.sent[self.motion]
+        return float((stamp[-1] - stamp[0]) / (sent[-1] - sent[0]))
+
+    def figures(self) -> dict[str, Any]:
+        """The results of this run, for report.json."""
+        states, torque = self.recording.series["joint_states"], self.recording.series["torque"]
+        since = (states.stamp >= torque.stamp[0]) & (states.stamp <= torque.stamp[-1])
+        peaks = np.abs(self.library).max(axis=0)
+        found = super().figures()
+        for j, joint in enumerate(self.model.joint_names):
+            found["joints"][joint] |= {
+                f"peak {q}": float(peaks[k, j]) for k, q in enumerate(RATES.values())
+            }
+        return found | {
+            "disagreement": self.disagreement(),
+            "real time factor": self.real_time_factor(),
+            "period [ms]": percentiles(self.period()),
+            "messages": {
+                name: {"published": s.published, "received": len(s.stamp), "lost": s.lost}
+                for name, s in self.recording.series.items()
+            },
+            "states without a torque": int((~np.isin(states.stamp[since], torque.stamp)).sum()),
+            "states": int(since.sum()),
+            "cpu": dict(self.recording.cpu),
+        }
+
+
+def percentiles(seconds: Array) -> dict[str, float]:
+    """Percentiles of durations, in ms."""
+    values = np.percentile(1e3 * seconds, PERCENTILES) if len(seconds) else [np.nan] * 4
+    return {
+        "max" if p == 100 else f"p{p}": round(float(x), 4)
+        for p, x in zip(PERCENTILES, values, strict=True)
+    }
+
+
+def refusals(recording: Recording) -> list[str]:
+    """The feedforward's reasons for rejecting trajectories."""
+    return [
+        status["values"].get("last", "")
+        for status in recording.diagnostics
+        if status["level"] == 1 and any(k.startswith("joint_trajectory") for k in status["values"])
+    ]
+
+
+def count_warnings(recording: Recording) -> dict[str, int]:
+    """Warnings and errors of the nodes on /diagnostics, and their number."""
+    found: dict[str, int] = {}
+    for status in recording.diagnostics:
+        if status["level"] in (1, 2):
+            text = f"{status['name']}: {status['message']}"
+            kind = re.sub(r"[\d.]+", "...", text)
+            found[kind] = found.get(kind, 0) + 1
+    return found
+
+
+def load_setting(folder: Path, node: str) -> tuple[dict[str, Any], MultibodyModel, Actuators]:
+    """Parameters and robot of a node in the output folder of a demo. Raises InputError."""
+    if not (folder / PARAMETERS).is_file():
+        raise InputError(f"{folder}: not the output of a demo, no {PARAMETERS} in it")
+    p = read_parameters(folder / PARAMETERS)[node]
+    model = load_quietly(p["robot_file"])
+    return p, model, load_actuators(p["elastic_joints_file"], model.joint_names, model.joint_types)
+
+
+def load_runs(folder: Path) -> list[Run]:
+    """The recorded runs in a folder, in the order of VARIANTS. Raises InputError for none."""
+    p, model, actuators = load_setting(folder, FEEDFORWARD)
+    lead = p.get("splice_lead", FeedforwardParameters.splice_lead)
+    runs = [
+        Run(Recording.load(file), model, actuators, p.get("lookahead", 0.0), lead)
+        for variant in VARIANTS
+        if (file := folder / f"{variant}.npz").is_file()
+    ]
+    if not runs:
+        raise InputError(f"{folder}: no recording in it, one of {', '.join(VARIANTS)}.npz")
+    return runs

@@ -1,0 +1,53 @@
+"""Springs and motors for a robot that comes without them.
+
+Every link swings against its locked motor at SPRING_FREQUENCY while the other joints are locked;
+the inertia of rotor and gear is MOTOR_SHARE of the link's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import yaml
+
+from ...dynamics.model import MultibodyModel
+from ...dynamics.rigid import mass_matrix
+
+SPRING_FREQUENCY = 10.0  # Hz
+MOTOR_SHARE = 0.5
+GEAR_RATIO = 100.0
+
+
+def generated_springs(model: MultibodyModel) -> str:
+    """Springs and motors in the schema of config/elastic_joints/, from the robot's mass matrix."""
+    rng = np.random.default_rng(0)
+    limits = model.limits
+    lower, upper = np.maximum(limits.lower, -np.pi), np.minimum(limits.upper, np.pi)
+    poses = rng.uniform(lower, np.maximum(lower, upper), size=(32, model.n))
+    inertia = np.mean([np.diag(mass_matrix(model, q)) for q in poses], axis=0)
+    joints = {}
+    for name, kind, m in zip(model.joint_names, model.joint_types, inertia.tolist(), strict=True):
+        prismatic = kind == "prismatic"
+        stiffness, mass = ("N/m", "kg") if prismatic else ("N m/rad", "kg m^2")
+        ratio: Any = {"value": GEAR_RATIO, "unit": "rad/m"} if prismatic else GEAR_RATIO
+        joints[name] = {
+            **({"motion": "prismatic"} if prismatic else {}),
+            "spring": {
+                "law": "linear",
+                "stiffness": _quantity(m * (2.0 * np.pi * SPRING_FREQUENCY) ** 2, stiffness),
+            },
+            "motor": {"gear_ratio": ratio, "inertia": _quantity(MOTOR_SHARE * m, mass)},
+        }
+    description = (
+        f"generated for {model.name}: with the other joints locked, each link swings at"
+        f" {SPRING_FREQUENCY:g} Hz against its locked motor; motors with {MOTOR_SHARE:g} of the"
+        f" link's inertia (means over {len(poses)} configurations); no friction"
+    )
+    return yaml.safe_dump(
+        {"description": description, "joints": joints}, sort_keys=False, width=100
+    )
+
+
+def _quantity(value: float, unit: str) -> dict[str, Any]:
+    return {"value": float(f"{value:.4g}"), "unit": unit, "side": "link"}

@@ -1,0 +1,223 @@
+"""Everything the nodes of a demo need: which runs to compare, and the parameters for any robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ...dynamics.core import InputError
+from ...dynamics.elastic import VARIANTS, load_actuators
+from ...dynamics.model import MultibodyModel
+from ...nodes.base.robot import find_file
+from ...nodes.trajectory_node import TrajectoryParameters, make_motion
+from ...resources import share_directory
+from ..base.models import load_quietly
+from ..base.recording import (
+    CONTROL_TOPICS,
+    CONTROLLER,
+    FEEDFORWARD,
+    PARAMETERS,
+    SIMULATOR,
+    TOPICS,
+    TRAJECTORY,
+    Topic,
+    read_parameters,
+)
+from .control_analysis import LAWS, PLANTS, run_name
+from .control_report import OUTPUTS as CONTROL_OUTPUTS
+from .control_report import write_control_report
+from .generated_springs import generated_springs
+from .report import OUTPUTS, write_report
+
+REMAPPINGS = {SIMULATOR: {"motor_command": f"{FEEDFORWARD}/motor_command"}}
+CONTROL_REMAPPINGS = {SIMULATOR: {"motor_torque_stamped": f"{CONTROLLER}/motor_torque"}}
+CONTROL_FOLDER = "controllers"  # for their runs, in the folder of the demo
+MOTION_NUMBERS = ("offset", "cosine", "sine", "waypoints")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a demo compares: runs that differ in a few parameters of the nodes.
+
+    The node between simulator and trajectory is the feedforward or the controller.
+    """
+
+    configuration: str  # in config/
+    controller: str
+    topics: Mapping[str, Topic]
+    remappings: Mapping[str, Mapping[str, str]]
+    runs: Mapping[str, Mapping[str, Mapping[str, str]]]  # name: node: parameter
+    outputs: tuple[str, ...]
+    write: Callable[[Path], dict[str, Any]]
+
+    @property
+    def nodes(self) -> tuple[str, str, str]:
+        """Simulator, feedforward or controller, trajectory."""
+        return SIMULATOR, self.controller, TRAJECTORY
+
+
+FEEDFORWARDS = Comparison(
+    "demo.yaml",
+    FEEDFORWARD,
+    TOPICS,
+    REMAPPINGS,
+    {variant: {FEEDFORWARD: {"variant": variant}} for variant in VARIANTS},
+    OUTPUTS,
+    write_report,
+)
+
+
+def controllers(plants: Sequence[str] = PLANTS) -> Comparison:
+    """All control laws on each of the plants."""
+    return Comparison(
+        "controllers_demo.yaml",
+        CONTROLLER,
+        CONTROL_TOPICS,
+        CONTROL_REMAPPINGS,
+        {
+            run_name(plant, law): {SIMULATOR: {"plant": plant}, CONTROLLER: {"law": law}}
+            for plant in plants
+            for law in LAWS
+        },
+        CONTROL_OUTPUTS,
+        write_control_report,
+    )
+
+
+def available_plants() -> tuple[str, ...]:
+    """The plants whose packages are installed: MuJoCo is an extra."""
+    return PLANTS if find_spec("mujoco") else PLANTS[:1]
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A prepared demo: `folder` contains the file with the parameters of all three nodes."""
+
+    folder: Path
+    model: MultibodyModel
+    parameters: Mapping[str, Mapping[str, Any]]  # by node
+    comparison: Comparison = FEEDFORWARDS
+
+    @property
+    def file(self) -> Path:
+        """The file with the parameters."""
+        return self.folder / PARAMETERS
+
+
+# wide: the options of `multibody_dynamics demo` and of launch/demo.launch.py, by keyword
+def prepare(
+    folder: Path,
+    comparison: Comparison = FEEDFORWARDS,
+    *,
+    robot: str = "",
+    elastic_joints: str = "",
+    motion: str = "",
+    duration: float | None = None,
+    rate: float | None = None,
+    real_time: bool = False,
+    keep: bool = False,
+) -> Demo:
+    """Write the parameters of the demo for a robot to `folder`.
+
+    They come from the comparison's file in config/, where springs and motion belong to one robot;
+    for any other robot, both are generated.
+
+    robot : URDF file; '': the Panda
+    elastic_joints : YAML file; '': the Panda's, or generated
+    rate : of the simulator, Hz
+    real_time : discard late commands instead of waiting for them
+    keep : keep the runs that are in the folder
+
+    Raises DynamicsError or OSError for files that cannot be used and for joints with two motors.
+    """
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    recordings = () if keep else folder.glob("*.npz")
+    for name in (*comparison.outputs, *recordings):
+        (folder / name).unlink(missing_ok=True)  # from an earlier demo
+    parameters = read_parameters(share_directory() / "config" / comparison.configuration)
+    simulator, controller, trajectory = (parameters[name] for name in comparison.nodes)
+    file = find_file(robot or controller["robot_file"])
+    model = load_quietly(file)
+
+    is_ours = set(model.joint_names) == set(trajectory["joints"])
+    _set_motion(trajectory, motion or trajectory["motion"], duration, keep_joints=is_ours)
+    if rate is not None:
+        _set_rate(simulator, controller, float(rate))
+    if real_time:
+        simulator["lockstep"] = simulator["publish_clock"] = False
+        simulator.pop("max_speed", None)
+        controller["use_sim_time"] = trajectory["use_sim_time"] = False
+    if is_ours:
+        elastic_joints = elastic_joints or controller["elastic_joints_file"]
+    springs = _springs(folder, model, elastic_joints)
+    for node in parameters.values():
+        node["robot_file"] = str(file)
+    for node in (simulator, controller):
+        node["elastic_joints_file"] = str(springs)
+        node["command_joints"] = list(model.joint_names)
+    reference = make_motion(model, trajectory_parameters(trajectory))
+    simulator["initial_positions"] = reference(reference.start_time)[0].tolist()
+
+    demo = Demo(folder, model, parameters, comparison)
+    demo.file.write_text(_as_yaml(parameters, comparison))
+    return demo
+
+
+def _set_motion(
+    trajectory: dict[str, Any], motion: str, duration: float | None, *, keep_joints: bool
+) -> None:
+    """Choose kind and duration, and drop the numbers of another robot or another kind."""
+    if not keep_joints:
+        trajectory.pop("joints", None)
+    if not keep_joints or motion != trajectory["motion"]:
+        for key in MOTION_NUMBERS:
+            trajectory.pop(key, None)
+    trajectory["motion"] = motion
+    if duration is not None:
+        trajectory["duration"] = float(duration)
+
+
+def _set_rate(simulator: dict[str, Any], controller: dict[str, Any], rate: float) -> None:
+    """Set the rate in Hz, and the controller's prediction, which depends on it."""
+    simulator["update_rate"] = controller["expected_rate"] = rate
+    if "lookahead" in controller:
+        controller["lookahead"] = 1.5 / rate
+    else:
+        controller["command_delay"] = 1.0 / rate
+
+
+def _springs(folder: Path, model: MultibodyModel, elastic_joints: str) -> Path:
+    """The file of springs and motors, which is generated if none is given."""
+    if elastic_joints:
+        file = find_file(elastic_joints)
+    else:
+        file = folder / "elastic_joints.yaml"
+        file.write_text(generated_springs(model))
+    actuators = load_actuators(file, model.joint_names, model.joint_types)
+    if actuators.motor_names != model.joint_names:
+        raise InputError(f"{file}: the demo does not support joints with two motors")
+    return file
+
+
+def _as_yaml(parameters: Mapping[str, Any], comparison: Comparison) -> str:
+    text = yaml.safe_dump(
+        {f"/**/{name}": {"ros__parameters": values} for name, values in parameters.items()},
+        sort_keys=False,
+        default_flow_style=None,
+    )
+    source = f"config/{comparison.configuration}"
+    return f"# Parameters of the demo's nodes, from {source} and the arguments of the demo.\n{text}"
+
+
+def trajectory_parameters(values: Mapping[str, Any]) -> TrajectoryParameters:
+    """The trajectory node's own parameters among those of a file."""
+    own = {field.name for field in fields(TrajectoryParameters)} & values.keys()
+    return TrajectoryParameters(
+        **{key: tuple(values[key]) if isinstance(values[key], list) else values[key] for key in own}
+    )

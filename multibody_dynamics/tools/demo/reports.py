@@ -1,0 +1,36 @@
+"""The reports of both kinds of demo: rewrite one from its recordings, and print its results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..base.recording import CONTROLLER, PARAMETERS, read_parameters
+from .control_report import write_control_report
+from .page import error_unit
+from .report import write_report
+
+
+def write_again(folder: Path) -> dict[str, Any]:
+    """Write the report of the kind that the parameters in a folder belong to; its contents."""
+    file = folder / PARAMETERS
+    is_of_laws = file.is_file() and CONTROLLER in read_parameters(file)
+    return (write_control_report if is_of_laws else write_report)(folder)
+
+
+def print_results(report: Mapping[str, Any], folder: Path) -> int:
+    """Print the results in a few lines; the exit status."""
+    unit = error_unit(report["joint types"])
+    for variant, run in report["runs"].items():
+        ratio = report["ratios of rms errors"].get(variant)
+        print(
+            f"{variant:<32}rms {1e3 * run['tracking error rms']:9.5f}"
+            f"   peak {1e3 * run['tracking error peak']:9.5f} {unit}"
+            + (f"   {ratio:8,.1f} times the rms of full" if ratio else "")
+        )
+    for problem in report["problems"]:
+        print(f"multibody_dynamics: {problem}", file=sys.stderr)
+    print(f"report: {folder / 'report.md'}")
+    return 1 if report["problems"] else 0

@@ -1,0 +1,241 @@
+"""Run and record a demo: simulator, feedforward or controller, and trajectory as processes.
+
+`run_demo` starts the nodes of what `prepare` wrote, once for each run of the comparison. `record`
+listens to a run that is in progress, also to one of launch/demo.launch.py.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rclpy.context import Context
+from sensor_msgs.msg import JointState
+
+from ...dynamics.core import Array, InputError
+from ...dynamics.model import MultibodyModel
+from ...dynamics.motion import match_joints
+from ...nodes.base.messages import SECOND, TrajectoryRequest, nanoseconds
+from ..base.models import load_quietly
+from ..base.processes import NodeProcesses, RunError
+from ..base.recording import (
+    FEEDFORWARD,
+    PARAMETERS,
+    Recorder,
+    Recording,
+    read_parameters,
+    reference_of,
+)
+from ..base.ros_settings import ros_context, ros_settings
+from .page import error_unit
+from .preparation import Demo
+from .report import write_report
+
+POLL_PERIOD = 0.01  # s
+STATUS_PERIOD = 0.25  # s
+START_PATIENCE = 180.0  # s: the very first start compiles
+END_PATIENCE = 60.0  # s beyond the end of the motion: simulated time is slow on a busy computer
+SETTLING = 3 * SECOND // 10  # ns, recorded after the end of the motion
+
+
+def record(
+    demo: Demo,
+    variant: str,
+    context: Context,
+    check: Callable[[], None],
+    is_over: Callable[[Recorder], bool],
+    *,
+    cpu: Callable[[], Mapping[str, float]] = dict,
+    namespace: str = "",
+) -> Recording:
+    """Record one run until `is_over`, showing a status line.
+
+    check : called repeatedly, to raise if a node has exited
+    cpu : CPU time by node, s
+
+    Raises RunError if no messages arrive.
+    """
+    topics = demo.comparison.topics
+    recorder = Recorder(context, namespace, topics)
+    names = demo.model.joint_names
+
+    def until(condition: Callable[[], bool], what: Callable[[], str], patience: float) -> None:
+        deadline = time.monotonic() + patience
+        while not condition():
+            check()
+            recorder.require_one_publisher()
+            if time.monotonic() > deadline:
+                raise RunError(f"no {what()} within {patience:.0f} s")
+            time.sleep(POLL_PERIOD)
+            recorder.poll()
+
+    def silent() -> str:
+        return "messages on " + ", ".join(
+            topic.name for key, topic in topics.items() if not recorder.count(key)
+        )
+
+    try:
+        until(lambda: all(map(recorder.count, topics)), silent, START_PATIENCE)
+        until(lambda: bool(recorder.trajectories), lambda: "trajectory", START_PATIENCE)
+        request = recorder.request(names)
+        assert request is not None
+        line = StatusLine(variant, demo.model, request, recorder)
+        begin, used = time.monotonic(), cpu()
+
+        def is_done() -> bool:
+            line.update()
+            return is_over(recorder)
+
+        until(is_done, lambda: "end of the motion", float(request.times[-1]) + END_PATIENCE)
+        elapsed = time.monotonic() - begin
+        share = {name: (t - used[name]) / elapsed for name, t in cpu().items() if name in used}
+        line.close()
+        recorder.poll()
+        return recorder.recording(variant, names, share)
+    finally:
+        recorder.close()
+
+
+class StatusLine:
+    """Progress of a run in one line, updated in place on a terminal."""
+
+    def __init__(
+        self,
+        variant: str,
+        model: MultibodyModel,
+        request: TrajectoryRequest,
+        recorder: Recorder,
+    ) -> None:
+        self._variant, self._request, self._recorder = variant, request, recorder
+        state, _ = recorder.newest("joint_states")[0]
+        self._order = match_joints(model.joint_names, state.name)
+        self._reference = reference_of(model.joint_names, request, self._position(state))
+        self._unit = error_unit(model.joint_types)
+        self._live = sys.stdout.isatty()
+        self._next = 0.0
+        self._peak = 0.0
+
+    def update(self) -> None:
+        """Rewrite the line if it is due."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + STATUS_PERIOD
+        states = self._recorder.newest("joint_states", 100)
+        torques = self._recorder.newest("torque", 60)
+        sent = {_stamp(message): at for message, at in states}
+        delays = [at - sent[_stamp(message)] for message, at in torques if _stamp(message) in sent]
+        state, _ = states[-1]
+        t = 1e-9 * (_stamp(state) - (self._request.start or 0))
+        error = np.abs(self._position(state) - self._reference(t)[0]).max()
+        if t >= self._request.times[0]:  # after the approach to the first point
+            self._peak = max(self._peak, error)
+        period = (torques[-1][1] - torques[0][1]) / max(len(torques) - 1, 1)
+        self._write(
+            f"{max(t, 0.0):6.1f} of {self._request.times[-1]:.1f} s"
+            f"   tracking error {1e3 * error:9.5f} {self._unit}   {1e9 / max(period, 1.0):5.0f} Hz"
+            f"   state to torque {1e-6 * np.median(delays or [np.nan]):.2f} ms",
+            end="",
+        )
+
+    def close(self) -> None:
+        """Write the final line."""
+        self._write(
+            f"{self._request.times[-1]:.1f} s done, {self._recorder.count('torque')} torques"
+            f" received, tracking error up to {1e3 * self._peak:.5f} {self._unit}",
+            end="\n",
+        )
+
+    def _write(self, text: str, end: str) -> None:
+        if self._live:
+            print(f"\r{self._variant:<32}{text}\x1b[K", end=end, flush=True)
+        elif end:
+            print(f"{self._variant:<32}{text}", flush=True)
+
+    def _position(self, state: JointState) -> Array:
+        return np.array(state.position)[self._order]
+
+
+def _stamp(message: Any) -> int:
+    return nanoseconds(message.header.stamp)
+
+
+def run_once(demo: Demo, variant: str, context: Context) -> Recording:
+    """Start the three nodes, record until the trajectory node is done, stop the nodes."""
+    comparison = demo.comparison
+    with NodeProcesses() as nodes:
+        _, _, sender = (
+            nodes.start(
+                name,
+                demo.file,
+                log=demo.folder / f"{variant}_{name}.log",
+                overrides=comparison.runs[variant].get(name),
+                remappings=comparison.remappings.get(name),
+            )
+            for name in comparison.nodes
+        )
+
+        def check() -> None:
+            nodes.check(may_leave=[sender])
+
+        recording = record(
+            demo,
+            variant,
+            context,
+            check,
+            lambda recorder: sender.exit_code is not None,
+            cpu=nodes.cpu_seconds,
+        )
+        check()
+        nodes.stop_cleanly()
+    return recording
+
+
+def run_demo(demo: Demo, *, domain_id: int | None = None) -> dict[str, Any]:
+    """Do all runs, write recordings and report; return the contents of report.json.
+
+    Raises RunError. Ctrl-C and SIGTERM stop the nodes, too.
+    """
+    os.environ.update(ros_settings(domain_id))
+    with sigterm_as_interrupt():
+        for variant in demo.comparison.runs:
+            with ros_context() as context:  # a new one knows no nodes of the previous run
+                recording = run_once(demo, variant, context)
+            recording.save(demo.folder / f"{variant}.npz")
+    return demo.comparison.write(demo.folder)
+
+
+def record_launched(folder: Path, variant: str, namespace: str = "") -> dict[str, Any]:
+    """Record nodes that were started elsewhere, with the parameters written by `prepare`, until the
+    motion is over; then write the report. Raises InputError for a folder without parameters."""
+    if not (folder / PARAMETERS).is_file():
+        raise InputError(f"{folder} has no {PARAMETERS}, which launch/demo.launch.py writes")
+    parameters = read_parameters(folder / PARAMETERS)
+    demo = Demo(folder, load_quietly(Path(parameters[FEEDFORWARD]["robot_file"])), parameters)
+
+    def is_over(recorder: Recorder) -> bool:
+        sent = recorder.trajectories[0]
+        end = _stamp(sent) + nanoseconds(sent.points[-1].time_from_start) + SETTLING
+        return _stamp(recorder.newest("torque")[0][0]) > end
+
+    with sigterm_as_interrupt(), ros_context() as context:
+        recording = record(demo, variant, context, lambda: None, is_over, namespace=namespace)
+    recording.save(folder / f"{variant}.npz")
+    return write_report(folder)
+
+
+@contextmanager
+def sigterm_as_interrupt() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C, which stops the nodes."""
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)

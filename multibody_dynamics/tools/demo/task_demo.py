@@ -1,0 +1,282 @@
+"""The demo of task_space_node: the hand of an arm with elastic joints follows a path of poses.
+
+Simulator and task_space_node run as separate processes, in simulated time. The desired motion of
+the hand is taken from the joint_trajectory that the node publishes for display.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import rclpy
+import yaml
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path as PathMessage
+from rclpy.context import Context
+from rclpy.experimental import EventsExecutor
+from scipy.optimize import minimize_scalar
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from ...dynamics.core import Array
+from ...dynamics.lie import se3, so3
+from ...dynamics.model import MultibodyModel
+from ...dynamics.motion import Trajectory, interpolate
+from ...dynamics.rigid import frame_pose
+from ...nodes.base.messages import JointMatcher, nanoseconds, read_trajectory
+from ...nodes.base.robot import find_file
+from ...resources import share_directory
+from ..base.figures import SKY, VERMILION, save, styled_pyplot
+from ..base.models import load_quietly
+from ..base.processes import NodeProcesses, RunError, require_one_publisher
+from ..base.recording import QUEUE
+from ..base.ros_settings import ros_context, ros_settings
+from .runs import sigterm_as_interrupt
+
+SIMULATOR, NODE = "elastic_robot_simulator_node", "task_space_node"
+PARAMETERS = "config/task_demo.yaml"
+SETTLING = 2_000_000_000  # ns: the arm oscillates a little when its brakes are released
+PATIENCE = 180.0  # s: the very first start compiles
+TORQUES = ("torque", "torque_rate", "torque_acceleration")
+
+# Relative to the initial pose of the hand, in its own frame: screws (omega, v) in rad and m.
+POSES = (
+    (0.0, 0.3, 0.0, 0.10, 0.15, 0.05),
+    (0.3, 0.0, 0.5, 0.15, 0.00, 0.10),
+    (0.0, -0.3, 0.2, 0.00, -0.20, 0.05),
+    (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+)
+
+Messages = dict[str, list[Any]]  # by topic
+
+
+def run_task_demo(
+    folder: Path, *, poses: Any = POSES, domain_id: int | None = None
+) -> dict[str, float]:
+    """Run the demo, write task_space.png and task_space.json; returns the contents of the latter.
+
+    poses : screws (k, 6) relative to the initial pose of the hand. Raises RunError; Ctrl-C and
+    SIGTERM stop the nodes, too.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ.update(ros_settings(domain_id))
+    file = share_directory() / PARAMETERS
+    parameters = yaml.safe_load(file.read_text(encoding="utf-8"))
+    p = parameters[f"/**/{NODE}"]["ros__parameters"]
+    first = parameters[f"/**/{SIMULATOR}"]["ros__parameters"]["initial_positions"]
+    model = load_quietly(find_file(p["robot_file"]))
+    goals = frame_pose(model, first, p["tool"]) @ se3.exp(np.asarray(poses, dtype=np.float64))
+
+    remappings = {SIMULATOR: {"motor_command": f"{NODE}/motor_command"}}
+    with sigterm_as_interrupt(), ros_context() as context, NodeProcesses() as nodes:
+        for name in (SIMULATOR, NODE):
+            log = folder / f"{name}.log"
+            nodes.start(name, file, log=log, remappings=remappings.get(name))
+        messages = _record(model, goals, context, nodes.check)
+        nodes.stop_cleanly()
+    hand = _hand_motion(model, p["tool"], goals, messages)
+    figures = _figures(hand)
+    (folder / "task_space.json").write_text(json.dumps(figures, indent=2) + "\n")
+    _draw(folder / "task_space.png", model.joint_names, hand)
+    return figures
+
+
+def _record(
+    model: MultibodyModel, goals: Array, context: Context, check: Callable[[], None]
+) -> Messages:
+    """Send the path, and keep all messages until the robot is at rest again."""
+    peer = rclpy.create_node("task_demo", context=context)
+    executor = EventsExecutor(context=context)
+    executor.add_node(peer)
+    kinds = {"joint_states": JointState, "joint_trajectory": JointTrajectory}
+    kinds |= {f"{NODE}/{name}": JointState for name in TORQUES}
+    kinds[f"{NODE}/motor_command"] = JointTrajectory
+    messages: Messages = {name: [] for name in kinds}
+    for name, kind in kinds.items():
+        peer.create_subscription(kind, name, messages[name].append, QUEUE)
+    publisher = peer.create_publisher(PathMessage, "cartesian_path", QUEUE)
+
+    def until(condition: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            check()
+            require_one_publisher(peer)
+            if time.monotonic() > deadline:
+                raise RunError(f"no {what} within {PATIENCE:.0f} s")
+            executor.spin_once(timeout_sec=0.05)
+
+    try:
+        commands, states = messages[f"{NODE}/motor_command"], messages["joint_states"]
+        until(lambda: commands and publisher.get_subscription_count(), "motor commands")
+        rest = _stamp(commands[0]) + SETTLING
+        until(lambda: _stamp(commands[-1]) > rest, "arm at rest")
+        publisher.publish(_path(model.base_name, goals))
+        shown = messages["joint_trajectory"]
+        until(lambda: shown, "motion (the log of the node says why it was rejected)")
+        end = _stamp(shown[0]) + nanoseconds(shown[0].points[-1].time_from_start) + 300_000_000
+        until(lambda: _stamp(states[-1]) > end and _stamp(commands[-1]) > end, "end of the motion")
+    finally:
+        executor.shutdown()
+        peer.destroy_node()
+    return messages
+
+
+class _HandMotion(NamedTuple):
+    """Poses (k, 4, 4) of the hand at `times` (k,) s, and torques as pairs of times and rows."""
+
+    goals: Array
+    duration: float  # s
+    times: Array
+    wanted: Array
+    reached: Array
+    passed: list[float]  # m: closest distances of the desired path to the goals
+    torques: list[tuple[Array, Array]]
+
+    @property
+    def position_error(self) -> Array:
+        """(k,) m."""
+        return np.linalg.norm(self.reached[:, :3, 3] - self.wanted[:, :3, 3], axis=1)
+
+    @property
+    def orientation_error(self) -> Array:
+        """(k,) rad."""
+        transposed = np.swapaxes(self.wanted[:, :3, :3], 1, 2)
+        return np.linalg.norm(so3.log(transposed @ self.reached[:, :3, :3]), axis=1)
+
+
+def _hand_motion(model: MultibodyModel, tool: str, goals: Array, messages: Messages) -> _HandMotion:
+    """Desired and measured motion of the hand, from the messages."""
+    shown = messages["joint_trajectory"][0]
+    begin = _stamp(shown)
+    reference = _reference(model, shown, messages["joint_states"][0].position)
+    duration = reference.duration
+
+    def table(topic: str, field: str) -> tuple[Array, Array]:
+        times = np.array([1e-9 * (_stamp(m) - begin) for m in messages[topic]])
+        rows = np.array([getattr(m, field) for m in messages[topic]])
+        chosen = (times > -0.2) & (times < duration + 0.3)
+        return times[chosen], rows[chosen]
+
+    def pose(t: float) -> Array:
+        return frame_pose(model, reference(t)[0], tool)
+
+    times, q = table("joint_states", "position")
+    return _HandMotion(
+        goals,
+        duration,
+        times,
+        wanted=frame_pose(model, reference.sample(times)[:, 0], tool),
+        reached=frame_pose(model, q, tool),
+        passed=[_nearest(pose, duration, goal) for goal in goals],
+        torques=[table(f"{NODE}/{name}", "effort") for name in TORQUES],
+    )
+
+
+def _reference(model: MultibodyModel, shown: JointTrajectory, start: Any) -> Trajectory:
+    """The desired joint motion from the initial positions on."""
+    request = read_trajectory(shown, JointMatcher(model.joint_names))
+    assert request.positions is not None
+    return interpolate(
+        model.joint_names,
+        np.r_[0.0, request.times],
+        [start, *request.positions],
+        [None, *request.velocities[:-1], None],  # type: ignore[index]
+        [None, *request.accelerations[:-1], None],  # type: ignore[index]
+    )
+
+
+def _figures(hand: _HandMotion) -> dict[str, float]:
+    """The contents of task_space.json."""
+    moving = (hand.times > 0) & (hand.times < hand.duration)
+    off, turned = hand.position_error[moving], hand.orientation_error[moving]
+    last = np.linalg.norm((hand.reached[-1] - hand.goals[-1])[:3, 3])
+    return {
+        "duration [s]": hand.duration,
+        "greatest error of the hand [um]": 1e6 * float(off.max()),
+        "root mean square of it [um]": 1e6 * float(np.sqrt((off**2).mean())),
+        "greatest error of its orientation [urad]": 1e6 * float(turned.max()),
+        "from the goal at last [um]": 1e6 * float(last),
+        "from the poses on the way [um]": 1e6 * max(hand.passed),
+    }
+
+
+def _nearest(motion: Callable[[float], Array], duration: float, goal: Array) -> float:
+    """The shortest distance (m) between a motion and the position of a pose."""
+
+    def distance(t: float) -> float:
+        return float(np.linalg.norm((motion(t) - goal)[:3, 3]))
+
+    times = np.linspace(0.0, duration, 200)
+    k = int(np.argmin([distance(t) for t in times]))
+    bounds = (max(times[k] - times[1], 0.0), min(times[k] + times[1], duration))
+    found = minimize_scalar(distance, bounds=bounds, method="bounded", options={"xatol": 1e-9})
+    return float(found.fun)
+
+
+def _draw(file: Path, joint_names: tuple[str, ...], hand: _HandMotion) -> None:
+    """The path and its error on the left, the torques with their rates on the right."""
+    figure = styled_pyplot().figure(figsize=(12.0, 8.0), layout="constrained")
+    grid = figure.add_gridspec(6, 2)
+    _draw_path(figure.add_subplot(grid[:4, 0], projection="3d"), hand)
+    limits = (hand.times[0], hand.times[-1])
+    errors = (
+        (1e6 * hand.position_error, "position\n[µm]"),
+        (1e6 * hand.orientation_error, "orientation\n[µrad]"),
+    )
+    for row, (values, label) in enumerate(errors):
+        axis = figure.add_subplot(grid[4 + row, 0])
+        axis.plot(hand.times, values, color=VERMILION)
+        axis.set(ylabel=label, xlim=limits, ylim=(0, None))
+        if row == 0:
+            axis.set_title("error of the hand of the elastic arm")
+    axis.set_xlabel("time  [s]")
+    labels = ("Q  [N m]", "Q'  [N m/s]", "Q''  [N m/s²]")
+    for row, ((at, rows), label) in enumerate(zip(hand.torques, labels, strict=True)):
+        axis = figure.add_subplot(grid[2 * row : 2 * row + 2, 1])
+        axis.plot(at, rows, lw=1.1, label=joint_names)
+        axis.set(ylabel=label, xlim=limits)
+        if row == 0:
+            axis.set_title("feedforward torques of the joints, and their rates")
+            axis.legend(ncols=4, fontsize=7, loc="upper right", bbox_to_anchor=(1.0, 0.87))
+    axis.set_xlabel("time  [s]")
+    save(figure, file)
+
+
+def _draw_path(space: Any, hand: _HandMotion) -> None:
+    """Desired and measured path in 3D axes, with the frames of the goals."""
+    space.plot(*hand.wanted[:, :3, 3].T, color=SKY, lw=4.0, label="desired")
+    space.plot(*hand.reached[:, :3, 3].T, color=VERMILION, lw=1.0, label="the elastic arm")
+    for k, pose in enumerate(hand.goals):
+        for i, colour in enumerate(("#CC3311", "#117733", "#0077BB")):
+            ends = np.stack([pose[:3, 3], pose[:3, 3] + 0.05 * pose[:3, i]])
+            space.plot(*ends.T, color=colour, lw=2.0)
+        space.text(*pose[:3, 3], f" {k + 1}")
+    space.set(xlabel="x  [m]", ylabel="y  [m]", zlabel="z  [m]", title="path of the hand")
+    space.yaxis.labelpad = 12.0
+    space.set_aspect("equal")
+    space.legend()
+
+
+def _path(frame: str, poses: Array) -> PathMessage:
+    message = PathMessage()
+    message.header.frame_id = frame
+    for pose in poses:
+        item = PoseStamped()
+        for name, value in zip("xyz", pose[:3, 3].tolist(), strict=True):
+            setattr(item.pose.position, name, value)
+        quaternion = Rotation.from_matrix(pose[:3, :3]).as_quat().tolist()
+        for name, value in zip("xyzw", quaternion, strict=True):
+            setattr(item.pose.orientation, name, value)
+        message.poses.append(item)
+    return message
+
+
+def _stamp(message: Any) -> int:
+    return nanoseconds(message.header.stamp)

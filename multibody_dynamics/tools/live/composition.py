@@ -1,0 +1,70 @@
+"""Several nodes in one process, on one executor.
+
+    multibody_dynamics compose feedforward_node trajectory_node --ros-args --params-file ROBOT.yaml
+
+Remappings and parameters apply to all nodes; `-r __ns:=/left` puts them into a namespace.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ...dynamics.core import InputError
+
+NODES = sorted(file.stem for file in (Path(__file__).parents[2] / "nodes").glob("*_node.py"))
+
+
+def node_class(name: str) -> Any:
+    """The class of a node, by the name of its executable. Raises InputError for other names."""
+    from ...nodes.base.runtime import ManagedNode
+
+    if name not in NODES:
+        raise InputError(f"unknown node '{name}'; choose from {', '.join(NODES)}")
+    module = import_module(f"multibody_dynamics.nodes.{name}")
+    for value in vars(module).values():
+        own = isinstance(value, type) and value.__module__ == module.__name__
+        if own and issubclass(value, ManagedNode):
+            return value
+    raise InputError(f"'{name}' cannot be composed")
+
+
+def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str = "events") -> int:
+    """Run the nodes until SIGINT or SIGTERM; exit code 1 if one of them does not become active.
+
+    All are configured and activated in the order of `names`, and shut down in reverse order.
+    """
+    import rclpy
+
+    from ...nodes.base.runtime import initialise, make_executor, spin
+
+    if len(set(names)) < len(names):
+        raise InputError("duplicate node name: a second robot needs a separate process")
+    classes = [node_class(name) for name in names]
+    leave = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: leave.set())
+    initialise(["compose", *arguments])
+    executor = make_executor(executor_kind)
+    nodes: list[Any] = []
+    try:
+        for kind in classes:
+            nodes.append(kind())
+            nodes[-1].leave = leave
+            executor.add_node(nodes[-1])
+        if not all([node.start() for node in nodes]):
+            return 1
+        spin(executor, leave, nodes[0].get_logger())
+        return 0
+    finally:
+        for node in reversed(nodes):
+            if rclpy.ok():
+                node.close()
+            executor.remove_node(node)
+            node.destroy_node()
+        executor.shutdown()
+        rclpy.try_shutdown()

@@ -1,0 +1,212 @@
+"""Integrate a system in absolute coordinates on one or both groups, and plot its errors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import dynamics as dyn
+from ...dynamics.integration import CROSSED
+from ..base.figures import BLUE, VERMILION, new_figure, save
+from ..base.progress import progress_bar
+
+GENERALIZED_ALPHA = "generalized_alpha"
+GROUPS = ("SE3", "SO3xR3")
+TITLES = {"SE3": "SE(3)", "SO3xR3": "SO(3) x R³"}
+STYLES = {"SE3": ("-", BLUE), "SO3xR3": ("--", VERMILION)}
+CONSTRAINT_PICTURE, ENERGY_PICTURE = "constraint_violation.png", "energy_{}.png"
+
+Progress = Callable[[float], None]
+
+
+def find_system(source: str) -> dyn.integration.AbsoluteSystem:
+    """An example by its name, else a system from a YAML file. Raises InputError."""
+    if source in dyn.integration.examples.SYSTEMS:
+        return dyn.integration.examples.SYSTEMS[source]()
+    if not Path(source).is_file():
+        known = ", ".join(dyn.integration.examples.SYSTEMS)
+        raise dyn.InputError(f"{source} is neither a file nor one of the examples {known}")
+    return dyn.integration.load_system(source)
+
+
+class Scheme(NamedTuple):
+    """How to integrate: method, step (s), and options of :func:`.integration.integrate`."""
+
+    method: str
+    step: float
+    relative_tolerance: float | None = None
+    every: int = 1
+    baumgarte: float | None = None  # 1/s
+    project: bool = False
+
+    def check(self) -> None:
+        """Raise InputError for options that the method does not have."""
+        has_options = self.relative_tolerance or self.baumgarte or self.project or self.every != 1
+        if self.method == GENERALIZED_ALPHA and has_options:
+            raise dyn.InputError(
+                "generalized_alpha satisfies the constraints at every step of constant size: it has"
+                " no tolerance, baumgarte, project or every"
+            )
+
+    def solve(
+        self,
+        system: dyn.integration.AbsoluteSystem,
+        t_end: float,
+        start: Any,
+        progress: Progress | None,
+    ) -> dyn.integration.Integration:
+        """Integrate from `start` (None: the initial state of the system) to `t_end`, s."""
+        if self.method == GENERALIZED_ALPHA:
+            return dyn.integration.generalized_alpha(
+                system, t_end, self.step, start=start, progress=progress
+            )
+        rate = self.baumgarte
+        return dyn.integration.integrate(
+            system,
+            t_end,
+            self.step,
+            self.method,
+            start=start,
+            tolerances=tolerances(self.relative_tolerance),
+            every=self.every,
+            baumgarte=dyn.core.Baumgarte(rate, rate) if rate else None,
+            project=self.project,
+            progress=progress,
+        )
+
+
+def integrate(
+    system: dyn.integration.AbsoluteSystem,
+    groups: Sequence[str],
+    duration: float,
+    scheme: Scheme,
+    *,
+    project_start: bool = False,
+) -> dict[str, dyn.integration.Integration]:
+    """The motion on every group, with a progress bar; prints a table of errors and speed.
+
+    project_start : start from the nearest state that satisfies the constraints. Raises InputError.
+    """
+    scheme.check()
+    results = {}
+    energy = f"energy {energy_word(system)}"
+    lines = [f"{'':<12}{'joint':<20}{'worst violation':>18}{energy:>18}{'steps/s':>12}"]
+    for group in groups:
+        s = system.with_group(group)  # type: ignore[arg-type]
+        start = None
+        if project_start:
+            start = dyn.integration.project_state(s, s.initial_pose, s.initial_velocity)
+        # The first call compiles, which does not count as integration.
+        scheme.solve(s, min(scheme.step, duration), start, None)
+        bar = progress_bar(f"{system.name} on {group}")
+        begin = time.perf_counter()
+        result = scheme.solve(s, duration, start, bar)
+        lines += _result_lines(group, result, time.perf_counter() - begin)
+        results[group] = result
+    print("\n".join(lines))
+    return results
+
+
+def _result_lines(group: str, result: dyn.integration.Integration, seconds: float) -> Iterator[str]:
+    """The rows of a group: the violation of every joint, and once energy and speed."""
+    drift = np.abs(result.energy - result.energy[0]).max()
+    worst = result.constraint.max(axis=0)
+    last = f"{drift:16.1e} J{result.steps / seconds:12,.0f}"
+    for k, joint in enumerate(result.system.joint_names or ("none",)):
+        violation = f"{worst[k]:18.1e}" if worst.size else " " * 18
+        yield f"{group if k == 0 else '':<12}{joint:<20}{violation}{last}"
+        last = ""
+
+
+def energy_word(system: dyn.integration.AbsoluteSystem) -> str:
+    """`drift` if the energy should be constant; `change` if dampers or wrenches do work."""
+    works = system.applied_wrenches.any() or any(spring.damping for spring in system.springs)
+    return "change" if works else "drift"
+
+
+def violation_unit(system: dyn.integration.AbsoluteSystem, joint: int) -> str:
+    """Unit of the constraint violation of a joint: m, rad, or both."""
+    forbidden = system.forbidden[joint]
+    angles = (forbidden.kinds == CROSSED) | ~forbidden.f.any(axis=1)
+    units = (("m", not angles.all()), ("rad", angles.any()))
+    return ", ".join(unit for unit, is_used in units if is_used)
+
+
+def tolerances(relative: float | None) -> dyn.integration.Tolerances | None:
+    """Tolerances with the absolute one, in rad and m, a hundredth of the relative one."""
+    return None if relative is None else dyn.integration.Tolerances(relative, relative / 100)
+
+
+def write_states(result: dyn.integration.Integration, file: Path) -> None:
+    """Write time, poses, velocities, violations, reactions, energy and momentum to .npz or .csv."""
+    system = result.system
+    if file.suffix == ".npz":
+        np.savez_compressed(
+            file,
+            time=result.time,
+            pose=result.pose,
+            velocity=result.velocity,
+            constraint=result.constraint,
+            reaction=result.reaction,
+            energy=result.energy,
+            momentum=result.momentum,
+            groups=system.groups,
+            body_names=system.body_names,
+            joint_names=system.joint_names,
+        )
+        return
+    names = ["t", "energy", *(f"momentum {x}" for x in ("L1", "L2", "L3", "p1", "p2", "p3"))]
+    columns = [result.time, result.energy, *result.momentum.T]
+    R = [f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)]
+    for k, body in enumerate(system.body_names):
+        names += [f"{body} {x}" for x in ("x", "y", "z", *R, "w1", "w2", "w3", "v1", "v2", "v3")]
+        pose = result.pose[:, k]
+        columns += [*pose[:, :3, 3].T, *pose[:, :3, :3].reshape(-1, 9).T, *result.velocity[:, k].T]
+    for k, joint in enumerate(system.joint_names):
+        names += [f"{joint} {x}" for x in ("violation", "m1", "m2", "m3", "f1", "f2", "f3")]
+        columns += [result.constraint[:, k], *result.reaction[:, k].T]
+    table = np.column_stack(columns)
+    np.savetxt(file, table, "%.17g", ",", header=",".join(names), comments="")
+
+
+def draw(results: dict[str, dyn.integration.Integration], folder: Path) -> list[Path]:
+    """Plot constraint violations and energy drift, all groups in one figure; returns the files."""
+    system = next(iter(results.values())).system
+    files = []
+    if system.joints:
+        figure, axes = new_figure(
+            len(system.joints), 1, (8, 1.2 + 2.1 * len(system.joints)), sharex=True, squeeze=False
+        )
+        for k, (axis, joint) in enumerate(zip(axes[:, 0], system.joint_names, strict=True)):
+            axis.set_ylabel(f"{joint}\n[{violation_unit(system, k)}]")
+            for group, result in results.items():
+                _line(axis, group, result.time, result.constraint[:, k])
+        files.append(folder / CONSTRAINT_PICTURE)
+        _finish(figure, axes[-1, 0], f"{system.name}: constraint violation", files[-1])
+    figure, axis = new_figure(1, 1, (8, 3.6))
+    start = next(iter(results.values())).energy[0]
+    axis.set_ylabel(f"|E - E(0)|  [J],  E(0) = {start:.6g} J")
+    for group, result in results.items():
+        _line(axis, group, result.time, np.abs(result.energy - result.energy[0]))
+    files.append(folder / ENERGY_PICTURE.format(energy_word(system)))
+    _finish(figure, axis, f"{system.name}: energy {energy_word(system)}", files[-1])
+    return files
+
+
+def _line(axis: Any, group: str, t: Any, values: Any) -> None:
+    """Plot on a logarithmic scale, with gaps at zeros."""
+    style, colour = STYLES[group]
+    seen = np.where(values > 0.0, values, np.nan)
+    axis.semilogy(t, seen, style, color=colour, label=TITLES[group], lw=1.0)
+
+
+def _finish(figure: Any, lowest: Any, title: str, file: Path) -> None:
+    lowest.set_xlabel("time  [s]")
+    handles, labels = lowest.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), frameon=False)
+    figure.suptitle(title, x=0.02, ha="left", fontsize=11)
+    save(figure, file)

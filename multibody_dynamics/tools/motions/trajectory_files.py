@@ -1,0 +1,253 @@
+"""Trajectories in files: read, slowed down, and written in the same format.
+
+.csv    t and, for every joint, `q JOINT` and, if known, `qd JOINT` and `qdd JOINT` (or q', q''
+        as `trajectory --csv` writes them), in s, rad (m)
+.yaml   joint_names, times (k,), positions and, if known, velocities, accelerations (k, n); or
+        joint_names and points, as `ros2 topic echo` prints a JointTrajectory
+bag     a rosbag2 folder, .mcap or .db3 file with a trajectory_msgs/JointTrajectory
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import yaml
+from rosbags.rosbag2 import Reader, StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from ...dynamics.core import Array, InputError
+from ...validation.columns import read_columns, stacked
+
+MESSAGE = "trajectory_msgs/msg/JointTrajectory"
+COLUMNS = (("q", "qd", "qdd"), ("q", "q'", "q''"))  # column names in tables
+ROWS = ("positions", "velocities", "accelerations")
+SECOND = 1_000_000_000  # ns
+
+
+class Form(NamedTuple):
+    """Format of a trajectory file: csv, arrays, points or bag; with its columns or topic."""
+
+    kind: str
+    columns: tuple[str, ...] = ()
+    topic: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """times (k,) s; data (3, k, n) positions, velocities, accelerations, NaN where not given."""
+
+    path: Path
+    joint_names: tuple[str, ...]
+    times: Array
+    data: Array
+    form: Form
+
+    def slower(self, factor: float) -> Points:
+        """The same path, slower by a factor, from the same start time on."""
+        start = self.times[0]
+        data = self.data / factor ** np.arange(3.0)[:, None, None]
+        return replace(self, times=start + factor * (self.times - start), data=data)
+
+    def given(self) -> dict[str, Array]:
+        """The given ones of positions, velocities, accelerations, (k, n) each."""
+        pairs = zip(ROWS, self.data, strict=True)
+        return {name: rows for name, rows in pairs if np.isfinite(rows).any()}
+
+
+def read_points(path: Path, *, topic: str = "", message: int | None = None) -> Points:
+    """Read a trajectory in one of the formats above.
+
+    topic, message : which one in a bag; messages are counted from 1
+
+    Raises InputError naming the file and what is wrong with it.
+    """
+    if not path.exists():
+        raise InputError(f"{path}: no such file")
+    try:
+        if path.is_dir() or path.suffix in (".mcap", ".db3"):
+            return _read_bag(path, topic, message)
+        if path.suffix == ".csv":
+            return _read_csv(path)
+        if path.suffix in (".yaml", ".yml"):
+            return _read_yaml(path)
+    except (InputError, ValueError, TypeError, KeyError, OSError, yaml.YAMLError) as error:
+        text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+    raise InputError(f"{path}: must be a bag, or end in .csv or .yaml")
+
+
+def write_points(points: Points, folder: Path) -> Path:
+    """Write the file or bag `trajectory` in a folder, in the format in which it was read.
+
+    Raises InputError if a bag exists already.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    kind = points.form.kind
+    if kind == "bag":
+        return _write_bag(points, folder / "trajectory")
+    file = folder / f"trajectory.{'csv' if kind == 'csv' else 'yaml'}"
+    rows = points.given()
+    if kind == "csv":
+        names = ["t"]
+        for signal, name in zip(points.form.columns, ROWS, strict=True):
+            names += [f"{signal} {joint}" for joint in points.joint_names if name in rows]
+        table = np.column_stack([points.times, *rows.values()])
+        np.savetxt(file, table, "%.12g", ",", header=",".join(names), comments="")
+        return file
+    tree: dict[str, Any] = {"joint_names": list(points.joint_names)}
+    if kind == "arrays":
+        tree["times"] = points.times.tolist()
+        tree |= {name: values.tolist() for name, values in rows.items()}
+    else:
+        tree["points"] = [
+            {**row, "time_from_start": dict(zip(("sec", "nanosec"), time, strict=True))}
+            for time, row in _message_points(points)
+        ]
+    text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=1000)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def _message_points(points: Points) -> list[tuple[tuple[int, int], dict[str, list[float]]]]:
+    """(seconds, nanoseconds) of every point, and its rows, empty if not given."""
+    found = []
+    for k, t in enumerate(points.times.tolist()):
+        rows = {name: points.data[i, k] for i, name in enumerate(ROWS)}
+        lists = {name: row.tolist() if np.isfinite(row).any() else [] for name, row in rows.items()}
+        found.append((divmod(round(t * SECOND), SECOND), lists))
+    return found
+
+
+def _of_rows(path: Path, joints: Any, times: Any, given: Mapping[str, Any], form: Form) -> Points:
+    """Points with one row per time, and one number per joint or none in each row."""
+    if not isinstance(joints, Sequence) or isinstance(joints, str) or not len(joints):
+        raise InputError(f"joint_names: must be a list of names, not {joints!r:.60}")
+    names = tuple(str(joint) for joint in joints)
+    stamps = _numbers("times", times)
+    if not len(stamps):
+        raise InputError("the trajectory has no points")
+    data = np.full((3, len(stamps), len(names)), np.nan)
+    for own, name in zip(data, ROWS, strict=True):
+        rows = given.get(name)
+        if rows is None:
+            continue
+        if not isinstance(rows, list | np.ndarray) or len(rows) != len(stamps):
+            count = len(rows) if isinstance(rows, list | np.ndarray) else "no"
+            raise InputError(f"{name}: {count} rows, but {len(stamps)} times")
+        for k, row in enumerate(rows):
+            numbers = _numbers(f"{name} of point {k + 1}", row)
+            if len(numbers) not in (0, len(names)):
+                raise InputError(
+                    f"{name} of point {k + 1}: {len(numbers)}, but {len(names)} joints"
+                )
+            if len(numbers):
+                own[k] = numbers
+    return Points(path, names, stamps, data, form)
+
+
+def _numbers(what: str, values: Any) -> Array:
+    """Numbers (k,). Raises InputError for anything else."""
+    with suppress(TypeError, ValueError):
+        found = np.array(values, dtype=np.float64)
+        if found.ndim == 1:
+            return found
+    raise InputError(f"{what}: must be a list of numbers, not {values!r:.60}")
+
+
+def _read_csv(path: Path) -> Points:
+    columns = read_columns(path)
+    joints = [name[2:] for name in columns if name.startswith("q ")]
+    if not joints:
+        raise InputError(f"no column is named 'q JOINT'; the columns are {', '.join(columns)}")
+    signals = max(
+        COLUMNS, key=lambda each: sum(f"{each[1]} {joint}" in columns for joint in joints)
+    )
+    given = {
+        name: stacked(path, columns, [f"{signal} {joint}" for joint in joints])
+        for signal, name in zip(signals, ROWS, strict=True)
+    }
+    return _of_rows(path, joints, columns["t"], given, Form("csv", signals))
+
+
+def _read_yaml(path: Path) -> Points:
+    # `ros2 topic echo` prints --- after every message.
+    documents = [each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each]
+    if len(documents) != 1:
+        raise InputError(f"{len(documents)} documents: must be one with joint_names and points")
+    tree = documents[0]
+    if not isinstance(tree, Mapping):
+        raise InputError("must have joint_names, and points or times and positions")
+    if "points" not in tree:
+        return _of_rows(path, tree["joint_names"], tree["times"], tree, Form("arrays"))
+    points = tree["points"]
+    if not isinstance(points, list) or not all(isinstance(point, Mapping) for point in points):
+        raise InputError("points: must be a list, each with positions and time_from_start")
+    times = []
+    for k, point in enumerate(points):
+        stamp = point.get("time_from_start")
+        if not isinstance(stamp, Mapping):
+            raise InputError(
+                f"time_from_start of point {k + 1}: must have sec and nanosec, not {stamp!r:.60}"
+            )
+        times.append(stamp.get("sec", 0) + stamp.get("nanosec", 0) / SECOND)
+    given = {name: [point.get(name) or () for point in points] for name in ROWS}
+    return _of_rows(path, tree["joint_names"], times, given, Form("points"))
+
+
+def _read_bag(path: Path, topic: str, message: int | None) -> Points:
+    try:
+        name, found = _trajectories(path, topic)
+    except InputError:
+        raise
+    except Exception as error:  # sqlite, MCAP, YAML and zstd raise their own
+        raise InputError(f"cannot be read: {error or type(error).__name__}") from None
+    if not found:
+        raise InputError(f"no message on {name}")
+    if not 1 <= (message or 1) <= len(found) or (message is None and len(found) > 1):
+        raise InputError(f"{len(found)} messages on {name}: choose with --message 1, 2 ...")
+    chosen = found[(message or 1) - 1]
+    stamps = [point.time_from_start for point in chosen.points]
+    times = [stamp.sec + stamp.nanosec / SECOND for stamp in stamps]
+    given = {each: [getattr(point, each) for point in chosen.points] for each in ROWS}
+    return _of_rows(path, chosen.joint_names, times, given, Form("bag", topic=name))
+
+
+def _trajectories(path: Path, topic: str) -> tuple[str, list[Any]]:
+    """The topic, by default the only one, and all its messages."""
+    store = get_typestore(Stores.ROS2_JAZZY)
+    with Reader(path) as reader:
+        ours = [each for each in reader.connections if each.msgtype == MESSAGE]
+        names = sorted({each.topic for each in ours})
+        if not names:
+            raise InputError(f"no topic of type {MESSAGE}")
+        name = topic or names[0]
+        if name not in names or (len(names) > 1 and not topic):
+            raise InputError(
+                f"topics with trajectories: {', '.join(names)}; choose one with --topic"
+            )
+        chosen = [each for each in ours if each.topic == name]
+        return name, [store.deserialize_cdr(raw, MESSAGE) for _, _, raw in reader.messages(chosen)]
+
+
+def _write_bag(points: Points, path: Path) -> Path:
+    if path.exists():
+        raise InputError(f"{path} exists already; bags are not overwritten")
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types = store.types
+    header = types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](0, 0), "")
+    duration = types["builtin_interfaces/msg/Duration"]
+    point = types["trajectory_msgs/msg/JointTrajectoryPoint"]
+    rows = [
+        point(*map(np.array, lists.values()), np.zeros(0), duration(*time))
+        for time, lists in _message_points(points)
+    ]
+    raw = store.serialize_cdr(types[MESSAGE](header, list(points.joint_names), rows), MESSAGE)
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connection = writer.add_connection(points.form.topic, MESSAGE, typestore=store)
+        writer.write(connection, 0, raw)
+    return path

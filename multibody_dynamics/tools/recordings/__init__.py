@@ -1,0 +1,1 @@
+"""Recorded motions: compare their torques with the model, replay them, identify springs."""

@@ -1,0 +1,230 @@
+"""Identification of springs from a recorded motion: differentiate, fit, write, plot.
+
+For the formats of a recording see `spring_recordings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.signal import savgol_filter
+
+from ...dynamics.core import Array, InputError
+from ...dynamics.elastic import Actuators
+from ...dynamics.identification import SpringFit, identify_spring, motor_side_torque
+from ...dynamics.model import MultibodyModel
+from ...dynamics.rigid import inverse_dynamics
+from ...validation.alignment import GAP
+from ..base.figures import BLUE, VERMILION, new_figure, save
+from .spring_recordings import ANTAGONIST, Motion
+
+TORQUES = ("sensor", "links", "motors")
+ORDER = 4  # of the polynomials for smoothing and differentiation
+
+Samples = dict[str, tuple[Array, Array]]  # by motor: deflection and torque, (k,) each
+
+
+def smoothed(t: Array, values: Array, window: float) -> tuple[Array, Array, Array]:
+    """Values (k, n) and two derivatives at even times, by centred polynomials over `window` s.
+
+    Raises InputError for gaps longer than the window, and for windows with too few samples.
+    """
+    step = float(np.median(np.diff(t)))
+    gap = int(np.argmax(np.diff(t)))
+    if t[gap + 1] - t[gap] > max(window, 1.5 * step):
+        raise InputError(f"no samples were recorded from {t[gap]:.6g} to {t[gap + 1]:.6g} s")
+    even = t[0] + step * np.arange(int((t[-1] - t[0]) / step + 1e-6) + 1)
+    length = 2 * round(0.5 * window / step) + 1
+    if not ORDER < length <= len(even):
+        raise InputError(
+            f"a window of {window:g} s has {length} of {len(even)} samples: must have more than "
+            f"{ORDER}, and at most all"
+        )
+    rows = np.stack([np.interp(even, t, column) for column in values.T], axis=1)
+    first, second, third = (
+        savgol_filter(rows, length, ORDER, deriv=k, delta=step, axis=0) for k in range(3)
+    )
+    return first, second, third
+
+
+def smoothed_stretches(t: Array, values: Array, window: float) -> Array:
+    """Values (k, n) and two derivatives as (3, k', n), smoothed separately between gaps.
+
+    Half a window is dropped at both ends of each stretch, where the polynomials are one-sided.
+    Raises InputError if no stretch is as long as the window.
+    """
+    steps = np.diff(t)
+    cuts = np.flatnonzero((steps <= 0.0) | (steps > GAP * np.median(steps))) + 1
+    found, reason = [], InputError(f"no stretch without a gap is as long as {window:g} s")
+    for times, rows in zip(np.split(t, cuts), np.split(values, cuts), strict=True):
+        if len(times) <= ORDER:
+            continue
+        try:
+            stretch = np.stack(smoothed(times, rows, window))
+        except InputError as error:
+            reason = error
+            continue
+        edge = round(float(0.5 * window / np.median(np.diff(times))))
+        found.append(stretch[:, edge : stretch.shape[1] - edge])
+    if not found:
+        raise reason
+    return np.concatenate(found, axis=1)
+
+
+def identify(
+    motion: Motion,
+    *,
+    torque: str = "",
+    model: MultibodyModel | None = None,
+    actuators: Actuators | None = None,
+    window: float = 0.03,
+    rate: float | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    **options: Any,
+) -> tuple[dict[str, SpringFit], dict[str, str], Samples]:
+    """Fits by motor, reasons by motor without a fit, and samples (phi, Q) of all motors.
+
+    For the antagonist's spring, phi = q - theta is its extension and Q = -load.
+
+    torque : one of TORQUES; by default the sensor if it was recorded, else the links
+    model : of the links, required by the source "links"
+    actuators : motor data, required by the source "motors"
+    rate : Hz, of the smoothed samples that are fitted; by default all of them
+    options : of :func:`.identify_spring`
+    """
+    source = torque or ("sensor" if motion.Q is not None else "links")
+    _require_data(motion, source, model, actuators)
+    q, theta, loads = _smoothed_loads(motion, source, model, actuators, window, rate)
+    fits, reasons, samples = {}, {}, {}
+    owners = zip(motion.motor_names, motion.joint_of_motor, loads, strict=True)
+    for j, (motor, i, load) in enumerate(owners):
+        joint = motion.joint_names[i]
+        side = -1.0 if motor == joint + ANTAGONIST else 1.0
+        phi, phid = (side * (theta[k, :, j] - q[k, :, i]) for k in range(2))
+        samples[motor] = phi, side * load
+        try:
+            own = len(motion.motors_of(joint))
+            if source != "motors" and own > 1:
+                raise InputError(
+                    f"joint '{joint}': only motor torques distinguish the springs of its {own}"
+                    " motors: --torque motors"
+                )
+            if np.isnan(load).any():
+                raise InputError(f"joint '{motor}': no torque was recorded")
+            fits[motor] = identify_spring(
+                *samples[motor],
+                phid,
+                joint=motor,
+                prismatic=model is not None and model.joint_types[i] == "prismatic",
+                **options,
+            )
+        except InputError as error:
+            reasons[motor] = str(error)
+        progress(j + 1, len(motion.motor_names))
+    return fits, reasons, samples
+
+
+def _smoothed_loads(
+    motion: Motion,
+    source: str,
+    model: MultibodyModel | None,
+    actuators: Actuators | None,
+    window: float,
+    rate: float | None,
+) -> tuple[Array, Array, list[Array]]:
+    """q (3, k, n) and theta (3, k, m) with two derivatives, and the load (k,) of each motor."""
+    n, m = len(motion.joint_names), len(motion.motor_names)
+    effort = {"sensor": motion.Q, "motors": motion.tau}.get(source)
+    effort = np.empty((len(motion.t), 0)) if effort is None else effort
+    signals = np.concatenate((motion.q, motion.theta, np.nan_to_num(effort)), axis=1)
+    rows = smoothed_stretches(motion.t, signals, window)
+    if rate is not None:
+        rows = rows[:, :: max(1, round(1.0 / (rate * float(np.median(np.diff(motion.t))))))]
+    q, theta, torques = np.split(rows, (n, n + m), axis=2)
+    measured = np.where(np.isnan(effort).any(axis=0), np.nan, torques[0])
+    if source == "motors" and actuators is not None:
+        data = dict(zip(actuators.motor_names, actuators.motors, strict=True))
+        loads = [
+            motor_side_torque(data[motor], theta[1, :, j], theta[2, :, j], measured[:, j])
+            for j, motor in enumerate(motion.motor_names)
+        ]
+    else:
+        Q = inverse_dynamics(model, *q).tau if source == "links" and model else measured
+        loads = [Q[:, i] for i in motion.joint_of_motor]
+    return q, theta, loads
+
+
+def _require_data(
+    motion: Motion, source: str, model: MultibodyModel | None, actuators: Actuators | None
+) -> None:
+    """Raise InputError if the data that a source of torque requires is missing."""
+    joints, motors = motion.joint_names, motion.motor_names
+    if source == "sensor" and motion.Q is None:
+        raise InputError("the recording has no torques of sensors: use links or motors")
+    if source == "links" and (model is None or model.joint_names != joints):
+        has = "none is given" if model is None else ", ".join(model.joint_names)
+        text = f"link torques require a robot with the joints {', '.join(joints)}: {has}: --urdf"
+        raise InputError(text + ("" if motion.Q is not None else "; Q of sensors was not recorded"))
+    if source == "motors" and motion.tau is None:
+        raise InputError("the recording has no torques of motors: use sensor or links")
+    if source == "motors" and actuators is None:
+        raise InputError("motor torques require their data: --elastic-joints")
+    if source == "motors" and actuators and not set(actuators.motor_names) >= set(motors):
+        raise InputError(f"motors: expected one for each of {', '.join(motors)}")
+
+
+def to_yaml(motion: Motion, fits: Mapping[str, SpringFit], reasons: Mapping[str, str]) -> str:
+    """The springs by joint, to be copied beside the motors in a file of actuators."""
+    lines = ["# identified springs: copy each beside the `motor` of its joint", "joints:"]
+    for joint in motion.joint_names:
+        own = motion.motors_of(joint)
+        if any(motor in fits for motor in own):
+            lines.append(f"  {joint}:")
+        for motor in own:
+            if motor not in fits:
+                lines.append(f"  # {reasons[motor]}")
+                continue
+            indent = " " * 4
+            if motor != joint:
+                lines.append(f"{indent}{motor.removeprefix(joint + '_')}:")
+                indent = " " * 6
+            lines += [indent + line for line in fits[motor].to_yaml().splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def draw_springs(fits: Mapping[str, SpringFit], samples: Samples, file: Path) -> None:
+    """Plot torque against deflection of every joint: samples, law, and residuals below."""
+    columns = min(len(samples), 4)
+    rows = -(-len(samples) // columns)
+    figure, axes = new_figure(
+        2 * rows,
+        columns,
+        (3.2 * columns + 0.6, 4.2 * rows),
+        squeeze=False,
+        height_ratios=[2.2, 1.0] * rows,
+    )
+    for axis in axes.flat[len(samples) :]:
+        axis.set_visible(False)
+    for j, (joint, (phi, Q)) in enumerate(samples.items()):
+        law, left = axes[2 * (j // columns) : 2 * (j // columns) + 2, j % columns]
+        law.set_visible(True)
+        left.set_visible(True)
+        every = max(len(phi) // 3000, 1)
+        law.plot(phi[::every], Q[::every], ".", color="#999999", ms=2, label="samples")
+        law.set_title(joint, fontsize=10)
+        if joint in fits:
+            fit = fits[joint]
+            x = np.linspace(*fit.covered, 200)
+            law.plot(x, fit.torque(x), color=BLUE, lw=1.6, label=fit.law)
+            rest = Q - fit.torque(phi)
+            left.plot(phi[::every], rest[::every], ".", color=VERMILION, ms=1.5)
+        law.legend(fontsize=7, frameon=False)
+        unit = "m" if joint in fits and fits[joint].prismatic else "rad"
+        left.set_xlabel(f"deflection  [{unit}]", fontsize=9)
+        if j % columns == 0:
+            law.set_ylabel("torque  [N m or N]" if unit == "m" else "torque  [N m]", fontsize=9)
+            left.set_ylabel("samples - law", fontsize=9)
+    save(figure, file)

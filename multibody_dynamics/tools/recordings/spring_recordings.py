@@ -1,0 +1,315 @@
+"""Recordings for the identification of springs: link and motor positions, and torques.
+
+The formats are
+    bag     a rosbag2 folder, .mcap or .db3 file: JointState of the links on one topic (position q;
+            effort, if any, Q of torque sensors) and of the motors on another (theta; effort tau)
+    .csv    t and, for every joint, `q JOINT`, `theta MOTOR`; `Q JOINT` of a torque sensor or
+            `tau MOTOR` of the motor beside it, in s, rad (m), N m (N)
+    .npz    the same as arrays t (k,), q, Q (k, n), theta, tau (k, m), joint_names, and motor_names
+            unless each joint has one motor
+    .npz    a recording of the demo: its joint_states (effort: Q) and motor_states (effort: tau)
+with all quantities on the link side of the gear. A motor has the name of its joint; two motors of
+one joint have that name with _agonist and _antagonist appended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dynamics.core import Array, InputError
+from ...dynamics.model import MultibodyModel
+from ...validation.bags import JointSamples
+from ...validation.columns import read_arrays, read_columns, signal_in, stacked, times_in
+from ...validation.recordings import Recording
+from ...validation.survey import turning_joints
+from .pairing import Paired, pair
+
+LINKS, MOTORS = "joint_states", "motor_states"  # default names of the topics
+ANTAGONIST = "_antagonist"
+SIDES = ("", "_agonist", ANTAGONIST)  # suffixes of motors, after the name of their joint
+SECOND = 1_000_000_000  # ns
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Samples t (k,); q, Q (k, n) of the named joints; theta, tau (k, m) of the motors.
+
+    t may jump over gaps, and decreases where a clock was set back. Q and tau are None if none was
+    recorded, and have columns of NaN for joints without.
+
+    motor_names : by default those of the joints
+    used : lines that say what was read and how it was paired
+    problem : why the recording is incomplete, or ''
+    """
+
+    joint_names: tuple[str, ...]
+    t: Array
+    q: Array
+    theta: Array
+    Q: Array | None = None
+    tau: Array | None = None
+    motor_names: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    problem: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "motor_names", tuple(self.motor_names) or self.joint_names)
+
+    @property
+    def joint_of_motor(self) -> list[int]:
+        """The index of each motor's joint."""
+        joints = self.joint_names
+        owner = {joint + side: i for i, joint in enumerate(joints) for side in SIDES}
+        return [owner[motor] for motor in self.motor_names]
+
+    def motors_of(self, joint: str) -> list[str]:
+        """The one or two motors of a joint."""
+        return [joint + side for side in SIDES if joint + side in self.motor_names]
+
+
+class _Sides(NamedTuple):
+    """Batches in recorded order, and the topics of links and motors."""
+
+    batches: list[JointSamples]
+    links: tuple[str, ...]
+    motors: str
+    problem: str = ""
+
+
+def read_motion(
+    path: Path,
+    model: MultibodyModel | None = None,
+    *,
+    topics: Sequence[str] = (),
+    motor_topic: str = "",
+    prefix: str = "",
+    held: Mapping[str, float] | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Motion:
+    """Read a recording in one of the formats above.
+
+    model : the robot whose joints are used; by default all recorded joints that have motors
+    topics, motor_topic : topics in a bag; by default those named joint_states and motor_states
+    prefix : of the recorded names
+    held : constant positions of joints of the model that were not recorded, rad (m)
+
+    Raises InputError naming file, topic and joint, with what is expected instead.
+    """
+    held = held or {}
+    sides = _read_sides(path, topics, motor_topic, progress)
+    recorded = _names(sides.batches, sides.links, prefix)
+    driven = _names(sides.batches, (sides.motors,), prefix)
+    if model is None:
+        joints = tuple(name for name in recorded if any(name + side in driven for side in SIDES))
+    else:
+        joints = model.joint_names
+        _require_joints(path, sides, model, recorded, held)
+    motors = tuple(joint + side for joint in joints for side in SIDES if joint + side in driven)
+    if not motors:
+        raise InputError(
+            f"{path}: {sides.motors} has no motors of these joints: {', '.join(recorded)}; it has "
+            f"{', '.join(driven) or 'none'}; a motor is named as its joint, or JOINT_agonist and "
+            "JOINT_antagonist"
+        )
+    found = _paired(path, sides, model, joints, motors, prefix, held)
+    n = len(joints)
+    Q, tau = (
+        None if np.isnan(rows).all() else rows
+        for rows in (found.effort[:, :n], found.effort[:, n:])
+    )
+    used = [
+        f"links {', '.join(sides.links)}: q of {', '.join(joints)}; Q {_those_with(Q, joints)}",
+        f"motors {sides.motors}: theta of {', '.join(motors)}; tau {_those_with(tau, motors)}",
+    ]
+    unused = sorted({*recorded, *driven} - {*joints, *motors})
+    if unused:
+        used.append(f"not used: {', '.join(unused)}")
+    return Motion(
+        joints,
+        found.t - found.t[0],
+        found.position[:, :n],
+        found.position[:, n:],
+        Q,
+        tau,
+        motors,
+        (*used, *found.used),
+        sides.problem,
+    )
+
+
+def _paired(
+    path: Path,
+    sides: _Sides,
+    model: MultibodyModel | None,
+    joints: tuple[str, ...],
+    motors: tuple[str, ...],
+    prefix: str,
+    held: Mapping[str, float],
+) -> Paired:
+    """Positions and efforts of joints, then of motors, with the turns between them removed."""
+    n = len(joints)
+    of_motor = [i for i, joint in enumerate(joints) for s in SIDES if joint + s in motors]
+    turning = np.zeros(n, dtype=bool) if model is None else turning_joints(model)
+    of_links = {prefix + joint: i for i, joint in enumerate(joints) if joint not in held}
+    of_motors = {prefix + motor: n + j for j, motor in enumerate(motors)}
+    found = pair(
+        path,
+        sides.batches,
+        {**dict.fromkeys(sides.links, of_links), sides.motors: of_motors},
+        held={joints.index(joint): value for joint, value in held.items() if joint in joints},
+        turning=np.concatenate((turning, turning[of_motor])),
+    )
+    q, theta = found.position[:, :n], found.position[:, n:]
+    turns = np.round(np.median(theta - q[:, of_motor], axis=0) / (2.0 * np.pi))
+    theta -= 2.0 * np.pi * np.where(turning[of_motor], turns, 0.0)
+    return found
+
+
+def _read_sides(
+    path: Path,
+    topics: Sequence[str],
+    motor_topic: str,
+    progress: Callable[[int, int], None],
+) -> _Sides:
+    if not path.exists():
+        raise InputError(f"{path}: no such file")
+    if path.suffix == ".csv":
+        return _of_table(path, *_read_csv(path))
+    if path.suffix == ".npz":
+        return _read_npz(path)
+    if path.is_dir() or path.suffix in (".mcap", ".db3"):
+        return _read_bag(path, topics, motor_topic, progress)
+    raise InputError(
+        f"{path}: a recording is the folder of a bag, or ends in .csv or .npz, .mcap or .db3"
+    )
+
+
+def _names(batches: Sequence[JointSamples], topics: Sequence[str], prefix: str) -> tuple[str, ...]:
+    """All names on the topics with the prefix, which is removed."""
+    names = dict.fromkeys(
+        name for batch in batches if batch.topic in topics for name in batch.names
+    )
+    return tuple(name[len(prefix) :] for name in names if name.startswith(prefix))
+
+
+def _those_with(efforts: Array | None, names: Sequence[str]) -> str:
+    if efforts is None:
+        return "not recorded"
+    there = np.isfinite(efforts).all(axis=0)
+    return "of " + ", ".join(name for name, has in zip(names, there, strict=True) if has)
+
+
+def _require_joints(
+    path: Path,
+    sides: _Sides,
+    model: MultibodyModel,
+    recorded: Sequence[str],
+    held: Mapping[str, float],
+) -> None:
+    """Raise InputError for joints of the robot that were neither recorded nor held."""
+    for joint in held:
+        model.joint_index(joint)
+    missing = [joint for joint in model.joint_names if joint not in (*recorded, *held)]
+    if missing:
+        raise InputError(
+            f"{path}: joints of the robot that are not on {', '.join(sides.links)}: "
+            f"{', '.join(missing)}; it has {', '.join(recorded) or 'none'}; --prefix TEXT if their "
+            f"names have a prefix, --hold {missing[0]}=VALUE for a joint that did not move"
+        )
+
+
+def _read_bag(
+    path: Path,
+    topics: Sequence[str],
+    motor_topic: str,
+    progress: Callable[[int, int], None],
+) -> _Sides:
+    recording = Recording(path)
+    recording.overview.require(path)
+    there = recording.overview.topics
+    links = tuple(topics) or (_called(path, there, LINKS, "--topic"),)
+    motors = motor_topic or _called(path, there, MOTORS, "--motor-topic")
+    if motors in links:
+        raise InputError(f"{path}: {motors}: motors and links must be on different topics")
+    batches: list[JointSamples] = []
+    problem = ""
+    try:
+        batches.extend(recording.read((*links, motors), progress=progress))
+    except InputError as error:
+        problem = str(error)
+    for topic in (*links, motors):
+        if not any(batch.topic == topic for batch in batches):
+            raise InputError(problem or f"{path}: no message on {topic}")
+    return _Sides(batches, links, motors, problem)
+
+
+def _called(path: Path, there: Iterable[str], name: str, option: str) -> str:
+    """The only topic with this name, in any namespace."""
+    found = [topic for topic in there if topic.rpartition("/")[2] == name]
+    if len(found) != 1:
+        raise InputError(
+            f"{path}: {'several topics are' if found else 'no topic is'} named {name}; topics "
+            f"with joint states: {', '.join(there)}; choose with {option}"
+        )
+    return found[0]
+
+
+def _read_csv(path: Path) -> tuple[dict[str, Array], tuple[str, ...], tuple[str, ...]]:
+    columns = read_columns(path)
+    joints, motors = (
+        tuple(name.removeprefix(signal) for name in columns if name.startswith(signal))
+        for signal in ("q ", "theta ")
+    )
+    for joint in joints:
+        if motors and not any(joint + side in motors for side in SIDES):
+            raise InputError(f"{path}: column 'theta {joint}' is missing")
+    arrays = {"t": columns["t"]}
+    for signal, owners in (("q", joints), ("Q", joints), ("theta", motors), ("tau", motors)):
+        table = stacked(path, columns, [f"{signal} {owner}" for owner in owners])
+        if table is not None:
+            arrays[signal] = table
+    return arrays, joints, motors
+
+
+def _read_npz(path: Path) -> _Sides:
+    arrays = read_arrays(path)
+    if "facts" in arrays:
+        try:
+            joints = tuple(json.loads(str(arrays["facts"]))["joint_names"])
+            batches = [
+                JointSamples(topic, joints, stamp, stamp, arrays[f"{topic}.values"])
+                for topic, stamp in ((each, arrays[f"{each}.stamp"]) for each in (LINKS, MOTORS))
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{path}: not a recording of the demo: {error}") from None
+        return _Sides(batches, (LINKS,), MOTORS)
+    joints = tuple(str(name) for name in arrays.pop("joint_names", ()))
+    motors = tuple(str(name) for name in arrays.pop("motor_names", joints))
+    return _of_table(path, arrays, joints, motors)
+
+
+def _of_table(
+    path: Path, arrays: Mapping[str, Array], joints: tuple[str, ...], motors: tuple[str, ...]
+) -> _Sides:
+    """The columns of a table as topics of links and motors."""
+    for name in ("t", "q", "theta"):
+        if name not in arrays:
+            raise InputError(f"{path}: {name} is missing; it has {', '.join(arrays)}")
+    t = times_in(path, arrays["t"])
+    if len(t) < 2 or not (np.diff(t) > 0.0).all():
+        raise InputError(f"{path}: t must increase")
+    # They start at 1 s because a stamp of zero means that there is none.
+    stamp = SECOND + np.round(SECOND * (t - t[0])).astype(np.int64)
+    batches = []
+    for owners, position, effort in ((joints, "q", "Q"), (motors, "theta", "tau")):
+        rows = np.full((len(t), 3, len(owners)), np.nan)
+        rows[:, 0] = signal_in(path, arrays, position, len(t), owners)
+        rows[:, 2] = signal_in(path, arrays, effort, len(t), owners)
+        batches.append(JointSamples(f"{path.name} ({position})", owners, stamp, stamp, rows))
+    return _Sides(batches, (batches[0].topic,), batches[1].topic)

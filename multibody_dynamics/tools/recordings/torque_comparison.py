@@ -1,0 +1,182 @@
+"""Comparison of recorded torques with the model: `multibody_dynamics validate`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+
+from ...dynamics.core import InputError
+from ...dynamics.identification import KINDS
+from ...validation.comparison import Validation, validate
+from ...validation.fleet import Outcome, together, validate_all
+from ...validation.identify import identify
+from ...validation.output_bag import OutputBag
+from ...validation.report import summary, write_fleet, write_report
+from ...validation.settings import Robot, Settings
+from ..base.progress import ProgressBar
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """The settings from the options. Raises InputError for invalid ones."""
+    held = {}
+    for text in options.hold:
+        joint, equals, value = text.partition("=")
+        try:
+            held[joint] = float(value if equals else "?")
+        except ValueError:
+            raise InputError(f"--hold {text}: must be JOINT=VALUE in rad or m") from None
+    kinds = tuple(kind for kind in options.identify.split(",") if kind)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise InputError(f"--identify {kind}: must be one or more of {', '.join(KINDS)}")
+    for name in ("cutoff", "rate", "max_nrms", "live_rate", "processes"):
+        value = getattr(options, name)
+        if value is not None and not 0.0 < value < float("inf"):
+            raise InputError(f"--{name.replace('_', '-')} {value:g}: must be positive")
+    return Settings(
+        urdf=options.urdf,
+        data=options.data,
+        elastic_joints=options.elastic_joints,
+        effort=options.effort,
+        gravity=(0.0, 0.0, -options.gravity),
+        topics=tuple(options.topic),
+        motor_topic=options.motor_topic,
+        prefix=options.prefix,
+        held=held,
+        cutoff=options.cutoff,
+        rate=options.rate,
+        from_positions=options.from_positions,
+        identify=kinds,
+        payload_body=options.payload_body,
+        train=options.train,
+    )
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Run `multibody_dynamics validate`.
+
+    Returns the exit status: 1 for too large errors, and for incomplete or unreadable recordings.
+    """
+    settings = settings_of(options)
+    robot = settings.robot()  # its errors are reported once, before anything is read
+    if settings.payload_body is not None:
+        robot.model.body_index(settings.payload_body)
+    several = len(options.recordings) > 1
+    if several and (options.bag or options.live):
+        raise InputError("--bag and --live: for one recording at a time")
+    outcomes = _compared(options, settings, robot)
+    problems = _write_reports(options, settings, robot, outcomes)
+    if options.live:
+        problems += _live(options, settings)
+    for problem in problems:
+        print(f"multibody_dynamics: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _write_reports(
+    options: argparse.Namespace, settings: Settings, robot: Robot, outcomes: Sequence[Outcome]
+) -> list[str]:
+    """Write and print the report of each recording, and of several together; the problems."""
+    recordings: list[Path] = options.recordings
+    several = len(recordings) > 1
+    folders = _folders(options.output, recordings) if several else [options.output]
+    rows, problems = [], []
+    for path, folder, outcome in zip(recordings, folders, outcomes, strict=True):
+        if isinstance(outcome, str):
+            rows.append((str(path), "-", "-", "-", "-"))
+            problems.append(outcome)
+            continue
+        page, worst = _report(outcome, robot, settings, folder, problems)
+        rms = " ".join(f"{x:.3g}" for x in outcome.residuals[0].rms)
+        link = page.relative_to(options.output).as_posix()
+        rows.append((str(path), str(outcome.residuals[0].count), f"{outcome.worst:.4g}", rms, link))
+        if options.max_nrms is not None and not worst <= options.max_nrms:
+            problems.append(
+                f"{path}: normalised error {worst:.4g}, larger than --max-nrms {options.max_nrms:g}"
+            )
+    if several:
+        names, totals = together(outcomes)
+        write_fleet(names, totals, rows, problems, options.output)
+        print(f"all recordings: {options.output / 'index.html'}")
+    return problems
+
+
+def _compared(options: argparse.Namespace, settings: Settings, robot: Robot) -> list[Outcome]:
+    """The comparison of each recording, in their order."""
+    if len(options.recordings) > 1:
+        return validate_all(
+            options.recordings,
+            settings,
+            processes=options.processes,
+            dask=options.dask,
+            progress=ProgressBar("recordings"),
+        )
+    path, bar = options.recordings[0], ProgressBar("messages")
+    if not options.bag:
+        return [validate(path, settings, robot=robot, progress=bar)]
+    used = [i for i, name in enumerate(robot.model.joint_names) if name not in settings.held]
+    names = tuple(robot.model.joint_names[i] for i in used)
+    count = 1 if settings.effort == "motor" else 3
+    with OutputBag(options.output / "bag", names, np.array(used), count) as listener:
+        return [validate(path, settings, robot=robot, progress=bar, listener=listener)]
+
+
+def _report(
+    outcome: Validation, robot: Robot, settings: Settings, folder: Path, problems: list[str]
+) -> tuple[Path, float]:
+    """Identify, write and print; returns the page, and the largest normalised error to judge."""
+    found = None
+    if settings.identify:
+        try:
+            found = identify(outcome, robot, settings)
+        except InputError as error:
+            text = f"{outcome.recording}: not identified: {error}"
+            outcome = replace(outcome, problems=(*outcome.problems, text))
+    page = write_report(replace(outcome, samples=outcome.trace), folder, found)
+    print("\n".join(summary(outcome, found, page)))
+    problems += outcome.problems
+    return page, outcome.worst if found is None else float(found.after.normalized.max())
+
+
+def _live(options: argparse.Namespace, settings: Settings) -> list[str]:
+    """Replay through the node, write and print the result; the problems."""
+    from .live_check import live_check
+
+    check = live_check(
+        options.recordings[0],
+        settings,
+        options.output,
+        rate=options.live_rate,
+        progress=ProgressBar("states"),
+    )
+    text = json.dumps(asdict(check), indent=2)
+    (options.output / "live.json").write_text(text + "\n", encoding="utf-8")
+    worst = max(check.difference.values())
+    print(
+        f"  live: {check.answered} of {check.sent} states answered, {check.lost} messages lost, "
+        f"{check.real_time_factor:.3g} times real time; offline differs by {worst:.1g} of the "
+        f"largest value; latency median {1e3 * check.latency['p50']:.3g} ms, "
+        f"99 % {1e3 * check.latency['p99']:.3g} ms; bag: {check.bag}"
+    )
+    return check.problems
+
+
+def _folders(output: Path, paths: Sequence[Path]) -> list[Path]:
+    """A folder for each recording."""
+    names: dict[str, None] = {}
+    for path in paths:
+        whole = Path(os.path.abspath(path))  # has a name even for . and ..
+        first = name = whole.name if whole.is_dir() else whole.stem
+        count = 1
+        while name in names:
+            count += 1
+            name = f"{first}_{count}"
+        names[name] = None
+    return [output / name for name in names]

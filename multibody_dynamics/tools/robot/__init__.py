@@ -1,0 +1,1 @@
+"""One robot: inspect it, draw it, or convert it for Gazebo."""

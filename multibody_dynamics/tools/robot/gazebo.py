@@ -1,0 +1,342 @@
+"""A robot with springs for Gazebo: every joint becomes a motor and a spring in series.
+
+    multibody_dynamics gazebo ROBOT.urdf --elastic-joints SPRINGS.yaml -o FOLDER
+
+Gazebo has springs in joints, but none between a motor and a joint, and no inertia reflected by a
+gear. Therefore JOINT becomes JOINT_motor (angle theta, driven by the motor), a rotor, and
+JOINT_spring (angle q - theta). A rotor that is a body has inertia about all axes, at least J / 2
+about the transverse ones: `links.urdf`, for the controller, includes it in the link that carries
+the rotor. What remains is the coupling between a rotor's spin and the motion of that link, with J
+instead of J / N behind a real gear of ratio N; the controllers of this package neglect it (Spong's
+simplification).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import numpy as np
+import yaml
+
+from ...dynamics.core import Array, InputError
+from ...dynamics.elastic import Actuators, LinearSpring, Motor, SeriesElastic, load_actuators
+from ...dynamics.lie import se3, so3
+from ...dynamics.model import inertia, load_urdf, parse_urdf
+from ...dynamics.rigid import inverse_dynamics
+from ...resources import share_directory
+
+Element = ElementTree.Element
+
+MOTOR, SPRING, ROTOR = "_motor", "_spring", "_rotor"
+ROTOR_MASS = 0.01  # kg: Gazebo requires a mass
+TRAVEL = 1.0  # rad, travel of a spring in each direction
+READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # rad, ready pose of the Panda
+WORLD = "world"  # Gazebo fixes a model by a link of this name
+HARDWARE = "gz_ros2_control/GazeboSimSystem"
+PLUGIN = {
+    "filename": "gz_ros2_control-system",
+    "name": "gz_ros2_control::GazeboSimROS2ControlPlugin",
+}
+ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+
+
+class GazeboRobot(NamedTuple):
+    """Two URDF texts: the robot for Gazebo, and its links for the controller."""
+
+    plant: str
+    links: str
+
+
+class Files(NamedTuple):
+    """The files written by :func:`prepare`, and the names in them."""
+
+    name: str
+    joints: list[str]
+    plant: Path
+    links: Path
+    springs: Path
+    controllers: Path
+
+
+def prepare(
+    folder: Path,
+    *,
+    robot: str = "",
+    elastic_joints: str = "",
+    initial: str = "",
+    namespace: str = "",
+    prefix: str = "",
+) -> Files:
+    """Write the files for Gazebo, the controller manager and our controller into `folder`.
+
+    robot, elastic_joints : files; without a robot, those of the Panda
+    initial : comma-separated link positions, rad
+
+    Raises as :func:`convert` and :func:`load_actuators` do.
+    """
+    config = share_directory() / "config"
+    if robot and not elastic_joints:
+        raise InputError(f"{robot}: its springs are missing; set elastic_joints")
+    file = Path(robot) if robot else config / "robots" / "panda.urdf"
+    springs = Path(elastic_joints) if elastic_joints else config / "elastic_joints" / "panda.yaml"
+    try:
+        q = [float(x) for x in initial.split(",")] if initial else None if robot else list(READY)
+    except ValueError:
+        raise InputError(f"initial: '{initial}' is not a comma-separated list of numbers") from None
+    model = load_urdf(file)
+    files = Files(
+        prefix + model.name,
+        [prefix + joint for joint in model.joint_names],
+        folder.absolute() / "plant.urdf",
+        folder.absolute() / "links.urdf",
+        folder.absolute() / "springs.yaml",
+        folder.absolute() / "controllers.yaml",
+    )
+    actuators = load_actuators(springs, model.joint_names, model.joint_types)
+    made = convert(
+        file, actuators, controllers=str(files.controllers), initial=q, namespace=namespace,
+        prefix=prefix,
+    )  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    files.plant.write_text(made.plant, encoding="utf-8")
+    files.links.write_text(made.links, encoding="utf-8")
+    described = yaml.safe_load(springs.read_text(encoding="utf-8"))
+    described["joints"] = {prefix + name: data for name, data in described["joints"].items()}
+    files.springs.write_text(yaml.safe_dump(described, sort_keys=False), encoding="utf-8")
+    manager = yaml.safe_load((config / "gazebo" / "controllers.yaml").read_text(encoding="utf-8"))
+    manager["/**/effort_controller"] = {
+        "ros__parameters": {
+            "interface_name": "effort",
+            "joints": [joint + MOTOR for joint in files.joints],
+        }
+    }
+    files.controllers.write_text(yaml.safe_dump(manager, sort_keys=False), encoding="utf-8")
+    return files
+
+
+def convert(
+    robot: str | os.PathLike[str],
+    actuators: Actuators,
+    *,
+    controllers: str,
+    initial: Sequence[float] | None = None,
+    namespace: str = "",
+    prefix: str = "",
+) -> GazeboRobot:
+    """The robot of a URDF file with linear springs in all its joints.
+
+    controllers : path of the controller manager's YAML file
+    initial : (n,) rad, initial link positions, with the springs deflected by the weight of the
+        links; None: zero, or the nearest position within the limits
+    namespace : of the controller manager
+    prefix : prefix for the name of every joint and link
+
+    Raises ModelError as :func:`load_urdf` does, and InputError naming a joint that is neither
+    revolute nor continuous, or has an actuator other than a linear spring without damping.
+    """
+    model = load_urdf(robot)
+    lower, upper, *_ = model.limits
+    q = np.zeros(model.n) if initial is None else np.asarray(initial, dtype=float)
+    if q.shape != (model.n,):
+        raise InputError(f"initial: expected {model.n} positions, got {q.size}")
+    q = np.clip(q, lower, upper)
+    stiffness = _stiffness(actuators)
+    plant, links = (ElementTree.parse(robot).getroot() for _ in range(2))
+    for name, motor in zip(model.joint_names, actuators.motors, strict=True):
+        joint = _named(links, "joint", name)
+        if joint.get("type") not in ("revolute", "continuous"):
+            raise InputError(
+                f"joint '{name}' is {joint.get('type')}; only revolute joints are supported"
+            )
+        _merge_rotor(links, joint, motor)
+    rest = np.zeros_like(q)
+    deflection = inverse_dynamics(parse_urdf(_text(links)), q, rest, rest).tau / stiffness
+
+    control = Element("ros2_control", name=prefix + "GazeboSimSystem", type="system")
+    _add(_add(control, "hardware"), "plugin").text = HARDWARE
+    for j, (name, motor) in enumerate(zip(model.joint_names, actuators.motors, strict=True)):
+        joint = _named(plant, "joint", name)
+        _split(plant, joint, motor, stiffness[j])
+        effort = min(model.limits.effort[j], motor.torque_limit)
+        _interfaces(control, prefix + name + MOTOR, q[j] + deflection[j], effort)
+        _interfaces(control, prefix + name + SPRING, -deflection[j])
+    _fix(plant, model.base_name)
+    for root in (plant, links):
+        _prefix(root, prefix)
+    plant.append(control)
+    plant.append(_plugin(controllers, namespace))
+    return GazeboRobot(_text(plant), _text(links))
+
+
+def _stiffness(actuators: Actuators) -> Array:
+    """(n,) N m/rad."""
+    found: list[float] = []
+    for name, actuator in zip(actuators.joint_names, actuators.actuators, strict=True):
+        spring = actuator.spring if isinstance(actuator, SeriesElastic) else None
+        if not isinstance(spring, LinearSpring) or actuators.is_damped[len(found)]:
+            raise InputError(f"joint '{name}': Gazebo supports only linear springs without damping")
+        found.append(spring.K)
+    return np.array(found)
+
+
+# Changes to the document
+
+
+def _split(root: Element, joint: Element, motor: Motor, stiffness: float) -> None:
+    """Replace a joint by the motor's joint, the rotor and the spring's joint."""
+    name, child = joint.get("name", ""), _link_of(joint, "child")
+    rotor = _add(root, "link", name=name + ROTOR)
+    _set_inertia(rotor, _rotor(joint, motor))
+    spring = _add(root, "joint", name=name + SPRING, type="revolute")
+    _add(spring, "parent", link=name + ROTOR)
+    _add(spring, "child", link=child)
+    _add(spring, "axis", xyz=_numbers(_axis(joint)))
+    _add(spring, "limit", lower=f"{-TRAVEL}", upper=f"{TRAVEL}", velocity="100", effort="1e5")
+    gazebo = _add(root, "gazebo", reference=name + SPRING)
+    _add(gazebo, "springStiffness").text = _number(stiffness)
+    _add(gazebo, "springReference").text = "0"
+    joint.set("name", name + MOTOR)
+    _found(joint, "child").set("link", name + ROTOR)
+    limit = joint.find("limit")
+    if limit is not None and np.isfinite(motor.torque_limit):
+        most = min(float(limit.get("effort", "inf")), motor.torque_limit)
+        limit.set("effort", _number(most))
+    for old in joint.findall("dynamics"):
+        joint.remove(old)
+    _add(joint, "dynamics", damping=_number(motor.viscous), friction=_number(motor.coulomb))
+
+
+def _merge_rotor(root: Element, joint: Element, motor: Motor) -> None:
+    """Add mass and inertia of the rotor to the link that carries it."""
+    link = _named(root, "link", _link_of(joint, "parent"))
+    C = _pose(joint.find("origin"))
+    _set_inertia(link, _inertia(link) + inertia.transform(_rotor(joint, motor), C))
+
+
+def _rotor(joint: Element, motor: Motor) -> Array:
+    """M (6, 6) of a thin disc, the rotor with the least inertia about its transverse axes."""
+    a = _axis(joint)
+    about_com = max(motor.inertia, 1e-6) * 0.5 * (np.eye(3) + np.outer(a, a))
+    return inertia.spatial_inertia(ROTOR_MASS, np.zeros(3), about_com)
+
+
+def _interfaces(control: Element, joint: str, initial: float, effort: float | None = None) -> None:
+    """Add the ros2_control interfaces of a motor with the limit `effort` (N m), or of a spring."""
+    part = _add(control, "joint", name=joint)
+    if effort is not None:
+        command = _add(part, "command_interface", name="effort")
+        if np.isfinite(effort):
+            _add(command, "param", name="min").text = _number(-effort)
+            _add(command, "param", name="max").text = _number(effort)
+    # gz_ros2_control sets it only for joints with commands: the springs start undeflected.
+    position = _add(part, "state_interface", name="position")
+    _add(position, "param", name="initial_value").text = _number(initial)
+    _add(part, "state_interface", name="velocity")
+
+
+def _plugin(controllers: str, namespace: str) -> Element:
+    gazebo = Element("gazebo")
+    plugin = _add(gazebo, "plugin", **PLUGIN)
+    _add(plugin, "parameters").text = controllers
+    if namespace:
+        _add(_add(plugin, "ros"), "namespace").text = namespace
+    return gazebo
+
+
+def _fix(root: Element, base: str) -> None:
+    if base != WORLD:
+        _add(root, "link", name=WORLD)
+        joint = _add(root, "joint", name="fixed_to_world", type="fixed")
+        _add(joint, "parent", link=WORLD)
+        _add(joint, "child", link=base)
+
+
+def _prefix(root: Element, prefix: str) -> None:
+    """Prefix every occurrence of a link's or joint's name, except the world's."""
+    if not prefix:
+        return
+    for element in root:
+        if element.tag in ("link", "joint") and element.get("name") != WORLD:
+            element.set("name", prefix + element.get("name", ""))
+        if element.tag == "gazebo" and element.get("reference"):
+            element.set("reference", prefix + element.get("reference", ""))
+        for end in (*element.findall("parent"), *element.findall("child")):
+            if end.get("link") != WORLD:
+                end.set("link", prefix + end.get("link", ""))
+
+
+# Access to the document
+
+
+def _add(parent: Element, tag: str, **attributes: str) -> Element:
+    return ElementTree.SubElement(parent, tag, attributes)
+
+
+def _text(root: Element) -> str:
+    ElementTree.indent(root)
+    return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _named(root: Element, tag: str, name: str) -> Element:
+    return next(element for element in root.findall(tag) if element.get("name") == name)
+
+
+def _found(parent: Element, tag: str) -> Element:
+    return next(iter(parent.findall(tag)))
+
+
+def _link_of(joint: Element, role: str) -> str:
+    return _found(joint, role).get("link", "")
+
+
+def _axis(joint: Element) -> Array:
+    axis = joint.find("axis")
+    a = np.array(("1 0 0" if axis is None else axis.get("xyz", "1 0 0")).split(), dtype=float)
+    return np.asarray(a / np.linalg.norm(a))
+
+
+def _pose(origin: Element | None) -> Array:
+    if origin is None:
+        return np.eye(4)
+    roll, pitch, yaw = map(float, origin.get("rpy", "0 0 0").split())
+    R = so3.exp((0, 0, yaw)) @ so3.exp((0, pitch, 0)) @ so3.exp((roll, 0, 0))
+    return se3.from_rotation_translation(R, [*map(float, origin.get("xyz", "0 0 0").split())])
+
+
+def _inertia(link: Element) -> Array:
+    """M (6, 6) about the link's origin; zero without an <inertial>."""
+    inertial = link.find("inertial")
+    if inertial is None:
+        return np.zeros((6, 6))
+    C = _pose(inertial.find("origin"))
+    R = C[:3, :3]
+    given = _found(inertial, "inertia")
+    about_com = np.zeros((3, 3))
+    for r, c in ENTRIES:
+        about_com[r, c] = about_com[c, r] = float(given.get(f"i{'xyz'[r]}{'xyz'[c]}", "0"))
+    mass = float(_found(inertial, "mass").get("value", "0"))
+    return inertia.spatial_inertia(mass, C[:3, 3], R @ about_com @ R.T)
+
+
+def _set_inertia(link: Element, M: Array) -> None:
+    for old in link.findall("inertial"):
+        link.remove(old)
+    mass, com, about_com = inertia.decompose(M)
+    inertial = Element("inertial")
+    link.insert(0, inertial)
+    _add(inertial, "origin", xyz=_numbers(com), rpy="0 0 0")
+    _add(inertial, "mass", value=_number(mass))
+    entries = {f"i{'xyz'[r]}{'xyz'[c]}": _number(about_com[r, c]) for r, c in ENTRIES}
+    _add(inertial, "inertia", **entries)
+
+
+def _number(value: float) -> str:
+    return f"{0.0 if abs(value) < 1e-15 else value:.12g}"
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(map(_number, values))

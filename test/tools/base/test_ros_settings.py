@@ -1,0 +1,99 @@
+"""ROS settings under which the package's processes find each other, and nobody else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from multibody_dynamics.tools.base.ros_settings import (
+    DOMAIN_VARIABLE,
+    DOMAINS,
+    ros_environment,
+    ros_settings,
+)
+
+
+def test_this_computer_only_and_a_private_domain():
+    settings = ros_settings(environ={"ROS_DOMAIN_ID": "0", "ROS_STATIC_PEERS": "10.0.0.7"})
+    assert settings["ROS_STATIC_PEERS"] == ""
+    assert int(settings["ROS_DOMAIN_ID"]) in DOMAINS
+    assert settings["ROS_DOMAIN_ID"] == ros_settings(environ={})["ROS_DOMAIN_ID"]
+
+
+def test_the_domain_can_be_chosen():
+    assert ros_settings(environ={DOMAIN_VARIABLE: "7"})["ROS_DOMAIN_ID"] == "7"
+    assert ros_settings(9, environ={DOMAIN_VARIABLE: "7"})["ROS_DOMAIN_ID"] == "9"
+
+
+def test_a_child_inherits_the_rest(monkeypatch):
+    monkeypatch.setenv("SOMETHING_ELSE", "kept")
+    child = ros_environment(5)
+    assert child["SOMETHING_ELSE"] == "kept"
+    assert child["ROS_DOMAIN_ID"] == "5"
+
+
+def test_sourced_prefixes_are_kept():
+    inherited = os.pathsep.join(["/opt/ros/jazzy", "/opt/overlay"])
+    prefixes = ros_settings(environ={"AMENT_PREFIX_PATH": inherited})["AMENT_PREFIX_PATH"]
+    assert prefixes.split(os.pathsep)[-2:] == ["/opt/ros/jazzy", "/opt/overlay"]
+
+
+def test_fast_dds_is_the_default_middleware():
+    assert ros_settings(environ={})["RMW_IMPLEMENTATION"] == "rmw_fastrtps_cpp"
+    other = ros_settings(environ={"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"})
+    assert other["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+    assert not {"RMW_IMPLEMENTATION", "FASTRTPS_DEFAULT_PROFILES_FILE"} & set(other)
+
+
+def test_the_profiles_announce_several_times_a_second():
+    file = ros_settings(environ={})["FASTRTPS_DEFAULT_PROFILES_FILE"]
+    xmlns = "{http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles}"
+    period = ElementTree.parse(file).find(f".//{xmlns}leaseAnnouncement/{xmlns}nanosec")
+    assert period is not None
+    assert int(period.text) <= 250_000_000
+
+
+SOCKETS = """
+import os, rclpy
+rclpy.init()
+node = rclpy.create_node("alone")
+inodes = [os.stat(f"/proc/self/fd/{file}").st_ino for file in os.listdir("/proc/self/fd")
+          if os.path.exists(f"/proc/self/fd/{file}")]
+for row in open("/proc/self/net/udp").read().splitlines()[1:]:
+    columns = row.split()
+    if int(columns[9]) in inodes:
+        print(columns[1].split(":")[0])
+print(*{row.split()[-1] for row in open("/proc/self/maps") if "/dev/shm/fast" in row})
+"""
+
+
+def test_a_node_listens_on_localhost_only_and_shares_no_memory(ros_domain_id):
+    program = [sys.executable, "-c", SOCKETS]
+    output = subprocess.check_output(program, text=True, env=ros_environment(ros_domain_id))
+    assert set(output.split()) == {"0100007F"}  # 127.0.0.1; the last row is that of the memory
+
+
+@pytest.mark.parametrize(("words", "code"), [(["--help"], 0), (["-h"], 0), ([], 2)])
+def test_the_script_prints_help_and_creates_nothing(tmp_path, words, code):
+    script = Path(__file__).resolve().parents[3] / "scripts" / "environment.sh"
+    environ = {**os.environ, "MULTIBODY_DYNAMICS_VENV": str(tmp_path / "venv"), "PYTHON": "absent"}
+    run = subprocess.run([script, *words], env=environ, capture_output=True, text=True)
+    assert run.returncode == code
+    assert "scripts/environment.sh COMMAND [ARGUMENT...]" in run.stdout
+    assert not run.stderr
+    assert not (tmp_path / "venv").exists()
+
+
+def test_a_shell_can_evaluate_the_settings():
+    program = [sys.executable, "-m", "multibody_dynamics.tools.environment"]
+    root = Path(__file__).resolve().parents[3]
+    lines = subprocess.check_output(program, text=True, cwd=root)
+    shell = ["sh", "-c", f'{lines}\necho "$ROS_DOMAIN_ID $FASTRTPS_DEFAULT_PROFILES_FILE"']
+    domain_id, profiles = subprocess.check_output(shell, text=True).split(maxsplit=1)
+    assert int(domain_id) in DOMAINS
+    assert Path(profiles.strip()).is_file()

@@ -1,0 +1,144 @@
+"""Short demos with real processes over DDS, which leave no process running."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from multibody_dynamics.tools.demo.control_analysis import LAWS
+from multibody_dynamics.tools.demo.control_report import OUTPUTS as CONTROL_OUTPUTS
+from multibody_dynamics.tools.demo.report import OUTPUTS
+
+ROOT = Path(__file__).parents[3]
+PATIENCE = 100.0  # s; a first start compiles
+ROBOT = """
+<robot name="two"><link name="stand"/>
+  <joint name="shoulder" type="revolute"><parent link="stand"/><child link="upper"/>
+    <axis xyz="0 1 0"/><limit lower="-2" upper="2" velocity="6" effort="150"/></joint>
+  <link name="upper"><inertial><origin xyz="0.01 0.02 0.2"/><mass value="3"/>
+    <inertia ixx="0.06" iyy="0.05" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="elbow" type="continuous"><parent link="upper"/><child link="lower"/>
+    <origin xyz="0 0 0.4" rpy="0.3 0 0"/><axis xyz="0 1 0"/>
+    <limit velocity="6" effort="100"/></joint>
+  <link name="lower"><inertial><origin xyz="0.02 0 0.15"/><mass value="2"/>
+    <inertia ixx="0.04" iyy="0.03" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+</robot>"""
+
+
+@pytest.fixture
+def robot(tmp_path: Path) -> str:
+    file = tmp_path / "two.urdf"
+    file.write_text(ROBOT)
+    return str(file)
+
+
+def start_demo(folder: Path, domain_id: int, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "multibody_dynamics.tools.cli", "demo"]
+    command += ["--output", str(folder), "--domain-id", str(domain_id), *arguments]
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"no {what}"
+        time.sleep(0.02)
+
+
+def nodes_of(folder: Path) -> list[int]:
+    """Ids of the processes with the parameters of this demo."""
+    wanted = os.fsencode(folder / "parameters.yaml")
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdecimal() and wanted in (entry / "cmdline").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except OSError:  # it has just exited
+            continue
+    return found
+
+
+def test_another_robot_from_urdf_to_report(tmp_path, robot, ros_domain_id):
+    folder = tmp_path / "out"
+    demo = start_demo(
+        folder, ros_domain_id, "--urdf", robot, "--duration", "1.2", "--rate", "250",
+        "--trajectory", "rest_to_rest", "--compare", "feedforwards",
+    )  # fmt: skip
+    out, err = demo.communicate(timeout=PATIENCE)
+    assert demo.returncode == 0, out + err
+    assert nodes_of(folder) == []
+
+    report = json.loads((folder / "report.json").read_text())
+    assert report["problems"] == []
+    assert set(report["runs"]) == {"full", "quasi_static", "rigid"}
+    for run in report["runs"].values():
+        # the feedforward on messages of other processes, compared with the library here
+        assert max(run["disagreement"].values()) < 1e-12
+        assert run["states"] > 150
+        assert set(run["cpu"]) >= {"elastic_robot_simulator_node", "feedforward_node"}
+    ratios = report["ratios of rms errors"]
+    assert ratios["quasi_static"] > 3.0
+    assert ratios["rigid"] > 10.0
+    for name in OUTPUTS:
+        assert (folder / name).is_file()
+    assert "each link swings at 10 Hz against its locked" in (folder / "report.md").read_text()
+
+
+def test_control_laws_on_another_robot(tmp_path, robot, ros_domain_id):
+    """On MuJoCo, a plant that shares no dynamics with the controller."""
+    demo = start_demo(
+        tmp_path / "out", ros_domain_id, "--urdf", robot, "--duration", "1.2", "--rate", "500",
+        "--compare", "controllers", "--plant", "mujoco",
+    )  # fmt: skip
+    out, err = demo.communicate(timeout=2 * PATIENCE)
+    assert demo.returncode == 0, out + err
+    folder = tmp_path / "out" / "controllers"
+    assert nodes_of(folder) == []
+    report = json.loads((folder / "report.json").read_text())
+    assert report["problems"] == []
+    assert list(report["runs"]) == [f"mujoco_{law}" for law in LAWS]
+    for row in report["ratios of rms errors"]["mujoco"].values():
+        assert min(row.values()) > 10.0
+    for name in CONTROL_OUTPUTS:
+        assert (folder / name).is_file()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_demo_stops_its_nodes(tmp_path, robot, ros_domain_id, number):
+    folder = tmp_path / "out"
+    demo = start_demo(folder, ros_domain_id, "--urdf", robot)
+    until(lambda: len(nodes_of(folder)) == 3, "the three nodes")
+    demo.send_signal(number)
+    _, err = demo.communicate(timeout=PATIENCE)
+    assert demo.returncode == 130
+    assert "stopped" in err
+    assert "Traceback" not in err
+    assert nodes_of(folder) == []
+    assert not (folder / "report.json").exists()
+
+
+def test_a_node_that_dies_ends_the_demo(tmp_path, robot, ros_domain_id):
+    folder = tmp_path / "out"
+    demo = start_demo(folder, ros_domain_id, "--urdf", robot)
+    until(lambda: len(nodes_of(folder)) == 3, "the three nodes")
+    for pid in nodes_of(folder):
+        if (
+            b"multibody_dynamics.nodes.feedforward_node"
+            in Path(f"/proc/{pid}/cmdline").read_bytes()
+        ):
+            os.kill(pid, signal.SIGKILL)
+    _, err = demo.communicate(timeout=PATIENCE)
+    assert demo.returncode == 1
+    assert "feedforward_node ended with status -9" in err
+    assert "Traceback" not in err
+    assert nodes_of(folder) == []

@@ -1,0 +1,40 @@
+"""Replay through the real node: a response to every state, with the library's values."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from rosbags.rosbag2 import StoragePlugin
+
+from bag_files import messages_of, motion, write_bag
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.base.ros_settings import DOMAIN_VARIABLE
+from multibody_dynamics.validation.bags import overview
+from robots import CONFIG
+
+ARM = CONFIG / "robots" / "planar_two_link.urdf"
+MODEL = dyn.load_urdf(ARM)
+
+
+def test_the_live_node_agrees_with_the_library(tmp_path, monkeypatch, capsys, ros_domain_id):
+    monkeypatch.setenv(DOMAIN_VARIABLE, str(ros_domain_id))
+    for name in ("ROS_DOMAIN_ID", "AMENT_PREFIX_PATH"):
+        monkeypatch.setenv(name, "")  # restored after the test, whatever the command sets
+    t, rows = motion(MODEL, 600, 200.0)
+    messages = messages_of(t, rows, MODEL.joint_names)
+    path = write_bag(tmp_path / "bag", messages, plugin=StoragePlugin.MCAP)
+    out = tmp_path / "out"
+    arguments = ["validate", str(path), "--urdf", str(ARM), "--cutoff", "15", "-o", str(out)]
+    assert cli.main([*arguments, "--live", "--live-rate", "4"]) == 0
+    said = capsys.readouterr().out
+    sent, answered = map(int, re.search(r"live: (\d+) of (\d+) states", said).groups())
+    assert sent == answered > 1000
+    content = json.loads((out / "live.json").read_text())
+    assert content["lost"] == 0
+    assert max(content["difference"].values()) < 1e-12
+    assert 0.0 < content["latency"]["p50"] <= content["latency"]["p100"]
+    topics = overview(out / "live").topics
+    assert len(topics) == 4
+    assert min(topics.values()) >= sent

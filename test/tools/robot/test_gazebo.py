@@ -1,0 +1,299 @@
+"""A robot for Gazebo, tested without Gazebo: the same mechanics as ours, and consistent names."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import yaml
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.model.inertia import decompose
+from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools.robot import gazebo
+from robots import panda
+
+CONFIG = share_directory() / "config"
+LAUNCH = (share_directory() / "launch" / "gazebo.launch.py").read_text()
+SPRINGS = CONFIG / "elastic_joints" / "panda.yaml"
+ONE = """<robot name="one"><link name="base"/><link name="arm"><inertial>
+<origin xyz="0.2 0.1 -0.3" rpy="0.1 0.2 0.3"/><mass value="2"/>
+<inertia ixx="0.03" iyy="0.04" izz="0.05" ixy="0.001" ixz="0.002" iyz="-0.003"/></inertial></link>
+<joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+<origin xyz="0.1 0.2 0.3" rpy="0.3 -0.2 0.1"/><limit lower="-2" upper="2" effort="50" velocity="3"/>
+</joint></robot>"""
+
+
+def springs(stiffness=400.0, inertia=0.2, **motor):
+    actuator = dyn.elastic.SeriesElastic(
+        dyn.elastic.Motor(inertia, **motor), dyn.elastic.LinearSpring(stiffness)
+    )
+    return dyn.Actuators(("j",), (actuator,))
+
+
+@pytest.fixture
+def one(tmp_path):
+    file = tmp_path / "one.urdf"
+    file.write_text(ONE)
+    return file
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return gazebo.prepare(tmp_path_factory.mktemp("robot"), prefix="left_", namespace="left")
+
+
+def urdf(text):
+    """The robot of a URDF text without the joint losses, which only Gazebo uses."""
+    return dyn.parse_urdf(re.sub("<dynamics.*?/>", "", text))
+
+
+def test_one_elastic_joint_moves_as_in_our_simulation(one):
+    """M q'' + g = K (theta - q), J theta'' + K (theta - q) = tau, computed in two ways.
+
+    The base is fixed, and the rotor's spin therefore couples with no other motion.
+    """
+    K, J = 400.0, 0.2
+    made = gazebo.convert(one, springs(K, J), controllers="c.yaml")
+    plant = urdf(made.plant)
+    assert plant.joint_names == ("j_motor", "j_spring")
+    q, qd, theta, thetad, tau = 0.4, 0.7, 0.45, -0.2, 3.0
+    Q = K * (theta - q)
+    accelerations = dyn.forward_dynamics(plant, [theta, q - theta], [thetad, qd - thetad], [tau, Q])
+    qdd = dyn.forward_dynamics(dyn.load_urdf(one), [q], [qd], [Q])[0]
+    np.testing.assert_allclose(accelerations, [(tau - Q) / J, qdd - (tau - Q) / J], rtol=1e-9)
+
+
+def test_the_panda_rests_in_its_initial_pose(files):
+    """The springs carry the weight of the controller's links; the motors hold the springs."""
+    plant, links = urdf(files.plant.read_text()), urdf(files.links.read_text())
+    initial = {
+        joint.get("name"): float(joint.find("state_interface/param").text)
+        for joint in ElementTree.parse(files.plant).getroot().iter("joint")
+        if joint.find("state_interface") is not None
+    }
+    x = np.array([initial[name] for name in plant.joint_names])
+    rest = np.zeros_like(x)
+    tau = dyn.inverse_dynamics(plant, x, rest, rest).tau
+    stiffness = {
+        gz.get("reference"): float(gz.find("springStiffness").text)
+        for gz in ElementTree.parse(files.plant).getroot().findall("gazebo")
+        if gz.get("reference")
+    }
+    for j, joint in enumerate(plant.joint_names):
+        if joint in stiffness:
+            assert tau[j] == pytest.approx(-stiffness[joint] * x[j], abs=1e-6)
+    q = x[::2] + x[1::2]
+    np.testing.assert_allclose(q, gazebo.READY, atol=1e-9)
+    held = dyn.inverse_dynamics(links, q, np.zeros(7), np.zeros(7)).tau
+    np.testing.assert_allclose(held, tau[1::2], atol=1e-9)
+
+
+def test_rotors_load_the_links_as_in_gazebo(files):
+    """With rigid springs and each rotor fixed to the link that carries it, the kinetic energy is
+    that of the controller's links, except for the spin; at the last joint nothing else turns."""
+    plant, links = urdf(files.plant.read_text()), urdf(files.links.read_text())
+    q = np.linspace(-1.0, 1.0, 7)
+    M = dyn.mass_matrix(plant, np.column_stack([q, 0.0 * q]).ravel())
+    expected = dyn.mass_matrix(links, q)
+    inertia = dyn.load_actuators(files.springs, links.joint_names).motor_inertia
+    assert M[-1, -1] == pytest.approx(expected[-1, -1])
+    assert M[0, 0] == pytest.approx(expected[0, 0] + inertia[0])
+
+
+def test_inertias_are_physically_possible(files):
+    for body, M in zip((m := urdf(files.plant.read_text())).body_names, m.inertias, strict=True):
+        mass, _, about_com = decompose(M)
+        a, b, c = np.linalg.eigvalsh(about_com)
+        assert mass > 0.0, body
+        assert a > 0.0, body
+        assert a + b >= c * (1.0 - 1e-9), body
+
+
+def test_unsupported_joints_are_rejected(one, tmp_path):
+    for actuator in (
+        dyn.elastic.Rigid(dyn.elastic.Motor(0.1)),
+        dyn.elastic.SeriesElastic(
+            dyn.elastic.Motor(0.1), dyn.elastic.LinearSpring(100.0), damping=1.0
+        ),
+        dyn.elastic.SeriesElastic(dyn.elastic.Motor(0.1), dyn.elastic.CubicSpring(100.0, 10.0)),
+    ):
+        with pytest.raises(dyn.InputError, match="joint 'j'"):
+            gazebo.convert(one, dyn.Actuators(("j",), (actuator,)), controllers="")
+    with pytest.raises(dyn.InputError, match="expected 1 positions"):
+        gazebo.convert(one, springs(), controllers="", initial=[1.0, 2.0])
+    one.write_text(ONE.replace("revolute", "prismatic"))
+    with pytest.raises(dyn.InputError, match="'j' is prismatic"):
+        gazebo.convert(one, springs(), controllers="")
+    with pytest.raises(dyn.InputError, match="springs are missing"):
+        gazebo.prepare(tmp_path, robot=str(one))
+    with pytest.raises(dyn.InputError, match="not a comma-separated list of numbers"):
+        gazebo.prepare(tmp_path, initial="0,x")
+
+
+def test_every_name_has_the_prefix(files):
+    for file in (files.plant, files.links):
+        root = ElementTree.parse(file).getroot()
+        names = [e.get("name") for tag in ("link", "joint") for e in root.iter(tag)]
+        assert {n for n in names if not n.startswith("left_")} <= {"world"}
+        assert urdf(file.read_text()).n == {files.plant: 14, files.links: 7}[file]
+
+
+# The names of Gazebo and ros2_control, as their sources have them; docs/gazebo.md says which
+
+
+def test_plugin_and_interfaces_are_those_of_gz_ros2_control(files):
+    root = ElementTree.parse(files.plant).getroot()
+    assert root.findtext("ros2_control/hardware/plugin") == "gz_ros2_control/GazeboSimSystem"
+    plugin = root.find("gazebo/plugin")
+    assert plugin.get("filename") == "gz_ros2_control-system"
+    assert plugin.get("name") == "gz_ros2_control::GazeboSimROS2ControlPlugin"
+    assert Path(plugin.findtext("parameters")) == files.controllers
+    assert plugin.findtext("ros/namespace") == "left"
+    joints = {joint.get("name") for joint in root.findall("joint")}
+    for joint in root.findall("ros2_control/joint"):
+        assert joint.get("name") in joints
+        commands = [c.get("name") for c in joint.findall("command_interface")]
+        assert commands == (["effort"] if joint.get("name").endswith("_motor") else [])
+        assert [s.get("name") for s in joint.findall("state_interface")] == ["position", "velocity"]
+
+
+def test_controllers_have_the_motors_in_our_order(files):
+    made = yaml.safe_load(files.controllers.read_text())
+    manager = made["/**/controller_manager"]["ros__parameters"]
+    assert (
+        manager["effort_controller"]["type"]
+        == "forward_command_controller/ForwardCommandController"
+    )
+    controller = made["/**/effort_controller"]["ros__parameters"]
+    assert controller["interface_name"] == "effort"
+    assert controller["joints"] == [joint + "_motor" for joint in files.joints]
+    assert dyn.load_actuators(files.springs, files.joints).n == 7
+
+
+def test_the_world_is_sdf_with_the_step_of_the_controllers():
+    root = ElementTree.parse(CONFIG / "gazebo" / "world.sdf").getroot()
+    assert root.tag == "sdf"
+    step = float(root.findtext("world/physics/max_step_size"))
+    manager = yaml.safe_load((CONFIG / "gazebo" / "controllers.yaml").read_text())
+    assert step * manager["/**/controller_manager"]["ros__parameters"]["update_rate"] == 1.0
+    gravity = [float(x) for x in root.findtext("world/gravity").split()]
+    np.testing.assert_array_equal(gravity, panda().gravity)
+    plugins = {plugin.get("name"): plugin.get("filename") for plugin in root.iter("plugin")}
+    assert plugins == {
+        "gz::sim::systems::Physics": "gz-sim-physics-system",
+        "gz::sim::systems::UserCommands": "gz-sim-user-commands-system",
+        "gz::sim::systems::SceneBroadcaster": "gz-sim-scene-broadcaster-system",
+    }
+
+
+def test_bridged_topics_have_message_types():
+    for line in yaml.safe_load((CONFIG / "gazebo" / "bridge.yaml").read_text()):
+        assert set(line) == {
+            *("ros_topic_name", "gz_topic_name", "ros_type_name", "gz_type_name", "direction")
+        }
+        package, _, name = line["ros_type_name"].split("/")
+        assert hasattr(import_module(f"{package}.msg"), name)
+        assert line["gz_type_name"] == f"gz.msgs.{name}"
+        assert line["direction"] in ("GZ_TO_ROS", "ROS_TO_GZ", "BIDIRECTIONAL")
+
+
+def test_the_topics_of_the_launch_are_those_of_the_nodes():
+    """They remap names of our nodes to names of the controllers in the YAML file."""
+    controllers = yaml.safe_load((CONFIG / "gazebo" / "controllers.yaml").read_text())
+    manager = controllers["/**/controller_manager"]["ros__parameters"]
+    for topic in re.findall(r'^[A-Z]+ = "(\w+/\w+)"', LAUNCH, re.MULTILINE):
+        assert topic.split("/")[0] in manager
+    assert controllers["/**/joint_state_broadcaster"]["ros__parameters"]["use_local_topics"]
+    nodes = Path(gazebo.__file__).parents[2] / "nodes"
+    assert '"series_joint_states"' in (nodes / "series_joints_node.py").read_text()
+    assert '"~/commands"' in "".join(
+        (nodes / f"{name}.py").read_text()
+        for name in ("flatness_controller_node", "following/following")
+    )
+
+
+def test_flags_of_the_launch_are_those_of_the_programs():
+    """`create` of ros_gz_sim, `gz sim`, and the spawner of the controller manager."""
+    flags = {w for text in re.findall(r'"(-[^"]*)"', LAUNCH) for w in text.split() if w[0] == "-"}
+    create = {"-topic", "-name", "-x", "-y"}
+    assert flags == create | {"-r", "-s", "-v"} | {"--param-file", "--controller-manager"}
+
+
+def test_the_nodes_of_gazebo_have_the_parameters_of_the_file():
+    for name, values in yaml.safe_load((CONFIG / "gazebo" / "nodes.yaml").read_text()).items():
+        check(name.removeprefix("/**/"), values["ros__parameters"])
+
+
+# config/ros2_control
+
+# Controllers and those of their parameters that we set, as the sources have them.
+CONTROLLERS = {
+    "joint_state_broadcaster/JointStateBroadcaster": {"use_local_topics"},
+    "forward_command_controller/ForwardCommandController": {"joints", "interface_name"},
+    "joint_trajectory_controller/JointTrajectoryController": {
+        *("joints", "command_interfaces", "state_interfaces", "interpolation_method"),
+        *("interpolate_from_desired_state", "allow_nonzero_velocity_at_trajectory_end", "gains"),
+    },
+}
+EXAMPLES = sorted((CONFIG / "ros2_control").glob("*_effort.yaml"))
+
+
+def check(node, values):
+    """Raises for unknown parameters of our node, and for values out of bounds."""
+    module = import_module(f"multibody_dynamics.nodes.{node}")
+    kind = getattr(module, "".join(part.title() for part in node.split("_")))
+    kind.Parameters(**values).check()
+
+
+@pytest.mark.parametrize("file", [*EXAMPLES, CONFIG / "gazebo" / "controllers.yaml"])
+def test_controllers_and_their_parameters_have_the_names_of_the_sources(file):
+    made = {
+        name.removeprefix("/**/"): values["ros__parameters"]
+        for name, values in yaml.safe_load(file.read_text()).items()
+    }
+    for name, values in made.pop("controller_manager").items():
+        if name not in ("update_rate", "use_sim_time"):
+            assert set(made.pop(name, {})) <= CONTROLLERS[values["type"]]
+    for node, values in made.items():  # the rest is ours
+        check(node, values)
+
+
+def test_a_point_arrives_before_it_is_due_and_is_due_before_the_next():
+    """joint_trajectory_controller rejects a point in the past, and drops one that is not due within
+    the cycle that receives it: the first or the second after that of the state."""
+    made = yaml.safe_load((CONFIG / "ros2_control" / "trajectory_effort.yaml").read_text())
+    period = 1.0 / made["controller_manager"]["ros__parameters"]["update_rate"]
+    lookahead = made["/**/feedforward_node"]["ros__parameters"]["lookahead"]
+    assert period < lookahead < 2.0 * period
+    assert made["joint_trajectory_controller"]["ros__parameters"]["interpolate_from_desired_state"]
+
+
+def test_examples_of_ros2_control_are_consistent():
+    joints = list(panda().joint_names)
+    for file in EXAMPLES:
+        made = yaml.safe_load(file.read_text())
+        made.pop("/**/feedforward_node", None)
+        manager = made.pop("controller_manager")["ros__parameters"]
+        assert all(name in manager for name in made)
+        for controller in made.values():
+            assert controller["ros__parameters"]["joints"] == joints
+            gains = controller["ros__parameters"].get("gains", {})
+            assert list(gains) in ([], joints)
+
+
+def test_the_franka_example_has_our_parameters():
+    from multibody_dynamics.nodes.following.feedforward_parameters import FeedforwardParameters
+
+    made = yaml.safe_load((CONFIG / "ros2_control" / "franka_feedforward.yaml").read_text())
+    values = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in made["/**"]["ros__parameters"].items()
+    }
+    parameters = FeedforwardParameters(**values)
+    parameters.check()
+    assert parameters.gravity_compensated_by_robot
+    assert max(parameters.torque_rate_limits) < 1000.0  # franka::kMaxTorqueRate

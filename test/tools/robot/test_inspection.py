@@ -1,0 +1,118 @@
+"""The command `inspect`: kinematic tree, findings, torques, timing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.robot import inspection as look
+from robots import PANDA, panda, random_tree
+
+LINK = """<link name="{0}"><inertial><mass value="{1}"/>
+<inertia ixx="{2}" iyy="{3}" izz="{4}" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+JOINT = """<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/>
+<origin xyz="0.5 0 0"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="{3}" velocity="{4}"/>
+</joint>"""
+
+
+def arm(tmp_path: Path, *parts: str) -> Path:
+    file = tmp_path / "arm.urdf"
+    file.write_text(f"<robot name='arm'><link name='base'/>{''.join(parts)}</robot>")
+    return file
+
+
+def test_a_published_robot_is_plausible():
+    assert not look.check(panda())
+
+
+def test_every_body_is_listed_below_its_parent():
+    for seed in range(4):
+        model = random_tree(7, seed)
+        lines = look.tree(model)
+        assert len(lines) == 1 + model.n
+        for i, joint in enumerate(model.joint_names):
+            row = next(k for k, line in enumerate(lines) if f"{joint} (" in line)
+            parent = model.parents[i]
+            above = model.base_name if parent < 0 else model.body_names[parent]
+            assert next(k for k, line in enumerate(lines) if line.endswith(above)) < row
+
+
+def test_an_impossible_inertia_is_found(tmp_path):
+    file = arm(
+        tmp_path, LINK.format("a", 1, 1e-3, 1e-3, 9e-3), JOINT.format("j", "base", "a", 9, 1)
+    )
+    model, warned = look.load(file)
+    assert warned
+    (finding,) = look.check(model)
+    assert finding.severe
+    assert finding.text.startswith("a: no body has the principal moments")
+    assert cli.main(["inspect", str(file), "--no-timing"]) == 1
+
+
+def test_mixed_up_units_are_found(tmp_path):
+    """An inertia exported in kg mm^2."""
+    file = arm(tmp_path, LINK.format("a", 1, 900, 900, 900), JOINT.format("j", "base", "a", 9, 1))
+    (finding,) = look.check(look.load(file)[0])
+    assert finding.severe
+    assert "radius of gyration" in finding.text
+
+
+def test_masses_in_grams_are_found(tmp_path):
+    link = LINK.format("a", 300, 1e-3, 1e-3, 1e-3).replace("<mass", '<origin xyz="0.1 0 0"/><mass')
+    file = arm(tmp_path, link, JOINT.format("j", "base", "a", 9, 1))
+    (finding,) = look.check(look.load(file)[0])
+    assert finding.text == "j needs 294 to hold its links, limit 9; are masses in g?"
+
+
+def test_limits_of_zero_are_found(tmp_path):
+    file = arm(tmp_path, LINK.format("a", 1, 1, 1, 1), JOINT.format("j", "base", "a", 0, 0))
+    texts = [finding.text for finding in look.check(look.load(file)[0]) if finding.severe]
+    assert any("effort limit 0" in text for text in texts)
+    assert any("velocity limit 0" in text for text in texts)
+
+
+def test_a_last_link_with_almost_no_inertia_is_found(tmp_path):
+    file = arm(
+        tmp_path,
+        *(LINK.format("a", 1, 0.1, 0.1, 0.1), JOINT.format("j", "base", "a", 9, 1)),
+        *(LINK.format("b", 0, 1e-13, 1e-13, 1e-13), JOINT.format("k", "a", "b", 9, 1)),
+    )
+    texts = [finding.text for finding in look.check(look.load(file)[0])]
+    assert "b has no mass" in texts
+    assert any("the mass matrix is singular" in text and "behind k;" in text for text in texts)
+
+
+def test_a_horizontal_link_needs_its_weight(tmp_path):
+    """m g l cos q, over a range that includes q = 0."""
+    link = LINK.format("a", 2, 0.1, 0.1, 0.1).replace(
+        "<inertial>", '<inertial><origin xyz="0.3 0 0"/>'
+    )
+    model, _ = look.load(arm(tmp_path, link, JOINT.format("j", "base", "a", 9, 1)))
+    torques = look.typical_torques(model)
+    assert torques.at_rest_peak[0] == pytest.approx(2 * 9.81 * 0.3, rel=1e-3)
+    assert torques.at_rest[0] < torques.at_rest_peak[0]
+    used = max(torques.at_rest_peak[0], torques.moving_peak[0]) / 9.0
+    assert f"{used:.0%}" in look.torque_table(model, torques)[1]
+
+
+def test_postures_are_within_the_limits():
+    model = panda()
+    q = look.postures(model)
+    assert (q >= model.limits.lower).all()
+    assert (q <= model.limits.upper).all()
+    np.testing.assert_array_equal(q, look.postures(model))
+
+
+def test_times_are_compared_with_the_period():
+    springs = Path(PANDA).parents[1] / "elastic_joints" / "panda.yaml"
+    model = panda()
+    actuators = dyn.load_actuators(springs, model.joint_names)
+    timings = look.measure(model, actuators, seconds=0.02)
+    assert len(timings) == 2
+    assert all(0.0 < t.p50 <= t.p99 <= t.worst for t in timings)
+    assert look.timing_lines([look.Timing("x", 10.0, 20.0, 30.0)], 1000.0)[1]
+    assert not look.timing_lines([look.Timing("x", 10.0, 800.0, 900.0)], 1000.0)[1]
