@@ -65,6 +65,13 @@ def test_every_node_has_a_page_with_its_parameters():
             assert heading in text, f"docs/{node}.md has no '{heading}'"
 
 
+def test_the_names_for_everyday_use_are_those_of_dynamics():
+    text = (ROOT / "docs" / "names.md").read_text()
+    table = text[text.index("| subject |") : text.index("## Rooms")]
+    names = re.findall(r"`(\w+)`", table.split("\n", 2)[2])
+    assert sorted(names) == sorted(set(dyn.__all__) - set(reference.rooms()))
+
+
 # The pages of the papers
 
 
