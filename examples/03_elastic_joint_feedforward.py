@@ -1,4 +1,4 @@
-"""What Q' and Q'' are for: the tracking error of an elastic arm with and without them.
+"""What Q' and Q'' are for: a robot with springs in its joints, followed with and without them.
 
     python examples/03_elastic_joint_feedforward.py --picture tracking.png
 

@@ -1,10 +1,10 @@
-"""A surgical arm whose instrument pivots about a point, modelled in three ways.
+"""A surgical arm whose instrument pivots about one point, modelled in three ways.
 
-Joints 1 to 3, a lift and two parallel axes, move the remote centre to the incision. The axes of
-joints 4 and 5 and the instrument all pass through it: whatever the curved links between them do,
-the point of the instrument at the incision stays in place.
+Joints 1 to 3, a lift and two parallel axes, bring the remote centre to the incision. The axes of
+joints 4 and 5 meet in it, and so does the instrument: whatever the curved links between them do,
+the point of the instrument that is in the incision stays there.
 
-The arm is of the type of [M18k] 2.5 and 3.6 (Mueller 2018, kinematics). All numbers are ours.
+The arm is of the kind of [M18k] 2.5 and 3.6 (Mueller 2018, kinematics). All numbers are ours.
 
     python examples/04_remote_centre_of_motion.py --picture arm.png
 """

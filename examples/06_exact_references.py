@@ -1,10 +1,9 @@
-"""How many digits are right? The same recursion with numbers of 40 digits, compared with float64.
+"""How many digits are right? The same recursion over numbers of 40 digits, beside float64.
 
     python examples/06_exact_references.py
 
-generic_inverse_dynamics accepts anything that can be added and multiplied, with its sine and
-cosine: mpmath numbers as here, complex numbers (complex-step derivatives), symbols (generated
-code).
+generic_inverse_dynamics takes whatever adds and multiplies, with its sine and cosine: numbers of
+mpmath as here, complex ones (derivatives by complex step), symbols (generated code).
 """
 
 from __future__ import annotations

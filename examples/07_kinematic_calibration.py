@@ -1,9 +1,9 @@
-"""Calibrate an arm that differs slightly from its drawings, from measured poses.
+"""Calibrate an arm that was built a little differently from its drawings, from measured poses.
 
     python examples/07_kinematic_calibration.py --picture calibration.png
 
-Each joint and the flange may be displaced by error screws; describing every error of an arm with
-7 revolute joints takes at least 4 * 7 + 6 of them.
+Each joint and the flange may be displaced by error screws; the least number of them that can
+describe every error of an arm of 7 revolute joints is 4 * 7 + 6.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python examples/08_inertial_parameters.py --picture torques.png
 
 The torques are linear in the masses, first moments and inertias of the links; of the 70 parameters
-of 7 links, 43 combinations have an effect. They are identified by weighted least squares.
+of 7 links, 43 combinations have an effect. They are found by least squares, weighed by the noise.
 """
 
 from __future__ import annotations

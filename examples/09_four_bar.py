@@ -1,9 +1,9 @@
-"""A four-bar linkage: the torque of its motor and its rate, and the free motion of the linkage.
+"""A four-bar linkage: torque of its motor and the torque's rate, and its free swing.
 
     python examples/09_four_bar.py --picture four_bar.png
 
 The loop is cut at the pin between coupler and rocker. What remains is a tree; the pin is a
-LoopClosure that leaves one rotation free. Three of its five constraints are redundant here.
+LoopClosure that leaves one rotation free. Of its five constraints three are redundant in a plane.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""A five-bar linkage with one, two and three motors: which motions are feasible, and their torques.
+"""A five-bar linkage with one, two and three motors: what can be asked of them, and what they do.
 
     python examples/10_five_bar.py --picture five_bar.png
 
-The linkage has two degrees of freedom. One motor cannot enforce a prescribed motion: hybrid
-dynamics prescribes the motor's joint and lets the others move. With two motors the torques are
-unique. Three motors can work against each other: [K12] 3.1 selects the minimum torques, or the
-minimum force in the closed loop.
+Two degrees of freedom. With one motor that is too little for a prescribed motion: hybrid dynamics
+prescribes the motor's joint and lets the others move. Two motors have unique torques. Three can be
+set against each other: [K12] 3.1 has the least torques, and the least force in the closed loop.
 """
 
 from __future__ import annotations

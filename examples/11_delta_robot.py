@@ -1,11 +1,10 @@
-"""A delta robot on a circle: the torques of its three motors and their rates Q' and Q''.
+"""A delta robot on a circle: torques of its three motors, their rates Q' and Q''.
 
     python examples/11_delta_robot.py --picture delta.png
 
-Three arms with one motor each carry the platform through pairs of parallel rods. Each rod is
-connected to the arm by a universal joint and to the platform by a ball joint: six loops are cut at
-the ball joints. The platform has six coordinates; that the rods keep it level is not assumed, but
-follows from the constraints.
+Three arms with a motor each carry the platform by pairs of parallel rods. A rod hangs on the arm in
+a universal joint and ends at the platform in a ball: six loops are cut at the balls. That the rods
+keep the platform level is not assumed: it has six coordinates, and the constraints say so.
 """
 
 from __future__ import annotations

@@ -2,11 +2,10 @@
 
     python examples/12_passive_pendulum.py --picture crane.png
 
-Hybrid dynamics takes what is known of each joint, an acceleration or a torque, and computes the
-other. If the trolley moves from rest to rest, the load keeps swinging. For the load to move along
-y(t), the trolley of a pendulum of length L has to move approximately along x = y + L/g y''. Its
-acceleration y'' + L/g y'''' requires a motion whose fourth derivative exists and is zero at its
-ends.
+Hybrid dynamics takes what is known of each joint, an acceleration or a torque, and gives the other.
+If the trolley moves from rest to rest, the load goes on swinging. If the load shall move along y,
+the trolley has to be where a pendulum of length L needs it, nearly at x = y + L/g y'': its
+acceleration y'' + L/g y'''' takes a motion whose fourth derivative exists, and is zero at its ends.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""An inverted double pendulum balanced by one motor: linearisation, LQR and region of attraction.
+"""An inverted double pendulum kept upright by one motor: linearised, LQR, and from where it works.
 
     python examples/13_lqr_double_pendulum.py --picture pendulum.png
 
-The motor is in the shoulder or in the elbow; the other joint is free. The feedback that is optimal
-for the linearised pendulum is applied to the nonlinear one, from a batch of postures.
+The motor is in the shoulder or in the elbow; the other joint is free. The feedback that is best for
+the linearised pendulum drives the true one, from many postures at once.
 """
 
 from __future__ import annotations

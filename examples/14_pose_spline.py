@@ -3,9 +3,9 @@
     python examples/14_pose_spline.py --picture spline.png
 
 The spline passes exactly through its poses, and its twist, acceleration, jerk and jounce are
-continuous, as an arm with elastic joints requires. Interpolated Euler angles would depend on the
-choice of the angles, and fail where they are singular. Inverse kinematics along the path starts
-each solution at the previous one; joint limits and several starts find the first.
+continuous: what an arm with elastic joints asks for. Euler angles, interpolated, would depend on
+which of them are chosen, and stop where they are singular. Inverse kinematics along the path begins
+each solution at the one before; its limits and starts take care of the first.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""A hand on a circle, and pulled out of reach: joints to the fourth derivative, and Q, Q' and Q''.
+"""A hand on a circle, and drawn out of reach: joints to the fourth derivative, and Q, Q' and Q''.
 
     python examples/15_task_space.py --picture task_space.png
 
-Pose, twist, acceleration, jerk and jounce of a Panda's hand are prescribed. On the circle, its
-redundant joint maintains the posture; where the arm is stretched, damping lets the hand lag behind
-smoothly.
+The hand of a Panda is told its pose, twist, acceleration, jerk and jounce. On the circle its spare
+joint keeps the posture; where the arm is stretched, damping lets the hand stay behind, smoothly.
 """
 
 from __future__ import annotations

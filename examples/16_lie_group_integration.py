@@ -1,11 +1,10 @@
-"""Heavy top and double pendulum in absolute coordinates: the effect of the choice of the group.
+"""Heavy top and double pendulum in absolute coordinates: what the choice of the group decides.
 
     python examples/16_lie_group_integration.py --picture groups.png
 
-[MT13]: on SE(3) the joint between a body and the ground stays closed, because its motions form a
-group that the integration never leaves; between two moving bodies neither group preserves the
-joint. With the body on the ground in SE(3) and the other in SO(3) x R^3, which costs less, the
-result is as good as with both in SE(3).
+[MT13]: on SE(3) the joint between a body and the ground stays closed, as its motions are a group
+that the integration never leaves; between two moving bodies neither group keeps the joint. A body
+on the ground in SE(3) and the other in SO(3) x R^3, which costs less, is as good as both in SE(3).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A thrown box that tumbles about its intermediate axis, and a linkage that forms a closed loop.
+"""A thrown box that tumbles about its middle axis, and a linkage that closes on itself.
 
     python examples/17_momenta_of_floating_bodies.py --picture tumbling.png
 
-The tumbling box (Dzhanibekov effect) is integrated by its spatial momentum, [M18d] (36), which is
-constant without a wrench, and by its velocities, which drift. The spherical three-bar
+The tumbling box (Dzhanibekov's effect) is integrated by its spatial momentum, [M18d] (36), which
+without a wrench stays what it is, and by its velocities, which drift. The spherical three-bar
 linkage of [MT13] is a closed loop of constraints; in joint coordinates it has three joints.
 """
 
