@@ -1,4 +1,4 @@
-"""The documentation site: `make docs`. The pages are those that GitHub shows, too."""
+"""The documentation site, built by `make docs` from the same pages that GitHub shows."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ release = version = multibody_dynamics.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
 html_theme = "furo"
-html_title = f"multibody_\u200bdynamics {version}"  # where the narrow sidebar may break it
+html_title = f"multibody_\u200bdynamics {version}"  # the narrow sidebar may break the line here
 smartquotes = False  # q' is a derivative, not a quotation
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 4
 suppress_warnings = [
-    "myst.header",  # pages that are parts of one begin below the first level
+    "myst.header",  # some pages begin below the first level
 ]
 
 autodoc_default_options = {"members": True, "show-inheritance": True}
@@ -27,13 +27,14 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 
 
-def _examples(app, docname, source):
-    """Links to files outside of docs/, the examples, download them from the site."""
-    source[0] = re.sub(r"\[`?([^]`]+)`?\]\((\.\./[\w./-]+)\)", r"{download}`\1 <\2>`", source[0])
+def _outside_links(app, docname, source):
+    """Links out of docs/: the site offers examples for download, and names other pages."""
+    text = re.sub(r"\[(`[^`]+`)\]\(\.\./[\w/-]+\.md(?:#[\w-]+)?\)", r"\1", source[0])
+    source[0] = re.sub(r"\[`?([^]`]+)`?\]\((\.\./[\w./-]+)\)", r"{download}`\1 <\2>`", text)
 
 
-def _as_it_stands(app, what, name, obj, options, lines):
-    """Docstrings are written for the terminal, with tables and formulas aligned: so they appear."""
+def _verbatim(app, what, name, obj, options, lines):
+    """Docstrings are written for the terminal, with aligned tables and formulas: keep them so."""
     text = re.sub(r":\w+:`[.~]?([^`]+)`", r"\1", "\n".join(lines)).strip()
     head, _, rest = text.partition("\n\n")
     lines[:] = [re.sub(r"([\\*|`_])", r"\\\1", " ".join(head.split())), ""]
@@ -42,5 +43,5 @@ def _as_it_stands(app, what, name, obj, options, lines):
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", _as_it_stands)
-    app.connect("source-read", _examples)
+    app.connect("autodoc-process-docstring", _verbatim)
+    app.connect("source-read", _outside_links)

@@ -1,4 +1,4 @@
-"""What README and docs say is true: code runs, tables are the code's own, links lead somewhere."""
+"""README and docs agree with the code: blocks run, tables are generated from it, links resolve."""
 
 import re
 import runpy
@@ -25,7 +25,7 @@ def page_id(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_the_python_of_a_page_runs_from_top_to_bottom(page, monkeypatch):
+def test_the_python_blocks_of_a_page_run_in_order(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     namespace = {}
@@ -35,20 +35,20 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_generated_tables_are_those_of_the_code(page):
+def test_generated_tables_are_up_to_date(page):
     text = page.read_text()
     assert reference.updated(text) == text, "run: python -m multibody_dynamics.tools.reference"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_links_lead_to_files(page):
+def test_links_lead_to_existing_files(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_files_and_make_targets_that_are_named_exist(page):
+def test_named_files_and_make_targets_exist(page):
     text = page.read_text()
     for name in re.findall(r"\b((?:config|launch|docs|test|benchmark|examples)/[\w./-]+\w)", text):
         assert (ROOT / name).exists(), f"{page.name} names {name}"
@@ -65,11 +65,18 @@ def test_every_node_has_a_page_with_its_parameters():
             assert heading in text, f"docs/{node}.md has no '{heading}'"
 
 
+def test_the_names_for_everyday_use_are_those_of_dynamics():
+    text = (ROOT / "docs" / "names.md").read_text()
+    table = text[text.index("| subject |") : text.index("## Rooms")]
+    names = re.findall(r"`(\w+)`", table.split("\n", 2)[2])
+    assert sorted(names) == sorted(set(dyn.__all__) - set(reference.rooms()))
+
+
 # The pages of the papers
 
 
 def rows_of_equations(page):
-    """The cells of every table row that says what an equation is in the code."""
+    """The cells of the table rows that list equations and their names in the code."""
     for table in re.findall(r"(?:^\|.*\n)+", page.read_text(), re.MULTILINE):
         head, _, *rows = (
             [cell.strip() for cell in line[1:-1].split("|")] for line in table.splitlines()
@@ -79,7 +86,7 @@ def rows_of_equations(page):
 
 
 def exists(name):
-    """Whether a room shows such a name or has such a module, or either has it as an attribute."""
+    """Whether `name` is a name or a module of a room, or an attribute of one."""
     first, _, rest = name.partition(".")
     rooms = [getattr(dyn, room) for room in dyn.__all__ if ismodule(getattr(dyn, room))]
     owners = [getattr(room, first) for room in rooms if first in getattr(room, "__all__", ())]
@@ -95,7 +102,7 @@ def exists(name):
 
 
 @pytest.mark.parametrize("page", PAPERS, ids=page_id)
-def test_what_an_equation_is_in_the_code_is_there(page):
+def test_code_named_beside_an_equation_exists(page):
     rows = list(rows_of_equations(page))
     assert len(rows) > 10
     for equation, code, *_ in rows:
@@ -105,7 +112,7 @@ def test_what_an_equation_is_in_the_code_is_there(page):
 
 
 @pytest.mark.parametrize(("page", "last"), [("mueller_2018_dynamics", 120), ("kim_2012", 92)])
-def test_every_equation_of_a_paper_is_named_once(page, last):
+def test_every_equation_of_a_paper_is_listed_once(page, last):
     numbers = []
     for equation, *_ in rows_of_equations(ROOT / "docs" / f"{page}.md"):
         for start, end in re.findall(r"\((\d+)\)(?: \.\.\. \((\d+)\))?", equation):
@@ -113,13 +120,13 @@ def test_every_equation_of_a_paper_is_named_once(page, last):
     assert sorted(numbers) == list(range(1, last + 1))
 
 
-def test_symbols_name_what_there_is():
+def test_symbols_name_existing_attributes():
     names = [name for symbol in dyn.lie.SYMBOLS for name in symbol.name.split(", ") if "." in name]
     for name in names:
         owner, _, attribute = name.rpartition(".")
         assert exists(f"{'MultibodyModel' if owner == 'model' else owner}.{attribute}"), name
 
 
-def test_the_table_of_operations_is_what_is_counted():
+def test_the_table_of_operations_is_the_one_counted():
     operations = runpy.run_path(str(ROOT / "benchmark" / "operations.py"))
     assert operations["table"]() in (ROOT / "docs" / "benchmark.md").read_text()

@@ -8,11 +8,13 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from multibody_dynamics.tools import reference
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 
-def test_every_page_has_its_place():
+def test_every_page_is_in_a_table_of_contents():
     text = (DOCS / "index.md").read_text()
     named = re.findall(r"^([\w*?]+)$", text, re.MULTILINE)
     found = [{page.stem for page in DOCS.glob(f"{name}.*")} for name in named]
@@ -20,8 +22,16 @@ def test_every_page_has_its_place():
     assert set().union(*found) >= {page.stem for page in DOCS.glob("*.md")} - {"index"}
 
 
+def test_the_reference_has_a_section_for_every_room():
+    text = (DOCS / "api.rst").read_text()
+    sections = re.findall(r"^(dyn\.\w+)\n-+\n\n\.\. automodule:: (\S+)\n", text, re.MULTILINE)
+    assert sections == [
+        (f"dyn.{room}", f"multibody_dynamics.dynamics.{room}") for room in reference.rooms()
+    ]
+
+
 def build_without_a_warning(tmp_path):
-    """All but the reference, which `make docs` builds from all docstrings in half a minute."""
+    """Build all pages except the API reference, for which `make docs` takes half a minute."""
     pages = tmp_path / "docs"
     pages.mkdir()
     for file in (*DOCS.glob("*.md"), DOCS / "conf.py"):
@@ -41,7 +51,7 @@ def build_without_a_warning(tmp_path):
     assert (tmp_path / "site" / "_images" / "demo.png").is_file()
 
 
-# rosdep does not bring what builds the site; scripts/environment.sh does.
+# The tools that build the site come with scripts/environment.sh, not with rosdep.
 if all(map(find_spec, ("furo", "myst_parser", "sphinx"))):
 
     def test_the_pages_build_without_a_warning(tmp_path):
