@@ -305,7 +305,7 @@ def test_bad_states_are_refused_time_may_jump_and_the_last_word_is_rest(ros):
         "motor_states: unnamed": lambda: arm.send(arm.motors, (), (r.theta, zero, zero)),
         "motor_states: stale": lambda: arm.send_motors(arm.now - 10 * SECOND),
         "joint_states: out of order": lambda: arm.send_links(arm.now - STEP),
-        "states without their fellow": lambda: arm.send_motors(arm.now + 1),
+        "unpaired states": lambda: arm.send_motors(arm.now + 1),
     }
     for send in bad.values():
         arm.tick()

@@ -1,9 +1,9 @@
-"""Differential flatness backwards: from the measured state of an elastic arm to q, q', q'', q'''.
+"""Inverse of the flat map: from the measured state of an elastic arm to q, q', q'', q'''.
 
     (q, q', theta, theta')  ->  Q, Q'  ->  q, q', q'', q'''
 
-This is the state of the chain of four integrators q'''' = v that exact feedback linearisation makes
-of every undamped elastic joint.
+This is the state of the chain of four integrators q'''' = v to which exact feedback linearization
+reduces every undamped elastic joint.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..rigid import ForwardDynamics, Wrenches, forward_dynamics, forward_dynamic
 
 
 class ChainState(NamedTuple):
-    """q, q', q'', q''' of the links, and the joint torques Q, Q' that make them, each (..., n)."""
+    """q, q', q'', q''' of the links, and the joint torques Q, Q' behind them, each (..., n)."""
 
     q: Array
     qd: Array
@@ -45,21 +45,20 @@ def chain_state(
 ) -> ChainState:
     """q'' and q''' from measured positions and velocities of links and motors.
 
-    The deflections of the springs give Q and Q', and the forward dynamics with rates the rest.
+    The deflections of the springs give Q and Q'; forward dynamics with rates gives the rest.
 
     Parameters
     ----------
     q, qd : (..., n). theta, thetad : (..., m), link side of the gear, as `actuators.motor_names`.
-    stiffness : (..., 2, v) rows k, k', where no motor tells the stiffness.
-    motor_torque : (..., m) tau_m, where a rigid or damped joint needs it: Q' of a damped spring
-        contains theta'', and what moves a rigid joint is tau_m alone.
-    motor_torque_rate : (..., m) tau_m', where a joint is rigid.
-    wrenches : what the world applies, as in `inverse_dynamics`.
-    beyond : as in :func:`motor_motion`; a measured spring beyond its travel goes on by default.
+    stiffness : (..., 2, v) rows k, k', where no motor determines the stiffness.
+    motor_torque : (..., m) tau_m, needed for rigid and damped joints: Q' of a damped spring
+        contains theta'', and a rigid joint is moved by tau_m alone.
+    motor_torque_rate : (..., m) tau_m', needed for rigid joints.
+    wrenches : external wrenches, as in `inverse_dynamics`.
+    beyond : as in :func:`motor_motion`; by default a spring is extrapolated beyond its travel.
 
-    Rotors of rigid joints count here, not in the model. Raises InputError for
-    wrong shapes and names, NaN and infinity, and a motor torque that is needed and not given;
-    DynamicsError for a singular mass matrix.
+    Rotors of rigid joints count here, not in the model. Raises InputError for wrong shapes and
+    names, NaN and infinity, and a missing motor torque; DynamicsError for a singular mass matrix.
     """
     actuators.refuse_other_joints(model)
     actuators.refuse_counting_twice(model.reflected_inertia)

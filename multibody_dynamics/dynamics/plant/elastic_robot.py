@@ -24,11 +24,13 @@ from math import ceil, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core import Array, DynamicsError, InputError, as_array, compiled, inlined, read_only
 from ..elastic import (
     Actuators,
     Antagonistic,
+    LinearArm,
     MotorCommand,
     MotorFeedforward,
     SeriesElastic,
@@ -40,13 +42,14 @@ from ..elastic import (
     springs_recursion,
 )
 from ..elastic import actuator_cycle as cycle
-from ..model import MultibodyModel, inertia
+from ..model import MultibodyModel
 from ..rigid import (
     forward_dynamics_cycle,
     forward_dynamics_scratch,
-    forward_kinematics,
     gravity_forces,
+    kinetic_energy,
     mass_matrix,
+    potential_energy,
 )
 from .plants import EndStops
 
@@ -154,28 +157,103 @@ def _end_stop(links, i, q, qd):
     return 0.0
 
 
+class _Tables(NamedTuple):
+    """Constants of the robot for compiled code: links, actuators, and wrenches on the links."""
+
+    parents: NDArray[Any]
+    bodies: Array
+    gravity: Array
+    prescribed: NDArray[Any]
+    joints: Array
+    motors: Array  # with the gains of the drives
+    laws: Array
+    pieces: Array
+    links: Array  # (n, LINK_ROW)
+    applied: Array  # (n, 18)
+
+
+class _Scratch(NamedTuple):
+    """Buffers of the integration."""
+
+    motion: Array  # (5, n)
+    torques: Array  # (3, n)
+    bodies: tuple[Array, ...]  # a plain tuple, which compiled code can unpack into a call
+    flat: Array  # (4, 2 n + 2 m)
+    of_joints: Array  # (3, n)
+    of_motors: Array  # (2, m)
+
+
+class _Present(NamedTuple):
+    """The robot now, overwritten by a step."""
+
+    state: Array  # (2 n + 2 m,)
+    second: Array  # (2, v)
+    motor_torque: Array  # (m,)
+    outputs: Array  # (2, n) joint torques and q''
+
+
+class _Inputs(NamedTuple):
+    """What acts during a step.
+
+    feedforward: (1, m) held, or (2 steps + 1, m) at the half steps; reference: (2, m) position and
+    velocity at the start; profile: of stiffnesses, (1, v) moving on at `rate` (v,), or likewise.
+    """
+
+    feedforward: Array
+    reference: Array
+    profile: Array
+    rate: Array
+
+
+class _Parts(NamedTuple):
+    """The parts of a state."""
+
+    q: Array
+    qd: Array
+    theta: Array
+    thetad: Array
+
+
+class _Springs(NamedTuple):
+    """What springs do: the last arguments of `springs_recursion`."""
+
+    torque: Array
+    rate: Array
+    felt: Array
+    load: Array
+    deflection: Array
+
+
 @inlined
-def _slope(mechanics, actuators, links, applied, scratch, springs, parts, second, tau, dx):
+def _slope(tables, scratch, springs, parts, second, tau, dx):
     """d/dt of the parts (q, q', theta, theta') under the motor torques; False: M is singular."""
-    parents, bodies, gravity, prescribed = mechanics
-    joints, motors, laws, pieces = actuators
+    joints, motors, links = tables.joints, tables.motors, tables.links
     q, qd, theta, thetad = parts
     torque, rate, felt, load, deflection = springs
-    state, torques = scratch[0], scratch[1]
+    motion, torques = scratch.motion, scratch.torques
     n, m = joints.shape[0], motors.shape[0]
     springs_recursion(
-        joints, laws, pieces, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
-    )
+        joints, tables.laws, tables.pieces, q, qd, theta, thetad,
+        second, torque, rate, felt, load, deflection,
+    )  # fmt: skip
     for i in range(n):
         if joints[i, cycle.KIND] == cycle.RIGID:
             j = int(joints[i, cycle.MOTOR])
             torque[i] = tau[j] - friction(motors, j, thetad[j])
         stop = _end_stop(links, i, q[i], qd[i])
         torques[0, i] = torque[i] + stop - links[i, LINK_VISCOUS] * qd[i]
-        state[0, i] = q[i]
-        state[1, i] = qd[i]
+        motion[0, i] = q[i]
+        motion[1, i] = qd[i]
     regular = forward_dynamics_cycle(
-        parents, bodies, gravity, prescribed, 0, state, torques, applied, *scratch[2:]
+        tables.parents,
+        tables.bodies,
+        tables.gravity,
+        tables.prescribed,
+        0,
+        motion,
+        torques,
+        tables.applied,
+        *scratch.bodies,
     )
     for j in range(m):
         dx[2 * n + j] = thetad[j]
@@ -184,29 +262,44 @@ def _slope(mechanics, actuators, links, applied, scratch, springs, parts, second
             dx[2 * n + m + j] = net / motors[j, cycle.INERTIA]
     for i in range(n):
         dx[i] = qd[i]
-        dx[n + i] = state[2, i]
+        dx[n + i] = motion[2, i]
         if joints[i, cycle.KIND] == cycle.RIGID:
-            dx[2 * n + m + int(joints[i, cycle.MOTOR])] = state[2, i]
+            dx[2 * n + m + int(joints[i, cycle.MOTOR])] = motion[2, i]
     return regular
 
 
-def _advance(
-    mechanics, actuators, links, applied, scratch, work,
-    state, second, feedforward, reference, profile, rate, h, steps, tau, outputs,
-):  # fmt: skip
-    """RK4 from `state` through `steps` steps of h; False and no change where that fails.
+@inlined
+def _finish(tables, springs, x, dx, present):
+    """Take over x, its torques and accelerations; False and no change of the state where x is not
+    finite."""
+    joints, motors = tables.joints, tables.motors
+    state, outputs = present.state, present.outputs
+    n, size = joints.shape[0], state.shape[0]
+    for i in range(size):
+        if not isfinite(x[i]):
+            return False
+    for i in range(n):
+        outputs[0, i] = springs.torque[i]
+        outputs[1, i] = dx[n + i]
+        if joints[i, cycle.KIND] == cycle.RIGID:
+            outputs[0, i] -= motors[int(joints[i, cycle.MOTOR]), cycle.INERTIA] * dx[n + i]
+    for i in range(size):
+        state[i] = x[i]
+    return True
 
-    feedforward: (1, m) held, or (2 steps + 1, m) at the half steps; profile: of stiffnesses, (1, v)
-    moving on at `rate`, or likewise. reference: (2, m) position and velocity at the start. second:
-    (2, v), overwritten. outputs: (2, n) joint torque and q'' at the end.
-    """
-    joints, motors = actuators[0], actuators[1]
+
+def _advance(tables, scratch, present, inputs, h, steps):
+    """RK4 from `present.state` through `steps` steps of h; False and the same state where that
+    fails."""
+    joints, motors = tables.joints, tables.motors
+    state, second, tau, _ = present
+    feedforward, reference, profile, rate = inputs
     n, m, size = joints.shape[0], motors.shape[0], state.shape[0]
-    flat, of_joints, of_motors = work
+    flat, of_joints, of_motors = scratch.flat, scratch.of_joints, scratch.of_motors
     start, x, dx, total = flat[0], flat[1], flat[2], flat[3]
     theta, thetad = x[2 * n : 2 * n + m], x[2 * n + m :]
-    parts = (x[:n], x[n : 2 * n], theta, thetad)
-    springs = (of_joints[0], of_joints[1], of_joints[2], of_motors[0], of_motors[1])
+    parts = _Parts(x[:n], x[n : 2 * n], theta, thetad)
+    springs = _Springs(of_joints[0], of_joints[1], of_joints[2], of_motors[0], of_motors[1])
     held, drifts = feedforward.shape[0] == 1, profile.shape[0] == 1
     for i in range(size):
         start[i] = x[i] = state[i]
@@ -218,9 +311,7 @@ def _advance(
             now = 0 if held else row
             _motor_torques(motors, feedforward, now, reference, t, theta, thetad, tau)
             _stiffness_inputs(joints, profile, 0 if drifts else row, rate, t, second)
-            if not _slope(
-                mechanics, actuators, links, applied, scratch, springs, parts, second, tau, dx
-            ):
+            if not _slope(tables, scratch, springs, parts, second, tau, dx):
                 return False
             weight = h / 6.0 if stage in (0, 3) else h / 3.0
             reach = h if stage == 2 else 0.5 * h
@@ -235,19 +326,9 @@ def _advance(
     t = steps * h
     _motor_torques(motors, feedforward, -1, reference, t, theta, thetad, tau)
     _stiffness_inputs(joints, profile, -1, rate, t, second)
-    if not _slope(mechanics, actuators, links, applied, scratch, springs, parts, second, tau, dx):
+    if not _slope(tables, scratch, springs, parts, second, tau, dx):
         return False
-    for i in range(size):
-        if not isfinite(x[i]):
-            return False
-    for i in range(n):
-        outputs[0, i] = springs[0][i]
-        outputs[1, i] = dx[n + i]
-        if joints[i, cycle.KIND] == cycle.RIGID:
-            outputs[0, i] -= motors[int(joints[i, cycle.MOTOR]), cycle.INERTIA] * dx[n + i]
-    for i in range(size):
-        state[i] = x[i]
-    return True
+    return _finish(tables, springs, x, dx, present)
 
 
 _compiled_advance = compiled(_advance)
@@ -285,10 +366,9 @@ class ElasticRobot:
         end_stops: EndStops | None = None,
     ) -> None:
         actuators.refuse_other_joints(model)
-        n, m, names = model.n, len(actuators.motors), model.joint_names
+        n, m = model.n, len(actuators.motors)
         self.actuators, self.drive, self.end_stops = actuators, drive, end_stops
         self._springs = _springs(actuators)
-        self._damping = actuators.damping[actuators.joint_of_motor]
         self._sets_stiffness = actuators.torque_share == 0.0
         self._stiffness_inputs = [
             second for i, _, _, second in actuators.each() if actuators.needs_stiffness[i]
@@ -296,51 +376,35 @@ class ElasticRobot:
         self._at_rest = MotorFeedforward(actuators)
         self.stiffness: Array = self._at_rest.stiffness[:2].copy()
         self._links = np.zeros((n, LINK_ROW))
-        viscous = as_array("link_viscous", np.full(n, link_viscous), (n,), names)
-        if (viscous < 0.0).any():
-            j = int(np.argmin(viscous))
-            raise InputError(
-                f"joint '{names[j]}': link_viscous is {viscous[j]:g} N m s/rad: must be zero or "
-                f"greater"
-            )
-        self._links[:, LINK_VISCOUS] = viscous
-        joints, motors, laws, pieces = self._rows = actuator_rows(actuators)
-        free = np.hstack((motors, np.zeros((m, 2))))
-        driven = free.copy()
-        if drive is not None:
-            for column, gain in (
-                (PROPORTIONAL, drive.proportional),
-                (DERIVATIVE, drive.derivative),
-            ):
-                if gain.shape not in ((), (m,)):
-                    raise InputError(f"drive: gains of shape {gain.shape} for {m} motors")
-                driven[:, column] = gain
-        self._free, self._driven = ((joints, each, laws, pieces) for each in (free, driven))
+        self._links[:, LINK_VISCOUS] = _checked_viscous(link_viscous, model.joint_names)
 
-        self._mechanics = (
-            model.parents,
-            np.array(model.joint_rows),
-            np.array(model.gravity),
-            np.zeros(n, dtype=bool),
+        applied = np.zeros((n, 18))
+        self.applied_wrenches: Array = applied[:, :6]
+        joints, motors, laws, pieces = actuator_rows(actuators)
+        links = model.parents, np.array(model.joint_rows), np.array(model.gravity)
+        tables = (*links, np.zeros(n, dtype=bool), joints, motors, laws, pieces)
+        self._free = _Tables(*tables, self._links, applied)._replace(
+            motors=np.hstack((motors, np.zeros((m, 2))))
         )
+        self._driven = self._free._replace(motors=_driven(self._free.motors, drive))
         self._take(model)
         self.step_size = self._choose_step(step)
 
         self.state: Array = np.zeros(2 * n + 2 * m)
         self.q, self.qd, self.theta, self.thetad = np.split(self.state, (n, 2 * n, 2 * n + m))
         self.motor_torque: Array = np.zeros(m)
-        self._outputs = np.zeros((2, n))
-        self.joint_torque, self.qdd = self._outputs
+        outputs = np.zeros((2, n))
+        self.joint_torque, self.qdd = outputs
         self._held_stiffness = self.stiffness[:1], self.stiffness[1]
-        self._second = self.stiffness.copy()
-        applied = np.zeros((n, 18))
-        self.applied_wrenches: Array = applied[:, :6]
         self._no_reference = np.zeros((2, m))
-        self._fixed = (
-            self._links,
-            applied,
-            (np.zeros((5, n)), np.zeros((3, n)), *forward_dynamics_scratch(n)),
-            (np.zeros((4, 2 * n + 2 * m)), np.zeros((3, n)), np.zeros((2, m))),
+        self._present = _Present(self.state, self.stiffness.copy(), self.motor_torque, outputs)
+        self._scratch = _Scratch(
+            np.zeros((5, n)),
+            np.zeros((3, n)),
+            tuple(forward_dynamics_scratch(n)),
+            np.zeros((4, 2 * n + 2 * m)),
+            np.zeros((3, n)),
+            np.zeros((2, m)),
         )
         self.reset(np.zeros(n))
 
@@ -363,9 +427,8 @@ class ElasticRobot:
             for column, value in enumerate(columns, LOWER_STOP):
                 self._links[:, column] = value
         rotors = np.where(actuators.is_rigid, actuators.motor_inertia[actuators.first_motor], 0.0)
-        self._coupled = model.with_reflected_inertia(model.reflected_inertia + rotors)
-        _, bodies, gravity, _ = self._mechanics
-        bodies[:], gravity[:] = self._coupled.joint_rows, model.gravity
+        coupled = model.with_reflected_inertia(model.reflected_inertia + rotors)
+        self._free.bodies[:], self._free.gravity[:] = coupled.joint_rows, model.gravity
         self.model = model
 
     def set_model(self, model: MultibodyModel) -> None:
@@ -387,7 +450,7 @@ class ElasticRobot:
         before, step = self.model, self.step_size
         try:
             self._take(model)
-            values, _ = self._modes(self.q, self._stiffest(self.q), self._links[:, STOP_STIFFNESS])
+            values, _ = self._stiffest_arm(self.q).modes()
             if np.abs(values).max() * self.step_size > STABLE:
                 self.step_size = self._choose_step(None)
             self._stand()
@@ -498,12 +561,8 @@ class ElasticRobot:
 
         Of a spring whose stiffness no motor sets, k' adds k' G(phi) that nothing here accounts for.
         """
-        q, qd = self.q, self.qd
-        links = qd @ mass_matrix(self.model, q) @ qd
+        q = self.q
         rotors = self.actuators.motor_inertia @ self.thetad**2
-        pose = forward_kinematics(self.model, q).pose
-        masses, coms, _ = zip(*(inertia.decompose(M) for M in self.model.inertias), strict=True)
-        centres = (pose[:, :3, :3] @ np.array(coms)[..., None])[..., 0] + pose[:, :3, 3]
         factors = self._factors(self.theta)
         bent = self.theta - q[self.actuators.joint_of_motor]
         springs = sum(
@@ -511,8 +570,8 @@ class ElasticRobot:
             for j, side, spring in self._springs
         )
         return Energy(
-            kinetic=0.5 * float(links + rotors),
-            potential=-float(np.array(masses) @ centres @ self.model.gravity),
+            kinetic=float(kinetic_energy(self.model, q, self.qd) + 0.5 * rotors),
+            potential=float(potential_energy(self.model, q)),
             elastic=springs + 0.5 * float(self._links[:, STOP_STIFFNESS] @ self._depth() ** 2),
         )
 
@@ -520,21 +579,23 @@ class ElasticRobot:
         """The power that friction, dampers and end stops take now, W, never negative."""
         qd, links = self.qd, self._links
         motors = self.actuators.friction(self.thetad) @ self.thetad
-        dampers = self._damping @ (self.thetad - qd[self.actuators.joint_of_motor]) ** 2
+        joint = self.actuators.joint_of_motor
+        dampers = self.actuators.damping[joint] @ (self.thetad - qd[joint]) ** 2
         stops = [_end_stop(links, i, self.q[i], qd[i]) for i in range(self.n)]
         lost = -(stops + links[:, STOP_STIFFNESS] * self._depth()) @ qd
         return float(motors + dampers + links[:, LINK_VISCOUS] @ qd**2 + lost)
 
-    def modes(self, q: Any) -> tuple[Array, Array]:
-        """Eigenvalues lambda in 1/s and modes of springs, motors, friction and drives at rest at q.
+    def modes(self, q: Any) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+        """Eigenvalues lambda in 1/s and modes of springs, motors, friction and drives near rest at
+        q (n,).
 
         Springs and friction count with their slopes at rest at q under gravity, at the second
-        outputs `stiffness`; gravity itself, much softer, is left out, and stiffness drives move by
-        themselves. Columns of the second array: n link, then m motor deflections (zero for rigid
-        joints' motors).
+        outputs `stiffness`. Gravity itself, which is much softer, is left out, and stiffness drives
+        move on their own. Columns of the second array: deflections of n links, then of m motors
+        (zero for the motors of rigid joints).
         """
         q = as_array("q", q, (self.n,), self.actuators.joint_names)
-        return self._modes(q, self._slopes_at_rest(q), np.zeros(self.n))
+        return self._linear_arm(q, self._slopes_at_rest(q)).modes()
 
     def _slopes_at_rest(self, q: Array) -> Array:
         """(m,) of the springs in front of the motors."""
@@ -556,30 +617,22 @@ class ElasticRobot:
             slopes[j] = max(slopes[j], stiffest * s1)
         return slopes
 
-    def _modes(self, q: Any, slopes: Array, stops: Array) -> tuple[Array, Array]:
-        """With springs of the slopes (m,), and stops of a stiffness (n,) in touch."""
-        n, actuators = self.n, self.actuators
-        joint = actuators.joint_of_motor
-        elastic = ~actuators.is_rigid[joint]
-        own = np.where(elastic, n + np.cumsum(elastic) - 1, joint)  # coordinate of each motor
-        size = n + int(elastic.sum())
-        motor, link = np.eye(size)[own], np.eye(size)[joint]
-        spring = motor - link
-        gains = self._driven[1]
-        friction_slope = actuators.friction_slope(np.zeros(len(joint)))
-        M = np.zeros((size, size))
-        M[:n, :n] = mass_matrix(self._coupled, q)
-        M[own[elastic], own[elastic]] = actuators.motor_inertia[elastic]
-        K = spring.T * slopes @ spring + motor.T * gains[:, PROPORTIONAL] @ motor
-        D = spring.T * self._damping @ spring
-        D += motor.T * (friction_slope + gains[:, DERIVATIVE]) @ motor
-        K[:n, :n] += np.diag(stops)
-        D[:n, :n] += np.diag(self._links[:, LINK_VISCOUS])
-        rates = np.linalg.solve(M, np.hstack([K, D]))
-        values, vectors = np.linalg.eig(np.vstack([np.eye(2 * size)[size:], -rates]))
-        shapes = np.zeros((n + len(joint), 2 * size), dtype=complex)
-        shapes[:n], shapes[n:][elastic] = vectors[:n], vectors[n:size]
-        return values, shapes
+    def _linear_arm(self, q: Array, slopes: Array) -> LinearArm:
+        """The arm near rest at q (n,), with springs of the slopes (m,) and without gravity."""
+        arm = LinearArm(self.actuators, mass_matrix(self.model, q))
+        motors, links = arm.motors, arm.links
+        arm.stiffness += arm.between(slopes)
+        arm.stiffness[motors, motors] += self._driven.motors[:, PROPORTIONAL]
+        arm.damping[motors, motors] += self._driven.motors[:, DERIVATIVE]
+        arm.damping[motors, motors] += self.actuators.friction_slope(np.zeros(len(motors)))
+        arm.damping[links, links] += self._links[:, LINK_VISCOUS]
+        return arm
+
+    def _stiffest_arm(self, q: Array) -> LinearArm:
+        """The same with springs as stiff as they get, and every end stop in contact."""
+        arm = self._linear_arm(q, self._stiffest(q))
+        arm.stiffness[arm.links, arm.links] += self._links[:, STOP_STIFFNESS]
+        return arm
 
     def _choose_step(self, wanted: float | None) -> float:
         """The inner step, by the fastest mode over q = 0 and configurations in the joint limits.
@@ -592,7 +645,7 @@ class ElasticRobot:
         samples = rng.uniform(lower, np.maximum(lower, upper), size=(32, self.n))
         fastest, stiffest = 0.0, 0
         for q in (np.zeros(self.n), *samples):
-            values, shapes = self._modes(q, self._stiffest(q), self._links[:, STOP_STIFFNESS])
+            values, shapes = self._stiffest_arm(q).modes()
             k = int(np.argmax(np.abs(values)))
             if abs(values[k]) > fastest:
                 fastest = float(abs(values[k]))
@@ -620,7 +673,7 @@ class ElasticRobot:
 
     def _advance(
         self,
-        actuators: tuple[Array, ...],
+        tables: _Tables,
         feedforward: Array,
         reference: Array,
         dt: float,
@@ -630,29 +683,37 @@ class ElasticRobot:
         profile, rate = self._held_stiffness
         if stiffness is not None:
             profile, rate = np.ascontiguousarray(stiffness), np.zeros_like(rate)
-        before = self.motor_torque.copy()
-        if not _compiled_advance(
-            self._mechanics,
-            actuators,
-            *self._fixed,
-            self.state,
-            self._second,
-            np.ascontiguousarray(feedforward),
-            reference,
-            profile,
-            rate,
-            dt / max(steps, 1),
-            steps,
-            self.motor_torque,
-            self._outputs,
-        ):
+        inputs = _Inputs(np.ascontiguousarray(feedforward), reference, profile, rate)
+        present, before = self._present, self.motor_torque.copy()
+        if not _compiled_advance(tables, self._scratch, present, inputs, dt / max(steps, 1), steps):
             self.motor_torque[:] = before
             raise DynamicsError(
                 f"robot '{self.model.name}': the motion diverges within {dt} s (step "
                 f"{self.step_size:.3g} s, q' = {self.qd}); smaller torques or a smaller step"
             )
         for v in self._stiffness_inputs:
-            self.stiffness[0, v] = self._second[0, v]
+            self.stiffness[0, v] = present.second[0, v]
+
+
+def _checked_viscous(link_viscous: Any, names: tuple[str, ...]) -> Array:
+    viscous = as_array("link_viscous", np.full(len(names), link_viscous), (len(names),), names)
+    if (viscous < 0.0).any():
+        j = int(np.argmin(viscous))
+        raise InputError(
+            f"joint '{names[j]}': link_viscous is {viscous[j]:g} N m s/rad: must be zero or greater"
+        )
+    return viscous
+
+
+def _driven(motors: Array, drive: MotorDrive | None) -> Array:
+    """A copy of the table of motors with the gains of the drive."""
+    driven = motors.copy()
+    if drive is not None:
+        for column, gain in ((PROPORTIONAL, drive.proportional), (DERIVATIVE, drive.derivative)):
+            if gain.shape not in ((), (len(motors),)):
+                raise InputError(f"drive: gains of shape {gain.shape} for {len(motors)} motors")
+            driven[:, column] = gain
+    return driven
 
 
 def _springs(actuators: Actuators) -> list[tuple[int, float, Spring]]:

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from ...dynamics.control import BANDWIDTHS, ORDERS, SOURCES
+from ...dynamics.control import (
+    BANDWIDTHS,
+    MAX_STEP,
+    ORDERS,
+    SOURCES,
+    ControllerSettings,
+    FlatnessSettings,
+    StateEstimation,
+)
+from ...dynamics.core import InputError
 from ..base.parameters import ParameterError, parameter
 from .following_parameters import FollowingParameters
 
@@ -22,13 +32,13 @@ class FlatnessControllerParameters(FollowingParameters):
         live=True,
     )
     motor_bandwidth: tuple[float, ...] = parameter(
-        (40.0,),
+        (BANDWIDTHS["motor_pd"],),
         "motor_pd, computed_torque: both poles of each motor by itself; one for all or one per"
         " motor of the robot",
         unit="rad/s",
     )
     feedback_bandwidth: tuple[float, ...] = parameter(
-        (20.0,),
+        (BANDWIDTHS["state_feedback"],),
         "state_feedback: bandwidth of the linear-quadratic design; one for all or one per joint"
         " of the robot",
         unit="rad/s",
@@ -40,7 +50,7 @@ class FlatnessControllerParameters(FollowingParameters):
         unit="1/s",
     )
     linearization_bandwidth: tuple[float, ...] = parameter(
-        (60.0,),
+        (BANDWIDTHS["feedback_linearization"],),
         "feedback_linearization: all poles of a joint; one for all or one per joint of the robot",
         unit="rad/s",
     )
@@ -57,7 +67,7 @@ class FlatnessControllerParameters(FollowingParameters):
         bounds=(0.0, 100.0),
     )
     hold_bandwidth: float = parameter(
-        60.0,
+        BANDWIDTHS["hold"],
         "hold, and the damped stop after a fault: greatest bandwidth of the motors, which damp the"
         " links behind their springs",
         unit="rad/s",
@@ -173,13 +183,62 @@ class FlatnessControllerParameters(FollowingParameters):
 
     def check(self) -> None:
         super().check()
-        for name in ("motor_bandwidth", "feedback_bandwidth", "linearization_bandwidth"):
-            values = getattr(self, name)
-            if not values or any(value <= 0.0 for value in values):
-                raise ParameterError(f"{name} is {values}; one or more positive numbers are needed")
-        for name in ("feedback_poles", "linearization_poles"):
-            poles = getattr(self, name)
-            if any(pole >= 0.0 for pole in poles):
-                raise ParameterError(f"{name} are {poles}; poles must be negative")
         if self.observer_feedback and not self.observer_gain:
             raise ParameterError("observer_feedback needs an observer: set observer_gain")
+        self.settings()
+
+    def settings(self) -> FlatnessSettings:
+        """The control law that these parameters describe. Raises ParameterError."""
+        observes = self.state_source == "motor_encoders"
+        estimation = StateEstimation(
+            self.state_source,
+            self.observer_bandwidth if observes else self.filter_bandwidth,
+            self.filter_order,
+            # A silence that ends in a damped stop must not restart the filters at rest.
+            max_step=max(MAX_STEP, 2.0 * self.state_timeout),
+        )
+        return FlatnessSettings(
+            law=self.law,
+            controllers={each.law: each for each in self._controllers()},
+            estimation=estimation,
+            motor_bandwidth=self.filter_bandwidth,
+            observer_gain=self.observer_gain,
+            gravity_compensated_by_robot=self.gravity_compensated_by_robot,
+        )
+
+    def _controllers(self) -> tuple[ControllerSettings, ...]:
+        """The settings of every law, in the order of LAWS."""
+        friction = {"friction": self.friction_compensation}
+        integrates = "motor" if self.state_source == "motor_encoders" else "link"
+        linear = {"integral": self.integral, "integrates": integrates, **friction}
+        return (
+            self._of("motor_pd", "motor_bandwidth", **linear),
+            self._of(
+                "state_feedback",
+                "feedback_bandwidth",
+                "feedback_poles",
+                variant=self.variant,
+                **linear,
+            ),
+            self._of(
+                "feedback_linearization",
+                "linearization_bandwidth",
+                "linearization_poles",
+                **friction,
+            ),
+            self._of("computed_torque", "motor_bandwidth", **friction),
+            self._of("hold", "hold_bandwidth", stop_time=self.stop_time),
+        )
+
+    def _of(self, law: str, bandwidth: str, poles: str = "", **given: Any) -> ControllerSettings:
+        """The settings of one law, with the parameters of these names for its bandwidth or, where
+        they are set, its poles."""
+        name = poles if poles and getattr(self, poles) else bandwidth
+        value = getattr(self, name)
+        if name == bandwidth and isinstance(value, tuple) and len(value) == 1:
+            (value,) = value  # for all
+        given["poles" if name == poles else "bandwidth"] = value
+        try:
+            return ControllerSettings(law=law, **given)
+        except InputError as error:
+            raise ParameterError(f"{name}: {error}") from None

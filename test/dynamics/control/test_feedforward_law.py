@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.nodes.following.feedforward_law import FeedforwardLaw
+from multibody_dynamics.dynamics.control.feedforward_law import FeedforwardLaw
 
 NAMES = ("a", "b", "c")
 
