@@ -37,6 +37,7 @@ from ..elastic import (
     VariableStiffness,
     motor_motion,
     resting_second_outputs,
+    rigid_rotors,
 )
 from ..model import MultibodyModel
 from ..rigid import gravity_forces, inverse_dynamics_derivatives, mass_matrix
@@ -268,12 +269,6 @@ def inertias_held(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
     are locked."""
     q = as_array("q", q, (actuators.n,), actuators.joint_names)
     return np.asarray(np.diag(mass_matrix(model, q)) + rigid_rotors(actuators))
-
-
-def rigid_rotors(actuators: Actuators) -> Array:
-    """(n,) inertias of the rotors that move with their links; zero for rotors behind springs."""
-    inertias = np.array([each.motors[0].inertia for each in actuators.actuators])
-    return np.where(actuators.is_rigid, inertias, 0.0)
 
 
 def joint_resonances(

@@ -27,10 +27,9 @@ from typing import Any
 import numpy as np
 
 from ..core import Array, InputError
-from ..elastic import Actuators, MotorFeedforward, VariableStiffness
+from ..elastic import Actuators, MotorFeedforward, VariableStiffness, rigid_rotors
 from ..model import MultibodyModel
 from .controllers import PERIOD, Controller
-from .gains import rigid_rotors
 
 
 class LinkDampingController(Controller):

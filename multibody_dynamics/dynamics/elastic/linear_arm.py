@@ -96,3 +96,8 @@ class LinearArm:
         M, K, D = (join.T @ matrix @ join for matrix in (self.mass, self.stiffness, self.damping))
         rates = np.linalg.solve(M, np.hstack([K, D]))
         return np.vstack([np.eye(2 * k)[k:], -rates])
+
+
+def rigid_rotors(actuators: Actuators) -> Array:
+    """(n,) inertias of the rotors that move with their links; zero for rotors behind springs."""
+    return np.where(actuators.is_rigid, actuators.motor_inertia[actuators.first_motor], 0.0)

@@ -1,4 +1,4 @@
-"""The plant: an arm with actuators of any kinds, its motors and their drives, integrated in time.
+"""The plant: an arm with actuators of any kind, its motors and their drives, integrated in time.
 
 Link side and motor side of [M21] (2), (3), with friction and a limited motor torque:
 
@@ -6,15 +6,15 @@ Link side and motor side of [M21] (2), (3), with friction and a limited motor to
     M_m theta'' + load + friction(theta') = tau_m,
 
 with Q and the loads of the motors from the springs and the dampers beside them, see
-`actuator_kinds`. On a rigid joint link and motor are one: theta = q, and M_m adds to the diagonal
+`actuator_kinds`. At a rigid joint link and motor are one: theta = q, and M_m adds to the diagonal
 of M.
 
-Integrator: the classical Runge-Kutta method of order 4 with a fixed inner step h. The Coriolis and
-friction terms depend on velocity, so the symplectic methods that a bare spring suggests would be
-implicit, or of order 2 and no longer symplectic; RK4 is explicit and of high order, which the tests
-of a feedforward need. Its price is the limit |lambda| h < 2.6 on the fastest mode lambda (spring,
-motor, link and drive), and a numerical damping ratio of (|lambda| h)^5 / 144, 2e-4 at the default
-|lambda| h <= 0.5 and far less on all slower modes.
+Integrator: the classical Runge-Kutta method of order 4 (RK4) with a fixed inner step h. Coriolis
+and friction terms depend on velocity, so the symplectic methods that suit a pure spring would be
+implicit, or of order 2 and no longer symplectic; RK4 is explicit and of high order, as tests of a
+feedforward need. The price is the limit |lambda| h < 2.6 on the fastest mode lambda (spring, motor,
+link and drive), and a numerical damping ratio of (|lambda| h)^5 / 144: 2e-4 at the default |lambda|
+h <= 0.5, and far less on all slower modes.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from ..elastic import (
     actuator_rows,
     friction,
     greatest_stiffness,
+    rigid_rotors,
     springs_recursion,
 )
 from ..elastic import actuator_cycle as cycle
@@ -76,8 +77,8 @@ class MotorDrive:
 
         tau_m = feedforward + proportional (theta_ref - theta) + derivative (theta_ref' - theta').
 
-    Gains (m,) or a scalar for all motors, in N m/rad and N m s/rad. Its cycle is short beside the
-    mechanics, so it acts as in continuous time.
+    Gains (m,) or a scalar for all motors, in N m/rad and N m s/rad. The cycle of a drive is short
+    compared with the mechanics, so it acts in continuous time.
     """
 
     proportional: Array
@@ -103,11 +104,11 @@ class MotorDrive:
         bandwidth: float,
         damping_ratio: float = 1.0,
     ) -> MotorDrive:
-        """Gains that give each motor by itself, its spring cut, a `bandwidth` in Hz.
+        """Gains that give each motor on its own, with its spring cut, a `bandwidth` in Hz.
 
-        A motor on a rigid joint carries its link; that counts as it is at the configuration q (n,),
-        M_ii, with all other joints locked. :func:`.motor_bandwidth_gains` of the controllers differ
-        in both: they are in rad/s, and let the other joints go, 1 / (M^-1)_ii.
+        The motor of a rigid joint carries its link, which counts with M_ii at the configuration q
+        (n,): all other joints are locked. :func:`.motor_bandwidth_gains` of the controllers differ
+        in both: they take rad/s, and leave the other joints free, 1 / (M^-1)_ii.
         """
         load = np.where(actuators.is_rigid, np.diag(mass_matrix(model, q)), 0.0)
         carried = actuators.motor_inertia + load[actuators.joint_of_motor]
@@ -116,7 +117,7 @@ class MotorDrive:
 
 
 class Energy(NamedTuple):
-    """In J: of links and rotors, of the links in the field of gravity, of springs and end stops."""
+    """In J: kinetic, of links and rotors; potential, of gravity; elastic, of springs and stops."""
 
     kinetic: float
     potential: float
@@ -125,7 +126,7 @@ class Energy(NamedTuple):
 
 @inlined
 def _motor_torques(motors, feedforward, row, reference, t, theta, thetad, motor_torque):
-    """Feedforward (m,), and the drive around a reference that moves on at its velocity."""
+    """Feedforward (m,) plus the drive around a reference that moves on at its velocity."""
     for j in range(motors.shape[0]):
         lag = reference[0, j] + reference[1, j] * t - theta[j]
         lag_rate = reference[1, j] - thetad[j]
@@ -137,7 +138,7 @@ def _motor_torques(motors, feedforward, row, reference, t, theta, thetad, motor_
 
 @inlined
 def _stiffness_inputs(joints, profile, row, rate, t, second):
-    """k of the joints whose stiffness no motor sets, on its range, moving on at its rate."""
+    """k of the joints whose stiffness no motor sets, moving on at its rate within its range."""
     for i in range(joints.shape[0]):
         if joints[i, cycle.KIND] == cycle.VARIABLE and joints[i, cycle.DRIVEN] == 0.0:
             v = int(joints[i, cycle.SECOND])
@@ -147,7 +148,7 @@ def _stiffness_inputs(joints, profile, row, rate, t, second):
 
 @inlined
 def _end_stop(links, i, q, qd):
-    """The torque of the stop that link i has run into."""
+    """The torque of the end stop that link i touches, if it does."""
     if q > links[i, UPPER_STOP]:
         push = 1.0 + links[i, STOP_DAMPING] * qd
         return links[i, STOP_STIFFNESS] * (links[i, UPPER_STOP] - q) * max(push, 0.0)
@@ -335,24 +336,23 @@ _compiled_advance = compiled(_advance)
 
 
 class ElasticRobot:
-    """An arm with actuators of any kinds, stepped in time; deterministic. A :class:`.Plant`.
+    """An arm with actuators of any kind, stepped in time; deterministic. A :class:`.Plant`.
 
     Parameters
     ----------
     model : the links, without the rotors that `actuators` has (`Actuators.refuse_counting_twice`).
-    actuators : springs, motors, friction and the limits of the motor torques. The speed limits are
-        for controllers to keep: nothing stops a motor here. Springs go on beyond their travel,
+    actuators : springs, motors, friction and the limits of the motor torques. Motor speeds are not
+        limited here: controllers must keep the speed limits. Beyond their travel springs continue
         along their tangents.
-    step : inner step in s; the default is at most 0.25 ms and |lambda| h <= 0.5.
+    step : inner step in s; default: at most 0.25 ms and |lambda| h <= 0.5.
     drive : position loops of the drives, for :meth:`follow`.
-    link_viscous : (n,) or scalar d, friction on the link side in N m s/rad, which no feedforward
-        knows of.
+    link_viscous : (n,) or scalar d, link-side friction in N m s/rad, unknown to any feedforward.
     end_stops : at the joint limits of the model; None: links move through their limits.
 
     Attributes: those of a :class:`.Plant`, and `state` (2 n + 2 m,), of which `q`, `qd`, `theta`
-    and `thetad` are the parts. `joint_torque` Q is without link friction and end stops. The robot
-    starts at rest at q = 0. Raises InputError for data that do not fit together or an unstable
-    step.
+    and `thetad` are views; every step overwrites them in place. `joint_torque` Q excludes link
+    friction and end stops. The robot starts at rest at q = 0. Raises InputError for data that do
+    not fit together and for an unstable step.
     """
 
     def __init__(
@@ -413,7 +413,8 @@ class ElasticRobot:
         return self.model.n
 
     def _take(self, model: MultibodyModel) -> None:
-        """The links' numbers; InputError where a rotor would count twice or stops do not fit."""
+        """Take over the data of the links; InputError where a rotor would count twice or the stops
+        do not fit."""
         actuators, stops = self.actuators, self.end_stops
         actuators.refuse_counting_twice(model.reflected_inertia)
         self._links[:, LOWER_STOP], self._links[:, UPPER_STOP] = -np.inf, np.inf
@@ -426,18 +427,17 @@ class ElasticRobot:
             columns = (model.limits.lower, model.limits.upper, stops.stiffness, stops.damping)
             for column, value in enumerate(columns, LOWER_STOP):
                 self._links[:, column] = value
-        rotors = np.where(actuators.is_rigid, actuators.motor_inertia[actuators.first_motor], 0.0)
-        coupled = model.with_reflected_inertia(model.reflected_inertia + rotors)
+        coupled = model.with_reflected_inertia(model.reflected_inertia + rigid_rotors(actuators))
         self._free.bodies[:], self._free.gravity[:] = coupled.joint_rows, model.gravity
         self.model = model
 
     def set_model(self, model: MultibodyModel) -> None:
-        """Go on in the present state with other inertias, gravity or joint limits.
+        """Continue from the present state with other inertias, gravity or joint limits.
 
         >>> robot.set_model(model.with_payload("hand", 1.5, (0, 0, 0.1), np.eye(3) * 0.01))
 
-        The inner step stays as it is unless it would be unstable here. Raises InputError if the
-        model has not the same joints in the same places; nothing has changed then.
+        The inner step stays as it is unless it would be unstable now. Raises InputError if the
+        model does not have the same joints in the same places, and then changes nothing.
         """
         if model.joint_names != self.model.joint_names or not (
             np.array_equal(model.parents, self.model.parents)
@@ -461,15 +461,15 @@ class ElasticRobot:
             raise
 
     def _stand(self) -> None:
-        """The outputs of the present state."""
+        """Compute the outputs of the present state."""
         self._advance(self._free, self.motor_torque[None].copy(), self._no_reference, 0.0, 0)
 
     def reset(self, q: Any, qd: Any = None, *, theta: Any = None, thetad: Any = None) -> None:
-        """Put the robot at q (n,) with velocity qd (n,), zero if not given.
+        """Put the robot at q (n,) with velocity qd (n,), zero by default.
 
-        Without theta (m,) the springs are bent as they are at rest under gravity, at the second
-        outputs `stiffness`; without thetad (m,) the motors move as the links do. `motor_torque` is
-        then what holds them, M_m, friction and rates apart.
+        Without theta (m,) the springs are deflected as at rest under gravity, at the second outputs
+        `stiffness`; without thetad (m,) the motors move with the links. `motor_torque` becomes the
+        torque that holds them, without inertia, friction and rates.
         """
         actuators, names = self.actuators, self.actuators.joint_names
         n, m = self.n, len(actuators.motors)
@@ -494,9 +494,9 @@ class ElasticRobot:
 
         motor_torque: (m,), held throughout, or (2 k + 1, m) at the ends and middles of the k =
         :meth:`inner_steps` of dt, which keeps the order of the integrator. stiffness: (2 k + 1, v)
-        likewise, for the joints whose stiffness no motor sets; instead of the attribute `stiffness`
-        with its rate. Raises InputError for a wrong shape, NaN or infinity, DynamicsError where the
-        motion diverges; the state then stays as it was.
+        likewise, for the joints whose stiffness no motor sets, in place of the attribute
+        `stiffness` with its rate. Raises InputError for a wrong shape, NaN or infinity, and
+        DynamicsError where the motion diverges; the state is then unchanged.
         """
         steps = self.inner_steps(dt)
         m, v = len(self.actuators.motors), len(self.actuators.variable_joints)
@@ -527,13 +527,14 @@ class ElasticRobot:
         self._advance(self._driven, tau[None].copy(), reference, dt, self.inner_steps(dt))
 
     def inner_steps(self, dt: float) -> int:
-        """How many inner steps there are in dt: the fewest that are no longer than `step_size`."""
+        """The number of inner steps in dt: as few as possible, none longer than `step_size`."""
         if not 0.0 < dt < np.inf:
             raise InputError(f"dt is {dt} s: must be positive and finite")
         return max(1, ceil(dt / self.step_size - 1e-9))
 
     def _hold(self, q: Array) -> MotorCommand:
-        """Where the motors hold the links at q against gravity, at the second outputs wanted."""
+        """The motor positions and torques that hold the links at q against gravity, at the second
+        outputs `stiffness`."""
         rest = self._at_rest
         rest.state[0], rest.torque[0] = q, gravity_forces(self.model, q)
         rest.stiffness[0] = self.stiffness[0]
@@ -541,7 +542,7 @@ class ElasticRobot:
         return rest.update()
 
     def _factors(self, theta: Array) -> Array:
-        """(m,) by which spring laws count: the stiffness of a variable one, else 1."""
+        """(m,) factors on the spring laws: the stiffness of a variable joint, else 1."""
         factors = np.ones(len(theta))
         for _, actuator, motors, second in self.actuators.each():
             if isinstance(actuator, VariableStiffness):
@@ -553,13 +554,14 @@ class ElasticRobot:
         return factors
 
     def _depth(self) -> Array:
-        """(n,) how far links are beyond their end stops, with the sign of that side."""
+        """(n,) how far links are beyond their end stops, with the sign of the side."""
         return self.q - np.clip(self.q, self._links[:, LOWER_STOP], self._links[:, UPPER_STOP])
 
     def energy(self) -> Energy:
         """Kinetic, potential and elastic energy of the present state, J.
 
-        Of a spring whose stiffness no motor sets, k' adds k' G(phi) that nothing here accounts for.
+        Where no motor sets the stiffness of a spring, its rate k' feeds in a power k' G(phi), which
+        is not accounted for here.
         """
         q = self.q
         rotors = self.actuators.motor_inertia @ self.thetad**2
@@ -576,7 +578,7 @@ class ElasticRobot:
         )
 
     def dissipation(self) -> float:
-        """The power that friction, dampers and end stops take now, W, never negative."""
+        """The power that friction, dampers and end stops dissipate now, W; never negative."""
         qd, links = self.qd, self._links
         motors = self.actuators.friction(self.thetad) @ self.thetad
         joint = self.actuators.joint_of_motor
@@ -598,7 +600,7 @@ class ElasticRobot:
         return self._linear_arm(q, self._slopes_at_rest(q)).modes()
 
     def _slopes_at_rest(self, q: Array) -> Array:
-        """(m,) of the springs in front of the motors."""
+        """(m,) slopes of the springs at the motors, at rest at q, N m/rad."""
         factors = self._factors(self._hold(q).position)
         slopes = np.zeros(len(factors))
         for j, _, spring in self._springs:
@@ -607,8 +609,8 @@ class ElasticRobot:
         return slopes
 
     def _stiffest(self, q: Array) -> Array:
-        """(m,) how stiff springs get on their travel, or under the greatest motor torque, or at
-        rest at q where neither has an end."""
+        """(m,) greatest stiffness of the springs on their travel, or under the greatest motor
+        torque, or at rest at q where neither is limited."""
         actuators, slopes = self.actuators, self._slopes_at_rest(q)
         for j, _, spring in self._springs:
             actuator = actuators.actuators[actuators.joint_of_motor[j]]
@@ -635,9 +637,8 @@ class ElasticRobot:
         return arm
 
     def _choose_step(self, wanted: float | None) -> float:
-        """The inner step, by the fastest mode over q = 0 and configurations in the joint limits.
-
-        Springs count as stiff as they get on their travel, or under the limit of the motor torque.
+        """The inner step, from the fastest mode at q = 0 and at configurations within the joint
+        limits, with springs as stiff as they get on their travel or under the motor torque limits.
         """
         limits = self.model.limits
         rng = np.random.default_rng(0)
@@ -655,19 +656,19 @@ class ElasticRobot:
         finest = 1e-3 * COARSEST_STEP
         if fastest * finest > ACCURATE:
             raise InputError(
-                f"joint '{name}': a mode of {fastest:.3g} rad/s is too fast to integrate; a spring "
-                f"this stiff is better taken as rigid"
+                f"joint '{name}': a mode of {fastest:.3g} rad/s is too fast to integrate; model a "
+                f"spring this stiff as rigid"
             )
         if wanted is None:
-            # a whole number of steps in COARSEST_STEP, so that control periods are, too
+            # a whole number of steps in COARSEST_STEP, and so in any usual control period
             return COARSEST_STEP / max(1, ceil(fastest * COARSEST_STEP / ACCURATE))
         if not 0.0 < wanted < np.inf:
             raise InputError(f"step is {wanted} s: must be positive and finite")
         if fastest * wanted > STABLE:
             raise InputError(
                 f"step of {wanted:.3g} s is unstable: the fastest mode, of joint '{name}', has "
-                f"{fastest:.4g} rad/s; at most {STABLE / fastest:.2g} s is stable, "
-                f"{ACCURATE / fastest:.2g} s is accurate"
+                f"{fastest:.4g} rad/s; at most {STABLE / fastest:.2g} s is stable, at most "
+                f"{ACCURATE / fastest:.2g} s accurate"
             )
         return float(wanted)
 
@@ -717,7 +718,7 @@ def _driven(motors: Array, drive: MotorDrive | None) -> Array:
 
 
 def _springs(actuators: Actuators) -> list[tuple[int, float, Spring]]:
-    """Motor, side (-1: antagonist) and law of every spring."""
+    """Motor, side (-1 for an antagonist) and law of every spring."""
     springs: list[tuple[int, float, Spring]] = []
     for _, actuator, motors, _ in actuators.each():
         if isinstance(actuator, SeriesElastic):
