@@ -161,9 +161,8 @@ class DerivativeFilter:
         """
         w = self._pole * positive("step", step, "s")
         transition, gain = _discretised(self.order, w, 1.0)
-        units = (-expm1(-w)) ** np.arange(
-            self.order
-        )  # time in units of 1 / w: a well-conditioned equation
+        # Time in units of 1 / w makes the equation well-conditioned.
+        units = (-expm1(-w)) ** np.arange(self.order)
         F = (transition - np.outer(gain, transition[0])) * units / units[:, None]
         K = gain / units
         variance = np.diag(solve_discrete_lyapunov(F, np.outer(K, K)))

@@ -37,7 +37,7 @@ MOTOR_ENCODERS = StateEstimation("motor_encoders", bandwidth=25.0, max_step=0.4)
 
 
 def make(arm: Arm, **settings) -> FlatnessLaw:
-    """Designed, and resting where the arm does under the law of the settings."""
+    """A designed law, with the arm at rest under the law of the settings."""
     law = FlatnessLaw(arm.model, arm.actuators, FlatnessSettings(**settings))
     law.design(arm.rest)
     _, second, load = at_start(arm)
@@ -55,8 +55,8 @@ def signals(law: FlatnessLaw, q: np.ndarray, theta: np.ndarray) -> dict[str, np.
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, variable_arm, pretensioned_arm])
 def test_at_rest_every_law_gives_the_torque_that_holds(arm):
-    """But for computed torque, which has links where motors are. So does the stop on links; there
-    is none of an arm with a stiffness drive."""
+    """Except computed torque, which takes the links to be where the motors are. The stop on links
+    holds, too; an arm with a stiffness drive has none."""
     arm = arm()
     law = make(arm)
     (q, _, theta, _), _, load = at_start(arm)
@@ -79,11 +79,11 @@ def test_at_rest_every_law_gives_the_torque_that_holds(arm):
 
 
 @pytest.mark.parametrize("source", ["motor_encoders_and_torque_sensors", "motor_encoders"])
-def test_links_that_are_not_measured_are_not_stopped_by(source):
+def test_without_link_encoders_there_is_no_stop_on_links(source):
     assert make(linear_arm(), estimation=StateEstimation(source)).on_links is None
 
 
-def test_a_robot_that_carries_itself_is_asked_for_the_rest_only():
+def test_commands_leave_out_gravity_that_the_robot_compensates():
     arm = linear_arm()
     law = make(arm, gravity_compensated_by_robot=True)
     (q, _, theta, _), _, _ = at_start(arm)
@@ -93,7 +93,7 @@ def test_a_robot_that_carries_itself_is_asked_for_the_rest_only():
 
 
 def closed_loop(law: FlatnessLaw, arm: Arm, seconds: float, push: np.ndarray) -> np.ndarray:
-    """Link positions of an arm that rests at first, then has `push` (n,) on its joints."""
+    """Link positions of an arm that starts at rest, with the torques `push` (n,) on its joints."""
     plant = HeldPlant(arm)
     (q, qd, theta, thetad), _, _ = at_start(arm)
     plant.reset(np.concatenate((q, qd, theta, thetad)))
@@ -112,7 +112,7 @@ def closed_loop(law: FlatnessLaw, arm: Arm, seconds: float, push: np.ndarray) ->
     return np.array(found)
 
 
-def test_what_the_observer_finds_is_countered():
+def test_observed_external_torques_are_compensated():
     arm, push = linear_arm(), np.array([0.0, 2.0])
     without = closed_loop(make(arm), arm, 1.0, push)[-1] - arm.rest
     law = make(arm, observer_gain=20.0)
@@ -141,7 +141,7 @@ def test_a_law_takes_over_without_a_jump_and_a_restart_forgets():
     assert not law.estimator.is_settled
 
 
-def test_a_stop_gives_way_at_the_limit_of_what_is_sent():
+def test_a_stop_yields_at_the_limit_of_the_torques_sent():
     arm = linear_arm()
     law = make(arm)
     law.limit(JointCommandLimits(arm.actuators.motor_names, torque=[3.0, 4.0]))
@@ -155,7 +155,7 @@ def test_a_stop_gives_way_at_the_limit_of_what_is_sent():
         assert law.transfer.events == ()  # the law itself asks for no more
 
 
-def test_settings_that_cannot_be_are_refused():
+def test_invalid_settings_are_refused():
     hold = ControllerSettings(law="hold")
     with pytest.raises(InputError, match="law 'motor_pd' has no settings; hold do"):
         FlatnessSettings(law="motor_pd", controllers={"hold": hold})
@@ -167,7 +167,7 @@ def test_settings_that_cannot_be_are_refused():
 
 @pytest.mark.parametrize("bad", ["refused", "raising", "restarting", "wild"])
 def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
-    """An arm that moves, with an observer that is fed bad samples from the start of the stop on."""
+    """A moving arm whose observer gets bad samples from the start of the stop on."""
     arm = linear_arm()
     law = make(arm, estimation=MOTOR_ENCODERS, law="hold")
     plant = HeldPlant(arm)
@@ -197,8 +197,8 @@ def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
     assert np.abs(plant.state[0] - arm.rest).max() < 0.5
 
 
-def test_motor_laws_never_see_the_observer_not_even_while_they_fade():
-    """Of two arms that rest alike one has wrong torques for its observer."""
+def test_motor_laws_never_use_the_observer_not_even_during_a_transfer():
+    """Two arms in the same rest; the observer of one gets wrong torques."""
     arm = linear_arm()
     pair = [make(arm, estimation=MOTOR_ENCODERS, law="hold") for _ in "ab"]
     (_, _, theta, _), _, load = at_start(arm)
@@ -278,7 +278,7 @@ class Loop:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_with_motor_encoders_alone_every_shipped_arm_is_stable_where_it_was_not_designed(name):
-    """The slowest, 0.2 to 0.3 1/s, finds what loads the links while friction holds the motors."""
+    """The slowest pole, 0.2 to 0.3 1/s, estimates the load while friction holds the motors."""
     arm = shipped(name)
     for q in positions(arm, 3):
         assert np.abs(Loop(arm, q, 1e-3).multipliers()).max() < 1.0 - 1e-4

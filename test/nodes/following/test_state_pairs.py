@@ -1,4 +1,4 @@
-"""Pairs of link and motor states: equal stamps, tolerated ones, what is refused."""
+"""Pairs of link and motor states: equal stamps, tolerated differences, refused states."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Robot:
 
 
 @pytest.mark.parametrize("order", [("links", "motors"), ("motors", "links")])
-def test_two_of_one_stamp_are_a_pair_once(order):
+def test_two_states_with_one_stamp_are_a_pair_once(order):
     robot, (first, second) = Robot(), order
     for stamp in (5, 6):
         assert not robot.send(first, stamp)
@@ -49,7 +49,7 @@ def test_out_of_step_the_older_one_is_left_out_and_the_newer_one_waits(late, ear
     assert robot.pairs.alone == 3
 
 
-def test_a_side_read_in_a_row_costs_what_is_older_and_no_more():
+def test_states_of_one_side_read_in_a_row_cost_only_older_ones():
     robot = Robot()
     for stamp in range(1, 9):
         assert not robot.send("links", stamp)
@@ -58,7 +58,7 @@ def test_a_side_read_in_a_row_costs_what_is_older_and_no_more():
 
 
 @pytest.mark.parametrize(("late", "early"), [("links", "motors"), ("motors", "links")])
-def test_never_in_step_is_told(late, early):
+def test_states_that_never_match_are_reported(late, early):
     robot = Robot()
     for k in range(ALONE):
         assert not robot.send((early, late)[k % 2], 2 * k + 1)
@@ -66,7 +66,7 @@ def test_never_in_step_is_told(late, early):
         robot.send(early, 2 * ALONE + 1)
 
 
-def test_within_the_tolerance_they_go_together_with_the_newer_stamp():
+def test_states_within_the_tolerance_pair_with_the_newer_stamp():
     robot = Robot()
     robot.send("links", 5)
     assert robot.send("motors", 6, tolerance=0.001)
@@ -75,7 +75,7 @@ def test_within_the_tolerance_they_go_together_with_the_newer_stamp():
     assert not robot.send("motors", 10, tolerance=0.001)
 
 
-def test_a_repeated_side_is_taken_at_its_newest():
+def test_the_newest_state_of_a_side_is_used():
     robot = Robot()
     for stamp in (5, 6, 7):
         assert not robot.send("motors", stamp)
@@ -89,7 +89,7 @@ def test_without_links_every_motor_state_is_a_pair():
     assert robot.pairs.stamp == 6 * MS
 
 
-def test_after_a_restart_older_stamps_are_right_again():
+def test_after_a_restart_older_stamps_are_accepted_again():
     robot = Robot()
     robot.send("links", 5)
     robot.pairs.restart()
@@ -98,7 +98,7 @@ def test_after_a_restart_older_stamps_are_right_again():
     assert robot.send("links", 2)
 
 
-def test_what_has_not_come_is_named():
+def test_missing_joints_are_named():
     robot = Robot()
     message = JointState(name=["b_1"], position=[0.0])
     set_stamp(message.header.stamp, MS)
