@@ -6,7 +6,12 @@ import pytest
 from sensor_msgs.msg import JointState
 
 from multibody_dynamics.nodes.base.messages import JointStates, MessageError, set_stamp
-from multibody_dynamics.nodes.following.state_pairs import ALONE, StatePairs, missing_of
+from multibody_dynamics.nodes.following.state_pairs import (
+    ALONE,
+    MeasuredSignals,
+    StatePairs,
+    missing_of,
+)
 
 MS = 1_000_000
 
@@ -104,3 +109,36 @@ def test_missing_joints_are_named():
     set_stamp(message.header.stamp, MS)
     robot.motors.accept(message, MS)
     assert missing_of([robot.links, robot.motors]) == "a, b, a, b_2"
+
+
+def accept(inputs: MeasuredSignals, side: str, stamp: int, **rows: list[float]) -> bool:
+    """A new state of one side, stamped in ms; whether a pair is complete."""
+    message = JointState(name=["a", "b"], **rows)
+    set_stamp(message.header.stamp, stamp * MS)
+    states = inputs.sides[side]
+    assert states.accept(message, stamp * MS)
+    return inputs.pairs.add(states, 0.0)
+
+
+def test_signals_are_a_copy_of_the_newest_pair():
+    names = ("link_position", "motor_position", "joint_torque")
+    inputs = MeasuredSignals(["a", "b"], ["b", "a"], names)
+    assert not accept(inputs, "links", 5, position=[0.1, 0.2], effort=[1.0, 2.0])
+    assert accept(inputs, "motors", 5, position=[0.3, 0.4])
+    inputs.read()
+    assert set(inputs.values) == set(names)
+    assert not accept(inputs, "links", 6, position=[9.0, 9.0], effort=[9.0, 9.0])
+    assert inputs.values["link_position"].tolist() == [0.1, 0.2]
+    assert inputs.values["joint_torque"].tolist() == [1.0, 2.0]
+    assert inputs.values["motor_position"].tolist() == [0.4, 0.3]  # by name
+    assert list(inputs.used) == ["joint_states", "motor_states"]
+
+
+def test_without_link_signals_only_motor_states_are_used_and_missing():
+    inputs = MeasuredSignals(["a"], ["a", "b"], ("motor_position", "motor_torque"))
+    assert list(inputs.used) == ["motor_states"]
+    assert not inputs.pairs.needs_links
+    assert inputs.missing == "a, b"
+    assert accept(inputs, "motors", 5, position=[0.3, 0.4], effort=[1.0, 2.0])
+    inputs.read()
+    assert inputs.values["motor_torque"].tolist() == [1.0, 2.0]
