@@ -67,7 +67,7 @@ def arm(kind: str, sources: tuple[str, ...] = ()) -> Actuators:
 
 
 class Arm:
-    """The textbook arm on springs of any kind, by RK4 and with nothing compiled but the links."""
+    """The textbook arm on springs of any kind, by RK4; only the links are compiled."""
 
     def __init__(self, actuators: Actuators) -> None:
         self.model, self.actuators = two_link_planar(), actuators

@@ -16,6 +16,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 
+from ..dynamics.control import FeedforwardLaw
 from ..dynamics.core import Array
 from ..dynamics.elastic import Actuators
 from ..dynamics.model import MultibodyModel
@@ -24,7 +25,6 @@ from .base.messages import SECOND, JointStates, set_stamp
 from .base.outputs import Outputs
 from .base.qos import best_effort
 from .base.runtime import run
-from .following.feedforward_law import FeedforwardLaw
 from .following.feedforward_parameters import FeedforwardParameters
 from .following.following import FollowingNode
 

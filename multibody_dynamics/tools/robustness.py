@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics.control import FlatnessLaw
 from ..dynamics.core import DynamicsError
 from ..dynamics.elastic import Actuators, LinearSpring, SeriesElastic, load_actuators
 from ..dynamics.model import MultibodyModel
@@ -26,7 +27,6 @@ from ..dynamics.motion import Reference, hold, splice
 from ..dynamics.plant import DelayLine, ElasticRobot, Encoder, Plant
 from ..dynamics.rigid import forward_kinematics
 from ..nodes.following.flatness_controller_parameters import FlatnessControllerParameters
-from ..nodes.following.flatness_law import FlatnessLaw
 from ..resources import share_directory
 from ..simulation.mujoco_robot import MujocoRobot
 from .base.models import load_quietly
@@ -170,14 +170,14 @@ def follow(arm: Arm, plant: Plant, law: Law, case: Case, draw: int = 0) -> Error
     if case.error:
         model, actuators = mistaken(model, actuators, case.error, rng)
     p = FlatnessControllerParameters(law=law.name, **law.parameters, **case.parameters)
-    controller = FlatnessLaw(model, actuators, p)
+    controller = FlatnessLaw(model, actuators, p.settings())
     dt, motion = 1.0 / case.rate, arm.motion
     lead = p.feedforward_lead * dt + p.command_delay
 
     plant.set_model(arm.model)
     plant.applied_wrenches[:] = 0.0
     plant.reset(motion(0.0)[0])
-    controller.design(p, plant.q.copy())
+    controller.design(plant.q.copy())
     steps = ((plant.q, case.encoder / 3.0), (plant.theta, case.encoder))
     encoders = [
         Encoder(len(row), dt, resolution=step, noise=step / 3.0, seed=[draw, k])

@@ -34,7 +34,7 @@ STEP = 2_000_000  # ns
 
 
 class Arm:
-    """A simulated robot that answers to the node and records what it says."""
+    """A simulated robot that the node controls, and a record of what the node publishes."""
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     assert not result.successful
 
 
-def test_every_fault_has_its_declared_end(ros):
+def test_every_fault_ends_in_its_declared_state(ros):
     arm = Arm(ros)
     arm.start()
     arm.move([0.0, 0.0], 1.0)
@@ -293,7 +293,7 @@ def test_every_fault_has_its_declared_end(ros):
     assert "Traceback" not in arm.node.output
 
 
-def test_bad_states_are_refused_time_may_jump_and_the_last_word_is_rest(ros):
+def test_bad_states_are_refused_time_may_jump_and_the_last_torque_is_that_of_rest(ros):
     arm = Arm(ros)
     arm.start()
     r, n = arm.plant, arm.model.n
@@ -305,7 +305,7 @@ def test_bad_states_are_refused_time_may_jump_and_the_last_word_is_rest(ros):
         "motor_states: unnamed": lambda: arm.send(arm.motors, (), (r.theta, zero, zero)),
         "motor_states: stale": lambda: arm.send_motors(arm.now - 10 * SECOND),
         "joint_states: out of order": lambda: arm.send_links(arm.now - STEP),
-        "states without their fellow": lambda: arm.send_motors(arm.now + 1),
+        "unpaired states": lambda: arm.send_motors(arm.now + 1),
     }
     for send in bad.values():
         arm.tick()
@@ -352,7 +352,7 @@ def test_bad_states_are_refused_time_may_jump_and_the_last_word_is_rest(ros):
     assert "Traceback" not in arm.node.output
 
 
-def test_motor_encoders_alone_may_tell_the_state(ros):
+def test_the_state_may_come_from_motor_encoders_alone(ros):
     arm = Arm(ros, state_source="motor_encoders", observer_bandwidth=30.0)
     arm.start()
     arm.move([0.0, 0.0], 0.6)
@@ -372,7 +372,7 @@ def test_motor_encoders_alone_may_tell_the_state(ros):
 
 
 def test_a_timer_may_set_the_pace_and_limits_are_reported_with_what_limits(ros):
-    """On motor encoders and torque sensors; the timer's cycle has the state of the tick before."""
+    """With motor encoders and torque sensors; a cycle uses the state of the tick before."""
     arm = Arm(
         ros,
         state_source="motor_encoders_and_torque_sensors",
@@ -409,7 +409,7 @@ def side(value: float, unit: str) -> dict[str, Any]:
     return {"value": value, "unit": unit, "side": "link"}
 
 
-def test_sensors_as_described_a_free_stiffness_and_a_robot_that_carries_itself(ros, tmp_path):
+def test_sensors_as_described_a_free_stiffness_and_gravity_compensated_by_the_robot(ros, tmp_path):
     """A torque sensor in the shoulder; an elbow whose stiffness no motor sets."""
     motor = {
         "gear_ratio": 100.0,

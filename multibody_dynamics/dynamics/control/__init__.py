@@ -1,54 +1,66 @@
-"""Control of elastic joints: gains, laws, observers, time scaling.
+"""Control of arms with elastic joints: laws and gains, state estimation, observers, time scaling.
 
-MotionLimits             What n joints and m motors may do, arrays or one number for all
-TimeScaling              The result of scale_time.
-scale_time               The motion slowed down by the smallest factor s >= 1 with which it ...
-slow_down                The same motion `factor` >= 1 times slower
-JOINT_QUANTITIES         ?? JOINT_QUANTITIES = ("joint_torque", "torque_rate", "joint_sp
-QUANTITIES               ?? QUANTITIES = (*JOINT_QUANTITIES, *MOTOR_QUANTITIES)
-JointPoles               Poles in 1/s for the error of every joint
-StateFeedbackGains       Gains of m motors on errors of their joint's q
-closed_loop_poles        All poles in 1/s of the arm under LinearFeedback near rest at q (n,)
-damping_gains            PD gains of the motors alone that damp the links behind their springs
-delay_independent_gains  PD gains of the motors that stand any usual delay of the torque
-inertias_felt            (n,) 1 / (M^-1)_ii in kg m^2
-inertias_held            (n,) M_ii in kg m^2: what a torque on joint i moves at q
-joint_resonances         (n,) rad/s, (K / m + K / M_m)^(1/2) of each joint by itself
-motor_bandwidth_gains    PD gains that give each motor two poles at -bandwidth in rad/s
-motor_side_gains         PD gains of the motors, (m,) or scalar, N m/rad and N m s/rad
-optimal_gains            Linear-quadratic gains of each joint by itself, as in `placed_gains`
-placed_gains             Gains that give each joint by itself the `poles`, at rest at q (n,)
-ComputedTorque           Law (4), for comparison
-Controller               A law from the desired motion and the measured state to the motor ...
-LinearFeedback           Laws (1) and (2): feedforward of the flat map
-PERIOD                   s
-FeedbackLinearization    Law (3): exact feedback linearisation
-HoldController           Law "hold": a damped stop from any motion
-LinkDampingController    A slow stop from any motion by link states alone
-ControllerSettings       What make_controller takes. Rows may be scalars
-make_controller          The law that the settings name, designed for this robot.
-retune                   Other gains for a law that runs, between two updates
-BANDWIDTHS               ?? }
-BumplessTransfer         Runs one law at a time, and two while they change over.
-DerivativeFilter         Positions of n joints and their derivatives to order - 1 from sampled ...
-MotorSideObserver        Link and motor state from motor positions and motor torques alone
-StateEstimation          How the state of links and motors is estimated.
-StateEstimator           q, q', theta, theta' of elastic joints from the signals that a robot ...
-ORDERS                   ?? import
-SOURCES                  ?? )
-MAX_INNOVATION           ?? import
-MAX_STEP                 ?? import
-DisturbanceObserver      Residual r (n,) that follows the external joint torques
-ChainState  q, q', q'', q''' of the links, and the joint torques Q, Q'
-chain_state  q'' and q''' from measured positions and velocities of links and motors
+Laws, observers and filters run in the control cycle and write into arrays of their own; gains are
+designed beforehand, for an arm at rest.
+
+ControllerSettings       A control law by name and plain numbers; what make_controller takes.
+make_controller          The controller that the settings name, with gains designed for the robot.
+retune                   Change the gains of a running controller between two updates.
+BANDWIDTHS               The names of the laws, each with its default bandwidth in rad/s.
+
+FlatnessLaw              From measured signals and a desired motion to motor torques (m,), in N m.
+FlatnessSettings         What FlatnessLaw takes: all laws, the state estimation, the observer.
+ON_LINKS                 The name of the law that stops an arm without motor states.
+FeedforwardLaw           The torque feedforward of a desired motion (5, n), as a sum of named terms.
+
+Controller               Base class: from desired motion and measured state to motor torques (m,).
+LinearFeedback           Feedforward by the flat map, and linear feedback of link and motor errors.
+FeedbackLinearization    Exact feedback linearization, q'''' = v, with poles for every joint.
+ComputedTorque           The computed torque of a rigid arm, for comparison.
+HoldController           A damped stop, then a hold, by motor states alone.
+LinkDampingController    A slow stop by link states alone.
+BumplessTransfer         Changes over between controllers without a jump, within the motors' limits.
+
+JointPoles               Poles in 1/s for the error of every joint and second output.
+StateFeedbackGains       Gains (4, m) on the errors of q, q', theta, theta'; N m/rad and N m s/rad.
+optimal_gains            Linear-quadratic (LQR) gains, joint by joint.
+placed_gains             Gains by pole placement, joint by joint.
+motor_side_gains         PD gains of the motors from given numbers.
+motor_bandwidth_gains    PD gains that give each motor two poles at its bandwidth in rad/s.
+damping_gains            PD gains of the motors that damp the links behind their springs.
+delay_independent_gains  PD gains of the motors that stay stable under any realistic delay.
+closed_loop_poles        All poles in 1/s of the whole arm under LinearFeedback near rest at q.
+joint_resonances         (n,) resonance of each joint on its own, link against motor, in rad/s.
+inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free.
+inertias_held            (n,) M_ii: inertia moved by a joint while the others are locked.
+
+StateEstimator           q, q', theta, theta' from the signals that a robot measures.
+StateEstimation          The settings of StateEstimator.
+SOURCES                  The sources of the state, each with the signals that it needs.
+DerivativeFilter         Velocity, acceleration and jerk from sampled positions; causal.
+ORDERS                   The orders that DerivativeFilter can have.
+MAX_STEP                 Default gap in s after which filters and observers start anew.
+MotorSideObserver        Link and motor state from motor positions and motor torques alone.
+DisturbanceObserver      Momentum observer: residual (n,) that follows the external joint torques.
+chain_state              q'' and q''' from the measured state, by differential flatness.
+ChainState               What chain_state returns: q .. q''', Q and Q', each (..., n).
+
+scale_time               Slow a motion down by the smallest factor that keeps all its limits.
+TimeScaling              What scale_time returns: the slower motion and the use of every limit.
+MotionLimits             Limits on torques, torque rates, speeds and spring deflections.
+slow_down                The same motion, slower by a given factor.
+JOINT_QUANTITIES         The quantities of MotionLimits that joints have.
+QUANTITIES               All quantities of MotionLimits.
 """
 
 from .bumpless_transfer import BumplessTransfer
 from .controller_settings import BANDWIDTHS, ControllerSettings, make_controller, retune
-from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
+from .controllers import ComputedTorque, Controller, LinearFeedback
 from .derivative_filter import MAX_STEP, DerivativeFilter
 from .disturbance_observer import DisturbanceObserver
 from .feedback_linearization import FeedbackLinearization
+from .feedforward_law import FeedforwardLaw
+from .flatness_law import ON_LINKS, FlatnessLaw, FlatnessSettings
 from .gains import (
     JointPoles,
     StateFeedbackGains,
@@ -66,7 +78,7 @@ from .gains import (
 from .hold_controller import HoldController
 from .integrator_chain import ChainState, chain_state
 from .link_damping import LinkDampingController
-from .motor_side_observer import MAX_INNOVATION, MotorSideObserver
+from .motor_side_observer import MotorSideObserver
 from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
 from .time_scaling import (
     JOINT_QUANTITIES,
@@ -78,15 +90,20 @@ from .time_scaling import (
 )
 
 __all__ = [
-    "MotionLimits", "TimeScaling", "scale_time", "slow_down", "JOINT_QUANTITIES", "QUANTITIES",
-    "JointPoles", "StateFeedbackGains", "closed_loop_poles", "damping_gains",
-    "delay_independent_gains", "inertias_felt", "inertias_held", "joint_resonances",
-    "motor_bandwidth_gains", "motor_side_gains", "optimal_gains", "placed_gains",
-    "ComputedTorque", "Controller", "LinearFeedback", "PERIOD", "FeedbackLinearization",
-    "HoldController", "LinkDampingController", "ControllerSettings", "make_controller",
-    "retune", "BANDWIDTHS", "BumplessTransfer", "DerivativeFilter", "MotorSideObserver",
-    "StateEstimation", "StateEstimator", "ORDERS", "SOURCES", "MAX_INNOVATION", "MAX_STEP",
-    "DisturbanceObserver",
-    "ChainState",
-    "chain_state",
+    # control laws by name
+    "ControllerSettings", "make_controller", "retune", "BANDWIDTHS",
+    # whole control cycles, as the nodes run them
+    "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
+    # controllers
+    "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque", "HoldController",
+    "LinkDampingController", "BumplessTransfer",
+    # gains and poles
+    "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
+    "motor_bandwidth_gains", "damping_gains", "delay_independent_gains", "closed_loop_poles",
+    "joint_resonances", "inertias_felt", "inertias_held",
+    # state estimation and observers
+    "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
+    "MotorSideObserver", "DisturbanceObserver", "chain_state", "ChainState",
+    # time scaling
+    "scale_time", "TimeScaling", "MotionLimits", "slow_down", "JOINT_QUANTITIES", "QUANTITIES",
 ]  # fmt: skip

@@ -1,11 +1,11 @@
-"""From law to law without a bump, and within the limits of the drives: what is really sent.
+"""Bumpless transfer between control laws, within the limits of the motors: the torque to send.
 
     tau = (1 - s) tau_before + s tau_law,    s = x^2 (3 - 2 x),  x = t / duration,
 
-where tau_before comes from the law that ran before, which goes on running till the end of the
-transfer, or, on activation, where a transfer is cut short and where that law fails, is the torque
-that was applied last. tau does not jump, nor does its rate where tau_before is that of a law. Then
-torques are cut to the limits, and their change to the torque rate.
+tau_before comes from the previous law, which keeps running until the end of the transfer. On
+activation, when a transfer is interrupted, and when the previous law fails, it is the torque that
+was sent last. tau does not jump, and where tau_before comes from a law, its rate does not either.
+Torques are then clipped to the limits, and their change to the torque rate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_STEP = 0.05  # s
 
 
 class BumplessTransfer:
-    """Runs one law at a time, and two while they change over.
+    """Runs one law at a time, and two during a change-over.
 
     >>> drive = BumplessTransfer(actuators, duration=0.2)
     >>> drive.activate(law, robot.motor_torque)
@@ -34,13 +34,14 @@ class BumplessTransfer:
     ----------
     limits : of the m motors, by the names `actuators.motor_names`; their torque limits if not
         given.
-    duration : s of a transfer; 0 is none, but for the limit of the torque rate.
+    duration : s of a transfer; with 0 only the torque rate limits the change.
     max_step : s; a longer time between two torques counts as this.
 
-    Attributes: `torque` (m,) as sent last; `law`, the one that runs or is coming in, None before
-    the first activation; `share` of it, 0 to 1; `events`: the limits that the last update met. A
-    change of law takes over `external_torque` and `stiffness`, which are of the arm and not of a
-    law, and resets integrators and filters of the new one; laws are told what was sent.
+    Attributes: `torque` (m,), the last one sent, overwritten in place; `law`, the running or
+    incoming one, None before the first activation; `share` of it, 0 to 1; `events`: the limits that
+    the last update hit. A change of law copies `external_torque` and `stiffness`, which belong to
+    the arm and not to a law, and resets integrators and filters of the new law. Every law receives
+    the torque that was sent, by :meth:`.Controller.applied`.
     """
 
     def __init__(
@@ -72,19 +73,19 @@ class BumplessTransfer:
         self._elapsed = 0.0
 
     def activate(self, law: Controller, applied: Any = 0.0) -> None:
-        """Start with `law`, from the torque (m,) that acts now: that of brakes is zero."""
+        """Start with `law`, from the torque (m,) that acts now; zero if brakes hold the arm."""
         names = self.actuators.motor_names
         applied = np.full(len(names), applied) if np.ndim(applied) == 0 else applied
         self.torque[:] = as_array("applied torque", applied, (len(names),), names)
         self._start(law, None)
 
     def switch(self, law: Controller) -> None:
-        """Change over to `law`. During a transfer, it starts from the torque that was sent last.
+        """Change over to `law`; during another transfer, from the torque that was sent last.
 
-        InputError before the first activation.
+        Raises InputError before the first activation.
         """
         if self.law is None:
-            raise InputError("no law is active yet: activate one first, with the torque of now")
+            raise InputError("no law is active yet: activate one first, with the present torque")
         if law is self.law:
             return
         law.external_torque[:] = self.law.external_torque
@@ -107,16 +108,16 @@ class BumplessTransfer:
         self._held[:] = self.torque
 
     def update(self, dt: float, *state: Any, **references: Any) -> Array:
-        """`torque` that may be sent `dt` s after the last one; the rest as
-        :meth:`.Controller.update`, which it calls.
+        """Compute `torque`, to be sent `dt` s after the last one. The other arguments are those of
+        :meth:`.Controller.update`, which this calls.
 
-        Raises what that raises of `law`, and InputError before the first activation; nothing has
-        been sent then, and `torque` is as it was.
+        Raises what that raises for `law`, and InputError before the first activation; `torque` is
+        then unchanged.
         """
         law, before = self.law, self._before
         if law is None:
-            raise InputError("no law is active yet: activate one first, with the torque of now")
-        if not 0.0 < dt < np.inf:  # before an integrator learns of it
+            raise InputError("no law is active yet: activate one first, with the present torque")
+        if not 0.0 < dt < np.inf:  # before it reaches an integrator
             raise InputError(f"dt is {dt} s; the time since the last torque must be positive")
         dt = min(dt, self.max_step)
         law.period = dt
@@ -125,7 +126,7 @@ class BumplessTransfer:
             before.period = dt
             try:
                 self._held[:] = before.update(*state, **references)
-            except DynamicsError:  # perhaps why the other comes, and nothing to wait for
+            except DynamicsError:  # perhaps the reason for the change: do not wait for it
                 before = self._before = None
                 self._fade_from_now()
         if self.share < 1.0:

@@ -1,21 +1,21 @@
-"""The laws by name and plain numbers, for whoever has parameters and no code.
+"""The control laws by name and plain numbers, for configuration files and parameters.
 
-"motor_pd"                quasi-static feedforward, PD of the motors
+"motor_pd"                quasi-static feedforward, PD on the motors
 "state_feedback"          full feedforward, linear feedback of links and motors
 "feedback_linearization"  q'''' = v
-"computed_torque"         that of a rigid arm, for comparison
-"hold"                    damped stop and gravity-compensated hold
+"computed_torque"         computed torque of the rigid arm, for comparison
+"hold"                    damped stop, then hold with gravity compensation
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
-from ..core import Array, InputError, as_array
+from ..core import Array, InputError, as_array, as_real
 from ..elastic import Actuators
 from ..model import MultibodyModel
 from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
@@ -38,7 +38,12 @@ BANDWIDTHS: Mapping[str, float] = {
     "computed_torque": 40.0,
     "hold": 60.0,
 }
-"""Laws, and their bandwidth in rad/s if none is set."""
+"""The laws, each with its default bandwidth in rad/s."""
+
+
+def _only(*laws: str) -> Mapping[str, Any]:
+    """The metadata of a field that only these laws have."""
+    return {"laws": laws}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,42 +53,47 @@ class ControllerSettings:
     Attributes
     ----------
     law : one of BANDWIDTHS.
-    bandwidth : rad/s, (n,), of "motor_pd" and "hold" that of the motors, (m,).
-    poles : of "feedback_linearization", and of "state_feedback" in place of the LQR's: the same
-        for all joints or by name, see :meth:`.JointPoles.from_poles`.
+    bandwidth : rad/s, (n,); (m,) of the motors for "motor_pd" and "hold".
+    poles : 1/s, for "feedback_linearization", and for "state_feedback" in place of the LQR design:
+        the same for all joints or by name, see :meth:`.JointPoles.from_poles`.
     second_bandwidth : rad/s (v,), of second outputs in "feedback_linearization".
-    proportional, derivative : gains in place of a bandwidth; (m,) in N m/rad and N m s/rad of
-        "motor_pd" and "hold", (n,) in 1/s^2 and 1/s of "computed_torque".
-    position : (n,) where gains are designed, if any are; the middle of the joint limits.
-    stiffness : (v,) second outputs there, of "state_feedback" and "hold"; mid-range.
+    proportional, derivative : gains in place of a bandwidth; (m,) in N m/rad and N m s/rad for
+        "motor_pd" and "hold", (n,) in 1/s^2 and 1/s for "computed_torque".
+    position : (n,) where gains are designed, if any are; default: the middle of the joint limits.
+    stiffness : (v,) second outputs there, for "state_feedback" and "hold"; default: mid-range.
     variant : of the feedforward of "motor_pd" and "state_feedback".
-    feedback : "motor" or "link", of "computed_torque".
-    integral : 1/s, share per second of the stiffness G_q + G_theta of linear feedback that the
-        integral of the error gets; 0 is none.
-    integrates : the error of the "link" or of the "motor".
-    friction : share of the friction that is compensated, 0 to 1; "hold" has none of its own.
+    feedback : "motor" or "link", for "computed_torque".
+    integral : 1/s, gain of the integral of the error as a share of the stiffness G_q + G_theta of
+        linear feedback; 0 for none.
+    integrates : which error, that of the "link" or of the "motor".
+    friction : share of the friction that is compensated, 0 to 1; default: 1, for "hold" 0.
     lead : s, see :class:`.FeedbackLinearization`.
     stop_time : s, of "hold".
-    torque_limit : (m,) or one, N m, of "hold"; the motors' own, and never more than that.
+    torque_limit : (m,) or one, N m, of "hold"; never above the motors' own limit, the default.
     period : s of a cycle.
+
+    Raises InputError for a setting that the law does not have, two settings of the same gains, a
+    bandwidth that is not positive, and poles that are not left of the imaginary axis.
     """
 
     law: str = "state_feedback"
     bandwidth: Any = None
-    poles: Sequence[complex] | Mapping[str, Any] | None = None
-    second_bandwidth: Any = None
-    proportional: Any = None
+    poles: Sequence[complex] | Mapping[str, Any] | None = field(
+        default=None, metadata=_only("feedback_linearization", "state_feedback")
+    )
+    second_bandwidth: Any = field(default=None, metadata=_only("feedback_linearization"))
+    proportional: Any = field(default=None, metadata=_only("motor_pd", "hold", "computed_torque"))
     derivative: Any = None
     position: Any = None
-    stiffness: Any = None
-    variant: str | None = None
-    feedback: str = "motor"
-    integral: Any = 0.0
-    integrates: str = "link"
+    stiffness: Any = field(default=None, metadata=_only("state_feedback", "hold"))
+    variant: str | None = field(default=None, metadata=_only("motor_pd", "state_feedback"))
+    feedback: str = field(default="motor", metadata=_only("computed_torque"))
+    integral: Any = field(default=0.0, metadata=_only("motor_pd", "state_feedback"))
+    integrates: str = field(default="link", metadata=_only("motor_pd", "state_feedback"))
     friction: Any = None
-    lead: float = 0.0
-    stop_time: float = 0.1
-    torque_limit: Any = None
+    lead: float = field(default=0.0, metadata=_only("feedback_linearization"))
+    stop_time: float = field(default=0.1, metadata=_only("hold"))
+    torque_limit: Any = field(default=None, metadata=_only("hold"))
     period: float = PERIOD
 
     def __post_init__(self) -> None:
@@ -94,11 +104,29 @@ class ControllerSettings:
         for one, other in _ALTERNATIVES:
             if getattr(self, one) is not None and getattr(self, other) is not None:
                 raise InputError(f"{one} and {other}: each sets the gains; give one of them")
-        for name, laws in _ONLY_OF.items():
-            default = next(each.default for each in fields(self) if each.name == name)
+        for each in fields(self):
+            laws, value = each.metadata.get("laws", (self.law,)), getattr(self, each.name)
+            if self.law not in laws and value is not each.default and np.any(value != each.default):
+                raise InputError(
+                    f"{each.name}: the law '{self.law}' has none; only {', '.join(laws)}"
+                )
+        self._check_values()
+
+    def _check_values(self) -> None:
+        """What is wrong for every robot; the rest shows in the design."""
+        for name in ("bandwidth", "second_bandwidth"):
             value = getattr(self, name)
-            if self.law not in laws and value is not default and np.any(value != default):
-                raise InputError(f"{name}: the law '{self.law}' has none; of {', '.join(laws)}")
+            row = np.ones(1) if value is None else as_real(name, value)
+            if not row.size or not (row > 0.0).all():
+                raise InputError(f"{name} is {value}: must be one or more positive numbers")
+        if self.poles is None:
+            return
+        try:
+            real = np.asarray(self.poles, dtype=np.complex128).real
+        except (TypeError, ValueError):
+            return  # by name, or not numbers: the design names the joint
+        if (real >= 0.0).any():
+            raise InputError(f"poles are {self.poles}: their real parts must be negative")
 
 
 _ALTERNATIVES = (
@@ -106,20 +134,6 @@ _ALTERNATIVES = (
     ("bandwidth", "proportional"),
     ("second_bandwidth", "poles"),
 )
-_LINEAR = ("motor_pd", "state_feedback")
-_ONLY_OF: Mapping[str, tuple[str, ...]] = {
-    "poles": ("feedback_linearization", "state_feedback"),
-    "second_bandwidth": ("feedback_linearization",),
-    "proportional": ("motor_pd", "hold", "computed_torque"),
-    "stiffness": ("state_feedback", "hold"),
-    "variant": _LINEAR,
-    "feedback": ("computed_torque",),
-    "integral": _LINEAR,
-    "integrates": _LINEAR,
-    "lead": ("feedback_linearization",),
-    "stop_time": ("hold",),
-    "torque_limit": ("hold",),
-}
 
 
 def make_controller(
@@ -127,7 +141,7 @@ def make_controller(
 ) -> Controller:
     """The law that the settings name, designed for this robot.
 
-    Raises InputError for settings that do not suit it, and designs that are not stable.
+    Raises InputError for settings that do not fit the robot, and for designs that are not stable.
     """
     friction = 1.0 if settings.friction is None else settings.friction
     common: dict[str, Any] = {"friction": friction, "period": settings.period}
@@ -159,12 +173,13 @@ _TUNED = ("gains", "poles", "integral", "lead", "stop_time", "torque_limit", "fr
 
 
 def retune(controller: Controller, settings: ControllerSettings) -> None:
-    """Other gains for a law that runs, between two updates; integrators and filters stay.
+    """Change the gains of a running law between two updates; integrators and filters keep their
+    state.
 
-    Settings of the same law and variant, designed for the controller's present model. The torque
-    jumps by what the new gains make of the present error: retune at rest or in small steps, or make
-    a new law and :meth:`.BumplessTransfer.switch` to it. All is checked and designed first, which
-    takes milliseconds: InputError leaves the law as it was.
+    The settings must name the same law and variant; gains are designed for the controller's present
+    model. The torque jumps by the change of the gains times the present error: retune at rest or in
+    small steps, or make a new law and :meth:`.BumplessTransfer.switch` to it. Everything is checked
+    and designed first, which takes milliseconds; InputError leaves the law as it was.
     """
     model, actuators = controller.model, controller.actuators
     other = make_controller(model, actuators, settings)
@@ -173,7 +188,7 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
         same &= getattr(other, name, None) == getattr(controller, name, None)
     if not same:
         raise InputError(
-            f"law '{settings.law}' with these settings is not the one that runs, "
+            f"law '{settings.law}' with these settings is not the running one, "
             f"{type(controller).__name__}: switch to a new one instead"
         )
     for name in _TUNED:

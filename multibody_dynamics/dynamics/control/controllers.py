@@ -1,4 +1,4 @@
-"""Laws that make an arm with elastic joints follow q_d(t), for the control cycle.
+"""Control laws by which an arm with elastic joints follows q_d(t), for the control cycle.
 
     LinearFeedback         tau = tau_ff + G_theta (theta_d - theta) + G_theta' (theta_d' - theta')
       (1), (2)                   + G_q (q_d - q) + G_q' (q_d' - q') + integral,
@@ -6,20 +6,20 @@
     FeedbackLinearization  q'''' = v, see `feedback_linearization`
       (3)
     ComputedTorque         q'' = q_d'' + k_d e' + k_p e,  tau = Q(q, q', q'') + M_m q'' + friction
-      (4)                  which takes the joints for rigid
+      (4)                  which treats the joints as rigid
     HoldController         stops the arm and holds it, see `hold_controller`
 
-(1) is LinearFeedback with `motor_side_gains`, the classic, which needs motor encoders only; (2) is
-the same with the gains of all four states that `placed_gains` or `optimal_gains` design (`gains`).
+(1) is LinearFeedback with `motor_side_gains`, the classic law, which needs motor encoders only; (2)
+is the same with gains on all four states, designed by `placed_gains` or `optimal_gains` (`gains`).
 
-All take actuators of every kind, mixed: n joints, m motors, and v joints whose stiffness or
-pretension follows a reference of its own. Friction of the motors is compensated, or a share of it:
-at the desired motor velocity in (1) and (2), so that viscous friction goes on damping, at the
-measured one in (3) and (4), which cancels it. Torques are not limited here: `bumpless_transfer`
-does that, and tells the law with :meth:`Controller.applied` what was really sent.
+All laws accept any mix of actuators: n joints, m motors, and v joints whose stiffness or pretension
+follows a reference of its own. Motor friction is compensated, or a share of it: at the desired
+motor velocity in (1) and (2), where viscous friction still damps; at the measured one in (3) and
+(4), which cancels it. Torques are not limited here: `bumpless_transfer` does that, and reports to
+the law with :meth:`Controller.applied` what was actually sent.
 
-Everything is on the link side of the gear, in N m, rad, s; `actuator_kinds` says who counts the
-inertia of the rotors.
+All values are on the link side of the gear, in N m, rad, s; `actuator_kinds` says where the rotor
+inertias count.
 """
 
 from __future__ import annotations
@@ -50,21 +50,25 @@ PERIOD = 1e-3  # s
 
 
 class Controller(ABC):
-    """A law from the desired motion and the measured state to the motor torques.
+    """A control law: from the desired motion and the measured state to the motor torques.
+
+    :meth:`update` copies its arguments and overwrites `torque` in place. The caller may write
+    `external_torque` and `stiffness`; nobody else does, except `update` where it is given a
+    `stiffness`.
 
     Attributes
     ----------
     torque : (m,) N m, in the order of `actuators.motor_names`; :meth:`update` overwrites it.
-    applied_torque : (m,) N m that was sent, as :meth:`applied` was told last.
-    external_torque : (n,) N m, zero unless the caller writes it: what the world does to the links,
-        such as the residual of a :class:`.DisturbanceObserver`, taken as constant. Fed back like
-        that, an observer acts as an integrator that cannot wind up, provided that it is told the
-        torque that was sent and not the one that was wanted (of joints with springs it needs none).
-    stiffness : (3, v) second outputs to follow, with rates; in mid-range at first.
-    friction : share of the motors' friction that is compensated, 0 to 1, one or (m,).
+    applied_torque : (m,) N m that was sent, from the last call of :meth:`applied`.
+    external_torque : (n,) N m, external joint torques; zero unless the caller writes them. The
+        residual of a :class:`.DisturbanceObserver`, for example, taken as constant: fed back like
+        this, an observer acts as an integrator that cannot wind up, as long as it receives the
+        torque that was sent and not the one that was wanted (at joints with springs it needs none).
+    stiffness : (3, v) second outputs to follow, with rates; initially mid-range.
+    friction : share of the motor friction that is compensated, 0 to 1, one or (m,).
     period : s from one update to the next; may be set before every update.
 
-    For one thread. Raises InputError for robot and actuators that do not fit together.
+    For one thread. Raises InputError for a robot and actuators that do not fit together.
     """
 
     def __init__(
@@ -107,7 +111,7 @@ class Controller(ABC):
             j = int(np.argmax(row))
             raise InputError(
                 f"motor '{self.actuators.motor_names[j]}': friction is {row[j]:g}: the share to be "
-                f"compensated is from 0 to 1"
+                f"compensated must be from 0 to 1"
             )
         self._friction = read_only(row)
         self._leaves_friction = bool((row < 1.0).any())
@@ -123,19 +127,19 @@ class Controller(ABC):
         stiffness: Any = None,
         ahead: Any = None,
     ) -> Array:
-        """`torque` for the desired motion and the measured state of now.
+        """Compute `torque` from the desired motion and the measured state.
 
         Parameters
         ----------
         desired : (5, n) q .. q''''.
-        q, qd : (n,); theta, thetad : (m,). A law that does not use a row may be given zeros for it.
-        stiffness : (3, v) second outputs with rates, kept for the updates to come.
-        ahead : (5, n) desired motion of the time for which the torque will on average act: half a
-            cycle later, and the delay of the drive. The feedforward is taken there, which undoes
-            most of what holding a torque for a cycle costs; feedback keeps the reference of now.
+        q, qd : (n,); theta, thetad : (m,). Pass zeros for a row that the law does not use.
+        stiffness : (3, v) second outputs with rates; kept for the following updates.
+        ahead : (5, n) desired motion at the time when the torque acts on average: half a cycle
+            later, plus the delay of the drive. The feedforward is evaluated there, which recovers
+            most of what holding a torque for a cycle costs; feedback uses the present reference.
 
-        Raises InputError for wrong shapes, NaN or infinity, DynamicsError where the law has no
-        finite answer, and leaves `torque` as it was then.
+        Raises InputError for wrong shapes, NaN or infinity, and DynamicsError where the law has no
+        finite solution; `torque` is then unchanged.
         """
         self._take(desired, (q, qd), (theta, thetad), ahead)
         if stiffness is not None:
@@ -143,7 +147,7 @@ class Controller(ABC):
         return self._answer(ahead is not None)
 
     def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
-        """Check and copy what the law looks at: all of it, unless it says otherwise."""
+        """Check and copy the inputs of the law: all of them, unless a subclass uses fewer."""
         check_sequence("desired", desired, "rows")
         self._desired_rows.take(tuple(desired))
         self._link_rows.take(links)
@@ -153,8 +157,8 @@ class Controller(ABC):
             self._ahead_rows.take(tuple(ahead))
 
     def _answer(self, has_ahead: bool) -> Array:
-        """`torque` by the law, from what has been taken and from the arrays that anyone may write;
-        as it was where that or the answer is not finite."""
+        """Compute `torque` from the copied inputs and the arrays that the caller may write; leave
+        it unchanged where these or the result are not finite."""
         if not isfinite(self.external_torque.sum() + self.stiffness.sum()):
             names = self.actuators.joint_names
             as_array("external_torque", self.external_torque, (len(names),), names)
@@ -167,13 +171,13 @@ class Controller(ABC):
             self.torque[:] = self._last_torque
             raise DynamicsError(
                 f"motor '{self.actuators.motor_names[j]}': {type(self).__name__} asks for {found} "
-                f"N m; the desired motion or the gains are beyond what can be computed"
+                f"N m; the desired motion or the gains are too large to compute with"
             )
         return self.torque
 
     def problems(self) -> tuple[str, ...]:
-        """What the feedforward could not have at the last update, such as a stiffness beyond its
-        range, by motor; empty if nothing."""
+        """What the feedforward could not deliver at the last update, by motor, such as a stiffness
+        beyond its range; empty if nothing."""
         return () if self._told_by is None else self._told_by.problems()
 
     def _take_stiffness(self, stiffness: Any) -> None:
@@ -185,25 +189,26 @@ class Controller(ABC):
         self.stiffness[:] = rows
 
     def applied(self, torque: Array) -> None:
-        """Told after `update` what was sent in place of `torque`, (m,): less where limits have cut
-        it, or where the law only fades in. For integrators."""
+        """Report, after `update`, the torque (m,) that was actually sent: less than `torque` where
+        limits cut it, or while the law fades in. For integrators."""
         self.applied_torque[:] = torque
 
     def reset(self) -> None:
-        """Forget what earlier updates left: integrators, filters of damped springs."""
+        """Clear what earlier updates left: integrators, filters of damped springs."""
         self.torque[:] = self.applied_torque[:] = 0.0
 
     def set_model(self, model: MultibodyModel) -> None:
-        """The robot from the next update on, such as with a payload; gains stay as they are.
+        """Use another model of the robot from the next update on, with a payload for example; gains
+        stay as they are.
 
-        Raises InputError if it has other joints; nothing has changed then.
+        Raises InputError if it has other joints, and then changes nothing.
         """
         check_fit(model, self.actuators)
         self._inverse.set_model(model)
         self.model = model
 
     def _inverse_dynamics(self, motion: Array) -> None:
-        """Q, Q', Q'' that the joints must give: what the world gives is not left to them."""
+        """Q, Q', Q'' that the joints must provide: the external torques are subtracted."""
         inverse = self._inverse
         if motion is not inverse.state:
             inverse.state[:] = motion
@@ -211,7 +216,7 @@ class Controller(ABC):
         np.subtract(inverse.result[0], self.external_torque, out=inverse.result[0])
 
     def _feedforward(self, flat: MotorFeedforward) -> Array:
-        """Motor torques (m,) of the flat map, with the share of friction."""
+        """Motor torques (m,) of the flat map, with the compensated share of friction."""
         torque = flat.update().torque
         if self._leaves_friction:
             torque -= (1.0 - self._friction) * self.actuators.friction(flat.command.velocity)
@@ -219,11 +224,11 @@ class Controller(ABC):
 
     @abstractmethod
     def _law(self, has_ahead: bool) -> None:
-        """Fill `torque` from what has been taken."""
+        """Fill `torque` from the copied inputs."""
 
 
 class _Filtered:
-    """The flat map of a reference in time, with the filters of damped springs at the joints."""
+    """The flat map along a reference, with the filters of damped springs."""
 
     def __init__(self, controller: Controller, variant: str) -> None:
         inverse = controller._inverse
@@ -252,11 +257,11 @@ class LinearFeedback(Controller):
     gains : of the motors, see :class:`.StateFeedbackGains`; may be set between updates.
     variant : how springs enter the feedforward (`actuator_cycle.VARIANTS`): "full", or
         "quasi_static", the classic beside a motor-side PD.
-    integral : (m,) or one, N m/(rad s): gain on the integral of the error. While a motor gives
+    integral : (m,) or one, N m/(rad s): gain on the integral of the error. While a motor delivers
         less than was wanted (:meth:`applied`), its integral does not grow in that direction.
-    integrates : the error of the "link", or of the "motor" where link encoders are missing.
+    integrates : the error of the "link", or of the "motor" where there are no link encoders.
 
-    Uses the rows whose gains are not zero.
+    Uses the rows of the state whose gains are not zero.
     """
 
     def __init__(
@@ -290,7 +295,7 @@ class LinearFeedback(Controller):
         self._later.flat.settle()
 
     def applied(self, torque: Array) -> None:
-        """The last step of an integral is taken back where it led further beyond a limit."""
+        """Undo the last step of an integral where it led further beyond a limit."""
         super().applied(torque)
         if self._increment.any():
             missing = self.torque - torque
@@ -317,12 +322,12 @@ class LinearFeedback(Controller):
 
 
 class ComputedTorque(Controller):
-    """Law (4), for comparison: the computed torque of a rigid arm, which knows of no springs.
+    """Law (4), for comparison: the computed torque of a rigid arm, which ignores the springs.
 
-    proportional, derivative: k_p in 1/s^2, k_d in 1/s, (n,) or scalar. feedback: "motor" takes
-    theta for q, as an arm without link encoders does (of an antagonistic joint the mean of both);
-    "link" measures q, and then the springs between motor and encoder bound k_p and k_d tightly.
-    The stiffness of variable joints is set by their loads at rest.
+    proportional, derivative: k_p in 1/s^2, k_d in 1/s, (n,) or scalar. feedback: "motor" uses theta
+    as q, as an arm without link encoders does (at an antagonistic joint the mean of both motors);
+    "link" uses the measured q, and the springs between motor and encoder then limit k_p and k_d
+    tightly. The stiffness of variable joints is set by their loads at rest.
     """
 
     def __init__(

@@ -4,23 +4,24 @@ A chain of m integrators, q^(m) taken as zero, corrected by the measured positio
 
     x' = A x + L (y - x_0),    L_i = C(m, i + 1) w^(i+1),    all m poles at -w.
 
-Its position error is (s / (s + w))^m y, so polynomials below degree m are followed exactly. Sampled
-with the exact transition of the chain, exp(A h), over any step h, and with the poles at exp(-w h),
-it is the fading-memory polynomial filter (alpha-beta, alpha-beta-gamma filters of critical
-damping): exact on these polynomials too, at any steps. With b = exp(-w h) and d = 1 - b,
+Its position error is (s / (s + w))^m y, so it follows polynomials below degree m exactly. Sampled
+with the exact transition exp(A h) of the chain over any step h, and with the poles at exp(-w h), it
+is the fading-memory polynomial filter (critically damped alpha-beta and alpha-beta-gamma filters),
+which follows these polynomials exactly, too, at any sequence of steps. With b = exp(-w h) and
+d = 1 - b,
 
     m = 2:  K = (1 - b^2, d^2 / h)
     m = 3:  K = (1 - b^3, 3/2 d^2 (1 + b) / h, d^3 / h^2)
     m = 4:  K = (1 - b^4, d^2 (11 + 14 b + 11 b^2) / (6 h), 2 d^3 (1 + b) / h^2, d^4 / h^3)
 
-Phase: towards low frequency only the highest derivative m - 1 lags, by m h / d - (m + 1) h / 2,
-about m / w - h / 2; the others have no delay there, their errors being of order (s / w)^2 and
-higher. So ask for one order more than is needed where lag hurts more than noise. Noise: white
-noise of standard deviation n per sample appears in derivative k as about c n w^k sqrt(w h), with
+Phase: at low frequency only the highest derivative m - 1 lags, by m h / d - (m + 1) h / 2, about
+m / w - h / 2; the others have no delay there, because their errors are of order (s / w)^2 and
+higher. Choose one order more than needed where lag hurts more than noise. Noise: white noise of
+standard deviation n per sample appears in derivative k as about c n w^k sqrt(w h), with
 
     m = 2:  c = 1.12, 0.50      m = 3:  c = 1.44, 1.32, 0.43      m = 4:  c = 1.70, 2.40, 1.59, 0.40
 
-:meth:`DerivativeFilter.delay`, `response` and `noise_gain` have the exact numbers for a step.
+:meth:`DerivativeFilter.delay`, `response` and `noise_gain` give the exact values for a step.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from ..core import Array, InputError, as_array
 
 ORDERS = (2, 3, 4)
 MAX_STEP = 0.05  # s
-BRIDGED = 4.0  # gaps in max_step: up to here the motion goes on as it did on average
+BRIDGED = 4.0  # gaps, in max_step, that are bridged with the mean velocity
 SETTLED = 0.01  # of the initial error
 
 
@@ -54,8 +55,8 @@ class DerivativeFilter:
     bandwidth : w / (2 pi) in Hz, of the m poles.
     max_step : s; a longer gap between two samples starts anew.
 
-    Attributes: `state` (m, n), which `update` overwrites; `starts`: how often the filter has
-    started. For one thread. Raises InputError for values that no filter has.
+    Attributes: `state` (m, n), which `update` overwrites in place; `starts`: how often the filter
+    has started anew. For one thread. Raises InputError for values out of range.
     """
 
     def __init__(
@@ -83,18 +84,18 @@ class DerivativeFilter:
         return 2.0 * pi * self.bandwidth
 
     def reset(self) -> None:
-        """Forget everything: the next sample starts anew."""
+        """Clear the state: the next sample starts anew."""
         self._time = None
         self.state[:] = 0.0
 
     def update(self, t: float, position: Any) -> Array:
-        """`state` (m, n) after the position (n,) measured at t in s.
+        """Update `state` (m, n) with the position (n,) measured at t in s, and return it.
 
-        The first sample, and any after a gap longer than `max_step` or a jump backwards by more, is
-        taken as rest there; but after a gap of up to 4 `max_step`, with the mean velocity during
-        it, so that a moving joint is not taken for a standing one. A t that is not later, by up to
-        `max_step`, changes nothing. Raises InputError for wrong shapes, NaN or infinity, and leaves
-        everything as it was then.
+        The first sample, and any after a gap longer than `max_step` or a longer jump backwards,
+        starts at rest at that position; after a gap of up to 4 `max_step` with the mean velocity
+        during the gap, so that a moving joint is not mistaken for one at rest. A t that is up to
+        `max_step` earlier, or equal, changes nothing. Raises InputError for wrong shapes, NaN or
+        infinity, and then changes nothing.
         """
         y = as_array("position", position, (len(self.joint_names),), self.joint_names)
         step = time_step(t, self._time)
@@ -119,23 +120,25 @@ class DerivativeFilter:
 
     @property
     def settling_time(self) -> float:
-        """s from a start until 1 % of an error in the highest derivative, the slowest, is left."""
+        """s from a start until an error in the highest derivative, the slowest, has decayed to 1
+        %."""
         return float(gammainccinv(self.order, SETTLED)) / self._pole
 
     @property
     def is_settled(self) -> bool:
-        """Whether the last start is a settling time ago."""
+        """Whether at least a settling time has passed since the last start."""
         return self._time is not None and self._time - self._started >= self.settling_time
 
     def delay(self, step: float) -> Array:
-        """(m,) s by which each estimate lags slow motions, sampled every `step` s."""
+        """(m,) s by which each estimate lags behind slow motions, sampled every `step` s."""
         m = self.order
         lag = np.zeros(m)
         lag[-1] = m * step / -expm1(-self._pole * step) - 0.5 * (m + 1) * step
         return lag
 
     def response(self, frequency: Any, step: float) -> NDArray[np.complex128]:
-        """Each estimate over the true derivative (..., m) of a sine of `frequency` (...) > 0 in Hz.
+        """Ratio (..., m) of each estimate to the true derivative of a sine of `frequency` (...) > 0
+        in Hz.
 
         x = z (z - exp(A h))^-1 K e from the innovation e = ((z - 1) / (z - b))^m y.
         """
@@ -150,14 +153,16 @@ class DerivativeFilter:
         return np.asarray(x / s[..., None] ** np.arange(self.order))
 
     def noise_gain(self, step: float) -> Array:
-        """(m,) standard deviations of the estimates over that of white noise in the samples.
+        """(m,) ratios of the standard deviations of the estimates to that of white noise in the
+        samples, in 1/s^k.
 
-        In 1/s^k. The rounding of an encoder of resolution r is about white, r / sqrt(12), while the
-        joint moves several r per step.
+        The quantization of an encoder of resolution r is roughly white, with r / sqrt(12), while
+        the joint moves several r per step.
         """
         w = self._pole * positive("step", step, "s")
         transition, gain = _discretised(self.order, w, 1.0)
-        units = (-expm1(-w)) ** np.arange(self.order)  # time in 1 / w: a well-posed equation
+        # Time in units of 1 / w makes the equation well-conditioned.
+        units = (-expm1(-w)) ** np.arange(self.order)
         F = (transition - np.outer(gain, transition[0])) * units / units[:, None]
         K = gain / units
         variance = np.diag(solve_discrete_lyapunov(F, np.outer(K, K)))
@@ -182,7 +187,7 @@ def _discretised(order: int, pole: float, step: float) -> tuple[Array, Array]:
 
 
 def time_step(t: float, before: float | None) -> float:
-    """Time since the last update, s; inf at the first. InputError for a time that is none."""
+    """Time since the last update, s; inf at the first. InputError for a time that is not finite."""
     if not isfinite(t):
         raise InputError(f"t is {t} s; a time must be finite")
     return float("inf") if before is None else t - before

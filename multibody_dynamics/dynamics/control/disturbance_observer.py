@@ -1,4 +1,4 @@
-"""External joint torques without a sensor for them: the momentum observer of De Luca and Haddadin.
+"""External joint torques without a sensor: the momentum observer of De Luca and Haddadin.
 
 With the generalized momentum p = M q' and M' = C + C^T (the Christoffel C), the links obey
 
@@ -8,17 +8,17 @@ which needs no q''. The residual r = L (p - int (Q - beta - friction + r) dt) th
 
     r' = L (tau_ext - r),
 
-joint by joint, whatever the motion: a first-order low-pass with the time constant 1 / L. Q is what
-acts on the links: spring or sensor torques of elastic joints, motor torques of rigid ones.
+joint by joint and for any motion: a first-order low-pass with the time constant 1 / L. Q acts on
+the links: spring or sensor torques of elastic joints, motor torques of rigid ones.
 
-Between two samples, h apart, the mean external torque is known without any differentiation of q',
+Between two samples, h apart, the mean external torque follows without differentiating q':
 
     mean tau_ext = (p_k - p_(k-1)) / h - mean (Q - beta - friction),
 
-the second mean by the trapezoidal rule, and the low-pass takes it as constant, which solves it
-exactly: r_k = r_(k-1) + (1 - exp(-L h)) (mean tau_ext - r_(k-1)). So no step is unstable, and a
-constant disturbance shows as 1 - exp(-L t) at the samples whatever their spacing; of a motion
-remains the error of the trapezoidal rule, which falls with h^2.
+with the second mean by the trapezoidal rule. The low-pass treats it as constant, for which the
+solution is exact: r_k = r_(k-1) + (1 - exp(-L h)) (mean tau_ext - r_(k-1)). No step is therefore
+unstable, and a constant disturbance shows as 1 - exp(-L t) at the samples whatever their spacing.
+The motion itself contributes only the error of the trapezoidal rule, which falls with h^2.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ class DisturbanceObserver:
 
     Parameters
     ----------
-    model : the links; a rotor counts (as reflected inertia) where Q is what its motor pushes.
-    gain : L in 1/s, (n,) or one for all joints; the time constant is 1 / L. Noise of q' and Q
-        passes up to L; errors of the model and friction pass as if they were external.
-    friction : maps q' (n,) to the friction torques (n,) on the side where q' and Q are, in N m.
-    is_held : (n,) or one for all: whether the Q that is handed in was held since the last update,
-        as a commanded motor torque is, and not sampled at t, as a measured torque is.
+    model : the links; a rotor counts (as reflected inertia) where Q is its motor's torque.
+    gain : L in 1/s, (n,) or one for all joints; the time constant is 1 / L. Noise in q' and Q
+        passes up to the frequency L; errors of the model and of friction appear as external.
+    friction : maps q' (n,) to the friction torques (n,) in N m, on the side of q' and Q.
+    is_held : (n,) or one for all: whether Q was held since the last update, like a commanded motor
+        torque, and not sampled at t, like a measured torque.
     max_step : s; a longer gap between two updates starts anew.
 
-    Attributes: `residual` (n,) r in N m, a view that `update` changes; `starts`: how often the
-    observer has started, so that a rise tells of a gap or a jump in time. For one thread.
-    Raises InputError for data that no observer can have.
+    Attributes: `residual` (n,) r in N m, which `update` overwrites in place; `starts`: how often
+    the observer has started anew: it increases after a gap or a jump in time. For one thread.
+    Raises InputError for gains or steps out of range.
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class DisturbanceObserver:
         link_viscous: Any = 0.0,
         max_step: float = MAX_STEP,
     ) -> DisturbanceObserver:
-        """For Q as the `torque_sources` of the actuators, of any kinds, say.
+        """An observer for the Q that the `torque_sources` of the actuators provide.
 
-        On elastic joints that is the torque of the springs (:meth:`.Actuators.springs`) or of a
-        sensor, sampled; on rigid ones without a sensor the motor torque, held, less rotor and
-        friction, which are taken into account here. `link_viscous` is friction at the links, (n,)
-        or a scalar, in N m s/rad. Raises InputError for joints that are not those of the model.
+        At elastic joints that is the torque of the springs (:meth:`.Actuators.springs`) or of a
+        sensor, sampled; at rigid joints without a sensor the motor torque, held, and rotor and
+        friction are taken into account here. `link_viscous` is friction at the links, (n,) or a
+        scalar, in N m s/rad. Raises InputError for joints that are not those of the model.
         """
         actuators.refuse_other_joints(model)
         actuators.refuse_counting_twice(model.reflected_inertia)
@@ -122,16 +122,17 @@ class DisturbanceObserver:
         return 1.0 / self.gain
 
     def reset(self) -> None:
-        """Forget everything: the next update starts with r = 0."""
+        """Clear the state: the next update starts with r = 0."""
         self._time = None
         self.residual[:] = 0.0
 
     def update(self, t: float, q: Any, qd: Any, torque: Any) -> Array:
-        """r at the time t in s, from q, q' and Q (n,) of that time (or held until then).
+        """Update `residual` to the time t in s, from q, q' and Q (n,) at that time (or held until
+        then), and return it.
 
-        The first update, and any after a gap longer than `max_step` or a jump backwards by more,
-        starts with r = 0; a t that is not later, by up to `max_step`, changes nothing. Raises
-        InputError for wrong shapes, NaN or infinity, and leaves everything as it was then.
+        The first update, and any after a gap longer than `max_step` or a longer jump backwards,
+        starts with r = 0. A t that is up to `max_step` earlier, or equal, changes nothing. Raises
+        InputError for wrong shapes, NaN or infinity, and then changes nothing.
         """
         n, names = self.model.n, self.model.joint_names
         q = as_array("q", q, (n,), names)

@@ -1,23 +1,23 @@
-"""Exact feedback linearisation: every joint a chain of integrators with poles of its own.
+"""Exact feedback linearization: every joint becomes a chain of integrators with its own poles.
 
     q'''' = v = q_d'''' + k_3 e''' + k_2 e'' + k_1 e' + k_0 e,    e = q_d - q,
     tau = flat map of (q, q', q'', q''', v).
 
-q'' and q''' come from the spring torques and their rates by the forward dynamics, then Q .. Q'' by
-the inverse dynamics: twice O(n) in every cycle. It is exact, by A. De Luca's and M. Spong's theory,
-as far as the model is. The order of the chain is that of the joint:
+q'' and q''' come from the spring torques and their rates by forward dynamics, then Q .. Q'' by
+inverse dynamics: twice O(n) per cycle. By the theory of M. Spong and A. De Luca this is as exact as
+the model. The order of the chain depends on the joint:
 
-    elastic   4    whatever the law of its spring
-    damped    3    q''' = v: the torque acts on q''' through the damper; the deflection is left to
-                   itself, and forgets with the time constant d / s'
+    elastic   4    for any spring law
+    damped    3    q''' = v: the torque acts on q''' through the damper; the deflection is not
+                   controlled, and decays with the time constant d / s'
     rigid     2    q'' = v
 
-In a mixture v of lower order and its derivatives are known from the measured state and the desired
-motion, so that the longer chains are free of them: q'' and q''' come from the hybrid dynamics, and
-all remains decoupled. Second outputs that a motor sets (a stiffness drive, an antagonistic pair)
-are linearised too, sigma'' = w = sigma_d'' + c_1 (..)' + c_0 (sigma_d - sigma), with sigma and
-sigma' as the springs have them (G. Palli, C. Melchiorri, A. De Luca, ICRA 2008; G. Buondonno, A. De
-Luca, RA-L 2016).
+In a mixed arm, v of the shorter chains and its derivatives follow from the measured state and the
+desired motion. The longer chains account for them, because q'' and q''' come from the hybrid
+dynamics, and all chains stay decoupled. Second outputs set by a motor (a stiffness drive, an
+antagonistic pair) are linearized, too: sigma'' = w = sigma_d'' + c_1 (..)' + c_0 (sigma_d - sigma),
+with sigma and sigma' of the present springs (G. Palli, C. Melchiorri, A. De Luca, ICRA 2008; G.
+Buondonno, A. De Luca, RA-L 2016).
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ FASTEST_RELAXATION = 500.0  # 1/s, s' / d of a damped spring that a cycle of 1 m
 
 
 class _Chain(ModelSolver):
-    """q'' and, with order 1, q''' of the free joints from Q and Q', and the given q'', q''' of the
-    prescribed ones; in place.
+    """Hybrid dynamics in place: q'' and, with order 1, q''' of the free joints from Q and Q' and
+    the given q'', q''' of the prescribed joints.
 
-    `motion` (5, n) and `torque` (3, n); `update` returns False where the mass matrix is singular.
+    motion (5, n), torque (3, n): the caller's buffers; `update` overwrites the unknown entries, and
+    returns False where the mass matrix is singular.
     """
 
     def __init__(
@@ -78,23 +79,23 @@ class _Chain(ModelSolver):
 
 
 class FeedbackLinearization(Controller):
-    """Law (3): exact feedback linearisation; the error of each joint decays with its own `poles`.
+    """Law (3): exact feedback linearization; the error of each joint decays with its own `poles`.
 
-    A torque d on the links that it does not know of is taken for acceleration: four poles at -w
-    leave the static error -(6 / w^2 + M^-1 K / w^4) M^-1 d, gravity and higher orders of d apart;
-    large where links are light. Below w = :func:`.joint_resonances` / 6^(1/2) the law also works
-    against the springs, and a payload that it does not know of may destabilise it.
+    An unknown torque d on the links is mistaken for acceleration: four poles at -w leave the static
+    error -(6 / w^2 + M^-1 K / w^4) M^-1 d, apart from gravity and higher orders of d; it is large
+    for light links. Below w = :func:`.joint_resonances` / 6^(1/2) the law also works against the
+    springs, and an unknown payload may destabilize it.
 
     Parameters
     ----------
     poles : may be set between updates.
-    lead : s; with `ahead` of that time, the measured chain is predicted to there too, with the v
-        of the last update.
+    lead : s; with an `ahead` of the same time, the measured chain is predicted to that time with
+        the v of the last update.
 
-    `motion` (5, n): q, q', q'', q''' as they are now (or `lead` ahead), and q'''' as commanded.
-    DynamicsError where the mass matrix is singular. InputError for a spring so lightly damped that
-    s' / d gets above FASTEST_RELAXATION somewhere on its travel (without an end: under the motor's
-    torque limit): it is better taken as undamped.
+    `motion` (5, n): q, q', q'', q''' now (or `lead` ahead), and the commanded q''''; it is the
+    buffer of the inverse dynamics, overwritten by every update. DynamicsError where the mass matrix
+    is singular. InputError for a spring so lightly damped that s' / d exceeds FASTEST_RELAXATION
+    somewhere on its travel (if unlimited: up to the motor's torque limit): model it as undamped.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class FeedbackLinearization(Controller):
                 if rate > FASTEST_RELAXATION:
                     raise InputError(
                         f"joint '{name}': its damped spring relaxes with {rate:.4g} 1/s, too fast "
-                        f"to be linearised (at most {FASTEST_RELAXATION:g}): give this law an "
+                        f"to be linearized (at most {FASTEST_RELAXATION:g}): give this law an "
                         f"actuator with damping 0, or use LinearFeedback"
                     )
         super().__init__(model, actuators, friction=friction, period=period)
@@ -128,7 +129,7 @@ class FeedbackLinearization(Controller):
         self._measured, self._torque = np.zeros((5, n)), np.zeros((3, n))
         rigid, damped = actuators.is_rigid, actuators.is_damped
         chain = partial(_Chain, model, motion=self._measured, torque=self._torque)
-        # With damped joints q'' must be known before their q''' = v, and that before all q'''.
+        # Damped joints need q'' before their q''' = v, and all other q''' need that.
         self._chains = [chain(prescribed=rigid, order=0)] if damped.any() else []
         self._chains.append(chain(prescribed=rigid | damped, order=1))
         self._is_elastic, self._short = ~rigid, rigid | damped
@@ -188,7 +189,7 @@ class FeedbackLinearization(Controller):
         self._second.drive(self.torque)
 
     def _solve_chain(self, desired: Array) -> None:
-        """q'' and q''' of now, with those of the shorter chains as the law has them."""
+        """Compute the present q'' and q'''; those of the shorter chains are set by the law."""
         measured = self._measured
         self._short_chains(measured, desired, self.actuators.is_rigid)
         for chain in self._chains:
@@ -222,7 +223,7 @@ class FeedbackLinearization(Controller):
 
 
 class _SecondOutputs:
-    """sigma'' = w of the joints that set their stiffness or pretension by a motor."""
+    """sigma'' = w of the joints whose stiffness or pretension is set by a motor."""
 
     def __init__(self, law: FeedbackLinearization) -> None:
         self.law = law
@@ -235,7 +236,8 @@ class _SecondOutputs:
         self._commanded = np.zeros(self.law.stiffness.shape[1])
 
     def command(self, rows: Array, lead: float) -> None:
-        """Rows (3, v): the measured sigma, sigma' `lead` ahead, and w; of others, the reference."""
+        """Fill rows (3, v): the measured sigma and sigma', `lead` ahead, and w; the reference where
+        no motor sets sigma."""
         law = self.law
         rows[:] = law.stiffness
         rows[0] += lead * rows[1] + 0.5 * lead**2 * rows[2]
@@ -249,7 +251,8 @@ class _SecondOutputs:
             rows[0, j], rows[1, j], self._commanded[j] = value, rate, rows[2, j]
 
     def drive(self, torque: Array) -> None:
-        """Torques of stiffness drives, which answer to w beyond the range of the stiffness too."""
+        """Set the torques of stiffness drives, which follow w also outside of the range of the
+        stiffness."""
         if not self.drives:
             return
         law = self.law

@@ -1,20 +1,20 @@
-"""Gains of linear feedback and poles of feedback linearisation, designed from the model.
+"""Gains of linear feedback and poles of feedback linearization, designed from the model.
 
-At rest at q, under gravity and with the second outputs at their reference, each joint by itself is
+At rest at q, under gravity and with the second outputs at their reference, a single joint obeys
 
     m q'' = K (theta - q) + d (theta' - q'),
     M_m theta'' + viscous theta' + K (theta - q) + d (theta' - q') = tau,
 
-with the tangent stiffness K = -dQ/dq of its springs there, and m what a torque on the joint moves
-(:func:`inertias_felt`). Gains are designed for that, joint by joint, and then checked on the whole
-arm, all joints coupled (:func:`closed_loop_poles`).
+with the tangent stiffness K = -dQ/dq of its springs, and m the inertia that a torque on the joint
+moves (:func:`inertias_felt`). Gains are designed for this model, joint by joint, and then checked
+on the whole arm with all joints coupled (:func:`closed_loop_poles`).
 
-Joints with two motors. The two of an antagonistic joint, with springs of stiffness K_a + K_b = K,
-act as one motor: its position is (K_a theta_a + K_b theta_b) / K, its inertia, friction and torque
-are their sums (exactly so if K_a / M_a = K_b / M_b). Gains of the joint are shared among them as
-their inertias are; each motor takes its share of the torque for the error of the link, and
-answers for its own theta, so that the pretension is held too. A stiffness drive moves no link: it
-has a position loop of its own.
+Joints with two motors: the two of an antagonistic joint, with springs of stiffness K_a + K_b = K,
+act as one motor. Its position is (K_a theta_a + K_b theta_b) / K; its inertia, friction and torque
+are their sums (exactly if K_a / M_a = K_b / M_b). The joint's gains are divided between them in
+proportion to their inertias: each motor delivers its share of the torque for the error of the link
+and controls its own theta, which also holds the pretension. A stiffness drive moves no link: it has
+a position loop of its own.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ from ..elastic import (
     Actuator,
     Actuators,
     Antagonistic,
+    LinearArm,
     Rigid,
     VariableStiffness,
     motor_motion,
     resting_second_outputs,
+    rigid_rotors,
 )
 from ..model import MultibodyModel
 from ..rigid import gravity_forces, inverse_dynamics_derivatives, mass_matrix
@@ -50,9 +52,8 @@ def check_fit(
     names: tuple[str, ...] | None = None,
     what: str = "",
 ) -> None:
-    """InputError where links, actuators and, if given, the `names` in `what` do not fit together.
-
-    `names` are those of joints (poles) or of motors (gains).
+    """Raise InputError where links, actuators and, if given, the `names` in `what` do not fit
+    together; `names` are those of joints (poles) or of motors (gains).
     """
     actuators.refuse_other_joints(model)
     actuators.refuse_counting_twice(model.reflected_inertia)
@@ -70,7 +71,8 @@ def _all(actuators: Actuators) -> str:
 def per_name(
     name: str, value: Any, names: Sequence[str], *, positive: bool = False, of: str = "joint"
 ) -> Array:
-    """A row (k,) for k names from a scalar or (k,), not negative; InputError that says which."""
+    """A row (k,) for k names from a scalar or (k,), not negative; InputError names the wrong
+    one."""
     k = len(names)
     row = as_array(name, np.full(k, value) if np.ndim(value) == 0 else value, (k,), names)
     if row.ndim != 1:
@@ -88,16 +90,16 @@ def per_name(
 class JointPoles:
     """Poles in 1/s for the error of every joint, and of every second output that a motor sets.
 
-    Four of an elastic joint, two of a rigid one; three of a damped one, whose spring answers to a
-    step of the motor torque in q''' already, and two of a stiffness or pretension.
+    An elastic joint has four, a rigid one two, a damped one three, because its spring passes a step
+    of the motor torque on to q''' already; a stiffness or pretension has two.
 
     Attributes
     ----------
     poles : for each joint, its poles as a complex array.
     coefficients : (4, n) rows k_0 .. k_3, in 1/s^4 .. 1/s, of s^4 + k_3 s^3 + .. + k_0 with these
-        poles; of three poles k_0 .. k_2 of s^3 + k_2 s^2 + .., and zero; likewise of two.
-    second : (2, v) rows of s^2 + k_1 s + k_0 for the second outputs of `variable_joints`; zeros of
-        those that have no motor.
+        poles; for three poles k_0 .. k_2 of s^3 + k_2 s^2 + .., and zero; likewise for two.
+    second : (2, v) rows k_0, k_1 of s^2 + k_1 s + k_0 for the second outputs of `variable_joints`;
+        zero for those without a motor.
     """
 
     joint_names: tuple[str, ...]
@@ -107,9 +109,9 @@ class JointPoles:
 
     @classmethod
     def from_bandwidth(cls, actuators: Actuators, bandwidth: Any, second: Any = None) -> JointPoles:
-        """All poles of a joint at -bandwidth in rad/s; a scalar, or (n,) for each joint its own.
+        """All poles of a joint at -bandwidth in rad/s, a scalar or (n,).
 
-        second: bandwidth of the second outputs, a scalar or (v,); that of the joint if not given.
+        second: bandwidth of the second outputs, a scalar or (v,); default: that of the joint.
         """
         names = actuators.joint_names
         w = per_name("bandwidth", bandwidth, names, positive=True)
@@ -130,11 +132,11 @@ class JointPoles:
         poles: Sequence[complex] | Mapping[str, Any],
         second: Sequence[complex] | Mapping[str, Any] | None = None,
     ) -> JointPoles:
-        """The same poles for all joints, or a mapping from every joint's name to its own.
+        """The same poles for all joints, or a mapping from the name of every joint to its poles.
 
-        second: the two poles of the second outputs, alike; if not given, the two slowest of the
-        joint. Raises InputError that names the joint, for an unknown or missing one, a wrong number
-        of poles, complex ones without their conjugates, and poles that are not left of the axis.
+        second: the two poles of the second outputs, given likewise; default: the two slowest of the
+        joint. Raises InputError, naming the joint, for an unknown or missing joint, a wrong number
+        of poles, complex poles without their conjugates, and poles not left of the imaginary axis.
         """
         names, variable = actuators.joint_names, actuators.variable_joints
         given = _by_name("poles", poles, names)
@@ -190,8 +192,8 @@ def _checked(name: str, values: Any, count: int) -> ComplexArray:
 
 
 class Rest(NamedTuple):
-    """An arm at rest: `theta` (m,); `stiffness` K (n,), inf of rigid joints; `hessian` of the
-    energy of the springs by (q, theta), (n + m, n + m), zero of rigid joints; `second` (3, v)."""
+    """An arm at rest: `theta` (m,); `stiffness` K (n,), inf for rigid joints; `hessian` (n + m, n +
+    m) of the spring energy by (q, theta), zero for rigid joints; `second` outputs (3, v)."""
 
     theta: Array
     stiffness: Array
@@ -200,7 +202,7 @@ class Rest(NamedTuple):
 
 
 def rest_outputs(actuators: Actuators, stiffness: Any = None) -> Array:
-    """(3, v) second outputs at rest: `stiffness` (v,), or the middle of what no load leaves."""
+    """(3, v) second outputs at rest: `stiffness` (v,), or the middle of their unloaded range."""
     rows = np.zeros((3, len(actuators.variable_joints)))
     if stiffness is None:
         rows[0] = resting_second_outputs(actuators)
@@ -210,8 +212,8 @@ def rest_outputs(actuators: Actuators, stiffness: Any = None) -> Array:
 
 
 def at_rest(model: MultibodyModel, actuators: Actuators, q: Any, stiffness: Any = None) -> Rest:
-    """Motors and springs at rest at q (n,) under gravity, with the second outputs (v,) or theirs in
-    mid-range. InputError that names the joint whose springs cannot hold it."""
+    """Motors and springs at rest at q (n,) under gravity, with the second outputs `stiffness` (v,),
+    by default mid-range. InputError names the joint whose springs cannot hold it."""
     check_fit(model, actuators)
     n, m = actuators.n, len(actuators.motors)
     q = as_array("q", q, (n,), actuators.joint_names)
@@ -249,11 +251,13 @@ def _hessian(actuator: Actuator, K: float, deflections: list[Any]) -> Array:
 
 
 def inertias_felt(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
-    """(n,) 1 / (M^-1)_ii in kg m^2: what a torque on joint i moves at q, the others being free.
+    """(n,) 1 / (M^-1)_ii in kg m^2: the inertia that a torque on joint i moves at q while the other
+    joints are free.
 
-    Rotors of rigid joints count in M, those behind springs do not. The designs joint by joint take
-    this for the link. With M_ii, which has the other links locked, they are unstable on arms whose
-    axes are nearly parallel: a spring's resonance moves the neighbours, their springs being soft.
+    Rotors of rigid joints count in M, those behind springs do not. Most joint-by-joint designs use
+    this as the inertia of the link. With M_ii, for which the other links are locked, they would be
+    unstable on arms with nearly parallel axes, where the resonance of one spring moves the
+    neighbours on their own soft springs.
     """
     q = as_array("q", q, (actuators.n,), actuators.joint_names)
     M = mass_matrix(model, q) + np.diag(rigid_rotors(actuators))
@@ -261,22 +265,17 @@ def inertias_felt(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
 
 
 def inertias_held(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
-    """(n,) M_ii in kg m^2: what a torque on joint i moves at q, the others being held."""
+    """(n,) M_ii in kg m^2: the inertia that a torque on joint i moves at q while the other joints
+    are locked."""
     q = as_array("q", q, (actuators.n,), actuators.joint_names)
     return np.asarray(np.diag(mass_matrix(model, q)) + rigid_rotors(actuators))
-
-
-def rigid_rotors(actuators: Actuators) -> Array:
-    """(n,) inertia of the rotors that move with their links, zero behind springs."""
-    inertias = np.array([each.motors[0].inertia for each in actuators.actuators])
-    return np.where(actuators.is_rigid, inertias, 0.0)
 
 
 def joint_resonances(
     model: MultibodyModel, actuators: Actuators, q: Any, stiffness: Any = None
 ) -> Array:
-    """(n,) rad/s, (K / m + K / M_m)^(1/2) of each joint by itself, as designs have it (see
-    above); inf of rigid joints. stiffness: (v,) second outputs at rest, else in mid-range."""
+    """(n,) rad/s, (K / m + K / M_m)^(1/2) of each joint on its own, as in the designs (see above);
+    inf for rigid joints. stiffness: (v,) second outputs at rest; default: mid-range."""
     return np.array(
         [
             np.inf if joint.is_rigid else np.sqrt(joint.K / joint.link + joint.K / joint.motor)
@@ -286,7 +285,7 @@ def joint_resonances(
 
 
 class _Joint(NamedTuple):
-    """A joint by itself; `shares` of its motors, by index, in the torque that moves the link."""
+    """A single joint; `shares` of its motors, by index, in the torque that moves the link."""
 
     is_rigid: bool
     link: float  # m, with the rotor if rigid
@@ -300,11 +299,11 @@ class _Joint(NamedTuple):
 
     @property
     def zero(self) -> float:
-        """Where a damped spring passes nothing, 1/s: the pole that feedback cannot use."""
+        """The zero of a damped spring, 1/s: a pole there cannot be moved by feedback."""
         return -self.K / self.damping
 
     def model(self) -> tuple[Array, Array]:
-        """x' = A x + B tau; x = (q, q', theta, theta'), of a rigid one (q, q')."""
+        """A and B of x' = A x + B tau; x = (q, q', theta, theta'), or (q, q') of a rigid joint."""
         m, b, v, K, d = self.link, self.motor, self.viscous, self.K, self.damping
         if self.is_rigid:
             return np.array([[0, 1], [0, -v / m]]), np.array([[0], [1 / m]])
@@ -318,7 +317,7 @@ class _Joint(NamedTuple):
 def _joints(
     model: MultibodyModel, actuators: Actuators, rest: Rest, q: Any, links: Array | None = None
 ) -> Iterator[_Joint]:
-    """Every joint by itself, with the inertias `links` (n,), or those felt at q if not given."""
+    """Every joint on its own, with the link inertias `links` (n,); default: those felt at q."""
     felt = inertias_felt(model, actuators, q) if links is None else links
     for i, actuator, indices, second in actuators.each():
         has_drive = isinstance(actuator, VariableStiffness) and actuator.drive is not None
@@ -352,10 +351,10 @@ class StateFeedbackGains:
 
         G_q (q_d - q)_i + G_q' (q_d' - q')_i + G_theta (theta_d - theta)_j + G_theta' (..)'_j.
 
-    `poles` are those of the whole arm in closed loop near rest at the configuration of the design
-    (:func:`closed_loop_poles`), `joint_poles` those that each joint would have by itself, the
-    others being free, or held where the design has them so; both None for gains that were not
-    designed.
+    `poles` are the closed-loop poles of the whole arm near rest at the configuration of the design
+    (:func:`closed_loop_poles`); `joint_poles` are those of each joint on its own, with the other
+    joints free, or locked where the design assumes so. Both are None for gains that were given and
+    not designed.
     """
 
     motor_names: tuple[str, ...]
@@ -385,9 +384,10 @@ def motor_side_gains(
 def motor_bandwidth_gains(
     model: MultibodyModel, actuators: Actuators, q: Any, bandwidth: Any
 ) -> StateFeedbackGains:
-    """PD gains that give each motor two poles at -bandwidth in rad/s, (m,) or scalar, its spring
-    cut; a rigid joint's motor carries what it feels of the links at q (n,), the other joints free.
-    :meth:`.MotorDrive.from_bandwidth` of the simulated drives takes Hz, and the others locked."""
+    """PD gains that give each motor, its spring cut, two poles at -bandwidth in rad/s, (m,) or
+    scalar. The motor of a rigid joint carries the inertia felt at q (n,), with the other joints
+    free; :meth:`.MotorDrive.from_bandwidth` of the simulated drives takes Hz, and locks them.
+    """
     w = per_name("bandwidth", bandwidth, actuators.motor_names, positive=True, of="motor")
     felt = inertias_felt(model, actuators, q)[actuators.joint_of_motor]
     carried = np.where(actuators.is_rigid[actuators.joint_of_motor], felt, actuators.motor_inertia)
@@ -404,12 +404,13 @@ def damping_gains(
 ) -> StateFeedbackGains:
     """PD gains of the motors alone that damp the links behind their springs, at rest at q (n,).
 
-    G_theta = M_m w^2 and G_theta' = 2 (K M_m)^(1/2) less the friction, with w^2 = K / m: both pairs
-    of poles of a joint by itself are then s^2 + (m / M_m)^(1/2) w s + w^2. Stiffer motors would let
-    the links swing on; so m is what the joint carries while the others are held, as they are
-    (:func:`inertias_held`): the slow swing of the whole arm behind its springs is damped two or
-    three times as fast as with the inertia that other designs take. `bandwidth` in rad/s bounds w,
-    for what the cycle can follow; rigid joints and stiffness drives get two poles there.
+    G_theta = M_m w^2 and G_theta' = 2 (K M_m)^(1/2) less the friction, with w^2 = K / m: both pole
+    pairs of a single joint are then roots of s^2 + (m / M_m)^(1/2) w s + w^2. Stiffer motors would
+    let the links keep swinging. The inertia m is therefore the one that the joint carries while the
+    others are held (:func:`inertias_held`): this damps the slow swing of the whole arm on its
+    springs two to three times as fast as the inertia used by the other designs. `bandwidth` in
+    rad/s bounds w to what the control cycle can follow; rigid joints and stiffness drives get two
+    poles there.
     """
     rest = at_rest(model, actuators, q, stiffness)
     links = inertias_held(model, actuators, q)
@@ -430,12 +431,14 @@ def damping_gains(
 def delay_independent_gains(
     model: MultibodyModel, actuators: Actuators, q: Any
 ) -> StateFeedbackGains:
-    """PD gains of the motors that stand any usual delay of the torque, for a stop without haste.
+    """PD gains of the motors that stay stable under any realistic delay of the torque; for a slow
+    emergency stop.
 
     G_theta' = V / 2 and G_theta = V^2 / (2 m), with the inertia m that the motor moves at q (n,),
-    links included: where a delay turns the phase, at the resonances above all, friction V takes
-    more than the feedback brings (small-gain theorem). Poles of a motor with its links are at
-    -V / m and -V / (2 m), and delays below m / V do little; without friction it is hardly held.
+    links included. Where a delay turns the phase, above all at the resonances, the friction V
+    dissipates more than the feedback can feed in (small-gain theorem). A motor with its links has
+    poles at -V / m and -V / (2 m), and delays below m / V have little effect; without friction it
+    is hardly held.
     """
     joint = actuators.joint_of_motor
     moved = actuators.motor_inertia + inertias_felt(model, actuators, q)[joint]
@@ -447,11 +450,12 @@ def delay_independent_gains(
 def placed_gains(
     model: MultibodyModel, actuators: Actuators, q: Any, poles: JointPoles, stiffness: Any = None
 ) -> StateFeedbackGains:
-    """Gains that give each joint by itself the `poles`, at rest at q (n,), gravity apart.
+    """Gains by pole placement: each joint on its own gets the `poles`, at rest at q (n,), without
+    gravity.
 
-    A damped joint's fourth pole stays at -K / d. Poles all far from :func:`joint_resonances` take
-    large gains or negative ones, which do not suit the other joints: :func:`optimal_gains` do
-    better. stiffness: (v,) second outputs at rest, else in mid-range.
+    The fourth pole of a damped joint stays at -K / d. Poles far from :func:`joint_resonances` need
+    large or negative gains, which disturb the other joints: :func:`optimal_gains` are the better
+    choice there. stiffness: (v,) second outputs at rest; default: mid-range.
 
     Raises InputError if the whole arm would be unstable at q.
     """
@@ -482,22 +486,23 @@ def placed_gains(
 def optimal_gains(
     model: MultibodyModel, actuators: Actuators, q: Any, bandwidth: Any, stiffness: Any = None
 ) -> StateFeedbackGains:
-    """Linear-quadratic gains of each joint by itself, as in `placed_gains`, at rest at q (n,).
+    """Linear-quadratic (LQR) gains of each joint on its own, at rest at q (n,).
 
-    They minimise the integral of
+    They minimize the integral of
 
         e^2 + (e' / w)^2 + (e_theta' / w)^2 + (tau / (m_total w^2))^2
 
-    over the errors e of the link and e_theta of the motor and the torque tau of the feedback, with
-    the bandwidth w in rad/s, a scalar or (n,), and m_total = m + M_m, of a rigid joint m: two poles
-    near w, and where the resonance is faster, two that are damped and left where they are. A
-    stiffness drive gets two poles at -w.
+    over the errors e of the link and e_theta of the motor and the feedback torque tau, with the
+    bandwidth w in rad/s, a scalar or (n,), and m_total = m + M_m (m for a rigid joint). This gives
+    two poles near w; if the resonance is faster, the other two are damped and stay at its
+    frequency. A stiffness drive gets two poles at -w.
 
-    What pushes a link by its own position or velocity (G_q > 0 or G_q' > 0) is then left to the
-    motor: behind the spring it has the phase of the design only as long as the link has the inertia
-    of the design, and other configurations would be unstable. What remains, G_q and G_q' below
-    zero, feeds torque and torque rate of the spring back to the motor, which makes that lighter and
-    damps it, whatever the spring moves (C. Ott, A. Albu-Schaeffer et al., IEEE T-RO 2008).
+    Positive gains on the position or velocity of the link (G_q > 0 or G_q' > 0) are then moved to
+    the motor: through the spring they have the phase of the design only while the link has the
+    inertia of the design, and other configurations would be unstable. The rest, G_q and G_q' below
+    zero, feeds torque and torque rate of the spring back to the motor, which reduces its apparent
+    inertia and damps it whatever the spring moves (C. Ott, A. Albu-Schaeffer et al., IEEE T-RO
+    2008).
 
     Raises InputError if the whole arm would be unstable at q.
     """
@@ -547,7 +552,7 @@ def _designed(
     if worst.real >= 0.0:
         raise InputError(
             f"robot '{model.name}': with these gains the whole arm has a pole at {worst:.4g} 1/s, "
-            f"though each joint by itself has not; take a lower bandwidth, or optimal_gains"
+            f"though each single joint is stable; use a lower bandwidth, or optimal_gains"
         )
     return StateFeedbackGains(names, values, tuple(joint_poles), poles)
 
@@ -561,8 +566,8 @@ def closed_loop_poles(
 ) -> ComplexArray:
     """All poles in 1/s of the arm under LinearFeedback near rest at q (n,), gravity included.
 
-    Two for each link and each motor behind a spring; viscous friction counts, Coulomb friction not.
-    stiffness: (v,) second outputs at rest, else in mid-range.
+    Two for each link and each motor behind a spring; viscous friction counts, Coulomb friction does
+    not. stiffness: (v,) second outputs at rest; default: mid-range.
     """
     check_fit(model, actuators, gains.motor_names, "gains")
     rest = at_rest(model, actuators, q, stiffness)
@@ -572,31 +577,14 @@ def closed_loop_poles(
 def _whole_arm(
     model: MultibodyModel, actuators: Actuators, values: Array, q: Any, rest: Rest
 ) -> ComplexArray:
-    """The poles of M x'' + D x' + S x = 0 with x = (q, theta) and the gains (4, m) in D and S."""
-    n, m = actuators.n, len(actuators.motors)
-    joint = actuators.joint_of_motor
-    q = as_array("q", q, (n,), actuators.joint_names)
-    gravity = inverse_dynamics_derivatives(model, q, np.zeros(n), np.zeros(n)).dtau_dq
-    links, motors = np.arange(n), n + np.arange(m)
-    mass, damping = np.zeros((2, n + m, n + m))  # of q, then theta
-    stiffness = rest.hessian.copy()
-    mass[:n, :n] = mass_matrix(model, q)
-    mass[motors, motors] = actuators.motor_inertia
-    stiffness[:n, :n] += gravity
-    for j, i in enumerate(joint):
-        d = actuators.damping[i]
-        damping[np.ix_([i, n + j], [i, n + j])] += [[d, -d], [-d, d]]
-    stiffness[motors, links[joint]] += values[0]
-    damping[motors, links[joint]] += values[1]
-    stiffness[motors, motors] += values[2]
-    damping[motors, motors] += values[3] + np.array([each.viscous for each in actuators.motors])
-    # theta = q of rigid joints: their motor's equation adds to that of the link
-    free = ~actuators.is_rigid[joint]
-    join = np.zeros((n + m, n))
-    join[links, links] = 1.0
-    join[motors[~free], joint[~free]] = 1.0
-    join = np.hstack([join, np.eye(n + m)[:, motors[free]]])
-    M, S, D = (join.T @ matrix @ join for matrix in (mass, stiffness, damping))
-    size = len(M)
-    lower = -np.linalg.solve(M, np.hstack([S, D]))
-    return np.linalg.eigvals(np.vstack([np.eye(2 * size)[size:], lower])).astype(np.complex128)
+    """The poles with the gains (4, m)."""
+    q = as_array("q", q, (actuators.n,), actuators.joint_names)
+    arm = LinearArm(actuators, mass_matrix(model, q))
+    zero = np.zeros(actuators.n)
+    arm.stiffness += rest.hessian
+    arm.stiffness[np.ix_(arm.links, arm.links)] += inverse_dynamics_derivatives(
+        model, q, zero, zero
+    ).dtau_dq
+    arm.damping[arm.motors, arm.motors] += [each.viscous for each in actuators.motors]
+    arm.add_feedback(values)
+    return arm.poles()

@@ -1,15 +1,15 @@
-"""Stopping an arm with elastic joints and holding it, by its motors alone: the safe fallback.
+"""Damped stop and hold of an arm with elastic joints by its motors alone: the safe fallback.
 
     tau = load(theta) + G_theta (theta_h - theta) + G_theta' (theta_h' - theta'),   |tau| <= limit
 
-load(theta) is what the springs push the motors with when the links hang on them at rest, so that
-Q(q, theta) = g(q): gravity on-line, by the biased motor position theta - K^-1 g(q) (A. De Luca, B.
-Siciliano, L. Zollo, Automatica 2005). It needs no link encoders and no desired motion.
+load(theta) is the torque of the springs on the motors while the links hang on them at rest,
+Q(q, theta) = g(q): on-line gravity compensation by the biased motor position theta - K^-1 g(q) (A.
+De Luca, B. Siciliano, L. Zollo, Automatica 2005). It needs no link encoders and no desired motion.
 
-The reference starts where the motors are, as fast as they are, and slows down exponentially: the
-stop is damped, and the springs are let go by gains that damp the links behind them
-(:func:`.damping_gains`). Where a motor is at its limit, its reference gives way, so that it does
-not spring back. Where the links would come to rest beyond their limits, it slows down faster.
+The reference starts at the position and velocity of the motors and slows down exponentially. The
+stop is damped: the gains (:func:`.damping_gains`) release the springs so that the links behind them
+do not swing. Where a motor is at its limit, its reference yields, so the motor does not spring back
+later. Where the links would come to rest beyond their limits, the reference slows down faster.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ class HoldController(Controller):
     >>> stop = HoldController(model, actuators, damping_gains(model, actuators, q))
     >>> torque = stop.update(None, None, None, theta, thetad)  # every cycle
 
-    Of an update only theta, theta' and `stiffness` are looked at.
+    An update uses only theta, theta' and `stiffness`.
 
     Parameters
     ----------
-    gains : of which those of the motors are used; G_theta positive.
+    gains : only those of the motors are used; G_theta must be positive.
     stop_time : s, in which the reference slows down by a factor e.
-    torque_limit : (m,) or one, N m; never more than the motors' own. Where what is sent has
-        another limit, it belongs here: the reference gives way at this one. May be set between
-        updates.
+    torque_limit : (m,) or one, N m; never above the motors' own limits. Where the torques that are
+        sent have a lower limit, pass it here, because the reference yields at this one. May be set
+        between updates.
     friction : share that is compensated; none by default, as friction helps to stop.
 
-    Attributes: `reference` (2, m), where and how fast the motors should be; `q` (n,) where the
+    Attributes: `reference` (2, m), desired position and velocity of the motors; `q` (n,), where the
     links are if they hang at rest on the springs.
     """
 
@@ -92,16 +92,16 @@ class HoldController(Controller):
         own = self.actuators.torque_limit
         row = np.asarray(limit, dtype=np.float64)
         if row.shape not in ((), own.shape) or not (row > 0.0).all():
-            raise InputError(f"torque_limit is {limit}: must be positive, one or {len(own)}")
+            raise InputError(f"torque_limit is {limit}: must be positive, one value or {len(own)}")
         self._torque_limit = read_only(np.minimum(row, own))
 
     def reset(self) -> None:
-        """The next update starts a stop."""
+        """Start a new stop at the next update."""
         super().reset()
         self._is_started = False
 
     def hold_at(self, q: Any) -> None:
-        """Hold the arm at q (n,) at rest, where it should be already or nearly."""
+        """Hold the arm at rest at q (n,); it should already be there, or nearly."""
         names = self.actuators.joint_names
         rest = at_rest(self.model, self.actuators, q, self.stiffness[0])
         self.reference[0], self.reference[1] = rest.theta, 0.0
@@ -133,7 +133,8 @@ class HoldController(Controller):
         velocity *= decay
 
     def _hanging(self, theta: Array, iterations: int) -> Array:
-        """Loads of the motors, with the links at rest on the springs: q from Q(q, theta) = g(q)."""
+        """Loads of the motors with the links at rest on the springs: q solves Q(q, theta) =
+        g(q)."""
         springs, inverse, rigid = self._springs, self._inverse, self._is_rigid
         if self.stiffness.size:
             springs.stiffness[0] = self.stiffness[0]
@@ -144,7 +145,7 @@ class HoldController(Controller):
             springs.update()
             self._inverse_dynamics(inverse.state)
             excess = springs.torque - inverse.result[0]
-            # a stiffness drive that is not at home may tell of no stiffness, or less than none
+            # a stiffness drive outside of its range may show zero or negative stiffness
             has_spring = ~rigid & (springs.stiffness_felt > 0.0)
             step = np.divide(excess, springs.stiffness_felt, where=has_spring, out=self._step)
             np.add(self.q, step, out=self.q, where=has_spring)

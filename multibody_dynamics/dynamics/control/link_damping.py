@@ -1,23 +1,23 @@
-"""Stopping an arm with elastic joints by what its links tell, where its motors are not seen.
+"""Slow stop of an arm with elastic joints by its link states, when motor states are missing.
 
     tau = tau_rest(q) - S C p,    p = M(q) q',    C = share V B^-1
 
-tau_rest(q) is what the motors need for rest at q: gravity on-line, of antagonistic joints with the
-pretension. p are the joint momenta, B and V inertia and viscous friction of the motors of a joint,
-S hands a joint's torque out to its motors as their inertias are. Rigid joints, whose motors their
-links show, are not bound by this: C = 1 / stop_time.
+tau_rest(q) are the motor torques for rest at q: on-line gravity compensation, plus the pretension
+of antagonistic joints. p are the joint momenta, B and V inertia and viscous friction of the motors
+of a joint; S distributes a joint's torque to its motors in proportion to their inertias. At rigid
+joints the link states show the motors, and the limit below does not apply: C = 1 / stop_time.
 
 Damping through a spring acts on the wrong mass. Near rest, with K theta - (K + G) q = M q'' for the
-links, a joint by itself under tau = G q - D q' has the poles of
+links, a single joint under tau = G q - D q' has the poles of
 
     s (M B s^3 + M V s^2 + (K (M + B) + G B) s + V (K + G) + K D),
 
-stable if and only if D < V M / B, whatever K and G are: the first pole is free, as gravity alone
-holds the arm wherever it is, and the others lie left of the axis by Routh and Hurwitz. So links can
-be damped only as much as the friction of the motors lets them: the rate at which momentum is lost,
-(V + D) / (M + B), stays below V / B, and `share` < 1 says how far below. The stop is weak, a
-second rather than a tenth; Coulomb friction, not counted here, ends it. A frictionless motor's
-links are not damped at all. With motors seen use :class:`.HoldController`.
+stable if and only if D < V M / B, whatever K and G: the first pole is zero, because the compensated
+arm is in equilibrium anywhere, and the others lie left of the axis by the Routh-Hurwitz criterion.
+The friction of the motors therefore limits how strongly the links can be damped: the rate at which
+momentum is lost, (V + D) / (M + B), stays below V / B, and `share` < 1 sets how far below. The stop
+is weak, a second rather than a tenth; Coulomb friction, not counted here, ends it. Links of
+frictionless motors are not damped at all. With motor states use :class:`.HoldController`.
 """
 
 from __future__ import annotations
@@ -27,25 +27,24 @@ from typing import Any
 import numpy as np
 
 from ..core import Array, InputError
-from ..elastic import Actuators, MotorFeedforward, VariableStiffness
+from ..elastic import Actuators, MotorFeedforward, VariableStiffness, rigid_rotors
 from ..model import MultibodyModel
 from .controllers import PERIOD, Controller
-from .gains import rigid_rotors
 
 
 class LinkDampingController(Controller):
-    """A slow stop from any motion by link states alone, torques within the motors' limits.
+    """A slow stop from any motion by link states alone, within the torque limits of the motors.
 
     >>> stop = LinkDampingController(model, actuators)
     >>> torque = stop.update(None, q, qd, None, None)  # every cycle
 
-    Of an update only q, q' and `stiffness` are looked at.
+    An update uses only q, q' and `stiffness`.
 
-    Attributes: `rates` (n,) C in 1/s; `theta` (m,) where the motors are if the arm rests.
+    Attributes: `rates` (n,) C in 1/s; `theta` (m,), where the motors are if the arm is at rest.
 
     Raises InputError for a share that is not between 0 and 1, and for a stiffness drive: under a
-    constant torque its motor runs away from where it rests, the stiffer the joint the less it is
-    pushed back.
+    constant torque its motor runs away from equilibrium, because the restoring torque falls as the
+    joint gets stiffer.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class LinkDampingController(Controller):
     ) -> None:
         super().__init__(model, actuators, friction=0.0, period=period)
         if not 0.0 <= share < 1.0:
-            raise InputError(f"share is {share}: must be from 0 to below 1, or links swing up")
+            raise InputError(f"share is {share}: must be at least 0 and below 1 to be stable")
         if not 0.0 < stop_time < np.inf:
             raise InputError(f"stop_time is {stop_time} s: must be positive")
         n, m = actuators.n, len(actuators.motors)
@@ -68,7 +67,7 @@ class LinkDampingController(Controller):
         for i, actuator, motors, _ in actuators.each():
             if isinstance(actuator, VariableStiffness) and actuator.drive is not None:
                 name = actuators.motor_names[motors[1]]
-                raise InputError(f"motor '{name}' sets a stiffness: it cannot be left unseen")
+                raise InputError(f"motor '{name}' sets a stiffness: its state must be measured")
             total = sum(motor.inertia for motor in actuator.motors)
             for j in motors:
                 part = actuators.motor_inertia[j] / total if total else 1.0
@@ -85,7 +84,7 @@ class LinkDampingController(Controller):
         self._link_rows.take(links)
 
     def rest_at(self, q: Array) -> Array:
-        """(m,) torque of the motors for rest at q (n,); `theta` is then where they are."""
+        """(m,) motor torques for rest at q (n,); sets `theta` to the positions there."""
         inverse, rest = self._inverse, self._rest
         inverse.state[0], inverse.state[1:] = q, 0.0
         self._inverse_dynamics(inverse.state)

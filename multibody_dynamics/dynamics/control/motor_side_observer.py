@@ -1,26 +1,25 @@
-"""Link and motor state from motor positions and motor torques alone, by the model of the arm.
+"""Observer of the link and motor state from motor positions and torques alone.
 
-The model itself, corrected at the motors by the innovation e = theta - theta^ (^: estimated):
+A model of the arm, corrected at the motors by the innovation e = theta - theta^ (^: estimated):
 
     theta^'     = v^ + (G_theta' / M_m) e
     M_m v^'     = tau_m - load(q^, theta^) - friction(v^) + G_theta e
     M(q^) q^''  = Q(q^, theta^) + d^ - h(q^, q^')
-    d^'         = (G_theta / T) e,  of each joint the sum over its motors
+    d^'         = (G_theta / T) e,  for each joint the sum over its motors
 
-d^ is a torque on the links that nobody told of: a payload, a contact, wrong masses.
+d^ is an unknown torque on the links: a payload, a contact, wrong masses.
 
-Why it is stable. Without d^, the errors obey the equations of the arm itself with a spring
-G_theta and a damper G_theta' from each motor to a wall that stands still: they lose energy, in
-every configuration, with any friction, and however fast the correction is, as long as springs
-and walls are stiffer than gravity. They are the closed loop of :class:`.HoldController`, and
-its :func:`.damping_gains`, designed once, serve here too. d^ is found in T = DISTURBANCE_TIME;
-where that loop is slower than T, T does not suit. An observer whose poles are placed instead,
-all at one bandwidth, has to slow the resonances of the links down by strong gains on q^, and is
-unstable where those do not know the friction of standing motors.
+Stability: without d^, the errors obey the equations of the arm itself, with a spring G_theta and a
+damper G_theta' from each motor to a fixed wall. They lose energy in every configuration, with any
+friction and for any speed of the correction, as long as springs and walls are stiffer than gravity.
+This is also the closed loop of :class:`.HoldController`, so its :func:`.damping_gains`, designed
+once, are used here, too. d^ converges in T = DISTURBANCE_TIME; T must be slower than that loop. An
+observer with all poles placed at one bandwidth instead must slow down the resonances of the links
+by large gains on q^, and becomes unstable where these ignore the friction of motors at rest.
 
-Needs: an undamped spring in every joint and motor torques. At rest a wrong motor torque or
-friction f shifts q^ by f / K and d^ by f; an unknown torque on the links does not shift q^.
-On the way there, for about T, it does, by up to d (1 / K + 1 / G_theta).
+Requirements: an undamped spring in every joint, and motor torques. At rest an error f in motor
+torque or friction shifts q^ by f / K and d^ by f; an unknown torque d on the links does not shift
+q^. While d^ converges, for about T, it shifts q^ by up to d (1 / K + 1 / G_theta).
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ from .derivative_filter import MAX_STEP, SETTLED, positive, time_step
 from .gains import StateFeedbackGains, check_fit, damping_gains
 
 MAX_INNOVATION = 0.3  # rad
-LONGEST_STEP = 0.5  # |pole| h of an inner step of the observer, a fifth of what RK4 bears
-DISTURBANCE_TIME = 0.5  # s, in which the observer finds a torque that nobody told of
+LONGEST_STEP = 0.5  # |pole| h of an inner step of the observer; RK4 is stable up to five times that
+DISTURBANCE_TIME = 0.5  # s, in which the observer finds an unknown torque on the links
 
 
 class JointState(NamedTuple):
@@ -55,13 +54,13 @@ class JointState(NamedTuple):
 class MotorSideObserver:
     """Link and motor state from motor positions and motor torques alone, by the model of the arm.
 
-    Parameters: `bandwidth` in Hz bounds that of the correction (see :func:`.damping_gains`), which
-    is also bounded by the springs; `max_innovation` in rad: a sample further from where its motor
-    is expected is not believed, as a single one could drive the estimate anywhere.
-    Attributes: `state`, a JointState of views that `update` overwrites; `link` (2, n), its q and
-    q'; `link_torque` (n,) is d^; `innovation` (m,) the last theta - theta^, large where the model
-    is wrong; `starts`; `refused`, how many samples were not believed. For one thread. Raises
-    InputError that names a rigid or damped joint.
+    Parameters: `bandwidth` in Hz limits the bandwidth of the correction (see
+    :func:`.damping_gains`), which the springs limit, too; `max_innovation` in rad: a sample further
+    from the expected motor position is rejected, because a single one could throw off the estimate.
+    Attributes: `state`, a JointState of views that `update` overwrites in place; `link` (2, n), its
+    q and q'; `link_torque` (n,), d^; `innovation` (m,), the last theta - theta^, large where the
+    model is wrong; `starts`; `refused`, how many samples were rejected. For one thread. Raises
+    InputError, naming the joint, for a rigid or damped one.
     """
 
     def __init__(
@@ -106,7 +105,7 @@ class MotorSideObserver:
 
     @property
     def settling_time(self) -> float:
-        """s until 1 % of a wrong start is left, by the slowest pole; 0 before the design."""
+        """s until a wrong start has decayed to 1 %, by the slowest pole; 0 before the design."""
         if self.gains is None:
             return 0.0
         assert self.gains.poles is not None
@@ -114,20 +113,20 @@ class MotorSideObserver:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the last start is a settling time ago."""
+        """Whether at least a settling time has passed since the last start."""
         return self._time is not None and self._time - self._started >= self.settling_time
 
     def reset(self) -> None:
-        """Forget everything: the next update starts anew."""
+        """Clear the state: the next update starts anew."""
         self._time = None
         self._x[:] = 0.0
         self.innovation[:] = 0.0
 
     def design(self, q: Any) -> None:
-        """Gains that damp best near rest at q (n,), and are stable everywhere. The first update
-        does it where the arm hangs then, if nobody did before; some ms.
+        """Design gains that damp best near rest at q (n,) and are stable everywhere; takes some ms.
+        Otherwise the first update does so where the arm then hangs.
 
-        Raises InputError where springs cannot hold the arm at q.
+        Raises InputError where the springs cannot hold the arm at q.
         """
         bandwidth = 2.0 * pi * self.bandwidth
         gains = damping_gains(self.model, self.actuators, q, bandwidth=bandwidth)
@@ -143,14 +142,14 @@ class MotorSideObserver:
     def update(
         self, t: float, motor_position: Any, motor_torque: Any, *, stiffness: Any = None
     ) -> JointState:
-        """`state` at t in s, from theta (m,) at t and tau_m (m,) held since the last update.
+        """Update `state` to t in s, from theta (m,) at t and tau_m (m,) held since the last update.
 
-        stiffness : (2, v) rows k and k' of the variable joints, where no motor tells k. The first
-        update, and any after a gap longer than `max_step`, a jump backwards by more or a motion
-        that diverged, starts at rest under gravity. A t that is not later, by up to `max_step`,
-        changes nothing, nor does a sample that is not believed; so where they go on, the gap ends
-        it. Raises InputError for wrong shapes, NaN or infinity, and a stiffness that is missing,
-        DynamicsError where M is singular; all stays as it was then.
+        stiffness : (2, v) rows k and k' of the variable joints, where no motor determines k. The
+        first update, and any after a gap longer than `max_step`, a longer jump backwards or a
+        divergence, starts at rest under gravity. A t that is up to `max_step` earlier, or equal,
+        changes nothing, nor does a rejected sample; if samples keep being rejected, the gap leads
+        to a new start. Raises InputError for wrong shapes, NaN or infinity and a missing stiffness,
+        DynamicsError where M is singular; nothing has changed then.
         """
         actuators, names = self.actuators, self.actuators.motor_names
         theta = as_array("motor_position", motor_position, (len(names),), names)
@@ -181,7 +180,7 @@ class MotorSideObserver:
         return self.state
 
     def _followed(self, theta: Array, torque: Array, step: float) -> Array | None:
-        """x after the step in which the motors went on to theta; None if it diverges."""
+        """x after a step in which the motors moved to theta; None if it diverges."""
         count = max(1, ceil(step * self._fastest / LONGEST_STEP))
         x, before = self._x, self._measured
         with np.errstate(over="ignore", invalid="ignore"):
@@ -201,7 +200,8 @@ class MotorSideObserver:
         return np.concatenate((theta, np.zeros_like(theta), q, np.zeros(2 * len(q))))
 
     def resonances(self, q: Any, stiffness: Any = None) -> Array:
-        """(n,) in Hz, increasing: of the links on their springs at q (n,), the motors standing.
+        """(n,) resonances in Hz, increasing, of the links on their springs at q (n,) with the
+        motors locked.
 
         stiffness : (v,) second outputs of the variable joints, see :func:`.motor_motion`.
         """

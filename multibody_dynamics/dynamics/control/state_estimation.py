@@ -1,4 +1,4 @@
-"""The state of links and motors with elastic joints, from what sensors there are.
+"""The state of links and motors of an arm with elastic joints, from the available sensors.
 
 Link state (q, q') and motor state (theta, theta') come from one of SOURCES: by a
 :class:`.DerivativeFilter`, or from motor encoders alone by a :class:`.MotorSideObserver`.
@@ -32,19 +32,20 @@ SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 link_position q (n,) and motor_position theta (m,) in rad; joint_torque Q (n,) in N m, of a sensor
 between motor and link; motor_torque tau_m (m,) in N m, the one that acted since the last update.
-With the torque sensor q is what the law of the spring says, theta - K^-1 Q of a linear one, so the
-stiffness counts; with the motor encoders alone, the whole model. `as_described` follows the
-`torque_sources` of the actuators joint by joint: q where they say spring deflection, Q where they
-say torque sensor; the other entries may be anything, NaN too.
+With torque sensors q follows from the spring law, theta - K^-1 Q for a linear spring, and depends
+on the stiffness; with motor encoders alone it depends on the whole model. `as_described` follows
+the `torque_sources` of the actuators joint by joint: q for spring deflection, Q for a torque
+sensor; the other entries may hold anything, even NaN.
 """
 
 
 @dataclass(frozen=True)
 class StateEstimation:
-    """How the state of links and motors is estimated.
+    """How the state of links and motors is estimated: the settings of :class:`StateEstimator`.
 
     source : one of SOURCES. bandwidth : of the filter or the observer, Hz. order : of the filter, 2
-    to 4. max_step : s. max_innovation : of the observer, rad. Raises InputError for other values.
+    to 4. max_step : s, a longer gap starts anew. max_innovation : of the observer, rad. Raises
+    InputError for values out of range.
     """
 
     source: str = "as_described"
@@ -64,19 +65,20 @@ class StateEstimation:
 
 
 class StateEstimator:
-    """q, q', theta, theta' of elastic joints from the signals that a robot has.
+    """q, q', theta, theta' of elastic joints from the signals that a robot measures.
 
     >>> settings = StateEstimation("motor_encoders_and_torque_sensors", bandwidth=60.0)
     >>> estimator = StateEstimator(model, actuators, settings)
     >>> q, qd, theta, thetad = estimator.update(t, motor_position=theta, joint_torque=Q)
 
-    On rigid joints q is theta where there are no link encoders. Deflections of damped springs are
-    filtered from Q, linear between two samples.
+    At rigid joints q is theta where there are no link encoders. Deflections of damped springs are
+    filtered from Q, taken as linear between two samples.
 
-    Attributes: `state`, a JointState that `update` overwrites; `link` (order, n), q and its
-    derivatives as far as the filter goes, (2, n) with the observer; `signals`, what each update
-    needs; `starts`; `refused`, samples that the observer did not believe. For one thread. Raises
-    InputError for joints that the source cannot do.
+    Attributes: `state`, a JointState of views into the filter or the observer, which `update`
+    overwrites in place; `link` (order, n), q and its derivatives up to the order of the filter, (2,
+    n) with the observer; `signals`, the names that each update needs; `starts`; `refused`, how many
+    samples the observer rejected. For one thread. Raises InputError for joints that the source
+    cannot estimate.
     """
 
     def __init__(
@@ -126,7 +128,7 @@ class StateEstimator:
             self.link = rows[:, :n]
 
     def design(self, q: Any) -> None:
-        """See :meth:`.MotorSideObserver.design`; nothing where no observer is."""
+        """See :meth:`.MotorSideObserver.design`; does nothing without an observer."""
         if self._observer is not None:
             self._observer.design(q)
 
@@ -144,20 +146,20 @@ class StateEstimator:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the last start is a settling time ago."""
+        """Whether at least a settling time has passed since the last start."""
         return self._estimator.is_settled
 
     def reset(self) -> None:
-        """Forget everything: the next update starts anew."""
+        """Clear the state: the next update starts anew."""
         self._estimator.reset()
         self._time = None
 
     def update(self, t: float, *, stiffness: Any = None, **signals: Any) -> JointState:
-        """The state at t in s from the `signals` that the source needs; others are ignored.
+        """Update `state` to t in s from the `signals` that the source needs; others are ignored.
 
-        stiffness : (2, v) rows k and k' of the variable joints, where no motor tells k and the
-        source is not the link encoders. Jumps and gaps in t as in the filter and the observer.
-        Raises InputError for a signal that is missing, and for wrong shapes, NaN or infinity;
+        stiffness : (2, v) rows k and k' of the variable joints, where no motor determines k and the
+        source is not the link encoders. Jumps and gaps in t are handled as in the filter and the
+        observer. Raises InputError for a missing signal, and for wrong shapes, NaN or infinity;
         nothing has changed then.
         """
         given = {name: self._signal(signals, name) for name in self.signals}
@@ -176,7 +178,7 @@ class StateEstimator:
         return self.state
 
     def _behind_springs(self, step: float, theta: Array, Q: Array, stiffness: Any) -> Array:
-        """Link positions (n,) of the motors' and the joint torques, `step` s after the last."""
+        """Link positions (n,) from motor positions and joint torques, `step` s after the last."""
         if self._compliance is not None:
             return np.asarray(theta[self.actuators.first_motor] - self._compliance * Q)
         bent = self._deflection
@@ -216,7 +218,7 @@ class StateEstimator:
 
 
 def _linear_stiffness(actuators: Actuators, where: NDArray[np.bool_] | None = None) -> Array | None:
-    """(n,) K, inf of rigid joints; None if a joint (of the mask `where`) has any other actuator."""
+    """(n,) K, inf for rigid joints; None if a joint (in the mask `where`) has another actuator."""
     stiffness = np.full(actuators.n, np.inf)
     for i, actuator in enumerate(actuators.actuators):
         if isinstance(actuator, Rigid) or not (where is None or where[i]):

@@ -1,19 +1,20 @@
-"""Slow a motion down uniformly until the torques, rates, speeds and deflections keep their limits.
+"""Time scaling: slow a motion down uniformly until torques, rates, speeds and deflections keep
+their limits.
 
-Along the same path s >= 1 times slower, q^(k) is s^-k times what it was. With g the gravity torque
-and N = Q - g the inertial and velocity torques of the given motion (quadratic in the rates of q),
+Along the same path s >= 1 times slower, q^(k) scales by s^-k. With the gravity torque g, and N = Q
+- g for the inertial and velocity torques of the given motion (quadratic in the rates of q),
 
     Q = g + s^-2 N,    Q' = s^-1 g' + s^-3 N',    Q'' = s^-2 g'' + s^-4 N'',
 
-where N, N', N'' are the inverse dynamics without gravity. They and g, g', g'' are computed once
+where N, N', N'' come from inverse dynamics without gravity. They and g, g', g'' are computed once
 per instant; each trial of s then costs a few sums and the flat map of springs and motors,
-:func:`.motor_motion`. Limits on Q' are what torque-rate limits in time-optimal planning ([M21],
-introduction) come to when the profile of the motion in time is kept.
+:func:`.motor_motion`. Limits on Q' correspond to the torque-rate limits of time-optimal planning
+([M21], introduction), with the time profile of the motion kept.
 
-Slower is not always gentler: s^-1 g' and s^-3 N' may cancel in the given motion and no longer in a
-slower one. So the smallest s is not bisected for at once, but looked for upwards in steps of 1 %,
-and bisected for within the step that first keeps all limits. In between samples of time, the
-utilisation is followed to its maxima by finer samples there.
+Slower is not always gentler: s^-1 g' and s^-3 N' may cancel in the given motion but not in a slower
+one. The search therefore goes upwards in steps of 1 %, and bisects only within the step that first
+keeps all limits. Between samples in time, the maxima of the utilization are found by finer sampling
+around them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ PER_SEGMENT = 16  # samples between two knots
 FEWEST = 256  # samples of the whole motion
 FINER = 8  # how much finer each round of refinement samples around a maximum
 NEAR = 0.95  # of the greatest value: maxima that are refined
-NEGLIGIBLE = 1e-6  # utilisation below which a maximum is not refined
+NEGLIGIBLE = 1e-6  # utilization below which a maximum is not refined
 ROUNDS = 12
 SCAN = 1.01  # ratio of successive trials of s
 
@@ -50,11 +51,12 @@ QUANTITIES = (*JOINT_QUANTITIES, *MOTOR_QUANTITIES)
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """What n joints and m motors may do, arrays or one number for all; None or inf: no limit.
+    """Limits on the motion of n joints and m motors: arrays, or one number for all; None or inf for
+    no limit.
 
-    Magnitudes, on the link side of the gear; N, N/s, m/s and m of prismatic joints. `deflection`
-    may also be the ends of the springs' travel, (m, 2), of which an infinite one means no limit.
-    Raises InputError that names the joint for what is not positive.
+    Magnitudes, on the link side of the gear; N, N/s, m/s and m for prismatic joints. `deflection`
+    may also hold the ends of the springs' travel, (m, 2), where an infinite end means no limit.
+    Raises InputError, naming the joint, for a limit that is not positive.
     """
 
     joint_names: tuple[str, ...]
@@ -64,7 +66,7 @@ class MotionLimits:
     motor_torque: Any = None  # (m,) tau_m, N m
     motor_speed: Any = None  # (m,) theta', rad/s
     deflection: Any = None  # (m,) or (m, 2) of the spring in front of each motor, rad
-    motor_names: tuple[str, ...] = ()  # as of the actuators; those of the joints if not given
+    motor_names: tuple[str, ...] = ()  # as in the actuators; default: those of the joints
 
     def __post_init__(self) -> None:
         names = tuple(self.joint_names)
@@ -119,12 +121,12 @@ class MotionLimits:
 
 
 class LimitUse(NamedTuple):
-    """The greatest use that a motion makes of one limit of one joint."""
+    """The greatest utilization of one limit of one joint along a motion."""
 
     quantity: str  # a field of MotionLimits
-    joint: str  # or motor, which has the name of its joint if that has no other
-    utilisation: float  # |value| / |limit|; of a travel: 0 in its middle, 1 at its ends
-    value: float  # with its sign, as the limit
+    joint: str  # or motor; a joint's only motor has its name
+    utilisation: float  # |value| / |limit|; for a travel: 0 in its middle, 1 at its ends
+    value: float  # with its sign, like the limit
     limit: float
     time: float  # s, on the time axis of the motion
 
@@ -136,10 +138,10 @@ class LimitUse(NamedTuple):
 
 
 class LimitHistory(NamedTuple):
-    """The use of c finite limits over the whole motion, before and after.
+    """The utilization of c finite limits along the whole motion, before and after.
 
-    `times` (k,) s are those of the given motion. Uses (k, c) have signs: 1 is at the upper limit,
-    -1 at the lower one.
+    `times` (k,) in s are those of the given motion. Utilizations (k, c) are signed: 1 is at the
+    upper limit, -1 at the lower one.
     """
 
     limits: tuple[tuple[str, str], ...]  # quantity and joint, as in LimitUse
@@ -153,9 +155,9 @@ class TimeScaling:
     """The result of :func:`scale_time`.
 
     trajectory : the motion, `factor` times slower, from the same start time; times in `after` are
-        on its axis, those in `before` on that of the given motion.
-    before, after : the use of every finite limit, the most used first.
-    history : the same at all instants that were looked at.
+        on its time axis, those in `before` on that of the given motion.
+    before, after : the utilization of every finite limit, the greatest first.
+    history : the same at all sampled instants.
     """
 
     trajectory: Reference
@@ -166,11 +168,11 @@ class TimeScaling:
 
     @property
     def binding(self) -> LimitUse | None:
-        """The limit that a faster motion would break; None if nothing had to be slowed down."""
+        """The limit that a faster motion would break; None if the motion was not slowed down."""
         return self.after[0] if self.factor > 1.0 else None
 
     def describe(self) -> str:
-        """A table of all limits, a line each: quantity, joint, utilisation before and after."""
+        """A table of all limits, a line each: quantity, joint, utilization before and after."""
         after = {use[:2]: use for use in self.after}
         lines = [f"{self.factor:.6g} times slower; binding: {self.binding or 'nothing'}"]
         for use in self.before:
@@ -183,7 +185,7 @@ class TimeScaling:
 
 
 class SlowedReference(Reference):
-    """Another reference `factor` times slower, from the same start time."""
+    """Another reference, `factor` times slower, from the same start time."""
 
     def __init__(self, reference: Reference, factor: float) -> None:
         start = reference.start_time
@@ -202,10 +204,10 @@ class SlowedReference(Reference):
 
 
 def slow_down(reference: Reference, factor: float) -> Reference:
-    """The same motion `factor` >= 1 times slower, from the same start time on.
+    """The same motion, `factor` >= 1 times slower, from the same start time.
 
-    A Trajectory stays one, with the same polynomials. Raises TrajectoryError for other factors, and
-    if the reference starts in motion: its initial velocity would have to jump.
+    A Trajectory stays a Trajectory, with the same polynomials. Raises TrajectoryError for other
+    factors, and for a reference that starts in motion, whose initial velocity would have to jump.
     """
     if not (isfinite(factor) and factor >= 1.0):
         raise TrajectoryError(f"slow_down: factor is {factor}, must be at least 1 and finite")
@@ -213,7 +215,7 @@ def slow_down(reference: Reference, factor: float) -> Reference:
         return reference
     if reference(reference.start_time)[1:].any():
         raise TrajectoryError(
-            f"the motion does not start at rest (t = {reference.start_time:.9g} s): made slower, "
+            f"the motion does not start at rest (t = {reference.start_time:.9g} s): slowed down, "
             f"it would start with a jump; stop first, or plan more time for its points"
         )
     if isinstance(reference, Trajectory):
@@ -232,23 +234,23 @@ def scale_time(
     tolerance: float = 1e-6,
     slowest: float = 1e3,
 ) -> TimeScaling:
-    """The motion slowed down by the smallest factor s >= 1 with which it keeps all `limits`.
+    """Slow the motion down by the smallest factor s >= 1 that keeps all `limits`.
 
     Parameters
     ----------
-    reference : at rest at its start if it has to be slowed down.
+    reference : must start at rest if it has to be slowed down.
     model : the links, without the rotors that `actuators` has, see
         :meth:`.Actuators.refuse_counting_twice`.
-    actuators : of any kinds, undamped.
+    actuators : of any kind, undamped.
     stiffness : (v,) constant second outputs of joints that have one, see :func:`.motor_motion`.
-    tolerance : relative, of s and of the limits, on maxima that show in samples at most STEP apart
-        and at least PER_SEGMENT between knots. A range of s narrower than 1 % within which limits
-        that are broken at a larger s are kept may be passed over.
+    tolerance : relative, of s and of the limits, for maxima that show in samples at most STEP apart
+        and at least PER_SEGMENT between knots. The search may pass over a range of s narrower than
+        1 % that keeps limits which a larger s breaks again.
     slowest : the largest factor to try.
 
-    Raises TrajectoryError where no factor to `slowest` does, which names quantity, joint and time,
-    and says so if standing still at that place already breaks the limit (gravity); InputError where
-    the joints of the arguments differ, or a spring is damped.
+    Raises TrajectoryError if no factor up to `slowest` keeps the limits: it names quantity, joint
+    and time, and says so if gravity alone breaks the limit at a standstill; InputError where the
+    joints of the arguments differ, or a spring is damped.
     """
     for what, names, right in (
         ("reference", reference.joint_names, model.joint_names),
@@ -260,8 +262,8 @@ def scale_time(
             raise InputError(f"{what}: {', '.join(names)}; expected {', '.join(right)}")
     for i in np.flatnonzero(actuators.is_damped).tolist():
         raise InputError(
-            f"joint '{model.joint_names[i]}': its spring is damped, and how it bends then depends "
-            f"on the past; leave out the damping to scale time"
+            f"joint '{model.joint_names[i]}': its spring is damped, and its deflection depends on "
+            f"the past; leave out the damping to scale time"
         )
     actuators.refuse_counting_twice(model.reflected_inertia)
     if not 1e-12 <= tolerance < 1.0:
@@ -287,7 +289,7 @@ def scale_time(
 def _smallest_factor(
     motion: _SampledMotion, start: float, tolerance: float, slowest: float
 ) -> float:
-    """Smallest s >= start with all limits kept at the samples: 1 % steps, then bisection."""
+    """The smallest s >= start that keeps all limits at the samples: 1 % steps, then bisection."""
 
     def is_kept(s: float) -> bool:
         return bool(motion.utilisation(s).max() <= 1.0)
@@ -359,7 +361,7 @@ class _SampledMotion:
             setattr(self, name, np.concatenate((getattr(self, name), new))[order])
 
     def values(self, s: float) -> Array:
-        """The columns (k, 3 n + 3 m) of the motion s times slower; s = inf: standing still."""
+        """The columns (k, 3 n + 3 m) of the motion s times slower; s = inf: at a standstill."""
         rates = s**-_ORDER
         state = self.states * rates
         torque = self.gravity * rates[:3] + self.motion * rates[2:]
@@ -377,11 +379,12 @@ class _SampledMotion:
         )
 
     def shares(self, s: float) -> Array:
-        """Of the limits, (k, 3 n + 3 m): from -1 at the lower to 1 at the upper one."""
+        """Signed utilization of the limits, (k, 3 n + 3 m): -1 at the lower, 1 at the upper one."""
         return np.asarray((self.values(s) - self.middle) / self.reach)
 
     def utilisation(self, s: float) -> Array:
-        """Of the limits, (k, 3 n + 3 m): distance from their middle over half their width."""
+        """Utilization of the limits, (k, 3 n + 3 m): distance from their middle over half their
+        width."""
         return np.abs(self.shares(s))
 
     def history(self, s: float) -> LimitHistory:
@@ -391,7 +394,7 @@ class _SampledMotion:
         return LimitHistory(names, self.times, before, after)
 
     def refine(self, s: float, tolerance: float) -> None:
-        """Sample finer around the maxima of every utilisation until they grow no more."""
+        """Sample more finely around the maxima of every utilization until they stop growing."""
         shortest = 1e-9 * (self.times[-1] - self.times[0])
         for _ in range(ROUNDS):
             use = self.utilisation(s)
@@ -415,7 +418,7 @@ class _SampledMotion:
                 return
 
     def uses(self, s: float) -> tuple[LimitUse, ...]:
-        """The use of every finite limit, the most used first."""
+        """The greatest utilization of every finite limit, in descending order."""
         values, use = self.values(s), self.utilisation(s)
         start = self.times[0]
         found = []

@@ -28,6 +28,8 @@ MotorMotion             theta, theta', theta'' and tau_m of the m motors
 filtered_deflection     (k, n) deflections of damped springs along a motion
 limit_margins           The margin to every finite limit along a motion
 motor_motion            How the motors must move and what they must push that the links move ...
+LinearArm               M x'' + D x' + K x = 0 of an arm near rest, x = (q, theta), as matrices
+rigid_rotors            (n,) inertias of the rotors that move with their links, kg m^2
 Beyond  what a spring does beyond its travel: "raise" or "continue"
 actuator_cycle  the scalar functions of actuators and springs that compiled cycles call
 actuator_rows  the constants of all actuators as one table for compiled cycles
@@ -63,6 +65,7 @@ from .flatness import (
     limit_margins,
     motor_motion,
 )
+from .linear_arm import LinearArm, rigid_rotors
 from .springs import (
     Beyond,
     CubicSpring,
@@ -82,4 +85,5 @@ __all__ = [
     "MotorMotion", "filtered_deflection", "limit_margins", "motor_motion",
     "Beyond",
     "actuator_cycle",
+    "LinearArm", "rigid_rotors",
 ]  # fmt: skip

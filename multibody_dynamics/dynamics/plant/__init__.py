@@ -1,12 +1,12 @@
-"""The simulated arm: elastic joints, motors and sensors.
+"""The simulated arm: links, springs, motors and drives integrated in time, with its sensors.
 
-EndStops      Elastic stops at the joint limits of the model
-Plant         The robot at one instant, and how it gets to the next.
-ElasticRobot  An arm with actuators of any kinds, stepped in time; deterministic. A Plant.
-MotorDrive    The position loop that a drive closes around its motor, link side of the gear:
-DelayLine     What was put in comes out a fixed time later, which may end within a cycle.
-Encoder       Positions with additive white noise, then steps of the resolution
-TorqueSensor  Torques behind a first-order low-pass, with additive white noise.
+ElasticRobot  An arm with actuators of any kind, stepped in time; deterministic.
+MotorDrive    Position loops that drives close around their motors: gains (m,).
+EndStops      Elastic stops at the joint limits, with damping.
+Plant         The interface of a simulated arm, here or in another simulator.
+Encoder       Positions with noise and resolution; velocities by differences.
+TorqueSensor  Torques behind a low-pass, with noise.
+DelayLine     Commands that take effect a fixed time later.
 """
 
 from .elastic_robot import ElasticRobot, MotorDrive
@@ -14,5 +14,8 @@ from .plants import EndStops, Plant
 from .sensors import DelayLine, Encoder, TorqueSensor
 
 __all__ = [
-    "EndStops", "Plant", "ElasticRobot", "MotorDrive", "DelayLine", "Encoder", "TorqueSensor",
+    # the arm
+    "ElasticRobot", "MotorDrive", "EndStops", "Plant",
+    # sensors and transmission
+    "Encoder", "TorqueSensor", "DelayLine",
 ]  # fmt: skip

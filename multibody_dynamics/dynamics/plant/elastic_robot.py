@@ -1,4 +1,4 @@
-"""The plant: an arm with actuators of any kinds, its motors and their drives, integrated in time.
+"""The plant: an arm with actuators of any kind, its motors and their drives, integrated in time.
 
 Link side and motor side of [M21] (2), (3), with friction and a limited motor torque:
 
@@ -6,15 +6,15 @@ Link side and motor side of [M21] (2), (3), with friction and a limited motor to
     M_m theta'' + load + friction(theta') = tau_m,
 
 with Q and the loads of the motors from the springs and the dampers beside them, see
-`actuator_kinds`. On a rigid joint link and motor are one: theta = q, and M_m adds to the diagonal
+`actuator_kinds`. At a rigid joint link and motor are one: theta = q, and M_m adds to the diagonal
 of M.
 
-Integrator: the classical Runge-Kutta method of order 4 with a fixed inner step h. The Coriolis and
-friction terms depend on velocity, so the symplectic methods that a bare spring suggests would be
-implicit, or of order 2 and no longer symplectic; RK4 is explicit and of high order, which the tests
-of a feedforward need. Its price is the limit |lambda| h < 2.6 on the fastest mode lambda (spring,
-motor, link and drive), and a numerical damping ratio of (|lambda| h)^5 / 144, 2e-4 at the default
-|lambda| h <= 0.5 and far less on all slower modes.
+Integrator: the classical Runge-Kutta method of order 4 (RK4) with a fixed inner step h. Coriolis
+and friction terms depend on velocity, so the symplectic methods that suit a pure spring would be
+implicit, or of order 2 and no longer symplectic; RK4 is explicit and of high order, as tests of a
+feedforward need. The price is the limit |lambda| h < 2.6 on the fastest mode lambda (spring, motor,
+link and drive), and a numerical damping ratio of (|lambda| h)^5 / 144: 2e-4 at the default |lambda|
+h <= 0.5, and far less on all slower modes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from math import ceil, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core import Array, DynamicsError, InputError, as_array, compiled, inlined, read_only
 from ..elastic import (
     Actuators,
     Antagonistic,
+    LinearArm,
     MotorCommand,
     MotorFeedforward,
     SeriesElastic,
@@ -37,16 +39,18 @@ from ..elastic import (
     actuator_rows,
     friction,
     greatest_stiffness,
+    rigid_rotors,
     springs_recursion,
 )
 from ..elastic import actuator_cycle as cycle
-from ..model import MultibodyModel, inertia
+from ..model import MultibodyModel
 from ..rigid import (
     forward_dynamics_cycle,
     forward_dynamics_scratch,
-    forward_kinematics,
     gravity_forces,
+    kinetic_energy,
     mass_matrix,
+    potential_energy,
 )
 from .plants import EndStops
 
@@ -73,8 +77,8 @@ class MotorDrive:
 
         tau_m = feedforward + proportional (theta_ref - theta) + derivative (theta_ref' - theta').
 
-    Gains (m,) or a scalar for all motors, in N m/rad and N m s/rad. Its cycle is short beside the
-    mechanics, so it acts as in continuous time.
+    Gains (m,) or a scalar for all motors, in N m/rad and N m s/rad. The cycle of a drive is short
+    compared with the mechanics, so it acts in continuous time.
     """
 
     proportional: Array
@@ -100,11 +104,11 @@ class MotorDrive:
         bandwidth: float,
         damping_ratio: float = 1.0,
     ) -> MotorDrive:
-        """Gains that give each motor by itself, its spring cut, a `bandwidth` in Hz.
+        """Gains that give each motor on its own, with its spring cut, a `bandwidth` in Hz.
 
-        A motor on a rigid joint carries its link; that counts as it is at the configuration q (n,),
-        M_ii, with all other joints locked. :func:`.motor_bandwidth_gains` of the controllers differ
-        in both: they are in rad/s, and let the other joints go, 1 / (M^-1)_ii.
+        The motor of a rigid joint carries its link, which counts with M_ii at the configuration q
+        (n,): all other joints are locked. :func:`.motor_bandwidth_gains` of the controllers differ
+        in both: they take rad/s, and leave the other joints free, 1 / (M^-1)_ii.
         """
         load = np.where(actuators.is_rigid, np.diag(mass_matrix(model, q)), 0.0)
         carried = actuators.motor_inertia + load[actuators.joint_of_motor]
@@ -113,7 +117,7 @@ class MotorDrive:
 
 
 class Energy(NamedTuple):
-    """In J: of links and rotors, of the links in the field of gravity, of springs and end stops."""
+    """In J: kinetic, of links and rotors; potential, of gravity; elastic, of springs and stops."""
 
     kinetic: float
     potential: float
@@ -122,7 +126,7 @@ class Energy(NamedTuple):
 
 @inlined
 def _motor_torques(motors, feedforward, row, reference, t, theta, thetad, motor_torque):
-    """Feedforward (m,), and the drive around a reference that moves on at its velocity."""
+    """Feedforward (m,) plus the drive around a reference that moves on at its velocity."""
     for j in range(motors.shape[0]):
         lag = reference[0, j] + reference[1, j] * t - theta[j]
         lag_rate = reference[1, j] - thetad[j]
@@ -134,7 +138,7 @@ def _motor_torques(motors, feedforward, row, reference, t, theta, thetad, motor_
 
 @inlined
 def _stiffness_inputs(joints, profile, row, rate, t, second):
-    """k of the joints whose stiffness no motor sets, on its range, moving on at its rate."""
+    """k of the joints whose stiffness no motor sets, moving on at its rate within its range."""
     for i in range(joints.shape[0]):
         if joints[i, cycle.KIND] == cycle.VARIABLE and joints[i, cycle.DRIVEN] == 0.0:
             v = int(joints[i, cycle.SECOND])
@@ -144,7 +148,7 @@ def _stiffness_inputs(joints, profile, row, rate, t, second):
 
 @inlined
 def _end_stop(links, i, q, qd):
-    """The torque of the stop that link i has run into."""
+    """The torque of the end stop that link i touches, if it does."""
     if q > links[i, UPPER_STOP]:
         push = 1.0 + links[i, STOP_DAMPING] * qd
         return links[i, STOP_STIFFNESS] * (links[i, UPPER_STOP] - q) * max(push, 0.0)
@@ -154,28 +158,103 @@ def _end_stop(links, i, q, qd):
     return 0.0
 
 
+class _Tables(NamedTuple):
+    """Constants of the robot for compiled code: links, actuators, and wrenches on the links."""
+
+    parents: NDArray[Any]
+    bodies: Array
+    gravity: Array
+    prescribed: NDArray[Any]
+    joints: Array
+    motors: Array  # with the gains of the drives
+    laws: Array
+    pieces: Array
+    links: Array  # (n, LINK_ROW)
+    applied: Array  # (n, 18)
+
+
+class _Scratch(NamedTuple):
+    """Buffers of the integration."""
+
+    motion: Array  # (5, n)
+    torques: Array  # (3, n)
+    bodies: tuple[Array, ...]  # a plain tuple, which compiled code can unpack into a call
+    flat: Array  # (4, 2 n + 2 m)
+    of_joints: Array  # (3, n)
+    of_motors: Array  # (2, m)
+
+
+class _Present(NamedTuple):
+    """The robot now, overwritten by a step."""
+
+    state: Array  # (2 n + 2 m,)
+    second: Array  # (2, v)
+    motor_torque: Array  # (m,)
+    outputs: Array  # (2, n) joint torques and q''
+
+
+class _Inputs(NamedTuple):
+    """What acts during a step.
+
+    feedforward: (1, m) held, or (2 steps + 1, m) at the half steps; reference: (2, m) position and
+    velocity at the start; profile: of stiffnesses, (1, v) moving on at `rate` (v,), or likewise.
+    """
+
+    feedforward: Array
+    reference: Array
+    profile: Array
+    rate: Array
+
+
+class _Parts(NamedTuple):
+    """The parts of a state."""
+
+    q: Array
+    qd: Array
+    theta: Array
+    thetad: Array
+
+
+class _Springs(NamedTuple):
+    """What springs do: the last arguments of `springs_recursion`."""
+
+    torque: Array
+    rate: Array
+    felt: Array
+    load: Array
+    deflection: Array
+
+
 @inlined
-def _slope(mechanics, actuators, links, applied, scratch, springs, parts, second, tau, dx):
+def _slope(tables, scratch, springs, parts, second, tau, dx):
     """d/dt of the parts (q, q', theta, theta') under the motor torques; False: M is singular."""
-    parents, bodies, gravity, prescribed = mechanics
-    joints, motors, laws, pieces = actuators
+    joints, motors, links = tables.joints, tables.motors, tables.links
     q, qd, theta, thetad = parts
     torque, rate, felt, load, deflection = springs
-    state, torques = scratch[0], scratch[1]
+    motion, torques = scratch.motion, scratch.torques
     n, m = joints.shape[0], motors.shape[0]
     springs_recursion(
-        joints, laws, pieces, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
-    )
+        joints, tables.laws, tables.pieces, q, qd, theta, thetad,
+        second, torque, rate, felt, load, deflection,
+    )  # fmt: skip
     for i in range(n):
         if joints[i, cycle.KIND] == cycle.RIGID:
             j = int(joints[i, cycle.MOTOR])
             torque[i] = tau[j] - friction(motors, j, thetad[j])
         stop = _end_stop(links, i, q[i], qd[i])
         torques[0, i] = torque[i] + stop - links[i, LINK_VISCOUS] * qd[i]
-        state[0, i] = q[i]
-        state[1, i] = qd[i]
+        motion[0, i] = q[i]
+        motion[1, i] = qd[i]
     regular = forward_dynamics_cycle(
-        parents, bodies, gravity, prescribed, 0, state, torques, applied, *scratch[2:]
+        tables.parents,
+        tables.bodies,
+        tables.gravity,
+        tables.prescribed,
+        0,
+        motion,
+        torques,
+        tables.applied,
+        *scratch.bodies,
     )
     for j in range(m):
         dx[2 * n + j] = thetad[j]
@@ -184,29 +263,44 @@ def _slope(mechanics, actuators, links, applied, scratch, springs, parts, second
             dx[2 * n + m + j] = net / motors[j, cycle.INERTIA]
     for i in range(n):
         dx[i] = qd[i]
-        dx[n + i] = state[2, i]
+        dx[n + i] = motion[2, i]
         if joints[i, cycle.KIND] == cycle.RIGID:
-            dx[2 * n + m + int(joints[i, cycle.MOTOR])] = state[2, i]
+            dx[2 * n + m + int(joints[i, cycle.MOTOR])] = motion[2, i]
     return regular
 
 
-def _advance(
-    mechanics, actuators, links, applied, scratch, work,
-    state, second, feedforward, reference, profile, rate, h, steps, tau, outputs,
-):  # fmt: skip
-    """RK4 from `state` through `steps` steps of h; False and no change where that fails.
+@inlined
+def _finish(tables, springs, x, dx, present):
+    """Take over x, its torques and accelerations; False and no change of the state where x is not
+    finite."""
+    joints, motors = tables.joints, tables.motors
+    state, outputs = present.state, present.outputs
+    n, size = joints.shape[0], state.shape[0]
+    for i in range(size):
+        if not isfinite(x[i]):
+            return False
+    for i in range(n):
+        outputs[0, i] = springs.torque[i]
+        outputs[1, i] = dx[n + i]
+        if joints[i, cycle.KIND] == cycle.RIGID:
+            outputs[0, i] -= motors[int(joints[i, cycle.MOTOR]), cycle.INERTIA] * dx[n + i]
+    for i in range(size):
+        state[i] = x[i]
+    return True
 
-    feedforward: (1, m) held, or (2 steps + 1, m) at the half steps; profile: of stiffnesses, (1, v)
-    moving on at `rate`, or likewise. reference: (2, m) position and velocity at the start. second:
-    (2, v), overwritten. outputs: (2, n) joint torque and q'' at the end.
-    """
-    joints, motors = actuators[0], actuators[1]
+
+def _advance(tables, scratch, present, inputs, h, steps):
+    """RK4 from `present.state` through `steps` steps of h; False and the same state where that
+    fails."""
+    joints, motors = tables.joints, tables.motors
+    state, second, tau, _ = present
+    feedforward, reference, profile, rate = inputs
     n, m, size = joints.shape[0], motors.shape[0], state.shape[0]
-    flat, of_joints, of_motors = work
+    flat, of_joints, of_motors = scratch.flat, scratch.of_joints, scratch.of_motors
     start, x, dx, total = flat[0], flat[1], flat[2], flat[3]
     theta, thetad = x[2 * n : 2 * n + m], x[2 * n + m :]
-    parts = (x[:n], x[n : 2 * n], theta, thetad)
-    springs = (of_joints[0], of_joints[1], of_joints[2], of_motors[0], of_motors[1])
+    parts = _Parts(x[:n], x[n : 2 * n], theta, thetad)
+    springs = _Springs(of_joints[0], of_joints[1], of_joints[2], of_motors[0], of_motors[1])
     held, drifts = feedforward.shape[0] == 1, profile.shape[0] == 1
     for i in range(size):
         start[i] = x[i] = state[i]
@@ -218,9 +312,7 @@ def _advance(
             now = 0 if held else row
             _motor_torques(motors, feedforward, now, reference, t, theta, thetad, tau)
             _stiffness_inputs(joints, profile, 0 if drifts else row, rate, t, second)
-            if not _slope(
-                mechanics, actuators, links, applied, scratch, springs, parts, second, tau, dx
-            ):
+            if not _slope(tables, scratch, springs, parts, second, tau, dx):
                 return False
             weight = h / 6.0 if stage in (0, 3) else h / 3.0
             reach = h if stage == 2 else 0.5 * h
@@ -235,43 +327,32 @@ def _advance(
     t = steps * h
     _motor_torques(motors, feedforward, -1, reference, t, theta, thetad, tau)
     _stiffness_inputs(joints, profile, -1, rate, t, second)
-    if not _slope(mechanics, actuators, links, applied, scratch, springs, parts, second, tau, dx):
+    if not _slope(tables, scratch, springs, parts, second, tau, dx):
         return False
-    for i in range(size):
-        if not isfinite(x[i]):
-            return False
-    for i in range(n):
-        outputs[0, i] = springs[0][i]
-        outputs[1, i] = dx[n + i]
-        if joints[i, cycle.KIND] == cycle.RIGID:
-            outputs[0, i] -= motors[int(joints[i, cycle.MOTOR]), cycle.INERTIA] * dx[n + i]
-    for i in range(size):
-        state[i] = x[i]
-    return True
+    return _finish(tables, springs, x, dx, present)
 
 
 _compiled_advance = compiled(_advance)
 
 
 class ElasticRobot:
-    """An arm with actuators of any kinds, stepped in time; deterministic. A :class:`.Plant`.
+    """An arm with actuators of any kind, stepped in time; deterministic. A :class:`.Plant`.
 
     Parameters
     ----------
     model : the links, without the rotors that `actuators` has (`Actuators.refuse_counting_twice`).
-    actuators : springs, motors, friction and the limits of the motor torques. The speed limits are
-        for controllers to keep: nothing stops a motor here. Springs go on beyond their travel,
+    actuators : springs, motors, friction and the limits of the motor torques. Motor speeds are not
+        limited here: controllers must keep the speed limits. Beyond their travel springs continue
         along their tangents.
-    step : inner step in s; the default is at most 0.25 ms and |lambda| h <= 0.5.
+    step : inner step in s; default: at most 0.25 ms and |lambda| h <= 0.5.
     drive : position loops of the drives, for :meth:`follow`.
-    link_viscous : (n,) or scalar d, friction on the link side in N m s/rad, which no feedforward
-        knows of.
+    link_viscous : (n,) or scalar d, link-side friction in N m s/rad, unknown to any feedforward.
     end_stops : at the joint limits of the model; None: links move through their limits.
 
     Attributes: those of a :class:`.Plant`, and `state` (2 n + 2 m,), of which `q`, `qd`, `theta`
-    and `thetad` are the parts. `joint_torque` Q is without link friction and end stops. The robot
-    starts at rest at q = 0. Raises InputError for data that do not fit together or an unstable
-    step.
+    and `thetad` are views; every step overwrites them in place. `joint_torque` Q excludes link
+    friction and end stops. The robot starts at rest at q = 0. Raises InputError for data that do
+    not fit together and for an unstable step.
     """
 
     def __init__(
@@ -285,10 +366,9 @@ class ElasticRobot:
         end_stops: EndStops | None = None,
     ) -> None:
         actuators.refuse_other_joints(model)
-        n, m, names = model.n, len(actuators.motors), model.joint_names
+        n, m = model.n, len(actuators.motors)
         self.actuators, self.drive, self.end_stops = actuators, drive, end_stops
         self._springs = _springs(actuators)
-        self._damping = actuators.damping[actuators.joint_of_motor]
         self._sets_stiffness = actuators.torque_share == 0.0
         self._stiffness_inputs = [
             second for i, _, _, second in actuators.each() if actuators.needs_stiffness[i]
@@ -296,51 +376,35 @@ class ElasticRobot:
         self._at_rest = MotorFeedforward(actuators)
         self.stiffness: Array = self._at_rest.stiffness[:2].copy()
         self._links = np.zeros((n, LINK_ROW))
-        viscous = as_array("link_viscous", np.full(n, link_viscous), (n,), names)
-        if (viscous < 0.0).any():
-            j = int(np.argmin(viscous))
-            raise InputError(
-                f"joint '{names[j]}': link_viscous is {viscous[j]:g} N m s/rad: must be zero or "
-                f"greater"
-            )
-        self._links[:, LINK_VISCOUS] = viscous
-        joints, motors, laws, pieces = self._rows = actuator_rows(actuators)
-        free = np.hstack((motors, np.zeros((m, 2))))
-        driven = free.copy()
-        if drive is not None:
-            for column, gain in (
-                (PROPORTIONAL, drive.proportional),
-                (DERIVATIVE, drive.derivative),
-            ):
-                if gain.shape not in ((), (m,)):
-                    raise InputError(f"drive: gains of shape {gain.shape} for {m} motors")
-                driven[:, column] = gain
-        self._free, self._driven = ((joints, each, laws, pieces) for each in (free, driven))
+        self._links[:, LINK_VISCOUS] = _checked_viscous(link_viscous, model.joint_names)
 
-        self._mechanics = (
-            model.parents,
-            np.array(model.joint_rows),
-            np.array(model.gravity),
-            np.zeros(n, dtype=bool),
+        applied = np.zeros((n, 18))
+        self.applied_wrenches: Array = applied[:, :6]
+        joints, motors, laws, pieces = actuator_rows(actuators)
+        links = model.parents, np.array(model.joint_rows), np.array(model.gravity)
+        tables = (*links, np.zeros(n, dtype=bool), joints, motors, laws, pieces)
+        self._free = _Tables(*tables, self._links, applied)._replace(
+            motors=np.hstack((motors, np.zeros((m, 2))))
         )
+        self._driven = self._free._replace(motors=_driven(self._free.motors, drive))
         self._take(model)
         self.step_size = self._choose_step(step)
 
         self.state: Array = np.zeros(2 * n + 2 * m)
         self.q, self.qd, self.theta, self.thetad = np.split(self.state, (n, 2 * n, 2 * n + m))
         self.motor_torque: Array = np.zeros(m)
-        self._outputs = np.zeros((2, n))
-        self.joint_torque, self.qdd = self._outputs
+        outputs = np.zeros((2, n))
+        self.joint_torque, self.qdd = outputs
         self._held_stiffness = self.stiffness[:1], self.stiffness[1]
-        self._second = self.stiffness.copy()
-        applied = np.zeros((n, 18))
-        self.applied_wrenches: Array = applied[:, :6]
         self._no_reference = np.zeros((2, m))
-        self._fixed = (
-            self._links,
-            applied,
-            (np.zeros((5, n)), np.zeros((3, n)), *forward_dynamics_scratch(n)),
-            (np.zeros((4, 2 * n + 2 * m)), np.zeros((3, n)), np.zeros((2, m))),
+        self._present = _Present(self.state, self.stiffness.copy(), self.motor_torque, outputs)
+        self._scratch = _Scratch(
+            np.zeros((5, n)),
+            np.zeros((3, n)),
+            tuple(forward_dynamics_scratch(n)),
+            np.zeros((4, 2 * n + 2 * m)),
+            np.zeros((3, n)),
+            np.zeros((2, m)),
         )
         self.reset(np.zeros(n))
 
@@ -349,7 +413,8 @@ class ElasticRobot:
         return self.model.n
 
     def _take(self, model: MultibodyModel) -> None:
-        """The links' numbers; InputError where a rotor would count twice or stops do not fit."""
+        """Take over the data of the links; InputError where a rotor would count twice or the stops
+        do not fit."""
         actuators, stops = self.actuators, self.end_stops
         actuators.refuse_counting_twice(model.reflected_inertia)
         self._links[:, LOWER_STOP], self._links[:, UPPER_STOP] = -np.inf, np.inf
@@ -362,19 +427,17 @@ class ElasticRobot:
             columns = (model.limits.lower, model.limits.upper, stops.stiffness, stops.damping)
             for column, value in enumerate(columns, LOWER_STOP):
                 self._links[:, column] = value
-        rotors = np.where(actuators.is_rigid, actuators.motor_inertia[actuators.first_motor], 0.0)
-        self._coupled = model.with_reflected_inertia(model.reflected_inertia + rotors)
-        _, bodies, gravity, _ = self._mechanics
-        bodies[:], gravity[:] = self._coupled.joint_rows, model.gravity
+        coupled = model.with_reflected_inertia(model.reflected_inertia + rigid_rotors(actuators))
+        self._free.bodies[:], self._free.gravity[:] = coupled.joint_rows, model.gravity
         self.model = model
 
     def set_model(self, model: MultibodyModel) -> None:
-        """Go on in the present state with other inertias, gravity or joint limits.
+        """Continue from the present state with other inertias, gravity or joint limits.
 
         >>> robot.set_model(model.with_payload("hand", 1.5, (0, 0, 0.1), np.eye(3) * 0.01))
 
-        The inner step stays as it is unless it would be unstable here. Raises InputError if the
-        model has not the same joints in the same places; nothing has changed then.
+        The inner step stays as it is unless it would be unstable now. Raises InputError if the
+        model does not have the same joints in the same places, and then changes nothing.
         """
         if model.joint_names != self.model.joint_names or not (
             np.array_equal(model.parents, self.model.parents)
@@ -387,7 +450,7 @@ class ElasticRobot:
         before, step = self.model, self.step_size
         try:
             self._take(model)
-            values, _ = self._modes(self.q, self._stiffest(self.q), self._links[:, STOP_STIFFNESS])
+            values, _ = self._stiffest_arm(self.q).modes()
             if np.abs(values).max() * self.step_size > STABLE:
                 self.step_size = self._choose_step(None)
             self._stand()
@@ -398,15 +461,15 @@ class ElasticRobot:
             raise
 
     def _stand(self) -> None:
-        """The outputs of the present state."""
+        """Compute the outputs of the present state."""
         self._advance(self._free, self.motor_torque[None].copy(), self._no_reference, 0.0, 0)
 
     def reset(self, q: Any, qd: Any = None, *, theta: Any = None, thetad: Any = None) -> None:
-        """Put the robot at q (n,) with velocity qd (n,), zero if not given.
+        """Put the robot at q (n,) with velocity qd (n,), zero by default.
 
-        Without theta (m,) the springs are bent as they are at rest under gravity, at the second
-        outputs `stiffness`; without thetad (m,) the motors move as the links do. `motor_torque` is
-        then what holds them, M_m, friction and rates apart.
+        Without theta (m,) the springs are deflected as at rest under gravity, at the second outputs
+        `stiffness`; without thetad (m,) the motors move with the links. `motor_torque` becomes the
+        torque that holds them, without inertia, friction and rates.
         """
         actuators, names = self.actuators, self.actuators.joint_names
         n, m = self.n, len(actuators.motors)
@@ -431,9 +494,9 @@ class ElasticRobot:
 
         motor_torque: (m,), held throughout, or (2 k + 1, m) at the ends and middles of the k =
         :meth:`inner_steps` of dt, which keeps the order of the integrator. stiffness: (2 k + 1, v)
-        likewise, for the joints whose stiffness no motor sets; instead of the attribute `stiffness`
-        with its rate. Raises InputError for a wrong shape, NaN or infinity, DynamicsError where the
-        motion diverges; the state then stays as it was.
+        likewise, for the joints whose stiffness no motor sets, in place of the attribute
+        `stiffness` with its rate. Raises InputError for a wrong shape, NaN or infinity, and
+        DynamicsError where the motion diverges; the state is then unchanged.
         """
         steps = self.inner_steps(dt)
         m, v = len(self.actuators.motors), len(self.actuators.variable_joints)
@@ -464,13 +527,14 @@ class ElasticRobot:
         self._advance(self._driven, tau[None].copy(), reference, dt, self.inner_steps(dt))
 
     def inner_steps(self, dt: float) -> int:
-        """How many inner steps there are in dt: the fewest that are no longer than `step_size`."""
+        """The number of inner steps in dt: as few as possible, none longer than `step_size`."""
         if not 0.0 < dt < np.inf:
             raise InputError(f"dt is {dt} s: must be positive and finite")
         return max(1, ceil(dt / self.step_size - 1e-9))
 
     def _hold(self, q: Array) -> MotorCommand:
-        """Where the motors hold the links at q against gravity, at the second outputs wanted."""
+        """The motor positions and torques that hold the links at q against gravity, at the second
+        outputs `stiffness`."""
         rest = self._at_rest
         rest.state[0], rest.torque[0] = q, gravity_forces(self.model, q)
         rest.stiffness[0] = self.stiffness[0]
@@ -478,7 +542,7 @@ class ElasticRobot:
         return rest.update()
 
     def _factors(self, theta: Array) -> Array:
-        """(m,) by which spring laws count: the stiffness of a variable one, else 1."""
+        """(m,) factors on the spring laws: the stiffness of a variable joint, else 1."""
         factors = np.ones(len(theta))
         for _, actuator, motors, second in self.actuators.each():
             if isinstance(actuator, VariableStiffness):
@@ -490,20 +554,17 @@ class ElasticRobot:
         return factors
 
     def _depth(self) -> Array:
-        """(n,) how far links are beyond their end stops, with the sign of that side."""
+        """(n,) how far links are beyond their end stops, with the sign of the side."""
         return self.q - np.clip(self.q, self._links[:, LOWER_STOP], self._links[:, UPPER_STOP])
 
     def energy(self) -> Energy:
         """Kinetic, potential and elastic energy of the present state, J.
 
-        Of a spring whose stiffness no motor sets, k' adds k' G(phi) that nothing here accounts for.
+        Where no motor sets the stiffness of a spring, its rate k' feeds in a power k' G(phi), which
+        is not accounted for here.
         """
-        q, qd = self.q, self.qd
-        links = qd @ mass_matrix(self.model, q) @ qd
+        q = self.q
         rotors = self.actuators.motor_inertia @ self.thetad**2
-        pose = forward_kinematics(self.model, q).pose
-        masses, coms, _ = zip(*(inertia.decompose(M) for M in self.model.inertias), strict=True)
-        centres = (pose[:, :3, :3] @ np.array(coms)[..., None])[..., 0] + pose[:, :3, 3]
         factors = self._factors(self.theta)
         bent = self.theta - q[self.actuators.joint_of_motor]
         springs = sum(
@@ -511,33 +572,35 @@ class ElasticRobot:
             for j, side, spring in self._springs
         )
         return Energy(
-            kinetic=0.5 * float(links + rotors),
-            potential=-float(np.array(masses) @ centres @ self.model.gravity),
+            kinetic=float(kinetic_energy(self.model, q, self.qd) + 0.5 * rotors),
+            potential=float(potential_energy(self.model, q)),
             elastic=springs + 0.5 * float(self._links[:, STOP_STIFFNESS] @ self._depth() ** 2),
         )
 
     def dissipation(self) -> float:
-        """The power that friction, dampers and end stops take now, W, never negative."""
+        """The power that friction, dampers and end stops dissipate now, W; never negative."""
         qd, links = self.qd, self._links
         motors = self.actuators.friction(self.thetad) @ self.thetad
-        dampers = self._damping @ (self.thetad - qd[self.actuators.joint_of_motor]) ** 2
+        joint = self.actuators.joint_of_motor
+        dampers = self.actuators.damping[joint] @ (self.thetad - qd[joint]) ** 2
         stops = [_end_stop(links, i, self.q[i], qd[i]) for i in range(self.n)]
         lost = -(stops + links[:, STOP_STIFFNESS] * self._depth()) @ qd
         return float(motors + dampers + links[:, LINK_VISCOUS] @ qd**2 + lost)
 
-    def modes(self, q: Any) -> tuple[Array, Array]:
-        """Eigenvalues lambda in 1/s and modes of springs, motors, friction and drives at rest at q.
+    def modes(self, q: Any) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+        """Eigenvalues lambda in 1/s and modes of springs, motors, friction and drives near rest at
+        q (n,).
 
         Springs and friction count with their slopes at rest at q under gravity, at the second
-        outputs `stiffness`; gravity itself, much softer, is left out, and stiffness drives move by
-        themselves. Columns of the second array: n link, then m motor deflections (zero for rigid
-        joints' motors).
+        outputs `stiffness`. Gravity itself, which is much softer, is left out, and stiffness drives
+        move on their own. Columns of the second array: deflections of n links, then of m motors
+        (zero for the motors of rigid joints).
         """
         q = as_array("q", q, (self.n,), self.actuators.joint_names)
-        return self._modes(q, self._slopes_at_rest(q), np.zeros(self.n))
+        return self._linear_arm(q, self._slopes_at_rest(q)).modes()
 
     def _slopes_at_rest(self, q: Array) -> Array:
-        """(m,) of the springs in front of the motors."""
+        """(m,) slopes of the springs at the motors, at rest at q, N m/rad."""
         factors = self._factors(self._hold(q).position)
         slopes = np.zeros(len(factors))
         for j, _, spring in self._springs:
@@ -546,8 +609,8 @@ class ElasticRobot:
         return slopes
 
     def _stiffest(self, q: Array) -> Array:
-        """(m,) how stiff springs get on their travel, or under the greatest motor torque, or at
-        rest at q where neither has an end."""
+        """(m,) greatest stiffness of the springs on their travel, or under the greatest motor
+        torque, or at rest at q where neither is limited."""
         actuators, slopes = self.actuators, self._slopes_at_rest(q)
         for j, _, spring in self._springs:
             actuator = actuators.actuators[actuators.joint_of_motor[j]]
@@ -556,35 +619,26 @@ class ElasticRobot:
             slopes[j] = max(slopes[j], stiffest * s1)
         return slopes
 
-    def _modes(self, q: Any, slopes: Array, stops: Array) -> tuple[Array, Array]:
-        """With springs of the slopes (m,), and stops of a stiffness (n,) in touch."""
-        n, actuators = self.n, self.actuators
-        joint = actuators.joint_of_motor
-        elastic = ~actuators.is_rigid[joint]
-        own = np.where(elastic, n + np.cumsum(elastic) - 1, joint)  # coordinate of each motor
-        size = n + int(elastic.sum())
-        motor, link = np.eye(size)[own], np.eye(size)[joint]
-        spring = motor - link
-        gains = self._driven[1]
-        friction_slope = actuators.friction_slope(np.zeros(len(joint)))
-        M = np.zeros((size, size))
-        M[:n, :n] = mass_matrix(self._coupled, q)
-        M[own[elastic], own[elastic]] = actuators.motor_inertia[elastic]
-        K = spring.T * slopes @ spring + motor.T * gains[:, PROPORTIONAL] @ motor
-        D = spring.T * self._damping @ spring
-        D += motor.T * (friction_slope + gains[:, DERIVATIVE]) @ motor
-        K[:n, :n] += np.diag(stops)
-        D[:n, :n] += np.diag(self._links[:, LINK_VISCOUS])
-        rates = np.linalg.solve(M, np.hstack([K, D]))
-        values, vectors = np.linalg.eig(np.vstack([np.eye(2 * size)[size:], -rates]))
-        shapes = np.zeros((n + len(joint), 2 * size), dtype=complex)
-        shapes[:n], shapes[n:][elastic] = vectors[:n], vectors[n:size]
-        return values, shapes
+    def _linear_arm(self, q: Array, slopes: Array) -> LinearArm:
+        """The arm near rest at q (n,), with springs of the slopes (m,) and without gravity."""
+        arm = LinearArm(self.actuators, mass_matrix(self.model, q))
+        motors, links = arm.motors, arm.links
+        arm.stiffness += arm.between(slopes)
+        arm.stiffness[motors, motors] += self._driven.motors[:, PROPORTIONAL]
+        arm.damping[motors, motors] += self._driven.motors[:, DERIVATIVE]
+        arm.damping[motors, motors] += self.actuators.friction_slope(np.zeros(len(motors)))
+        arm.damping[links, links] += self._links[:, LINK_VISCOUS]
+        return arm
+
+    def _stiffest_arm(self, q: Array) -> LinearArm:
+        """The same with springs as stiff as they get, and every end stop in contact."""
+        arm = self._linear_arm(q, self._stiffest(q))
+        arm.stiffness[arm.links, arm.links] += self._links[:, STOP_STIFFNESS]
+        return arm
 
     def _choose_step(self, wanted: float | None) -> float:
-        """The inner step, by the fastest mode over q = 0 and configurations in the joint limits.
-
-        Springs count as stiff as they get on their travel, or under the limit of the motor torque.
+        """The inner step, from the fastest mode at q = 0 and at configurations within the joint
+        limits, with springs as stiff as they get on their travel or under the motor torque limits.
         """
         limits = self.model.limits
         rng = np.random.default_rng(0)
@@ -592,7 +646,7 @@ class ElasticRobot:
         samples = rng.uniform(lower, np.maximum(lower, upper), size=(32, self.n))
         fastest, stiffest = 0.0, 0
         for q in (np.zeros(self.n), *samples):
-            values, shapes = self._modes(q, self._stiffest(q), self._links[:, STOP_STIFFNESS])
+            values, shapes = self._stiffest_arm(q).modes()
             k = int(np.argmax(np.abs(values)))
             if abs(values[k]) > fastest:
                 fastest = float(abs(values[k]))
@@ -602,25 +656,25 @@ class ElasticRobot:
         finest = 1e-3 * COARSEST_STEP
         if fastest * finest > ACCURATE:
             raise InputError(
-                f"joint '{name}': a mode of {fastest:.3g} rad/s is too fast to integrate; a spring "
-                f"this stiff is better taken as rigid"
+                f"joint '{name}': a mode of {fastest:.3g} rad/s is too fast to integrate; model a "
+                f"spring this stiff as rigid"
             )
         if wanted is None:
-            # a whole number of steps in COARSEST_STEP, so that control periods are, too
+            # a whole number of steps in COARSEST_STEP, and so in any usual control period
             return COARSEST_STEP / max(1, ceil(fastest * COARSEST_STEP / ACCURATE))
         if not 0.0 < wanted < np.inf:
             raise InputError(f"step is {wanted} s: must be positive and finite")
         if fastest * wanted > STABLE:
             raise InputError(
                 f"step of {wanted:.3g} s is unstable: the fastest mode, of joint '{name}', has "
-                f"{fastest:.4g} rad/s; at most {STABLE / fastest:.2g} s is stable, "
-                f"{ACCURATE / fastest:.2g} s is accurate"
+                f"{fastest:.4g} rad/s; at most {STABLE / fastest:.2g} s is stable, at most "
+                f"{ACCURATE / fastest:.2g} s accurate"
             )
         return float(wanted)
 
     def _advance(
         self,
-        actuators: tuple[Array, ...],
+        tables: _Tables,
         feedforward: Array,
         reference: Array,
         dt: float,
@@ -630,33 +684,41 @@ class ElasticRobot:
         profile, rate = self._held_stiffness
         if stiffness is not None:
             profile, rate = np.ascontiguousarray(stiffness), np.zeros_like(rate)
-        before = self.motor_torque.copy()
-        if not _compiled_advance(
-            self._mechanics,
-            actuators,
-            *self._fixed,
-            self.state,
-            self._second,
-            np.ascontiguousarray(feedforward),
-            reference,
-            profile,
-            rate,
-            dt / max(steps, 1),
-            steps,
-            self.motor_torque,
-            self._outputs,
-        ):
+        inputs = _Inputs(np.ascontiguousarray(feedforward), reference, profile, rate)
+        present, before = self._present, self.motor_torque.copy()
+        if not _compiled_advance(tables, self._scratch, present, inputs, dt / max(steps, 1), steps):
             self.motor_torque[:] = before
             raise DynamicsError(
                 f"robot '{self.model.name}': the motion diverges within {dt} s (step "
                 f"{self.step_size:.3g} s, q' = {self.qd}); smaller torques or a smaller step"
             )
         for v in self._stiffness_inputs:
-            self.stiffness[0, v] = self._second[0, v]
+            self.stiffness[0, v] = present.second[0, v]
+
+
+def _checked_viscous(link_viscous: Any, names: tuple[str, ...]) -> Array:
+    viscous = as_array("link_viscous", np.full(len(names), link_viscous), (len(names),), names)
+    if (viscous < 0.0).any():
+        j = int(np.argmin(viscous))
+        raise InputError(
+            f"joint '{names[j]}': link_viscous is {viscous[j]:g} N m s/rad: must be zero or greater"
+        )
+    return viscous
+
+
+def _driven(motors: Array, drive: MotorDrive | None) -> Array:
+    """A copy of the table of motors with the gains of the drive."""
+    driven = motors.copy()
+    if drive is not None:
+        for column, gain in ((PROPORTIONAL, drive.proportional), (DERIVATIVE, drive.derivative)):
+            if gain.shape not in ((), (len(motors),)):
+                raise InputError(f"drive: gains of shape {gain.shape} for {len(motors)} motors")
+            driven[:, column] = gain
+    return driven
 
 
 def _springs(actuators: Actuators) -> list[tuple[int, float, Spring]]:
-    """Motor, side (-1: antagonist) and law of every spring."""
+    """Motor, side (-1 for an antagonist) and law of every spring."""
     springs: list[tuple[int, float, Spring]] = []
     for _, actuator, motors, _ in actuators.each():
         if isinstance(actuator, SeriesElastic):

@@ -1,8 +1,8 @@
-"""What a plant is: a robot with elastic joints that motor torques move in time.
+"""The interface of a plant: a robot with elastic joints, moved in time by motor torques.
 
-Controllers, nodes and comparisons know nothing else of it, so that they can run against plants that
-share no code: :class:`.ElasticRobot` of this package, and MuJoCo. With n joints, m motors and v
-variable joints, in the order of the actuators' names, all on the link side of the gear.
+Controllers, nodes and comparisons use only this interface, and can therefore run against plants
+that share no code: :class:`.ElasticRobot` of this package, and MuJoCo. n joints, m motors and v
+variable joints are in the order of the actuators' names, all on the link side of the gear.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ..model import MultibodyModel
 
 @dataclass(frozen=True, eq=False)
 class EndStops:
-    """Elastic stops at the joint limits of the model, which take energy from what runs into them.
+    """Elastic end stops at the joint limits of the model, which dissipate energy on impact.
 
-    At a depth e beyond the limit the stop pushes back with K e (1 + c e'), and never pulls; the
-    damping that grows with the depth keeps the torque continuous (Hunt and Crossley 1975): a link
-    that arrives at the speed v leaves, for c v below about 0.5, at (1 - 2/3 c v) v.
+    At a depth e beyond the limit the stop pushes back with K e (1 + c e'), and never pulls. Damping
+    that grows with the depth keeps the torque continuous (Hunt and Crossley 1975): a link that
+    arrives at the speed v leaves at (1 - 2/3 c v) v, for c v below about 0.5.
 
     stiffness : K in N m/rad (prismatic: N/m), positive; (n,) or a scalar for all joints.
     damping : c in s/rad (s/m), not negative.
@@ -47,10 +47,10 @@ class EndStops:
 
 
 class Plant(Protocol):
-    """The robot at one instant, and how it gets to the next.
+    """A simulated robot at one instant, and the means to step it to the next.
 
-    Arrays are views that keep their place: every step overwrites them. Only `applied_wrenches` and
-    `stiffness` are the caller's to write; what stands there holds until it is changed.
+    The arrays stay the same objects: every step overwrites them in place. The caller writes only
+    `applied_wrenches` and `stiffness`; their values hold until they are changed.
     """
 
     model: MultibodyModel
@@ -65,30 +65,30 @@ class Plant(Protocol):
     thetad: Array
     """(m,) velocities of the motors."""
     motor_torque: Array
-    """(m,) as applied at this instant: after the drive and the limits of the motors."""
+    """(m,) as applied at this instant, after the drive and the limits of the motors."""
     joint_torque: Array
-    """(n,) Q, what a torque sensor behind the spring or the rigid gear shows."""
+    """(n,) Q, as measured by a torque sensor behind the spring or the rigid gear."""
     qdd: Array
     """(n,) accelerations of the links."""
 
     applied_wrenches: Array
-    """(n, 6) what the world applies to each body: torque, force; inertial axes and origin."""
+    """(n, 6) external wrench on each body: torque, force; inertial axes and origin."""
     stiffness: Array
     """(2, v) rows k and k' of the variable joints. Where no motor sets the stiffness, k moves on at
-    its rate; the others' are looked at by `reset` alone, which puts their motors there."""
+    its rate; for the others only `reset` uses k, to place their motors."""
 
     def reset(self, q: Any, qd: Any = None, *, theta: Any = None, thetad: Any = None) -> None:
         """Put links at q, q' (n,) and motors at theta, theta' (m,).
 
-        Not given: links at rest; motors where the springs hold the links against gravity, at the
-        second outputs `stiffness`, and moving along with the links. Raises InputError.
+        Defaults: links at rest; motors where the springs hold the links against gravity, at the
+        second outputs `stiffness`, moving with the links. Raises InputError.
         """
 
     def step(self, motor_torque: Any, dt: float) -> None:
         """Advance by dt in s under motor torques (m,), held throughout.
 
-        Raises InputError for a wrong shape, NaN or infinity; DynamicsError where the motion
-        diverges; the state then stays as it was.
+        Raises InputError for a wrong shape, NaN or infinity, and DynamicsError where the motion
+        diverges; the state is then unchanged.
         """
 
     def follow(self, position: Any, velocity: Any, feedforward: Any, dt: float) -> None:
@@ -98,7 +98,8 @@ class Plant(Protocol):
         """
 
     def set_model(self, model: MultibodyModel) -> None:
-        """Go on in the present state with other inertias or gravity, such as a payload's.
+        """Continue from the present state with other inertias or gravity, with a payload for
+        example.
 
         Raises InputError for a model with other joints.
         """

@@ -1,7 +1,7 @@
-"""What sensors and drives make of a signal: steps, noise, bandwidth and delay.
+"""Models of sensors and of signal transmission: resolution, noise, bandwidth and delay.
 
 Every source of noise is seeded: the same seed and the same signal give the same readings, bit by
-bit. Sampled once per period of the control cycle, like the hardware that they stand for.
+bit. Readings are sampled once per control period, as by real hardware.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ T = TypeVar("T")
 
 
 class Encoder:
-    """Positions with additive white noise, then steps of the resolution; velocities by difference.
+    """Encoders: positions with additive white noise, rounded to the resolution; velocities by
+    differences.
 
     Parameters
     ----------
-    size : how many of the same kind.
+    size : number of encoders.
     period : between two readings, s.
-    resolution : step of the position in rad or m; 0: none. A step lies in the middle around
-        every multiple, so that the mean error is zero.
+    resolution : step of the position in rad or m; 0: none. Positions are rounded to the nearest
+        multiple, so the mean error is zero.
     noise : standard deviation of the position, rad or m.
     velocity_bandwidth : in Hz, of the first-order low-pass after the difference quotient of two
-        positions; inf: the plain difference quotient; None: the true velocity, as of a tachometer.
-    seed : anything that np.random.default_rng takes.
+        positions; inf: the plain difference quotient; None: the true velocity, as from a
+        tachometer.
+    seed : anything that np.random.default_rng accepts.
 
-    `position` and `velocity` (size,) are the last reading. Raises InputError for values that no
-    hardware has.
+    `position` and `velocity` (size,) hold the last reading, overwritten in place. Raises InputError
+    for values out of range.
     """
 
     def __init__(
@@ -61,12 +63,12 @@ class Encoder:
         self.velocity: Array = np.zeros(size)
 
     def restart(self, position: Any, velocity: Any) -> None:
-        """The first reading; the velocity's filter starts at `velocity`."""
+        """Take the first reading; the velocity filter starts at `velocity`."""
         self._measure(position)
         self.velocity[:] = as_array("velocity", velocity, self.velocity.shape)
 
     def update(self, position: Any, velocity: Any) -> None:
-        """The reading one period after the last one."""
+        """Take the next reading, one period after the last one."""
         before = self.position.copy()
         self._measure(position)
         if self._differentiates:
@@ -85,10 +87,10 @@ class Encoder:
 
 
 class TorqueSensor:
-    """Torques behind a first-order low-pass, with additive white noise.
+    """Torque sensors: torques behind a first-order low-pass, with additive white noise.
 
-    bandwidth in Hz, inf for none; noise: standard deviation in N m. The rest as of
-    :class:`Encoder`. `torque` (size,) is the last reading.
+    bandwidth in Hz, inf for no low-pass; noise: standard deviation in N m; otherwise as
+    :class:`Encoder`. `torque` (size,) holds the last reading.
     """
 
     def __init__(
@@ -104,12 +106,12 @@ class TorqueSensor:
         self.torque: Array = np.zeros(size)
 
     def restart(self, torque: Any) -> None:
-        """The first reading, of a torque that has been there for long."""
+        """Take the first reading, of a torque that has been constant for long."""
         self._filtered[:] = as_array("torque", torque, self.torque.shape)
         self._read()
 
     def update(self, torque: Any) -> None:
-        """The reading one period after the last one."""
+        """Take the next reading, one period after the last one."""
         torque = as_array("torque", torque, self.torque.shape)
         self._filtered[:] = torque + self._forget * (self._filtered - torque)
         self._read()
@@ -121,9 +123,9 @@ class TorqueSensor:
 
 
 class DelayLine(Generic[T]):
-    """What was put in comes out a fixed time later, which may end within a cycle.
+    """Commands of any type that take effect after a fixed delay, which may end within a cycle.
 
-    delay and period in s. Commands of any type; `initial` comes out before the first one.
+    delay and period in s; `initial` acts until the first command does.
     """
 
     def __init__(self, delay: float, period: float, initial: T) -> None:
@@ -136,8 +138,8 @@ class DelayLine(Generic[T]):
         self._line: deque[T] = deque([initial] * (whole + 2), maxlen=whole + 2)
 
     def push(self, command: T) -> tuple[tuple[float, T], ...]:
-        """Put in what is given at the begin of a cycle; what acts in it: durations in s that make
-        up the period, each with its command."""
+        """Put in the command given at the beginning of a cycle; returns what acts during the cycle:
+        durations in s that add up to the period, each with its command."""
         self._line.append(command)
         before, now = self._line[0], self._line[1]
         if self._late == 0.0:
@@ -146,7 +148,7 @@ class DelayLine(Generic[T]):
 
 
 def _forget(bandwidth: float, period: float) -> float:
-    """What is left of the old after one period of a first-order low-pass."""
+    """The share of the old value that remains after one period of a first-order low-pass."""
     if not bandwidth >= 0.0:
         raise InputError(f"bandwidth is {bandwidth} Hz: must not be negative")
     return exp(-2.0 * pi * bandwidth * period)

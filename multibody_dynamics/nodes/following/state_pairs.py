@@ -1,27 +1,81 @@
-"""Link and motor states that come on two topics, put together again."""
+"""Link and motor states, which arrive on two topics, put together as measured signals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...dynamics.core import Array
 from ..base.messages import SECOND, JointStates, MessageError
 
-ALONE = 50  # states without their fellow, one after the other, that are no fault yet
+ALONE = 50  # unpaired states in a row from which on they are refused
+
+# The signals of the state estimator as fields of joint_states ("links") and motor_states ("motors")
+SIGNALS = {
+    "link_position": ("links", "position"),
+    "joint_torque": ("links", "effort"),
+    "motor_position": ("motors", "position"),
+    "motor_torque": ("motors", "effort"),
+}
+
+
+class MeasuredSignals:
+    """The signals that an estimator needs, read from the newest pair of states.
+
+    joints, motors: their names. names: of the signals, keys of SIGNALS.
+
+    Attributes: `sides`, the JointStates of "links" and "motors"; `pairs`; `values`, a copy of each
+    signal by name. `read` makes the copy, because the states may already be half of the next pair
+    when the cycle runs.
+    """
+
+    def __init__(self, joints: Sequence[str], motors: Sequence[str], names: Sequence[str]) -> None:
+        fields: dict[str, list[str]] = {"links": [], "motors": []}
+        for side, field in map(SIGNALS.__getitem__, names):
+            fields[side].append(field)
+        self.sides = {
+            "links": JointStates(joints, fields["links"]),
+            "motors": JointStates(motors, fields["motors"]),
+        }
+        self.pairs = StatePairs(**self.sides, needs_links=bool(fields["links"]))
+        self._incoming: dict[str, Array] = {
+            name: getattr(self.sides[side], field)
+            for name, (side, field) in SIGNALS.items()
+            if name in names
+        }
+        self.values = {name: row.copy() for name, row in self._incoming.items()}
+
+    @property
+    def used(self) -> dict[str, JointStates]:
+        """The sides that are read, by topic."""
+        topics = {"joint_states": self.sides["links"], "motor_states": self.sides["motors"]}
+        if not self.pairs.needs_links:
+            del topics["joint_states"]
+        return topics
+
+    @property
+    def missing(self) -> str:
+        """Joints and motors that have not arrived since the last complete state."""
+        return missing_of(list(self.used.values()))
+
+    def read(self) -> None:
+        """Copy the newest signals to `values`."""
+        for name, row in self._incoming.items():
+            self.values[name][:] = row
 
 
 class StatePairs:
-    """Pairs of the newest link and the newest motor state, each used once.
+    """Pairs of the newest link state and the newest motor state, each used once.
 
-    A robot samples both at once and stamps them alike, so with tolerance 0 (s) the stamps must be
-    equal. Where they come apart, `tolerance` allows for the distance, which must stay below half a
-    period. `stamp`: ns, of the pair; the newer one of the two.
+    A robot samples both at once with one stamp, so with tolerance 0 (s) the stamps must be equal.
+    Where they differ, `tolerance` allows for the difference, which must stay below half a period.
+    `stamp`: ns, of the pair; the newer one of the two.
 
-    On a busy computer the states of one side may be read in a row before those of the other, and a
-    message may get lost: a state that is older than the newest of the other side is left out, and
+    On a busy computer several states of one side may be read before those of the other, and a
+    message may get lost: a state older than the newest one of the other side is left out, and
     counted in `alone`.
 
-    links, motors: as they are; each pair is read off them. `needs_links` False: every motor state
-    is a pair by itself.
+    links, motors: referenced, not copied; a pair is read from them. With `needs_links` False every
+    motor state is a pair on its own.
     """
 
     def __init__(self, links: JointStates, motors: JointStates, *, needs_links: bool) -> None:
@@ -38,10 +92,10 @@ class StatePairs:
         self._in_a_row = 0
 
     def add(self, states: JointStates, tolerance: float) -> bool:
-        """`states`, one of the two, has a new state; True where a pair is complete.
+        """`states`, one of the two, has a new state; True if that completes a pair.
 
-        Where both are new and their stamps do not go together, the newer one waits for its fellow.
-        Raises MessageError then if it is so ALONE times and more in a row.
+        Where both are new and their stamps do not match, the newer one waits for its counterpart.
+        Raises MessageError if that has now happened ALONE times in a row or more.
         """
         self._fresh.add(states)
         links, motors = self.links, self.motors
@@ -70,5 +124,5 @@ class StatePairs:
 
 
 def missing_of(states: Sequence[JointStates]) -> str:
-    """The joints and motors that have not come yet, for people."""
+    """Names of the joints and motors that have not arrived yet, for messages."""
     return ", ".join(name for each in states for name in each.missing)

@@ -1,4 +1,4 @@
-"""No step of torque on activation and between laws, limits per second, and laws that are told."""
+"""Bumpless transfer: no step of torque on activation or between laws, limits per second."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def start(arm: Arm, reference) -> HeldPlant:
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda])
 def test_a_change_of_law_in_motion_has_no_bump(arm):
-    """Torque and its rate go on; without the transfer they would jump by far more."""
+    """Torque and its rate are continuous; without the transfer they would jump by far more."""
     arm = arm()
     reference = exciting(arm, 0.4)
     second = at_rest(*arm).second
@@ -58,7 +58,7 @@ def test_a_change_of_law_in_motion_has_no_bump(arm):
     assert 3.0 * jumps[0.1] < jumps[0.0]
 
 
-def test_on_activation_the_torque_leaves_where_it_is():
+def test_on_activation_the_torque_starts_from_the_present_one():
     """s(x) of the law's constant torque, exactly; in the first millisecond 3e-4 of the step."""
     arm = linear_arm()
     law = law_of(arm, "hold")
@@ -92,8 +92,8 @@ def test_a_switch_within_a_switch_starts_from_what_was_sent():
     np.testing.assert_allclose(step, 2.98e-4 * (other.torque - before), rtol=1e-9)
 
 
-def test_a_law_that_fails_leaves_at_once_and_the_fade_goes_on_from_what_was_sent():
-    """A link encoder that is gone must not keep the hold, which does without, from coming in."""
+def test_a_failing_law_is_dropped_and_the_transfer_continues_from_what_was_sent():
+    """A lost link encoder must not prevent the change to "hold", which does not need it."""
     arm = linear_arm()
     rest, zero = at_rest(*arm), np.zeros(2)
     transfer = BumplessTransfer(arm.actuators, duration=0.1)
@@ -118,7 +118,7 @@ def test_a_law_that_fails_leaves_at_once_and_the_fade_goes_on_from_what_was_sent
     np.testing.assert_array_equal(transfer.torque, stop.torque)
 
 
-def test_what_a_blend_withholds_does_not_wind_up_the_integral():
+def test_torque_withheld_during_a_transfer_does_not_wind_up_the_integral():
     arm = linear_arm()
     transfer = BumplessTransfer(
         arm.actuators, JointCommandLimits(arm.actuators.motor_names), duration=0.1
@@ -150,7 +150,7 @@ def test_a_long_gap_counts_as_the_longest_step():
         BumplessTransfer(arm.actuators, max_step=0.0)
 
 
-def test_limits_are_per_second_and_the_laws_are_told():
+def test_limits_are_per_second_and_laws_receive_the_torque_that_was_sent():
     arm = linear_arm()
     names = arm.actuators.motor_names
     limits = JointCommandLimits(names, torque=[8.0, 50.0], torque_rate=[100.0, 1e9])
@@ -168,7 +168,7 @@ def test_limits_are_per_second_and_the_laws_are_told():
     assert {event.quantity for event in transfer.events if event.joint == "shoulder"} == {"torque"}
 
 
-def test_what_is_of_the_arm_goes_over_and_what_is_of_a_law_starts_anew():
+def test_a_change_of_law_keeps_data_of_the_arm_and_resets_the_new_law():
     arm = antagonistic_arm()
     transfer = BumplessTransfer(arm.actuators)
     old, new = law_of(arm, "hold"), law_of(arm, "state_feedback", integral=1.0)
@@ -185,7 +185,7 @@ def test_what_is_of_the_arm_goes_over_and_what_is_of_a_law_starts_anew():
 
 
 @pytest.mark.parametrize("dt", [np.nan, np.inf, 0.0, -1e-3])
-def test_a_wrong_time_leaves_no_trace_in_the_law(dt):
+def test_an_invalid_time_step_does_not_change_the_law(dt):
     arm = linear_arm()
     law = law_of(arm, "state_feedback", integral=2.0)
     transfer = BumplessTransfer(arm.actuators, duration=0.0)

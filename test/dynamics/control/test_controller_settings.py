@@ -1,4 +1,4 @@
-"""Laws made of plain numbers, and new numbers for a law that runs."""
+"""Laws made from plain numbers, and new numbers for a running law."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_law_holds_an_arm_at_rest(arm, law):
         np.testing.assert_allclose(torque, load, atol=1e-7)
 
 
-def test_numbers_arrive():
+def test_settings_reach_the_law():
     model, actuators, rest = linear_arm()
 
     def made(**settings):
@@ -67,7 +67,7 @@ def test_numbers_arrive():
     np.testing.assert_array_equal(law.gains, [[400.0, 400.0], [40.0, 40.0]])
 
 
-def test_retuning_keeps_what_the_law_has_learnt():
+def test_retuning_keeps_the_integral():
     model, actuators, rest = linear_arm()
     law = make_controller(model, actuators, ControllerSettings(position=rest, integral=1.0))
     law.integral_torque[:] = (1.0, 2.0)
@@ -86,7 +86,7 @@ def test_retuning_keeps_what_the_law_has_learnt():
     assert law.gains is before
 
 
-def test_settings_that_cannot_be_are_refused():
+def test_invalid_settings_are_refused():
     for settings, message in (
         ({"law": "magic"}, "law 'magic': expected one of motor_pd, state_feedback"),
         ({"proportional": 1.0}, "give both or neither"),

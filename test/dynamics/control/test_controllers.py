@@ -62,7 +62,7 @@ def at_start(arm: Arm, desired) -> np.ndarray:
 
 
 def peak_error(arm: Arm, law: Controller, reference, steps: int, lead: float = 0.0) -> float:
-    """Largest error of a link, the torque being held for a millisecond."""
+    """Largest error of a link with the torque held for a millisecond."""
     plant, second = HeldPlant(arm), at_rest_second(arm)
     plant.stiffness[0] = second[0]
     plant.reset(at_start(arm, reference(0.0)))
@@ -86,7 +86,7 @@ def at_rest_second(arm: Arm) -> np.ndarray:
 
 @pytest.mark.parametrize("arm", ALL)
 def test_linear_feedback_by_hand(arm):
-    """Feedforward of `ahead`, feedback of now, a half of the friction, torques of the world."""
+    """Feedforward at `ahead`, feedback now, half of the friction, external torques."""
     arm = arm()
     model, actuators, _ = arm
     rng = np.random.default_rng(5)
@@ -135,7 +135,7 @@ def test_computed_torque_by_hand(arm):
         np.testing.assert_allclose(law.update(desired, *measured), wanted, rtol=1e-10, atol=1e-9)
 
 
-def test_on_a_rigid_arm_computed_torque_is_feedback_linearisation():
+def test_on_a_rigid_arm_computed_torque_is_feedback_linearization():
     motor = Motor(0.3, viscous=0.5)
     model, actuators, _ = two_links(Rigid(motor), Rigid(motor))
     law = ComputedTorque(model, actuators, 200.0, 30.0)
@@ -192,7 +192,7 @@ def laws(arm: Arm, bandwidth: float) -> dict[str, Controller]:
     ],
 )
 def test_order_of_tracking_errors_on_a_fast_motion(arm, bandwidth, factor):
-    """The flat laws, with the feedforward of half a cycle ahead, against those that are not."""
+    """The flat laws, with feedforward half a cycle ahead, against those that are not flat."""
     arm = arm()
     reference = exciting(arm, 0.5)
     peak = {
@@ -204,7 +204,7 @@ def test_order_of_tracking_errors_on_a_fast_motion(arm, bandwidth, factor):
 
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda])
-def test_half_a_cycle_ahead_undoes_what_holding_costs(arm):
+def test_half_a_cycle_ahead_makes_up_for_holding_the_torque(arm):
     arm = without_coulomb(arm())
     model, actuators, rest = arm
     reference = exciting(arm, 0.5)
@@ -223,7 +223,7 @@ def weak_shoulder(limit: float) -> Arm:
 
 
 @pytest.mark.parametrize("kind", ["integral", "integral without anti-windup", "observer"])
-def test_a_saturated_motor_winds_nothing_up(kind):
+def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
     """A step that saturates the shoulder, which under an integral is stuck for a second before it
     moves: the overshoot is that of the law without integral."""
     arm = weak_shoulder(1.3 * abs(gravity_forces(*weak_shoulder(1.0)[::2])[0]))
@@ -264,7 +264,7 @@ def test_a_saturated_motor_winds_nothing_up(kind):
 
 
 @pytest.mark.parametrize("integrates", ["link", "motor"])
-def test_the_integral_takes_an_unknown_payload_off(integrates):
+def test_the_integral_removes_the_error_of_an_unknown_payload(integrates):
     arm = without_coulomb(linear_arm())
     model, actuators, rest = arm
     loaded = model.with_payload(model.body_names[-1], 0.3, (0.2, 0, 0), np.eye(3) * 1e-3)
@@ -305,8 +305,8 @@ def test_controllers_refuse_what_does_not_fit():
 
 
 @pytest.mark.parametrize("make", [linear_arm, antagonistic_arm])
-def test_what_anyone_may_write_is_looked_at_before_it_does_harm(make):
-    """NaN in an external torque is told by name, and gone when the next number is good."""
+def test_arrays_that_the_caller_writes_are_checked(make):
+    """NaN in an external torque is reported by name, and forgotten when the next value is good."""
     arm = make()
     model, actuators, rest = arm
     desired = hold(model.joint_names, rest)(0.0)

@@ -1,4 +1,4 @@
-"""Derivatives of sampled positions: poles, polynomials, phase and noise as they are stated."""
+"""Derivatives of sampled positions: poles, polynomials, phase and noise as documented."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_poles_are_where_they_were_placed(order, step):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_the_gains_become_those_of_the_continuous_design(order):
+def test_the_gains_tend_to_those_of_the_continuous_design(order):
     step, w = 1e-6, 2 * np.pi * 20.0
     gain = _discretised(order, w, step)[1]
     np.testing.assert_allclose(gain / step, np.poly([-w] * order)[1:], rtol=1e-3)
@@ -57,7 +57,7 @@ def test_the_gains_become_those_of_the_continuous_design(order):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(ORDERS))
 @settings(max_examples=15, deadline=None)
-def test_exact_on_polynomials_below_its_order_at_any_steps(seed, order):
+def test_polynomials_below_the_order_are_exact_at_any_steps(seed, order):
     rng = np.random.default_rng(seed)
     coefficients = rng.normal(size=(order, 3)) * 2.0 ** np.arange(order)[:, None]
     estimator = make_filter(order, n=3)
@@ -72,7 +72,7 @@ def test_exact_on_polynomials_below_its_order_at_any_steps(seed, order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_one_degree_more_shows_the_stated_delay_and_no_other(order):
+def test_one_degree_more_shows_the_documented_delay_and_no_other(order):
     """On t^m / m! the highest derivative, t, lags by the delay; the next lower by no more than the
     second-order term that a delay has not."""
     estimator = make_filter(order)
@@ -88,7 +88,7 @@ def test_one_degree_more_shows_the_stated_delay_and_no_other(order):
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("frequency", [0.5, 4.0, 20.0])
-def test_measured_phase_and_amplitude_are_the_stated_response(order, frequency):
+def test_measured_phase_and_amplitude_match_the_documented_response(order, frequency):
     estimator = make_filter(order)
     omega = 2 * np.pi * frequency
     times = np.arange(0.0, 1.0 + 4.0 / frequency, STEP)
@@ -117,7 +117,7 @@ def test_response_tends_to_that_of_the_continuous_design(order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_measured_noise_is_the_stated_gain(order):
+def test_measured_noise_matches_the_documented_gain(order):
     noise = np.random.default_rng(0).normal(size=(4000, 40))
     estimator = make_filter(order, bandwidth=50.0, n=40)
     states = np.array([estimator.update(k * STEP, y).copy() for k, y in enumerate(noise)])
@@ -131,7 +131,7 @@ def test_measured_noise_is_the_stated_gain(order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_quantised_encoder_is_white_noise_while_it_moves(order):
+def test_encoder_quantization_is_white_noise_during_motion(order):
     resolution = 2 * np.pi / 2**14
     estimator = make_filter(order, bandwidth=30.0)
     errors = []
@@ -154,7 +154,7 @@ def test_a_quantised_encoder_is_white_noise_while_it_moves(order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_start_in_motion_has_settled_after_the_settling_time(order):
-    """It begins at rest; of the highest derivative, 3, which is not zero, 1 % is then missing."""
+    """It starts at rest; the error of the highest derivative, 3 at first, then is down to 1 %."""
     estimator = make_filter(order)
     coefficients = 3.0 * np.eye(order)[-1:].T
     k = 0
@@ -169,7 +169,7 @@ def test_a_start_in_motion_has_settled_after_the_settling_time(order):
     assert left == pytest.approx(0.01, rel=1e-9)
 
 
-def test_time_jumps_gaps_and_repeats_of_the_filter():
+def test_the_filter_handles_time_jumps_gaps_and_repeats():
     estimator = make_filter(3, max_step=0.02)
     for t in (0.0, 0.01, 0.02):
         estimator.update(t, [t])
@@ -189,7 +189,7 @@ def test_time_jumps_gaps_and_repeats_of_the_filter():
     np.testing.assert_array_equal(estimator.update(0.011, [4.0]), [[4.0], [0.0], [0.0]])
 
 
-def test_bad_inputs_of_the_filter():
+def test_the_filter_refuses_bad_inputs():
     for arguments, says in (
         ((5, 20.0), "order of the filter is 5"),
         ((3, 0.0), "bandwidth is 0.0 Hz"),

@@ -1,4 +1,4 @@
-"""The momentum observer against known wrenches on simulated robots, and its discretisation."""
+"""The momentum observer against known wrenches on simulated robots, and its discretization."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def springs(stiffness: np.ndarray, motor: Motor, sources: tuple[str, ...] = ()) 
 
 
 def simulate(rigid: bool, wrench: np.ndarray, friction: bool = True):
-    """Residuals of a Panda that hits something after 0.2 s, and the joint torques of that."""
+    """Residuals of a Panda in contact after 0.2 s, and the joint torques of the contact."""
     model = panda()
     stiffness = np.full(7, np.inf) if rigid else [3e3, 3e3, np.inf, 2e3, 1e3, 1e3, np.inf]
     coulomb, viscous = (0.8, 1.0) if friction else (0.0, 0.0)
@@ -145,7 +145,7 @@ def simulate(rigid: bool, wrench: np.ndarray, friction: bool = True):
 
 
 @pytest.mark.parametrize("rigid", [True, False])
-def test_on_a_simulated_arm_with_friction_a_contact_shows_and_nothing_else(rigid):
+def test_on_a_simulated_arm_with_friction_only_the_contact_shows(rigid):
     residuals, wanted = simulate(rigid, WRENCH)
     assert np.abs(residuals[:200]).max() < 0.03
     tau = wanted[200:].mean(axis=0)
@@ -175,7 +175,7 @@ def test_a_held_motor_torque_is_not_a_sampled_one():
     assert worst[1] > 0.2
 
 
-def test_a_torque_sensor_on_a_rigid_joint_leaves_rotor_and_friction_out():
+def test_a_torque_sensor_at_a_rigid_joint_excludes_rotor_and_friction():
     motor = Motor(0.3, viscous=2.0)
     sources = ("torque_sensor", *["motor_torque"] * 6)
     observer = DisturbanceObserver.of_motors(panda(), springs([np.inf] * 7, motor, sources), 30.0)

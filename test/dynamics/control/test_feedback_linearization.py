@@ -1,4 +1,4 @@
-"""Feedback linearisation: placed poles, measured in the decay of errors along a motion.
+"""Feedback linearization: placed poles, measured in the decay of errors along a motion.
 
 The plant is the textbook's, integrated with the torque of every instant.
 """
@@ -78,7 +78,7 @@ def consistent(arm, desired, stiffness) -> np.ndarray:
 
 
 def displaced(arm, desired, stiffness) -> np.ndarray:
-    """Off the reference in every state; motors of rigid joints with their links."""
+    """Away from the reference in every state; motors of rigid joints move with their links."""
     rng = np.random.default_rng(3)
     x = consistent(arm, desired, stiffness)
     q, qd, theta, thetad = split(arm, x)
@@ -148,7 +148,7 @@ def test_on_the_desired_motion_the_law_is_the_feedforward(arm):
     np.testing.assert_allclose(law.motion[2], desired[2], atol=1e-9)
 
 
-def test_a_drive_brings_a_stiffness_back_from_beyond_its_range():
+def test_a_drive_returns_a_stiffness_to_its_range():
     arm = variable_arm()
     law = FeedbackLinearization(arm.model, arm.actuators, all_poles(arm))
     rest = at_rest(*arm)
@@ -166,7 +166,7 @@ def test_a_drive_brings_a_stiffness_back_from_beyond_its_range():
 
 
 @pytest.mark.parametrize("stiffness", [0.0, -30.0])
-def test_a_stiffness_drive_at_or_below_nothing_gives_finite_torques_and_is_told(stiffness):
+def test_zero_or_negative_stiffness_gives_finite_torques_and_is_reported(stiffness):
     arm = variable_arm()
     model, actuators, rest = arm
     drive = actuators.actuators[0].drive
@@ -180,7 +180,7 @@ def test_a_stiffness_drive_at_or_below_nothing_gives_finite_torques_and_is_told(
     assert "shoulder_stiffness: stiffness or pretension cannot be had" in law.problems()
 
 
-def test_a_spring_too_lightly_damped_is_refused_by_name():
+def test_a_spring_with_too_little_damping_is_refused_by_name():
     arm = two_links(series(400.0, damping=0.5), series(200.0))
     poles = JointPoles.from_bandwidth(arm.actuators, 20.0)
     with pytest.raises(InputError, match=r"'shoulder'.*relaxes with 800 1/s.*damping 0"):

@@ -106,8 +106,8 @@ def test_at_rest_nothing_moves(arm):
 
 
 @ARMS
-def test_closed_loop_poles_are_those_of_the_linearised_plant(arm):
-    """By differences of the plant under the law itself."""
+def test_closed_loop_poles_are_those_of_the_linearized_plant(arm):
+    """Linearized by differences of the plant under the law itself."""
     arm = without_coulomb(arm())
     model, actuators, q = arm
     n, m = model.n, len(actuators.motors)
@@ -149,7 +149,7 @@ def test_closed_loop_poles_are_those_of_the_linearised_plant(arm):
     "actuators",
     [(series(400.0), series(200.0)), (series(400.0), Rigid(MOTOR)), (Rigid(MOTOR), series(200.0))],
 )
-def test_each_joint_by_itself_gets_its_poles(actuators):
+def test_each_joint_on_its_own_gets_its_poles(actuators):
     arm = two_links(*actuators)
     names = arm.actuators.joint_names
     wanted = {
@@ -172,7 +172,7 @@ def test_a_damped_joint_gets_three_poles_and_keeps_its_zero():
 
 
 def test_two_motors_of_a_joint_share_its_gains():
-    """Of equal motors the mean moves as designed; a drive has two poles of its own."""
+    """The mean of equal motors moves as designed; a drive has two poles of its own."""
     model, actuators, q = antagonistic_arm()
     poles = JointPoles.from_poles(actuators, FOUR)
     gains = placed_gains(model, actuators, q, poles, [260.0])
@@ -206,7 +206,7 @@ def test_optimal_gains_keep_the_margins_of_linear_quadratic_design(arm):
 
 
 @ARMS
-def test_damping_gains_damp_every_joint_by_itself(arm):
+def test_damping_gains_damp_every_joint_on_its_own(arm):
     """Both pairs of poles at s^2 + (m / M_m)^(1/2) w s + w^2 where the bandwidth leaves them."""
     model, actuators, q = arm()
     gains = damping_gains(model, actuators, q, bandwidth=1e4)
@@ -236,7 +236,7 @@ def test_motor_bandwidth_gains_by_hand():
 # Bad input
 
 
-def test_poles_that_cannot_be_are_refused_by_name():
+def test_invalid_poles_are_refused_by_name():
     model, actuators, _ = mixed_panda()
     good = {
         name: TWO if rigid else FOUR
@@ -270,7 +270,7 @@ def test_poles_that_cannot_be_are_refused_by_name():
         JointPoles.from_poles(variable, FOUR, (-1.0, 1.0))
 
 
-def test_a_design_that_the_whole_arm_cannot_stand_is_refused():
+def test_a_design_that_is_unstable_on_the_whole_arm_is_refused():
     model, actuators, rest = elastic_panda()
     with pytest.raises(InputError, match="the whole arm has a pole at"):
         placed_gains(model, actuators, rest, JointPoles.from_bandwidth(actuators, 30.0))

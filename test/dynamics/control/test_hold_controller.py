@@ -1,4 +1,4 @@
-"""The damped stop and the hold, by the motors alone, on arms of every kind in motion."""
+"""Damped stop and hold by the motors alone, on moving arms of every kind."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def in_motion(arm: Arm, speed: float) -> HeldPlant:
 
 @pytest.mark.parametrize("arm", ALL)
 def test_an_arm_in_motion_comes_to_rest_and_stays(arm):
-    """Without link states, the torque within the limit all the time."""
+    """Without link states, and with the torque always within its limit."""
     arm = arm()
     limit = 3.0 * np.abs(at_rest_load(arm)).max() + 20.0
     law = holding(arm, torque_limit=limit)
@@ -82,8 +82,8 @@ def at_rest_load(arm: Arm) -> np.ndarray:
 
 
 def late_stop(arm: Arm, gains: StateFeedbackGains, delay: int) -> tuple[float, float]:
-    """Greatest speed of a joint in motion, and 2 s after a stop began whose torques come late by
-    `delay` cycles of 1 ms."""
+    """Greatest joint speed at the beginning of a stop, and 2 s later, with torques that arrive
+    `delay` cycles of 1 ms late."""
     law, second = HoldController(arm.model, arm.actuators, gains), at_rest(*arm).second
     plant = in_motion(arm, 0.6)
     speed = np.abs(plant.state[1]).max()
@@ -103,7 +103,7 @@ def test_delay_independent_gains_stop_an_arm_whatever_the_delay(arm, delay):
     assert rest < 0.3 * speed
 
 
-def test_damping_gains_do_not_stand_every_delay():
+def test_damping_gains_do_not_tolerate_every_delay():
     arm = elastic_panda()
     speed, rest = late_stop(arm, damping_gains(*arm), 15)
     assert rest > speed
@@ -126,7 +126,7 @@ def test_a_position_is_held_where_it_is(arm):
     np.testing.assert_allclose(law.q, arm.rest, atol=1e-9)
 
 
-def test_a_push_at_the_limit_moves_the_reference_and_it_does_not_spring_back():
+def test_at_the_torque_limit_the_reference_yields_and_does_not_spring_back():
     arm = linear_arm()
     law = holding(arm, torque_limit=30.0)
     rest = at_rest(*arm)
@@ -144,7 +144,7 @@ def test_a_push_at_the_limit_moves_the_reference_and_it_does_not_spring_back():
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
 def test_a_stop_ends_at_the_joint_limits_or_where_it_started_beyond_them(side):
-    """With motors that follow the reference; 0.2 rad without limits."""
+    """With ideal motors; without limits the stop would take 0.2 rad."""
     model, actuators, rest = linear_arm()
     bound = np.sort([rest + side * np.array([0.05, -0.5]), rest - side * np.array([1.0, 3.0])], 0)
     limits = model.limits._replace(lower=bound[0], upper=bound[1])
@@ -165,8 +165,8 @@ def test_a_stop_ends_at_the_joint_limits_or_where_it_started_beyond_them(side):
 
 
 @pytest.mark.parametrize("stiffness", [0.0, -40.0])
-def test_a_stiffness_drive_that_is_not_at_home_leaves_no_trace(stiffness):
-    """Where its position tells of no stiffness the torques are finite, and later as ever."""
+def test_a_stiffness_drive_outside_of_its_range_has_no_lasting_effect(stiffness):
+    """At a position without stiffness the torques stay finite, and later they are as before."""
     arm = variable_arm()
     drive = arm.actuators.actuators[0].drive
     law, other = holding(arm), holding(arm)
@@ -181,7 +181,7 @@ def test_a_stiffness_drive_that_is_not_at_home_leaves_no_trace(stiffness):
     np.testing.assert_allclose(law.q, other.q, atol=1e-9)
 
 
-def test_what_cannot_hold_is_refused():
+def test_gains_and_limits_that_cannot_hold_are_refused():
     arm = linear_arm()
     model, actuators, _ = arm
     with pytest.raises(InputError, match="'elbow': the gain on theta is 0"):

@@ -1,4 +1,4 @@
-"""The flat map backwards returns the motion that the forward map was given."""
+"""The inverse of the flat map returns the motion given to the forward map."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ ALL = [linear_arm, nonlinear_arm, antagonistic_arm, damped_arm, elastic_panda, m
 
 
 def poles(arm: Arm, rates: float = 1.0, **settings) -> np.ndarray:
-    """Of the whole arm near rest, by differences of its equations of motion; the law's rates times
+    """Poles of the whole arm near rest, by differences of its equations; the law's rates times
     a factor."""
     law = LinkDampingController(arm.model, arm.actuators, **settings)
     law.rates *= rates
@@ -57,7 +57,7 @@ def rigid_entry(arm: Arm, k: int) -> bool:
 
 
 @pytest.mark.parametrize("arm", ALL)
-def test_all_poles_but_those_of_the_place_are_stable(arm):
+def test_all_poles_are_stable_except_the_zero_ones_of_the_position(arm):
     arm = without_coulomb(arm())
     found = poles(arm)
     at_rest = np.abs(found) < 1e-3
@@ -65,8 +65,8 @@ def test_all_poles_but_those_of_the_place_are_stable(arm):
     assert found[~at_rest].real.max() < -0.02
 
 
-def test_damping_through_the_springs_ends_where_the_friction_of_the_motors_does():
-    """Routh and Hurwitz: D < V M / B; of the momenta C < V / B, if that is one for all joints."""
+def test_motor_friction_limits_the_damping_through_springs():
+    """Routh-Hurwitz: D < V M / B; for the momenta C < V / B, if it is the same for all joints."""
     arm = without_coulomb(elastic_panda())
     rate = np.array([motor.viscous / motor.inertia for motor in arm.actuators.motors])
     arm = arm._replace(actuators=with_friction(arm.actuators, rate.min()))
@@ -85,8 +85,8 @@ def with_friction(actuators: Actuators, rate: float) -> Actuators:
 
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, mixed_panda])
-def test_an_arm_in_motion_is_slowed_down_and_carried(arm):
-    """Faster than by the friction alone that the rates are bound by, within the limits."""
+def test_an_arm_in_motion_is_slowed_down_and_held_against_gravity(arm):
+    """Faster than by the friction that limits the rates, and within the torque limits."""
     arm = arm()
     law = LinkDampingController(arm.model, arm.actuators)
     plant, speeds = HeldPlant(arm), []
@@ -104,7 +104,7 @@ def test_an_arm_in_motion_is_slowed_down_and_carried(arm):
     assert np.abs(plant.state[0] - q).max() < 0.4
 
 
-def test_what_cannot_be_stopped_unseen_is_refused():
+def test_arms_that_cannot_be_stopped_without_motor_states_are_refused():
     arm = linear_arm()
     with pytest.raises(InputError, match="share is 1"):
         LinkDampingController(arm.model, arm.actuators, share=1.0)

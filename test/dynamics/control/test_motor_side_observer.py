@@ -1,4 +1,4 @@
-"""Links found from motor encoders: against the plant, the error equations, other actuators."""
+"""Link states from motor encoders: against the plant, the error equations, other actuators."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def run(observer, robot, count, held, step=STEP, resolution=0.0):
 
 
 @pytest.mark.parametrize("friction", [False, True])
-def test_motor_encoders_alone_find_the_links_of_a_moving_arm(friction):
+def test_motor_encoders_alone_give_the_links_of_a_moving_arm(friction):
     model = two_link_planar()
     joints = elastic(model, friction)
     robot = ElasticRobot(model, joints)
@@ -148,8 +148,8 @@ def test_motor_encoders_alone_on_the_panda_with_stiff_wrist_modes():
     assert (late < [1e-4, 2e-2, 1e-4, 3e-2]).all(), late
 
 
-def test_what_a_wrong_model_shifts_at_rest():
-    """A torque d on the links that nobody told of: nothing; a motor torque f: by f / K."""
+def test_the_effect_of_a_wrong_model_at_rest():
+    """An unknown torque d on the links: not at all; an error f of the motor torque: by f / K."""
     model = two_link_planar()
     joints = elastic(model)
     q = np.array([0.3, 0.4])
@@ -177,7 +177,7 @@ def test_an_encoder_costs_less_than_its_resolution_whatever_the_bandwidth():
         assert np.sqrt((errors[800:, 2] ** 2).mean(axis=0)).max() < resolution
 
 
-def test_resonances_are_the_modes_with_motors_that_do_not_move():
+def test_resonances_are_the_modes_with_motors_locked():
     model = two_link_planar()
     q = np.array([0.3, 0.4])
     joints = series_elastic(model, [900.0, 400.0], 1e6)
@@ -218,7 +218,7 @@ def test_starts_gaps_and_errors_of_the_observer():
 
 
 @pytest.mark.parametrize("bandwidth", [5.0, 20.0])
-def test_one_bad_sample_is_not_believed_and_a_turn_of_the_encoder_starts_anew(bandwidth):
+def test_one_bad_sample_is_rejected_and_a_turn_of_the_encoder_starts_anew(bandwidth):
     model = two_link_planar()
     joints = elastic(model)
     observer = MotorSideObserver(model, joints, bandwidth)
@@ -253,7 +253,7 @@ def test_an_estimate_that_diverges_starts_anew():
 
 
 @pytest.mark.parametrize("kind", ["cubic", "variable", "driven", "antagonistic"])
-def test_motor_encoders_alone_do_for_every_undamped_kind(kind):
+def test_motor_encoders_alone_suffice_for_every_undamped_kind(kind):
     actuators = arm(kind)
     robot = Arm(actuators)
     stiffness = robot.k[:2] if kind == "variable" else None

@@ -97,8 +97,8 @@ def test_settings_are_immutable_and_checked():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_torque_sensor_does_for_every_kind(kind):
-    """Exact for all but the damped spring, which is the filter of a torque linear in between."""
+def test_a_torque_sensor_suffices_for_every_kind(kind):
+    """Exact except for the damped spring, which filters a torque taken as linear in between."""
     actuators = arm(kind)
     source = StateEstimation("motor_encoders_and_torque_sensors", 40.0)
     estimator, other = (
@@ -152,8 +152,8 @@ def test_as_described_follows_the_torque_sources_joint_by_joint():
     np.testing.assert_array_equal(state.q, [0.3, 0.7])
 
 
-def test_a_time_that_is_not_later_leaves_the_springs_too():
-    """Of damped springs, whose deflection is filtered from Q."""
+def test_a_time_that_is_not_later_does_not_change_the_springs():
+    """Damped springs, whose deflection is filtered from Q."""
     settings = StateEstimation("motor_encoders_and_torque_sensors", 40.0)
     disturbed, other = (StateEstimator(two_link_planar(), arm("damped"), settings) for _ in "ab")
     theta = np.array([0.3, 0.4])

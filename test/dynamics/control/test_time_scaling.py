@@ -81,7 +81,7 @@ def brute_force(reference: Reference, model, joints, count: int = 8001) -> np.nd
 
 
 def limits_between(reference: Reference, which: str, model, joints) -> MotionLimits:
-    """Limits that the motion keeps easily, but for one: halfway from rest on the path to it."""
+    """Limits that the motion keeps easily, except one, halfway between rest and the motion."""
     moving = np.abs(brute_force(reference, model, joints)).max(axis=1)
     path = reference.sample(np.linspace(reference.start_time, reference.end_time, 501))
     path[:, 1:] = 0.0
@@ -161,7 +161,7 @@ def test_the_smallest_factor_is_found_though_slower_is_not_always_gentler(needed
         assert factors[last] < factor < factors[last + 1]
 
 
-def test_a_ballistic_motion_may_pass_where_it_could_not_stand():
+def test_a_ballistic_motion_may_pass_where_the_arm_could_not_hold():
     model = two_link_planar()
     reference, joints = swing()
     at_rest = np.abs(gravity_forces(model, reference.extremes()[1][0]))[0]
@@ -365,7 +365,7 @@ def test_gravity_beyond_a_limit_names_joint_quantity_and_place():
         scale_time(fast_motion(), model, joints, limits)
 
 
-def test_a_bound_on_the_factor_is_kept():
+def test_the_factor_is_bounded():
     model, joints = panda(), panda_joints()
     limits = MotionLimits(model.joint_names, joint_speed=0.01)
     with pytest.raises(TrajectoryError, match="50 times slower is still too fast: joint_speed"):

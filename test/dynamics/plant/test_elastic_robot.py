@@ -97,7 +97,7 @@ def make(friction: bool = False, gravity=GRAVITY, changes=None, **options) -> El
 
 
 def shake(robot: ElasticRobot, seed: int = 5) -> None:
-    """A state away from equilibrium in every respect."""
+    """A state far from equilibrium in every coordinate."""
     rng = np.random.default_rng(seed)
     state = rng.uniform(-1.0, 1.0, size=(4, robot.n)) * [[0.5], [1.0], [0.05], [1.0]]
     state[2] += state[0]
@@ -129,7 +129,7 @@ def test_without_friction_the_motors_work_is_the_energy():
     assert abs(total(robot) - before - work) < 1e-8 * scale
 
 
-def test_friction_takes_the_energy_that_is_missing():
+def test_friction_dissipates_the_missing_energy():
     """Power integrated by Simpson's rule against the energy."""
     robot = make(friction=True, link_viscous=[0.3, 0.2, 0.4, 1.0])
     shake(robot)
@@ -163,7 +163,7 @@ def test_momentum_about_a_free_vertical_axis_is_conserved():
     assert momentum() == pytest.approx(before, rel=1e-9)
 
 
-def test_equilibrium_stays():
+def test_an_arm_in_equilibrium_stays_at_rest():
     robot = make(friction=True)
     q = np.array([0.3, -0.7, 1.1, 0.2])
     robot.reset(q)
@@ -194,7 +194,7 @@ def test_equations_of_motion_hold():
     np.testing.assert_allclose(robot.joint_torque[~elastic], behind[~elastic], rtol=1e-10)
 
 
-def test_wrenches_on_bodies_act_and_are_held():
+def test_wrenches_on_bodies_act_until_they_are_changed():
     robot = make(friction=True)
     q = np.array([0.3, -0.7, 1.1, 0.2])
     robot.reset(q)
@@ -252,7 +252,7 @@ def test_viscous_friction_gives_the_decay_of_the_eigenvalues():
     )
 
 
-def test_a_rigid_joint_is_a_forward_dynamics_with_the_rotor():
+def test_a_rigid_joint_is_forward_dynamics_with_the_rotor():
     data = {"stiffness": [np.inf] * 4}
     robot = make(changes=data)
     rng = np.random.default_rng(3)
@@ -340,7 +340,7 @@ def test_the_step_follows_from_the_fastest_mode_and_an_unstable_one_is_refused()
 
 
 def test_the_accepted_steps_are_stable():
-    """At 2.5 of 2.6 a swinging wheel dies out; what is refused would have grown."""
+    """At 2.5 of 2.6 the oscillation of a wheel decays; with a refused step it would grow."""
     omega = np.sqrt(500.0 * 2)
     joints = linear(("joint1",), 500.0, 1.0)
     robot = ElasticRobot(wheel(1.0), joints, step=2.5 / omega)
@@ -417,7 +417,7 @@ def follow(variant: str) -> float:
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def test_the_torque_rates_are_worth_their_cost():
+def test_torque_rates_reduce_the_tracking_error():
     """Same robot, same drive: each further derivative of Q in the reference cuts the error."""
     errors = {variant: follow(variant) for variant in VARIANTS}
     assert errors["full"] < 0.05 * errors["quasi_static"] < 0.05 * errors["rigid"]
@@ -434,7 +434,7 @@ def test_the_drive_holds_its_reference_under_load():
     np.testing.assert_allclose(robot.q, goal, atol=1e-3)
 
 
-def test_the_drive_is_the_law_that_it_says():
+def test_the_drive_follows_its_documented_law():
     model, joints = arm(), linear(NAMES, **LOSSLESS)
     drive = MotorDrive([900.0, 800.0, 700.0, 600.0], [30.0, 25.0, 20.0, 15.0])
     robot = ElasticRobot(model, joints, drive=drive)
@@ -448,7 +448,7 @@ def test_the_drive_is_the_law_that_it_says():
     )
 
 
-def test_bandwidth_gives_gains_of_what_the_motor_carries():
+def test_gains_from_a_bandwidth_scale_with_the_inertia_that_a_motor_carries():
     model, joints = arm(), linear(NAMES, **LOSSLESS)
     drive = MotorDrive.from_bandwidth(model, joints, np.zeros(4), bandwidth=5.0, damping_ratio=0.7)
     carried = np.array([0.5, 0.3, 0.2 + mass_matrix(model, np.zeros(4))[2, 2], 1.5])
@@ -475,7 +475,7 @@ def test_motor_torques_stop_at_their_limits(mode):
     "field", ["stiffness", "motor_inertia", "viscous", "coulomb", "coulomb_velocity"]
 )
 @pytest.mark.parametrize("joint", range(4))
-def test_every_parameter_of_every_joint_acts(field, joint):
+def test_every_parameter_of_every_joint_has_an_effect(field, joint):
     data = LOSSLESS | LOSSY
     values = np.array(data[field])
     values[joint] *= 1.5
@@ -492,7 +492,7 @@ def test_every_parameter_of_every_joint_acts(field, joint):
 # Refusals
 
 
-def test_what_does_not_fit_together_is_refused():
+def test_data_that_do_not_fit_together_are_refused():
     joints = linear(NAMES, **LOSSLESS)
     with pytest.raises(InputError, match=r"actuators of \(?.?other.*joint1"):
         ElasticRobot(wheel(1.0), linear(("other",), 1.0, 1.0))
@@ -709,7 +709,7 @@ def stopped(**options) -> ElasticRobot:
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
-def test_an_end_stop_stops_and_takes_energy(side):
+def test_an_end_stop_stops_the_link_and_dissipates_energy(side):
     """Against the restitution of Hunt and Crossley for slow impacts."""
     speed, damping = 0.5, 0.2
     robot = stopped(end_stops=EndStops(2e4, damping))
@@ -738,7 +738,7 @@ def test_end_stops_that_do_not_fit_are_refused():
         stopped(end_stops=EndStops([1.0, 2.0, 3.0]))
 
 
-def test_a_payload_is_taken_on_without_losing_the_state():
+def test_a_payload_is_added_without_losing_the_state():
     robot = make(friction=True)
     shake(robot)
     robot.step(TORQUE, 0.05)
@@ -755,7 +755,7 @@ def test_a_payload_is_taken_on_without_losing_the_state():
         robot.set_model(wheel(1.0))
 
 
-def test_a_model_that_cannot_be_taken_on_changes_nothing():
+def test_a_model_that_is_refused_changes_nothing():
     robot, other = make(friction=True), make(friction=True)
     for each in (robot, other):
         shake(each)
@@ -773,7 +773,7 @@ def test_a_model_that_cannot_be_taken_on_changes_nothing():
     np.testing.assert_array_equal(robot.state, other.state)
 
 
-def test_what_no_hardware_has_is_told_by_name():
+def test_values_out_of_range_are_reported_by_name():
     with pytest.raises(InputError, match=r"proportional gain of motor 1 is -1\.0"):
         MotorDrive(np.array([1.0, -1.0]), np.zeros(2))
     with pytest.raises(InputError, match="damping of joint 1 is nan"):

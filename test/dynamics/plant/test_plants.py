@@ -1,4 +1,4 @@
-"""What every plant promises, on the plant of this package; MuJoCo's has its own tests."""
+"""The interface of a plant, tested on ElasticRobot; the MuJoCo plant has its own tests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def plant() -> Plant:
     return ElasticRobot(model, Actuators(model.joint_names, actuators))
 
 
-def test_its_rows_have_the_promised_shapes_and_keep_their_place():
+def test_arrays_have_the_documented_shapes_and_stay_the_same_objects():
     robot = plant()
     shapes = {
         "q": (3,), "qd": (3,), "theta": (4,), "thetad": (4,), "motor_torque": (4,),
@@ -63,7 +63,7 @@ def test_it_starts_where_it_is_put():
     np.testing.assert_allclose(robot.joint_torque[1:], [30.0, 0.0], atol=1e-12)
 
 
-def test_end_stops_have_numbers_that_stops_can_have():
+def test_invalid_end_stops_are_refused():
     stops = EndStops([1e4, 2e4], damping=0.5)
     assert stops.stiffness.tolist() == [1e4, 2e4]
     with pytest.raises(InputError, match=r"stiffness is 0\.0: must be positive"):

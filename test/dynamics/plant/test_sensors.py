@@ -24,14 +24,14 @@ def readings(encoder: Encoder, positions: np.ndarray) -> tuple[np.ndarray, np.nd
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
-def test_an_ideal_encoder_shows_the_truth():
+def test_an_ideal_encoder_reads_the_true_values():
     positions = np.random.default_rng(0).normal(size=(20, 3))
     read, velocity = readings(Encoder(3, PERIOD), positions)
     np.testing.assert_array_equal(read, positions)
     np.testing.assert_array_equal(velocity[1:], 7.0)
 
 
-def test_steps_lie_around_multiples_and_keep_the_mean():
+def test_positions_are_rounded_to_the_nearest_multiple_without_bias():
     resolution = 2.0 * pi / 4096
     positions = np.random.default_rng(1).uniform(-1.0, 1.0, size=(2000, 2))
     read, _ = readings(Encoder(2, PERIOD, resolution=resolution), positions)
@@ -44,7 +44,7 @@ def test_steps_lie_around_multiples_and_keep_the_mean():
     assert abs(error.mean()) < 4.0 * resolution / np.sqrt(12.0 * error.size)
 
 
-def test_noise_is_white_seeded_and_its_own():
+def test_noise_is_white_seeded_and_independent():
     still = np.zeros((20000, 1))
 
     def read(seed: int) -> np.ndarray:
@@ -91,8 +91,8 @@ def test_a_torque_sensor_is_a_low_pass_with_noise():
 
 @settings(max_examples=25, deadline=None)
 @given(delay=st.floats(0.0, 5e-3), period=st.sampled_from([1e-3, 0.7e-3, 2e-3]))
-def test_a_delay_shifts_commands_by_itself_even_within_cycles(delay, period):
-    """What acts at t is what was given at the last begin of a cycle up to t - delay."""
+def test_a_delay_shifts_commands_even_within_cycles(delay, period):
+    """The command acting at t is the one given at the last start of a cycle before t - delay."""
     line = DelayLine(delay, period, -1)
     for cycle in range(10):
         parts = line.push(cycle)
@@ -127,6 +127,6 @@ def test_a_delay_of_whole_cycles_does_not_divide_them():
         (lambda: DelayLine(np.inf, PERIOD, None), "delay"),
     ],
 )
-def test_what_no_hardware_has_is_refused_by_name(make, named):
+def test_values_out_of_range_are_refused_by_name(make, named):
     with pytest.raises(InputError, match=named):
         make()

@@ -1,4 +1,4 @@
-"""Pairs of link and motor states: equal stamps, tolerated ones, what is refused."""
+"""Pairs of link and motor states: equal stamps, tolerated differences, refused states."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import pytest
 from sensor_msgs.msg import JointState
 
 from multibody_dynamics.nodes.base.messages import JointStates, MessageError, set_stamp
-from multibody_dynamics.nodes.following.state_pairs import ALONE, StatePairs, missing_of
+from multibody_dynamics.nodes.following.state_pairs import (
+    ALONE,
+    MeasuredSignals,
+    StatePairs,
+    missing_of,
+)
 
 MS = 1_000_000
 
@@ -27,7 +32,7 @@ class Robot:
 
 
 @pytest.mark.parametrize("order", [("links", "motors"), ("motors", "links")])
-def test_two_of_one_stamp_are_a_pair_once(order):
+def test_two_states_with_one_stamp_are_a_pair_once(order):
     robot, (first, second) = Robot(), order
     for stamp in (5, 6):
         assert not robot.send(first, stamp)
@@ -49,7 +54,7 @@ def test_out_of_step_the_older_one_is_left_out_and_the_newer_one_waits(late, ear
     assert robot.pairs.alone == 3
 
 
-def test_a_side_read_in_a_row_costs_what_is_older_and_no_more():
+def test_states_of_one_side_read_in_a_row_cost_only_older_ones():
     robot = Robot()
     for stamp in range(1, 9):
         assert not robot.send("links", stamp)
@@ -58,7 +63,7 @@ def test_a_side_read_in_a_row_costs_what_is_older_and_no_more():
 
 
 @pytest.mark.parametrize(("late", "early"), [("links", "motors"), ("motors", "links")])
-def test_never_in_step_is_told(late, early):
+def test_states_that_never_match_are_reported(late, early):
     robot = Robot()
     for k in range(ALONE):
         assert not robot.send((early, late)[k % 2], 2 * k + 1)
@@ -66,7 +71,7 @@ def test_never_in_step_is_told(late, early):
         robot.send(early, 2 * ALONE + 1)
 
 
-def test_within_the_tolerance_they_go_together_with_the_newer_stamp():
+def test_states_within_the_tolerance_pair_with_the_newer_stamp():
     robot = Robot()
     robot.send("links", 5)
     assert robot.send("motors", 6, tolerance=0.001)
@@ -75,7 +80,7 @@ def test_within_the_tolerance_they_go_together_with_the_newer_stamp():
     assert not robot.send("motors", 10, tolerance=0.001)
 
 
-def test_a_repeated_side_is_taken_at_its_newest():
+def test_the_newest_state_of_a_side_is_used():
     robot = Robot()
     for stamp in (5, 6, 7):
         assert not robot.send("motors", stamp)
@@ -89,7 +94,7 @@ def test_without_links_every_motor_state_is_a_pair():
     assert robot.pairs.stamp == 6 * MS
 
 
-def test_after_a_restart_older_stamps_are_right_again():
+def test_after_a_restart_older_stamps_are_accepted_again():
     robot = Robot()
     robot.send("links", 5)
     robot.pairs.restart()
@@ -98,9 +103,42 @@ def test_after_a_restart_older_stamps_are_right_again():
     assert robot.send("links", 2)
 
 
-def test_what_has_not_come_is_named():
+def test_missing_joints_are_named():
     robot = Robot()
     message = JointState(name=["b_1"], position=[0.0])
     set_stamp(message.header.stamp, MS)
     robot.motors.accept(message, MS)
     assert missing_of([robot.links, robot.motors]) == "a, b, a, b_2"
+
+
+def accept(inputs: MeasuredSignals, side: str, stamp: int, **rows: list[float]) -> bool:
+    """A new state of one side, stamped in ms; whether a pair is complete."""
+    message = JointState(name=["a", "b"], **rows)
+    set_stamp(message.header.stamp, stamp * MS)
+    states = inputs.sides[side]
+    assert states.accept(message, stamp * MS)
+    return inputs.pairs.add(states, 0.0)
+
+
+def test_signals_are_a_copy_of_the_newest_pair():
+    names = ("link_position", "motor_position", "joint_torque")
+    inputs = MeasuredSignals(["a", "b"], ["b", "a"], names)
+    assert not accept(inputs, "links", 5, position=[0.1, 0.2], effort=[1.0, 2.0])
+    assert accept(inputs, "motors", 5, position=[0.3, 0.4])
+    inputs.read()
+    assert set(inputs.values) == set(names)
+    assert not accept(inputs, "links", 6, position=[9.0, 9.0], effort=[9.0, 9.0])
+    assert inputs.values["link_position"].tolist() == [0.1, 0.2]
+    assert inputs.values["joint_torque"].tolist() == [1.0, 2.0]
+    assert inputs.values["motor_position"].tolist() == [0.4, 0.3]  # by name
+    assert list(inputs.used) == ["joint_states", "motor_states"]
+
+
+def test_without_link_signals_only_motor_states_are_used_and_missing():
+    inputs = MeasuredSignals(["a"], ["a", "b"], ("motor_position", "motor_torque"))
+    assert list(inputs.used) == ["motor_states"]
+    assert not inputs.pairs.needs_links
+    assert inputs.missing == "a, b"
+    assert accept(inputs, "motors", 5, position=[0.3, 0.4], effort=[1.0, 2.0])
+    inputs.read()
+    assert inputs.values["motor_torque"].tolist() == [1.0, 2.0]

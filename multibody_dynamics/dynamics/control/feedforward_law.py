@@ -1,13 +1,12 @@
-"""The torque law of the feedforward, without ROS: from a desired motion to what joints and motors
-must do, as a sum of named terms.
+"""The torque feedforward of a desired motion, as a sum of named terms.
 
-    Q     = motion + gravity                       torques at the links, with Q' and Q''
-    tau_m = load + rotor + friction                torques of the motors; a single one's load is Q
+    Q     = motion + gravity                       joint torques, with Q' and Q''
+    tau_m = load + rotor + friction                motor torques; a single motor's load is Q
     theta = q + phi(Q), theta' = ..., theta'' = ...  where the motors must be
 
-motion: inertial, Coriolis and centrifugal torques, less what an applied wrench does. gravity may be
-left to a robot that compensates it itself; the springs bend under it all the same, so it always
-counts in theta.
+`motion` holds the inertial, Coriolis and centrifugal torques, less the contribution of applied
+wrenches. A robot may compensate gravity itself; its torque commands then leave gravity out, but
+the springs still deflect under it, so theta always includes it.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from math import isfinite
 
 import numpy as np
 
-from ...dynamics.core import Array
-from ...dynamics.elastic import VARIANTS, Actuators, Motor, MotorCommand, MotorFeedforward, Rigid
-from ...dynamics.model import MultibodyModel
-from ...dynamics.rigid import InverseDynamicsSolver
+from ..core import Array
+from ..elastic import VARIANTS, Actuators, Motor, MotorCommand, MotorFeedforward, Rigid
+from ..model import MultibodyModel
+from ..rigid import InverseDynamicsSolver
 
 
 class FeedforwardLaw:
@@ -27,15 +26,20 @@ class FeedforwardLaw:
 
     actuators: springs and motors; None for a robot with rigid joints and no motor data.
 
+    The caller writes `desired`, `stiffness` and `applied_wrenches`; `update` overwrites all other
+    arrays in place. `desired` and `applied_wrenches` are the buffers of the inverse dynamics solver
+    (its `state` and `applied_wrenches`), `joint_torque` and `motion` are its results, and the
+    springs read the same `desired`: nothing is copied between them.
+
     Attributes
     ----------
     desired : (5, n) q, q', q'', q''', q''''.
     stiffness : (3, v) second outputs of the variable joints, as in `MotorFeedforward`.
-    applied_wrenches : (n, 3, 6) what the world applies to the bodies, with rates, in inertial axes
-        about the inertial origin.
-    torque : (3, n) Q, Q', Q'' without what the robot compensates itself.
-    joint_torque : (n,) Q with it: what the springs are under.
-    motor : theta, theta', theta'' and tau_m (m,) each, the last without it too.
+    applied_wrenches : (n, 3, 6) wrenches that the world applies to the bodies, with two rates, in
+        inertial axes about the inertial origin.
+    torque : (3, n) Q, Q', Q'' to command, without gravity where the robot compensates it.
+    joint_torque : (n,) Q with gravity: the torque that the springs carry.
+    motor : theta, theta', theta'' and tau_m, (m,) each; tau_m leaves out gravity as `torque` does.
     motion, gravity : (3, n); load, friction_and_rotor : (m,). The terms.
     variant : how springs enter, see `actuator_cycle.VARIANTS`; may be set between calls.
     gravity_compensated_by_robot : may be set between calls.
@@ -51,7 +55,7 @@ class FeedforwardLaw:
     ) -> None:
         n = model.n
         if actuators is None:
-            actuators = Actuators(model.joint_names, [Rigid(Motor(0.0))] * n)
+            actuators = Actuators(model.joint_names, (Rigid(Motor(0.0)),) * n)
         actuators.refuse_counting_twice(model.reflected_inertia)
         m = len(actuators.motors)
         self.model = model
@@ -75,13 +79,12 @@ class FeedforwardLaw:
         self.stiffness: Array = self._springs["full"].stiffness.copy()
         self._motor_rows: Array = np.zeros((4, m))
         self.motor = MotorCommand(*self._motor_rows)
-        self._share, self._joints = actuators.torque_share, actuators.joint_of_motor
-        self.update()  # compiled now, not in the first cycle
+        self.update()  # compile now, not in the first cycle
         self.advance(1e-3)
         self.settle()
 
     def update(self) -> None:
-        """From `desired`, `stiffness` and `applied_wrenches` to everything else."""
+        """Compute every output from `desired`, `stiffness` and `applied_wrenches`."""
         self._weightless.state[:] = self.desired
         self._weightless.applied_wrenches[:] = self.applied_wrenches
         self._weightless.update()
@@ -97,23 +100,30 @@ class FeedforwardLaw:
         self.torque[:] = self.motion
         self.load[:] = springs.load
         if self.gravity_compensated_by_robot:
-            self.load -= self._share * self.gravity[0, self._joints]
+            self.load -= gravity_load(self.actuators, self.gravity[0])
         else:
             self.torque += self.gravity
         np.add(self.load, self.friction_and_rotor, out=self.motor.torque)
 
     def advance(self, dt: float) -> None:
-        """Let damped springs go on for dt in s, under the torque of the last update."""
-        self._springs["full"].advance(dt)  # the others do not know them
+        """Advance the deflections of damped springs by dt in s, under the torque of the last
+        update."""
+        self._springs["full"].advance(dt)  # the other variants ignore damping
 
     def settle(self) -> None:
-        """A new motion begins: damped springs are settled at the next update."""
+        """Start a new motion: damped springs are taken as settled at the next update."""
         self._springs["full"].settle()
 
     def problems(self) -> tuple[str, ...]:
-        """What the springs could not do at the last update; see `MotorFeedforward.problems`."""
+        """What springs could not deliver at the last update; see `MotorFeedforward.problems`."""
         return self._springs[self.variant].problems()
 
     def is_finite(self) -> bool:
-        """Whether every number of `torque` and `motor` is finite."""
+        """Whether all values in `torque` and `motor` are finite."""
         return isfinite(self.torque.sum() + self._motor_rows.sum())
+
+
+def gravity_load(actuators: Actuators, gravity: Array) -> Array:
+    """(m,) share of each motor in the gravity torques (n,) of its joint: left out of the commands
+    of a robot that compensates gravity itself."""
+    return actuators.torque_share * gravity[actuators.joint_of_motor]

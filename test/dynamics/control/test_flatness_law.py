@@ -1,4 +1,4 @@
-"""The controller behind the node: signals and a desired motion in, motor torques out."""
+"""The control law behind the node: signals and a desired motion in, motor torques out."""
 
 from __future__ import annotations
 
@@ -17,29 +17,34 @@ from elastic_arms import (
     shipped,
     variable_arm,
 )
+from multibody_dynamics.dynamics.control.controller_settings import BANDWIDTHS, ControllerSettings
+from multibody_dynamics.dynamics.control.flatness_law import (
+    ON_LINKS,
+    FlatnessLaw,
+    FlatnessSettings,
+)
+from multibody_dynamics.dynamics.control.state_estimation import StateEstimation
+from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.plant.sensors import Encoder
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
-from multibody_dynamics.nodes.following.flatness_controller_parameters import (
-    LAWS,
-    FlatnessControllerParameters,
-)
-from multibody_dynamics.nodes.following.flatness_law import ON_LINKS, FlatnessLaw, settings_of
 
 PERIOD = 2e-3
 
 
-def make(arm: Arm, **changes) -> FlatnessLaw:
-    """Designed, and resting where the arm does under `p.law`."""
-    p = FlatnessControllerParameters(**changes)
-    law = FlatnessLaw(arm.model, arm.actuators, p)
-    law.design(p, arm.rest)
+MOTOR_ENCODERS = StateEstimation("motor_encoders", bandwidth=25.0, max_step=0.4)
+
+
+def make(arm: Arm, **settings) -> FlatnessLaw:
+    """A designed law, with the arm at rest under the law of the settings."""
+    law = FlatnessLaw(arm.model, arm.actuators, FlatnessSettings(**settings))
+    law.design(arm.rest)
     _, second, load = at_start(arm)
     law.stiffness[:] = second
     law.desired[0] = law.ahead[0] = arm.rest
     law.transfer.torque[:] = load
-    law.start(p.law, 0.1)
+    law.start(law.settings.law, 0.1)
     return law
 
 
@@ -50,14 +55,14 @@ def signals(law: FlatnessLaw, q: np.ndarray, theta: np.ndarray) -> dict[str, np.
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, variable_arm, pretensioned_arm])
 def test_at_rest_every_law_gives_the_torque_that_holds(arm):
-    """But for computed torque, which has links where motors are. So does the stop on links; there
-    is none of an arm with a stiffness drive."""
+    """Except computed torque, which takes the links to be where the motors are. The stop on links
+    holds, too; an arm with a stiffness drive has none."""
     arm = arm()
     law = make(arm)
     (q, _, theta, _), _, load = at_start(arm)
     has_drive = any(name.endswith("_stiffness") for name in arm.actuators.motor_names)
     assert (law.on_links is None) == has_drive
-    names = [*LAWS, *([] if has_drive else [ON_LINKS])]
+    names = [*BANDWIDTHS, *([] if has_drive else [ON_LINKS])]
     names.remove("computed_torque")
     for k, name in enumerate(names):
         law.start(name, 0.0)
@@ -74,11 +79,11 @@ def test_at_rest_every_law_gives_the_torque_that_holds(arm):
 
 
 @pytest.mark.parametrize("source", ["motor_encoders_and_torque_sensors", "motor_encoders"])
-def test_links_that_are_not_measured_are_not_stopped_by(source):
-    assert make(linear_arm(), state_source=source).on_links is None
+def test_without_link_encoders_there_is_no_stop_on_links(source):
+    assert make(linear_arm(), estimation=StateEstimation(source)).on_links is None
 
 
-def test_a_robot_that_carries_itself_is_asked_for_the_rest_only():
+def test_commands_leave_out_gravity_that_the_robot_compensates():
     arm = linear_arm()
     law = make(arm, gravity_compensated_by_robot=True)
     (q, _, theta, _), _, _ = at_start(arm)
@@ -88,7 +93,7 @@ def test_a_robot_that_carries_itself_is_asked_for_the_rest_only():
 
 
 def closed_loop(law: FlatnessLaw, arm: Arm, seconds: float, push: np.ndarray) -> np.ndarray:
-    """Link positions of an arm that rests at first, then has `push` (n,) on its joints."""
+    """Link positions of an arm that starts at rest, with the torques `push` (n,) on its joints."""
     plant = HeldPlant(arm)
     (q, qd, theta, thetad), _, _ = at_start(arm)
     plant.reset(np.concatenate((q, qd, theta, thetad)))
@@ -107,10 +112,10 @@ def closed_loop(law: FlatnessLaw, arm: Arm, seconds: float, push: np.ndarray) ->
     return np.array(found)
 
 
-def test_what_the_observer_finds_is_countered():
+def test_observed_external_torques_are_compensated():
     arm, push = linear_arm(), np.array([0.0, 2.0])
     without = closed_loop(make(arm), arm, 1.0, push)[-1] - arm.rest
-    law = make(arm, observer_gain=20.0, observer_feedback=True)
+    law = make(arm, observer_gain=20.0)
     countered = closed_loop(law, arm, 1.0, push)[-1] - arm.rest
     assert law.observer is not None
     assert np.abs(law.observer.residual).max() == pytest.approx(2.0, rel=0.02)
@@ -136,11 +141,11 @@ def test_a_law_takes_over_without_a_jump_and_a_restart_forgets():
     assert not law.estimator.is_settled
 
 
-def test_a_stop_gives_way_at_the_limit_of_what_is_sent():
+def test_a_stop_yields_at_the_limit_of_the_torques_sent():
     arm = linear_arm()
     law = make(arm)
     law.limit(JointCommandLimits(arm.actuators.motor_names, torque=[3.0, 4.0]))
-    law.design(FlatnessControllerParameters(), arm.rest)  # another time, at rest elsewhere
+    law.design(arm.rest)  # another time, at rest elsewhere
     law.start("hold", 0.0)
     (q, _, theta, _), _, _ = at_start(arm)
     for k in range(20):
@@ -150,35 +155,21 @@ def test_a_stop_gives_way_at_the_limit_of_what_is_sent():
         assert law.transfer.events == ()  # the law itself asks for no more
 
 
-def test_parameters_become_the_settings_of_each_law():
-    p = FlatnessControllerParameters(
-        motor_bandwidth=(10.0, 20.0),
-        feedback_poles=(-1.0, -2.0, -3.0, -4.0),
-        linearization_bandwidth=(50.0,),
-        state_source="motor_encoders",
-        friction_compensation=0.5,
-        stop_time=0.3,
-        variant="quasi_static",
-        integral=2.0,
-    )
-    found = {name: settings_of(name, p) for name in LAWS}
-    np.testing.assert_array_equal(found["motor_pd"].bandwidth, [10.0, 20.0])
-    assert found["motor_pd"].integrates == "motor"
-    assert found["state_feedback"].poles == p.feedback_poles
-    assert found["state_feedback"].variant == "quasi_static"
-    assert found["state_feedback"].integral == 2.0
-    assert found["feedback_linearization"].bandwidth == 50.0
-    assert found["feedback_linearization"].poles is None
-    assert found["hold"].stop_time == 0.3
-    assert found["hold"].friction is None
-    assert found["computed_torque"].friction == 0.5
+def test_invalid_settings_are_refused():
+    hold = ControllerSettings(law="hold")
+    with pytest.raises(InputError, match="law 'motor_pd' has no settings; hold do"):
+        FlatnessSettings(law="motor_pd", controllers={"hold": hold})
+    with pytest.raises(InputError, match="law 'hold' has no settings"):
+        FlatnessSettings(controllers={"state_feedback": ControllerSettings()})
+    with pytest.raises(InputError, match="settings of law 'motor_pd' are those of 'hold'"):
+        FlatnessSettings(law="motor_pd", controllers={"hold": hold, "motor_pd": hold})
 
 
 @pytest.mark.parametrize("bad", ["refused", "raising", "restarting", "wild"])
 def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
-    """An arm that moves, with an observer that is fed bad samples from the start of the stop on."""
+    """A moving arm whose observer gets bad samples from the start of the stop on."""
     arm = linear_arm()
-    law = make(arm, state_source="motor_encoders", law="hold")
+    law = make(arm, estimation=MOTOR_ENCODERS, law="hold")
     plant = HeldPlant(arm)
     (q, _, theta, _), _, load = at_start(arm)
     speed = np.full(arm.model.n, 1.0)
@@ -206,10 +197,10 @@ def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
     assert np.abs(plant.state[0] - arm.rest).max() < 0.5
 
 
-def test_motor_laws_never_see_the_observer_not_even_while_they_fade():
-    """Of two arms that rest alike one has wrong torques for its observer."""
+def test_motor_laws_never_use_the_observer_not_even_during_a_transfer():
+    """Two arms in the same rest; the observer of one gets wrong torques."""
     arm = linear_arm()
-    pair = [make(arm, state_source="motor_encoders", law="hold") for _ in "ab"]
+    pair = [make(arm, estimation=MOTOR_ENCODERS, law="hold") for _ in "ab"]
     (_, _, theta, _), _, load = at_start(arm)
     for k in range(80):
         for law, told in zip(pair, (load, load + 20.0), strict=True):
@@ -229,9 +220,9 @@ class Loop:
     def __init__(self, arm: Arm, q: np.ndarray, period: float, resolution: float = 0.0) -> None:
         """At rest at q, with gains of `arm.rest`."""
         self.period, self.now = period, 0.0
-        p = FlatnessControllerParameters(state_source="motor_encoders", command_delay=period)
-        self.law = law = FlatnessLaw(arm.model, arm.actuators, p)
-        law.design(p, arm.rest)
+        settings = FlatnessSettings(estimation=MOTOR_ENCODERS)
+        self.law = law = FlatnessLaw(arm.model, arm.actuators, settings)
+        law.design(arm.rest)
         (q, qd, theta, thetad), law.stiffness[:], load = at_start(arm._replace(rest=q))
         law.desired[0] = law.ahead[0] = q
         self.plant = ElasticRobot(arm.model, arm.actuators, step=1e-3)
@@ -287,7 +278,7 @@ class Loop:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_with_motor_encoders_alone_every_shipped_arm_is_stable_where_it_was_not_designed(name):
-    """The slowest, 0.2 to 0.3 1/s, finds what loads the links while friction holds the motors."""
+    """The slowest pole, 0.2 to 0.3 1/s, estimates the load while friction holds the motors."""
     arm = shipped(name)
     for q in positions(arm, 3):
         assert np.abs(Loop(arm, q, 1e-3).multipliers()).max() < 1.0 - 1e-4

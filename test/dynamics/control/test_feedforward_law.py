@@ -1,4 +1,4 @@
-"""The terms of the torque law, each by itself and their sum."""
+"""The terms of the feedforward law, each on its own, and their sum."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.nodes.following.feedforward_law import FeedforwardLaw
+from multibody_dynamics.dynamics.control.feedforward_law import FeedforwardLaw
 
 NAMES = ("a", "b", "c")
 
@@ -73,7 +73,7 @@ def test_all_terms_together_are_the_library_feedforward(model, joints):
         np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-11)
 
 
-def test_gravity_left_to_the_robot_still_bends_the_springs(model, joints):
+def test_gravity_compensated_by_the_robot_still_deflects_the_springs(model, joints):
     law = FeedforwardLaw(model, joints, gravity_compensated_by_robot=True)
     law.desired[:] = state()
     law.update()
@@ -186,7 +186,7 @@ def test_motors_of_a_joint_share_the_gravity_that_is_left_to_the_robot(model, ot
     np.testing.assert_array_equal(laws[0].motor.position, laws[1].motor.position)
 
 
-def test_what_cannot_be_had_is_told_by_motor(model, others):
+def test_what_springs_cannot_deliver_is_reported_by_motor(model, others):
     law = FeedforwardLaw(model, others)
     law.desired[0] = state()[0]
     law.update()

@@ -1,0 +1,103 @@
+"""The linear equations of an arm with elastic joints near rest, as plain matrices.
+
+    M x'' + D x' + K x = tau,    x = (q, theta)
+
+M holds the mass matrix of the links and the inertias of the motors; K the springs, the gravity
+stiffness and end stops; D dampers and friction. Controllers and drives add their feedback to K and
+D. This module knows no dynamics: the caller provides mass matrix and gravity stiffness.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import Array
+from .actuators import Actuators
+
+ComplexArray = NDArray[np.complex128]
+
+
+class Modes(NamedTuple):
+    """`values` (2 k,): eigenvalues in 1/s of the k free coordinates. `shapes` (n + m, 2 k): columns
+    of the deflections of n links, then of m motors, zero for the motors of rigid joints."""
+
+    values: ComplexArray
+    shapes: ComplexArray
+
+
+class LinearArm:
+    """The linearized elastic-joint arm near rest: M x'' + D x' + K x = 0, where x = (q, theta) are
+    n link and m motor coordinates.
+
+    actuators : motors of each joint, with their inertias and the dampers beside springs.
+    mass : (n, n) mass matrix of the links, without the rotors of `actuators`, kg m^2.
+
+    Attributes: `mass`, `damping`, `stiffness`, each (n + m, n + m); the caller adds to them. At
+    first `damping` holds the dampers, and `stiffness` is zero. `links` and `motors` are the indices
+    of q and theta in x, `link_of_motor` (m,) the index of each motor's link.
+
+    At rigid joints theta = q: the motor's equation is added to that of the link.
+    """
+
+    def __init__(self, actuators: Actuators, mass: Array) -> None:
+        n, joint = actuators.n, actuators.joint_of_motor
+        m = len(joint)
+        self.links, self.motors, self.link_of_motor = np.arange(n), n + np.arange(m), joint
+        self._is_free = ~actuators.is_rigid[joint]
+        self.mass: Array = np.zeros((n + m, n + m))
+        self.mass[:n, :n] = mass
+        self.mass[self.motors, self.motors] = actuators.motor_inertia
+        self.stiffness: Array = np.zeros((n + m, n + m))
+        self.damping = self.between(actuators.damping[joint])
+
+    def between(self, values: Array) -> Array:
+        """(n + m, n + m) of springs in N m/rad, or dampers in N m s/rad, between each motor and its
+        link; values: (m,)."""
+        deflection = np.zeros((len(self.motors), len(self.mass)))
+        rows = np.arange(len(self.motors))
+        deflection[rows, self.motors] = 1.0
+        deflection[rows, self.link_of_motor] = -1.0
+        return np.asarray(deflection.T * values @ deflection)
+
+    def add_feedback(self, gains: Array) -> None:
+        """Motor torques -gains . (q, q', theta, theta') of their own joint; gains: (4, m)."""
+        motors, links = self.motors, self.link_of_motor
+        for matrix, of_link, of_motor in (
+            (self.stiffness, gains[0], gains[2]),
+            (self.damping, gains[1], gains[3]),
+        ):
+            matrix[motors, links] += of_link
+            matrix[motors, motors] += of_motor
+
+    def poles(self) -> ComplexArray:
+        """(2 k,) eigenvalues in 1/s of the k free coordinates; M must be positive definite."""
+        return np.linalg.eigvals(self._first_order()).astype(np.complex128)
+
+    def modes(self) -> Modes:
+        """Eigenvalues and modes; M must be positive definite."""
+        values, vectors = np.linalg.eig(self._first_order())
+        n, k, free = len(self.links), len(values) // 2, self.motors[self._is_free]
+        shapes = np.zeros((len(self.mass), len(values)), dtype=np.complex128)
+        shapes[:n], shapes[free] = vectors[:n], vectors[n:k]
+        return Modes(values.astype(np.complex128), shapes)
+
+    def _first_order(self) -> Array:
+        """(2 k, 2 k) A of (y, y')' = A (y, y'), with the k free coordinates y: the links, then the
+        motors that do not move with one."""
+        n, free = len(self.links), self._is_free
+        k = n + int(free.sum())
+        join = np.zeros((len(self.mass), k))  # x = join y
+        join[self.links, self.links] = 1.0
+        join[self.motors[~free], self.link_of_motor[~free]] = 1.0
+        join[self.motors[free], np.arange(n, k)] = 1.0
+        M, K, D = (join.T @ matrix @ join for matrix in (self.mass, self.stiffness, self.damping))
+        rates = np.linalg.solve(M, np.hstack([K, D]))
+        return np.vstack([np.eye(2 * k)[k:], -rates])
+
+
+def rigid_rotors(actuators: Actuators) -> Array:
+    """(n,) inertias of the rotors that move with their links; zero for rotors behind springs."""
+    return np.where(actuators.is_rigid, actuators.motor_inertia[actuators.first_motor], 0.0)

@@ -1,0 +1,60 @@
+"""What the flatness controller publishes every cycle."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.lifecycle import LifecycleNode
+
+from ...dynamics.control import FlatnessLaw
+from ...dynamics.core import Array
+from ...dynamics.elastic import Actuators
+from ..base.messages import set_stamp
+from ..base.outputs import Outputs
+
+
+class ControllerOutputs(Outputs):
+    """Commands go out first, because robots wait for them.
+
+    order: indices of the motors in the order of ~/commands.
+    """
+
+    def __init__(self, node: LifecycleNode, actuators: Actuators, order: NDArray[np.intp]) -> None:
+        super().__init__(node)
+        joints, motors = actuators.joint_names, actuators.motor_names
+        self._order = order
+        self._commands = self.command_array("~/commands", [motors[k] for k in order])
+        (self._torque,) = self.joint_state("~/motor_torque", motors, "effort")
+        self._point, self._motor_rows = self.motor_command("~/motor_command", motors)
+        self._state_rows = self.joint_state(
+            "~/estimated_state", joints, "position", "velocity", "effort"
+        )
+        self._error_rows = self.joint_state("~/tracking_error", joints, "position", "velocity")
+        # Stiffnesses that no motor sets, for the device that does.
+        each = [(i, j) for i, a, m, j in actuators.each() if a.second_output and len(m) == 1]
+        self._free = [j for _, j in each]
+        names = [joints[i] for i, _ in each]
+        self._free_rows = (
+            self.joint_state("~/stiffness_command", names, "position", "velocity") if names else []
+        )
+
+    def publish(
+        self, stamp: int, lookahead: int, law: FlatnessLaw, error: Array, torque: Array
+    ) -> None:
+        """error: (2, n) of positions and velocities. stamp and lookahead in ns."""
+        set_stamp(self._point.time_from_start, lookahead)
+        np.take(torque, self._order, out=self._commands)
+        self._torque[:] = torque
+        for row, values in zip(self._motor_rows, law.reference.result, strict=True):
+            row[:] = values
+        self._motor_rows[3][:] = torque
+        state = law.estimator.state
+        for row, values in zip(
+            self._state_rows, (state.q, state.qd, law.joint_torque), strict=True
+        ):
+            row[:] = values
+        for row, values in zip(self._error_rows, error, strict=True):
+            row[:] = values
+        for row, values in zip(self._free_rows, law.stiffness, strict=False):
+            row[:] = values[self._free]
+        self.publish_all(stamp)

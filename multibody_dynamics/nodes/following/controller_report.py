@@ -1,0 +1,86 @@
+"""What the flatness controller reports on /diagnostics, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dynamics.control import FlatnessLaw
+from ...dynamics.core import Array
+from ..base.diagnostics import ERROR, OK, STALE, WARN
+from .faults import Faults
+from .state_pairs import MeasuredSignals
+
+
+class Report(NamedTuple):
+    """The level, text and values of a status."""
+
+    level: bytes
+    text: str
+    values: dict[str, object]
+
+
+def problem(faults: Faults, inputs: MeasuredSignals) -> tuple[bytes, str] | None:
+    """The fault in force, or the states without which no cycle can begin."""
+    if faults.fault is not None:
+        return ERROR, str(faults.fault)
+    if faults.has_begun:
+        return None
+    missing = inputs.missing
+    return STALE, f"no state yet of {missing}" if missing else "no pair of states yet"
+
+
+def ages(faults: Faults) -> dict[str, float]:
+    """Times since the last states."""
+    found = {"age of the motor state [s]": faults.motors.age()}
+    if faults.links is not None:
+        found["age of the link state [s]"] = faults.links.age()
+    return found
+
+
+def counts(inputs: MeasuredSignals, skipped: int) -> dict[str, object]:
+    """How many states were not used."""
+    return {
+        **{f"{topic}: none of our joints": each.foreign for topic, each in inputs.used.items()},
+        "pairs skipped": skipped,
+        "unpaired states": inputs.pairs.alone,
+    }
+
+
+def largest_error(error: Array, joint_names: tuple[str, ...]) -> dict[str, object]:
+    """The largest tracking error and its joint; error: (2, n)."""
+    k = int(np.abs(error[0]).argmax())
+    return {"largest tracking error": float(abs(error[0, k])), "of joint": joint_names[k]}
+
+
+def law(controller: FlatnessLaw, chosen: str) -> Report:
+    """The law in force, and the one that was chosen."""
+    values = {"chosen": chosen, "share in the torque": float(controller.transfer.share)}
+    return Report(WARN if controller.name != chosen else OK, controller.name, values)
+
+
+def estimator(controller: FlatnessLaw) -> Report:
+    """The state estimator, and the external torques that the observer finds."""
+    found, settled = controller.estimator, controller.is_settled
+    values: dict[str, object] = {"source": found.settings.source, "starts": found.starts}
+    if found.refused:
+        values["samples rejected"] = found.refused
+    if controller.observer is not None:
+        residual = controller.observer.residual
+        k = int(np.abs(residual).argmax())
+        values["largest external torque [N m or N]"] = float(residual[k])
+        values["at joint"] = controller.model.joint_names[k]
+    return Report(OK if settled else WARN, "settled" if settled else "settling", values)
+
+
+def springs_beyond_travel(controller: FlatnessLaw) -> Iterator[tuple[str, str]]:
+    """A reason and a text for each spring that is beyond its travel now."""
+    springs = controller.springs
+    beyond = springs.beyond_travel
+    if beyond.any():
+        for j in np.flatnonzero(beyond).tolist():
+            name = controller.actuators.motor_names[j]
+            text = f"{name}: its spring is at {springs.deflection[j]:.4g}, beyond its travel"
+            yield f"travel of {name}", text

@@ -1,0 +1,210 @@
+"""Faults and missing states of the flatness controller, without ROS messages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.control.flatness_law import ON_LINKS
+from multibody_dynamics.nodes.following.faults import DELAY, LATE, Fault, Faults, Reaction
+
+PASSING = Fault("passing", "ends on its own", is_latched=False)
+LATCHED = Fault("latched", "needs ~/enable", is_latched=True)
+MS = 1_000_000
+
+
+class Watch:
+    """A watch that is stale when it is told to be."""
+
+    def __init__(self) -> None:
+        self.stale = False
+        self.fed = 0
+
+    def age(self) -> float:
+        return 0.25
+
+    def feed(self) -> None:
+        self.stale = False
+        self.fed += 1
+
+
+def faults(
+    motors: bool = True,
+    links: bool | None = True,
+    *,
+    can_stop_on_links: bool = True,
+    has_begun: bool = True,
+) -> Faults:
+    """Whether states of each side arrive; links None: they are not used."""
+    sides = Watch(), None if links is None else Watch()
+    found = Faults(*sides, can_stop_on_links=can_stop_on_links)
+    found.has_begun = has_begun
+    sides[0].stale = not motors
+    if sides[1] is not None:
+        sides[1].stale = not links
+    return found
+
+
+@pytest.mark.parametrize(
+    ("motors", "links", "lacks", "law"),
+    [
+        (True, True, None, "hold"),
+        (True, False, "links", "hold"),
+        (False, True, "motors", ON_LINKS),
+        (False, False, "links", "hold"),  # silence: no law runs
+    ],
+)
+def test_the_states_at_hand_choose_the_stop(motors, links, lacks, law):
+    found = faults(motors, links)
+    assert (found.lacks_links, found.lacks_motors) == (lacks == "links", lacks == "motors")
+    assert found.stop_law == law
+    assert found.runs_on("links") == (lacks == "motors")
+    assert found.runs_on("motors") == (lacks == "links")
+
+
+def test_neither_side_stands_in_for_the_other_before_the_first_cycle():
+    for motors, links in ((True, False), (False, True), (False, False)):
+        found = faults(motors, links, has_begun=False)
+        assert not found.lacks_links
+        assert not found.lacks_motors
+        assert found.stop_law == "hold"
+
+
+@pytest.mark.parametrize("found", [faults(False, can_stop_on_links=False), faults(False, None)])
+def test_without_a_stop_on_links_missing_motors_mean_silence(found):
+    assert not found.lacks_motors
+    assert found.motors_missing(has_newer_links=True) is Reaction.SILENCE
+
+
+def test_links_that_are_not_used_are_never_missing():
+    found = faults(links=None, can_stop_on_links=False)
+    assert not found.lacks_links
+    found.received("motors", is_pair=True)
+    assert found.motors.fed == 1
+    assert found.has_state(True)
+    assert not found.has_state(False)
+
+
+def test_a_cycle_by_the_timer_needs_a_pair_or_one_side_that_may_run_alone():
+    assert faults().has_state(True)
+    assert not faults().has_state(False)
+    assert faults(links=False).has_state(False)
+    assert faults(motors=False).has_state(False)
+    assert not faults(motors=False, links=False).has_state(True)
+    assert not faults(motors=False, can_stop_on_links=False).has_state(True)
+
+
+def test_links_count_as_arriving_by_pairs_and_alone_only_without_motors():
+    found = faults()
+    found.received("links", is_pair=False)
+    assert (found.motors.fed, found.links.fed) == (0, 0)
+    found.received("motors", is_pair=True)
+    assert (found.motors.fed, found.links.fed) == (1, 1)
+    found.motors.stale = True
+    found.received("links", is_pair=False)
+    assert found.links.fed == 2
+    found.has_begun = False
+    found.received("links", is_pair=False)
+    assert found.links.fed == 2
+
+
+def test_what_to_do_without_link_states():
+    assert faults(links=False).links_missing("state_feedback") is Reaction.STOP
+    assert faults(links=False, has_begun=False).links_missing("hold") is Reaction.WAIT
+    both = faults(motors=False, links=False)
+    assert both.links_missing(ON_LINKS) is Reaction.SILENCE
+    assert both.links_missing("hold") is Reaction.NONE  # the watch of the motors reports it
+    assert str(faults(links=False).no_links()) == (
+        "link states missing: no joint_states that match motor_states for 0.250 s"
+    )
+
+
+def test_what_to_do_without_motor_states():
+    assert faults(motors=False).motors_missing(False) is Reaction.STOP
+    assert faults(motors=False, has_begun=False).motors_missing(True) is Reaction.WAIT
+    assert faults(motors=False, links=False).motors_missing(False) is Reaction.SILENCE
+    newer = faults(motors=False, links=False)  # stale as pairs, but they arrive
+    assert newer.motors_missing(True) is Reaction.STOP
+    assert newer.stop_law == ON_LINKS
+    assert str(newer.no_motors()) == "motor states missing: no motor_states for 0.250 s"
+
+
+def test_a_fault_gives_way_to_a_different_one_unless_only_it_is_latched():
+    found = faults()
+    assert found.take(PASSING)
+    assert not found.take(PASSING._replace(text="again"))
+    assert found.take(LATCHED)
+    assert not found.take(PASSING)
+    assert found.fault == LATCHED
+    other = LATCHED._replace(reason="other")
+    assert found.take(other)
+    assert found.end() == other
+    assert found.fault is None
+
+
+def is_over(found: Faults, *, is_settled: bool = True, speed: float = 0.0) -> bool:
+    return found.is_over(is_settled=is_settled, speed=speed, recovery_speed=0.1)
+
+
+def test_a_fault_ends_once_all_states_are_back_settled_and_the_arm_at_rest():
+    found = faults()
+    assert not is_over(found)  # no fault
+    found.take(PASSING)
+    assert is_over(found)
+    assert is_over(found, speed=0.1)
+    assert not is_over(found, speed=0.2)
+    assert not is_over(found, is_settled=False)
+    for side in (found.links, found.motors):
+        side.stale = True
+        assert not is_over(found)
+        side.stale = False
+    found.take(LATCHED)
+    assert not is_over(found)
+
+
+def test_enable_cannot_end_a_fault_while_states_are_missing():
+    found = faults(links=False)
+    assert not found.is_enable_refused  # no fault
+    found.take(LATCHED)
+    assert found.is_enable_refused
+    found.links.stale = False
+    assert not found.is_enable_refused
+    found.motors.stale = True
+    assert found.is_enable_refused
+
+
+def test_torques_are_too_late_when_none_was_in_time_for_a_tenth_of_a_second():
+    found, start = faults(), 10_000 * MS
+    found.follow_punctually_from(start)
+
+    def late(stamp: int, delay: float, allowed: float = 0.005) -> Fault | None:
+        return found.late(start + stamp, start + stamp + round(1e9 * delay), allowed)
+
+    assert LATE == 100 * MS
+    for stamp in range(0, 101 * MS, 2 * MS):
+        assert late(stamp, 0.006) is None
+    assert late(102 * MS, 0.005) is None  # one in time
+    assert late(202 * MS, 0.006) is None
+    fault = late(203 * MS, 0.006)
+    assert fault is not None
+    assert (fault.reason, fault.is_latched) == (DELAY, True)
+    assert fault.text == (
+        "6 ms after their states, and none in time for 0.1 s; allowed: 5 (latency_tolerance)"
+    )
+    assert late(204 * MS, 0.006) is None  # counted anew
+    assert late(999 * MS, 9.0, allowed=0.0) is None
+
+
+def test_tracking_errors_name_the_joint():
+    error, names = np.array([0.1, -0.31]), ("shoulder", "elbow")
+    fault = Fault.tracking(error, names, 0.3)
+    assert fault is not None
+    assert fault.is_latched
+    assert str(fault) == "tracking error: 'elbow' is 0.31 from the reference; allowed: 0.3"
+    assert Fault.tracking(error, names, 0.31) is None
+    assert Fault.tracking(error, names, 0.0) is None
+
+
+def test_which_faults_only_enable_ends():
+    assert Fault.not_finite("no solution").is_latched
+    assert not Fault.lost("a sample was rejected").is_latched

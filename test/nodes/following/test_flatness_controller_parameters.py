@@ -1,0 +1,67 @@
+"""The parameters of the flatness controller node as settings of the control law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.control.flatness_law import FlatnessSettings
+from multibody_dynamics.nodes.base.parameters import ParameterError
+from multibody_dynamics.nodes.following.flatness_controller_parameters import (
+    LAWS,
+    FlatnessControllerParameters,
+)
+
+
+def test_the_defaults_are_those_of_the_law():
+    found, expected = FlatnessControllerParameters().settings(), FlatnessSettings()
+    for name in ("law", "motor_bandwidth", "observer_gain", "gravity_compensated_by_robot"):
+        assert getattr(found, name) == getattr(expected, name)
+    assert found.estimation.source == expected.estimation.source
+    assert found.estimation.bandwidth == expected.estimation.bandwidth
+    assert found.estimation.order == expected.estimation.order
+    assert found.estimation.max_step == 0.4  # twice the state_timeout
+    assert tuple(found.controllers) == LAWS
+
+
+def test_parameters_become_the_settings_of_each_law():
+    p = FlatnessControllerParameters(
+        motor_bandwidth=(10.0, 20.0),
+        feedback_poles=(-1.0, -2.0, -3.0, -4.0),
+        linearization_bandwidth=(50.0,),
+        state_source="motor_encoders",
+        friction_compensation=0.5,
+        stop_time=0.3,
+        variant="quasi_static",
+        integral=2.0,
+    )
+    found = p.settings().controllers
+    np.testing.assert_array_equal(found["motor_pd"].bandwidth, [10.0, 20.0])
+    assert found["motor_pd"].integrates == "motor"
+    assert found["state_feedback"].poles == p.feedback_poles
+    assert found["state_feedback"].variant == "quasi_static"
+    assert found["state_feedback"].integral == 2.0
+    assert found["feedback_linearization"].bandwidth == 50.0
+    assert found["feedback_linearization"].poles is None
+    assert found["hold"].stop_time == 0.3
+    assert found["hold"].friction is None
+    assert found["computed_torque"].friction == 0.5
+    assert p.settings().estimation.bandwidth == p.observer_bandwidth
+    assert p.settings().motor_bandwidth == p.filter_bandwidth
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"motor_bandwidth": ()}, "motor_bandwidth: .* one or more positive numbers"),
+        ({"motor_bandwidth": (10.0, -1.0)}, "motor_bandwidth: .* one or more positive numbers"),
+        ({"feedback_bandwidth": (0.0,)}, "feedback_bandwidth: .* one or more positive numbers"),
+        ({"linearization_bandwidth": (0.0,)}, "linearization_bandwidth: .* positive numbers"),
+        ({"feedback_poles": (-1.0, 0.0)}, "feedback_poles: .* must be negative"),
+        ({"linearization_poles": (1.0,)}, "linearization_poles: .* must be negative"),
+        ({"observer_feedback": True}, "observer_feedback needs an observer"),
+    ],
+)
+def test_invalid_parameters_are_refused_by_name(changes, message):
+    with pytest.raises(ParameterError, match=message):
+        FlatnessControllerParameters(**changes).check()
