@@ -452,8 +452,8 @@ def test_configurations_that_cannot_be_are_refused_and_can_be_mended(ros, tmp_pa
         ({"use_sim_time": True}, "publish_clock"),
         ({"use_sim_time": False}, "command_joints is empty"),
         ({"command_joints": ["rail", "turret", "knee"]}, "must be the robot's motors"),
-        ({"command_joints": good["command_joints"], "initial_positions": [1.0]}, "has 1 numbers"),
-        ({"initial_positions": [0.3] * 3, "link_viscous_friction": [1.0] * 2}, "has 2 numbers"),
+        ({"command_joints": good["command_joints"], "initial_positions": [1.0]}, "has 1 values"),
+        ({"initial_positions": [0.3] * 3, "link_viscous_friction": [1.0] * 2}, "has 2 values"),
         ({"link_viscous_friction": [0.3], "hit_link": "stand"}, "'stand' is no link"),
         ({"hit_link": "", "step": 0.01}, "is unstable"),
         ({"elastic_joints_file": "nowhere.yaml"}, "nowhere.yaml"),
@@ -474,28 +474,28 @@ def test_configurations_that_cannot_be_are_refused_and_can_be_mended(ros, tmp_pa
     assert not result.successful
     (result,) = ros.set_parameters(node, hit_link="stand")
     assert not result.successful
-    assert "'stand' is no link of the robot that moves" in result.reason
+    assert "'stand' is not a moving link of the robot" in result.reason
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"robot_file": "a", "robot_description": "b"}, "both"),
-        ({"gravity": (0.0, 9.81)}, "gravity has 2 numbers"),
-        ({"command_joints": ("a", "a")}, "twice"),
+        ({"gravity": (0.0, 9.81)}, "gravity has 2 values"),
+        ({"command_joints": ("a", "a")}, "duplicate names: a, a"),
         ({"command_timeout": 0.001, "update_rate": 500.0}, "command_timeout.*one cycle"),
-        ({"lockstep": True}, "lockstep needs publish_clock"),
+        ({"lockstep": True}, "lockstep requires publish_clock"),
         (
             {"lockstep": True, "publish_clock": True, "command_interface": "motor_torque"},
             "stamped_motor_torque",
         ),
-        ({"max_speed": 0.0}, "max_speed needs lockstep"),
-        ({"publish_clock": True, "time_source": "clock"}, "cannot go with"),
+        ({"max_speed": 0.0}, "max_speed requires lockstep"),
+        ({"publish_clock": True, "time_source": "clock"}, "excludes publish_clock"),
         ({"payload_mass": 1.0}, "payload_link"),
         ({"hit_force": (1.0,)}, "hit_force has 1"),
     ],
 )
-def test_parameters_that_do_not_go_together(changes, message):
+def test_inconsistent_parameters_are_refused(changes, message):
     with pytest.raises(ParameterError, match=message):
         SimulatorParameters(**changes).check()
 

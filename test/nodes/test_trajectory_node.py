@@ -209,12 +209,12 @@ def test_numbers_go_by_joint_name(tmp_path):
     ("wrong", "text"),
     [
         ({"robot_file": "a", "robot_description": "b"}, "choose one"),
-        ({"joints": ("turn", "turn")}, "twice"),
-        ({"motion": "rest_to_rest", "offset": (0.1, 0.2)}, "belong to the motion sum_of_sines"),
-        ({"waypoints": (0.1, 0.2)}, "belong to the motion rest_to_rest"),
+        ({"joints": ("turn", "turn")}, "duplicate names: turn, turn"),
+        ({"motion": "rest_to_rest", "offset": (0.1, 0.2)}, "require the motion sum_of_sines"),
+        ({"waypoints": (0.1, 0.2)}, "require the motion rest_to_rest"),
     ],
 )
-def test_parameters_that_do_not_go_together(wrong, text):
+def test_inconsistent_parameters_are_refused(wrong, text):
     with pytest.raises(ParameterError, match=text):
         TrajectoryParameters(**wrong).check()
 
@@ -223,11 +223,11 @@ def test_parameters_that_do_not_go_together(wrong, text):
     ("wrong", "text"),
     [
         ({"joints": ("turn", "other")}, "must be the robot's turn, slide"),
-        ({"offset": (0.1, 0.2, 0.3)}, "offset: 3 numbers"),
-        ({"motion": "rest_to_rest", "waypoints": (0.1, 0.2, 0.3)}, "waypoints: 3 numbers"),
+        ({"offset": (0.1, 0.2, 0.3)}, "offset has 3 values"),
+        ({"motion": "rest_to_rest", "waypoints": (0.1, 0.2, 0.3)}, "waypoints has 3 values"),
     ],
 )
-def test_parameters_that_do_not_suit_the_robot(tmp_path, wrong, text):
+def test_parameters_that_contradict_the_robot_are_refused(tmp_path, wrong, text):
     with pytest.raises(ParameterError, match=text):
         make_motion(model(tmp_path), TrajectoryParameters(**wrong))
 

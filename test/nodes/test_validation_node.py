@@ -16,7 +16,6 @@ from multibody_dynamics.nodes.base.messages import nanoseconds, set_stamp
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.base.qos import LATCHED
 from multibody_dynamics.nodes.validation.validation_parameters import ValidationParameters
-from multibody_dynamics.nodes.validation_node import RunningResiduals
 from multibody_dynamics.validation.comparison import validate
 from multibody_dynamics.validation.recordings import Recording
 from multibody_dynamics.validation.settings import Settings
@@ -165,24 +164,15 @@ def test_long_recordings_are_split_and_where_none_can_be_written_it_goes_on(
     assert (np.diff(np.concatenate(stamps)) == round(1e9 / RATE)).all()
 
 
-def test_running_residuals_forget():
-    running = RunningResiduals(1)
-    for t in range(10):
-        running.add(float(t), np.array([float(t)]), np.zeros(1))
-    assert running.of_last(3.0).rms == pytest.approx(np.sqrt((49 + 64 + 81) / 3))
-    assert running.total.count == 10
-    assert RunningResiduals(2).of_last(1.0).count == 0
-
-
 @pytest.mark.parametrize(
     ("values", "text"),
     [
         ({"gravity": (9.81,)}, "x, y, z"),
-        ({"held_joints": ("finger",)}, "0 numbers for 1 held_joints"),
-        ({"held_joints": ("a", "a"), "held_positions": (0.0, 0.0)}, "twice"),
+        ({"held_joints": ("finger",)}, "0 values for 1 held_joints"),
+        ({"held_joints": ("a", "a"), "held_positions": (0.0, 0.0)}, "duplicate names: a, a"),
         ({"effort": "motor"}, "elastic_joints_file"),
     ],
 )
-def test_what_does_not_go_together_is_refused(values, text):
+def test_inconsistent_parameters_are_refused(values, text):
     with pytest.raises(ParameterError, match=text):
         ValidationParameters(**values).check()

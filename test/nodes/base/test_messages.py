@@ -126,7 +126,7 @@ class TestJointStates:
         short = JointState(header=good.header, name=list(NAMES), position=[1.0, 2.0])
         error = refusal(states.accept, short, NOW)
         assert error.reason == "wrong length"
-        assert "3 names but 2 numbers in position" in str(error)
+        assert "3 names but 2 values in position" in str(error)
         twice = JointState(header=good.header, name=["elbow", "elbow"], position=[1.0, 2.0])
         assert refusal(states.accept, twice, NOW).reason == "repeated joint"
 

@@ -32,7 +32,7 @@ class ExampleParameters(NodeParameters):
 
 
 class ExampleNode(ManagedNode):
-    """Tells on a topic what is asked of it, and fails where it is told to."""
+    """Reports its transitions on a topic, and fails at the step named by the parameter `fault`."""
 
     Parameters = ExampleParameters
 
@@ -135,7 +135,7 @@ def test_a_signal_ends_a_node_that_compiles(ros, number):
     ros.until(lambda: "compiling the dynamics" in node.output, "the start", patience=FIRST_START)
     node.send(number)
     assert ros.leave(node, number) == 0
-    assert "told to end: no longer trying to configure" in node.output
+    assert "shutting down: no longer trying to configure" in node.output
     printed = node.output.split()
     assert "cleanup" in printed
     assert "activate" not in printed
@@ -143,7 +143,7 @@ def test_a_signal_ends_a_node_that_compiles(ros, number):
 
 def test_parameters_are_checked_together_and_some_are_fixed(ros):
     node, steps = start(ros, gian=0.5)
-    misspelt = "ignored parameter 'gian': there is none of this name; is 'gain' meant?"
+    misspelt = "ignored unknown parameter 'gian'; did you mean 'gain'?"
     ros.until(lambda: misspelt in node.output, "a warning")
     assert [r.successful for r in ros.set_parameters(node, ceiling=1.5, gain=1.2)] == [True, True]
     (result,) = ros.set_parameters(node, gain=1.6)
@@ -187,9 +187,9 @@ def test_wrong_ros_arguments_are_named(words):
         initialise(["node", "--ros-args", *words])
 
 
-def test_a_parameter_file_for_another_node_is_told(ros):
+def test_a_parameter_file_for_another_node_causes_a_warning(ros):
     node = ros.start("example", {}, program=Path(__file__))
-    says = f"has nothing for {NAMESPACE}/example: it must begin with 'example:'"
+    says = f"has no section for {NAMESPACE}/example: name it 'example:'"
     ros.until(lambda: says in node.output, "a warning")
 
 
