@@ -1,4 +1,4 @@
-"""The parameter tables; how they behave on a running node is in test_runtime.py."""
+"""The parameter tables; test_runtime.py tests them on a running node."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_markdown_table():
     ]
 
 
-def test_every_number_of_the_feedforward_node_has_a_range_and_every_default_is_in_it():
+def test_every_number_of_the_feedforward_node_has_a_range_that_contains_its_default():
     FeedforwardParameters().check()
     for field in dataclasses.fields(FeedforwardParameters):
         assert field.metadata["description"]
