@@ -90,7 +90,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self._stiffness = StiffnessCommands(actuators)
         self._zero = np.zeros(len(actuators.motors))
         self._time = 0
-        if p.publish_clock:  # published before the states, whose stamps would be in the future
+        if p.publish_clock:  # before the states, whose stamps would otherwise be in the future
             self._clock_publisher = self.create_lifecycle_publisher(Clock, "/clock", RELIABLE)
         self._outputs = outputs = Outputs(self)
         fields = ("position", "velocity", "effort")

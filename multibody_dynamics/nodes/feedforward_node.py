@@ -33,7 +33,7 @@ FOREVER = 1e9  # s; a step so long that no rate limit applies
 
 
 class FeedforwardOutputs(Outputs):
-    """The publishers of the node; the commands come first, because drives wait for them."""
+    """The publishers of the node; commands are published first, because drives wait for them."""
 
     def __init__(self, node: FeedforwardNode) -> None:
         super().__init__(node)

@@ -153,7 +153,9 @@ class JointStates:
         if tolerance:
             return self.stamp - now > tolerance
         stamp = nanoseconds(message.header.stamp)
-        ours = self._stamps[self._matcher.match(message.name).target]  # others may differ in clock
+        ours = self._stamps[
+            self._matcher.match(message.name).target
+        ]  # the clocks of others may differ
         return bool(stamp) and int(ours.max(initial=0)) - stamp > SECOND
 
     def accept(self, message: JointState, now: int, tolerance: int = 0) -> bool:

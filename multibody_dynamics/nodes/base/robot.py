@@ -23,8 +23,8 @@ class RobotParameters(NodeParameters):
 
     robot_file: str = parameter(
         "",
-        "URDF file: an absolute path, or one relative to the package's share folder; '': use"
-        " robot_description",
+        "URDF file; its path is absolute, or relative to the working directory or the package's"
+        " share folder; '': use robot_description",
     )
     robot_description: str = parameter(
         "",
@@ -72,7 +72,7 @@ class ElasticRobotParameters(DynamicRobotParameters):
 
 
 def find_file(name: str) -> Path:
-    """The file at a path that is absolute, or relative to the working or the share folder.
+    """The file at a path that is absolute, or relative to the working directory or share folder.
 
     Raises ParameterError that lists the folders searched.
     """
