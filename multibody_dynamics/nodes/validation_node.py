@@ -205,12 +205,12 @@ class ValidationNode(DescribedNode):
         assert stream.look is not None
         signals = "positions and velocities" if stream.look.velocity else "positions"
         self.get_logger().info(
-            f"{stream.rate:.5g} states/s with {signals}; cutoff {stream.look.cutoff:.4g} Hz,"
+            f"{stream.rate:.5g} states/s with {signals}; cut-off {stream.look.cutoff:.4g} Hz,"
             f" outputs delayed by {stream.delay:.3g} s"
         )
         if stream.look.cutoff < p.cutoff:
             self.get_logger().warning(
-                f"cutoff {p.cutoff:g} Hz exceeds a fifth of {stream.rate:.5g} states/s: lowered to"
+                f"cut-off {p.cutoff:g} Hz exceeds a fifth of {stream.rate:.5g} states/s: lowered to"
                 f" {stream.look.cutoff:.4g} Hz"
             )
 
@@ -288,7 +288,7 @@ class ValidationNode(DescribedNode):
             return self._status("comparison", STALE, text, figures | events)
         figures |= {
             "states per second": stream.rate,
-            "cutoff [Hz]": stream.look.cutoff,
+            "cut-off [Hz]": stream.look.cutoff,
             "delay [s]": stream.delay,
             "velocities": "used" if stream.look.velocity else "from positions",
             "compared": self._running.total.count,

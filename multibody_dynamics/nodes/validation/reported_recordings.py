@@ -63,10 +63,12 @@ class ReportedRecordings:
     def is_longer_than(self, seconds: float) -> bool:
         """Whether the current recording is longer than this and long enough for a report."""
         recorder = self._recorder
-        return recorder is not None and recorder.seconds > seconds and recorder.messages > SHORTEST
+        if recorder is None or self._failure:
+            return False
+        return recorder.seconds > seconds and recorder.messages > SHORTEST
 
     def end(self, cutoff: float | None) -> None:
-        """End the current recording and queue its report, with this cutoff frequency (Hz)."""
+        """End the current recording and queue its report, with this cut-off frequency (Hz)."""
         recorder, self._recorder = self._recorder, None
         if recorder is None:
             return

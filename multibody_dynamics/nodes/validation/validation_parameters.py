@@ -41,7 +41,7 @@ class ValidationParameters(DynamicRobotParameters):
     )
     cutoff: float = parameter(
         10.0,
-        "cutoff frequency of the zero-phase filter; at most a fifth of the rate of the states. The"
+        "cut-off frequency of the zero-phase filter; at most a fifth of the rate of the states. The"
         " outputs are delayed by 3.6 of its periods",
         unit="Hz",
         bounds=(0.05, 1000.0),
@@ -49,7 +49,7 @@ class ValidationParameters(DynamicRobotParameters):
     compared_rate: float = parameter(
         0.0,
         "rate of the outputs, rounded to an integer fraction of the rate of the states; 0: eight"
-        " times the cutoff",
+        " times the cut-off",
         unit="Hz",
         bounds=(0.0, 10000.0),
     )
