@@ -454,7 +454,7 @@ def test_invalid_configurations_are_refused_and_can_be_corrected(ros, tmp_path):
         ({"command_joints": ["rail", "turret", "knee"]}, "must be the robot's motors"),
         ({"command_joints": good["command_joints"], "initial_positions": [1.0]}, "has 1 values"),
         ({"initial_positions": [0.3] * 3, "link_viscous_friction": [1.0] * 2}, "has 2 values"),
-        ({"link_viscous_friction": [0.3], "hit_link": "stand"}, "'stand' is no link"),
+        ({"link_viscous_friction": [0.3], "hit_link": "stand"}, "'stand' is not a moving link"),
         ({"hit_link": "", "step": 0.01}, "is unstable"),
         ({"elastic_joints_file": "nowhere.yaml"}, "nowhere.yaml"),
         ({"robot_description": ""}, "no robot"),
