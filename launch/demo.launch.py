@@ -2,75 +2,67 @@
 
 ros2 launch multibody_dynamics demo.launch.py robot:=ROBOT.urdf output:=FOLDER
 
-One run of one variant of the feedforward; the launch ends with the motion. Runs of other variants
-into the same folder are put side by side in the report: with keep:=true.
+Runs one variant of the feedforward; the launch ends with the motion. To compare variants in one
+report, run them one after the other into the same folder with keep:=true.
 """
 
 from pathlib import Path
 
-from launch import LaunchContext, LaunchDescription
-from launch.actions import (
-    DeclareLaunchArgument,
-    ExecuteProcess,
-    OpaqueFunction,
-    RegisterEventHandler,
-    Shutdown,
-)
+from launch import Action, LaunchContext, LaunchDescription
+from launch.actions import ExecuteProcess, RegisterEventHandler, Shutdown
 from launch.event_handlers import OnProcessExit
 from launch.events.process import ProcessExited
-from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import LifecycleNode
 from launch_ros.substitutions import ExecutableInPackage
 
 from multibody_dynamics.tools.base.recording import NODES
 from multibody_dynamics.tools.demo.preparation import REMAPPINGS, prepare
-
-PACKAGE = "multibody_dynamics"
+from multibody_dynamics.tools.launch_arguments import (
+    PACKAGE,
+    Values,
+    argument,
+    launch_description,
+    own_node,
+)
 
 
 def generate_launch_description() -> LaunchDescription:
     arguments = [
-        DeclareLaunchArgument("robot", default_value="", description="URDF file; '': the Panda"),
-        DeclareLaunchArgument(
+        argument("robot", description="URDF file; '': the Panda"),
+        argument(
             "elastic_joints",
-            default_value="",
-            description="YAML file of springs and motors; '': the Panda's, else generated",
+            description="YAML file of springs and motors; '': the Panda's, or generated for robot",
         ),
-        DeclareLaunchArgument(
+        argument(
             "trajectory",
             default_value="sum_of_sines",
             choices=["sum_of_sines", "rest_to_rest"],
             description="kind of motion",
         ),
-        DeclareLaunchArgument("duration", default_value="8.0", description="of the motion, in s"),
-        DeclareLaunchArgument(
+        argument("duration", default_value="8.0", description="duration of the motion [s]"),
+        argument(
             "rate", default_value="1000.0", description="joint states per second of simulated time"
         ),
-        DeclareLaunchArgument(
+        argument(
             "variant",
             default_value="full",
             choices=["full", "quasi_static", "rigid"],
-            description="what the feedforward knows of the springs",
+            description="how the feedforward models the springs",
         ),
-        DeclareLaunchArgument(
+        argument(
             "output", default_value="demo_report", description="folder of report and recording"
         ),
-        DeclareLaunchArgument(
+        argument(
             "keep",
             default_value="false",
             choices=["true", "false"],
-            description="keep the runs of other variants in that folder, for one report of all",
+            description="keep earlier runs of other variants in the folder and report on all",
         ),
     ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+    return launch_description(arguments, start)
 
 
-def start(context: LaunchContext) -> list:
-    """The nodes; a function, since their parameters are made for the robot that was named."""
-
-    def value(name: str) -> str:
-        return LaunchConfiguration(name).perform(context)
-
+def start(value: Values) -> list[Action]:
+    """The nodes and the recorder, once their parameters have been made for the robot."""
     demo = prepare(
         Path(value("output")),
         robot=value("robot"),
@@ -78,19 +70,14 @@ def start(context: LaunchContext) -> list:
         motion=value("trajectory"),
         duration=float(value("duration")),
         rate=float(value("rate")),
-        keep=value("keep") == "true",
+        keep=value.flag("keep"),
     )
     variant = {"variant": value("variant")}
     nodes = [
-        LifecycleNode(
-            package=PACKAGE,
-            executable=name,
-            name=name,
-            namespace="",
+        own_node(
+            name,
             parameters=[str(demo.file), *([variant] if name == "feedforward_node" else [])],
             remappings=list(REMAPPINGS.get(name, {}).items()),
-            output="screen",
-            emulate_tty=True,
         )
         for name in NODES
     ]
@@ -105,10 +92,10 @@ def start(context: LaunchContext) -> list:
         output="screen",
     )
 
-    def ended(event: ProcessExited, context: LaunchContext) -> list[Shutdown]:
-        """With the recorder, which has written the report, or with a node that failed."""
+    def on_exit(event: ProcessExited, context: LaunchContext) -> list[Shutdown]:
+        """Shut down when the recorder has written its report, or when a node fails."""
         if context.is_shutdown or (event.action is not recorder and not event.returncode):
             return []
         return [Shutdown(reason=f"{event.process_name} ended: {event.returncode}")]
 
-    return [recorder, *nodes, RegisterEventHandler(OnProcessExit(on_exit=ended))]
+    return [recorder, *nodes, RegisterEventHandler(OnProcessExit(on_exit=on_exit))]

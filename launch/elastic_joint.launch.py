@@ -1,74 +1,55 @@
-"""An arm with elastic joints under control: simulated or real, its controller, a motion.
+"""An arm with elastic joints under control: simulated or real robot, controller, and motion.
 
 ros2 launch multibody_dynamics elastic_joint.launch.py
 ros2 launch multibody_dynamics elastic_joint.launch.py plant:=mujoco law:=feedback_linearization
 ros2 launch multibody_dynamics elastic_joint.launch.py plant:=none parameters:=robot.yaml
 ros2 launch multibody_dynamics elastic_joint.launch.py robot:=R.urdf elastic_joints:=S.yaml
 
-Another robot takes the tuning of the package's parameters file, but nothing in it that is the
-Panda's. plant:=none leaves the robot to its own driver, which publishes joint_states and
-motor_states and takes flatness_controller_node/commands. The motion is that of trajectory_node in
-the parameters.
+With another robot, the package's parameters file contributes its tuning but none of the Panda's
+data. With plant:=none, the robot's own driver publishes joint_states and motor_states and receives
+flatness_controller_node/commands. The parameters file describes the motion of trajectory_node.
 """
 
 from collections.abc import Sequence
 
-from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
+from launch import Action, LaunchDescription
 from launch_ros.actions import LifecycleNode
-from launch_ros.parameter_descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
 
-from multibody_dynamics.nodes.base.robot import chosen_robot
-
-PACKAGE = "multibody_dynamics"
+from multibody_dynamics.tools.launch_arguments import (
+    Values,
+    argument,
+    launch_description,
+    own_node,
+    robot_parameters,
+    share,
+)
 
 
 def generate_launch_description() -> LaunchDescription:
     arguments = [
-        DeclareLaunchArgument(
+        argument(
             "parameters",
-            default_value=PathJoinSubstitution(
-                [FindPackageShare(PACKAGE), "config", "elastic_joint.yaml"]
-            ),
+            default_value=share("config", "elastic_joint.yaml"),
             description="YAML file with the parameters of all three nodes",
         ),
-        DeclareLaunchArgument(
-            "robot",
-            default_value="",
-            description="URDF or xacro file; '' leaves it to the parameters file",
-        ),
-        DeclareLaunchArgument(
-            "xacro_arguments", default_value="", description="for a xacro file: name:=value ..."
-        ),
-        DeclareLaunchArgument(
-            "elastic_joints",
-            default_value="",
-            description="YAML file of springs and motors; '' leaves it to the parameters file, or"
-            " with robot: every joint is rigid",
-        ),
-        DeclareLaunchArgument(
-            "command_joints",
-            default_value="",
-            description="motors in the order of arrays without names, separated by commas; ''"
-            " leaves them to the parameters file, or with robot or elastic_joints: in the order of"
-            " the joints",
-        ),
-        DeclareLaunchArgument(
+        argument("robot"),
+        argument("xacro_arguments"),
+        argument("elastic_joints"),
+        argument("command_joints"),
+        argument(
             "initial_positions",
             default_value="",
-            description="where the simulated links stand, in the order of command_joints, separated"
-            " by commas; '' leaves them to the parameters file, or with robot: zero, or the joint"
-            " limit next to it",
+            description="initial positions of the simulated links in the order of command_joints,"
+            " separated by commas; '' uses those of the parameters file or, if robot is set, zero"
+            " or the nearest joint limit",
         ),
-        DeclareLaunchArgument(
+        argument(
             "plant",
             default_value="internal",
             choices=["internal", "mujoco", "none"],
-            description="who simulates the robot; none: a real one, or a simulator of your own",
+            description="simulator of the robot; none: a real robot or a simulator of your own",
         ),
-        DeclareLaunchArgument(
+        argument(
             "law",
             default_value="state_feedback",
             choices=[
@@ -78,63 +59,34 @@ def generate_launch_description() -> LaunchDescription:
                 "computed_torque",
                 "hold",
             ],
-            description="of the controller; may be changed while it runs",
+            description="control law; may be changed at run time",
         ),
-        DeclareLaunchArgument(
-            "motion",
-            default_value="rest_to_rest",
-            choices=["rest_to_rest", "sum_of_sines", "none"],
-            description="what trajectory_node sends; none leaves joint_trajectory to you",
-        ),
-        DeclareLaunchArgument("namespace", default_value="", description="of all topics"),
-        DeclareLaunchArgument(
+        argument("motion"),
+        argument("namespace"),
+        argument(
             "use_sim_time",
-            default_value="false",
-            choices=["true", "false"],
-            description="time from /clock: the plant's, in lockstep, or with plant:=none another's",
+            description="take the time from /clock, published by the plant in lockstep or, with"
+            " plant:=none, by another simulator",
         ),
     ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+    return launch_description(arguments, start)
 
 
-def start(context: LaunchContext) -> list[LifecycleNode]:
-    """The nodes; a function, since which they are depends on the arguments."""
-
-    def value(name: str) -> str:
-        return LaunchConfiguration(name).perform(context)
-
-    def items(text: str) -> list[str]:
-        return [item.strip() for item in text.split(",") if item.strip()]
-
-    simulated_time = value("use_sim_time") == "true"
-    description = ""
-    if value("robot").endswith(".xacro"):
-        command = Command(["xacro '", value("robot"), "' ", value("xacro_arguments")])
-        description = command.perform(context)
-    links, motors, start_there = chosen_robot(
-        value("parameters"),
-        value("robot"),
-        value("elastic_joints"),
-        items(value("command_joints")),
-        [float(item) for item in items(value("initial_positions"))],
-        description,
-    )
-    if description:  # as it stands: without the type, launch reads it as YAML
-        links["robot_description"] = ParameterValue(description, value_type=str)
+def start(value: Values) -> list[Action]:
+    """The controller and, depending on the arguments, the plant and the motion."""
+    simulated_time = value.flag("use_sim_time")
+    positions = [float(item) for item in value.items("initial_positions")]
+    links, motors, start_there = robot_parameters(value, positions)
     common = {"autostart": True, **links}
 
     def node(
         name: str, own: dict[str, object], remappings: Sequence[tuple[str, str]] = ()
     ) -> LifecycleNode:
-        return LifecycleNode(
-            package=PACKAGE,
-            executable=name,
-            name=name,
+        return own_node(
+            name,
             namespace=value("namespace"),
             parameters=[value("parameters"), common, own],
             remappings=list(remappings),
-            output="screen",
-            emulate_tty=True,
         )
 
     controller = {"law": value("law"), "use_sim_time": simulated_time, **motors}

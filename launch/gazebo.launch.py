@@ -1,92 +1,80 @@
-"""An arm with springs in Gazebo, through ros2_control, under our controller.
+"""An arm with elastic joints in Gazebo, driven by our controller through ros2_control.
 
 ros2 launch multibody_dynamics gazebo.launch.py
 ros2 launch multibody_dynamics gazebo.launch.py robot:=ROBOT.urdf elastic_joints:=SPRINGS.yaml
 
-Needs ros_gz_sim, ros_gz_bridge, gz_ros2_control, ros2_controllers and robot_state_publisher, see
-docs/gazebo.md. Several robots: a launch each, with a namespace and a prefix; world:=none for all
-but the first.
+Requires ros_gz_sim, ros_gz_bridge, gz_ros2_control, ros2_controllers and robot_state_publisher; see
+docs/gazebo.md. For several robots, launch each with its own namespace and prefix, and all but the
+first with world:=none.
 """
 
 import shlex
 from pathlib import Path
 
-from launch import LaunchContext, LaunchDescription
-from launch.actions import (
-    DeclareLaunchArgument,
-    IncludeLaunchDescription,
-    OpaqueFunction,
-    RegisterEventHandler,
-)
+from launch import Action, LaunchDescription
+from launch.actions import IncludeLaunchDescription, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import LifecycleNode, Node
-from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
+from multibody_dynamics.tools.launch_arguments import (
+    Values,
+    argument,
+    launch_description,
+    own_node,
+    share,
+    verbatim,
+)
 from multibody_dynamics.tools.robot.gazebo import prepare
 
-PACKAGE = "multibody_dynamics"
 STATES = "joint_state_broadcaster/joint_states"
 COMMANDS = "effort_controller/commands"
 
 
 def generate_launch_description() -> LaunchDescription:
     arguments = [
-        DeclareLaunchArgument("robot", default_value="", description="URDF file; '': the Panda"),
-        DeclareLaunchArgument(
-            "elastic_joints",
-            default_value="",
-            description="YAML of linear springs; '': the Panda's",
+        argument("robot", description="URDF file; '': the Panda"),
+        argument(
+            "elastic_joints", description="YAML file of linear springs; '': that of the Panda"
         ),
-        DeclareLaunchArgument(
+        argument(
             "initial",
             default_value="",
-            description="positions of the links, rad, with commas; '': ready for the Panda, else 0",
+            description="initial link positions [rad], separated by commas; '': the Panda's ready"
+            " pose, or zero for another robot",
         ),
-        DeclareLaunchArgument(
+        argument(
             "world",
-            default_value=PathJoinSubstitution(
-                [FindPackageShare(PACKAGE), "config", "gazebo", "world.sdf"]
-            ),
-            description="SDF file; none: Gazebo and the bridge of its clock run already",
+            default_value=share("config", "gazebo", "world.sdf"),
+            description="SDF file; none: Gazebo and its clock bridge are already running",
         ),
-        DeclareLaunchArgument(
-            "gui", default_value="true", choices=["true", "false"], description="show Gazebo"
+        argument(
+            "gui",
+            default_value="true",
+            choices=["true", "false"],
+            description="show the window of Gazebo",
         ),
-        DeclareLaunchArgument(
+        argument(
             "parameters",
-            default_value=PathJoinSubstitution(
-                [FindPackageShare(PACKAGE), "config", "gazebo", "nodes.yaml"]
-            ),
+            default_value=share("config", "gazebo", "nodes.yaml"),
             description="YAML file with the parameters of our nodes",
         ),
-        DeclareLaunchArgument(
-            "motion",
-            default_value="rest_to_rest",
-            choices=["rest_to_rest", "sum_of_sines", "none"],
-            description="what trajectory_node sends; none leaves joint_trajectory to you",
+        argument("motion"),
+        argument("namespace"),
+        argument("prefix", default_value="", description="prefix of the names of joints and links"),
+        argument(
+            "output", default_value="gazebo_robot", description="folder of the generated files"
         ),
-        DeclareLaunchArgument("namespace", default_value="", description="of nodes and topics"),
-        DeclareLaunchArgument(
-            "prefix", default_value="", description="before the names of joints and links"
-        ),
-        DeclareLaunchArgument(
-            "output", default_value="gazebo_robot", description="folder of the files made for it"
-        ),
-        DeclareLaunchArgument("x", default_value="0.0", description="place in the world, m"),
-        DeclareLaunchArgument("y", default_value="0.0", description="place in the world, m"),
+        argument("x", default_value="0.0", description="x position in the world [m]"),
+        argument("y", default_value="0.0", description="y position in the world [m]"),
     ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+    return launch_description(arguments, start)
 
 
-def start(context: LaunchContext) -> list:
-    """All of it; a function, since the robot is made for Gazebo first."""
-
-    def value(name: str) -> str:
-        return LaunchConfiguration(name).perform(context)
-
+def start(value: Values) -> list[Action]:
+    """Gazebo, the robot and our nodes, once the robot's files have been generated."""
     namespace = value("namespace")
     robot = prepare(
         Path(value("output")),
@@ -99,15 +87,11 @@ def start(context: LaunchContext) -> list:
     simulated = {"use_sim_time": True}
 
     def ours(name: str, remappings: list[tuple[str, str]], own: dict) -> LifecycleNode:
-        return LifecycleNode(
-            package=PACKAGE,
-            executable=name,
-            name=name,
+        return own_node(
+            name,
             namespace=namespace,
             parameters=[value("parameters"), simulated | {"autostart": True}, own],
             remappings=remappings,
-            output="screen",
-            emulate_tty=True,
         )
 
     model = {"robot_file": str(robot.links), "elastic_joints_file": str(robot.springs)}
@@ -124,11 +108,7 @@ def start(context: LaunchContext) -> list:
         package="robot_state_publisher",
         executable="robot_state_publisher",
         namespace=namespace,
-        parameters=[
-            simulated,
-            # As it stands: without the type, launch would read it as YAML.
-            {"robot_description": ParameterValue(robot.plant.read_text(), value_type=str)},
-        ],
+        parameters=[simulated, {"robot_description": verbatim(robot.plant.read_text())}],
         remappings=[("joint_states", STATES)],
     )
     spawn = Node(
@@ -156,12 +136,12 @@ def start(context: LaunchContext) -> list:
     return [*gazebo(value), state_publisher, after_spawn, spawn, *nodes]
 
 
-def gazebo(value) -> list:
-    """The simulator and the bridge of its clock, unless they run already."""
+def gazebo(value: Values) -> list[Action]:
+    """The simulator and its clock bridge, unless they are already running."""
     if value("world") == "none":
         return []
-    options = "-r -v 2" if value("gui") == "true" else "-r -s -v 2"
-    bridge = PathJoinSubstitution([FindPackageShare(PACKAGE), "config", "gazebo", "bridge.yaml"])
+    options = "-r -v 2" if value.flag("gui") else "-r -s -v 2"
+    bridge = share("config", "gazebo", "bridge.yaml")
     return [
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(

@@ -1,49 +1,41 @@
-"""The task space node, from unconfigured to active: a motion of the tool in, torques out.
+"""The task-space node, configured and activated: a tool motion in, joint torques out.
 
 ros2 launch multibody_dynamics task_space.launch.py robot:=/path/to/arm.urdf.xacro tool:=hand
 
-Its other arguments are those of feedforward.launch.py, which starts it.
+Its other arguments are those of feedforward.launch.py, which it includes.
 """
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
-from launch_ros.substitutions import FindPackageShare
+from launch.substitutions import LaunchConfiguration
 
-PACKAGE = "multibody_dynamics"
+from multibody_dynamics.tools.launch_arguments import argument, share
 
 
 def generate_launch_description() -> LaunchDescription:
-    share = FindPackageShare(PACKAGE)
     arguments = [
-        DeclareLaunchArgument(
+        argument(
             "parameters",
-            default_value=PathJoinSubstitution([share, "config", "task_space.yaml"]),
+            default_value=share("config", "task_space.yaml"),
             description="YAML file with the node's parameters",
         ),
-        DeclareLaunchArgument(
+        argument(
             "tool",
             default_value="",
-            description="link that is led along the path; '' leaves it to the parameters file",
+            description="link that follows the paths; '' uses that of the parameters file",
         ),
-        DeclareLaunchArgument(
-            "name", default_value="task_space_node", description="of the node, and of its topics"
+        argument(
+            "name", default_value="task_space_node", description="node name, part of its topics"
         ),
     ]
-    return LaunchDescription(
-        [
-            *arguments,
-            IncludeLaunchDescription(
-                PythonLaunchDescriptionSource(
-                    PathJoinSubstitution([share, "launch", "feedforward.launch.py"])
-                ),
-                launch_arguments=[
-                    ("executable", "task_space_node"),
-                    ("parameters", LaunchConfiguration("parameters")),
-                    ("tool", LaunchConfiguration("tool")),
-                    ("name", LaunchConfiguration("name")),
-                ],
-            ),
-        ]
+    included = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(share("launch", "feedforward.launch.py")),
+        launch_arguments=[
+            ("executable", "task_space_node"),
+            ("parameters", LaunchConfiguration("parameters")),
+            ("tool", LaunchConfiguration("tool")),
+            ("name", LaunchConfiguration("name")),
+        ],
     )
+    return LaunchDescription([*arguments, included])

@@ -1,78 +1,72 @@
-"""Recorded torques beside those of the model: a report, and an exit status.
+"""Compares measured torques with those of the model: a report and an exit status.
 
 ros2 launch multibody_dynamics validate.launch.py bag:=BAG robot:=/path/to/arm.urdf
 ros2 launch multibody_dynamics validate.launch.py live:=true robot:=/path/to/arm.urdf
 ros2 launch multibody_dynamics validate.launch.py live:=true bag:=BAG parameters:=validation.yaml
 
-The first is the same as `ros2 run multibody_dynamics multibody_dynamics validate`, for launch files
-of others. With live:=true, validation_node says the same while a robot moves, or a bag is played:
-the one that is given, after which all ends with the report; or your own `ros2 bag play`.
+The first runs `ros2 run multibody_dynamics multibody_dynamics validate`, for use in other launch
+files. With live:=true, validation_node makes the same comparison while a robot moves or a bag is
+played: either the bag given here, after which everything ends with the report, or one that you play
+with `ros2 bag play`.
 """
 
 import shlex
 
-from launch import Action, LaunchContext, LaunchDescription
-from launch.actions import (
-    DeclareLaunchArgument,
-    ExecuteProcess,
-    OpaqueFunction,
-    RegisterEventHandler,
-    Shutdown,
-    TimerAction,
-)
-from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import LifecycleNode
+from launch import Action, LaunchDescription
+from launch.actions import ExecuteProcess, RegisterEventHandler, Shutdown, TimerAction
 from launch_ros.event_handlers import OnStateTransition
 from launch_ros.substitutions import ExecutableInPackage
 
-PACKAGE = "multibody_dynamics"
-DISCOVERY = "3"  # s that the player has to find the node, and be found
-REPORT_TIME = "600"  # s that a report may take in the end; the launch default kills after ten
+from multibody_dynamics.tools.launch_arguments import (
+    PACKAGE,
+    Values,
+    argument,
+    launch_description,
+    own_node,
+)
+
+DISCOVERY = "3"  # s for the player and the node to discover each other
+REPORT_TIME = "600"  # s for the final report; by default, launch kills a process after ten
 
 
 def generate_launch_description() -> LaunchDescription:
     arguments = [
-        DeclareLaunchArgument("bag", default_value="", description="rosbag2 folder or file"),
-        DeclareLaunchArgument(
+        argument("bag", default_value="", description="rosbag2 folder or file"),
+        argument(
             "robot",
-            default_value="",
-            description="URDF file; with live, '' leaves it to the parameters file or to the topic"
+            description="URDF file; with live, '' uses the parameters file or the topic"
             " robot_description",
         ),
-        DeclareLaunchArgument(
-            "output", default_value="validation", description="folder of the report"
-        ),
-        DeclareLaunchArgument(
+        argument("output", default_value="validation", description="folder of the report"),
+        argument(
             "options",
             default_value="",
-            description="of the command, such as '--cutoff 10'; not with live",
+            description="options of the command, such as '--cutoff 10'; not with live",
         ),
-        DeclareLaunchArgument(
+        argument(
             "live",
             default_value="false",
             choices=["true", "false"],
-            description="compare joint_states as they come, in validation_node",
+            description="compare joint_states as they arrive, in validation_node",
         ),
-        DeclareLaunchArgument(
-            "parameters", default_value="", description="YAML file of the node; with live"
+        argument(
+            "parameters",
+            default_value="",
+            description="YAML file with the node's parameters; only with live",
         ),
-        DeclareLaunchArgument(
-            "joint_states", default_value="joint_states", description="the topic; with live"
+        argument(
+            "joint_states",
+            default_value="joint_states",
+            description="topic of the states; only with live",
         ),
-        DeclareLaunchArgument(
-            "namespace", default_value="", description="of the node's topics; with live"
-        ),
+        argument("namespace", description="namespace of the node's topics; only with live"),
     ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+    return launch_description(arguments, start)
 
 
-def start(context: LaunchContext) -> list[Action]:
-    """The command, or the node and what it listens to."""
-
-    def value(name: str) -> str:
-        return LaunchConfiguration(name).perform(context)
-
-    if value("live") == "false":
+def start(value: Values) -> list[Action]:
+    """The command, or the node and the player of its bag."""
+    if not value.flag("live"):
         command = [
             ExecutableInPackage(package=PACKAGE, executable="multibody_dynamics"),
             *("validate", value("bag"), "--urdf", value("robot"), "--output", value("output")),
@@ -82,16 +76,12 @@ def start(context: LaunchContext) -> list[Action]:
     chosen = {"autostart": True, "output": value("output")}
     if value("robot"):
         chosen["robot_file"] = value("robot")
-    node = LifecycleNode(
-        package=PACKAGE,
-        executable="validation_node",
-        name="validation_node",
+    node = own_node(
+        "validation_node",
         namespace=value("namespace"),
         parameters=[*filter(None, [value("parameters")]), chosen],
         remappings=[("joint_states", value("joint_states"))],
         sigterm_timeout=REPORT_TIME,
-        output="screen",
-        emulate_tty=True,
     )
     if not value("bag"):
         return [node]
@@ -101,8 +91,8 @@ def start(context: LaunchContext) -> list[Action]:
             "--disable-keyboard-controls",
         ],
         output="screen",
-        # the last states are still on their way
-        on_exit=[TimerAction(period=1.0, actions=[Shutdown(reason="the bag is over")])],
+        # The last states may still be in transit.
+        on_exit=[TimerAction(period=1.0, actions=[Shutdown(reason="the bag has ended")])],
     )
     ready = OnStateTransition(target_lifecycle_node=node, goal_state="active", entities=[play])
     return [RegisterEventHandler(ready), node]

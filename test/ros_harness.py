@@ -1,4 +1,4 @@
-"""Nodes under test as processes of their own, and a peer node in the test that talks to them.
+"""Nodes under test in processes of their own, and a peer node in the test that talks to them.
 
     def test_something(ros):                         # the fixture below
         node = ros.start("feedforward_node", parameters)
@@ -7,7 +7,7 @@
         ros.until(lambda: torques, "a torque")
 
 Nothing sleeps for a fixed time: `until` spins the peer until a condition holds, or fails after
-`PATIENCE` with what the nodes printed. Only processes that were started here are ended.
+`PATIENCE` and shows the output of the nodes. Only processes started here are terminated.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from multibody_dynamics.tools.base.ros_settings import ros_environment
 
 PATIENCE = 20.0  # s; discovery alone may take 3
-FIRST_START = 90.0  # s; a node may have to be compiled first
+FIRST_START = 90.0  # s; the dynamics may have to be compiled first
 NAMESPACE = "/test"
 RELIABLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 TRANSITIONS = {
@@ -51,7 +51,7 @@ TRANSITIONS = {
 
 
 class NodeProcess:
-    """A node that runs; `output` is what it printed so far."""
+    """A running node; `output` is everything it has printed so far."""
 
     def __init__(self, name: str, process: subprocess.Popen[bytes], log: Path) -> None:
         self.name = name
@@ -71,7 +71,7 @@ class NodeProcess:
 
 
 class RosHarness:
-    """One ROS domain with the peer node `peer` and the processes that were started."""
+    """One ROS domain with the node `peer` and the processes started in it."""
 
     def __init__(self, domain_id: int, folder: Path) -> None:
         self.environment = ros_environment(domain_id)
@@ -95,9 +95,9 @@ class RosHarness:
         *arguments: str,
         program: Path | None = None,
     ) -> NodeProcess:
-        """Start `multibody_dynamics.nodes.<name>`, or a program, in our namespace.
+        """Start `multibody_dynamics.nodes.<name>`, or a program, in the namespace of the harness.
 
-        `arguments` are further ROS arguments.
+        `arguments` are further ROS arguments. A program can import the helpers in test/.
         """
         number = len(self._processes)
         settings = self._folder / f"{name}_{number}.yaml"
@@ -109,8 +109,8 @@ class RosHarness:
             "--ros-args",
             "-r", f"__ns:={NAMESPACE}", "--params-file", str(settings), *arguments,
         ]  # fmt: skip
-        modules = [str(Path(__file__).parent), self.environment.get("PYTHONPATH", "")]
-        environment = self.environment | {"PYTHONPATH": os.pathsep.join(filter(None, modules))}
+        places = [str(Path(__file__).parent), self.environment.get("PYTHONPATH", "")]
+        environment = {**self.environment, "PYTHONPATH": os.pathsep.join(filter(None, places))}
         with log.open("wb") as output:
             process = subprocess.Popen(
                 command, env=environment, stdout=output, stderr=subprocess.STDOUT
@@ -120,7 +120,7 @@ class RosHarness:
         return node
 
     def spin(self, seconds: float = 0.0) -> None:
-        """Let the peer work: at least one turn, and for so long."""
+        """Spin the peer for this long, at least once."""
         end = time.monotonic() + seconds
         while True:
             self.executor.spin_once(timeout_sec=max(0.0, min(0.01, end - time.monotonic())))
@@ -142,7 +142,7 @@ class RosHarness:
                 return result
             if time.monotonic() > end:
                 printed = "\n".join(f"--- {p.name}:\n{p.output}" for p in self._processes)
-                pytest.fail(f"waited {patience} s in vain for {what}\n{printed}")
+                pytest.fail(f"timed out after {patience} s waiting for {what}\n{printed}")
             each()
             self.spin(0.004)
 
@@ -157,7 +157,7 @@ class RosHarness:
         return publisher
 
     def record(self, kind: type, topic: str, qos: Any = RELIABLE, writers: int = 1) -> list[Any]:
-        """A list that fills with the messages of a topic that already has `writers`."""
+        """A list that collects the messages of a topic that already has `writers`."""
         messages: list[Any] = []
         self.peer.create_subscription(kind, topic, messages.append, qos)
         if writers:
@@ -169,7 +169,7 @@ class RosHarness:
         return messages
 
     def call(self, kind: type, name: str, request: Any) -> Any:
-        """The response of a service."""
+        """Call a service and return its response."""
         client = self._services.get((kind.__name__, name))
         if client is None:
             client = self.peer.create_client(kind, name)
@@ -180,7 +180,7 @@ class RosHarness:
         return future.result()
 
     def transition(self, node: NodeProcess, what: str | int) -> bool:
-        """Ask for a transition, by our name for it or its number; tells whether it was made."""
+        """Request a transition by a name of `TRANSITIONS` or its number; True if it succeeded."""
         number = TRANSITIONS[what] if isinstance(what, str) else what
         request = ChangeState.Request(transition=Transition(id=number))
         return bool(self.call(ChangeState, f"{node.name}/change_state", request).success)
@@ -191,14 +191,14 @@ class RosHarness:
         return str(answer.current_state.label)
 
     def set_parameters(self, node: NodeProcess, **values: Any) -> list[Any]:
-        """The results (successful, reason) of setting parameters one by one."""
+        """Set parameters one by one; returns the results (successful, reason)."""
         request = SetParameters.Request(
             parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
         )
         return list(self.call(SetParameters, f"{node.name}/set_parameters", request).results)
 
     def diagnosis(self, part: str) -> tuple[int, str, dict[str, str]]:
-        """Level, message and values of the newest status whose name ends with `part`."""
+        """Level, message and values of the latest status whose name ends with `part`."""
         for name, status in self._diagnostics.items():
             if name.endswith(part):
                 values = {item.key: item.value for item in status.values}
@@ -206,7 +206,7 @@ class RosHarness:
         return 3, "", {}
 
     def leave(self, node: NodeProcess, number: signal.Signals = signal.SIGTERM) -> int:
-        """End a node by a signal; its exit code."""
+        """Terminate a node by a signal; returns its exit code."""
         node.send(number)
         self.until(lambda: node.exit_code is not None, f"the end of {node.name}")
         return int(node.process.returncode)

@@ -181,7 +181,7 @@ def test_a_goal_ends_with_the_motion_whatever_ends_that(ros, tmp_path):
     assert action.outcome(second) == (
         ABORTED,
         Result.INVALID_GOAL,
-        "another motion took its place",
+        "replaced by another motion",
     )
     arm.drive(lambda: speed(arm) == 0.0, "its end")
 
@@ -190,8 +190,8 @@ def test_a_goal_ends_with_the_motion_whatever_ends_that(ros, tmp_path):
 
     handle = begin()
     enable(False)
-    assert "forbids motion" in action.outcome(handle)[2]
-    assert "forbids motion" in action.outcome(action.send())[2]
+    assert "motion is disabled" in action.outcome(handle)[2]
+    assert "motion is disabled" in action.outcome(action.send())[2]
     arm.drive(lambda: speed(arm) == 0.0, "the stop")
     enable(True)
 

@@ -1,13 +1,19 @@
-"""Launch files, without ros2 launch, which is not on PyPI: what they name must be there."""
+"""Launch files, without ros2 launch, which is not on PyPI: everything they name must exist.
+
+They are checked as text and then run with stand-ins for `launch` and `launch_ros`.
+"""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
 import re
+import runpy
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -18,10 +24,11 @@ from multibody_dynamics.resources import NAME, share_directory
 from multibody_dynamics.tools import reference
 
 FILES = sorted((share_directory() / "launch").glob("*.launch.py"))
+HELPER = ast.parse((Path(reference.__file__).parent / "launch_arguments.py").read_text())
 SETUP = (Path(__file__).parents[1] / "setup.py").read_text().replace("{name}", NAME)
 EXECUTABLES = set(re.findall(r'"(\w+) = [\w.]+:main"', SETUP))
 NODES = {name for name in EXECUTABLES if name.endswith("_node")}
-# What launch/gazebo.launch.py starts of others, by the sources that docs/gazebo.md names.
+# Executables of other packages that launch/gazebo.launch.py starts; docs/gazebo.md names sources.
 OTHERS = {
     "controller_manager": {"spawner"},
     "robot_state_publisher": {"robot_state_publisher"},
@@ -36,37 +43,69 @@ def file(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
-@pytest.fixture
-def tree(file: Path) -> ast.Module:
+def parsed(file: Path) -> ast.Module:
     return ast.parse(file.read_text(), file.name)
 
 
-def calls(tree: ast.Module, *names: str) -> Iterator[tuple[list[ast.expr], dict[str, ast.expr]]]:
+@pytest.fixture
+def tree(file: Path) -> ast.Module:
+    return parsed(file)
+
+
+def calls(tree: ast.AST, *names: str) -> Iterator[tuple[list[ast.expr], dict[str, ast.expr]]]:
+    """Arguments of the calls of these functions, or of methods written with their dot."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in names:
             yield node.args, {keyword.arg: keyword.value for keyword in node.keywords}
 
 
 def text(node: ast.expr | None) -> str:
-    """A string constant, or the constant of that name in the package's own launch files."""
+    """A string constant, or the constant PACKAGE of the launch files."""
     if isinstance(node, ast.Name) and node.id == "PACKAGE":
         return NAME
     return str(node.value) if isinstance(node, ast.Constant) else ""
 
 
+def shared_arguments() -> dict[str, dict[str, ast.expr]]:
+    """The table SHARED of tools/launch_arguments.py."""
+    (table,) = (
+        node.value
+        for node in HELPER.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SHARED"
+    )
+    return {
+        text(name): dict(zip(map(text, options.keys), options.values, strict=True))
+        for name, options in zip(table.keys, table.values, strict=True)
+    }
+
+
 def arguments(tree: ast.Module) -> dict[str, dict[str, ast.expr]]:
-    return {text(args[0]): options for args, options in calls(tree, "DeclareLaunchArgument")}
+    shared = shared_arguments()
+    return {
+        text(args[0]): shared.get(text(args[0]), {}) | options
+        for args, options in calls(tree, "argument")
+    }
+
+
+def values_used(tree: ast.AST) -> set[str]:
+    """The launch arguments whose values are read, here or by a function of the helper."""
+    found = calls(tree, "LaunchConfiguration", "value", "value.flag", "value.items")
+    used = {text(args[0]) for args, _ in found} - {""}
+    for function in HELPER.body:
+        if isinstance(function, ast.FunctionDef) and any(calls(tree, function.name)):
+            used |= values_used(function)
+    return used
 
 
 def accepted(name: str) -> dict[str, dict[str, ast.expr]]:
-    """The arguments of one of our launch files, and of those of ours that it includes."""
+    """The arguments of one of our launch files and of those that it includes."""
     tree = ast.parse((share_directory() / "launch" / name).read_text())
     included = {text(node) for node in ast.walk(tree)} & {file.name for file in FILES}
     return {k: v for other in included for k, v in accepted(other).items()} | arguments(tree)
 
 
 def only_includes(tree: ast.Module) -> bool:
-    return any(calls(tree, "IncludeLaunchDescription")) and not any(calls(tree, "LifecycleNode"))
+    return any(calls(tree, "IncludeLaunchDescription")) and not any(calls(tree, "own_node"))
 
 
 def test_there_are_launch_files():
@@ -80,12 +119,12 @@ def test_it_compiles_and_makes_a_description(file, tree):
     assert not functions["generate_launch_description"].args.args
 
 
-def test_it_says_what_it_is_for_and_how_to_call_it(file, tree):
+def test_its_docstring_shows_how_to_call_it(file, tree):
     assert f"ros2 launch {NAME} {file.name}" in (ast.get_docstring(tree) or "")
 
 
 def test_no_command_gives_an_empty_argument():
-    """`ros2 launch` refuses NAME:='', of which the shell leaves NAME:=."""
+    """`ros2 launch` refuses NAME:='', which the shell reduces to NAME:=."""
     pages = [*FILES, *(share_directory() / "docs").glob("*.md"), share_directory() / "README.md"]
     assert [page.name for page in pages if re.search(r":=(''|\"\")", page.read_text())] == []
 
@@ -104,13 +143,24 @@ def test_a_default_is_one_of_the_choices(tree):
 
 
 def test_arguments_used_are_those_declared(tree):
-    used = {text(args[0]) for args, _ in calls(tree, "LaunchConfiguration", "value")} - {""}
-    assert used == set(arguments(tree))
+    assert values_used(tree) == set(arguments(tree))
 
 
-def test_executables_are_there(tree):
+def test_every_shared_argument_is_shared():
+    declared = [text(args[0]) for file in FILES for args, _ in calls(parsed(file), "argument")]
+    assert all(declared.count(name) > 1 for name in shared_arguments())
+
+
+def test_a_shared_description_is_not_repeated(tree):
+    shared = {text(options["description"]) for options in shared_arguments().values()}
+    assert not shared & {text(options.get("description")) for _, options in calls(tree, "argument")}
+
+
+def test_executables_exist(tree):
     named = [o for _, o in calls(tree, "Node", "LifecycleNode", "ExecutableInPackage")]
-    assert named or only_includes(tree)
+    own = [text(args[0]) for args, _ in calls(tree, "own_node")]
+    assert named or own or only_includes(tree)
+    assert {name for name in own if name} <= NODES
     for options in named:
         package, executable = text(options["package"]), text(options["executable"])
         if package != NAME:
@@ -119,22 +169,21 @@ def test_executables_are_there(tree):
             assert executable in EXECUTABLES
 
 
-def test_words_that_name_nodes_name_nodes(tree):
+def test_words_that_end_in_node_name_nodes(tree):
     words = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)}
     assert {w for w in words if re.fullmatch(r"\w+_node", str(w))} <= NODES
 
 
-def test_files_named_are_there(tree):
+def test_files_named_exist(tree):
     for node in ast.walk(tree):
-        if isinstance(node, ast.List):
-            parts = [text(item) for item in node.elts]
-            if "config" in parts:
-                path = share_directory().joinpath(*parts[parts.index("config") :])
-                assert path.is_file(), path
+        assert not (isinstance(node, ast.List) and "config" in map(text, node.elts))
+    for parts, _ in calls(tree, "share"):
+        path = share_directory().joinpath(*map(text, parts))
+        assert path.is_file(), path
 
 
 def test_parameters_set_are_parameters(tree):
-    """Dictionaries with constant keys, and keys assigned later, set parameters of a node."""
+    """Dictionaries with constant keys, and keys assigned later, set parameters of nodes."""
     known = {"use_sim_time"} | PARAMETERS_OF_OTHERS
     for name in NODES:
         for value in vars(import_module(f"{NAME}.nodes.{name}")).values():
@@ -147,11 +196,131 @@ def test_parameters_set_are_parameters(tree):
     assert named <= known
 
 
+# run with stand-ins for launch and launch_ros
+
+
+class StandIn:
+    """An instance of any class of launch: keeps the arguments that it was made with."""
+
+    def __init__(self, *args, **options):
+        self.args, self.options = args, options
+
+    def perform(self, context):
+        kind = type(self).__name__
+        if kind == "LaunchConfiguration":
+            return context[self.args[0]]
+        parts = [x.perform(context) if isinstance(x, StandIn) else x for x in self.args[0]]
+        if kind == "Command":
+            return COMMANDS["".join(parts)]
+        return "/".join(parts)
+
+
+class FindPackageShare(StandIn):
+    def perform(self, context):
+        assert self.args == (NAME,)
+        return str(share_directory())
+
+
+class StandInModule(ModuleType):
+    """Has every class that is asked for."""
+
+    __path__ = ()
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = {"FindPackageShare": FindPackageShare}
+        return known.get(name) or type(name, (StandIn,), {})
+
+
+COMMANDS = {
+    "xacro 'arm.urdf.xacro' prefix:=left_": (
+        share_directory() / "config" / "robots" / "planar_two_link.urdf"
+    ).read_text()
+}
+WITH_XACRO = [file for file in FILES if "xacro_arguments" in arguments(parsed(file))]
+
+
+@pytest.fixture
+def launched(monkeypatch, file):
+    """Runs a launch file with some arguments; returns its actions and its context of all values."""
+    modules = ["launch", "launch_ros"]
+    for node in (*ast.walk(parsed(file)), *ast.walk(HELPER)):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("launch"):
+            modules.append(node.module)
+    for name in modules:
+        monkeypatch.setitem(sys.modules, name, StandInModule(name))
+    monkeypatch.delitem(sys.modules, f"{NAME}.tools.launch_arguments", raising=False)
+
+    def run(**given):
+        description = runpy.run_path(str(file))["generate_launch_description"]()
+        *declared, last = description.args[0]
+        context = {}
+        for each in declared:
+            default = each.options["default_value"]
+            context[each.args[0]] = default.perform({}) if isinstance(default, StandIn) else default
+        assert given.keys() <= context.keys()
+        context |= given
+        assert set(context) == set(arguments(parsed(file)))
+        if type(last).__name__ == "IncludeLaunchDescription":
+            return [last], context
+        return last.options["function"](context), context
+
+    yield run
+    sys.modules.pop(f"{NAME}.tools.launch_arguments", None)
+
+
+def nodes_of(actions):
+    """Name, and all parameters that are set beside a file, of the nodes of this package."""
+    nodes = [action.options for action in actions if type(action).__name__ == "LifecycleNode"]
+    assert all(node["package"] == NAME for node in nodes)
+    tables = [[p for p in node["parameters"] if isinstance(p, dict)] for node in nodes]
+    return {
+        node["executable"]: {k: v for table in own for k, v in table.items()}
+        for node, own in zip(nodes, tables, strict=True)
+    }
+
+
+def test_it_runs_with_its_defaults(launched, tmp_path, file):
+    folder = {"output": str(tmp_path / "out")} if "output" in arguments(parsed(file)) else {}
+    actions, _ = launched(**folder)
+    assert actions
+    for name, parameters in nodes_of(actions).items():
+        table = getattr(import_module(f"{NAME}.nodes.{name}"), reference.NODES[name])
+        known = {field.name for field in dataclasses.fields(table)} | {"use_sim_time"}
+        assert parameters.keys() <= known, name
+
+
+@pytest.mark.parametrize("file", WITH_XACRO, indirect=True, ids=lambda file: file.name)
+def test_the_output_of_xacro_is_passed_verbatim(launched):
+    actions, _ = launched(robot="arm.urdf.xacro", xacro_arguments="prefix:=left_")
+    assert nodes_of(actions)
+    for parameters in nodes_of(actions).values():
+        assert parameters["robot_file"] == ""
+        assert parameters["robot_description"].args == tuple(COMMANDS.values())
+        assert parameters["robot_description"].options == {"value_type": str}
+
+
+LIVE = [file for file in FILES if "live" in arguments(parsed(file))]
+
+
+@pytest.mark.parametrize("file", LIVE, indirect=True, ids=lambda file: file.name)
+def test_validation_of_a_bag_that_is_played(launched):
+    actions, _ = launched(live="true", bag="a_bag", robot="arm.urdf")
+    assert nodes_of(actions)["validation_node"]["robot_file"] == "arm.urdf"
+    assert [type(action).__name__ for action in actions] == [
+        "RegisterEventHandler",
+        "LifecycleNode",
+    ]
+
+
+# the robot that the arguments select
+
 OWN = str(share_directory() / "config" / "elastic_joint.yaml")
 
 
-def test_every_node_knows_what_the_parameters_file_tells_it():
-    """It warns of the rest."""
+def test_every_node_knows_the_parameters_in_the_file():
+    """A node warns of parameters that it does not know."""
     sections = yaml.safe_load(Path(OWN).read_text())
     everybody = sections.pop("/**")["ros__parameters"]
     assert len(sections) == 3
@@ -162,7 +331,7 @@ def test_every_node_knows_what_the_parameters_file_tells_it():
         assert everybody.keys() | section["ros__parameters"].keys() <= known
 
 
-def test_the_panda_is_left_to_the_parameters_file():
+def test_without_a_robot_the_parameters_file_decides():
     assert chosen_robot(OWN) == ({}, {}, {})
 
 
@@ -174,7 +343,7 @@ def test_the_panda_is_left_to_the_parameters_file():
         ("antagonistic_elbow", "antagonistic", ["shoulder", "elbow_agonist", "elbow_antagonist"]),
     ],
 )
-def test_another_robot_keeps_nothing_of_the_panda(own, robot, springs, motors):
+def test_another_robot_keeps_none_of_the_data_of_the_panda(own, robot, springs, motors):
     files = f"config/robots/{robot}.urdf", f"config/elastic_joints/{springs}.yaml"
     own = str(share_directory() / "config" / f"{own}.yaml")
     assert chosen_robot(own, *files) == (
@@ -187,25 +356,25 @@ def test_another_robot_keeps_nothing_of_the_panda(own, robot, springs, motors):
     assert given[2] == {"initial_positions": [-0.3, 0.2]}
 
 
-def test_another_robot_without_springs_is_not_given_those_of_the_panda():
+def test_another_robot_without_springs_does_not_get_those_of_the_panda():
     _, motors, _ = chosen_robot(OWN, "config/robots/planar_two_link.urdf")
     assert motors == {"elastic_joints_file": "", "command_joints": ["shoulder", "elbow"]}
 
 
-def test_a_copy_of_the_parameters_file_is_as_good(tmp_path):
-    """As of ros2 launch from a checkout, whose share folder is elsewhere."""
+def test_a_copy_of_the_parameters_file_counts_as_the_original(tmp_path):
+    """`ros2 launch` uses the copy in the share folder of the installation."""
     (tmp_path / "copy.yaml").write_text(Path(OWN).read_text())
     assert chosen_robot(str(tmp_path / "copy.yaml"), "config/robots/planar_two_link.urdf")[1]
 
 
-def test_a_robot_in_xacro_is_handed_over_as_text():
+def test_the_output_of_xacro_replaces_the_robot_file():
     text = (share_directory() / "config" / "robots" / "planar_two_link.urdf").read_text()
     links, motors, _ = chosen_robot(OWN, "two_link.urdf.xacro", robot_description=text)
     assert links == {"robot_file": "", "robot_description": text}
     assert motors["command_joints"] == ["shoulder", "elbow"]
 
 
-def test_a_parameters_file_of_ones_own_is_left_alone(tmp_path):
+def test_a_parameters_file_of_the_user_is_left_alone(tmp_path):
     own = tmp_path / "own.yaml"
     own.touch()
     robot = "config/robots/planar_two_link.urdf"

@@ -1,4 +1,4 @@
-"""The configurations of viewers name topics, fields, joints and frames that there are."""
+"""The configurations of viewers name only topics, fields, joints and frames that exist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOPICS = {"/joint_states", "/robot_description", "/external_wrench", "/diagnosti
 
 
 def is_published(topic: str) -> bool:
-    """Whether the page of a node lists the topic among those that go out."""
+    """Whether the page of a node lists the topic among its outputs."""
     if topic in TOPICS:
         return True
     _, node, name = topic.split("/")

@@ -1,1 +1,11 @@
-"""ROS 2 nodes: message -> arrays -> dynamics -> message. Nothing here computes any mechanics."""
+"""ROS 2 nodes: message -> arrays -> dynamics -> message. Nothing here computes any mechanics.
+
+The file of a node, `*_node.py`, shows its whole behaviour. The rooms contain code shared by several
+nodes, and parts of a node that can be understood on their own:
+
+    base        lifecycle, executor, parameters, messages, diagnostics
+    following   trajectories and goals in, one reference per cycle out
+    task_space  targets and paths of a tool in, joint motions out
+    simulator   plant, sensors, environment, commands and timing of the simulated arm
+    validation  parameters, statistics and recordings of the comparison with the model
+"""

@@ -1,10 +1,11 @@
-"""An arm with elastic joints in simulation: motor commands in, link and motor states out.
+"""A simulated arm with elastic joints: motor commands in, link and motor states out.
 
-A cycle, on its own thread: take the newest command, publish the state of now, advance the plant by
-one period under that command. A command computed from a state therefore acts one period later, as
-on a robot whose drives take set points at the period's begin. The reference of `motor_command` is
-understood to be for the time header.stamp + time_from_start, and moves on at its velocity from
-there. docs/elastic_robot_simulator_node.md describes topics, parameters and behaviour.
+Each cycle, in a thread of its own, reads the newest command, publishes the current state, and
+advances the plant by one period under that command. A command computed from a state therefore acts
+one period later, as on a robot whose drives read set points at the beginning of a period. The
+reference of a `motor_command` applies to the time header.stamp + time_from_start and is
+extrapolated from there at its velocity. docs/elastic_robot_simulator_node.md describes topics,
+parameters and behaviour.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ from .simulator.simulator_parameters import SimulatorParameters
 from .simulator.simulator_plant import Strain, make_robot
 
 Due = tuple[Command, bool] | None
-"""What the motors obey: a command and whether it is stale; None: the brakes are closed."""
+"""The command that the motors execute and whether it is stale; None: the brakes are closed."""
 
 
 class ElasticRobotSimulatorNode(ManagedNode):
-    """See the module's text and docs/elastic_robot_simulator_node.md."""
+    """The node; see the module and docs/elastic_robot_simulator_node.md."""
 
     Parameters = SimulatorParameters
 
@@ -64,7 +65,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self._thread: threading.Thread | None = None
         self._pace: Pace | None = None
         self._stamp = 0  # ns, of the newest state
-        self._time = 0  # ns, simulated; goes on from one activation to the next
+        self._time = 0  # ns of simulated time; continues from one activation to the next
 
     # Life cycle
 
@@ -73,9 +74,9 @@ class ElasticRobotSimulatorNode(ManagedNode):
         simulated = p.publish_clock or p.time_source == "clock"
         if self.get_parameter("use_sim_time").value and not simulated:
             raise ParameterError(
-                "use_sim_time is true, but the simulator runs by the steady clock; set "
-                "publish_clock to be the time source, time_source to 'clock' to run by that of "
-                "another, or use_sim_time to false"
+                "use_sim_time is true, but the simulator runs on the steady clock; set "
+                "publish_clock to make it the time source, time_source to 'clock' to follow an "
+                "external clock, or use_sim_time to false"
             )
         robot = make_robot(p)
         self._plant, self._home = robot.plant, robot.home
@@ -89,7 +90,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self._stiffness = StiffnessCommands(actuators)
         self._zero = np.zeros(len(actuators.motors))
         self._time = 0
-        if p.publish_clock:  # before the states, so that their stamps are not in the future
+        if p.publish_clock:  # before the states, whose stamps would otherwise be in the future
             self._clock_publisher = self.create_lifecycle_publisher(Clock, "/clock", RELIABLE)
         self._outputs = outputs = Outputs(self)
         fields = ("position", "velocity", "effort")
@@ -118,10 +119,10 @@ class ElasticRobotSimulatorNode(ManagedNode):
             None if p.brakes_until_command else (self._commands.newest, False),
         )
         self._is_stale = False
-        self._late: Command | None = None  # the newest command when an answer did not come
+        self._late: Command | None = None  # the newest command when an answer was overdue
         self._moved = 0  # ns of simulated time since the first command
         self._strain = Strain(plant)
-        self._reported = (0, 0, 0, 0)  # what was lost, saturated, overstretched, restarted
+        self._reported = (0, 0, 0, 0)  # lost, saturated, overstretched, restarted so far
         self._statistics = CycleStatistics()
         self._rejected = EventCounter()
         self._pace = self._make_pace(p)
@@ -170,7 +171,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         if self._outputs is not None:
             self._surroundings.check(values)
 
-    # Messages, on the executor's thread
+    # Messages, in the executor's thread
 
     def _on_command(self, message: Any) -> None:
         try:
@@ -192,7 +193,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
 
     def _on_clock(self, message: Clock) -> None:
         if self._pace.advance_to(nanoseconds(message.clock)):
-            self.get_logger().warning("/clock went back: going on from there")
+            self.get_logger().warning("/clock went back: continuing from there")
             self._commands.forget_stamps()
             self._surroundings.forget_wrench()
 
@@ -201,13 +202,13 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self.get_logger().warning(f"refused {topic}: {error}", throttle_duration_sec=1.0)
 
     def _rest(self) -> Command:
-        """What a robot without brakes has before the first command."""
+        """The command of a robot without brakes before the first one arrives."""
         now, plant = time.monotonic_ns(), self._plant
         if self.parameters.command_interface != "motor_command":
             return Command(now, 0, self._zero)
         return Command(now, 0, plant.motor_torque.copy(), plant.theta.copy(), self._zero)
 
-    # The plant, on its own thread
+    # The plant, in its own thread
 
     def _run(self, pace: Pace) -> None:
         try:
@@ -216,7 +217,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
             self.get_logger().error(f"simulation stopped: {error}")
         except Exception:
             if not rclpy.ok(context=self.context):
-                return  # publishers are gone with the context
+                return  # the publishers were destroyed with the context
             self.get_logger().error(f"simulation stopped:\n{traceback.format_exc()}")
         else:
             return
@@ -234,14 +235,14 @@ class ElasticRobotSimulatorNode(ManagedNode):
             if p.lockstep and commands.newest is not None:
                 self._is_stale = not self._wait_for_answer(p.command_timeout)
                 pace.speed = 1.0 if self._is_stale else p.max_speed
-            command = commands.newest  # before this state is known to anybody
+            command = commands.newest  # before anyone can know this state
             self._publish(cycle.stamp)
             self._advance(command, cycle.stamp, p)
             end = time.monotonic_ns()
             self._statistics.record(begin, end, cycle.stamp, cycle.stamp + end - cycle.due)
 
     def _wait_for_answer(self, timeout: float) -> bool:
-        """Whether the newest state was answered in time; after that failed, anything will do."""
+        """Whether the newest state was answered in time; once late, any new command counts."""
         commands = self._commands
         if self._is_stale:
             answered = commands.newest is not self._late
@@ -251,7 +252,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         return answered
 
     def _publish(self, stamp: int) -> None:
-        """The readings of the sensors, with one stamp."""
+        """Publish the readings of all sensors with one stamp."""
         sensors, outputs = self._sensors, self._outputs
         readings = (
             sensors.links.position,
@@ -272,7 +273,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         outputs.publish_all(stamp)
 
     def _advance(self, command: Command | None, stamp: int, p: SimulatorParameters) -> None:
-        """One period of the plant from the state with `stamp`."""
+        """Advance the plant by one period from the state with this stamp."""
         due: Due = None
         if command is not None:
             if not p.lockstep:
@@ -282,15 +283,15 @@ class ElasticRobotSimulatorNode(ManagedNode):
         if due is None:
             return
         if self._surroundings.apply(p, self._moved, stamp):
-            self._refuse("external_wrench", MessageError("stale", "no longer comes: now zero"))
+            self._refuse("external_wrench", MessageError("stale", "timed out: set to zero"))
         self._stiffness.apply(self._plant)
         since = 0.0
         for duration, part in parts:
-            if part is not None:  # until the first command gets through, the brakes are closed
+            if part is not None:  # the brakes are closed until the first command takes effect
                 self._move(*part, stamp, since, duration, p)
             since += duration
         self._moved += self._period
-        self._strain.look()
+        self._strain.check()
         self._sensors.update()
 
     def _move(
@@ -302,7 +303,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         duration: float,
         p: SimulatorParameters,
     ) -> None:
-        """The plant under one command, from `since` s after the state with `stamp` on."""
+        """Advance the plant under one command, from `since` s after the state with this stamp."""
         plant = self._plant
         if command.position is None:
             plant.step(self._zero if is_stale else command.torque, duration)
@@ -314,7 +315,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         velocity = command.velocity if is_moving else self._zero
         plant.follow(position, velocity, command.torque, duration)
 
-    # Diagnostics, on the executor's thread
+    # Diagnostics, in the executor's thread
 
     def _statuses(self) -> Iterator[DiagnosticStatus]:
         node, robot = self.get_fully_qualified_name(), self._plant.model.name
@@ -330,7 +331,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         if self.parameters.publish_clock:
             figures["simulated time [s]"] = 1e-9 * self._time
         if restarted:
-            level, text = WARN, "/clock went back: started anew from there"
+            level, text = WARN, "/clock went back: restarted from there"
         elif lost:
             level, text = WARN, f"cannot keep up with real time: {1e-9 * lost:.3f} s lost"
         elif figures["cycles"]:

@@ -2,8 +2,9 @@
 first two rates and motor commands out, one cycle per joint state.
 
 The desired motion q..q'''' is evaluated at the stamp of each complete joint state plus `lookahead`,
-and every output carries that stamp. The measured state starts the first hold and judges jumps; it
-is not fed back. docs/feedforward_node.md describes topics, parameters and behaviour.
+and every output carries that stamp. The measured state determines the first hold and whether a new
+motion would jump; it is not fed back. docs/feedforward_node.md describes topics, parameters and
+behaviour.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from .base.runtime import run
 from .following.feedforward_parameters import FeedforwardParameters
 from .following.following import FollowingNode
 
-FOREVER = 1e9  # s: longer than any limited rate needs
+FOREVER = 1e9  # s; a step so long that no rate limit applies
 
 
 class FeedforwardOutputs(Outputs):
-    """The commands first, they are waited for."""
+    """The publishers of the node; commands are published first, because drives wait for them."""
 
     def __init__(self, node: FeedforwardNode) -> None:
         super().__init__(node)
@@ -46,7 +47,7 @@ class FeedforwardOutputs(Outputs):
         ]
 
     def publish(self, stamp: int, lookahead: int, law: FeedforwardLaw, motor_torque: Array) -> None:
-        """lookahead: from the stamp to the time that the commands are for. Both in ns."""
+        """Publish one cycle; the commands apply `lookahead` ns after `stamp` (ns)."""
         set_stamp(self._point.time_from_start, lookahead)
         for row, values in zip(self._torque_rows, law.torque, strict=True):
             row[:] = values
@@ -58,7 +59,11 @@ class FeedforwardOutputs(Outputs):
 
 
 class FeedforwardNode(FollowingNode):
-    """See the module's text and docs/feedforward_node.md."""
+    """A following node whose law is the torque feedforward.
+
+    `TaskSpaceNode` inherits from it: law, cycle and outputs are the same, and only the source of
+    the desired motion differs.
+    """
 
     Parameters = FeedforwardParameters
     _outputs: FeedforwardOutputs
@@ -82,7 +87,7 @@ class FeedforwardNode(FollowingNode):
         self._measured = JointStates(self._model.joint_names, also=("velocity",))
         self._position = self._measured.position
         self._safe_position: Array | None = None
-        self._ramp_begin: int | None = None  # while the ramp lasts: since when, from which torque
+        self._ramp_begin: int | None = None  # ns, while the ramp lasts
         self._ramp_from: Array = np.zeros(len(self._actuators.motors))
         self._gain = 0.0
         self._is_finite = True
@@ -120,7 +125,7 @@ class FeedforwardNode(FollowingNode):
         return bool(self._measured.stamp) and not self._watchdog.stale
 
     def _begin(self, stamp: int) -> None:
-        """Hold where the robot is, or where the safe output holds it if that is near."""
+        """Hold the robot at its position, or at that of the safe output if that is close."""
         position, safe = self._measured.position, self._safe_position
         if safe is not None and np.abs(safe - position).max() <= self.parameters.start_tolerance:
             position = safe
@@ -132,7 +137,7 @@ class FeedforwardNode(FollowingNode):
         p, law = self.parameters, self._law
         law.desired[0], law.desired[1:] = position, 0.0
         law.settle()
-        law.update()  # whose torques say what stiffness can be had; nothing here measures it
+        law.update()  # its torques determine the feasible stiffness, which is not measured here
         goal = p.initial_stiffness
         self._stiffness.begin(goal, None, law.joint_torque, stamp, p.ramp_time)
 
@@ -164,15 +169,15 @@ class FeedforwardNode(FollowingNode):
         if self._is_finite:
             self._is_stale = False
             self._statistics.record(begin, time.monotonic_ns(), stamp, self._now())
-        else:  # whatever made it so is dropped, and the robot held
+        else:  # drop a possible cause, and hold the robot
             self._wrench.drop()
             self._end_goal("the torque would not be finite")
             self._publish_safe_output()
 
     def _output(self, stamp: int, step: float) -> bool:
-        """Ramp, limit and publish what the law says, `step` s after the last output.
+        """Ramp, limit and publish the output of the law, `step` s after the last one.
 
-        Nothing that is not finite leaves; False if it would have.
+        If it is not finite, publish nothing and return False.
         """
         law = self._law
         if not law.is_finite():
@@ -190,7 +195,7 @@ class FeedforwardNode(FollowingNode):
         return True
 
     def _ramp(self, stamp: int) -> float:
-        """From 0 to 1 with continuous slope, over `ramp_time`."""
+        """The gain of the ramp: from 0 to 1 with continuous slope, over `ramp_time`."""
         if self._ramp_begin is None:
             return 1.0
         duration = self.parameters.ramp_time
@@ -206,7 +211,7 @@ class FeedforwardNode(FollowingNode):
         self._is_stale = True
         silence = f"no complete joint state for {self._watchdog.age():.3f} s"
         if self._motion.is_there:
-            self.get_logger().error(f"{silence}: holding with gravity")
+            self.get_logger().error(f"{silence}: holding against gravity")
         else:
             self.get_logger().warning(f"{silence}: nothing to publish yet")
         self._events.add("joint_states stale")
@@ -215,7 +220,7 @@ class FeedforwardNode(FollowingNode):
         self._diagnostics.publish()
 
     def _publish_safe_output(self) -> None:
-        """Once: rest at the last desired position, held against gravity; stamped now."""
+        """Publish once, stamped now: rest at the last desired position, held against gravity."""
         if not self._motion.is_there:
             return
         law = self._law
@@ -223,7 +228,7 @@ class FeedforwardNode(FollowingNode):
         law.applied_wrenches[:] = 0.0
         law.settle()
         law.update()
-        # Nothing follows to complete a ramp or a limited rate, so this one is the whole hold.
+        # No later output completes a ramp or a limited rate, so this one must be the full hold.
         self._ramp_begin = None
         self._output(max(self._now(), self._last_stamp + 1), FOREVER)
         self._safe_position = law.desired[0].copy()

@@ -1,8 +1,9 @@
-"""Joint and motor states of a simulated robot whose joints are a motor and a spring in series.
+"""Joint and motor states of a simulated robot whose joints consist of a motor and a spring in
+series.
 
-A simulator such as Gazebo publishes JOINT_motor (theta) and JOINT_spring (q - theta), see
-tools/robot/gazebo.py. From one such message this node makes two with its stamp: `joint_states` with
-q = theta + spring, and `motor_states` with theta, as the other nodes want them.
+A simulator such as Gazebo publishes JOINT_motor (theta) and JOINT_spring (q - theta); see
+tools/robot/gazebo.py. This node converts each message into two with the same stamp, as the other nodes
+expect them: `joint_states` with q = theta + spring, and `motor_states` with theta.
 """
 
 from __future__ import annotations
@@ -24,26 +25,23 @@ from .base.runtime import ManagedNode, run
 
 @dataclass(frozen=True)
 class SeriesJointsParameters(NodeParameters):
-    """See the descriptions; docs/series_joints_node.md has them as a table."""
+    """The parameters of series_joints_node; docs/series_joints_node.md has them as a table."""
 
     joints: tuple[str, ...] = parameter((), "names of the joints, without the suffixes")
-    motor_suffix: str = parameter(
-        "_motor", "what the name of a joint's motor has after that of the joint"
-    )
-    spring_suffix: str = parameter(
-        "_spring", "what the name of a joint's spring has after that of the joint"
-    )
+    motor_suffix: str = parameter("_motor", "suffix that makes a joint's name that of its motor")
+    spring_suffix: str = parameter("_spring", "suffix that makes a joint's name that of its spring")
 
     def check(self) -> None:
         super().check()
-        if len(set(self.joints)) < len(self.joints):
-            raise ParameterError(f"joints names a joint twice: {self.joints}")
+        self._require_unique("joints")
         if self.motor_suffix == self.spring_suffix:
-            raise ParameterError("motor_suffix and spring_suffix are the same")
+            raise ParameterError(
+                f"motor_suffix and spring_suffix are both '{self.motor_suffix}'; they must differ"
+            )
 
 
 class SeriesJointsNode(ManagedNode):
-    """See the module, and docs/series_joints_node.md."""
+    """The node; see the module and docs/series_joints_node.md."""
 
     Parameters: ClassVar[type[NodeParameters]] = SeriesJointsParameters
 
@@ -56,7 +54,7 @@ class SeriesJointsNode(ManagedNode):
     def configure(self) -> None:
         p = self.parameters
         if not p.joints:
-            raise ParameterError("no joints: set joints")
+            raise ParameterError("joints is empty; name the robot's joints")
         self._outputs = Outputs(self)
         self._joint = self._outputs.joint_state("joint_states", p.joints, "position", "velocity")
         self._motor = self._outputs.joint_state("motor_states", p.joints, "position", "velocity")
@@ -82,14 +80,17 @@ class SeriesJointsNode(ManagedNode):
             return
         if not len(message.position) == len(message.velocity) == len(message.name):
             self.get_logger().warning(
-                "series_joint_states without position and velocity", throttle_duration_sec=5.0
+                "ignored series_joint_states without position and velocity",
+                throttle_duration_sec=5.0,
             )
             return
         rows = np.array([message.position, message.velocity])
         theta, spring = rows[:, self._motor_at], rows[:, self._spring_at]
         stamp = nanoseconds(message.header.stamp)
         if not (np.isfinite(theta).all() and np.isfinite(spring).all()):
-            self.get_logger().warning("a state that is not finite", throttle_duration_sec=5.0)
+            self.get_logger().warning(
+                "ignored series_joint_states that are not finite", throttle_duration_sec=5.0
+            )
             return
         for k in range(2):
             self._motor[k][:] = theta[k]
@@ -98,14 +99,14 @@ class SeriesJointsNode(ManagedNode):
         self._outputs.publish_all(stamp)
 
     def _read_names(self, names: list[str]) -> bool:
-        """Where in the message our joints are; tells whether all of them are there."""
+        """Find our joints in the message; False if some are missing."""
         p = self.parameters
         place = {name: k for k, name in enumerate(names)}
         motors = [joint + p.motor_suffix for joint in p.joints]
         springs = [joint + p.spring_suffix for joint in p.joints]
         missing = [name for name in motors + springs if name not in place]
         if missing:
-            text = f"series_joint_states without {', '.join(missing)}"
+            text = f"ignored series_joint_states without {', '.join(missing)}"
             self.get_logger().warning(text, throttle_duration_sec=5.0)
             return False
         self._motor_at = [place[name] for name in motors]

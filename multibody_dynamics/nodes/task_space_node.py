@@ -1,10 +1,10 @@
-"""Torque feedforward for a motion of the tool: a pose, a path or a trajectory of the end-effector
-in; joint torques with their first two rates and motor commands out, as of feedforward_node.
+"""Torque feedforward for tool motions: a pose, a path or a trajectory of the end effector in; joint
+torques with their first two rates and motor commands out, as from feedforward_node.
 
-A path is planned as a whole before anything moves, in a thread of its own: what is out of reach, a
-joint limit or a singularity in the way is refused with the reason and the place. The feedforward
-law, its cycle and what it publishes are those of feedforward_node. docs/task_space_node.md
-describes topics, parameters and behaviour.
+A path is planned completely before the robot moves, in a thread of its own. Unreachable poses,
+joint limits and singularities on the way are refused with the reason and the place. The feedforward
+law, its cycle and its outputs are those of feedforward_node. docs/task_space_node.md describes
+topics, parameters and behaviour.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..dynamics.motion import distance_to_limits
 from ..dynamics.rigid import frame_pose
 from ..dynamics.tasks import Damping, RedundancyResolution, Task
 from .base.diagnostics import ERROR, OK, WARN
-from .base.messages import MessageError, TrajectoryRequest, nanoseconds
+from .base.messages import MessageError, TrajectoryRequest, nanoseconds, trajectory_message
 from .base.parameters import ParameterError
 from .base.qos import RELIABLE
 from .base.runtime import run
@@ -37,13 +37,16 @@ from .task_space.path_planning import PathLimits, PathMotion, PathPlanner
 from .task_space.task_space_parameters import TaskSpaceParameters
 from .task_space.tool_messages import pose_matrix, read_cartesian_trajectory, read_path, read_target
 from .task_space.tool_motion import ToolMotion
-from .trajectory_node import trajectory_message
 
-STREAM = 20  # points of a trajectory that are converted at once, in the cycle's thread
+STREAM = 20  # longest trajectory that is converted immediately, in the thread of the cycle
 
 
 class TaskSpaceNode(FeedforwardNode):
-    """See the module's text and docs/task_space_node.md."""
+    """A feedforward node that follows tool motions.
+
+    It inherits law, cycle, safe output and publishers, and replaces the source of the desired
+    motion: `ToolMotion`, fed by poses, paths and trajectories of the tool.
+    """
 
     Parameters = TaskSpaceParameters
     _motion: ToolMotion
@@ -58,19 +61,19 @@ class TaskSpaceNode(FeedforwardNode):
     def _make(self, model: MultibodyModel, actuators: Actuators) -> FeedforwardOutputs:
         p = self.parameters
         if not p.tool:
-            raise ParameterError("tool is empty; name the link that is to be led along paths")
+            raise ParameterError("tool is empty; name the link that follows the paths")
         if p.tool not in model.frames or model.frames[p.tool].body < 0:
             moving = [name for name, frame in model.frames.items() if frame.body >= 0]
             raise ParameterError(
-                f"tool: no link '{p.tool}' that moves; the robot's are {', '.join(moving)}"
+                f"tool: '{p.tool}' is not a moving link; the robot's are {', '.join(moving)}"
             )
         task = tool_task(p)
         if task.size > model.n:
             raise ParameterError(
-                f"components '{p.components}': {task.size} are more than the robot's {model.n}"
-                " joints; prescribe fewer, as with components: position, or components: 'x z'"
+                f"components '{p.components}': {task.size} components exceed the robot's {model.n}"
+                " joints; choose fewer, such as components: position, or components: 'x z'"
             )
-        # One plans in the worker's thread, one converts streams in that of the cycle.
+        # One plans in the worker thread; the other converts streams in the thread of the cycle.
         self._planner, self._converter = (
             PathPlanner(model, task, resolution_of(p), self._soft_limits) for _ in range(2)
         )
@@ -84,8 +87,8 @@ class TaskSpaceNode(FeedforwardNode):
 
     def activate(self) -> None:
         self._workers = ThreadPoolExecutor(1, "planner")
-        self._planning: list[str] = []  # the topics of what is being planned, one after the other
-        self._shown = 0  # the version of the motion that was published
+        self._planning: list[str] = []  # topics of the requests in the queue of the worker
+        self._shown = 0  # the version of the motion that was published last
         super().activate()
 
     def _listen_to_motions(self) -> None:
@@ -119,7 +122,7 @@ class TaskSpaceNode(FeedforwardNode):
     def _on_poses(
         self, topic: str, message: Any, read: Callable[[Any, Callable[[str], Array]], Array]
     ) -> None:
-        """Stop on the present path, plan from there, and go on when both are done."""
+        """Stop on the current path, plan from there, and continue when both are done."""
         p = self.parameters
         try:
             if nanoseconds(message.header.stamp):
@@ -184,7 +187,7 @@ class TaskSpaceNode(FeedforwardNode):
         plan: Callable[[Callable[[], bool]], Any],
         take_over: Callable[[Any], None],
     ) -> None:
-        """Have the worker `plan`, and `take_over` in this thread, unless something newer came."""
+        """Run `plan` in the worker, then `take_over` in this thread, unless superseded."""
         motion = self._motion
         self._planning.append(topic)
         motion.version += 1
@@ -200,9 +203,9 @@ class TaskSpaceNode(FeedforwardNode):
             except InputError as error:
                 is_ours = isinstance(error, MessageError)
                 result = error if is_ours else MessageError("path", str(error))
-            except Exception:  # nobody waits for it: it would be lost in silence
-                self.get_logger().error(f"planning broke off:\n{traceback.format_exc()}")
-                result = MessageError("path", "planning broke off, see the log")
+            except Exception:  # nobody awaits the future, so it would be lost silently
+                self.get_logger().error(f"planning failed:\n{traceback.format_exc()}")
+                result = MessageError("path", "planning failed, see the log")
             self.defer(lambda: finish(result))
 
         def finish(result: Any) -> None:
@@ -211,7 +214,7 @@ class TaskSpaceNode(FeedforwardNode):
             del self._planning[0]
             try:
                 if not is_wanted():
-                    raise MessageError("superseded", "something newer came while it was planned")
+                    raise MessageError("superseded", "a newer request arrived during planning")
                 if isinstance(result, MessageError):
                     raise result
                 self._check_may_move()
@@ -229,11 +232,11 @@ class TaskSpaceNode(FeedforwardNode):
         self._on_new_motion()
 
     def _frame(self, name: str) -> Array:
-        """Where the frame of a message is as the desired motion has it now, (4, 4)."""
+        """The pose of a message's frame at the current desired position, (4, 4)."""
         if name not in self._model.frames:
             raise MessageError("unknown frame", f"the robot has no link '{name}'")
         if not self._motion.is_there:
-            raise MessageError("no state", "no joint state has come yet to begin from")
+            raise MessageError("no state", "no joint state received yet to start from")
         return frame_pose(self._model, self._law.desired[0], name)
 
     def _path_limits(self) -> PathLimits:
@@ -290,12 +293,12 @@ class TaskSpaceNode(FeedforwardNode):
         if smallest < self.parameters.singularity_margin:
             level, text = WARN, f"{text}, near a singularity"
         if distance[k] < 0.0:
-            level, text = ERROR, f"{text}, outside of the joint limits"
+            level, text = ERROR, f"{text}, outside the joint limits"
         return self._status("task", level, text, values)
 
 
 def tool_task(p: TaskSpaceParameters) -> Task:
-    """Raises InputError for components or an offset that cannot be."""
+    """The task of the tool. Raises InputError for invalid components or an invalid offset."""
     offset = None
     if p.tool_offset:
         x, y, z, *quaternion = p.tool_offset
@@ -306,7 +309,7 @@ def tool_task(p: TaskSpaceParameters) -> Task:
 
 
 def resolution_of(p: TaskSpaceParameters) -> RedundancyResolution:
-    """What spare joints do, and damping; damping without feedback would drift."""
+    """Secondary motions and damping; only damping needs feedback, against drift."""
     return RedundancyResolution(
         weights=np.array(p.joint_weights) if p.joint_weights else None,
         posture=np.array(p.posture) if p.posture else None,

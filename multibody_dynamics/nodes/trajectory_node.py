@@ -1,14 +1,12 @@
-"""Sends a demo motion to `joint_trajectory`: a sum of sines, or from rest to rest through points.
+"""Sends a demo motion to `joint_trajectory`: a sum of sines, or rest to rest through waypoints.
 
-It waits until the receiver is there, sends the motion with a stamp somewhat in the future, so that
-all of it is still to come on arrival, waits until it is over, and repeats it if wanted. A robot
-that stands elsewhere is first led to where the motion begins. docs/trajectory_node.md has the
-parameters.
+The node waits for the receiver, sends the motion with a stamp slightly in the future, so that it
+arrives before its start, waits until it is over, and repeats it if requested. A robot that is
+elsewhere first approaches the start of the motion. docs/trajectory_node.md lists the parameters.
 """
 
 from __future__ import annotations
 
-import array
 import signal
 import sys
 import time
@@ -17,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
-from ..dynamics.core import Array
 from ..dynamics.model import MultibodyModel
 from ..dynamics.motion import (
     DERIVATIVES,
@@ -33,7 +30,7 @@ from ..dynamics.motion import (
     sampled,
 )
 from .base.activation import Activation
-from .base.messages import SECOND, JointStates, MessageError, set_stamp
+from .base.messages import SECOND, JointStates, MessageError, trajectory_message
 from .base.parameters import ParameterError, parameter
 from .base.qos import RELIABLE, best_effort
 from .base.robot import RobotParameters, load_model
@@ -44,32 +41,31 @@ POLL_PERIOD = 0.02  # s
 
 @dataclass(frozen=True)
 class TrajectoryParameters(RobotParameters):
-    """See the descriptions; docs/trajectory_node.md has them as a table."""
+    """The parameters of trajectory_node; docs/trajectory_node.md has them as a table."""
 
     motion: str = parameter(
         "sum_of_sines",
-        "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': points,"
-        " sent without velocities, so that the first may be passed at speed after an approach",
+        "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': waypoints,"
+        " sent without velocities, so an approach may pass the first one at speed",
         choices=MOTIONS,
     )
     joints: tuple[str, ...] = parameter(
-        (), "joints in the order of offset, cosine, sine and waypoints; empty: the robot's order"
+        (), "order of the joints in offset, cosine, sine and waypoints; empty: the robot's order"
     )
     offset: tuple[float, ...] = parameter(
         (),
-        "sum_of_sines: positions q0 about which it moves, one per joint; empty: made from the"
-        " joint limits",
+        "sum_of_sines: centre positions q0, one per joint; empty: derived from the joint limits",
         unit="rad or m",
     )
     cosine: tuple[float, ...] = parameter(
         (),
-        "sum_of_sines: amplitudes a of the velocity, all harmonics of the first joint, then those"
-        " of the next",
+        "sum_of_sines: cosine amplitudes a of the velocity: all harmonics of the first joint, then"
+        " those of the next",
         unit="rad/s or m/s",
     )
     sine: tuple[float, ...] = parameter(
         (),
-        "sum_of_sines: amplitudes b of the velocity, in the order of cosine",
+        "sum_of_sines: sine amplitudes b of the velocity, in the order of cosine",
         unit="rad/s or m/s",
     )
     frequency: float = parameter(
@@ -80,25 +76,25 @@ class TrajectoryParameters(RobotParameters):
     )
     ramp: float = parameter(
         1.0,
-        "sum_of_sines: time to full speed, and from it to rest, on top of duration",
+        "sum_of_sines: time to ramp up to full speed, and down to rest, in addition to duration",
         unit="s",
         bounds=(0.01, 60.0),
     )
     waypoints: tuple[float, ...] = parameter(
         (),
-        "rest_to_rest: points evenly spaced in time, one after the other; empty: made from the"
-        " joint limits",
+        "rest_to_rest: positions of all joints at the first waypoint, then at the next, evenly"
+        " spaced in time; empty: derived from the joint limits",
         unit="rad or m",
     )
     duration: float = parameter(10.0, "duration of the motion", unit="s", bounds=(0.1, 3600.0))
     reach: float = parameter(
-        0.5, "share of its half range that a joint uses at most, where limits make the motion",
+        0.5,
+        "share of its half range that a joint uses at most in a motion derived from limits",
         bounds=(0.01, 1.0),
-    )  # fmt: skip
+    )
     speed: float = parameter(
         0.5,
-        "share of the velocity limit that a joint uses at most in such a motion and in the"
-        " approach",
+        "share of its velocity limit that a joint uses at most in such a motion and the approach",
         bounds=(0.01, 1.0),
     )
     sample_period: float = parameter(
@@ -107,19 +103,19 @@ class TrajectoryParameters(RobotParameters):
 
     start_delay: float = parameter(
         0.2,
-        "time from sending to the stamp of the trajectory, so that all of it is still to come",
+        "time from sending to the stamp of the trajectory, so that it arrives before its start",
         unit="s",
         bounds=(0.0, 60.0),
     )
     shortest_approach: float = parameter(
         1.0,
-        "time from the stamp to the first point, where the motion begins; longer for a robot that"
-        " stands far from it",
+        "least time from the stamp to the first point, where the motion begins; longer if the robot"
+        " is far away",
         unit="s",
         bounds=(0.01, 60.0),
     )
     subscribers: int = parameter(
-        1, "receivers to wait for; 2 where a recorder listens as well", bounds=(1, 100)
+        1, "number of subscribers to wait for; 2 with a recorder", bounds=(1, 100)
     )
     ready_topic: str = parameter(
         "",
@@ -128,29 +124,28 @@ class TrajectoryParameters(RobotParameters):
     )
     patience: float = parameter(
         120.0,
-        "how long to wait for receivers, ready_topic and joint_states",
+        "longest wait for subscribers, ready_topic and joint_states",
         unit="s",
         bounds=(0.1, 3600.0),
     )
     repeat: int = parameter(
-        1, "how many times the motion is sent; 0: without end", bounds=(0, 1_000_000)
+        1, "how many times to send the motion; 0: forever", bounds=(0, 1_000_000)
     )
     exit_when_done: bool = parameter(
-        False, "end the process after the last motion, with exit status 1 if nothing could be sent"
+        False, "exit after the last motion, with status 1 if nothing could be sent"
     )
 
     def check(self) -> None:
         super().check()
-        if len(set(self.joints)) < len(self.joints):
-            raise ParameterError(f"joints names a joint twice: {self.joints}")
+        self._require_unique("joints")
         if self.motion == "rest_to_rest" and (self.offset or self.cosine or self.sine):
-            raise ParameterError("offset, cosine and sine belong to the motion sum_of_sines")
+            raise ParameterError("offset, cosine and sine require the motion sum_of_sines")
         if self.motion == "sum_of_sines" and self.waypoints:
-            raise ParameterError("waypoints belong to the motion rest_to_rest")
+            raise ParameterError("waypoints require the motion rest_to_rest")
 
 
 class TrajectoryNode(ManagedNode):
-    """See the module's text and docs/trajectory_node.md."""
+    """The node; see the module and docs/trajectory_node.md."""
 
     Parameters = TrajectoryParameters
 
@@ -159,7 +154,7 @@ class TrajectoryNode(ManagedNode):
         self.exit_code = 0
         self._publisher = None
         self._activation: Activation | None = None
-        self._end: int | None = None  # ns, ROS time: of the motion under way
+        self._end: int | None = None  # ns, ROS time, of the motion in progress
 
     # Life cycle
 
@@ -176,7 +171,7 @@ class TrajectoryNode(ManagedNode):
         if p.motion == "sum_of_sines":
             self._points = sampled(self._motion, p.sample_period)
             error = reproduction_error(self._motion, self._points)
-            quality = "; interpolated again they differ by " + ", ".join(
+            quality = "; interpolating them deviates by " + ", ".join(
                 f"{x:.1e} in {name}" for x, name in zip(error, DERIVATIVES, strict=True)
             )
         else:
@@ -205,13 +200,13 @@ class TrajectoryNode(ManagedNode):
         activation.timer(POLL_PERIOD, self._poll, Clock(clock_type=ClockType.STEADY_TIME))
 
     def deactivate(self) -> None:
-        """A motion under way is stopped: by an empty trajectory, as for any controller."""
+        """Stop a motion in progress by an empty trajectory, as for any controller."""
         if self._activation is None:
             return
         self._activation.close()
         self._activation = None
         if self._end is not None:
-            self.get_logger().info("stopping the motion under way")
+            self.get_logger().info("stopping the motion in progress")
             self._publisher.publish(JointTrajectory(joint_names=list(self._model.joint_names)))
             self._end = None
 
@@ -220,7 +215,7 @@ class TrajectoryNode(ManagedNode):
             self.destroy_lifecycle_publisher(self._publisher)
             self._publisher = None
 
-    # What it does
+    # Receiving states and sending the motion
 
     def _on_state(self, message: JointState) -> None:
         measured, now = self._measured, self._now()
@@ -229,7 +224,7 @@ class TrajectoryNode(ManagedNode):
                 measured.restart()
             measured.accept(message, now)
         except MessageError as error:
-            self.get_logger().warning(f"passed over: {error}", throttle_duration_sec=1.0)
+            self.get_logger().warning(f"ignored joint_states: {error}", throttle_duration_sec=1.0)
 
     def _on_ready(self, message: bytes) -> None:
         self._is_receiver_ready = True
@@ -266,15 +261,15 @@ class TrajectoryNode(ManagedNode):
         elif not self._measured.stamp:
             missing = f"no complete state on {name('joint_states')}"
         elif not self._now():
-            missing = "use_sim_time, but nothing on /clock"
+            missing = "use_sim_time is set, but nothing on /clock"
         else:
-            if self._receiver is not None:  # it has said enough
+            if self._receiver is not None:  # no longer needed
                 self.destroy_subscription(self._receiver)
                 self._receiver = None
             self._send()
             return
         if time.monotonic() > self._deadline:
-            self.get_logger().error(f"nothing sent: after {p.patience} s there is {missing}")
+            self.get_logger().error(f"nothing sent after {p.patience} s: {missing}")
             self._finish(1)
 
     def _send(self) -> None:
@@ -288,11 +283,11 @@ class TrajectoryNode(ManagedNode):
         self._end = start + int(SECOND * later.times[-1])
         self._sent += 1
         self.get_logger().info(
-            f"sent: {approach:.2f} s to the beginning, then {self._motion.duration:.2f} s of motion"
+            f"sent: {approach:.2f} s of approach, then {self._motion.duration:.2f} s of motion"
         )
 
     def _finish(self, exit_code: int) -> None:
-        """Nothing more to do: leave by the same way as on a signal, or stay inactive."""
+        """Nothing more to do: exit as on a signal, or become inactive."""
         self.exit_code = exit_code
         if self.parameters.exit_when_done:
             signal.raise_signal(signal.SIGTERM)
@@ -305,27 +300,31 @@ def make_motion(model: MultibodyModel, p: TrajectoryParameters) -> Reference:
     joints = p.joints or model.joint_names
     if set(joints) != set(model.joint_names):
         raise ParameterError(
-            f"joints is {', '.join(joints)}: must be the robot's {', '.join(model.joint_names)}"
+            f"joints are {', '.join(joints)}; must be the robot's {', '.join(model.joint_names)}"
         )
     order = [joints.index(name) for name in model.joint_names]
 
-    def sorted_rows(name: str) -> list[float]:
-        """A joint's numbers stand together."""
-        values = getattr(p, name)
+    def values_of(name: str) -> tuple[float, ...]:
+        values: tuple[float, ...] = getattr(p, name)
         if len(values) % len(order):
             raise ParameterError(
-                f"{name}: {len(values)} numbers; a multiple of {len(order)}, the joints, is needed"
+                f"{name} has {len(values)} values; expected a multiple of {len(order)}, the number"
+                " of joints"
             )
-        return np.reshape(values, (len(order), -1))[order].ravel().tolist()
+        return values
+
+    def sorted_rows(name: str) -> list[float]:
+        """The values, joint by joint."""
+        return np.reshape(values_of(name), (len(order), -1))[order].ravel().tolist()
 
     if p.motion == "rest_to_rest":
-        if len(p.waypoints) % len(order):
-            raise ParameterError(
-                f"waypoints: {len(p.waypoints)} numbers; a multiple of {len(order)} is needed"
-            )
-        waypoints = np.reshape(p.waypoints, (-1, len(order)))[:, order].ravel().tolist()
+        waypoints = np.reshape(values_of("waypoints"), (-1, len(order)))[:, order]
         return rest_to_rest_motion(
-            model, duration=p.duration, waypoints=waypoints, reach=p.reach, speed=p.speed
+            model,
+            duration=p.duration,
+            waypoints=waypoints.ravel().tolist(),
+            reach=p.reach,
+            speed=p.speed,
         )
     return exciting_motion(
         model,
@@ -338,25 +337,6 @@ def make_motion(model: MultibodyModel, p: TrajectoryParameters) -> Reference:
         reach=p.reach,
         speed=p.speed,
     )
-
-
-def trajectory_message(joint_names: tuple[str, ...], start: int, points: Points) -> JointTrajectory:
-    """The points as a JointTrajectory whose time_from_start counts from `start` (ns)."""
-    message = JointTrajectory(joint_names=list(joint_names))
-    set_stamp(message.header.stamp, start)
-
-    def field(rows: Array | None, k: int) -> array.array[float]:
-        return array.array("d", () if rows is None else rows[k].tolist())
-
-    for k, t in enumerate(points.times):
-        point = JointTrajectoryPoint(
-            positions=field(points.positions, k),
-            velocities=field(points.velocities, k),
-            accelerations=field(points.accelerations, k),
-        )
-        set_stamp(point.time_from_start, round(SECOND * t))  # type: ignore[arg-type]
-        message.points.append(point)
-    return message
 
 
 def main(args: list[str] | None = None) -> int:

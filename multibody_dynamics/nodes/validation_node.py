@@ -1,9 +1,9 @@
-"""Measured torques beside those of the model, while the robot moves.
+"""Compares measured torques with those of the model while the robot moves.
 
-The comparison of `multibody_dynamics validate`, as a stream: every output carries the stamp of the
-state that it is about, and comes later by the half length of the filter. What came is recorded, and
-gets the full report of the command in the end. Goes by the stamps of the states alone, so a robot,
-a simulation and `ros2 bag play` are all the same. docs/validation_node.md describes topics,
+The comparison is that of `multibody_dynamics validate`, as a stream: every output carries the stamp
+of its state and is delayed by half the length of the filter. The states are recorded, and at the
+end the node writes the full report of the command. Only the stamps of the states matter, so a
+robot, a simulation and `ros2 bag play` are treated alike. docs/validation_node.md describes topics,
 parameters and behaviour.
 """
 
@@ -11,24 +11,15 @@ from __future__ import annotations
 
 import sys
 import time
-import traceback
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 
-from ..dynamics.core import Array, DynamicsError
-from ..dynamics.identification import Residuals
-from ..validation.comparison import validate
-from ..validation.report import summary, write_report
 from ..validation.settings import Robot, Settings, equipped
 from ..validation.state_stream import StateStream, warm_up
-from ..validation.survey import SHORTEST
 from .base.activation import Activation
 from .base.diagnostics import (
     ERROR,
@@ -48,38 +39,15 @@ from .base.robot import find_file
 from .base.robot_description import DescribedNode
 from .base.runtime import run
 from .base.watchdog import Watchdog
-from .validation.state_recorder import StateRecorder
+from .validation.reported_recordings import ReportedRecordings
+from .validation.running_residuals import RunningResiduals
 from .validation.validation_parameters import ValidationParameters
 
-QUEUE = 1000  # states; a comparison takes some milliseconds, and none may be lost meanwhile
-
-
-class RunningResiduals:
-    """Statistics of all samples since the beginning, and of those of the last seconds."""
-
-    def __init__(self, n: int) -> None:
-        self._n = n
-        self.total = Residuals.none(n)
-        self._samples: deque[tuple[float, Array, Array]] = deque()
-
-    def add(self, t: float, predicted: Array, measured: Array) -> None:
-        """One sample (n,) at t, s."""
-        self.total += Residuals.of([t], predicted[None], measured[None])
-        self._samples.append((t, predicted, measured))
-
-    def of_last(self, seconds: float) -> Residuals:
-        """Older samples are forgotten."""
-        samples = self._samples
-        while samples and samples[0][0] <= samples[-1][0] - seconds:
-            samples.popleft()
-        if not samples:
-            return Residuals.none(self._n)
-        times, predicted, measured = zip(*samples, strict=True)
-        return Residuals.of(times, predicted, measured)
+QUEUE = 1000  # states; none may be lost during a comparison, which takes milliseconds
 
 
 class ValidationNode(DescribedNode):
-    """See the module's text and docs/validation_node.md."""
+    """The node; see the module and docs/validation_node.md."""
 
     Parameters = ValidationParameters
 
@@ -92,7 +60,7 @@ class ValidationNode(DescribedNode):
 
     def configure(self) -> None:
         p = self.parameters
-        model = self._load_model().with_gravity(p.gravity)
+        model = self._load_model()
         self._urdf_text = "" if p.robot_file else p.robot_description or self._description
         data, springs = (
             find_file(name) if name else None for name in (p.data_file, p.elastic_joints_file)
@@ -112,7 +80,7 @@ class ValidationNode(DescribedNode):
         )
         used = [i for i, name in enumerate(model.joint_names) if name not in p.held_joints]
         if not used:
-            raise ParameterError("held_joints are all joints of the robot: nothing to compare")
+            raise ParameterError("held_joints lists all joints of the robot: nothing to compare")
         self._names = [p.prefix + model.joint_names[i] for i in used]
         self._effort_limits = model.limits.effort[used]
         warm_up(self._robot, self._settings)
@@ -125,19 +93,18 @@ class ValidationNode(DescribedNode):
 
     def activate(self) -> None:
         p = self.parameters
-        if p.output:
-            try:
-                Path(p.output).mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise ParameterError(f"output: {error}") from None
+        self._recordings = ReportedRecordings(
+            p.output,
+            self.resolve_topic_name("joint_states"),
+            self._robot,
+            self._settings,
+            self._urdf_text,
+            self.get_logger(),
+        )
         self._matcher = JointMatcher(self._names)
-        self._recorder: StateRecorder | None = None
-        self._cannot_record = ""
-        self._reports = ThreadPoolExecutor(max_workers=1, thread_name_prefix="report")
-        self._reported: dict[str, object] = {}  # of the last report; replaced as a whole
         self._refused, self._events = EventCounter(), EventCounter()
         self._is_too_large = False
-        self._begin_anew()
+        self._restart()
         self._activation = Activation(self)
         self._watchdog = Watchdog(p.silence, lambda age: self.defer(self._on_silence))
         self._activation.callback(self._watchdog.stop)
@@ -146,13 +113,13 @@ class ValidationNode(DescribedNode):
         self._activation.callback(Diagnostics(self, self._statuses).close)
 
     def deactivate(self) -> None:
-        """The report of what came is written before this is over."""
+        """Return only after the report of the current recording has been written."""
         if self._activation is None:
             return
         self._activation.close()
         self._activation = None
         self._end_recording()
-        self._reports.shutdown(wait=True)
+        self._recordings.close()
 
     def cleanup(self) -> None:
         if self._outputs is not None:
@@ -165,8 +132,8 @@ class ValidationNode(DescribedNode):
 
     # States
 
-    def _begin_anew(self) -> None:
-        """Filters and statistics; the next state is a first one."""
+    def _restart(self) -> None:
+        """Reset filters and statistics; the next state counts as the first."""
         self._states: JointStates | None = None
         self._running = RunningResiduals(len(self._names))
         self._statistics = CycleStatistics()
@@ -195,7 +162,7 @@ class ValidationNode(DescribedNode):
         self._compare(begin)
 
     def _first(self, message: JointState, ours: np.ndarray) -> JointStates:
-        """What states have to have: velocities, too, if the first one has them."""
+        """The fields required of all states: velocities are among them if the first has them."""
         velocity = message.velocity
         has_velocity = (
             not self.parameters.from_positions
@@ -231,37 +198,27 @@ class ValidationNode(DescribedNode):
                 self._outputs.publish_all(stamp)
                 self._statistics.record(begin, time.monotonic_ns(), stamp, states.stamp)
         if stream.look is not None and not was_known:
-            self._tell_filter()
+            self._log_filter()
 
-    def _tell_filter(self) -> None:
+    def _log_filter(self) -> None:
         stream, p = self._stream, self.parameters
         assert stream.look is not None
         signals = "positions and velocities" if stream.look.velocity else "positions"
         self.get_logger().info(
             f"{stream.rate:.5g} states/s with {signals}; cut-off {stream.look.cutoff:.4g} Hz,"
-            f" outputs {stream.delay:.3g} s after their states"
+            f" outputs delayed by {stream.delay:.3g} s"
         )
         if stream.look.cutoff < p.cutoff:
             self.get_logger().warning(
-                f"cut-off {p.cutoff:g} Hz is more than a fifth of {stream.rate:.5g} states/s:"
-                f" lowered to {stream.look.cutoff:.4g} Hz"
+                f"cut-off {p.cutoff:g} Hz exceeds a fifth of {stream.rate:.5g} states/s: lowered to"
+                f" {stream.look.cutoff:.4g} Hz"
             )
 
     # Recordings
 
     def _record(self, message: JointState) -> None:
-        if not self.parameters.output or self._cannot_record:
-            return
-        try:
-            if self._recorder is None:
-                topic = self.resolve_topic_name("joint_states")
-                self._recorder = StateRecorder(Path(self.parameters.output), topic)
-            self._recorder.add(message)
-        except OSError as error:
-            self._give_up(error)
-            return
-        is_long = self._recorder.seconds > self.parameters.longest_recording
-        if is_long and self._recorder.messages > SHORTEST:
+        self._recordings.add(message)
+        if self._recordings.is_longer_than(self.parameters.longest_recording):
             self._end_recording()
 
     def _on_silence(self) -> None:
@@ -269,58 +226,15 @@ class ValidationNode(DescribedNode):
             self._end(f"no state for {self._watchdog.age():.1f} s")
 
     def _end(self, why: str) -> None:
-        """A recording is over, and what comes next has nothing to do with it."""
-        self.get_logger().info(f"{why}: filters and statistics begin anew")
-        self._events.add("begun anew", why)
+        """End the recording; later states are independent of it."""
+        self.get_logger().info(f"{why}: resetting filters and statistics")
+        self._events.add("restarted", why)
         self._end_recording()
-        self._begin_anew()
+        self._restart()
 
     def _end_recording(self) -> None:
-        """Have its report written, which this does not wait for."""
-        recorder, self._recorder = self._recorder, None
-        if recorder is None:
-            return
-        try:
-            if recorder.messages <= SHORTEST:
-                recorder.discard()
-                self.get_logger().warning(
-                    f"{recorder.folder} removed: {recorder.messages} messages, too few for a report"
-                )
-                return
-            recorder.close()
-            urdf = self._settings.urdf
-            if self._urdf_text:
-                urdf = recorder.folder / "robot.urdf"  # for the command
-                urdf.write_text(self._urdf_text, encoding="utf-8")
-        except OSError as error:
-            self._give_up(error)
-            return
-        look = self._stream.look
-        cutoff = look.cutoff if look else None
-        settings = replace(self._settings, urdf=urdf, cutoff=cutoff)
-        self._reports.submit(self._write_report, recorder, settings)
-
-    def _give_up(self, error: OSError) -> None:
-        """Nothing more is recorded until the next `activate`."""
-        self._cannot_record = f"{self.parameters.output} cannot be written: {error}"
-        self.get_logger().error(f"{self._cannot_record}; nothing more is recorded")
-
-    def _write_report(self, recorder: StateRecorder, settings: Settings) -> None:
-        """In a thread of its own, since it may take a minute; nothing else runs there."""
-        log = self.get_logger()
-        log.info(f"{recorder.messages} messages recorded in {recorder.bag}: writing the report")
-        try:
-            found = validate(recorder.bag, settings, robot=self._robot)
-            page = write_report(replace(found, samples=found.trace), recorder.folder)
-        except (DynamicsError, OSError) as error:
-            log.error(f"no report: {error}")
-            self._reported = {"last report": f"none: {error}"}
-        except Exception:  # a thread's would be swallowed in silence
-            log.error(f"no report:\n{traceback.format_exc()}")
-            self._reported = {"last report": "none, see the log"}
-        else:
-            log.info("\n".join([*summary(found, None, page), *found.problems]))
-            self._reported = {"last report": str(page), "its largest nrms": found.worst}
+        look = self._stream.look if self._states is not None else None
+        self._recordings.end(look.cutoff if look else None)
 
     # Diagnostics
 
@@ -336,7 +250,7 @@ class ValidationNode(DescribedNode):
         recent, values = self._refused.report()
         text = f"{recent} refused in the last second" if recent else "none refused"
         yield self._status("inputs", WARN if recent else OK, text, values)
-        yield self._recording_status()
+        yield self._status("recording", *self._recordings.status())
 
     def _residual_status(self) -> DiagnosticStatus:
         p, total = self.parameters, self._running.total
@@ -359,7 +273,7 @@ class ValidationNode(DescribedNode):
             if p.max_nrms and nrms > p.max_nrms:
                 problems.append(f"'{name}': nrms {nrms:.4g}, allowed {p.max_nrms:g}")
         if problems and not self._is_too_large:
-            self.get_logger().warning(f"not what the model says: {'; '.join(problems)}")
+            self.get_logger().warning(f"deviates from the model: {'; '.join(problems)}")
         self._is_too_large = bool(problems)
         text = "; ".join(problems) or f"largest rms {last.rms.max():.4g}"
         return self._status("residual", WARN if problems else OK, text, values)
@@ -370,7 +284,7 @@ class ValidationNode(DescribedNode):
         _, events = self._events.report()
         if stream is None or stream.look is None:
             missing = self._states.missing if self._states is not None else self._names
-            text = f"no state yet of {', '.join(missing)}" if missing else "learning the rate"
+            text = f"no state yet of {', '.join(missing)}" if missing else "estimating the rate"
             return self._status("comparison", STALE, text, figures | events)
         figures |= {
             "states per second": stream.rate,
@@ -381,20 +295,10 @@ class ValidationNode(DescribedNode):
             "age of the state [s]": self._watchdog.age(),
         }
         if not self._is_finite:
-            text = "the output would not be finite: nothing is published"
+            text = "the output would not be finite: not published"
             return self._status("comparison", ERROR, text, figures | events)
-        text = f"{stream.rate:.5g} states/s, {stream.delay:.3g} s late"
+        text = f"{stream.rate:.5g} states/s, delayed by {stream.delay:.3g} s"
         return self._status("comparison", OK, text, figures | events)
-
-    def _recording_status(self) -> DiagnosticStatus:
-        values = dict(self._reported)
-        if self._cannot_record:
-            return self._status("recording", ERROR, self._cannot_record, values)
-        recorder = self._recorder
-        if recorder is None:
-            return self._status("recording", OK, "none", values)
-        values |= {"messages": recorder.messages, "seconds": recorder.seconds}
-        return self._status("recording", OK, str(recorder.folder), values)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -128,7 +128,7 @@ def plant() -> ElasticRobot:
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled_plant() -> None:
-    """A first compilation may take longer than a test waits for a node; the cache is shared."""
+    """Compile once in advance, which may exceed the patience of a test; the cache is shared."""
     plant()
 
 
@@ -159,7 +159,7 @@ class Simulation:
         ros.until(lambda: self.links and self.motors, "states")
 
     def states(self) -> dict[int, np.ndarray]:
-        """stamp: rows q, q', Q, theta, theta', tau_m of the stamps of which both have come."""
+        """stamp: rows q, q', Q, theta, theta', tau_m, for stamps with both messages."""
         motors = {stamp_of(message): message for message in self.motors}
         found = {}
         for a in self.links:
@@ -191,7 +191,7 @@ def moving_from(states: dict[int, np.ndarray]) -> int:
 
 
 def test_equilibrium_holds_through_brakes_and_command_and_every_activation(ros, tmp_path):
-    """Also: a life cycle of its own, publishing only while active."""
+    """Also tests that it publishes only while active."""
     node = ros.start(NODE, settings(tmp_path, "motor_command", autostart=False, update_rate=100.0))
     assert ros.transition(node, "configure")
     assert ros.transition(node, "activate")
@@ -213,7 +213,7 @@ def test_equilibrium_holds_through_brakes_and_command_and_every_activation(ros, 
         np.testing.assert_allclose(rows[0], HOME, rtol=0, atol=1e-9)
 
     assert ros.transition(node, "deactivate")
-    ros.spin(0.1)  # what was still under way
+    ros.spin(0.1)  # receive messages still in transit
     count = len(simulation.links)
     ros.spin(0.1)
     assert len(simulation.links) == count
@@ -228,8 +228,8 @@ def test_equilibrium_holds_through_brakes_and_command_and_every_activation(ros, 
     assert ros.leave(node) == 0
 
 
-def test_a_torque_step_moves_it_as_the_library_says_and_silence_sets_it_free(ros, tmp_path):
-    """The joints of the command in another order than the robot's; as time source."""
+def test_a_torque_step_moves_it_as_in_the_library_and_silence_means_zero_torque(ros, tmp_path):
+    """The command lists the joints in an order of its own; the simulator is the time source."""
     ros.start(NODE, settings(tmp_path, "motor_torque", publish_clock=True, command_timeout=1.0))
     simulation = Simulation(ros, "motor_torque")
     clock = ros.record(Clock, "/clock")
@@ -265,9 +265,9 @@ def test_a_torque_step_moves_it_as_the_library_says_and_silence_sets_it_free(ros
     ros.until(lambda: ros.diagnosis(": motors")[0] == 1, "the report of saturation")
 
 
-def test_drives_follow_a_reference_that_moves_on_at_its_velocity(ros, tmp_path):
-    """One command with a stamp of the simulation, then silence: the reference goes on, stops, and
-    is held with its torque."""
+def test_drives_extrapolate_a_reference_at_its_velocity(ros, tmp_path):
+    """One command with a stamp of the simulation, then silence: the reference is extrapolated,
+    stops, and is held with its torque."""
     reach = 0.15
     ros.start(
         NODE,
@@ -309,7 +309,7 @@ def test_drives_follow_a_reference_that_moves_on_at_its_velocity(ros, tmp_path):
 
 
 @pytest.mark.parametrize("interface", list(INTERFACES))
-def test_bad_commands_are_refused_with_the_reason_and_do_nothing(ros, tmp_path, interface):
+def test_bad_commands_are_refused_with_the_reason_and_have_no_effect(ros, tmp_path, interface):
     ros.start(NODE, settings(tmp_path, interface, update_rate=100.0, command_timeout=2.0))
     simulation = Simulation(ros, interface)
     good = [0.0, 0.0, 0.0]
@@ -375,7 +375,7 @@ def test_a_plant_that_diverges_stops_and_can_be_started_again(ros, tmp_path):
     assert simulation.states()  # all finite
 
 
-def test_lost_real_time_is_reported_and_the_stamps_go_on_with_the_clock(ros, tmp_path):
+def test_lost_real_time_is_reported_and_the_stamps_continue_with_the_clock(ros, tmp_path):
     node = ros.start(NODE, settings(tmp_path, "motor_command", update_rate=200.0, max_lag=0.02))
     simulation = Simulation(ros, "motor_command")
     node.send(SIGSTOP)
@@ -420,7 +420,7 @@ def test_in_lockstep_time_waits_and_every_command_acts_one_period_after_its_stat
     ros.until(lambda: last + step in simulation.states(), "the state that answers the last one")
     ros.spin(5 / rate)
     states = simulation.states()
-    assert max(states) == last + step  # it waits for its answer
+    assert max(states) == last + step  # it waits for the answer
 
     moving = [t for t in commands if t > moving_from(states) + 3 * step and t - step in commands]
     assert len(moving) > count // 2
@@ -434,15 +434,15 @@ def test_in_lockstep_time_waits_and_every_command_acts_one_period_after_its_stat
 
 
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])
-def test_signals_end_it_cleanly_while_active(ros, tmp_path, number):
+def test_signals_shut_it_down_cleanly_while_active(ros, tmp_path, number):
     node = ros.start(NODE, settings(tmp_path, "motor_command", update_rate=200.0))
     Simulation(ros, "motor_command")
-    node.send(number)  # twice, as from a launcher and its terminal
+    node.send(number)  # twice, as from the launcher and the terminal
     assert ros.leave(node, number) == 0
     assert "Traceback" not in node.output
 
 
-def test_configurations_that_cannot_be_are_refused_and_can_be_mended(ros, tmp_path):
+def test_invalid_configurations_are_refused_and_can_be_corrected(ros, tmp_path):
     good = settings(tmp_path, "motor_torque", autostart=False)
     stiff = tmp_path / "stiff.yaml"
     stiff.write_text(json.dumps(SPRINGS).replace("900.0", "900e3"))
@@ -452,9 +452,9 @@ def test_configurations_that_cannot_be_are_refused_and_can_be_mended(ros, tmp_pa
         ({"use_sim_time": True}, "publish_clock"),
         ({"use_sim_time": False}, "command_joints is empty"),
         ({"command_joints": ["rail", "turret", "knee"]}, "must be the robot's motors"),
-        ({"command_joints": good["command_joints"], "initial_positions": [1.0]}, "has 1 numbers"),
-        ({"initial_positions": [0.3] * 3, "link_viscous_friction": [1.0] * 2}, "has 2 numbers"),
-        ({"link_viscous_friction": [0.3], "hit_link": "stand"}, "'stand' is no link"),
+        ({"command_joints": good["command_joints"], "initial_positions": [1.0]}, "has 1 values"),
+        ({"initial_positions": [0.3] * 3, "link_viscous_friction": [1.0] * 2}, "has 2 values"),
+        ({"link_viscous_friction": [0.3], "hit_link": "stand"}, "'stand' is not a moving link"),
         ({"hit_link": "", "step": 0.01}, "is unstable"),
         ({"elastic_joints_file": "nowhere.yaml"}, "nowhere.yaml"),
         ({"robot_description": ""}, "no robot"),
@@ -474,40 +474,40 @@ def test_configurations_that_cannot_be_are_refused_and_can_be_mended(ros, tmp_pa
     assert not result.successful
     (result,) = ros.set_parameters(node, hit_link="stand")
     assert not result.successful
-    assert "'stand' is no link of the robot that moves" in result.reason
+    assert "'stand' is not a moving link of the robot" in result.reason
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"robot_file": "a", "robot_description": "b"}, "both"),
-        ({"gravity": (0.0, 9.81)}, "gravity has 2 numbers"),
-        ({"command_joints": ("a", "a")}, "twice"),
+        ({"gravity": (0.0, 9.81)}, "gravity has 2 values"),
+        ({"command_joints": ("a", "a")}, "duplicate names: a, a"),
         ({"command_timeout": 0.001, "update_rate": 500.0}, "command_timeout.*one cycle"),
-        ({"lockstep": True}, "lockstep needs publish_clock"),
+        ({"lockstep": True}, "lockstep requires publish_clock"),
         (
             {"lockstep": True, "publish_clock": True, "command_interface": "motor_torque"},
             "stamped_motor_torque",
         ),
-        ({"max_speed": 0.0}, "max_speed needs lockstep"),
-        ({"publish_clock": True, "time_source": "clock"}, "cannot go with"),
+        ({"max_speed": 0.0}, "max_speed requires lockstep"),
+        ({"publish_clock": True, "time_source": "clock"}, "excludes publish_clock"),
         ({"payload_mass": 1.0}, "payload_link"),
         ({"hit_force": (1.0,)}, "hit_force has 1"),
     ],
 )
-def test_parameters_that_do_not_go_together(changes, message):
+def test_inconsistent_parameters_are_refused(changes, message):
     with pytest.raises(ParameterError, match=message):
         SimulatorParameters(**changes).check()
 
 
-def test_a_clock_that_goes_on_gives_cycles_one_that_jumps_none():
+def test_a_clock_that_advances_gives_cycles_and_one_that_jumps_none():
     pace = ClockPace(10)
     pace.advance_to(1000)
     pace.advance_to(1035)
     assert [pace.next(1.0).stamp for _ in range(3)] == [1010, 1020, 1030]
     assert not pace.advance_to(1040)
     assert pace.next(1.0).stamp == 1040
-    pace.advance_to(1040 + SECOND)  # more than may be made up for
+    pace.advance_to(1040 + SECOND)  # more than the greatest lag
     assert pace.next(1e-6).stamp == 1040 + SECOND
     assert pace.lost == SECOND - 10
     assert pace.advance_to(500)
@@ -518,7 +518,7 @@ def test_a_clock_that_goes_on_gives_cycles_one_that_jumps_none():
     assert pace.next(1.0) is None
 
 
-def test_who_leaves_before_a_wait_ends_it_too():
+def test_leaving_before_a_wait_also_ends_the_wait():
     commands = Commands("stamped_motor_torque", NAMES, NAMES)
     commands.leave()
     waiting = threading.Thread(target=commands.wait, args=(1, 1e6), daemon=True)
@@ -529,9 +529,9 @@ def test_who_leaves_before_a_wait_ends_it_too():
     assert not commands.wait(1, 0.01)
 
 
-def test_the_same_seed_in_lockstep_gives_the_same_bits_on_mujoco_with_everything(ros, tmp_path):
-    """Encoders, noise, a delay within a cycle, a payload, a hit, and feedback of what is measured;
-    against the plant stepped in process."""
+def test_equal_seeds_in_lockstep_give_equal_bits_on_mujoco_with_all_features(ros, tmp_path):
+    """Encoders, noise, a delay shorter than a cycle, a payload, a hit, and feedback of the measured
+    state, compared with the plant stepped in process."""
     resolution, delay, count = 1e-4, 1.3e-3, 120
     given = settings(
         tmp_path,
@@ -638,7 +638,7 @@ VARIABLE = {
 }
 
 
-def test_variable_stiffness_and_a_wrench_step_by_step_with_the_clock_of_another(ros, tmp_path):
+def test_variable_stiffness_and_a_wrench_step_by_step_with_an_external_clock(ros, tmp_path):
     file = tmp_path / "variable.yaml"
     given = settings(tmp_path, "motor_torque", time_source="clock", command_timeout=1.0)
     file.write_text(json.dumps(VARIABLE))

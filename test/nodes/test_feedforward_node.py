@@ -113,7 +113,7 @@ def settings(folder: Path, **changes: Any) -> dict[str, Any]:
 
 
 class Arm:
-    """Publishes joint states, as a robot would, and records what the node makes of them."""
+    """Publishes joint states as a robot would, and records the outputs of the node."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class Arm:
     def send(
         self, names: Sequence[str] | None = None, position: Any = None, stamp: int | None = None
     ) -> None:
-        """One joint state; by default of all joints, where they are, now."""
+        """Send one joint state; by default of all joints, at their positions, stamped now."""
         names = self.names if names is None else names
         by_name = dict(zip(self.names, self.position, strict=True))
         values = [by_name.get(name, 9.0) for name in names] if position is None else position
@@ -189,7 +189,7 @@ def counted(ros: RosHarness, key: str) -> int:
 
 
 @pytest.mark.parametrize("arrival", ["shuffled, with a gripper", "in two messages", "by a timer"])
-def test_every_output_is_the_library_at_the_desired_state_of_its_stamp(ros, tmp_path, arrival):
+def test_every_output_equals_the_library_at_the_desired_state_of_its_stamp(ros, tmp_path, arrival):
     timer = {"update_rate": 200.0} if arrival == "by a timer" else {}
     lookahead = 0.003
     ros.start("feedforward_node", settings(tmp_path, lookahead=lookahead, **timer))
@@ -259,7 +259,7 @@ def test_bad_joint_states_are_refused_with_the_reason_and_silence_gives_the_safe
     }
     for send in bad.values():
         send()
-    arm.send(names=("left", "right"), position=[1.0, 2.0])  # somebody else's: no fault
+    arm.send(names=("left", "right"), position=[1.0, 2.0])  # of another robot: no fault
     sent = len(arm.stamps)
     keys = [f"joint_states: {reason}" for reason in bad]
     arm.drive(lambda: all(counted(ros, key) == 1 for key in keys), "the reasons")
@@ -269,9 +269,9 @@ def test_bad_joint_states_are_refused_with_the_reason_and_silence_gives_the_safe
 
     # Silence: one more output, at rest and stamped now; then nothing, and an error.
     ros.until(lambda: ros.diagnosis(": cycle")[0] == 2, "the error of silence")
-    arm.send(stamp=stamp_of(arm.torque[-1]) - 1)  # what comes too late is not answered any more
+    arm.send(stamp=stamp_of(arm.torque[-1]) - 1)  # too late to be answered
     answered = {stamp_of(message) for message in arm.torque}
-    assert answered & later  # it went on
+    assert answered & later  # it continued
     (safe,) = answered - good
     assert safe > max(good)
     close(arm.torque[-1].effort, gravity_torque())
@@ -282,14 +282,14 @@ def test_bad_joint_states_are_refused_with_the_reason_and_silence_gives_the_safe
         assert np.isfinite(numbers).all()
     assert "no joint state for" in ros.diagnosis(": cycle")[1]
 
-    # And back.
+    # And recovery.
     arm.drive(lambda: ros.diagnosis(": cycle")[0] in (0, 1), "the recovery")
     close(arm.torque[-1].effort, gravity_torque())
     stamps = [stamp_of(message) for message in arm.torque]
     assert stamps == sorted(set(stamps))
 
 
-def test_trajectories_that_are_refused_leave_the_hold(ros, tmp_path):
+def test_refused_trajectories_leave_the_hold(ros, tmp_path):
     ros.start("feedforward_node", settings(tmp_path, start_tolerance=0.1))
     arm = Arm(ros)
     arm.drive(lambda: arm.torque, "a torque")
@@ -354,14 +354,14 @@ def test_an_empty_trajectory_stops_smoothly_and_so_does_disabling(ros, tmp_path)
     tau, rate, second = (
         np.array([message.effort for message in messages[:count]]) for messages in outputs
     )
-    # No jump anywhere: Q' integrates to Q and Q'' to Q' over every step (Hermite, order 4).
+    # No jumps: over every step, Q' integrates to Q and Q'' to Q' (Hermite, order 4).
     step = np.diff(times)[:, None]
     change = step / 2 * (rate[1:] + rate[:-1]) + step**2 / 12 * (second[:-1] - second[1:])
     jumps = np.abs(np.diff(tau, axis=0) - change)[step[:, 0] < 0.02]
     assert jumps.max() < 1e-2 * np.abs(np.diff(tau, axis=0)).max()
 
 
-def test_a_killed_node_starts_again_where_the_robot_is(ros, tmp_path):
+def test_a_killed_node_restarts_at_the_position_of_the_robot(ros, tmp_path):
     first = ros.start("feedforward_node", settings(tmp_path))
     arm = Arm(ros)
     arm.drive(lambda: arm.torque, "a torque")
@@ -386,11 +386,11 @@ def test_life_cycle_under_load(ros, tmp_path):
         count = len(arm.torque)
         arm.drive(lambda count=count: len(arm.torque) > count + 3, f"torques in round {k}")
         arm.move()
-        for _ in range(20):  # these are under way while the node changes its state
+        for _ in range(20):  # in transit while the node changes its state
             arm.send()
         assert not ros.transition(node, "configure")
         assert ros.transition(node, "deactivate")
-        # Nothing after the safe output, which is the last word.
+        # The safe output is the last message.
         ros.spin(0.02)
         count = len(arm.torque)
         for _ in range(10):
@@ -408,7 +408,7 @@ def test_life_cycle_under_load(ros, tmp_path):
     number = Transition.TRANSITION_ACTIVE_SHUTDOWN
     node.send(SIGSTOP)  # it is busy for a while
     answer = shut_down.call_async(ChangeState.Request(transition=Transition(id=number)))
-    for _ in range(200):  # what is queued behind that finds nothing to publish with
+    for _ in range(200):  # queued events find the publishers destroyed
         arm.send()
     node.send(SIGCONT)
     assert ros.until(answer.done, "the shutdown")
@@ -418,7 +418,7 @@ def test_life_cycle_under_load(ros, tmp_path):
 
 
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])
-def test_a_signal_in_mid_motion_leaves_a_hold_with_gravity(ros, tmp_path, number):
+def test_a_signal_during_a_motion_leaves_a_hold_against_gravity(ros, tmp_path, number):
     node = ros.start("feedforward_node", settings(tmp_path))
     arm = Arm(ros)
     arm.drive(lambda: arm.torque, "a torque")
@@ -454,7 +454,7 @@ def test_simulated_time_may_pause_and_jump_back(ros, tmp_path):
     assert len(arm.torque) - count <= 1
     assert "safe output" not in node.output
     ros.until(lambda: len(arm.torque) > count + 5, "torques after the pause", each=step)
-    assert np.any(arm.rate[-1].effort)  # the motion goes on
+    assert np.any(arm.rate[-1].effort)  # the motion continues
 
     simulated[0] = 3 * SECOND
     arm.position = Q0 + 0.1
@@ -466,7 +466,7 @@ def test_simulated_time_may_pause_and_jump_back(ros, tmp_path):
     ros.until(lambda: np.abs(arm.rate[-1].effort).max() > 1.0, "a motion in new time", each=step)
 
 
-def test_the_robot_may_come_by_topic(ros, tmp_path):
+def test_the_robot_may_be_given_by_a_topic(ros, tmp_path):
     node = ros.start("feedforward_node", settings(tmp_path, robot_description=""))
     ros.until(lambda: "waiting for a robot_description" in node.output, "the node to wait")
     assert not ros.transition(node, "configure")
@@ -476,7 +476,7 @@ def test_the_robot_may_come_by_topic(ros, tmp_path):
     ros.until(lambda: ros.state(node) == "active", "the start")
 
 
-def test_what_cannot_be_configured_says_why_and_can_be_set_right(ros, tmp_path):
+def test_invalid_configurations_are_explained_and_can_be_corrected(ros, tmp_path):
     right = settings(tmp_path, autostart=False, position_margin=0.0)
     node = ros.start("feedforward_node", right)
     wrong = {
@@ -524,17 +524,17 @@ def test_an_external_wrench(ros, tmp_path, frame, wrench_link):
     ros.until(lambda: np.abs(arm.torque[-1].effort - expected).max() < 1e-9, "it", each=touched)
     touch("elsewhere")
     arm.drive(lambda: counted(ros, "external_wrench: unknown frame"), "the refusal")
-    touch(frame, later=10 * SECOND)  # would make every later one look old
+    touch(frame, later=10 * SECOND)  # would make all later ones look old
     arm.drive(lambda: counted(ros, "external_wrench: from the future"), "the refusal")
     ros.until(lambda: np.abs(arm.torque[-1].effort - expected).max() < 1e-9, "it", each=touched)
     if not wrench_link:
-        touch("stand")  # does not move: on which link would it act?
+        touch("stand")  # does not move, so the link that it acts on is unknown
         arm.drive(lambda: counted(ros, "external_wrench: unknown frame") == 2, "the refusal")
     gone = gravity_torque()
     arm.drive(lambda: np.abs(arm.torque[-1].effort - gone).max() < 1e-9, "the wrench to expire")
-    assert counted(ros, "external_wrench: stale") <= 2  # once for each time it was left
+    assert counted(ros, "external_wrench: stale") <= 2  # once per timeout
 
-    force[:] = moment[:] = [1e308] * 3  # which is finite, but not what becomes of it
+    force[:] = moment[:] = [1e308] * 3  # finite, but the resulting torque is not
     fault = "the torque would not be finite: safe output"
     ros.until(lambda: ros.diagnosis(": cycle")[1] == fault, "the fault", each=touched)
     arm.drive(lambda: ros.diagnosis(": cycle")[0] in (0, 1), "the end of the fault")
@@ -566,13 +566,13 @@ def test_motor_torques_ramp_up_and_keep_their_limits_per_second(ros, tmp_path):
     arm.drive(lambda: ros.diagnosis(": limits")[2], "the report")
     keys = " ".join(ros.diagnosis(": limits")[2])
     assert "torque rate of" in keys
-    # Limits change while it runs, and only to what they can be.
+    # Limits change at run time, and only to valid values.
     assert ros.set_parameters(node, torque_rate_limits=[1e6], torque_limit_scale=1.0)[1].successful
     (result,) = ros.set_parameters(node, torque_rate_limits=[1.0, 2.0])
     assert not result.successful
 
 
-def test_the_last_word_is_the_whole_hold_also_within_ramp_and_rate_limit(ros, tmp_path):
+def test_the_safe_output_is_the_full_hold_even_during_a_ramp_or_a_rate_limit(ros, tmp_path):
     slow = {"ramp_time": 60.0, "torque_rate_limits": [0.1], "state_timeout": 0.5}
     ros.start("feedforward_node", settings(tmp_path, **slow))
     arm = Arm(ros)
@@ -589,7 +589,7 @@ def test_a_motion_that_the_robot_does_not_follow_is_stopped(ros, tmp_path):
     tolerance = 0.1
     changes = {"path_tolerance": tolerance, "stop_duration": 0.2}
     node = ros.start("feedforward_node", settings(tmp_path, **changes))
-    arm = Arm(ros)  # whose joint states stay where they are
+    arm = Arm(ros)  # its joint states do not follow the motion
     arm.drive(lambda: arm.motor, "a command")
     arm.move()
     arm.drive(lambda: "from the motion; allowed: 0.1: stopping" in node.output, "the stop")
@@ -656,7 +656,7 @@ def test_variants_and_gravity_left_to_the_robot(ros, tmp_path):
 
 
 def test_the_stiffness_of_antagonists_follows_its_own_reference(ros):
-    """While the arm moves, too; what cannot be had is clipped and reported."""
+    """Also while the arm moves; infeasible stiffness is clipped and reported."""
     folder = share_directory() / "config"
     robot, springs = "robots/antagonistic_elbow.urdf", "elastic_joints/antagonistic.yaml"
     model = dyn.load_urdf(folder / robot)
@@ -688,7 +688,7 @@ def test_the_stiffness_of_antagonists_follows_its_own_reference(ros):
         message.points.append(point)
         reference.publish(message)
 
-    ask("shoulder", 100.0, 1.0)  # which has no stiffness to set
+    ask("shoulder", 100.0, 1.0)  # has no variable stiffness
     ask("elbow", 110.0, 1.0)
     arm.move([goal], [1.0], model.joint_names, begin)
     arm.drive(lambda: time.time_ns() > begin + 1.2 * SECOND, "the motion")

@@ -1,4 +1,4 @@
-"""series_joints_node over the real middleware: sums, their stamp, and what it refuses."""
+"""series_joints_node over the real middleware: its outputs, their stamp, and its refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ros"]  # the fixture
 NAMES = ["x", "b_spring", "a_motor", "b_motor", "a_spring"]
 
 
-def test_two_messages_from_one(ros: RosHarness):
+def test_one_message_is_split_into_two(ros: RosHarness):
     node = ros.start("series_joints_node", {"joints": ["a", "b"], "autostart": True})
     links = ros.record(JointState, "joint_states")
     motors = ros.record(JointState, "motor_states")
@@ -50,8 +50,8 @@ def test_two_messages_from_one(ros: RosHarness):
     assert ros.leave(node) == 0
 
 
-def test_what_cannot_be_right_is_refused():
-    with pytest.raises(ParameterError, match="twice"):
+def test_invalid_parameters_are_refused():
+    with pytest.raises(ParameterError, match="duplicate names: a, a"):
         SeriesJointsParameters(joints=("a", "a")).check()
-    with pytest.raises(ParameterError, match="the same"):
+    with pytest.raises(ParameterError, match="must differ"):
         SeriesJointsParameters(motor_suffix="x", spring_suffix="x").check()

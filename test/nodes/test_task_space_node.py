@@ -1,4 +1,4 @@
-"""The task space node over the real middleware, in a process of its own."""
+"""The task-space node over the real middleware, in a process of its own."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def counted(ros: RosHarness, key: str) -> int:
 
 
 def beside(x: float, y: float) -> np.ndarray:
-    """A place (3,) beside the first one of the tool."""
+    """A position (3,) relative to the initial one of the tool."""
     return moved(x, y, 0.0)[:3, 3]
 
 
@@ -111,7 +111,7 @@ def fill(position: Any, rotation: Any, pose: np.ndarray) -> None:
 
 
 class ToolArm:
-    """A robot that is always where the node wants it, and what the node says to it."""
+    """A robot that is always at the desired position, and the outputs of the node."""
 
     def __init__(self, ros: RosHarness) -> None:
         self.ros = ros
@@ -149,7 +149,7 @@ class ToolArm:
         return not np.any(self.motor[-1].points[0].velocities)
 
     def wake(self) -> None:
-        """The node holds: what the test did meanwhile may have taken longer than its timeout."""
+        """Wait until the node holds, since the test may have exceeded its timeout meanwhile."""
         count = len(self.motor)
         self.drive(lambda: len(self.motor) > count + 1, "commands")
 
@@ -171,7 +171,7 @@ class ToolArm:
     def follow(
         self, times: Any, positions: Any, rates: Any = (), stamp: int = 0, name: str = "tool"
     ) -> None:
-        """Points (k, 3) with derivatives: velocities, or these and accelerations."""
+        """Send points (k, 3) with derivatives: velocities, or velocities and accelerations."""
         message = MultiDOFJointTrajectory(joint_names=[name])
         message.header.frame_id = "floor"
         set_stamp(message.header.stamp, stamp)
@@ -197,13 +197,13 @@ class ToolArm:
         self.drive(self.is_resting, f"the end of {what}")
 
 
-def test_paths_are_followed_stopped_and_turned_away_from(ros):
+def test_paths_are_followed_stopped_and_replaced(ros):
     node = ros.start(NODE, settings())
     arm = ToolArm(ros)
     arm.drive(lambda: arm.motor, "a command")
     np.testing.assert_allclose(arm.joints(), Q0, rtol=0, atol=1e-12)
 
-    # A target in the frame of a link: every output is the library's at its stamp.
+    # A target in the frame of a link: every output equals that of the library at its stamp.
     goal = moved(-0.15, 0.2, 0.1)
     arm.go(dyn.se3.inverse(dyn.frame_pose(MODEL, Q0, "column")) @ goal, "column")
     arm.arrive("to a pose")
@@ -238,7 +238,7 @@ def test_paths_are_followed_stopped_and_turned_away_from(ros):
     np.testing.assert_allclose(last.positions, arm.joints(), rtol=0, atol=1e-9)
     assert not np.any(last.velocities)
 
-    # A path through poses, stopped on the way: the tool stays on it. Then all of it.
+    # A path through poses, stopped halfway: the tool stays on it. Then the whole path.
     poses = [moved(-0.1, 0.1, 0.05), moved(-0.15, -0.05, 0.1), moved(-0.05, -0.1, 0.0)]
     arm.wake()
     arm.go_through(poses)
@@ -257,7 +257,7 @@ def test_paths_are_followed_stopped_and_turned_away_from(ros):
         assert np.linalg.norm(way - pose[:3, 3], axis=1).min() < 2e-3  # between two points
     arm.wake()
 
-    # A target that comes on the way to another one: a stop on the path, and from there.
+    # A target that arrives on the way to another one: stop on the path, continue from there.
     arm.go(moved(0, 0.2, 0))
     arm.drive(lambda: not arm.is_resting(), "the motion")
     arm.drive_for(0.2)
@@ -284,7 +284,7 @@ def test_paths_are_followed_stopped_and_turned_away_from(ros):
     assert "Traceback" not in node.output
 
 
-def test_a_stream_is_followed_and_ends_by_a_stop(ros):
+def test_a_stream_is_followed_and_ends_with_a_stop(ros):
     ros.start(NODE, settings())
     arm = ToolArm(ros)
     arm.drive(lambda: arm.motor, "a command")
@@ -311,7 +311,7 @@ def test_a_stream_is_followed_and_ends_by_a_stop(ros):
     sent = [0.0]
 
     def stream() -> None:
-        """Twenty points, 40 ms apart, as time goes on: this may stand still for half a second."""
+        """Send twenty points, 40 ms apart; survives if this process pauses for half a second."""
         now = 1e-9 * (time.time_ns() - begin)
         while sent[0] < now + 0.04 and sent[0] < 3.0:
             times = sent[0] + 0.04 * np.arange(1, 21)
@@ -335,7 +335,7 @@ def test_a_stream_is_followed_and_ends_by_a_stop(ros):
     assert not np.any(arm.rate[-1].effort)
 
 
-def test_what_cannot_be_is_refused_before_anything_moves(ros):
+def test_impossible_requests_are_refused_before_the_robot_moves(ros):
     start, here = START[:3, 3], [0.0, 1.0]
     unfinished = np.array([start, [math.nan, 0, 0]])
     no_rotation = PoseStamped()
@@ -380,7 +380,7 @@ def test_what_cannot_be_is_refused_before_anything_moves(ros):
     np.testing.assert_allclose(arm.joints(), Q0, rtol=0, atol=1e-12)
     assert not arm.shown
 
-    # What waits for its time gives way to a newer target, and so does one that is being planned.
+    # A newer target replaces a pending motion and one that is being planned.
     assert ros.call(SetBool, f"{NODE}/enable", SetBool.Request(data=True)).success
     later = time.time_ns() + 2 * SECOND
     arm.follow([0.5, 1.0], [beside(0, 0.05), beside(0, 0.1)], stamp=later)
@@ -391,7 +391,7 @@ def test_what_cannot_be_is_refused_before_anything_moves(ros):
     arm.drive(lambda: time.time_ns() > later + SECOND // 10, "the time of what gave way")
     np.testing.assert_allclose(arm.joints(), Q0, rtol=0, atol=1e-12)
 
-    # The newest target counts, and is refused where it stands; what ran has been stopped.
+    # The newest target counts and is refused; the current motion has been stopped.
     arm.go(moved(-0.1, 0.2, 0.0))
     arm.drive(lambda: not arm.is_resting(), "the motion")
     arm.go(moved(2.0, 0.0, 0.0))

@@ -1,4 +1,4 @@
-"""trajectory_node over the real middleware: what it sends, when, and what it says if it cannot."""
+"""trajectory_node over the real middleware: what it sends and when, and how it reports failure."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def model(tmp_path: Path) -> Any:
 
 
 def state_sender(ros: RosHarness, position: Sequence[float], ago: int = 0) -> Any:
-    """Publishes where the robot stands, at every call, stamped `ago` seconds before now."""
+    """A function that publishes the robot's position, with a stamp `ago` seconds before now."""
     publisher = ros.peer.create_publisher(JointState, "joint_states", 10)
 
     def send() -> None:
@@ -74,7 +74,7 @@ def state_sender(ros: RosHarness, position: Sequence[float], ago: int = 0) -> An
 
 
 @pytest.mark.parametrize("motion", ["sum_of_sines", "rest_to_rest"])
-def test_sends_the_motion_to_where_it_is_wanted_and_leaves(ros, tmp_path, motion):
+def test_it_sends_the_motion_and_exits(ros, tmp_path, motion):
     received = ros.record(JointTrajectory, "joint_trajectory", writers=0)
     stands = (0.9, 0.1)
     send = state_sender(ros, stands)
@@ -84,7 +84,7 @@ def test_sends_the_motion_to_where_it_is_wanted_and_leaves(ros, tmp_path, motion
     now = ros.peer.get_clock().now().nanoseconds
 
     request = read_trajectory(received[0], JointMatcher(NAMES))
-    assert begin < request.start - 0.1 * SECOND < now  # the delay on top of when it was sent
+    assert begin < request.start - 0.1 * SECOND < now  # the delay counts from the time of sending
     wanted = make_motion(
         model(tmp_path),
         TrajectoryParameters(motion=motion, duration=0.3, ramp=0.1, frequency=6.0),
@@ -106,12 +106,12 @@ def test_sends_the_motion_to_where_it_is_wanted_and_leaves(ros, tmp_path, motion
     assert ros.peer.get_clock().now().nanoseconds >= end
     assert node.exit_code == 0
     assert len(received) == 1
-    off = np.abs(np.subtract(stands, wanted(wanted.duration)[0]))  # for nobody moved it
+    off = np.abs(np.subtract(stands, wanted(wanted.duration)[0]))  # nothing moved the robot
     far = f"'{NAMES[off.argmax()]}' is {off.max():.2g} rad (m) from its goal"
     assert f"done 1 of 1: joint {far}" in node.output
 
 
-def test_nobody_listens(ros, tmp_path):
+def test_it_fails_without_subscribers(ros, tmp_path):
     send = state_sender(ros, (0.0, 0.5))
     node = ros.start(NODE, settings(tmp_path, exit_when_done=True, patience=0.5))
     ros.until(lambda: node.exit_code is not None, "its giving up", each=send)
@@ -119,7 +119,7 @@ def test_nobody_listens(ros, tmp_path):
     assert "only 0 of 1 subscribers on /test/joint_trajectory" in node.output
 
 
-def test_nothing_is_known_of_the_robot(ros, tmp_path):
+def test_it_fails_without_joint_states(ros, tmp_path):
     ros.record(JointTrajectory, "joint_trajectory", writers=0)
     node = ros.start(NODE, settings(tmp_path, exit_when_done=True, patience=1.0))
     ros.until(lambda: node.exit_code is not None, "its giving up")
@@ -127,7 +127,7 @@ def test_nothing_is_known_of_the_robot(ros, tmp_path):
     assert "no complete state on /test/joint_states" in node.output
 
 
-def test_the_receiver_is_not_ready(ros, tmp_path):
+def test_it_waits_for_the_ready_topic(ros, tmp_path):
     received = ros.record(JointTrajectory, "joint_trajectory", writers=0)
     ready = ros.publisher(JointTrajectory, "ready", readers=0)
     send = state_sender(ros, (0.0, 0.5))
@@ -144,7 +144,7 @@ def test_the_receiver_is_not_ready(ros, tmp_path):
     for _ in range(50):
         send()
         ros.spin(0.004)
-    # Time goes back while it waits: where the robot stood before counts no more.
+    # Time goes back while it waits, so the earlier position of the robot no longer counts.
     chosen = TrajectoryParameters(duration=0.3, ramp=0.1, frequency=6.0)
     home = make_motion(model(tmp_path), chosen)(0.0)[0]
     send = state_sender(ros, home.tolist(), ago=3600)
@@ -158,10 +158,10 @@ def test_the_receiver_is_not_ready(ros, tmp_path):
         ros.spin(0.004)
     ros.until(lambda: received, "a trajectory", each=both)
     request = read_trajectory(received[0], JointMatcher(NAMES))
-    assert request.times[0] == 0.2  # there is nowhere to go to
+    assert request.times[0] == 0.2  # no approach is necessary
 
 
-def test_no_robot(ros, tmp_path):
+def test_it_fails_without_a_robot(ros, tmp_path):
     node = ros.start(NODE, settings(tmp_path, exit_when_done=True, robot_file="absent.urdf"))
     ros.until(lambda: node.exit_code is not None, "its giving up")
     assert node.exit_code == 1
@@ -169,7 +169,7 @@ def test_no_robot(ros, tmp_path):
     assert "Traceback" not in node.output
 
 
-def test_repeats_and_stops_the_motion_when_deactivated(ros, tmp_path):
+def test_it_repeats_the_motion_and_stops_it_when_deactivated(ros, tmp_path):
     received = ros.record(JointTrajectory, "joint_trajectory", writers=0)
     send = state_sender(ros, (0.0, 0.5))
     node = ros.start(NODE, settings(tmp_path, repeat=0))
@@ -186,7 +186,7 @@ def test_repeats_and_stops_the_motion_when_deactivated(ros, tmp_path):
 # Parameters, without a node
 
 
-def test_numbers_go_by_joint_name(tmp_path):
+def test_values_are_assigned_by_joint_name(tmp_path):
     given = {"offset": (0.1, 0.4), "cosine": (0.3, 0.2, 0.01, 0.02), "sine": (0.0, 0.1, 0.03, 0.0)}
     swapped = {
         "offset": (0.4, 0.1),
@@ -209,12 +209,12 @@ def test_numbers_go_by_joint_name(tmp_path):
     ("wrong", "text"),
     [
         ({"robot_file": "a", "robot_description": "b"}, "choose one"),
-        ({"joints": ("turn", "turn")}, "twice"),
-        ({"motion": "rest_to_rest", "offset": (0.1, 0.2)}, "belong to the motion sum_of_sines"),
-        ({"waypoints": (0.1, 0.2)}, "belong to the motion rest_to_rest"),
+        ({"joints": ("turn", "turn")}, "duplicate names: turn, turn"),
+        ({"motion": "rest_to_rest", "offset": (0.1, 0.2)}, "require the motion sum_of_sines"),
+        ({"waypoints": (0.1, 0.2)}, "require the motion rest_to_rest"),
     ],
 )
-def test_parameters_that_do_not_go_together(wrong, text):
+def test_inconsistent_parameters_are_refused(wrong, text):
     with pytest.raises(ParameterError, match=text):
         TrajectoryParameters(**wrong).check()
 
@@ -223,11 +223,11 @@ def test_parameters_that_do_not_go_together(wrong, text):
     ("wrong", "text"),
     [
         ({"joints": ("turn", "other")}, "must be the robot's turn, slide"),
-        ({"offset": (0.1, 0.2, 0.3)}, "offset: 3 numbers"),
-        ({"motion": "rest_to_rest", "waypoints": (0.1, 0.2, 0.3)}, "waypoints: 3 numbers"),
+        ({"offset": (0.1, 0.2, 0.3)}, "offset has 3 values"),
+        ({"motion": "rest_to_rest", "waypoints": (0.1, 0.2, 0.3)}, "waypoints has 3 values"),
     ],
 )
-def test_parameters_that_do_not_suit_the_robot(tmp_path, wrong, text):
+def test_parameters_that_contradict_the_robot_are_refused(tmp_path, wrong, text):
     with pytest.raises(ParameterError, match=text):
         make_motion(model(tmp_path), TrajectoryParameters(**wrong))
 

@@ -1,4 +1,4 @@
-"""validation_node over the real middleware: what it says is what its report says afterwards."""
+"""validation_node over the real middleware: its outputs agree with the reports that it writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from multibody_dynamics.nodes.base.messages import nanoseconds, set_stamp
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.base.qos import LATCHED
 from multibody_dynamics.nodes.validation.validation_parameters import ValidationParameters
-from multibody_dynamics.nodes.validation_node import RunningResiduals
 from multibody_dynamics.validation.comparison import validate
 from multibody_dynamics.validation.recordings import Recording
 from multibody_dynamics.validation.settings import Settings
@@ -32,7 +31,7 @@ TOPICS = ("predicted_effort", "measured_effort", "residual")
 
 
 def states(count: int) -> list[JointState]:
-    """Of the arm with a payload that the node does not know, beside a joint of another robot."""
+    """States of the arm with a payload unknown to the node, and of a joint of another robot."""
     t, rows = motion(MODEL, count, RATE)
     q = rows[:, 0]
     heavier = MODEL.with_payload(MODEL.body_names[-1], 3.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
@@ -51,7 +50,7 @@ def states(count: int) -> list[JointState]:
     return messages
 
 
-def test_a_replay_that_is_repeated(ros: RosHarness, tmp_path: Path):
+def test_a_replay_in_a_loop(ros: RosHarness, tmp_path: Path):
     output = tmp_path / "out"
     parameters = {"autostart": True, "cutoff": 8.0, "output": str(output), "max_rms_share": 0.02}
     node = ros.start("validation_node", parameters)
@@ -85,7 +84,7 @@ def test_a_replay_that_is_repeated(ros: RosHarness, tmp_path: Path):
     level, text, values = ros.diagnosis("residual")
     assert level == 1
     assert "'shoulder': rms" in text
-    assert "elbow" not in text  # the payload has no lever there
+    assert "elbow" not in text  # the payload has no lever arm there
     assert float(values["shoulder rms"]) > 10.0
 
     send(sent[:30])  # from the beginning: the first recording is over
@@ -103,7 +102,7 @@ def test_a_replay_that_is_repeated(ros: RosHarness, tmp_path: Path):
     assert str(second / "report.html") in node.output
     assert (second / "report.html").exists()
 
-    # Nothing was lost, and every sample that was said is in the report, the same to rounding.
+    # Nothing was lost, and the report contains every published sample, up to rounding.
     recorded = Recording(first / "states").overview
     assert recorded.topics == {"/test/joint_states": len(sent) + 1}
     compared = []
@@ -121,12 +120,12 @@ def test_a_replay_that_is_repeated(ros: RosHarness, tmp_path: Path):
         assert all(tuple(m.name) == MODEL.joint_names for m in messages)
         at = np.array([nanoseconds(m.header.stamp) for m in messages])
         assert np.array_equal(at, stamps[: len(at)])
-        assert len(stamps) - len(at) <= 2  # for which the last samples were still waited
+        assert len(stamps) - len(at) <= 2  # the last ones, which await later states
         effort = np.array([m.effort for m in messages])
         assert np.abs(effort - rows[: len(at)]).max() < 1e-10 * np.abs(measured).max()
 
 
-def test_long_recordings_are_split_and_where_none_can_be_written_it_goes_on(
+def test_long_recordings_are_split_and_failing_ones_do_not_stop_the_comparison(
     ros: RosHarness, tmp_path: Path
 ):
     output, moved = tmp_path / "out", tmp_path / "moved"
@@ -145,7 +144,7 @@ def test_long_recordings_are_split_and_where_none_can_be_written_it_goes_on(
     ros.set_parameters(node, longest_recording=3600.0)
     ros.until((first / "report.html").exists, "a report of the first second", patience=60.0)
     output.rename(moved)
-    output.write_text("")  # in the way of what is written from now on
+    output.write_text("")  # prevents further recordings
     ros.set_parameters(node, longest_recording=1.0)
     ros.until(lambda: ros.diagnosis("recording")[0] == 2, "an ERROR", publish)
     assert "Not a directory" in ros.diagnosis("recording")[1]
@@ -153,7 +152,7 @@ def test_long_recordings_are_split_and_where_none_can_be_written_it_goes_on(
     ros.until(lambda: len(residuals) > count + 5, "residuals all the same", publish)
     assert ros.leave(node) == 0
 
-    # The second recording goes on where the first one ended.
+    # The second recording continues where the first one ended.
     stamps = [
         np.concatenate([part.stamp for part in Recording(path).read()])
         for path in (
@@ -165,24 +164,15 @@ def test_long_recordings_are_split_and_where_none_can_be_written_it_goes_on(
     assert (np.diff(np.concatenate(stamps)) == round(1e9 / RATE)).all()
 
 
-def test_running_residuals_forget():
-    running = RunningResiduals(1)
-    for t in range(10):
-        running.add(float(t), np.array([float(t)]), np.zeros(1))
-    assert running.of_last(3.0).rms == pytest.approx(np.sqrt((49 + 64 + 81) / 3))
-    assert running.total.count == 10
-    assert RunningResiduals(2).of_last(1.0).count == 0
-
-
 @pytest.mark.parametrize(
     ("values", "text"),
     [
         ({"gravity": (9.81,)}, "x, y, z"),
-        ({"held_joints": ("finger",)}, "0 numbers for 1 held_joints"),
-        ({"held_joints": ("a", "a"), "held_positions": (0.0, 0.0)}, "twice"),
+        ({"held_joints": ("finger",)}, "0 values for 1 held_joints"),
+        ({"held_joints": ("a", "a"), "held_positions": (0.0, 0.0)}, "duplicate names: a, a"),
         ({"effort": "motor"}, "elastic_joints_file"),
     ],
 )
-def test_what_does_not_go_together_is_refused(values, text):
+def test_inconsistent_parameters_are_refused(values, text):
     with pytest.raises(ParameterError, match=text):
         ValidationParameters(**values).check()

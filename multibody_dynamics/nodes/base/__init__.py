@@ -1,1 +1,15 @@
-"""What every node is built from: lifecycle and executor, parameters, messages, diagnostics."""
+"""Everything that nodes are built from, whatever they do.
+
+runtime            managed lifecycle node, run loop, signals, clean shutdown
+activation         subscriptions, timers and services that last until `deactivate`
+cyclic             one cycle per joint state: clock jumps, stamps, watchdogs, statistics
+watchdog           detects missing input, on the steady clock
+parameters         ROS parameters declared from a dataclass, and their Markdown table
+robot              parameters of the robot; loads its model and actuators
+robot_description  node that can wait for the topic robot_description
+messages           conversion between messages and arrays, matched by joint name
+outputs            preallocated messages that are published together, with one stamp
+external_wrench    a measured contact wrench with rates and expiry
+diagnostics        cycle statistics, event counts, statuses on /diagnostics
+qos                quality of service of publishers and subscriptions
+"""

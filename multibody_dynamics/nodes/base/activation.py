@@ -1,7 +1,7 @@
-"""What a node has from `activate` to `deactivate`: subscriptions, timers and services.
+"""The subscriptions, timers and services that a node has from `activate` to `deactivate`.
 
-What came in before one of these was destroyed, EventsExecutor hands over after that: it stands in
-a queue. By then the node is no longer ready for it, so it is dropped here.
+EventsExecutor may deliver events that were queued before their subscription or timer was destroyed.
+By then the node can no longer handle them, so they are dropped here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rclpy.timer import Timer
 
 
 class Activation(ExitStack):
-    """`close` destroys what was made here, and calls what was given to `callback`, last first."""
+    """Creates entities of a node; `close` destroys them and runs the callbacks, last first."""
 
     def __init__(self, node: Node) -> None:
         super().__init__()
@@ -34,8 +34,8 @@ class Activation(ExitStack):
         *,
         raw: bool = False,
     ) -> Subscription:
-        """As `Node.create_subscription`."""
-        handler = self._while_it_lasts(callback)
+        """Like `Node.create_subscription`."""
+        handler = self._while_active(callback)
         made = self._node.create_subscription(kind, topic, handler, quality, raw=raw)
         self.callback(self._node.destroy_subscription, made)
         return made
@@ -43,22 +43,22 @@ class Activation(ExitStack):
     def timer(
         self, period: float, callback: Callable[[], object], clock: Clock | None = None
     ) -> Timer:
-        """As `Node.create_timer`."""
-        made = self._node.create_timer(period, self._while_it_lasts(callback), clock=clock)
+        """Like `Node.create_timer`."""
+        made = self._node.create_timer(period, self._while_active(callback), clock=clock)
         self.callback(self._node.destroy_timer, made)
         return made
 
     def service(self, kind: type, name: str, callback: Callable[[Any, Any], object]) -> None:
-        """As `Node.create_service`."""
+        """Like `Node.create_service`."""
         made = self._node.create_service(kind, name, callback)
         self.callback(self._node.destroy_service, made)
 
     def close(self) -> None:
-        """It is over."""
+        """Destroy everything and drop events that are still queued."""
         self._is_over = True
         super().close()
 
-    def _while_it_lasts(self, callback: Callable[..., object]) -> Callable[..., None]:
+    def _while_active(self, callback: Callable[..., object]) -> Callable[..., None]:
         @wraps(callback)
         def call(*arguments: Any) -> None:
             if not self._is_over:

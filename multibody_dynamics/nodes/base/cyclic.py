@@ -1,5 +1,5 @@
-"""What makes a node run one cycle per state of the joints: its clock and how that jumps, which
-messages are believed by their stamps, who notices that they stop coming, and what is counted.
+"""A node that runs one cycle per joint state: clock and clock jumps, checks of message stamps,
+watchdogs for missing input, and cycle statistics.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .watchdog import Watchdog
 
 
 class CyclicNode(DescribedNode):
-    """A lifecycle node with a cycle per state, or by a timer; see the module's text.
+    """A lifecycle node that runs one cycle per joint state, or by a timer.
 
-    From `activate` on: `_last_stamp` (ns) of the last output, 0 before the first; `_statistics` of
-    the cycles; `_events` and `_rejected`, which count.
+    From `activate` on, it has `_last_stamp` (ns) of the last output, 0 before the first;
+    `_statistics` of the cycles; and the counters `_events` and `_rejected`.
     """
 
     _model: MultibodyModel
@@ -39,16 +39,19 @@ class CyclicNode(DescribedNode):
 
     @abstractmethod
     def _cycle(self, stamp: int, begin: int) -> None:
-        """From the newest state to outputs with the stamp (ns); begin: when it arrived."""
+        """Compute and publish outputs with this stamp (ns) from the newest state.
+
+        begin: monotonic ns at which the state arrived.
+        """
 
     @abstractmethod
     def _statuses(self) -> Iterator[DiagnosticStatus]:
-        """What is published on /diagnostics."""
+        """The statuses to publish on /diagnostics."""
 
     @property
     @abstractmethod
     def _has_state(self) -> bool:
-        """Whether there is a state that a timer's cycle may start from."""
+        """Whether a timer-driven cycle has a state to start from."""
 
     # Life cycle
 
@@ -78,7 +81,7 @@ class CyclicNode(DescribedNode):
 
     @property
     def _is_running(self) -> bool:
-        """Between `activate` and `deactivate`."""
+        """Whether the node is between `activate` and `deactivate`."""
         return self._activation is not None
 
     def reconfigure(self, values: Any) -> None:
@@ -94,16 +97,16 @@ class CyclicNode(DescribedNode):
         self._activation.subscribe(kind, topic, callback, quality)
 
     def _watch(self, on_stale: Callable[[], object]) -> Watchdog:
-        """A watchdog with the timeout of states that calls `on_stale` where they stop coming.
+        """Start a watchdog that calls `on_stale` when no state arrives for `state_timeout`.
 
-        Safe outputs use buffers and publishers of the control cycle, and these have no lock: so the
-        watchdog's thread publishes nothing, it asks the executor's thread to.
+        Safe outputs use the buffers and publishers of the control cycle, which have no locks.
+        Therefore the watchdog's thread publishes nothing; it defers to the executor's thread.
         """
         activation = self._activation
         assert activation is not None
 
         def look_again() -> None:
-            if self._activation is activation and watchdog.stale:  # no input came in between
+            if self._activation is activation and watchdog.stale:  # still no input
                 on_stale()
 
         watchdog = Watchdog(
@@ -121,7 +124,7 @@ class CyclicNode(DescribedNode):
     def _read_clock_type(self) -> None:
         clock = self.get_clock()
         simulated = isinstance(clock, ROSClock) and clock.ros_time_is_active
-        # 0.1 us instead of 4 where the clock is the system's
+        # For system time: 0.1 us instead of the 4 us of rclpy's clock.
         self._now = (lambda: clock.now().nanoseconds) if simulated else time.time_ns
         self._simulated_time = self._now if simulated else None
 
@@ -130,13 +133,11 @@ class CyclicNode(DescribedNode):
         for watchdog in self._watchdogs:
             watchdog.simulated_time = self._simulated_time
         seconds = 1e-9 * jump.delta.nanoseconds
-        self._restart(
-            f"the clock jumped by {seconds:.3f} s" if seconds else "use_sim_time was changed"
-        )
+        self._restart(f"the clock jumped by {seconds:.3f} s" if seconds else "use_sim_time changed")
 
     def _restart(self, why: str) -> None:
-        """Forget everything that was tied to time."""
-        self.get_logger().warning(f"{why}: reference, filters and statistics start anew")
+        """Reset everything that depends on time."""
+        self.get_logger().warning(f"{why}: resetting reference, filters and statistics")
         self._events.add("time jumped", why)
         self._last_stamp = 0
         self._statistics.restart()
@@ -146,13 +147,13 @@ class CyclicNode(DescribedNode):
     # Inputs
 
     def _take(self, topic: str, states: JointStates, message: JointState) -> bool:
-        """Take in a message of states; True where it completes one in which every joint is new."""
+        """Accept a state message; True if it completes a state in which every joint is new."""
         now, tolerance = self._now(), int(SECOND * self.parameters.stamp_tolerance)
         try:
             if not now:
-                raise MessageError("no clock", "use_sim_time is set and nothing came on /clock")
+                raise MessageError("no clock", "use_sim_time is set, but /clock is silent")
             if states.went_back(message, now, tolerance):
-                self._restart(f"stamps of {topic} and the clock went back")
+                self._restart(f"the stamps of {topic} and the clock went back")
             return states.accept(message, now, tolerance)
         except MessageError as error:
             self._refuse(topic, error)
@@ -163,7 +164,7 @@ class CyclicNode(DescribedNode):
             self._cycle(self._now(), time.monotonic_ns())
 
     def _check_stamp(self, stamp: int) -> None:
-        """Raise MessageError for a stamp (ns) that is missing or too far from the node's clock."""
+        """Raise MessageError if a stamp (ns) is missing or too far from the node's clock."""
         tolerance = int(SECOND * self.parameters.stamp_tolerance)
         age = self._now() - stamp
         if not stamp:
@@ -177,14 +178,14 @@ class CyclicNode(DescribedNode):
         self.get_logger().warning(f"refused {topic}: {error}", throttle_duration_sec=1.0)
 
     def _comes_late(self, topic: str, stamp: int) -> bool:
-        """Refuse a state older than the last output."""
+        """Refuse a state that is older than the last output."""
         if stamp > self._last_stamp:
             return False
         self._refuse(topic, MessageError("out of order", "older than the last output"))
         return True
 
     def _step_to(self, stamp: int) -> float:
-        """Seconds since the last output; 0 at the first."""
+        """Seconds since the last output; 0 for the first one."""
         return 1e-9 * (stamp - self._last_stamp) if self._last_stamp else 0.0
 
     # Diagnostics
@@ -198,7 +199,7 @@ class CyclicNode(DescribedNode):
     def _cycle_status(
         self, ages: Mapping[str, float], fault: tuple[bytes, str] | None
     ) -> DiagnosticStatus:
-        """Statistics of the cycle; `fault`, a level and its text, goes first."""
+        """Statistics of the cycle; a `fault`, (level, text), takes precedence."""
         p = self.parameters
         rate = p.update_rate or p.expected_rate
         figures = self._statistics.report(1.0 / rate if rate else 0.0) | ages
@@ -207,7 +208,7 @@ class CyclicNode(DescribedNode):
         elif figures.get("missed cycles"):
             level, text = WARN, f"{figures['missed cycles']} cycles missed"
         elif not figures["cycles"]:
-            level, text = OK, "simulated time stands still" if self._simulated_time else "no cycle"
+            level, text = OK, "simulated time is paused" if self._simulated_time else "no cycle"
         else:
             level, text = OK, f"{1e6 / figures['period mean [us]']:.0f} Hz"
         return self._status("cycle", level, text, figures)

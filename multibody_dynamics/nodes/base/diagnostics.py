@@ -1,6 +1,7 @@
-"""Cycle statistics and event counts on /diagnostics, without cost to the control cycle.
+"""Cycle statistics and event counts on /diagnostics, at no noticeable cost to the control cycle.
 
-The cycle writes a few numbers into fixed buffers; percentiles and messages are made once a second.
+The cycle writes a few numbers into fixed buffers; percentiles and messages are computed once per
+second.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ PERCENTILES = (50, 90, 99)
 
 
 class CycleStatistics:
-    """The last `window` cycles: when they began, how old their input was, how long they took.
+    """Period, duration and latency of the last `window` cycles.
 
-    Times in ns; `record` costs a fraction of a microsecond and allocates nothing that stays.
+    Times are in ns; `record` takes a fraction of a microsecond and retains no memory.
     """
 
     QUANTITIES = ("period", "stamp period", "compute", "latency")
@@ -40,10 +41,10 @@ class CycleStatistics:
         self._last_stamp = 0
 
     def record(self, begin: int, end: int, stamp: int, published: int) -> None:
-        """One cycle.
+        """Add one cycle.
 
-        begin, end: monotonic ns at the input's arrival and after publishing. stamp: of the input;
-        published: the time of publishing on the same clock as the stamp.
+        begin, end: monotonic ns when the input arrived and after publishing. stamp: that of the
+        input, ns. published: time of publishing, ns, on the clock of the stamp.
         """
         if self._last_begin:
             row = self._samples[self._count % len(self._samples)]
@@ -56,14 +57,14 @@ class CycleStatistics:
         self.total += 1
 
     def restart(self) -> None:
-        """Forget the previous cycle: the next period would span a pause or a jump of the clock."""
+        """Forget the previous cycle, so that no period spans a pause or a jump of the clock."""
         self._last_begin = 0
 
     def report(self, expected_period: float = 0.0) -> dict[str, float]:
-        """Figures in microseconds since the last report, which is then forgotten.
+        """Statistics in microseconds since the last report; resets the window.
 
-        Missed cycles are counted by the steps of the input stamps, in multiples of
-        `expected_period` (s), or of the median step where that is 0.
+        Missed cycles are counted from the steps between input stamps, in multiples of
+        `expected_period` (s) or, if that is 0, of the median step.
         """
         count = min(self._count, len(self._samples))
         samples = self._samples[:count]
@@ -91,10 +92,10 @@ def _summary(name: str, microseconds: NDArray[np.float64]) -> dict[str, float]:
 
 
 class EventCounter:
-    """Counts events by a short reason and keeps the last one's text.
+    """Counts events by a short reason and keeps the text of the last one.
 
-    Reasons are a fixed vocabulary of the node's, so the table stays small. Numbers that arrive from
-    outside (joint names, say) belong in the detail.
+    Reasons come from a fixed vocabulary, so the table stays small. Anything that arrives from
+    outside, such as joint names, belongs in the detail.
     """
 
     def __init__(self) -> None:
@@ -103,14 +104,14 @@ class EventCounter:
         self.detail = ""
 
     def add(self, reason: str, detail: str = "") -> int:
-        """Count one; returns how many of this reason there were, this one included."""
+        """Count one event; returns how often its reason has occurred, including this time."""
         self.totals[reason] = count = self.totals.get(reason, 0) + 1
         self.recent += 1
         self.detail = detail or reason
         return count
 
     def report(self) -> tuple[int, dict[str, object]]:
-        """How many since the last report, and totals with the last detail as key-values."""
+        """The number since the last report, and the totals with the last detail as key-values."""
         values: dict[str, object] = dict(self.totals)
         if self.detail:
             values["last"] = self.detail
@@ -121,7 +122,7 @@ class EventCounter:
 def status(
     name: str, level: bytes, message: str, values: Mapping[str, object], hardware_id: str = ""
 ) -> DiagnosticStatus:
-    """One DiagnosticStatus; numbers are written with six significant digits."""
+    """A DiagnosticStatus; floats are written with six significant digits."""
     return DiagnosticStatus(
         name=name,
         level=level,
@@ -135,9 +136,9 @@ def status(
 
 
 class Diagnostics:
-    """Publishes what `statuses()` returns, once every `period` seconds and whenever asked to.
+    """Publishes the result of `statuses()` every `period` seconds and on demand.
 
-    By the steady clock, because a fault must show while simulated time stands still.
+    Uses the steady clock, because a fault must be visible while simulated time is paused.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
-"""A measured contact wrench: which body it acts on, with what rates, whether it still counts."""
+"""A measured contact wrench: the body that it acts on, its rates, and its expiry."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import exp
 
 import numpy as np
@@ -12,21 +13,34 @@ from ...dynamics.lie.se3 import coAd
 from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import wrench_to_world
 from .messages import SECOND, MessageError, nanoseconds, read_wrench
+from .parameters import NodeParameters, parameter
+
+
+@dataclass(frozen=True)
+class WrenchParameters(NodeParameters):
+    """The parameters of nodes that subscribe to external_wrench."""
+
+    wrench_link: str = parameter(
+        "", "link that external_wrench acts on; '': the link named by its frame_id"
+    )
+    wrench_timeout: float = parameter(
+        0.1, "an older wrench counts as zero", unit="s", bounds=(0.001, 60.0), live=True
+    )
 
 
 class WrenchFilter:
-    """A measured wrench with the rates that a first-order low-pass gives it.
+    """First-order low-pass of a measured wrench, which also yields its rates.
 
-    For an input that is constant between samples, W = W_in + (W_0 - W_in) exp(-t / T), whose
-    derivatives are exact: W' = (W_in - W) / T, W'' = -W' / T. With T = 0 the wrench is taken as it
-    is and its rates as zero.
+    For an input that is constant between samples, W = W_in + (W_0 - W_in) exp(-t / T), with the
+    exact derivatives W' = (W_in - W) / T and W'' = -W' / T. With T = 0, the wrench is passed
+    through and its rates are zero.
     """
 
     def __init__(self) -> None:
         self.rows: Array = np.zeros((3, 6))  # W, W', W''
 
     def advance(self, wrench: Array, step: float, time_constant: float) -> Array:
-        """`rows` after `step` seconds of the input `wrench` (6,); time_constant T in s."""
+        """`rows` after the input `wrench` (6,) has acted for `step` s; time_constant T in s."""
         value, rate, second = self.rows
         if time_constant == 0.0:
             value[:] = wrench
@@ -39,10 +53,10 @@ class WrenchFilter:
 
 
 class ExternalWrench:
-    """What the world applies to one link, as WrenchStamped messages tell it.
+    """The wrench that the environment applies to one link, from WrenchStamped messages.
 
-    link: that it acts on; '': the one whose frame it is given in. `body` is that link's, None as
-    long as nothing has come.
+    link: the link that it acts on; '': the link whose frame it is expressed in. `body` is the index
+    of the link's body, None before the first message.
     """
 
     def __init__(self, model: MultibodyModel, link: str = "") -> None:
@@ -51,18 +65,18 @@ class ExternalWrench:
         self.restart()
 
     def restart(self) -> None:
-        """Forget all: time jumped."""
+        """Forget everything, because time jumped."""
         self.drop()
         self.body: int | None = None
         self._frame, self._stamp = "", 0
 
     def drop(self) -> None:
-        """Take it as zero until the next message."""
+        """Set the wrench to zero until the next message."""
         self._wrench[:] = 0.0
         self._filter = WrenchFilter()
 
     def accept(self, message: WrenchStamped) -> None:
-        """Take in one message whose stamp was found right. Raises MessageError."""
+        """Accept a message whose stamp has been checked. Raises MessageError."""
         frame, stamp = message.header.frame_id, nanoseconds(message.header.stamp)
         frames = self._model.frames
         link = self._link or frame
@@ -73,24 +87,24 @@ class ExternalWrench:
             raise MessageError("unknown frame", f"the robot has no link '{frame}'")
         if link not in frames or frames[link].body < 0:
             raise MessageError(
-                "unknown frame", f"'{link}' does not move; set wrench_link to what it acts on"
+                "unknown frame", f"'{link}' does not move; set wrench_link to the link it acts on"
             )
-        if frame != self._frame:  # the filter's state is in the axes of the old one
+        if frame != self._frame:  # the filter's state is expressed in the old frame
             self._filter = WrenchFilter()
         self._wrench[:], self._frame, self._stamp = wrench, frame, stamp
         self.body = self._model.body_index(link)
 
     def expire(self, stamp: int, timeout: float) -> bool:
-        """Whether it is older than `timeout` s at `stamp` (ns) and was not zero; it is then."""
+        """Zero a wrench that is older than `timeout` s at `stamp` (ns); True if it was nonzero."""
         expired = abs(stamp - self._stamp) > int(SECOND * timeout) and bool(self._wrench.any())
         if expired:
             self._wrench[:] = 0.0
         return expired
 
     def advance(self, step: float, time_constant: float, state: Array) -> Array:
-        """(3, 6) W, W', W'' in inertial axes after `step` s; `state` has the rows q, q', q''."""
+        """(3, 6) W, W', W'' in inertial axes after `step` s; `state` has rows q, q', q''."""
         rows = self._filter.advance(self._wrench, step, time_constant)
         body, pose = self._model.frames[self._frame]
-        if body < 0:  # given in a frame that does not move
+        if body < 0:  # expressed in a fixed frame
             return np.asarray(rows @ coAd(pose).T)
         return wrench_to_world(self._model, *state[:3], self._frame, rows)

@@ -1,4 +1,4 @@
-"""What a node publishes every cycle: messages made once, filled in place, all with one stamp."""
+"""The messages that a node publishes every cycle: preallocated, filled in place, with one stamp."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from .qos import RELIABLE
 
 
 class Outputs:
-    """Publishers of a lifecycle node, which are published together, in the order they were made in.
+    """Publishers of a lifecycle node that publish together, in the order of their creation.
 
-    Each method makes one and returns views into its message: what is written there goes out next.
+    Each method creates a publisher and returns views into its message; values written to a view
+    are published by the next `publish_all`.
     """
 
     def __init__(self, node: LifecycleNode) -> None:
@@ -40,7 +41,7 @@ class Outputs:
         return view(message.data)
 
     def joint_state(self, topic: str, names: Sequence[str], *fields: str) -> list[Array]:
-        """A JointState with these fields (position, velocity, effort)."""
+        """A JointState with these fields (of position, velocity, effort)."""
         message = joint_state_message(names, *fields)
         message.header.stamp = self._stamp
         self._add(JointState, topic, message)
@@ -49,7 +50,7 @@ class Outputs:
     def motor_command(
         self, topic: str, names: Sequence[str]
     ) -> tuple[JointTrajectoryPoint, list[Array]]:
-        """A JointTrajectory of one point: positions, velocities, accelerations, effort."""
+        """A JointTrajectory of one point with positions, velocities, accelerations and effort."""
         message = motor_command_message(names)
         message.header.stamp = self._stamp
         self._add(JointTrajectory, topic, message)
@@ -58,7 +59,7 @@ class Outputs:
         return point, [view(row) for row in rows]
 
     def publish_all(self, stamp: int) -> None:
-        """Everything, with this stamp (ns)."""
+        """Publish all messages with this stamp (ns)."""
         set_stamp(self._stamp, stamp)
         for publisher, message in self._publishers:
             publisher.publish(message)

@@ -1,9 +1,9 @@
 """ROS parameters declared from one table: a frozen dataclass whose fields are the parameters.
 
-A field gives name, type and default by itself, and through `parameter(...)` its description, unit,
-range or choices, and whether it may change while the node is configured (`live`). The values that
-a node reads are one immutable instance of that class, replaced as a whole when a change passed
-every check; so the control cycle never sees half of a change.
+A field defines name, type and default, and through `parameter(...)` description, unit, range or
+choices, and whether the parameter may change while the node is configured (`live`). The node reads
+its values from one immutable instance of that class, which is replaced as a whole once a change has
+passed all checks; the control cycle therefore never sees a partial change.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TYPE_NAMES = {
 
 
 class ParameterError(InputError):
-    """A parameter, or a combination of parameters, that cannot be right; names them."""
+    """An invalid parameter or combination of parameters; the text names them."""
 
 
 def parameter(
@@ -63,8 +63,8 @@ def parameter(
 ) -> Any:
     """A field of a parameter dataclass.
 
-    bounds: least and greatest value, both allowed. choices: the strings allowed. live: may change
-    at any time; without it, only while the node is unconfigured.
+    bounds: least and greatest value, inclusive. choices: the allowed strings. live: the parameter
+    may change at any time; otherwise only while the node is unconfigured.
     """
     return dataclasses.field(
         default=default,
@@ -80,31 +80,45 @@ def parameter(
 
 @dataclass(frozen=True)
 class NodeParameters:
-    """What every node of this package has. Subclasses add theirs and extend `check`."""
+    """The parameters of every node in this package. Subclasses add theirs and extend `check`."""
 
     autostart: bool = parameter(
-        False, "configure and activate at start, without a lifecycle manager or launch file"
+        False, "configure and activate at startup, without a lifecycle manager or launch file"
     )
     executor: str = parameter(
         "events",
-        "run loop: 'events' uses half the processor time of 'single', which is the fallback",
+        "executor: 'events' uses half the CPU time of 'single', which is the fallback",
         choices=("events", "single"),
     )
 
     def check(self) -> None:
-        """Raise ParameterError for values that do not go together."""
+        """Raise ParameterError for values that are inconsistent with each other."""
+
+    def _require_unique(self, *names: str) -> None:
+        """Raise ParameterError if one of these lists of names has duplicates."""
+        for name in names:
+            values = getattr(self, name)
+            if len(set(values)) < len(values):
+                raise ParameterError(f"{name} has duplicate names: {', '.join(values)}")
+
+    def _require_three(self, *names: str) -> None:
+        """Raise ParameterError unless each of these vectors has three components."""
+        for name in names:
+            count = len(getattr(self, name))
+            if count != 3:
+                raise ParameterError(f"{name} has {count} values; expected 3: x, y, z")
 
 
 P = TypeVar("P", bound=NodeParameters)
 
 
 class ParameterServer(Generic[P]):
-    """Declares the fields of `table` on `node` and keeps `values`, the instance now in force.
+    """Declares the fields of `table` on `node` and keeps their current `values`.
 
-    is_configured: tells whether parameters that are not live must stay as they are.
-    check: raises InputError for new values that do not go with what was configured.
+    is_configured: whether parameters that are not live are fixed now.
+    check: raises InputError for new values that contradict the configuration.
     on_change: called with the new values after a change.
-    Raises ParameterError at construction for an override that is refused.
+    The constructor raises ParameterError for an invalid override.
     """
 
     def __init__(
@@ -134,35 +148,35 @@ class ParameterServer(Generic[P]):
                 raise ParameterError(f"parameter '{name}': {error}{decimals}") from None
             self.values = dataclasses.replace(self.values, **self._checked([found]))
         self.values.check()
-        self._warn_of_what_is_for_nobody(node)
+        self._warn_of_unused_overrides(node)
         node.add_on_set_parameters_callback(self._on_set)
         node.add_post_set_parameters_callback(self._after_set)
 
-    def _warn_of_what_is_for_nobody(self, node: Node) -> None:
-        """Misspelt names of parameters or of the node, which rclpy passes over in silence."""
+    def _warn_of_unused_overrides(self, node: Node) -> None:
+        """Report misspelt names of parameters or of the node, which rclpy ignores silently."""
         given, log = node._parameter_overrides, node.get_logger()
         for name in given:
             if not (node.has_parameter(name) or name.startswith("qos_overrides.")):
                 meant = get_close_matches(name, self._fields, 1)
                 log.warning(
-                    f"ignored parameter '{name}': there is none of this name"
-                    + (f"; is '{meant[0]}' meant?" if meant else "")
+                    f"ignored unknown parameter '{name}'"
+                    + (f"; did you mean '{meant[0]}'?" if meant else "")
                 )
         if not given and "--params-file" in sys.argv:
             name = node.get_name()
             log.warning(
-                f"the parameter file has nothing for {node.get_fully_qualified_name()}: it must"
-                f" begin with '{name}:', in a namespace with '/**/{name}:'"
+                f"the parameter file has no section for {node.get_fully_qualified_name()}: name it"
+                f" '{name}:' or, for a node in a namespace, '/**/{name}:'"
                 if "--ros-args" in sys.argv
-                else "the parameter file is not read: write --ros-args before --params-file"
+                else "the parameter file is ignored: put --ros-args before --params-file"
             )
 
     def _checked(self, parameters: Sequence[Parameter]) -> dict[str, Any]:
-        """The values of those parameters that are ours. Raises ParameterError."""
+        """The values of those parameters that are in the table. Raises ParameterError."""
         changes = {}
         for item in parameters:
             field = self._fields.get(item.name)
-            if field is None:  # use_sim_time, QoS overrides: another callback's business
+            if field is None:  # use_sim_time and QoS overrides have callbacks of their own
                 continue
             value = tuple(item.value or ()) if isinstance(field.default, tuple) else item.value
             choices = field.metadata["choices"]
@@ -170,7 +184,7 @@ class ParameterServer(Generic[P]):
                 raise ParameterError(f"{item.name} is '{value}'; choose from {', '.join(choices)}")
             numbers = value if isinstance(value, tuple) else (value,)
             if any(isinstance(x, float) and not math.isfinite(x) for x in numbers):
-                raise ParameterError(f"{item.name} is {value}; a finite number is needed")
+                raise ParameterError(f"{item.name} is {value}; must be finite")
             changes[item.name] = value
         return changes
 
@@ -181,7 +195,7 @@ class ParameterServer(Generic[P]):
                 fixed = not self._fields[name].metadata["live"]
                 if fixed and self._is_configured() and value != getattr(self.values, name):
                     raise ParameterError(
-                        f"{name} is fixed once the node is configured; clean it up first"
+                        f"{name} is fixed once the node is configured; clean up the node first"
                     )
             values = dataclasses.replace(self.values, **changes)
             values.check()
@@ -223,7 +237,7 @@ def markdown_table(table: type[NodeParameters]) -> str:
 
 
 def field_types(table: type[NodeParameters]) -> dict[str, Parameter.Type]:
-    """The ROS type of every parameter, from the annotations of its field."""
+    """The ROS type of every parameter, from the annotation of its field."""
     hints = typing.get_type_hints(table)
     return {field.name: TYPES[hints[field.name]] for field in dataclasses.fields(table)}
 

@@ -1,4 +1,4 @@
-"""Quality of service: publish so that everyone can listen, subscribe so that everyone is heard."""
+"""Quality of service: publishers match every subscription, subscriptions match every publisher."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ LATCHED = QoSProfile(
 
 
 def best_effort(depth: int = 10) -> QoSProfile:
-    """Accepts reliable and best-effort publishers alike, and never waits for a lost message."""
+    """Matches reliable and best-effort publishers alike, and never waits for a lost message."""
     return QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)

@@ -1,4 +1,4 @@
-"""The robot of a node: links from a URDF, springs and motors from a YAML file."""
+"""The robot of a node: links from a URDF file, springs and motors from a YAML file."""
 
 from __future__ import annotations
 
@@ -19,63 +19,75 @@ from .parameters import NodeParameters, ParameterError, parameter
 
 @dataclass(frozen=True)
 class RobotParameters(NodeParameters):
-    """Where the links are described."""
+    """The parameters of nodes that load a robot."""
 
     robot_file: str = parameter(
-        "", "URDF file, absolute or below the package's share folder; '': see robot_description"
+        "",
+        "URDF file; its path is absolute, or relative to the working directory or the package's"
+        " share folder; '': use robot_description",
     )
     robot_description: str = parameter(
-        "", "URDF as text; '': see robot_file, and for feedforward_node the topic of this name"
+        "",
+        "URDF text; '': use robot_file or, in nodes that subscribe to it, the topic"
+        " robot_description",
     )
 
     def check(self) -> None:
         super().check()
         if self.robot_file and self.robot_description:
-            raise ParameterError("robot_file and robot_description are both given; choose one")
+            raise ParameterError("robot_file and robot_description are both set; choose one")
 
 
 @dataclass(frozen=True)
-class ElasticRobotParameters(RobotParameters):
-    """And the springs and motors."""
+class DynamicRobotParameters(RobotParameters):
+    """The parameters of nodes that compute the robot's dynamics."""
 
     gravity: tuple[float, ...] = parameter(
-        STANDARD_GRAVITY, "acceleration of gravity: x, y, z in the base frame", unit="m/s^2"
-    )
-    elastic_joints_file: str = parameter(
-        "", "YAML file of springs and motors, found like robot_file; '': every joint is rigid"
-    )
-    command_joints: tuple[str, ...] = parameter(
-        (),
-        "joints, or motors where torques of motors are sent, in the order of every array that comes"
-        " or goes without names; feedforward_node, task_space_node, flatness_controller_node and"
-        " the command_interface motor_torque need it",
+        STANDARD_GRAVITY, "gravitational acceleration: x, y, z in the base frame", unit="m/s^2"
     )
 
     def check(self) -> None:
         super().check()
-        if len(self.gravity) != 3:
-            raise ParameterError(f"gravity has {len(self.gravity)} numbers; x, y, z are needed")
-        if len(set(self.command_joints)) < len(self.command_joints):
-            raise ParameterError(f"command_joints names a joint twice: {self.command_joints}")
+        self._require_three("gravity")
+
+
+@dataclass(frozen=True)
+class ElasticRobotParameters(DynamicRobotParameters):
+    """The parameters of nodes that also know springs and motors."""
+
+    elastic_joints_file: str = parameter(
+        "",
+        "YAML file of springs and motors, searched for like robot_file; '': every joint is rigid",
+    )
+    command_joints: tuple[str, ...] = parameter(
+        (),
+        "joints, or motors if they have names of their own, in the order of all arrays without"
+        " names; required by feedforward_node, task_space_node, flatness_controller_node and the"
+        " command_interface motor_torque",
+    )
+
+    def check(self) -> None:
+        super().check()
+        self._require_unique("command_joints")
 
 
 def find_file(name: str) -> Path:
-    """A file by its path, or by its path below the package's share folder.
+    """The file at a path that is absolute, or relative to the working directory or share folder.
 
-    Raises ParameterError that says where it was looked for.
+    Raises ParameterError that lists the folders searched.
     """
     for path in (Path(name), share_directory() / name):
         if path.is_file():
             return path.resolve()
-    raise ParameterError(f"no file {name}: neither from {Path.cwd()} nor from {share_directory()}")
+    raise ParameterError(f"no file {name}, neither in {Path.cwd()} nor in {share_directory()}")
 
 
 def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
-    """The robot that the parameters describe, or else the URDF text `description`.
+    """The robot that the parameters describe, or else that of the URDF text `description`.
 
-    Raises ModelError, and ParameterError where no robot is given.
+    Raises ModelError, and ParameterError if no robot is given.
     """
-    gravity = p.gravity if isinstance(p, ElasticRobotParameters) else STANDARD_GRAVITY
+    gravity = p.gravity if isinstance(p, DynamicRobotParameters) else STANDARD_GRAVITY
     if p.robot_file:
         return load_urdf(find_file(p.robot_file), gravity)
     if not (p.robot_description or description):
@@ -84,7 +96,7 @@ def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
 
 
 def load_actuators(p: ElasticRobotParameters, model: MultibodyModel) -> Actuators:
-    """The actuators of the parameters' file; without one, rigid joints without rotors."""
+    """The actuators described by elastic_joints_file; without a file, rigid massless drives."""
     names = model.joint_names
     if not p.elastic_joints_file:
         return Actuators(names, [Rigid(Motor(0.0))] * model.n)
@@ -100,13 +112,13 @@ def chosen_robot(
     initial_positions: Sequence[float] = (),
     robot_description: str = "",
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """What launch arguments set beside a parameters file: for every node, for those that know
-    springs and motors, and for the simulator.
+    """The parameters that launch arguments set on top of a parameters file: those of every node,
+    those of nodes that know springs and motors, and those of the simulator.
 
-    The package's own files are of the Panda: for another robot the motors (in the order of the
-    joints) and the joint positions (zero, or the limit next to it) are given too, since launch
-    cannot set an array to none. A file of one's own is left alone but for what is given.
-    robot_description: what xacro makes of `robot`, if that is for xacro.
+    The package's own files describe the Panda. For another robot, the motors (in the order of the
+    joints) and the joint positions (zero, or the nearest limit) are set too, since launch cannot
+    set an array to be empty. In a user's own file, only what the arguments give is overridden.
+    robot_description: the output of xacro, if `robot` is a xacro file.
     """
     links: dict[str, Any] = {"robot_file": robot} if robot else {}
     if robot_description:
@@ -131,6 +143,6 @@ def chosen_robot(
 
 
 def _is_ours(parameters: str) -> bool:
-    """Whether the file is one of config/, or a copy to the letter."""
+    """Whether the file is one of config/ or an identical copy."""
     ours = (share_directory() / "config").glob("*.yaml")
     return any(filecmp.cmp(parameters, file, shallow=False) for file in ours)

@@ -1,4 +1,4 @@
-"""A node whose robot comes by parameters or, where these do not name one, on the topic
+"""A node whose robot is given by parameters or, if these do not name one, by the topic
 `robot_description`."""
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from .runtime import ManagedNode
 
 
 class DescribedNode(ManagedNode):
-    """`configure` calls `_load_model`. One that starts by itself waits for the description.
+    """A node that can wait for a robot_description; its `configure` calls `_load_model`.
 
-    `_description`: the newest that came, "" before.
+    With autostart, it starts once the description has arrived. `_description` is the newest one
+    received, "" before the first.
     """
 
     def __init__(self, name: str) -> None:
@@ -25,12 +26,12 @@ class DescribedNode(ManagedNode):
 
     def start(self) -> bool:
         if self._needs_description() and not self._description:
-            self.get_logger().info("waiting for a robot_description to start with")
+            self.get_logger().info("waiting for a robot_description before starting")
             return False
         return super().start()
 
     def _load_model(self) -> MultibodyModel:
-        """Raises ModelError, and ParameterError where no robot is given."""
+        """Load the robot. Raises ModelError, and ParameterError if no robot is given."""
         if self._needs_description() and not self._description:
             topic = self.resolve_topic_name("robot_description")
             raise ParameterError(
@@ -49,7 +50,7 @@ class DescribedNode(ManagedNode):
             return
         if self._is_configured():
             self.get_logger().warning(
-                "a new robot_description: it counts from the next configure on"
+                "received a new robot_description; it takes effect at the next configure"
             )
         elif self.parameters.autostart:
             self.start()

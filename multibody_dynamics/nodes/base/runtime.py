@@ -1,13 +1,12 @@
-"""What every node of this package shares: a life cycle that cannot be broken from outside, a run
-loop, and a clean end.
+"""The runtime of every node in this package: a robust life cycle, a run loop, and a clean shutdown.
 
-`ManagedNode` is a lifecycle node whose subclasses write four plain methods (`configure`,
-`activate`, `deactivate`, `cleanup`) that raise where something is wrong; `run` is its main
-function. Three facts about rclpy shape this file: an executor that spins without a timeout may hang
-for good (EventsExecutor does), an invalid transition id raises out of spin, and the handlers that
-rclpy installs for SIGINT and SIGTERM shut the context down before a node can publish its safe
-output. So: bounded spins, a guarded `change_state` service, and signal handlers that only set a
-flag, which ends `configure` too: it may compile for a minute.
+`ManagedNode` is a lifecycle node whose subclasses implement four plain methods (`configure`,
+`activate`, `deactivate`, `cleanup`) that raise on failure; `run` is its main function. Three facts
+about rclpy shape this module: an executor that spins without a timeout may hang forever
+(EventsExecutor does), an invalid transition id raises out of spin, and rclpy's handlers for SIGINT
+and SIGTERM shut the context down before a node can publish its safe output. Hence the bounded
+spins, the guarded `change_state` service, and signal handlers that only set a flag; the flag also
+interrupts `configure`, which may compile for a minute.
 """
 
 from __future__ import annotations
@@ -43,29 +42,29 @@ SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
 ERROR = TransitionCallbackReturn.ERROR
 
-FLUSH_TIMEOUT = 0.2  # s, that subscribers get to acknowledge the last messages
-SPIN_TIMEOUT = 0.1  # s; also how long a signal may wait
+FLUSH_TIMEOUT = 0.2  # s for subscribers to acknowledge the last messages
+SPIN_TIMEOUT = 0.1  # s; also the longest delay of the reaction to a signal
 
 
 class Leaving(BaseException):
-    """The node was told to end while it was configured."""
+    """The process received a signal to shut down while the node was being configured."""
 
 
 class ManagedNode(LifecycleNode):
     """A lifecycle node with parameters from a table.
 
-    A subclass sets `Parameters` and writes `configure`, `activate`, `deactivate` and `cleanup`. A
-    DynamicsError raised by the first two is a refusal: it is logged, what was made so far is
-    undone, and the node stays in its state. Any other exception is logged with its traceback, and
-    the node falls back to unconfigured. `deactivate` and `cleanup` must bear being called when
-    there is little or nothing to undo.
+    A subclass sets `Parameters` and implements `configure`, `activate`, `deactivate` and `cleanup`.
+    If one of the first two raises a DynamicsError, the transition is refused: the error is logged,
+    partial work is undone, and the node keeps its state. Any other exception is logged with its
+    traceback, and the node falls back to unconfigured. `deactivate` and `cleanup` must tolerate
+    being called when there is little or nothing to undo.
     """
 
     Parameters: ClassVar[type[NodeParameters]] = NodeParameters
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
-        self.leave = threading.Event()  # whoever runs the node sets it, or his own in its place
+        self.leave = threading.Event()  # set, or replaced by an event of its own, by the run loop
         self._server = ParameterServer(
             self,
             self.Parameters,
@@ -80,12 +79,12 @@ class ManagedNode(LifecycleNode):
 
     @property
     def parameters(self) -> Any:
-        """The values now in force, one immutable instance of `Parameters`."""
+        """The current values, one immutable instance of `Parameters`."""
         return self._server.values
 
     @property
     def state(self) -> str:
-        """'unconfigured', 'inactive', 'active', 'finalized', or a transition under way."""
+        """'unconfigured', 'inactive', 'active', 'finalized', or the transition in progress."""
         return str(self._state_machine.current_state[1])
 
     def configure(self) -> None:
@@ -95,19 +94,19 @@ class ManagedNode(LifecycleNode):
         """Create subscriptions and timers."""
 
     def deactivate(self) -> None:
-        """Publish the safe output; destroy subscriptions and timers."""
+        """Publish the safe output, and destroy subscriptions and timers."""
 
     def cleanup(self) -> None:
-        """Destroy what `configure` made."""
+        """Destroy everything that `configure` created."""
 
     def check(self, values: Any) -> None:
-        """Raise ParameterError for new values that do not go with what `configure` made."""
+        """Raise ParameterError for new values that contradict the configuration."""
 
     def reconfigure(self, values: Any) -> None:
-        """Live parameters changed; `values` are in force."""
+        """React to a change of live parameters; `values` are already in force."""
 
     def start(self) -> bool:
-        """Configure and activate without a lifecycle manager; tells whether the node is active."""
+        """Configure and activate without a lifecycle manager; True if the node is then active."""
         if self.state == "unconfigured":
             self.trigger_configure()
         if self.state == "inactive":
@@ -115,34 +114,34 @@ class ManagedNode(LifecycleNode):
         return self.state == "active"
 
     def close(self) -> None:
-        """Leave whatever state the node is in by its proper way, ending in finalized."""
+        """Leave the current state through its regular transition, ending in finalized."""
         if self.state in ("unconfigured", "inactive", "active"):
             self.trigger_shutdown()
         self._flush()
 
     def _flush(self) -> None:
-        """Let the last messages arrive: a publisher that goes takes with it what is under way."""
+        """Let the last messages arrive; destroying a publisher drops those still in transit."""
         end = time.monotonic() + FLUSH_TIMEOUT
         for publisher in self.publishers:
             left = max(end - time.monotonic(), 0.0)
             publisher.wait_for_all_acked(Duration(seconds=left))
 
     def defer(self, callback: Callable[[], object]) -> None:
-        """Have the executor's thread call `callback`: the one way in from another thread."""
+        """Call `callback` in the executor's thread: the only entry from other threads."""
         executor = self.executor
         if executor is not None:
             executor.create_task(callback)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         result = self._attempt("configure", state, self._configure, self.cleanup)
-        # What is there now stays, and there is much of it (the compiler's): collections during the
-        # control cycle need not walk it.
+        # The many objects that exist now (the compiler's) are permanent: exclude them from garbage
+        # collection during the control cycle.
         gc.collect()
         gc.freeze()
         return result
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        # Managed publishers first: what `activate` sets going may publish at once.
+        # Managed publishers first, because `activate` may start something that publishes at once.
         super().on_activate(state)
         return self._attempt("activate", state, self.activate, lambda: self._undo_activate(state))
 
@@ -196,10 +195,10 @@ class ManagedNode(LifecycleNode):
             undo()
             return FAILURE
         except Leaving:
-            self.get_logger().info(f"told to end: no longer trying to {what}")
+            self.get_logger().info(f"shutting down: no longer trying to {what}")
             undo()
             return FAILURE
-        except Exception:  # rclpy would swallow it in silence
+        except Exception:  # rclpy would discard it silently
             self.get_logger().error(f"cannot {what}:\n{traceback.format_exc()}")
             return ERROR
         return SUCCESS
@@ -222,9 +221,9 @@ class ManagedNode(LifecycleNode):
 def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None) -> int:
     """Run one node until SIGINT, SIGTERM or a shutdown of the context; returns the exit code.
 
-    The node leaves through its shutdown transition, while it can still publish. Signals that
-    arrive again meanwhile (a launcher's own after that of the terminal) change nothing. With --help
-    it tells what the node is instead.
+    The node leaves through its shutdown transition while it can still publish. Repeated signals
+    (the launcher's after the terminal's) have no effect meanwhile. With --help, print what the node
+    does instead.
     """
     arguments = sys.argv if args is None else args
     if {"-h", "--help"} & set(arguments):
@@ -246,22 +245,22 @@ def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None
         return 1
     finally:
         rclpy.try_shutdown()
-        for number, handler in previous.items():  # a signal that came once may come again
+        for number, handler in previous.items():  # a signal may arrive a second time
             signal.signal(number, signal.SIG_IGN if leave.is_set() else handler)
 
 
 def help_text(module: ModuleType) -> str:
-    """What the node of a module prints with --help."""
+    """The text that the node of a module prints with --help."""
     name = Path(str(module.__file__)).stem
     return (
         f"{name}, a ROS 2 lifecycle node\n\n{(module.__doc__ or '').strip()}\n\n"
-        f"Parameters are set as of any node; docs/{name}.md has a table of them:\n"
+        f"docs/{name}.md lists the parameters, which are set as for any node:\n"
         f"  {name} --ros-args -p autostart:=true -p NAME:=VALUE ... --params-file FILE.yaml"
     )
 
 
 def initialise(arguments: Sequence[str]) -> None:
-    """rclpy.init without its signal handlers; ParameterError for ROS arguments that are wrong."""
+    """rclpy.init without its signal handlers; ParameterError for invalid ROS arguments."""
     try:
         rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
     except RCLError as error:
@@ -278,7 +277,9 @@ def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
         if node.parameters.autostart:
             node.defer(node.start)
         else:
-            node.get_logger().info("unconfigured: waits for a lifecycle manager, or set autostart")
+            node.get_logger().info(
+                "unconfigured: waiting for a lifecycle manager; or set autostart"
+            )
         spin(executor, leave, node.get_logger())
         return 0
     finally:
@@ -294,22 +295,25 @@ def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
 
 
 def spin(executor: Executor, leave: threading.Event, log: RcutilsLogger) -> None:
-    """Until `leave` is set, or the context is shut down."""
+    """Spin until `leave` is set or the context is shut down."""
     while rclpy.ok() and not leave.is_set():
         try:
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
         except ExternalShutdownException:
             return
         except (RCLError, InvalidHandle) as error:
-            # An entity destroyed while its event was queued, or a peer that vanished: lose that
-            # event, not the node.
+            # The entity was destroyed while its event was queued, or a peer vanished: drop the
+            # event and keep the node running.
             if rclpy.ok():
                 log.warning(f"dropped one event: {error}")
 
 
 def make_executor(kind: str) -> Executor:
-    """'events': rclpy's EventsExecutor where this rclpy has one; else, or 'single', the
-    SingleThreadedExecutor. The MultiThreadedExecutor loses most messages at 1 kHz."""
+    """The executor of this kind: 'events' or 'single'.
+
+    'events' is rclpy's EventsExecutor if available, else the SingleThreadedExecutor. The
+    MultiThreadedExecutor loses most messages at 1 kHz.
+    """
     if kind == "events":
         try:
             from rclpy.experimental import EventsExecutor

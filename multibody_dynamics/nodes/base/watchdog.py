@@ -1,7 +1,7 @@
-"""A watchdog on the steady clock, in its own thread: tells when input stops coming.
+"""A watchdog on the steady clock, in its own thread, that detects missing input.
 
-It goes by time of receipt, so a sender with a wrong clock cannot keep it quiet, and it does not
-depend on the executor, whose timers stop with simulated time.
+It uses the time of receipt, so a sender with a wrong clock cannot silence it, and does not depend
+on the executor, whose timers stop with simulated time.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Callable
 
 
 class Watchdog:
-    """Calls `on_stale(age)` once when no `feed()` came for `timeout` seconds; `feed` re-arms it.
+    """Calls `on_stale(age)` once if `feed()` is not called for `timeout` s; `feed` re-arms it.
 
-    simulated_time: reads the simulated clock, in ns. Where given, input is stale only when it is
-    too old by the steady clock *and* by the simulated one: while the simulation is paused, or runs
-    slowly, silence is no fault.
+    simulated_time: reads the simulated clock, in ns. If given, input is stale only when it is too
+    old by both the steady clock and the simulated one: silence is no fault while the simulation is
+    paused or slow.
 
-    `on_stale` runs in the watchdog's thread and must only hand over to the thread that owns the
-    node (`ManagedNode.defer`): messages, model buffers and publishers are used without locks there.
-    What runs there later must look at `stale` again, for input may have come in between.
+    `on_stale` runs in the watchdog's thread and must only defer to the thread that owns the node
+    (`ManagedNode.defer`), which uses messages, model buffers and publishers without locks. The
+    deferred function must check `stale` again, since input may have arrived in between.
     """
 
     def __init__(
@@ -35,12 +35,12 @@ class Watchdog:
         self.simulated_time = simulated_time
         self._fed = 0
         self._fed_simulated = 0
-        self._alarmed = 0  # for which `_fed` the alarm was given
+        self._alarmed = 0  # the value of `_fed` for which the alarm was raised
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start watching; the first `feed` counts as come now."""
+        """Start watching, as if input had arrived now."""
         self.feed()
         self._stop.clear()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
@@ -54,7 +54,7 @@ class Watchdog:
         self._thread = None
 
     def feed(self) -> None:
-        """Input has come. Cheap, for the control cycle; single assignments need no lock."""
+        """Note that input arrived. Cheap, for the control cycle; an assignment needs no lock."""
         if self.simulated_time is not None:
             self._fed_simulated = self.simulated_time()
         self._fed = time.monotonic_ns()
@@ -65,16 +65,16 @@ class Watchdog:
         return self.age() > self.timeout
 
     def age(self) -> float:
-        """Seconds since the last input, by the clock that advanced less."""
+        """Seconds since the last input, by whichever clock advanced less."""
         age = time.monotonic_ns() - self._fed
         read = self.simulated_time
         if read is not None:
-            # A simulated clock that jumped back gives a negative age: the next input sets it right.
+            # If the simulated clock jumped back, the age is negative until the next input.
             age = min(age, read() - self._fed_simulated)
         return 1e-9 * age
 
     def _watch(self) -> None:
-        # A late alarm is at most a quarter of the timeout late.
+        # The alarm is late by at most a quarter of the timeout.
         while not self._stop.wait(min(self.timeout / 4, 0.25)):
             fed = self._fed
             if fed != self._alarmed and self.stale:

@@ -1,1 +1,12 @@
-"""Following a desired motion: trajectories and goals in, one reference per cycle out."""
+"""Following a desired motion: trajectories and goals in, one reference per cycle out.
+
+following                       base class of nodes that follow trajectories
+desired_motion                  holds and trajectories over time, spliced without jumps
+stiffness_reference             desired stiffness of joints where it varies
+trajectory_goal                 tolerances and outcome of a motion
+trajectory_action               the action follow_joint_trajectory
+state_pairs                     link and motor states of the same time
+following_parameters            parameters of all nodes that follow trajectories
+feedforward_parameters          parameters of the feedforward
+flatness_controller_parameters  parameters of the controller
+"""

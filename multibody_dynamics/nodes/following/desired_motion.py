@@ -1,7 +1,9 @@
-"""What a node follows: a hold, a trajectory, and one that begins later. No ROS but its messages.
+"""The motion that a node follows: a hold, a trajectory, and one that begins later. No ROS except
+messages.
 
-Trajectories follow joint_trajectory_controller: stamp 0 is now, past points are dropped, an empty
-one stops. A new one is spliced into the running motion and stays continuous through q''''.
+Trajectories behave as in joint_trajectory_controller: stamp 0 means now, past points are dropped,
+and an empty trajectory stops the motion. A new trajectory is spliced into the current motion and
+stays continuous up to q''''.
 """
 
 from __future__ import annotations
@@ -17,19 +19,19 @@ from ..base.messages import MessageError, TrajectoryRequest
 
 
 class DesiredMotion:
-    """The desired motion of n joints over time in ns (of stamps, so that nothing is rounded).
+    """The desired motion of n joints over time in ns, which are those of stamps and exact.
 
-    limits: positions that no trajectory may leave (one that begins outside may come back) and
-    velocities that none may exceed.
+    limits: positions that no trajectory may leave (if it starts outside, it may return) and
+    velocities that it may not exceed.
     """
 
     def __init__(self, joint_names: Sequence[str], limits: JointLimits) -> None:
         self.joint_names = tuple(joint_names)
         self.limits = limits
         self._running: Reference | None = None
-        self._origin = 0  # ns, zero of its own axis
-        self._next: tuple[int, Reference] | None = None  # with its origin, where it begins
-        self._now = 0.0  # s on that axis, where the motion was last evaluated
+        self._origin = 0  # ns, origin of its time axis
+        self._next: tuple[int, Reference] | None = None  # with its origin, at which it starts
+        self._now = 0.0  # s on that axis; the time of the last evaluation
 
     @property
     def is_there(self) -> bool:
@@ -45,7 +47,7 @@ class DesiredMotion:
 
     @property
     def end(self) -> int:
-        """When the last of what is followed comes to rest, ns."""
+        """The time at which the last motion comes to rest, ns."""
         origin, motion = self._next or (self._origin, self._require())
         return origin + round(1e9 * motion.end_time)
 
@@ -54,7 +56,7 @@ class DesiredMotion:
         self._running = self._next = None
 
     def hold(self, position: Array, time: int) -> None:
-        """Rest at `position` (n,) from `time` on; a new axis of time begins."""
+        """Hold `position` (n,) from `time` on, which becomes the origin of a new time axis."""
         self._origin, self._now = time, 0.0
         self._running, self._next = hold(self.joint_names, position), None
 
@@ -64,12 +66,12 @@ class DesiredMotion:
             (self._origin, self._running), self._next = self._next, None
         running = self._require()
         self._now = 1e-9 * (time - self._origin)
-        # Should time step back a little (a shorter lookahead), the motion waits at its start.
+        # If time steps back a little (a shorter lookahead), the motion waits at its start.
         self._now = max(self._now, running.start_time)
         running.evaluate(self._now, out)
 
     def look_ahead(self, time: int, out: Array) -> None:
-        """As `evaluate`, without going there: what is to come at `time` as things stand."""
+        """Like `evaluate`, but leaves the state of this object unchanged: a preview of `time`."""
         origin, running = self._origin, self._require()
         if self._next is not None and time >= self._next[0]:
             origin, running = self._next
@@ -82,22 +84,22 @@ class DesiredMotion:
     def follow(
         self, request: TrajectoryRequest, measured: Array, *, tolerance: float, lead: float
     ) -> None:
-        """Take over a trajectory with points, from now or from its stamp in the future on.
+        """Follow a trajectory with points, starting now or at its stamp in the future.
 
-        tolerance: how far measured position, running motion and trajectory may be apart where it
-        begins. lead: s; points due sooner are dropped. Raises MessageError; the running motion then
-        stays.
+        tolerance: greatest distance between measured position, current motion and trajectory where
+        that begins. lead: s; points due sooner are dropped. If it raises MessageError, the current
+        motion continues.
         """
         running = self._require()
         for k in np.flatnonzero(np.diff(request.times) <= 0.0):
             raise MessageError(
-                "trajectory", f"times must increase, but point {k + 1} is not after the one before"
+                "trajectory", f"times must increase, but point {k + 1} is not later than point {k}"
             )
         now = self._origin + round(1e9 * self._now)
         start = now if request.start is None else request.start
         begin = max(now, start)
-        # On an axis of its own, so that times are as exact after a day as after a second: the
-        # fourth derivative multiplies their rounding by the fourth power of the points' rate.
+        # A time axis of its own keeps times as exact after a day as after a second: the fourth
+        # derivative amplifies rounding of times by the fourth power of the rate of the points.
         times = request.times + 1e-9 * (start - begin)
         later = times > lead
         if not later.any():
@@ -109,7 +111,7 @@ class DesiredMotion:
             given = ~np.isnan(request.positions).any(axis=1)
             path = [np.interp(0.0, times[given], x) for x in request.positions[given].T]
             self._refuse_jump("the trajectory", np.array(path), q, tolerance)
-        first = np.full((1, len(q)), np.nan)  # the rates of the state that the motion begins in
+        first = np.full((1, len(q)), np.nan)  # the rates are those of the initial state
         given = (request.positions, request.velocities, request.accelerations)
         positions, *rates = (
             None if table is None else np.concatenate((first, table[later])) for table in given
@@ -132,7 +134,7 @@ class DesiredMotion:
 
     def _require(self) -> Reference:
         if self._running is None:
-            raise MessageError("no state", "no joint state has come yet to begin from")
+            raise MessageError("no state", "no joint state received yet to start from")
         return self._running
 
     def _refuse_jump(self, what: str, position: Array, reference: Array, tolerance: float) -> None:
@@ -141,7 +143,7 @@ class DesiredMotion:
         if distance[k] > tolerance:
             raise MessageError(
                 "jump",
-                f"{what} of '{self.joint_names[k]}' is {distance[k]:.4g} from the running motion;"
+                f"{what} of '{self.joint_names[k]}' is {distance[k]:.4g} from the current motion;"
                 f" allowed: {tolerance:g}",
             )
 

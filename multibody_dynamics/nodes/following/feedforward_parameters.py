@@ -1,4 +1,4 @@
-"""The parameters of the feedforward node."""
+"""The parameters of nodes with the feedforward law."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from .following_parameters import FollowingParameters
 
 @dataclass(frozen=True)
 class FeedforwardParameters(FollowingParameters):
-    """See the descriptions; docs/feedforward_node.md has them as a table."""
+    """The parameters of feedforward_node; docs/feedforward_node.md has them as a table."""
 
     ramp_time: float = parameter(
         0.5,
-        "how long motor torques take from zero at activation, or from the safe output, to theirs",
+        "duration of the ramp to the motor torques of the law, from zero at activation or from the"
+        " safe output",
         unit="s",
         bounds=(0.0, 60.0),
         live=True,

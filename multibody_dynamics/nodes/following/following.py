@@ -1,8 +1,9 @@
-"""What nodes have in common that make a robot follow a trajectory: the robot, the desired motion
-and stiffness and how they are asked for, whether the robot follows, wrenches, limits of the motors.
+"""Base class of nodes that make a robot follow a trajectory: robot, desired motion and stiffness,
+their requests, goals and tolerances, external wrench, and motor limits.
 
-A subclass adds the law. It writes `_make` (what `configure` needs beside the robot), `_cycle`,
-`_publish_safe_output`, `_statuses`, and extends `activate`, where it subscribes to states.
+A subclass adds the control law. It implements `_make` (whatever `configure` needs besides the
+robot), `_cycle`, `_publish_safe_output` and `_statuses`, and extends `activate`, where it
+subscribes to states.
 """
 
 from __future__ import annotations
@@ -44,24 +45,24 @@ from .trajectory_goal import Code, Tolerances, TrajectoryGoal, Verdict
 
 
 class Law(Protocol):
-    """What a subclass computes, as far as it matters here."""
+    """The part of a subclass's law that this module uses."""
 
     @property
     def desired(self) -> Array:
-        """(5, n) where the robot should be in this cycle, with four derivatives."""
+        """(5, n) desired position in this cycle, with four derivatives."""
 
     @property
     def joint_torque(self) -> Array:
-        """(n,) that the springs are under, for what stiffness can be had."""
+        """(n,) torque of the springs, which bounds the feasible stiffness."""
 
 
 class FollowingNode(CyclicNode):
-    """A cyclic node that follows `joint_trajectory`; see the module's text.
+    """A cyclic node that follows `joint_trajectory`.
 
-    From `configure` on: `_model`, `_actuators`, `_order` (indices of the motors in the order of
-    command_joints), `_limits`, `_stiffness` of the joints where it varies, and `_law`, which
-    `_make` sets. From `activate` on: `_motion`, `_motor_torque` (m,) as published last, and
-    `_position` (n,), where the robot is.
+    From `configure` on, it has `_model`, `_actuators`, `_order` (indices of the motors in the order
+    of command_joints), `_limits`, `_stiffness` of the joints with variable stiffness, and `_law`,
+    which `_make` sets. From `activate` on, it has `_motion`, `_motor_torque` (m,), the last one
+    published, and `_position` (n,), the position of the robot.
     """
 
     Parameters = FollowingParameters
@@ -71,33 +72,33 @@ class FollowingNode(CyclicNode):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._outputs: Outputs | None = None
-        self._goal: TrajectoryGoal | None = None  # of the motion, as long as it is not over
+        self._goal: TrajectoryGoal | None = None  # of the current motion until that ends
         self._action: TrajectoryAction | None = None
 
     # For subclasses
 
     @abstractmethod
     def _make(self, model: MultibodyModel, actuators: Actuators) -> Outputs:
-        """What `configure` needs beside the robot, and the publishers last."""
+        """Create whatever `configure` needs besides the robot, and finally the publishers."""
 
     @abstractmethod
     def _publish_safe_output(self) -> None:
-        """The last word; also where there is nothing to say yet."""
+        """Publish the safe output, if the node has published anything yet."""
 
     def _make_motion(self) -> DesiredMotion:
-        """What is followed from `activate` on."""
+        """The object that holds the desired motion from `activate` on."""
         return DesiredMotion(self._model.joint_names, self._soft_limits)
 
     def _listen_to_motions(self) -> None:
-        """Subscribe to what is to be followed, and serve the action."""
+        """Subscribe to the desired motions, and serve the action."""
         self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE)
         rate = self.parameters.action_monitor_rate
         if self._action is not None or not rate:
-            return  # it stays until `cleanup`: while inactive, goals are told so
+            return  # served until `cleanup`: goals that arrive while inactive get an answer
         if not TrajectoryAction.is_installed():
             self.get_logger().info(
-                "control_msgs is not installed: follow_joint_trajectory is not served, the topic"
-                " joint_trajectory is"
+                "control_msgs is not installed: the action follow_joint_trajectory is not served;"
+                " use the topic joint_trajectory"
             )
             return
         self._action = TrajectoryAction(
@@ -133,8 +134,8 @@ class FollowingNode(CyclicNode):
         variable = actuators.variable_joints
         if len(p.initial_stiffness) not in (0, len(variable)):
             raise ParameterError(
-                f"initial_stiffness has {len(p.initial_stiffness)} numbers; {len(variable)} are"
-                " needed, or none"
+                f"initial_stiffness has {len(p.initial_stiffness)} values; expected none or"
+                f" {len(variable)}"
             )
         self._matcher, self._variable = JointMatcher(model.joint_names), JointMatcher(variable)
         self._stiffness = StiffnessReference(actuators)
@@ -180,7 +181,7 @@ class FollowingNode(CyclicNode):
         rates = np.full(len(actuators.motors), np.inf)
         if values.torque_rate_limits:
             rates[self._order] = values.torque_rate_limits
-        # The robot's effort limit is one of the joint: what several motors may do, it does not say.
+        # The robot's effort limit is that of a joint: it does not apply to one of several motors.
         joints = actuators.joint_of_motor
         is_alone = np.bincount(joints)[joints] == 1
         efforts = np.where(is_alone, self._model.limits.effort[joints], np.inf)
@@ -198,7 +199,7 @@ class FollowingNode(CyclicNode):
         )
 
     def _restart(self, why: str) -> None:
-        """The next state begins a new hold."""
+        """Reset everything that depends on time; the next state starts a new hold."""
         super()._restart(why)
         self._end_goal(why)
         self._motion.release()
@@ -221,7 +222,7 @@ class FollowingNode(CyclicNode):
             self._events.add("trajectories taken over")
 
     def _follow(self, request: TrajectoryRequest, tolerances: Tolerances) -> None:
-        """Take over a trajectory with points. Raises MessageError; the running one then stays."""
+        """Follow a trajectory with points. If it raises MessageError, the current one continues."""
         p = self.parameters
         self._check_may_move()
         self._motion.follow(
@@ -240,7 +241,7 @@ class FollowingNode(CyclicNode):
         )
 
     def _on_goal(self, goal: Any) -> None:
-        """A goal of the action: follow it, or raise MessageError."""
+        """Follow a goal of the action, or raise MessageError."""
         try:
             if not self._is_running:
                 raise MessageError("not active", "the node is not active")
@@ -276,18 +277,18 @@ class FollowingNode(CyclicNode):
             self._refuse("stiffness_reference", error)
 
     def _check_may_move(self) -> None:
-        """Raise MessageError where no trajectory may be taken over."""
+        """Raise MessageError if the node may not follow trajectories now."""
         if not self._enabled:
-            raise MessageError("not enabled", "the service ~/enable forbids motion")
+            raise MessageError("not enabled", "motion is disabled by the service ~/enable")
 
     def _on_new_motion(self, tolerances: Tolerances | None = None) -> None:
-        """Something was taken over, or a stop begun: it is judged from now on."""
-        self._end_goal("another motion took its place")
+        """Start to monitor the motion that was just accepted, or the stop that was begun."""
+        self._end_goal("replaced by another motion")
         tolerances = tolerances or self._tolerances()
         self._goal = TrajectoryGoal(self._model.joint_names, tolerances, self._motion.end)
 
     def _end_goal(self, why: str, code: Code = Code.INVALID_GOAL) -> None:
-        """The motion that is followed, if there is one, is over."""
+        """End the goal of the current motion, if there is one."""
         self._goal = None
         if self._action is not None:
             self._action.end(Verdict(code, why))
@@ -300,18 +301,18 @@ class FollowingNode(CyclicNode):
             self._refuse("external_wrench", error)
 
     def _newest_wrench(self, stamp: int, step: float, state: Array) -> tuple[int, Array] | None:
-        """On which body, and W, W', W'' (3, 6) in inertial axes; None as long as nothing came."""
+        """The body, and W, W', W'' (3, 6) in inertial axes; None before the first message."""
         wrench, p = self._wrench, self.parameters
         if wrench.body is None:
             return None
         if wrench.expire(stamp, p.wrench_timeout):
-            self._refuse("external_wrench", MessageError("stale", "no longer comes: taken as zero"))
+            self._refuse("external_wrench", MessageError("stale", "timed out: set to zero"))
         return wrench.body, wrench.advance(step, p.wrench_filter_time, state)
 
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self._motion.is_there and not request.data:
             self._motion.stop(self.parameters.stop_duration)
-            self._end_goal("the service ~/enable forbids motion")
+            self._end_goal("motion is disabled by the service ~/enable")
         self._enabled = request.data
         response.success = True
         response.message = "following trajectories" if request.data else "stopping, then holding"
@@ -321,22 +322,22 @@ class FollowingNode(CyclicNode):
     # The cycle
 
     def _notice_leap(self, stamp: int) -> None:
-        """Start anew where stamps leap ahead."""
+        """Restart if stamps leap ahead."""
         gap = stamp - self._last_stamp if self._last_stamp else 0
         if gap > int(SECOND * self.parameters.state_timeout) and self._motion.is_there:
-            self._restart(f"{1e-9 * gap:.3f} s are missing between two stamps")  # no alarm yet
+            self._restart(f"gap of {1e-9 * gap:.3f} s between two stamps")  # before the watchdog
 
     def _hold_at(self, position: Array, stamp: int) -> None:
-        """Rest at `position` from now on."""
+        """Hold `position` from now on."""
         self._motion.hold(position, stamp)
         for k in np.flatnonzero(distance_to_limits(self._soft_limits, position) < 0.0):
             self.get_logger().warning(
-                f"'{self._model.joint_names[k]}' stands at {position[k]:.4g}, outside its position"
-                " limits: it may only be moved back"
+                f"'{self._model.joint_names[k]}' is at {position[k]:.4g}, outside its position"
+                " limits: it may only move back inside"
             )
 
     def _judge_goal(self, stamp: int, velocity: Array) -> None:
-        """Whether the robot follows the motion and arrives; velocity: (n,) as measured, or NaN."""
+        """Check that the robot follows the motion and arrives; velocity: (n,) measured or NaN."""
         goal, desired = self._goal, self._law.desired
         if goal is None:
             return
@@ -357,13 +358,13 @@ class FollowingNode(CyclicNode):
         self._end_goal(verdict.text, verdict.code)
 
     def _limit_torque(self, wanted: Array, step: float) -> None:
-        """Set `_motor_torque` to what may be sent, `step` s after the last; cuts are counted."""
-        # The first cycle knows no step: where rates are limited, next to nothing is allowed yet.
+        """Limit the torque, `step` s after the last one, into `_motor_torque`; count the cuts."""
+        # The first cycle has no step: if rates are limited, it allows almost no change.
         self._motor_torque, cuts = self._limits.apply(wanted, self._motor_torque, step or 1e-9)
         self._count_cuts(cuts)
 
     def _limit_speed(self, speed: Array) -> None:
-        """Cut the motor speeds (m,) in place."""
+        """Limit the motor speeds (m,) in place; count the cuts."""
         speed[:], cuts = self._limits.apply_speed(speed)
         self._count_cuts(cuts)
 

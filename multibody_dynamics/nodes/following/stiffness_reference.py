@@ -1,7 +1,8 @@
-"""The second outputs of joints with variable stiffness, over time: a trajectory of their own.
+"""The second flat outputs of joints with variable stiffness over time: a trajectory of their own.
 
-A stiffness in N m/rad, or a pretension in N m, enters the flat map with two derivatives: so it
-moves along a C4 curve like the joints, and is kept inside what springs and joint torque allow.
+A stiffness in N m/rad, or a pretension in N m, enters the flat map with two derivatives. Therefore
+it follows a C4 curve like the joints, and stays within the range that springs, motors and joint
+torque allow.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from ...dynamics.motion import LimitEvent
 from ..base.messages import TrajectoryRequest
 from .desired_motion import DesiredMotion
 
-MARGIN = 0.05  # of the range, at both ends
-HOLDING = 0.8  # of the motors' torque limits, for holding a stiffness at rest; the rest is to move
-SHORTEST = 0.1  # s, of a move to the first reference
+MARGIN = 0.05  # share of the range that is left unused at either end
+HOLDING = 0.8  # share of the motors' torque limits for holding a stiffness; the rest is for motion
+SHORTEST = 0.1  # s; shortest move to the first reference
 
 
 class StiffnessReference:
-    """k, k', k'' of the v variable joints, in `rows` (3, v).
+    """The desired k, k', k'' of the v variable joints, in `rows` (3, v).
 
-    `torque_scale`: of the motors' torque limits, that may be used at all.
+    `torque_scale`: share of the motors' torque limits that may be used.
     """
 
     def __init__(self, actuators: Actuators) -> None:
@@ -43,10 +44,10 @@ class StiffnessReference:
         self._state: Array = np.zeros((5, v))
 
     def bounds(self, torque: Array) -> tuple[Array, Array]:
-        """(v,) least and greatest second outputs that springs and motors can hold with the joint
-        torques (n,), less a margin: at the very ends springs are at the end of their travel."""
+        """(v,) least and greatest second outputs that springs and motors can hold at the joint
+        torques (n,), less a margin, because springs reach the end of their travel at the ends."""
         low, high = self._ends(torque, HOLDING * self.torque_scale)
-        high = np.maximum(low, high)  # the joint torque alone may be more than motors can hold
+        high = np.maximum(low, high)  # the joint torque alone may exceed what the motors can hold
         margin = MARGIN * (high - low)
         return low + margin, high - margin
 
@@ -59,7 +60,7 @@ class StiffnessReference:
         return low, high
 
     def report(self, torque: Array) -> dict[str, object]:
-        """What is asked for and its range, for people, with what ends it."""
+        """The reference and its range as diagnostic values, with the cause of the limit."""
         low, high = self.bounds(torque)
         values: dict[str, object] = {}
         loose = self._ends(torque, np.inf)
@@ -74,7 +75,7 @@ class StiffnessReference:
         return values
 
     def measured(self, springs: SpringSolver | None) -> Array:
-        """(v,) second outputs as they are; where no motor tells, as `rows` have them."""
+        """(v,) measured second outputs; those of `rows` where no motor measures them."""
         k = self.rows[0].copy()
         if springs is None:
             return k
@@ -97,20 +98,22 @@ class StiffnessReference:
         stamp: int,
         duration: float,
     ) -> None:
-        """From what is measured to the goal (v,), empty: the middle of the range, in `duration` s
-        after `stamp` (ns). springs: None where nothing is measured."""
+        """Move from the measured values to the goal (v,) in `duration` s after `stamp` (ns).
+
+        An empty goal is the middle of the range. springs: None if nothing is measured.
+        """
         if not self.joint_names:
             return
         low, high = self.bounds(torque)
         k = np.clip(goal, low, high) if len(goal) else 0.5 * (low + high)
         if not self.rows[0].any():
-            self.rows[0] = k  # what no motor tells begins at its goal
+            self.rows[0] = k  # outputs that are not measured start at their goal
         self._motion.hold(np.clip(self.measured(springs), low, high), stamp)
         times = np.array([max(duration, SHORTEST)])
         self.follow(TrajectoryRequest(None, times, k[None], None, None), torque, 0.0)
 
     def release(self) -> None:
-        """Follow nothing: time jumped."""
+        """Follow nothing, because time jumped."""
         self._motion.release()
 
     def stop(self, duration: float) -> None:
@@ -120,9 +123,9 @@ class StiffnessReference:
     def follow(
         self, request: TrajectoryRequest, torque: Array, lead: float
     ) -> tuple[LimitEvent, ...]:
-        """Take over a trajectory, its points clipped to the range; what was clipped.
+        """Follow a trajectory, clipped to the range; returns what was clipped.
 
-        Raises MessageError; the running one then stays.
+        If it raises MessageError, the current trajectory continues.
         """
         positions, events = request.positions, ()
         if positions is not None:
@@ -136,7 +139,7 @@ class StiffnessReference:
         return events
 
     def evaluate(self, time: int, torque: Array) -> tuple[LimitEvent, ...]:
-        """Fill `rows` for `time` (ns); what is clipped stands still. Returns what was clipped."""
+        """Fill `rows` for `time` (ns); clipped joints get zero rates. Returns what was clipped."""
         if not self.joint_names:
             return ()
         self._motion.evaluate(time, self._state)
@@ -150,7 +153,7 @@ class StiffnessReference:
     def _clipped(
         self, rows: Array, low: Array, high: Array
     ) -> tuple[Array, tuple[LimitEvent, ...]]:
-        """Rows (k, v) between the bounds, NaN as it is, and the first cut of each joint."""
+        """Rows (k, v) clipped to the bounds, keeping NaN, and the first clipping of each joint."""
         clipped = np.minimum(np.maximum(rows, low), high)
         cut = (clipped != rows) & ~np.isnan(rows)
         which = zip(cut.argmax(axis=0), np.arange(len(low)), strict=True)

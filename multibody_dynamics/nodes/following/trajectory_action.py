@@ -1,8 +1,8 @@
-"""The action ~/follow_joint_trajectory, as joint_trajectory_controller serves it: for programs that
-send a motion and wait for its end, MoveIt above all. It is there where control_msgs is installed.
+"""The action ~/follow_joint_trajectory, as served by joint_trajectory_controller, for clients that
+send a motion and wait for its result, such as MoveIt. Requires control_msgs.
 
-What a goal may be and how it ends is decided in trajectory_goal.py and by the node; here are the
-handles and messages of the action.
+trajectory_goal.py and the node decide which goals are acceptable and how they end; this module
+handles the goal handles and messages of the action.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ NAME = "~/follow_joint_trajectory"
 
 
 class _Server(ActionServer):
-    """One whose goals the control cycle follows, and whose results go out at once.
+    """An action server whose goals are executed by the control cycle, with immediate results.
 
-    rclpy has a coroutine for each. EventsExecutor asks those that wait again and again, which keeps
-    a processor busy; and that of a goal which ends with the node is never run.
+    rclpy runs a coroutine for each goal. EventsExecutor polls waiting coroutines continuously,
+    which keeps a processor busy, and never runs the one of a goal that ends with the node.
     """
 
     def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Nothing is to be run when a goal begins."""
+        """Run nothing; the control cycle executes the goal."""
 
     def send_result(self, goal_handle: Any, result: Any) -> None:
-        """To whom has asked for it or will."""
+        """Send the result to present and future requests for it."""
         kind = self.action_type.Impl.GetResultService.Response
         future = self._result_futures[bytes(goal_handle.goal_id.uuid)]
-        future._set_executor(None)  # which would wait for the next turn
+        future._set_executor(None)  # the executor would wait until its next turn
         future.set_result(kind(status=goal_handle.status, result=result))
 
 
 class TrajectoryAction:
     """Serves one goal at a time, until `close`.
 
-    follow: takes over what a goal asks for, in place of the motion before, whose goal is then
-    over; or raises MessageError. stop: brakes. rate: of feedback, per second.
+    follow: replaces the current motion, and thereby ends its goal, by that of a new goal, or raises
+    MessageError. stop: brakes the motion. rate: of the feedback, Hz.
 
-    Whatever is wrong with a goal, its client learns from the result: no goal is rejected.
+    No goal is rejected; the result tells the client what is wrong with it.
     """
 
     def __init__(
@@ -65,27 +65,27 @@ class TrajectoryAction:
         self._joint_names = list(joint_names)
         self._period = SECOND / rate
         self._reported = 0  # ns, stamp of the last feedback
-        self._handle: Any = None  # of the goal that is followed
+        self._handle: Any = None  # of the current goal
         self._server = _Server(
             node,
             FollowJointTrajectory,
             NAME,
-            execute_callback=FollowJointTrajectory.Result,  # not called, see above
+            execute_callback=FollowJointTrajectory.Result,  # never called, see _Server
             handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel,
         )
 
     @staticmethod
     def is_installed() -> bool:
-        """Whether control_msgs is there."""
+        """Whether control_msgs is available."""
         return FollowJointTrajectory is not None
 
     def close(self) -> None:
-        """Serve no more."""
+        """Stop serving the action."""
         self._server.destroy()
 
     def report(self, stamp: int, desired: Array, position: Array, velocity: Array) -> None:
-        """Feedback, where it is due: desired (5, n) and measured (n,), for a state's stamp (ns)."""
+        """Publish feedback if due: desired (5, n) and measured (n,), for a state's stamp (ns)."""
         if self._handle is None or stamp - self._reported < self._period:
             return
         self._reported = stamp
@@ -99,7 +99,7 @@ class TrajectoryAction:
         self._handle.publish_feedback(feedback)
 
     def end(self, verdict: Verdict) -> None:
-        """The motion of the present goal is over, if there is one."""
+        """End the current goal, if there is one."""
         handle, self._handle = self._handle, None
         if handle is not None:
             reached = verdict.code == Code.SUCCESSFUL
@@ -110,7 +110,9 @@ class TrajectoryAction:
         goal = handle.request
         try:
             if goal.multi_dof_trajectory.points:
-                raise MessageError("multi_dof", "multi_dof_trajectory: no such joints here")
+                raise MessageError(
+                    "multi_dof", "multi_dof_trajectory: the robot has no multi-DOF joints"
+                )
             if not goal.trajectory.points:
                 raise MessageError("empty", "no points; to stop a motion, cancel its goal")
             self._follow(goal)
@@ -122,11 +124,11 @@ class TrajectoryAction:
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
         if handle is not self._handle:
-            return CancelResponse.REJECT  # it is over
+            return CancelResponse.REJECT  # it has already ended
         self._handle = None
         self._stop()
         verdict = Verdict(Code.SUCCESSFUL, "canceled: stopping")
-        # Only once this has returned is the goal in a state that may end as canceled.
+        # The goal can end as canceled only after this callback has returned.
         self._node.defer(lambda: self._finish(handle, handle.canceled, verdict))
         return CancelResponse.ACCEPT
 
@@ -138,7 +140,7 @@ class TrajectoryAction:
 
 
 def _point(*rows: Array) -> JointTrajectoryPoint:
-    """Positions, velocities and accelerations (n,) as far as they are given and known."""
+    """A point of those rows (positions, velocities, accelerations; (n,)) that are known."""
     fields = ("positions", "velocities", "accelerations")
     known = {
         field: row.tolist()

@@ -1,9 +1,9 @@
-"""What becomes of a motion that was asked for: whether the robot follows it and arrives, as the
-tolerances of FollowJointTrajectory have it, and with which code and words it ends. No ROS but its
+"""The outcome of a requested motion: whether the robot follows it and arrives, within the
+tolerances of FollowJointTrajectory, and the error code and text of its result. No ROS except
 messages.
 
-As joint_trajectory_controller judges: distances along the path as long as the motion lasts; then
-distances at its end, for as long as the goal may take to be reached.
+The criteria are those of joint_trajectory_controller: path tolerances while the motion lasts, then
+goal tolerances, until the goal is reached or its time tolerance has passed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from ...dynamics.core import Array
 from ..base.messages import MessageError, joints_listed
 
-ERASED = -1.0  # in a goal: without this tolerance
+ERASED = -1.0  # in a goal: no tolerance
 QUANTITIES = ("position", "velocity")  # accelerations are not measured
 
 
@@ -33,7 +33,7 @@ class Code(IntEnum):
     GOAL_TOLERANCE_VIOLATED = -5
 
 
-# What a trajectory is refused for, by MessageError.reason; anything else is an invalid goal.
+# The code of a refused trajectory, by MessageError.reason; any other reason is an invalid goal.
 REFUSALS = {
     "unnamed": Code.INVALID_JOINTS,
     "repeated joint": Code.INVALID_JOINTS,
@@ -51,7 +51,7 @@ class Verdict(NamedTuple):
 
 
 class JointTolerance(Protocol):
-    """control_msgs/msg/JointTolerance, as far as it is used."""
+    """The fields of control_msgs/msg/JointTolerance that are used."""
 
     name: str
     position: float
@@ -60,8 +60,11 @@ class JointTolerance(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Tolerances:
-    """path, goal: (2, n) greatest distances of position and velocity, inf where any is allowed.
-    goal_time: s after its end that a motion may take to come within `goal`."""
+    """Tolerances of a motion.
+
+    path, goal: (2, n) greatest deviations of position and velocity; inf: no limit. goal_time: s
+    after the end of the motion within which the goal must be reached.
+    """
 
     path: Array
     goal: Array
@@ -71,7 +74,7 @@ class Tolerances:
     def of_parameters(
         cls, n: int, *, path: float, goal: float, stopped_velocity: float, goal_time: float
     ) -> Tolerances:
-        """The same for all joints; 0 is none."""
+        """The same tolerances for all joints; 0: no limit."""
         columns = [[path or np.inf, np.inf], [goal or np.inf, stopped_velocity or np.inf]]
         first, last = (np.repeat(np.array(column)[:, None], n, axis=1) for column in columns)
         return cls(first, last, goal_time or np.inf)
@@ -83,7 +86,7 @@ class Tolerances:
         goal: Iterable[JointTolerance],
         goal_time: float,
     ) -> Tolerances:
-        """What a goal asks for in place of these: 0 keeps, -1 erases. Raises MessageError."""
+        """These tolerances, changed by a goal: 0 keeps one, -1 removes it. Raises MessageError."""
         return Tolerances(
             _changed(self.path, joint_names, "path_tolerance", path),
             _changed(self.goal, joint_names, "goal_tolerance", goal),
@@ -112,24 +115,21 @@ def _chosen(default: float, wanted: float, what: str) -> float:
     if abs(wanted - ERASED) < 1e-6:
         return np.inf
     if not wanted > 0.0:
-        raise MessageError("tolerance", f"{what} is {wanted:g}; positive, 0 or -1 are allowed")
+        raise MessageError("tolerance", f"{what} is {wanted:g}; must be positive, 0 or -1")
     return wanted
 
 
 class TrajectoryGoal:
-    """A motion that is followed, until it is over.
-
-    end: ns, when its last point is due.
-    """
+    """Monitors a motion until it ends. end: time at which its last point is due, ns."""
 
     def __init__(self, joint_names: Sequence[str], tolerances: Tolerances, end: int) -> None:
         self.joint_names, self.tolerances, self.end = tuple(joint_names), tolerances, end
 
     def judge(self, time: int, desired: Array, position: Array, velocity: Array) -> Verdict | None:
-        """How it ended; None as long as it has not.
+        """The verdict once the motion has ended, None before.
 
-        desired: (5, n) at `time` (ns). position, velocity: (n,) as measured, NaN where not: that is
-        not judged.
+        desired: (5, n) at `time` (ns). position, velocity: (n,) measured; NaN if not, and then not
+        checked.
         """
         errors = np.abs([desired[0] - position, desired[1] - velocity])
         if time < self.end:
@@ -147,7 +147,7 @@ class TrajectoryGoal:
         )
 
     def _missed(self, errors: Array, allowed: Array, what: str) -> str:
-        """Which joint is too far off, "" where none is."""
+        """Describe the first joint that is too far off; "" if none is."""
         beyond = errors > allowed
         if not beyond.any():
             return ""

@@ -1,1 +1,9 @@
-"""The simulated arm as a node: its plant, sensors, surroundings, commands and clock."""
+"""The simulated arm: plant, sensors, environment, commands and timing.
+
+simulator_plant         plant and initial position from parameters; monitor of limits
+simulated_sensors       encoders and torque sensors
+simulated_surroundings  payload, hit, external wrench, commanded stiffnesses
+simulator_commands      the newest motor command of one of three interfaces
+simulator_pace          timing of the cycles: steady clock or external /clock
+simulator_parameters    parameters of the simulator node
+"""

@@ -1,4 +1,4 @@
-"""What the simulator shows of its plant: the readings of encoders and torque sensors."""
+"""The sensors of the simulated arm: encoders of links and motors, and joint torque sensors."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from .simulator_parameters import SimulatorParameters
 
 
 class SimulatedSensors:
-    """`links` and `motors` with `position` and `velocity`, and `torque` of the joints."""
+    """Encoders `links` and `motors`, with `position` and `velocity`, and the joint `torque`."""
 
     def __init__(self, p: SimulatorParameters, plant: Plant, period: float) -> None:
         self._plant = plant
         links, motors, torques = np.random.SeedSequence(p.seed).spawn(3)
-        self.links = Encoder(
-            len(plant.q),
-            period,
-            resolution=p.link_encoder_resolution,
-            noise=p.link_position_noise,
-            velocity_bandwidth=p.velocity_bandwidth or None,
-            seed=links,
-        )
-        self.motors = Encoder(
-            len(plant.theta),
-            period,
-            resolution=p.motor_encoder_resolution,
-            noise=p.motor_position_noise,
-            velocity_bandwidth=p.velocity_bandwidth or None,
-            seed=motors,
+
+        def encoder(
+            n: int, resolution: float, noise: float, seed: np.random.SeedSequence
+        ) -> Encoder:
+            bandwidth = p.velocity_bandwidth or None
+            return Encoder(
+                n,
+                period,
+                resolution=resolution,
+                noise=noise,
+                velocity_bandwidth=bandwidth,
+                seed=seed,
+            )
+
+        self.links = encoder(len(plant.q), p.link_encoder_resolution, p.link_position_noise, links)
+        self.motors = encoder(
+            len(plant.theta), p.motor_encoder_resolution, p.motor_position_noise, motors
         )
         self._torque = TorqueSensor(
             len(plant.q),
@@ -42,14 +44,14 @@ class SimulatedSensors:
         self.torque = self._torque.torque
 
     def restart(self) -> None:
-        """The first reading."""
+        """Take the first reading."""
         plant = self._plant
         self.links.restart(plant.q, plant.qd)
         self.motors.restart(plant.theta, plant.thetad)
         self._torque.restart(plant.joint_torque)
 
     def update(self) -> None:
-        """The reading one period later."""
+        """Take the reading one period later."""
         plant = self._plant
         self.links.update(plant.q, plant.qd)
         self.motors.update(plant.theta, plant.thetad)

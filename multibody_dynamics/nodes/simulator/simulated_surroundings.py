@@ -1,5 +1,5 @@
-"""What acts on the robot of the simulator beside its motors: payload, hit, external wrench, and
-stiffnesses that no motor sets."""
+"""The environment of the simulated arm: payload, hit, external wrench, and commanded stiffnesses
+that no motor sets."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ..base.parameters import ParameterError
 from .simulator_parameters import SimulatorParameters
 
 Payload = tuple[str, float, tuple[float, ...]]
-"""Link, mass, and where it is on the link."""
+"""Link, mass (kg), and position in the frame of the link (m)."""
 
 
 class Surroundings:
-    """Writes what the world does to `plant` into it, as the parameters and messages say.
+    """Applies payload, hit and external wrench to `plant`, as given by parameters and messages.
 
-    Messages come on the executor's thread, the plant runs on its own.
+    Messages arrive in the executor's thread; the plant runs in a thread of its own.
     """
 
     def __init__(self, p: SimulatorParameters, plant: Plant) -> None:
@@ -36,40 +36,40 @@ class Surroundings:
         self._payload: Payload | None = None
         self._lock = threading.Lock()
         self._external = ExternalWrench(plant.model, p.wrench_link)
-        self._now = 0  # ns, stamp given to the last message without one
+        self._now = 0  # ns; the stamp assigned to the last message without one
         self.check(p)
 
     def check(self, p: SimulatorParameters) -> None:
-        """Raise ParameterError for links that are not there or do not move."""
+        """Raise ParameterError for links that do not exist or do not move."""
         for name in ("payload_link", "hit_link", "wrench_link"):
             link = getattr(p, name)
             if link and not self._moves(link):
-                raise ParameterError(f"{name} '{link}' is no link of the robot that moves")
+                raise ParameterError(f"{name}: '{link}' is not a moving link of the robot")
 
     @property
     def payload_mass(self) -> float:
-        """kg, of the payload that hangs on the robot now."""
+        """Mass of the payload that the robot carries now, kg."""
         return 0.0 if self._payload is None else self._payload[1]
 
     def _moves(self, link: str) -> bool:
         return link in self._bare.frames and self._bare.frames[link].body >= 0
 
     def forget_wrench(self) -> None:
-        """Time went back: the external wrench is from the future."""
+        """Drop the external wrench, because time went back and it is from the future."""
         with self._lock:
             self._external.restart()
             self._now = 0
 
     def restart(self) -> None:
-        """As at the begin: no payload, no wrench."""
+        """Return to the initial state: no payload, no wrench."""
         self.forget_wrench()
         self._set_payload(None)
         self._plant.applied_wrenches[:] = 0.0
 
     def accept(self, message: WrenchStamped, stamp: int, timeout: float) -> None:
-        """Take in an external_wrench; a stamp of zero is now. Raises MessageError."""
+        """Accept an external_wrench; a zero stamp means now. Raises MessageError."""
         given = nanoseconds(message.header.stamp)
-        if given == 0:  # several may come while time stands
+        if given == 0:  # several may arrive while time is paused
             self._now = max(stamp, self._now + 1)
             set_stamp(message.header.stamp, self._now)
         elif abs(given - stamp) > int(SECOND * timeout):
@@ -79,8 +79,8 @@ class Surroundings:
             self._external.accept(message)
 
     def apply(self, p: SimulatorParameters, elapsed: int, stamp: int) -> bool:
-        """What acts now, `elapsed` ns after the first command; tells whether an external wrench has
-        just become too old."""
+        """Apply what acts now, `elapsed` ns after the first command; True if an external wrench has
+        just expired."""
         plant = self._plant
         loaded = (
             p.payload_mass > 0.0 and elapsed >= _ns(p.payload_time) and self._moves(p.payload_link)
@@ -117,9 +117,9 @@ def _ns(seconds: float) -> int:
 
 
 class StiffnessCommands:
-    """Stiffnesses of joints whose stiffness no motor sets: JointState, position k, velocity k'.
+    """Commands for joints whose stiffness no motor sets: a JointState with position k, velocity k'.
 
-    k moves on at k' for one cycle, then it stands. `joints`: the names of these joints.
+    k changes at the rate k' for one cycle and is then held. `joints`: the names of these joints.
     """
 
     def __init__(self, actuators: Actuators) -> None:
@@ -135,12 +135,14 @@ class StiffnessCommands:
         self._newest: deque[Array] = deque(maxlen=1)  # from thread to thread
 
     def restart(self) -> None:
-        """Forget what came."""
+        """Forget all commands."""
         self._newest.clear()
 
     def accept(self, message: JointState) -> None:
-        """Take in one message. What is out of range is brought to the nearer bound, and then
-        raised, as everything else that is wrong, as MessageError."""
+        """Accept one message; raise MessageError for a defect.
+
+        A stiffness out of range is clipped and applied before the error is raised.
+        """
         assert self._matcher is not None
         match = self._matcher.require_all(message.name)
         rows = np.zeros((2, len(self.joints)))
@@ -149,7 +151,10 @@ class StiffnessCommands:
             if len(numbers) == 0 and field == "velocity":
                 continue
             if len(numbers) != len(message.name):
-                raise MessageError("wrong length", f"{len(numbers)} numbers in {field}")
+                raise MessageError(
+                    "wrong length",
+                    f"{len(message.name)} names but {len(numbers)} values in {field}",
+                )
             if not np.isfinite(numbers).all():
                 raise MessageError("not finite", f"{field} is {numbers}")
             row[match.target] = numbers[match.source]
@@ -160,11 +165,11 @@ class StiffnessCommands:
         for i in np.flatnonzero(rows[0] != wanted):
             raise MessageError(
                 "at its bound",
-                f"stiffness {wanted[i]:.6g} of '{self.joints[i]}' is limited to {rows[0, i]:.6g}",
+                f"stiffness {wanted[i]:.6g} of '{self.joints[i]}' clipped to {rows[0, i]:.6g}",
             )
 
     def apply(self, plant: Plant) -> None:
-        """Write a new command, if there is one, into the plant; it holds there."""
+        """Write a new command, if there is one, to the plant, which then holds it."""
         if not self.joints:
             return
         if self._newest:

@@ -1,4 +1,4 @@
-"""What the motors of the simulator are told: the newest command, whichever way it comes."""
+"""Motor commands of the simulated arm: the newest one, whichever interface it arrives by."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ INTERFACES = {
 
 
 class Command(NamedTuple):
-    """The newest command, in the order of the motors; replaced as a whole, never changed."""
+    """A command in the order of the motors; replaced as a whole, never modified."""
 
     received: int  # ns, steady clock
-    state: int  # ns, stamp of the newest state when it came
+    state: int  # ns, stamp of the newest state at that time
     torque: Array  # motor torque, or the feedforward of the drives
-    position: Array | None = None  # of the motors, for the drives; None: torque control
+    position: Array | None = None  # motor position for the drives; None: torque control
     velocity: Array | None = None
-    time: int | None = None  # ns on the stamps' clock, that position is for; None: now
+    time: int | None = None  # ns on the clock of the stamps, to which position refers; None: now
 
     def age(self, stamp: int) -> float:
-        """In s, by the clock that advanced less: silence while a simulation stands is no fault.
+        """Age in s by whichever clock advanced less: silence in a paused simulation is no fault.
 
-        After simulated time went back, the steady clock alone tells.
+        After simulated time has gone back, the steady clock alone counts.
         """
         age = time.monotonic_ns() - self.received
         return 1e-9 * (min(age, stamp - self.state) if stamp >= self.state else age)
 
 
 class Commands:
-    """Judges what comes on the topic of one interface and keeps the newest command.
+    """Checks the messages of one command interface and keeps the newest command.
 
-    motors: their names. order: theirs in messages without names. `newest` is None before the
-    first one.
+    motors: their names. order: the motors in the order of messages without names. `newest` is None
+    before the first command.
     """
 
     def __init__(self, interface: str, motors: tuple[str, ...], order: tuple[str, ...]) -> None:
@@ -72,14 +72,17 @@ class Commands:
         self.restart(None)
 
     def restart(self, initial: Command | None) -> None:
-        """Forget what came; `initial` is in force until something does."""
+        """Forget all commands; `initial` applies until the next one."""
         self.newest = initial
         self.answers = 0  # ns, stamp of the state that the newest command answers
         self._is_left = False
 
     def accept(self, message: Any, stamp: int, timeout: float) -> None:
-        """Take in one message. stamp: ns, of the newest state; what is further than `timeout` s
-        from it is refused. Raises MessageError."""
+        """Accept one message; raise MessageError for a defect.
+
+        stamp: that of the newest state, ns; commands that differ from it by more than `timeout` s
+        are refused.
+        """
         now = time.monotonic_ns()
         answers, command = self._read(message, now, stamp, timeout)
         with self._answered:
@@ -87,11 +90,11 @@ class Commands:
             self._answered.notify()
 
     def forget_stamps(self) -> None:
-        """Time went back: older stamps are right again."""
+        """Accept older stamps again, because time went back."""
         self.answers = 0
 
     def wait(self, stamp: int, timeout: float) -> bool:
-        """Whether within `timeout` s the state of `stamp` (ns) has been answered."""
+        """Wait `timeout` s for an answer to the state of `stamp` (ns); True if there is one."""
         with self._answered:
             self._answered.wait_for(lambda: self.answers >= stamp or self._is_left, timeout)
             return self.answers >= stamp
@@ -123,7 +126,7 @@ class Commands:
         self, message: JointTrajectory, now: int, stamp: int, timeout: float
     ) -> tuple[int, Command]:
         command = read_motor_command(message, self._matcher)
-        # Duration and Time have the same fields.
+        # Duration has the same fields as Time.
         due = command.stamp + nanoseconds(message.points[0].time_from_start)
         if command.stamp and abs(due - stamp) > SECOND * timeout:
             raise MessageError(
@@ -146,5 +149,5 @@ class Commands:
         if is_fresh and answers < self.answers:
             raise MessageError(
                 "out of order",
-                f"the stamp is {1e-9 * (self.answers - answers):.6f} s before one already used",
+                f"the stamp is {1e-9 * (self.answers - answers):.6f} s older than one already used",
             )

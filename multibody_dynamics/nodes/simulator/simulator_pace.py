@@ -1,4 +1,4 @@
-"""When the simulator makes its next cycle, and what time it then is."""
+"""The timing of the simulator: when the next cycle runs, and the time of its state."""
 
 from __future__ import annotations
 
@@ -8,30 +8,34 @@ from typing import NamedTuple, Protocol
 
 from ..base.messages import SECOND
 
-LONGEST_SLEEP = 0.1  # s, that `leave` may have to wait for
+LONGEST_SLEEP = 0.1  # s; the longest delay of `leave`
 
 
 class Cycle(NamedTuple):
+    """One cycle of the simulator."""
+
     due: int  # ns, steady clock
-    stamp: int  # ns, of the state at the begin of the cycle
+    stamp: int  # ns, of the state at the beginning of the cycle
 
 
 class Pace(Protocol):
+    """Decides when the next cycle runs."""
+
     lost: int
-    """ns given up since the begin because it could not be made up for."""
+    """ns of real time lost since the start, because the simulator could not catch up."""
 
     def next(self, max_lag: float) -> Cycle | None:
-        """Waits for the next cycle; None: it is over. max_lag in s: what may be made up for."""
+        """Wait for the next cycle; None after `leave`. max_lag: greatest delay to catch up, s."""
 
     def leave(self) -> None:
-        """It is over."""
+        """End the waiting, for good."""
 
 
 class SteadyPace:
-    """A cycle at every `period` ns of the steady clock; several at once to make up for a delay.
+    """A cycle per `period` ns of the steady clock; after a delay, several at once to catch up.
 
-    begin: ns of simulated time before the first cycle, with which the stamps count; None: they are
-    of the system's clock. `speed` may be set at any time: simulated per real time; 0: no waiting.
+    begin: simulated time before the first cycle, ns, if stamps are in simulated time; None if they
+    are in system time. `speed` may be set at any time: simulated per real time; 0: do not wait.
     """
 
     def __init__(self, period: int, begin: int | None) -> None:
@@ -70,9 +74,9 @@ class SteadyPace:
 
 
 class ClockPace:
-    """A cycle for every `period` ns by which the clock of another advances.
+    """A cycle per `period` ns by which an external clock advances.
 
-    The first time that comes is the begin. A clock that goes back starts anew from there;
+    The first time received is the start. If the clock goes back, the pace restarts from there;
     `restarts` counts how often.
     """
 
@@ -86,7 +90,7 @@ class ClockPace:
         self._changed = threading.Condition()
 
     def advance_to(self, clock: int) -> bool:
-        """Another's clock shows `clock` (ns); tells whether it went back."""
+        """Set the external clock to `clock` (ns); True if it went back."""
         with self._changed:
             went_back = self._time is not None and clock < self._target
             if self._time is None or went_back:

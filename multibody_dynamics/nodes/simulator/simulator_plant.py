@@ -1,4 +1,4 @@
-"""The plant of the simulator, made from parameters, and what is watched of it."""
+"""The plant of the simulator, created from parameters, and the monitor of its limits."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ from .simulator_parameters import SimulatorParameters
 
 @dataclass(frozen=True)
 class SimulatedRobot:
-    """A plant and where it begins.
+    """A plant and its initial position.
 
-    home: (n,) positions of the links. command_order: the motors in the order of messages without
-    names.
+    home: (n,) link positions. command_order: the motors in the order of messages without names.
     """
 
     plant: Plant
@@ -31,15 +30,17 @@ class SimulatedRobot:
 
 
 def make_robot(p: SimulatorParameters) -> SimulatedRobot:
-    """Raises ParameterError and the errors of the files that the parameters name."""
+    """Create the plant. Raises ParameterError, and the errors of the files that are read."""
     model = load_model(p)
     actuators = load_actuators(p, model)
     order = p.command_joints or actuators.motor_names
     if p.command_interface == "motor_torque" and not p.command_joints:
-        raise ParameterError("command_joints is empty; name the motors of motor_torque in order")
+        raise ParameterError(
+            "command_joints is empty; list the motors in the order of motor_torque"
+        )
     if set(order) != set(actuators.motor_names):
         raise ParameterError(
-            f"command_joints {', '.join(order)}: must be the robot's motors "
+            f"command_joints are {', '.join(order)}; must be the robot's motors "
             f"{', '.join(actuators.motor_names)}"
         )
     joints = _joints_of(order, actuators)
@@ -77,7 +78,7 @@ def make_robot(p: SimulatorParameters) -> SimulatedRobot:
 
 
 def _joints_of(motors: Sequence[str], actuators: Actuators) -> list[int]:
-    """The joints in the order in which their motors stand first."""
+    """The joints in the order of the first occurrence of their motors."""
     behind = dict(zip(actuators.motor_names, actuators.joint_of_motor.tolist(), strict=True))
     return list(dict.fromkeys(behind[motor] for motor in motors))
 
@@ -86,13 +87,13 @@ def _per_joint(name: str, values: tuple[float, ...], model: MultibodyModel) -> t
     if len(values) != model.n:
         allowed = "0, 1 or" if name == "link_viscous_friction" else "0 or"
         raise ParameterError(
-            f"{name} has {len(values)} numbers for {model.n} joints; allowed: {allowed} {model.n}"
+            f"{name} has {len(values)} values for {model.n} joints; expected {allowed} {model.n}"
         )
     return values
 
 
 class Strain:
-    """Counts the cycles in which a motor was at its torque limit or a spring beyond its travel."""
+    """Counts the cycles with a motor at its torque limit or a spring beyond its travel."""
 
     def __init__(self, plant: Plant) -> None:
         self._plant = plant
@@ -101,13 +102,14 @@ class Strain:
         ends = [pair for each in actuators.actuators for pair in each.limits_of_springs]
         self._lower, self._upper = np.array(ends).T
         self._joint = actuators.joint_of_motor
-        # An antagonist pulls the other way; a motor that sets a stiffness has no spring.
+        # An antagonist pulls in the opposite direction; a motor that sets a stiffness has no
+        # spring.
         self._side = np.array([-1.0 if s == "_antagonist" else 1.0 for s in _suffixes(actuators)])
         self.saturated = self.overstretched = 0
-        self.beyond: set[str] = set()  # motors whose springs were beyond their travel
+        self.beyond: set[str] = set()  # motors whose springs exceeded their travel
 
-    def look(self) -> None:
-        """Judge the present state."""
+    def check(self) -> None:
+        """Check the current state of the plant."""
         plant = self._plant
         if (np.abs(plant.motor_torque) >= self._limit).any():
             self.saturated += 1

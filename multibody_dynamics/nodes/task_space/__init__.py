@@ -1,1 +1,7 @@
-"""Following a tool motion: targets and paths in, joint motions out."""
+"""Tool motions: poses, paths and trajectories of a tool in, joint motions out.
+
+path_planning          plans and checks the joint motion through poses; time law
+tool_motion            the desired motion: holds, paths, streamed points
+tool_messages          tool motions in messages, checked and in inertial axes
+task_space_parameters  parameters of the task-space node
+"""

@@ -1,10 +1,10 @@
-"""From poses of a tool to a motion of the joints, planned and checked before it begins. No ROS.
+"""Plans the joint motion through poses of a tool, and checks it before it begins. No ROS.
 
-The way of the tool is a curve C(s). `TaskSpaceSolver` goes along it once, which gives the joints
-q(s) with four derivatives by s, secondary motions of spare joints and damping included; a law of
-time s(t), C4 and from rest to rest, keeps the limits of speed and acceleration. By the chain rule
-all joints rest where s does: at both ends, and wherever the law is made to brake. So a stop stays
-on the path, and neither posture nor damping needs time to settle.
+The path of the tool is a curve C(s). `TaskSpaceSolver` follows it once, which yields the joints
+q(s) with four derivatives by s, including secondary motions of redundant joints and damping. A time
+law s(t), C4 and from rest to rest, respects the limits of speed and acceleration. By the chain
+rule, all joints rest where s does: at both ends, and wherever the time law brakes. A stop therefore
+stays on the path, and neither posture nor damping needs time to settle.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from ...dynamics.tasks import (
 )
 from ..base.messages import MessageError, TrajectoryRequest
 
-GRID = 0.01  # s of the curve's own time, between the states that are kept; the solver does the rest
-FEWEST, MOST = 50, 5000  # states
-SAME = 1e-6  # m and rad: poses nearer than this are one
-BEYOND = 4  # poses that continue a spline at both ends, so that it does not rest there
-STARTS = 30  # of the inverse kinematics that tell why a pose is not reached
+GRID = 0.01  # s of the curve's parameter between stored states; the solver fills the gaps
+FEWEST, MOST = 50, 5000  # number of stored states
+SAME = 1e-6  # m and rad; poses closer than this are equal
+BEYOND = 4  # poses that extend a spline at either end, so that it does not rest there
+STARTS = 30  # initial guesses of the inverse kinematics that explains why a pose is unreachable
 RAMP_PEAK = 35 / 16  # greatest slope of the C3 step from 0 to 1 on [0, 1]
 
 
 class PathLimits(NamedTuple):
-    """What a motion of the tool must keep: m/s, rad/s, m/s^2, rad/s^2; the least singular value of
-    the task Jacobian; how far (m, rad) damping may lead the tool off its path."""
+    """Limits of a tool motion: m/s, rad/s, m/s^2, rad/s^2; the least singular value of the task
+    Jacobian; the greatest deviation from the path (m, rad) due to damping."""
 
     linear_speed: float
     angular_speed: float
@@ -58,10 +58,10 @@ class PathLimits(NamedTuple):
 
 
 def curve(poses: Array, limits: PathLimits, shape: str = "screw") -> tuple[PosePath, float, float]:
-    """A path through poses (k, 4, 4), and between which times it is used.
+    """A path through poses (k, 4, 4), and the interval of its parameter that is used.
 
-    Its time is that of a tool which never rests, at about the greatest speeds allowed. Two poses
-    are joined by a `shape` "screw" or "line", more by a spline.
+    The parameter is the time of a tool that moves at about the greatest allowed speed and never
+    rests. Two poses are connected by a `shape` "screw" or "line", more by a spline.
     """
     steps = se3.log(se3.inverse(poses[:-1]) @ poses[1:])
     way = np.linalg.norm(poses[1:, :3, 3] - poses[:-1, :3, 3], axis=1)
@@ -84,10 +84,10 @@ def curve(poses: Array, limits: PathLimits, shape: str = "screw") -> tuple[PoseP
 
 
 class JointPath:
-    """q and its derivatives by s along the curve of a tool, start <= s <= end.
+    """q and its derivatives by s along the path of a tool, start <= s <= end.
 
-    grid (K,) and states (K, 5, n): what the planner found. Between them the solver goes on from
-    the one before, so that the same s always gives the same state.
+    grid (K,) and states (K, 5, n) come from the planner. Between them, the solver continues from
+    the preceding grid point, so the same s always yields the same state.
     """
 
     def __init__(self, solver: TaskSpaceSolver, path: PosePath, grid: Array, states: Array) -> None:
@@ -96,14 +96,14 @@ class JointPath:
         self._density = (len(grid) - 1) / (self.end - self.start)
 
     def __call__(self, s: float) -> Array:
-        """(5, n), a view. Raises InputError where the tool cannot be there."""
+        """(5, n), a view. Raises InputError if the tool cannot reach the pose."""
         s = min(max(s, self.start), self.end)
         k = min(int((s - self.start) * self._density), len(self.grid) - 1)
         self.solver.state[:] = self.states[k]
         return self.solver.follow(self.path(s), s - self.grid[k])
 
     def near(self, s: Array) -> Array:
-        """(m, 5, n) by Taylor's series of the state kept before: for display, cheaply."""
+        """(m, 5, n) by Taylor expansion of the preceding stored state: cheap, for display."""
         k = np.minimum(((s - self.start) * self._density).astype(np.intp), len(self.grid) - 1)
         step = (s - self.grid[k])[:, None]
         rows = self.states[k]
@@ -115,7 +115,7 @@ class JointPath:
 
 
 class PathMotion(Reference):
-    """A motion along a `JointPath` by a law of time, a Reference of one coordinate s."""
+    """A motion along a `JointPath` under a time law, which is a Reference of the coordinate s."""
 
     def __init__(self, names: tuple[str, ...], path: JointPath, law: Reference) -> None:
         super().__init__(names, law.start_time, law.end_time)
@@ -127,7 +127,7 @@ class PathMotion(Reference):
         return chain_rule(s) @ self.path(s[0])
 
     def near(self, times: Array) -> Array:
-        """(m, 5, n) for display: see `JointPath.near`."""
+        """(m, 5, n) for display; see `JointPath.near`."""
         laws = self.law.sample(times)[:, :, 0]
         return np.array([chain_rule(s) for s in laws]) @ self.path.near(laws[:, 0])
 
@@ -136,7 +136,7 @@ class PathMotion(Reference):
         return states.min(axis=0), states.max(axis=0)
 
     def braked(self, t: float, duration: float) -> PathMotion:
-        """To rest on the path, from time t on; what rests sooner by itself is left as it is."""
+        """This motion, stopped on the path from time t on; unchanged if it comes to rest sooner."""
         if self.end_time - t <= duration:
             return self
         law = stop(self.law, t, duration=duration)
@@ -147,13 +147,14 @@ class PathMotion(Reference):
         return motion
 
     def wanted(self, t: float) -> Array:
-        """The pose (4, 4) that the tool should have."""
+        """The desired pose of the tool, (4, 4)."""
         return np.asarray(self.path.path(self.law(t)[0, 0]).pose)
 
 
 class CartesianRequest(NamedTuple):
-    """Points of a tool: start in ns, None for now; times (k,) s after it; poses (k, 4, 4), hybrid
-    twists and accelerations (k, 6) in inertial axes; orders: how many of these two are given."""
+    """Points of a tool motion: start in ns, None for now; times (k,) s after it; poses (k, 4, 4),
+    hybrid twists and accelerations (k, 6) in inertial axes; orders: how many of the latter two are
+    given."""
 
     start: int | None
     times: Array
@@ -167,9 +168,9 @@ class CartesianRequest(NamedTuple):
 
 
 class PathPlanner:
-    """Plans for one tool; `plan` may be called in a thread of its own.
+    """Plans the motions of one tool; `plan` may run in a thread of its own.
 
-    limits: of the joints, positions and velocities.
+    limits: positions and velocities of the joints.
     """
 
     def __init__(
@@ -181,8 +182,8 @@ class PathPlanner:
     ) -> None:
         self.model, self.task, self.resolution, self.limits = model, task, resolution, limits
         self._searching = TaskSpaceSolver(model, task, resolution)
-        self._following = TaskSpaceSolver(model, task, resolution)  # in the thread of the cycle
-        # In a stream the spare joints move least: what else they did could not be told apart.
+        self._following = TaskSpaceSolver(model, task, resolution)  # used by the control cycle
+        # For streamed points, joint velocities are minimal: secondary motions would be ambiguous.
         exact = RedundancyResolution(weights=resolution.weights, length=resolution.length)
         self._converting = TaskSpaceSolver(model, task, exact)
         self._kinematics = InverseKinematicsSolver(
@@ -191,7 +192,7 @@ class PathPlanner:
         self._kinematics.solve(self.pose(self._kinematics.middle))  # compiles
 
     def pose(self, q: Array) -> Array:
-        """Where the tool is, (..., 4, 4)."""
+        """The pose of the tool, (..., 4, 4)."""
         return frame_pose(self.model, q, self.task.body) @ self.task.offset
 
     def manipulability(self, q: Array) -> Manipulability:
@@ -200,11 +201,11 @@ class PathPlanner:
 
     @property
     def lost_directions(self) -> float:
-        """As of `TaskSpaceSolver`, in the last cycle of a motion."""
+        """`TaskSpaceSolver.lost_directions` in the last cycle of a motion."""
         return self._following.lost_directions
 
     def errors(self, wanted: Array, q: Array) -> Array:
-        """(..., 2): how far the tool is off, m and rad, in the components of the task."""
+        """(..., 2) deviation of the tool, m and rad, in the components of the task."""
         there = self.pose(q)
         inverse = np.swapaxes(wanted[..., :3, :3], -1, -2)
         turn = so3.log(there[..., :3, :3] @ inverse)
@@ -225,9 +226,9 @@ class PathPlanner:
         shape: str = "screw",
         is_wanted: Callable[[], bool] = lambda: True,
     ) -> PathMotion:
-        """From rest at q (n,) through the poses (k, 4, 4) to rest at the last.
+        """The motion from rest at q (n,) through the poses (k, 4, 4) to rest at the last one.
 
-        Raises MessageError that says why not and where; also if it is no longer wanted.
+        Raises MessageError with the reason and the place if it is impossible or no longer wanted.
         """
         for k, pose in enumerate(poses):
             self._require_reachable(f"pose {k + 1} of {len(poses)}", pose, q)
@@ -236,7 +237,7 @@ class PathPlanner:
             if np.linalg.norm(se3.log(se3.inverse(way[-1]) @ pose)) > SAME:
                 way.append(pose)
         if len(way) == 1:
-            raise MessageError("already there", "the tool is where it should go")
+            raise MessageError("already there", "the tool is already at the target")
         path, start, end = curve(np.array(way), limits, shape)
         count = min(max(math.ceil((end - start) / GRID), FEWEST), MOST) + 1
         grid = np.linspace(start, end, count)
@@ -253,7 +254,7 @@ class PathPlanner:
         solver.state[0] = q
         for k, s in enumerate(grid):
             if not is_wanted():
-                raise MessageError("superseded", "something newer came while it was planned")
+                raise MessageError("superseded", "a newer request arrived during planning")
             motion = path(s)
             try:
                 states[k] = solver.follow(motion, s - grid[k - 1] if k else 0.0)
@@ -261,7 +262,7 @@ class PathPlanner:
                 place = self._place(grid, k, motion.pose)
                 self._require_reachable(place, motion.pose, solver.state[0])
                 raise MessageError("singularity", f"{place}: {error}") from None
-            time.sleep(0.0)  # the control cycle waits for no more than one step of this
+            time.sleep(0.0)  # lets the control cycle run after every step
         return states
 
     def _require_reachable(self, place: str, pose: Array, q: Array) -> None:
@@ -281,7 +282,7 @@ class PathPlanner:
                 k = int(bad.argmax())
                 raise MessageError(reason, f"{self._place(grid, k, poses[k])}: {says(k)}")
 
-        # One that begins outside its limits may come back.
+        # A joint that starts outside its limits may return.
         lower = np.minimum(self.limits.lower, q[0]) - SAME
         upper = np.maximum(self.limits.upper, q[0]) + SAME
         beyond = np.maximum(lower - q, q - upper)
@@ -306,8 +307,10 @@ class PathPlanner:
             refuse(
                 "induced error",
                 off.max(axis=1) > limits.pose_tolerance,
-                lambda k: "damping would leave the tool {:.3g} m and {:.3g} rad off".format(
-                    *off[k]
+                lambda k: (
+                    "damping would leave the tool {:.3g} m and {:.3g} rad off the path".format(
+                        *off[k]
+                    )
                 ),
             )
 
@@ -319,9 +322,10 @@ class PathPlanner:
     def joint_points(
         self, request: CartesianRequest, q: Array, limits: PathLimits, stop_duration: float
     ) -> TrajectoryRequest:
-        """The points of a trajectory of the tool as those of the joints, from q (n,) on.
+        """Convert points of a tool trajectory to joint points, starting from q (n,).
 
-        Where the last one moves, a stop is added. Raises MessageError that names the point.
+        If the last point is not at rest, a stop is appended. Raises MessageError that names the
+        point.
         """
         k = len(request.times)
         states = np.full((k, 3, self.model.n), np.nan)
@@ -363,10 +367,10 @@ class PathPlanner:
 def time_law(
     path: PosePath, grid: Array, states: Array, limits: PathLimits, joint_speed: Array
 ) -> Trajectory:
-    """s(t) from grid[0] to grid[-1]: a C3 rise of s', a cruise, a C3 fall.
+    """The time law s(t) from grid[0] to grid[-1]: s' rises, cruises and falls, with C3 ramps.
 
-    With x' = x_s s' and x'' = x_ss s'^2 + x_s s'' no limit of the tool is exceeded, nor one of the
-    joints' speeds; as fast as that allows where x_s and x_ss are greatest.
+    With x' = x_s s' and x'' = x_ss s'^2 + x_s s'', no limit of the tool and no joint speed limit is
+    exceeded; the law is as fast as the greatest x_s and x_ss allow.
     """
     rates = path.sample(grid).rates
     first, second = (
@@ -380,7 +384,7 @@ def time_law(
     v = 1.0 / max((first / speed).max(), joints.max())
     if bend:
         v = min(v, math.sqrt(0.5 / bend))
-    v = min(v, math.sqrt(length / (push + length * bend)))  # then there is no cruise
+    v = min(v, math.sqrt(length / (push + length * bend)))  # without a cruise
     ramp = push * v / (1.0 - bend * v**2)
     cruise = max(length - v * ramp, 0.0) / v
     knots = np.array([0.0, ramp, ramp + cruise, 2 * ramp + cruise])

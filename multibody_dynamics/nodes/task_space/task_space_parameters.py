@@ -1,4 +1,4 @@
-"""The parameters of the task space node."""
+"""The parameters of the task-space node."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from ..following.feedforward_parameters import FeedforwardParameters
 
 @dataclass(frozen=True)
 class TaskSpaceParameters(FeedforwardParameters):
-    """See the descriptions; docs/task_space_node.md has them as a table."""
+    """The parameters of task_space_node; docs/task_space_node.md has them as a table."""
 
-    tool: str = parameter(
-        "", "link that is led along the path; trajectories name it in joint_names"
-    )
+    tool: str = parameter("", "link that follows the path; trajectories name it in joint_names")
     tool_offset: tuple[float, ...] = parameter(
-        (), "x y z and quaternion x y z w of the tool frame in that of the link; empty: the same"
+        (),
+        "x y z and quaternion x y z w of the tool frame in the frame of the link; empty: identity",
     )
     components: str = parameter(
-        "pose", f"what is prescribed: {', '.join(GROUPS)}, or some of 'rx ry rz x y z'"
+        "pose", f"controlled components: {', '.join(GROUPS)}, or a subset of 'rx ry rz x y z'"
     )
     task_axes: str = parameter(
         "default",
-        "axes of the components: the inertial ones, or those of the target; default: inertial,"
-        " but for direction",
+        "axes of the components: inertial, or those of the target (tool); default: tool for"
+        " direction, otherwise inertial",
         choices=("default", "inertial", "tool"),
     )
     path_shape: str = parameter(
         "screw",
-        "path to a single pose: about and along one axis, or straight with the orientation turning",
+        "path to a single pose: a screw motion about one axis, or a straight line with a rotation"
+        " about a fixed axis",
         choices=("screw", "line"),
         live=True,
     )
@@ -58,66 +58,66 @@ class TaskSpaceParameters(FeedforwardParameters):
 
     singularity_margin: float = parameter(
         0.02,
-        "least singular value of the task Jacobian that a motion may pass; 0 with damping",
+        "least singular value of the task Jacobian allowed during a motion; set 0 with damping",
         bounds=(0.0, 1.0),
         live=True,
     )
     damping: float = parameter(
         0.0,
-        "singular value about which damping sets in; 0: none, the path is exact",
+        "singular value near which damping sets in; 0: no damping, the path is exact",
         bounds=(0.0, 1.0),
     )
     feedback: float = parameter(
         10.0,
-        "with damping: how fast an error of the tool is brought back, per second of the path",
+        "with damping: rate at which a tool error is corrected, per second of the path",
         unit="1/s",
         bounds=(0.1, 1000.0),
     )
     pose_tolerance: float = parameter(
         0.005,
-        "with damping: how far the tool may be led off the path",
+        "with damping: greatest deviation of the tool from the path",
         unit="m, rad",
         bounds=(0.0, 10.0),
         live=True,
     )
     length: float = parameter(
         1.0,
-        "length that counts as 1 rad in singular values and damping",
+        "length that is weighted like 1 rad in singular values and damping",
         unit="m",
         bounds=(0.01, 100.0),
     )
 
     joint_weights: tuple[float, ...] = parameter(
-        (), "weights of the robot's joints: one with a great weight moves little; empty: all 1"
+        (), "weights of the robot's joints: a joint with a large weight moves little; empty: all 1"
     )
     posture: tuple[float, ...] = parameter(
         (),
-        "positions to which spare joints are drawn as the tool moves; empty: none",
+        "joint positions towards which redundant joints are drawn as the tool moves; empty: none",
         unit="rad or m",
     )
     posture_gain: float = parameter(
         1.0,
-        "how strongly spare joints are drawn to the posture, per second of the path",
+        "rate at which redundant joints approach the posture, per second of the path",
         unit="1/s",
         bounds=(0.0, 100.0),
     )
     limit_margin: float = parameter(
         0.2,
-        "spare joints that are so near to a joint limit are led away from it",
+        "redundant joints closer than this to a joint limit are driven away from it",
         unit="rad or m",
         bounds=(1e-3, 10.0),
     )
     limit_speed: float = parameter(
         0.0,
-        "how fast spare joints are led away at the limit itself, per second of the path; 0: not"
-        " at all",
+        "speed at which redundant joints are driven away at the limit itself, per second of the"
+        " path; 0: do not avoid limits",
         unit="rad/s or m/s",
         bounds=(0.0, 100.0),
     )
     trajectory_period: float = parameter(
         0.05,
-        "time between the points of joint_trajectory, for display and plain controllers; 0: none"
-        " sent",
+        "time between the points of joint_trajectory, for display and other controllers; 0: do not"
+        " publish it",
         unit="s",
         bounds=(0.0, 1.0),
         live=True,
@@ -127,5 +127,5 @@ class TaskSpaceParameters(FeedforwardParameters):
         super().check()
         if len(self.tool_offset) not in (0, 7):
             raise ParameterError(
-                f"tool_offset has {len(self.tool_offset)} numbers; x y z and a quaternion are 7"
+                f"tool_offset has {len(self.tool_offset)} values; expected 7: x y z, quaternion"
             )

@@ -1,4 +1,4 @@
-"""Motions of a tool in messages: judged, and brought into inertial axes."""
+"""Tool motions in messages: checked, and transformed to inertial axes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Frames = Callable[[str], Array]  # from a frame id to its pose (4, 4); raises Me
 
 
 def read_pose(pose: Pose, what: str = "the pose") -> Array:
-    """(4, 4); the quaternion is normalised, if it nearly was. Raises MessageError."""
+    """(4, 4); an almost normalised quaternion is normalised. Raises MessageError."""
     return pose_matrix(pose.position, pose.orientation, what)
 
 
@@ -30,7 +30,7 @@ def read_target(message: PoseStamped, frames: Frames) -> Array:
 
 
 def read_path(message: Path, frames: Frames) -> Array:
-    """(k, 4, 4); a pose without a frame of its own is in that of the path. Stamps are not read."""
+    """(k, 4, 4) in inertial axes; poses without a frame_id use that of the path. Ignores stamps."""
     poses = [
         frames(item.header.frame_id or message.header.frame_id)
         @ read_pose(item.pose, f"pose {k + 1}")
@@ -42,9 +42,10 @@ def read_path(message: Path, frames: Frames) -> Array:
 def read_cartesian_trajectory(
     message: MultiDOFJointTrajectory, tool: str, frames: Frames
 ) -> CartesianRequest:
-    """The motion of the one joint `tool`: velocities and accelerations may be left out everywhere.
+    """The motion of the single joint `tool`.
 
-    They are of the tool's origin and along the axes of the frame, linear and angular: hybrid.
+    Velocities, and accelerations with them, may be omitted in all points. They are hybrid: linear
+    and angular, of the tool's origin, along the axes of the frame.
     """
     start = nanoseconds(message.header.stamp) or None
     points = message.points
@@ -57,7 +58,7 @@ def read_cartesian_trajectory(
     orders = sum(all(n == 1 for n in column) for column in counts)
     for name, column in zip(("velocities", "accelerations"), counts, strict=True):
         if set(column) - {0, 1} or len(set(column)) > 1:
-            raise MessageError("wrong length", f"{name}: one in every point, or none, is needed")
+            raise MessageError("wrong length", f"{name}: expected one in every point, or none")
     if orders == 1 and counts[0] and counts[0][0] == 0:
         raise MessageError("wrong length", "accelerations without velocities")
     poses = np.empty((len(points), 4, 4))
@@ -65,7 +66,7 @@ def read_cartesian_trajectory(
     for k, point in enumerate(points):
         if len(point.transforms) != 1:
             raise MessageError(
-                "wrong length", f"point {k} has {len(point.transforms)} transforms; one is needed"
+                "wrong length", f"point {k} has {len(point.transforms)} transforms; expected one"
             )
         (transform,) = point.transforms
         poses[k] = frame @ pose_matrix(transform.translation, transform.rotation, f"point {k}")
@@ -85,7 +86,7 @@ def pose_matrix(position: Point | Vector3, orientation: Quaternion, what: str) -
     size = float(np.linalg.norm([x, y, z, w]))
     if abs(size - 1.0) > NORM_TOLERANCE:
         raise MessageError(
-            "no rotation", f"{what}: the quaternion has the norm {size:.4g}; 1 is needed"
+            "no rotation", f"{what}: the quaternion has the norm {size:.4g}; expected 1"
         )
     x, y, z, w = np.array([x, y, z, w]) / size
     R = np.array(
@@ -99,7 +100,7 @@ def pose_matrix(position: Point | Vector3, orientation: Quaternion, what: str) -
 
 
 def _twist(twist: Twist, what: str) -> Array:
-    """(6,): angular first here, linear first in the message."""
+    """(6,) twist: angular part first here, whereas the message has the linear part first."""
     row = np.array([getattr(v, x) for v in (twist.angular, twist.linear) for x in "xyz"])
     if not np.isfinite(row).all():
         raise MessageError("not finite", f"{what}: (angular, linear) = {row}")

@@ -1,5 +1,5 @@
-"""What a node follows whose tool goes along paths: rests, such paths, and streams. No ROS but its
-messages."""
+"""The desired motion of a node whose tool follows paths: holds, paths, and streamed points. No ROS
+except messages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..base.messages import MessageError, TrajectoryRequest
 from ..following.desired_motion import DesiredMotion
 from .path_planning import PathMotion
 
-STOP = 0.5  # s, where a motion cannot go on
+STOP = 0.5  # s; duration of the stop if a motion cannot continue
 
 
 class ToolMotion(DesiredMotion):
-    """A `DesiredMotion` that also follows a `PathMotion`, and stops on its path.
+    """A `DesiredMotion` that can also follow a `PathMotion`, and then stops on its path.
 
-    version: grows with every change of what is followed. fault: why the last motion could not go
-    on, "" where none failed; then the joints come to rest by themselves.
+    version: increases with every change of the motion. fault: why the last motion could not
+    continue and the joints were stopped; "" if none failed.
     """
 
     version = 0
@@ -52,7 +52,7 @@ class ToolMotion(DesiredMotion):
             super().evaluate(time, out)
         except MessageError:
             raise
-        except InputError as error:  # the tool cannot go on: the joints do, and come to rest
+        except InputError as error:  # the tool cannot continue: bring the joints to rest
             self.fault = str(error)
             names, t = self.joint_names, self._now
             passing = Trajectory(names, np.array([t, t + 1.0]), np.stack([before, before]))
@@ -61,9 +61,9 @@ class ToolMotion(DesiredMotion):
             self._running.evaluate(t, out)
 
     def come_to_rest(self, duration: float) -> Array:
-        """Stop what moves, drop what is still to begin; returns q (n,) where it then rests.
+        """Stop the current motion and drop a pending one; returns the q (n,) at which it rests.
 
-        Raises MessageError where there is no motion.
+        Raises MessageError if there is no motion.
         """
         running = self._require()
         if self.mode == "moving":
@@ -73,9 +73,9 @@ class ToolMotion(DesiredMotion):
         return running(running.end_time)[0]
 
     def take_over(self, motion: PathMotion, measured: Array, *, tolerance: float) -> None:
-        """Follow a planned motion from where the present one ends.
+        """Follow a planned motion from the end of the current one.
 
-        tolerance: how far the measured position may be from the present one. Raises MessageError.
+        tolerance: greatest distance between measured and desired position. Raises MessageError.
         """
         running = self._require()
         self._refuse_jump("the measured position", measured, running(self._now)[0], tolerance)
@@ -89,14 +89,14 @@ class ToolMotion(DesiredMotion):
 
     @property
     def wanted_pose(self) -> Array | None:
-        """Where the tool should be now (4, 4), while it is on a path."""
+        """The desired pose of the tool now, (4, 4); None if it is not on a path."""
         running = self._running
         return running.wanted(self._now) if isinstance(running, PathMotion) else None
 
     def upcoming(self, period: float) -> tuple[int, Points] | None:
-        """What is to come, as points every `period` s after a time in ns; None where that is rest.
+        """The rest of the motion: start time in ns, and points every `period` s; None at rest.
 
-        A path that begins when a stop is over is appended to it.
+        A path that begins after a stop is appended to it.
         """
         parts = [] if self._running is None else [(self._origin, self._running, self._now)]
         if self._next is not None:

@@ -1,1 +1,7 @@
-"""Comparing a running robot with its model: parameters and the recording."""
+"""Comparison of a running robot with its model: parameters, statistics and recordings.
+
+running_residuals      statistics of all samples and of the last seconds
+reported_recordings    recordings, each with the report of `multibody_dynamics validate`
+state_recorder         one recording: a bag of joint states
+validation_parameters  parameters of the validation node
+"""

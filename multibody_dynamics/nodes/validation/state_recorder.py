@@ -1,4 +1,4 @@
-"""What comes on a topic of joint states, as it came, in a bag of its own."""
+"""Records a topic of joint states, unmodified, in a bag."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ...validation.bags import JOINT_STATE
 
 
 class StateRecorder:
-    """Makes the next free folder `recording_N` in `output`, with the bag `states` in it.
+    """Creates the next free folder `recording_N` in `output`, and the bag `states` in it.
 
-    Attributes: `folder`, `bag`, `messages` (how many). Raises OSError where that cannot be written.
+    Attributes: `folder`, `bag`, and `messages`, their number. Raises OSError if writing fails.
     """
 
     def __init__(self, output: Path, topic: str) -> None:
@@ -41,11 +41,11 @@ class StateRecorder:
 
     @property
     def seconds(self) -> float:
-        """Since it began."""
+        """Seconds since the recording began."""
         return time.monotonic() - self._begin
 
     def add(self, message: JointState) -> None:
-        """Write one message, received now."""
+        """Write one message as received now."""
         self._writer.write(self._connection, time.time_ns(), serialize_message(message))
         self.messages += 1
 
@@ -54,6 +54,6 @@ class StateRecorder:
         self._writer.close()
 
     def discard(self) -> None:
-        """Complete it and remove all of it."""
+        """Close the bag and delete the folder."""
         self._writer.close()
         shutil.rmtree(self.folder)

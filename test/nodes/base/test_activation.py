@@ -1,4 +1,4 @@
-"""What was made for one activation of a node is over when that is, over the real middleware."""
+"""Entities created for one activation end with it, over the real middleware."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def listener(request, ros: RosHarness) -> Iterator[tuple]:
     rclpy.shutdown(context=context)
 
 
-def test_what_still_came_in_is_dropped_and_all_is_destroyed(ros, listener):
+def test_queued_events_are_dropped_and_all_entities_destroyed(ros, listener):
     node, executor = listener
     heard, ticks, after = [], [], []
     before = [len(list(x)) for x in (node.subscriptions, node.timers, node.services)]
@@ -53,7 +53,7 @@ def test_what_still_came_in_is_dropped_and_all_is_destroyed(ros, listener):
     ros.until(lambda: heard and ticks, "a word and a tick", each=speak)
     for _ in range(50):
         words.publish(String(data="late"))
-    assert words.wait_for_all_acked(LONG)  # they are there, and nobody has looked at them yet
+    assert words.wait_for_all_acked(LONG)  # received, but not yet taken
     activation.close()
     assert [len(list(x)) for x in (node.subscriptions, node.timers, node.services)] == before
     assert after == ["left"]

@@ -47,7 +47,7 @@ def test_a_report_forgets():
 
 
 def test_missed_cycles_are_counted_by_stamps_not_by_arrival():
-    # Two stamps are missing; and ten messages that arrive late, all at once, are not.
+    # Two stamps are missing; ten messages that arrive late and all at once are not.
     steps = [1.0] * 50 + [3.0] + [1.0] * 49
     arrivals = [1.0] * 50 + [11.0] + [0.01] * 10 + [1.0] * 39
     assert filled(arrivals, steps).report()["missed cycles"] == 2
@@ -71,7 +71,7 @@ def test_more_cycles_than_the_buffer_holds():
     assert statistics.report()["cycles"] == 100
 
 
-def test_recording_keeps_no_memory():
+def test_recording_retains_no_memory():
     statistics = CycleStatistics()
     statistics.record(1, 2, 3, 4)
     tracemalloc.start()

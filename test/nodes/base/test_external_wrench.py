@@ -1,4 +1,4 @@
-"""A contact wrench: its rates, where it acts, when it no longer counts."""
+"""A contact wrench: its rates, the link that it acts on, and its expiry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def touch(frame: str, stamp: int, force: float = 1.0) -> WrenchStamped:
 
 
 class TestWrenchFilter:
-    def test_without_time_constant_the_wrench_is_taken_as_it_is(self):
+    def test_without_time_constant_the_wrench_is_unfiltered(self):
         rows = WrenchFilter().advance(np.arange(6.0), 0.001, 0.0)
         np.testing.assert_array_equal(rows, [np.arange(6.0), np.zeros(6), np.zeros(6)])
 
@@ -36,7 +36,7 @@ class TestWrenchFilter:
         np.testing.assert_allclose(now[1], (later - before)[0] / (2 * h), rtol=1e-5)
         np.testing.assert_allclose(now[2], (later - before)[1] / (2 * h), rtol=1e-5)
 
-    def test_the_step_does_not_matter(self):
+    def test_the_result_does_not_depend_on_the_step(self):
         W, many, one = np.ones(6), WrenchFilter(), WrenchFilter()
         for _ in range(100):
             many.advance(W, 0.001, 0.03)
@@ -45,7 +45,7 @@ class TestWrenchFilter:
 
 
 class TestExternalWrench:
-    def test_it_acts_on_the_link_of_its_frame_turned_to_inertial_axes(self):
+    def test_it_acts_on_the_link_of_its_frame_and_is_rotated_to_inertial_axes(self):
         model = panda()
         state = random_state(model, 3)[:3]
         contact = ExternalWrench(model)
@@ -65,7 +65,7 @@ class TestExternalWrench:
         assert not contact.expire(SECOND + SECOND // 5, 0.1)
         assert not contact.advance(0.001, 0.0, np.zeros((3, 7))).any()
 
-    def test_what_cannot_be_used_is_refused(self):
+    def test_unusable_wrenches_are_refused(self):
         contact = ExternalWrench(panda())
         body = panda().body_names[2]
         contact.accept(touch(body, SECOND))

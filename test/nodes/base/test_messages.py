@@ -1,4 +1,4 @@
-"""Messages that come in by name and messages that go out in place."""
+"""Inputs matched by joint name, and outputs filled in place."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class TestJointStates:
         np.testing.assert_array_equal(states.position, [1.0, 2.0, 3.0])
         assert states.stamp == NOW
 
-    def test_ours_may_come_in_several_messages(self):
+    def test_our_joints_may_be_spread_over_several_messages(self):
         states = JointStates(NAMES)
         assert not states.accept(joint_state({"shoulder": 1.0}), NOW)
         assert states.missing == ["elbow", "wrist"]
@@ -70,19 +70,19 @@ class TestJointStates:
         assert states.stamp == NOW  # the newest of the stamps that make up the state
         np.testing.assert_array_equal(states.position, [1.0, 2.0, 3.0])
         assert states.foreign == 1
-        # The next state needs every joint anew.
+        # The next state requires every joint again.
         assert not states.accept(joint_state({"elbow": 4.0, "wrist": 5.0}, NOW + 9), NOW)
         assert states.accept(joint_state({"shoulder": 6.0}, NOW + 8), NOW)
         np.testing.assert_array_equal(states.position, [6.0, 4.0, 5.0])
 
-    def test_a_message_overlapping_an_earlier_part_completes_no_state_by_itself(self):
+    def test_a_message_overlapping_an_earlier_part_does_not_complete_a_state(self):
         states = JointStates(NAMES)
         assert not states.accept(joint_state({"shoulder": 1.0, "elbow": 2.0}), NOW)
         assert not states.accept(joint_state({"shoulder": 1.5, "elbow": 2.5}, NOW + 1), NOW)
         assert states.accept(joint_state({"wrist": 3.0}, NOW + 1), NOW)
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-    def test_a_number_that_is_not_finite_is_refused_and_nothing_taken_over(self, bad):
+    def test_a_value_that_is_not_finite_is_refused_and_nothing_stored(self, bad):
         states = JointStates(NAMES)
         assert states.accept(joint_state(dict.fromkeys(NAMES, 1.0)), NOW)
         message = joint_state({"shoulder": 2.0, "elbow": bad, "wrist": 2.0}, NOW + 1)
@@ -90,10 +90,10 @@ class TestJointStates:
         assert error.reason == "not finite"
         assert "position of 'elbow'" in str(error)
         np.testing.assert_array_equal(states.position, [1.0, 1.0, 1.0])
-        # Neither is its stamp: the same message, repaired, is not too late.
+        # Nor is its stamp: the same message, corrected, is not out of order.
         assert states.accept(joint_state(dict.fromkeys(NAMES, 2.0), NOW + 1), NOW)
 
-    def test_fields_may_be_taken_as_they_come(self):
+    def test_optional_fields_are_stored_unchecked(self):
         states = JointStates(NAMES, also=("velocity",))
         positions = dict.fromkeys(NAMES[::-1], 1.0)
         assert states.accept(joint_state(positions, velocity=[0.1, np.nan, 0.3]), NOW)
@@ -101,7 +101,7 @@ class TestJointStates:
         assert states.accept(joint_state(positions, NOW + 1), NOW)
         assert np.isnan(states.velocity).all()
 
-    def test_fields_that_are_not_used_may_be_nan_or_empty(self):
+    def test_unused_fields_may_be_nan_or_empty(self):
         states = JointStates(NAMES)
         positions = dict.fromkeys(NAMES, 1.0)
         assert states.accept(joint_state(positions, velocity=[np.nan] * 3), NOW)
@@ -114,7 +114,7 @@ class TestJointStates:
         assert states.accept(joint_state(positions, velocity=[4.0, 5.0, 6.0]), NOW)
         np.testing.assert_array_equal(states.velocity, [4.0, 5.0, 6.0])
 
-    def test_nan_of_somebody_elses_joint_is_no_fault(self):
+    def test_nan_of_a_foreign_joint_is_ignored(self):
         states = JointStates(NAMES)
         assert states.accept(joint_state({**dict.fromkeys(NAMES, 1.0), "finger": np.nan}), NOW)
 
@@ -126,7 +126,7 @@ class TestJointStates:
         short = JointState(header=good.header, name=list(NAMES), position=[1.0, 2.0])
         error = refusal(states.accept, short, NOW)
         assert error.reason == "wrong length"
-        assert "3 names but 2 numbers in position" in str(error)
+        assert "3 names but 2 values in position" in str(error)
         twice = JointState(header=good.header, name=["elbow", "elbow"], position=[1.0, 2.0])
         assert refusal(states.accept, twice, NOW).reason == "repeated joint"
 
@@ -147,7 +147,7 @@ class TestJointStates:
         error = refusal(states.accept, joint_state(positions, stamp), NOW, SECOND)
         assert error.reason == reason
 
-    def test_without_a_tolerance_any_stamp_but_an_older_one_is_right(self):
+    def test_without_a_tolerance_only_older_stamps_are_refused(self):
         states = JointStates(NAMES)
         positions = dict.fromkeys(NAMES, 1.0)
         assert states.accept(joint_state(positions, 5 * SECOND), NOW, 0)
@@ -155,7 +155,7 @@ class TestJointStates:
             refusal(states.accept, joint_state(positions, SECOND), NOW, 0).reason == "out of order"
         )
 
-    def test_time_that_went_back_is_told_from_a_late_message(self):
+    def test_time_going_back_is_distinguished_from_a_late_message(self):
         states = JointStates(NAMES)
         positions = dict.fromkeys(NAMES, 1.0)
         late = joint_state(positions, NOW - SECOND // 4)
@@ -168,10 +168,10 @@ class TestJointStates:
         # A looped bag, with any stamp allowed.
         assert states.went_back(joint_state(positions, jumped - 2 * SECOND), NOW, 0)
         assert not states.went_back(joint_state(positions, 0), NOW, 0)  # no stamp at all
-        foreign = joint_state({"gripper": 1.0}, jumped - 2 * SECOND)  # by a clock of its own
+        foreign = joint_state({"gripper": 1.0}, jumped - 2 * SECOND)  # has a clock of its own
         assert not states.went_back(foreign, NOW, 0)
 
-    def test_a_sender_of_ever_new_names_does_not_fill_the_memory(self):
+    def test_a_sender_that_keeps_changing_names_does_not_fill_the_memory(self):
         matcher = JointMatcher(NAMES)
         for k in range(10 * JointMatcher.MEMORY):
             assert matcher.match([f"other{k}", "elbow"]).target.tolist() == [1]
@@ -206,7 +206,7 @@ class TestTrajectory:
         assert np.isnan(request.velocities[1]).all()
         assert request.accelerations is None
 
-    def test_stamp_zero_is_now_and_no_points_is_stop(self):
+    def test_stamp_zero_means_now_and_no_points_means_stop(self):
         request = read_trajectory(JointTrajectory(), self.matcher)
         assert request.start is None
         assert request.times.size == 0
@@ -235,7 +235,7 @@ class TestTrajectory:
 
 
 class TestOutputs:
-    """What is written through a view must arrive at the other end of a wire."""
+    """Values written through a view survive serialization."""
 
     def test_joint_state(self):
         message = joint_state_message(NAMES, "effort")
@@ -245,7 +245,7 @@ class TestOutputs:
         assert received.effort == array.array("d", [1.0, 2.0, 3.0])
         assert len(received.position) == 0
 
-    def test_motor_command_comes_back(self):
+    def test_motor_command_round_trip(self):
         message = motor_command_message(NAMES)
         set_stamp(message.header.stamp, NOW)
         point = message.points[0]
@@ -260,18 +260,18 @@ class TestOutputs:
         np.testing.assert_array_equal(command.acceleration, [22, 21, 20])
         np.testing.assert_array_equal(command.effort, [32, 31, 30])
 
-    def test_motor_command_needs_one_point_with_positions(self):
+    def test_motor_command_requires_one_point_with_positions(self):
         matcher = JointMatcher(NAMES)
         assert refusal(read_motor_command, trajectory(NAMES), matcher).reason == "wrong length"
         only_effort = trajectory(NAMES, {"effort": [1.0, 2.0, 3.0]})
         assert refusal(read_motor_command, only_effort, matcher).reason == "wrong length"
 
-    def test_command_array_is_labelled_and_comes_back(self):
+    def test_command_array_is_labelled_and_survives_a_round_trip(self):
         message = command_array_message(NAMES)
         view(message.data)[:] = [1.0, 2.0, 3.0]
         received = deserialize_message(serialize_message(message), Float64MultiArray)
         assert [dim.label for dim in received.layout.dim] == list(NAMES)
-        # A valid layout: the sizes multiply to the length, and so do the strides say.
+        # A valid layout: the product of the sizes is the length, and the strides agree.
         assert np.prod([dim.size for dim in received.layout.dim]) == len(received.data)
         np.testing.assert_array_equal(read_command_array(received, NAMES), [1.0, 2.0, 3.0])
 
@@ -286,7 +286,7 @@ class TestOutputs:
         assert refusal(read_command_array, other, NAMES).reason == "unknown joint"
 
 
-def test_a_wrench_has_its_force_first_on_the_wire_and_its_moment_first_here():
+def test_a_wrench_has_its_force_first_in_the_message_and_its_moment_first_here():
     message = WrenchStamped()
     message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = 1.0, 2.0, 3.0
     message.wrench.torque.x, message.wrench.torque.y, message.wrench.torque.z = 4.0, 5.0, 6.0

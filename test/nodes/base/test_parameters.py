@@ -1,4 +1,4 @@
-"""The parameter tables; how they behave on a running node is in test_runtime.py."""
+"""The parameter tables; test_runtime.py tests them on a running node."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def test_markdown_table():
     assert markdown_table(Example).splitlines() == [
         "| parameter | type | default | unit | range | when | description |",
         "|---|---|---|---|---|---|---|",
-        "| `autostart` | bool | `false` |  |  | unconfigured | configure and activate at start,"
+        "| `autostart` | bool | `false` |  |  | unconfigured | configure and activate at startup,"
         " without a lifecycle manager or launch file |",
-        '| `executor` | string | `"events"` |  | events, single | unconfigured | run loop:'
-        " 'events' uses half the processor time of 'single', which is the fallback |",
+        '| `executor` | string | `"events"` |  | events, single | unconfigured | executor:'
+        " 'events' uses half the CPU time of 'single', which is the fallback |",
         "| `gain` | double | `0.5` | 1/s | 0 ... 2 | live | how much |",
         "| `joints` | string[] | `[]` |  |  | unconfigured | whose |",
     ]
 
 
-def test_every_number_of_the_feedforward_node_has_a_range_and_every_default_is_in_it():
+def test_every_number_of_the_feedforward_node_has_a_range_that_contains_its_default():
     FeedforwardParameters().check()
     for field in dataclasses.fields(FeedforwardParameters):
         assert field.metadata["description"]
@@ -52,9 +52,9 @@ def test_every_number_of_the_feedforward_node_has_a_range_and_every_default_is_i
     ("changes", "says"),
     [
         ({"robot_file": "a.urdf", "robot_description": "<robot/>"}, "choose one"),
-        ({"gravity": (0.0, -9.81)}, "gravity has 2 numbers"),
-        ({"command_joints": ("a", "a")}, "names a joint twice"),
-        ({"command_joints": ("a", "b", "c"), "torque_rate_limits": (1.0, 2.0)}, "has 2 numbers"),
+        ({"gravity": (0.0, -9.81)}, "gravity has 2 values"),
+        ({"command_joints": ("a", "a")}, "command_joints has duplicate names"),
+        ({"command_joints": ("a", "b", "c"), "torque_rate_limits": (1.0, 2.0)}, "has 2 values"),
         ({"torque_rate_limits": (0.0,)}, "must be positive"),
         ({"update_rate": 2.0}, "shorter than one cycle"),
     ],

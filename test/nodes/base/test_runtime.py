@@ -1,4 +1,4 @@
-"""The life of a node: its states, its end by signal, and what must not end it."""
+"""The life cycle of a node: its states, shutdown by a signal, and faults that it must survive."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ExampleParameters(NodeParameters):
 
 
 class ExampleNode(ManagedNode):
-    """Tells on a topic what is asked of it, and fails where it is told to."""
+    """Reports its transitions on a topic, and fails at the step named by the parameter `fault`."""
 
     Parameters = ExampleParameters
 
@@ -76,7 +76,7 @@ def start(ros: RosHarness, **parameters) -> tuple[NodeProcess, list[str]]:
 
 
 @pytest.mark.parametrize("executor", ["events", "single"])
-def test_round_trips_and_transitions_that_there_are_not(ros, executor):
+def test_round_trips_and_unknown_transitions(ros, executor):
     node, steps = start(ros, executor=executor)
     for _ in range(2):
         for what, state in (
@@ -85,7 +85,7 @@ def test_round_trips_and_transitions_that_there_are_not(ros, executor):
             ("deactivate", "inactive"),
             ("cleanup", "unconfigured"),
         ):
-            assert not ros.transition(node, 250)  # rclpy alone ends the node here
+            assert not ros.transition(node, 250)  # would end a node that uses rclpy alone
             assert not ros.transition(node, "configure" if what != "configure" else "activate")
             assert ros.transition(node, what)
             assert ros.state(node) == state
@@ -97,7 +97,7 @@ def test_round_trips_and_transitions_that_there_are_not(ros, executor):
     assert "no transition id 250 from the state unconfigured" in node.output
 
 
-def test_a_refusal_is_undone_and_says_why(ros):
+def test_a_refused_transition_is_undone_and_explained(ros):
     node, steps = start(ros, fault="refuse activate")
     assert ros.transition(node, "configure")
     assert not ros.transition(node, "activate")
@@ -107,7 +107,7 @@ def test_a_refusal_is_undone_and_says_why(ros):
     assert ros.leave(node) == 0
 
 
-def test_an_exception_is_printed_and_the_node_starts_over(ros):
+def test_an_exception_is_logged_and_the_node_can_be_configured_again(ros):
     node, steps = start(ros, fault="break activate")
     assert ros.transition(node, "configure")
     assert not ros.transition(node, "activate")
@@ -119,31 +119,31 @@ def test_an_exception_is_printed_and_the_node_starts_over(ros):
 
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])
 @pytest.mark.parametrize("executor", ["events", "single"])
-def test_a_signal_ends_an_active_node_by_its_own_way_out(ros, number, executor):
+def test_a_signal_makes_an_active_node_shut_down_cleanly(ros, number, executor):
     node, steps = start(ros, autostart=True, executor=executor)
     ros.until(lambda: ros.state(node) == "active", "the start")
-    node.send(number)  # a terminal and a launcher both send one
+    node.send(number)  # the terminal and the launcher each send one
     assert ros.leave(node, number) == 0
     ros.until(lambda: steps[-2:] == ["deactivate", "cleanup"], "the way out")
     assert "Traceback" not in node.output
 
 
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])
-def test_a_signal_ends_a_node_that_compiles(ros, number):
+def test_a_signal_interrupts_a_node_that_compiles(ros, number):
     parameters = {"autostart": True, "fault": "compile for ever"}
     node = ros.start("example", parameters, program=Path(__file__))
     ros.until(lambda: "compiling the dynamics" in node.output, "the start", patience=FIRST_START)
     node.send(number)
     assert ros.leave(node, number) == 0
-    assert "told to end: no longer trying to configure" in node.output
+    assert "shutting down: no longer trying to configure" in node.output
     printed = node.output.split()
     assert "cleanup" in printed
     assert "activate" not in printed
 
 
-def test_parameters_are_checked_together_and_some_are_fixed(ros):
+def test_parameters_are_checked_for_consistency_and_some_are_fixed(ros):
     node, steps = start(ros, gian=0.5)
-    misspelt = "ignored parameter 'gian': there is none of this name; is 'gain' meant?"
+    misspelt = "ignored unknown parameter 'gian'; did you mean 'gain'?"
     ros.until(lambda: misspelt in node.output, "a warning")
     assert [r.successful for r in ros.set_parameters(node, ceiling=1.5, gain=1.2)] == [True, True]
     (result,) = ros.set_parameters(node, gain=1.6)
@@ -173,7 +173,7 @@ def test_parameters_are_checked_together_and_some_are_fixed(ros):
         ({"executor": "many"}, "choose from events, single"),
     ],
 )
-def test_a_wrong_parameter_at_start_ends_the_node_with_the_reason(ros, parameters, says):
+def test_an_invalid_override_ends_the_node_with_the_reason(ros, parameters, says):
     node = ros.start("example", parameters, program=Path(__file__))
     ros.until(lambda: node.exit_code is not None, "the end")
     assert node.exit_code == 1
@@ -187,9 +187,9 @@ def test_wrong_ros_arguments_are_named(words):
         initialise(["node", "--ros-args", *words])
 
 
-def test_a_parameter_file_for_another_node_is_told(ros):
+def test_a_parameter_file_for_another_node_causes_a_warning(ros):
     node = ros.start("example", {}, program=Path(__file__))
-    says = f"has nothing for {NAMESPACE}/example: it must begin with 'example:'"
+    says = f"has no section for {NAMESPACE}/example: name it 'example:'"
     ros.until(lambda: says in node.output, "a warning")
 
 

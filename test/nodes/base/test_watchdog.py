@@ -1,4 +1,4 @@
-"""The watchdog barks once per silence, and not while simulated time stands still."""
+"""The watchdog raises one alarm per silence, and none while simulated time is paused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from multibody_dynamics.nodes.base.watchdog import Watchdog
 LIMIT = 10.0  # s; fails rather than hangs
 
 
-def test_barks_once_per_silence():
+def test_it_alarms_once_per_silence():
     barks, ages = threading.Semaphore(0), []
 
     def bark(age: float) -> None:
@@ -19,7 +19,7 @@ def test_barks_once_per_silence():
     watchdog = Watchdog(0.02, bark)
     watchdog.start()
     assert barks.acquire(timeout=LIMIT)
-    assert not barks.acquire(timeout=0.2)  # silence goes on: no second bark
+    assert not barks.acquire(timeout=0.2)  # still silent: no second alarm
     assert watchdog.stale
     watchdog.feed()
     assert barks.acquire(timeout=LIMIT)
@@ -28,7 +28,7 @@ def test_barks_once_per_silence():
     assert min(ages) > 0.02
 
 
-def test_stop_ends_the_thread_and_start_begins_anew():
+def test_stop_ends_the_thread_and_start_restarts_it():
     barked = threading.Event()
     watchdog = Watchdog(0.02, lambda age: barked.set())
     for _ in range(5):
@@ -40,7 +40,7 @@ def test_stop_ends_the_thread_and_start_begins_anew():
         watchdog.feed()
 
 
-def test_may_be_stopped_from_its_own_thread_and_without_a_start():
+def test_it_may_be_stopped_from_its_own_thread_and_without_a_start():
     stopped = threading.Event()
     watchdog = Watchdog(0.02, lambda age: (watchdog.stop(), stopped.set()))
     watchdog.stop()
@@ -48,7 +48,7 @@ def test_may_be_stopped_from_its_own_thread_and_without_a_start():
     assert stopped.wait(LIMIT)
 
 
-def test_a_paused_simulation_is_no_silence():
+def test_a_paused_simulation_does_not_count_as_silence():
     barked = threading.Event()
     clock = [5_000_000_000]
     watchdog = Watchdog(0.02, lambda age: barked.set(), simulated_time=lambda: clock[0])
@@ -60,11 +60,11 @@ def test_a_paused_simulation_is_no_silence():
     watchdog.stop()
 
 
-def test_fast_simulated_time_alone_is_no_silence_either():
+def test_fast_simulated_time_alone_does_not_count_as_silence():
     clock = [0]
     watchdog = Watchdog(5.0, lambda age: None, simulated_time=lambda: clock[0])
     watchdog.feed()
     clock[0] += 3600 * 1_000_000_000
     assert not watchdog.stale
-    clock[0] = -1  # and a clock that jumped back is none
+    clock[0] = -1  # nor does a clock that jumped back
     assert not watchdog.stale

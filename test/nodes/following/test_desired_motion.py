@@ -1,4 +1,4 @@
-"""Which trajectories are followed, from when on, and which are refused."""
+"""Which trajectories are followed, when they start, and which are refused."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def refusal(motion, wanted, **options) -> MessageError:
     before = motion._running
     with pytest.raises(MessageError) as caught:
         follow(motion, wanted, **options)
-    assert motion._running is before  # the running motion stays
+    assert motion._running is before  # the current motion continues
     return caught.value
 
 
@@ -63,7 +63,7 @@ def test_waiting_holding_moving(motion):
     assert refusal(motion, request([1.0], [[1.0, 1.0]])).reason == "no state"
 
 
-def test_the_end_is_that_of_the_last_motion_taken_over(motion):
+def test_the_end_is_that_of_the_last_motion_accepted(motion):
     assert motion.end == START
     follow(motion, request([1.5], [[1.0, 1.0]]))
     assert motion.end == START + 3 * SECOND // 2
@@ -91,13 +91,13 @@ def test_a_stamp_in_the_future_waits(motion):
         np.testing.assert_allclose(actual, expected(elapsed), rtol=1e-9, atol=1e-9)
 
 
-def test_a_later_trajectory_replaces_one_that_still_waits(motion):
+def test_a_later_trajectory_replaces_a_pending_one(motion):
     follow(motion, request([2.0], [[1.0, 1.0]], start=START + SECOND))
     follow(motion, request([1.0], [[0.3, 0.3]]))
     np.testing.assert_array_equal(state(motion, START + 5 * SECOND)[0], [0.3, 0.3])
 
 
-def test_past_points_are_dropped_if_the_path_is_where_we_are(motion):
+def test_past_points_are_dropped_if_the_path_passes_the_current_position(motion):
     state(motion, START + SECOND)
     late = request([0.0, 0.9, 1.5, 2.0], [Q0, Q0, [0.5, 0.5], [1.0, 1.0]], start=START)
     follow(motion, late, tolerance=0.2)
@@ -113,7 +113,7 @@ def test_points_within_the_lead_are_dropped(motion):
     assert motion._running.knots[1] == pytest.approx(0.06)
 
 
-def test_a_point_may_leave_out_its_positions(motion):
+def test_a_point_may_omit_its_positions(motion):
     nothing = [np.nan, np.nan]
     follow(motion, request([1.0, 2.0], [nothing, [1.0, 1.0]], velocities=[[0.5, 0.5], nothing]))
     np.testing.assert_allclose(state(motion, START + SECOND)[1], [0.5, 0.5], atol=1e-12)
@@ -145,7 +145,7 @@ def test_refused(motion, wanted, measured, reason, says):
     assert says in str(error)
 
 
-def test_from_outside_the_position_limits_one_may_come_back_but_not_go_on():
+def test_outside_the_position_limits_a_motion_may_only_return():
     motion = DesiredMotion(NAMES, LIMITS)
     outside = np.array([2.3, 0.0])
     motion.hold(outside, START)
@@ -155,7 +155,7 @@ def test_from_outside_the_position_limits_one_may_come_back_but_not_go_on():
     follow(motion, request([2.0], [[1.5, 0.0]]), measured=outside)
 
 
-def test_a_stop_is_smooth_and_takes_its_time(motion):
+def test_a_stop_is_smooth_and_has_the_given_duration(motion):
     follow(motion, request([1.0], [[1.5, 1.0]]))
     now = START + SECOND // 2
     before = state(motion, now)
@@ -167,9 +167,9 @@ def test_a_stop_is_smooth_and_takes_its_time(motion):
     assert 0.0 < end[0, 0] - before[0, 0] < 0.4 * before[1, 0]
 
 
-@pytest.mark.parametrize("delay", [0, SECOND // 4])  # from now on, and from a stamp to come
-def test_a_motion_is_as_exact_after_a_day_as_at_once(delay):
-    """Points every 20 ms: q'''' multiplies the rounding of their times by more than a million."""
+@pytest.mark.parametrize("delay", [0, SECOND // 4])  # starting now, and at a stamp in the future
+def test_a_motion_is_as_exact_after_a_day_as_immediately(delay):
+    """Points every 20 ms: q'''' amplifies the rounding of their times by more than a million."""
     times = 0.02 * np.arange(1, 26)
     points = Q0 + 0.1 * (1.0 - np.cos(3.0 * times[:, None])) * [1.0, -2.0]
     found = []

@@ -1,4 +1,4 @@
-"""The reference of stiffness: what can be had, what is clipped, where it begins."""
+"""The reference of stiffness: feasible range, clipping, and initial value."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def request(*points: float, joint: int, times: tuple[float, ...]) -> TrajectoryR
 
 
 def held(k: list[float]) -> tuple[StiffnessReference, SpringSolver]:
-    """A reference that has come to rest at k, with springs that are there."""
+    """A reference at rest at k, with springs in the corresponding state."""
     reference, springs = StiffnessReference(ACTUATORS), SpringSolver(ACTUATORS)
     q = np.zeros((3, 5))
     second = np.array([k, [0.0] * 4, [0.0] * 4])
@@ -60,7 +60,7 @@ def held(k: list[float]) -> tuple[StiffnessReference, SpringSolver]:
     return reference, springs
 
 
-def test_what_motors_tell_is_measured():
+def test_stiffness_is_measured_from_the_motors():
     reference, springs = held(REST)
     np.testing.assert_allclose(reference.rows[0], REST, rtol=1e-12)
     np.testing.assert_allclose(reference.measured(springs), REST, rtol=1e-9)
@@ -80,12 +80,12 @@ def test_motors_hold_every_stiffness_in_the_bounds_with_a_reserve():
     assert high[TENSE] < HOLDING * 20.0 - 0.5 * abs(TORQUE[-1])
     reference.torque_scale = 0.5
     assert (reference.bounds(TORQUE)[1][[STIFF, TENSE]] < high[[STIFF, TENSE]]).all()
-    reference.torque_scale = 0.01  # less than the joint torque takes
+    reference.torque_scale = 0.01  # less than the joint torque requires
     low, high = reference.bounds(TORQUE)
     assert (low <= high).all()
 
 
-def test_the_report_says_what_ends_the_range():
+def test_the_report_names_the_cause_of_the_limits():
     reference, _ = held(REST)
     values = reference.report(TORQUE)
     assert values["stiffness of stiff"] == pytest.approx(80.0)
@@ -93,7 +93,7 @@ def test_the_report_says_what_ends_the_range():
     assert "torque limits of the motors" in str(values["range of stiff"])
 
 
-def test_a_wish_beyond_the_bounds_ends_at_them_and_is_reported():
+def test_a_reference_beyond_the_bounds_is_clipped_and_reported():
     reference, _ = held(REST)
     high = reference.bounds(TORQUE)[1]
     (event,) = reference.follow(request(90.0, 1e4, joint=STIFF, times=(0.5, 1.0)), TORQUE, 0.0)
@@ -105,7 +105,7 @@ def test_a_wish_beyond_the_bounds_ends_at_them_and_is_reported():
     np.testing.assert_allclose(reference.rows[0, STIFF], high[STIFF])
 
 
-def test_a_torque_that_narrows_the_range_clips_what_runs_and_it_stands_still():
+def test_a_torque_that_narrows_the_range_clips_the_motion_and_zeroes_its_rates():
     reference, _ = held(REST)
     top = reference.bounds(TORQUE)[1][STIFF]
     reference.follow(request(top, joint=STIFF, times=(1.0,)), TORQUE, 0.0)
@@ -118,7 +118,7 @@ def test_a_torque_that_narrows_the_range_clips_what_runs_and_it_stands_still():
     assert (reference.rows[1:, STIFF] == 0.0).all()
 
 
-def test_it_begins_at_what_is_measured_and_moves_smoothly_to_the_middle():
+def test_it_starts_at_the_measured_value_and_moves_smoothly_to_the_middle():
     reference, springs = held(REST)
     reference.begin((), springs, TORQUE, 4 * SECOND, 0.5)
     reference.evaluate(4 * SECOND, TORQUE)
@@ -127,7 +127,7 @@ def test_it_begins_at_what_is_measured_and_moves_smoothly_to_the_middle():
     np.testing.assert_allclose(reference.rows[0], np.mean(reference.bounds(TORQUE), axis=0))
 
 
-def test_a_stop_ends_a_motion_on_its_way():
+def test_a_stop_ends_a_motion_in_progress():
     reference, _ = held(REST)
     reference.follow(request(400.0, joint=FREE, times=(2.0,)), TORQUE, 0.0)
     reference.evaluate(4 * SECOND, TORQUE)
@@ -137,7 +137,7 @@ def test_a_stop_ends_a_motion_on_its_way():
     assert (reference.rows[1:] == 0.0).all()
 
 
-def test_without_variable_joints_nothing_is_asked():
+def test_without_variable_joints_nothing_is_evaluated():
     reference = StiffnessReference(Actuators(("a",), (SeriesElastic(MOTOR, LinearSpring(9.0)),)))
     reference.begin((), None, np.zeros(1), 0, 0.5)
     assert reference.evaluate(0, np.zeros(1)) == ()

@@ -1,4 +1,4 @@
-"""What a goal may ask for, and how it ends."""
+"""Tolerances of a goal, and its outcome."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def tolerance(name: str, position: float = 0.0, velocity: float = 0.0) -> Simple
 
 
 def judge(time, off=(0.0, 0.0), speed=(0.0, 0.0), tolerances=DEFAULTS):
-    """The verdict at `time` s after the end, the robot being `off` and moving."""
+    """The verdict `time` s after the end, with the robot off by `off` and moving at `speed`."""
     desired = np.zeros((5, 2))
     desired[0] = 0.3, -0.4
     position = desired[0] + off
@@ -29,7 +29,7 @@ def judge(time, off=(0.0, 0.0), speed=(0.0, 0.0), tolerances=DEFAULTS):
     return goal.judge(END + round(SECOND * time), desired, position, np.asarray(speed))
 
 
-def test_zero_parameters_are_no_tolerances():
+def test_zero_means_no_tolerance():
     none = Tolerances.of_parameters(2, path=0.0, goal=0.0, stopped_velocity=0.0, goal_time=0.0)
     assert judge(-1.0, (9.0, 9.0), (9.0, 9.0), none) is None
     assert judge(0.0, (9.0, 9.0), (9.0, 9.0), none).code == Code.SUCCESSFUL
@@ -60,13 +60,13 @@ def test_a_goal_keeps_erases_or_replaces_the_defaults():
         ([], [], -3.0, "tolerance", "goal_time_tolerance is -3"),
     ],
 )
-def test_tolerances_that_cannot_be_are_refused(path, goal, goal_time, reason, says):
+def test_invalid_tolerances_are_refused(path, goal, goal_time, reason, says):
     with pytest.raises(MessageError, match=says) as caught:
         DEFAULTS.changed(NAMES, path, goal, goal_time)
     assert caught.value.reason == reason
 
 
-def test_along_the_path_only_its_own_tolerances_count():
+def test_along_the_path_only_path_tolerances_count():
     assert judge(-1e-9, (0.19, -0.19), (5.0, 5.0)) is None
     verdict = judge(-1e-9, (0.1, -0.25))
     assert verdict.code == Code.PATH_TOLERANCE_VIOLATED
@@ -78,10 +78,10 @@ def test_along_the_path_only_its_own_tolerances_count():
     assert judge(-1.0, speed=UNMEASURED, tolerances=slow) is None
 
 
-def test_the_goal_is_reached_where_the_robot_is_near_and_rests():
+def test_the_goal_is_reached_when_the_robot_is_close_and_at_rest():
     assert judge(0.0, (0.04, -0.04), (0.009, 0.0)).code == Code.SUCCESSFUL
     assert judge(0.0, (0.04, -0.04), UNMEASURED).code == Code.SUCCESSFUL
-    assert judge(0.0, speed=(0.0, 0.02)) is None  # goes on waiting
+    assert judge(0.0, speed=(0.0, 0.02)) is None  # keeps waiting
     assert judge(0.5, (0.06, 0.0)) is None
     verdict = judge(0.6, (0.06, 0.0))
     assert verdict.code == Code.GOAL_TOLERANCE_VIOLATED

@@ -1,4 +1,4 @@
-"""Paths of a tool as motions of the joints, without ROS."""
+"""Joint motions planned for paths of a tool, without ROS."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def test_a_plan_leads_the_tool_through_the_poses_from_rest_to_rest(name, poses):
     assert distance[:-1].max(initial=0.0) < 2e-3  # between two samples
     assert distance[-1] < accuracy
 
-    # Every derivative is the slope of the one before.
+    # Every derivative is the slope of the preceding one.
     step = times[1]
     slopes = (states[2:, :-1] - states[:-2, :-1]) / (2 * step)
     error = np.abs(slopes - states[1:-1, 1:]).max(axis=(0, 2)) / np.abs(states[:, 1:]).max(
         axis=(0, 2)
     )
     assert error[:3].max() < 5e-3
-    assert error[3] < 0.1  # q'''' has kinks where the law of time has its knots
+    assert error[3] < 0.1  # q'''' has kinks at the knots of the time law
 
     rates = dyn.tasks.task_motion(MODEL, TASK, *np.moveaxis(states, 1, 0)).rates
     peaks = [np.linalg.norm(x.reshape(-1, 2, 3), axis=2).max(axis=0) for x in rates[:2]]
@@ -78,7 +78,7 @@ def test_a_plan_leads_the_tool_through_the_poses_from_rest_to_rest(name, poses):
     np.testing.assert_allclose(motion.near(times)[:, 0], states[:, 0], rtol=0, atol=1e-8)
 
 
-def test_a_stop_on_the_way_stays_on_the_path():
+def test_a_stop_stays_on_the_path():
     plans = planner("posture and limits")
     motion = plans.plan(READY, NEAR, LIMITS)
     t = 0.4 * motion.duration
@@ -108,7 +108,7 @@ def test_the_curve_of_a_line_is_straight():
         ("singularity", [0, 0, 0, 0.36, 0, 0], "% of the way, x y z ="),
     ],
 )
-def test_what_stands_in_the_way_is_named_with_its_place(reason, pose, says):
+def test_obstacles_to_a_plan_are_named_with_their_place(reason, pose, says):
     target = dyn.tasks.task_motion(MODEL, TASK, READY).pose.copy()
     target[:3, 3] += pose[3:]
     with pytest.raises(MessageError, match=says) as caught:
@@ -116,14 +116,14 @@ def test_what_stands_in_the_way_is_named_with_its_place(reason, pose, says):
     assert caught.value.reason == reason
 
 
-def test_damping_that_leads_too_far_off_is_refused():
+def test_damping_that_deviates_too_far_is_refused():
     strict = LIMITS._replace(pose_tolerance=1e-9, singularity_margin=0.0)
     with pytest.raises(MessageError, match="damping would leave the tool") as caught:
         planner("damping").plan(READY, NEAR, strict)
     assert caught.value.reason == "induced error"
 
 
-def test_a_plan_that_is_no_longer_wanted_is_given_up():
+def test_a_superseded_plan_is_abandoned():
     with pytest.raises(MessageError) as caught:
         planner().plan(READY, NEAR, LIMITS, is_wanted=lambda: False)
     assert caught.value.reason == "superseded"
@@ -132,7 +132,7 @@ def test_a_plan_that_is_no_longer_wanted_is_given_up():
     assert caught.value.reason == "already there"
 
 
-def test_points_of_a_trajectory_become_joints_with_a_stop_where_the_last_one_moves():
+def test_a_tool_trajectory_that_ends_in_motion_gets_a_stop():
     plans = planner()
     pose = plans.pose(READY)
     twist = np.array([0, 0, 0.2, 0.1, 0, 0.0])
@@ -149,7 +149,7 @@ def test_points_of_a_trajectory_become_joints_with_a_stop_where_the_last_one_mov
     assert len(resting.times) == 1
 
 
-def test_a_motion_whose_tool_cannot_go_on_comes_to_rest_smoothly():
+def test_a_motion_whose_tool_cannot_continue_comes_to_rest_smoothly():
     plans = planner()
     plan = plans.plan(READY, NEAR, LIMITS)
     motion = ToolMotion(NAMES, MODEL.limits)

@@ -1,4 +1,4 @@
-"""What is left of a recording on a disk that is full."""
+"""Recordings: their folders, and their content after the disk was full."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENOUGH = 50_000  # messages
 
 @pytest.fixture
 def files_are_small():
-    """As if the disk were full behind the first 300 kB of every file; call it for more space."""
+    """As if the disk were full after the first 300 kB of every file; call it to free space."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def free():
@@ -27,7 +27,7 @@ def files_are_small():
     free()
 
 
-def test_a_full_disk_is_told_and_what_came_is_kept_for_when_it_is_not(tmp_path, files_are_small):
+def test_a_full_disk_is_reported_and_the_messages_so_far_are_kept(tmp_path, files_are_small):
     recorder = StateRecorder(tmp_path, "/joint_states")
     message = JointState(name=["elbow"], position=[0.0], effort=[1.0])
 
@@ -47,7 +47,7 @@ def test_a_full_disk_is_told_and_what_came_is_kept_for_when_it_is_not(tmp_path, 
     assert np.array_equal(stamps[: recorder.messages], 10**9 * np.arange(recorder.messages))
 
 
-def test_recordings_do_not_take_each_others_place(tmp_path):
+def test_recordings_do_not_overwrite_each_other(tmp_path):
     recorders = [StateRecorder(tmp_path / "new", "/joint_states") for _ in range(3)]
     assert [each.folder.name for each in recorders] == [f"recording_{k}" for k in (1, 2, 3)]
     recorders[1].discard()

@@ -1,0 +1,128 @@
+"""The recordings of the validation node, one after the other, each with its report."""
+
+from __future__ import annotations
+
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from rclpy.impl.rcutils_logger import RcutilsLogger
+from sensor_msgs.msg import JointState
+
+from ...dynamics.core import DynamicsError
+from ...validation.comparison import validate
+from ...validation.report import summary, write_report
+from ...validation.settings import Robot, Settings
+from ...validation.survey import SHORTEST
+from ..base.diagnostics import ERROR, OK
+from ..base.parameters import ParameterError
+from .state_recorder import StateRecorder
+
+
+class ReportedRecordings:
+    """Records joint states, and has a report written when a recording ends.
+
+    output: folder of the recordings; "": nothing is recorded. robot, settings: what the report
+    compares with. urdf_text: the robot's URDF if it does not come from a file; "" otherwise.
+    The constructor raises ParameterError if the folder cannot be created.
+    """
+
+    def __init__(
+        self,
+        output: str,
+        topic: str,
+        robot: Robot,
+        settings: Settings,
+        urdf_text: str,
+        log: RcutilsLogger,
+    ) -> None:
+        if output:
+            try:
+                Path(output).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise ParameterError(f"output: {error}") from None
+        self._output, self._topic, self._log = output, topic, log
+        self._robot, self._settings, self._urdf_text = robot, settings, urdf_text
+        self._recorder: StateRecorder | None = None
+        self._failure = ""  # why nothing is recorded any more
+        self._reports = ThreadPoolExecutor(max_workers=1, thread_name_prefix="report")
+        self._reported: dict[str, object] = {}  # results of the last report; replaced as a whole
+
+    def add(self, message: JointState) -> None:
+        """Record a message, in a new recording if there is none."""
+        if not self._output or self._failure:
+            return
+        try:
+            if self._recorder is None:
+                self._recorder = StateRecorder(Path(self._output), self._topic)
+            self._recorder.add(message)
+        except OSError as error:
+            self._give_up(error)
+
+    def is_longer_than(self, seconds: float) -> bool:
+        """Whether the current recording is longer than this and long enough for a report."""
+        recorder = self._recorder
+        if recorder is None or self._failure:
+            return False
+        return recorder.seconds > seconds and recorder.messages > SHORTEST
+
+    def end(self, cutoff: float | None) -> None:
+        """End the current recording and queue its report, with this cut-off frequency (Hz)."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is None:
+            return
+        try:
+            if recorder.messages <= SHORTEST:
+                recorder.discard()
+                self._log.warning(
+                    f"removed {recorder.folder}: {recorder.messages} messages, too few for a report"
+                )
+                return
+            recorder.close()
+            urdf = self._settings.urdf
+            if self._urdf_text:
+                urdf = recorder.folder / "robot.urdf"  # for the command that the report names
+                urdf.write_text(self._urdf_text, encoding="utf-8")
+        except OSError as error:
+            self._give_up(error)
+            return
+        settings = replace(self._settings, urdf=urdf, cutoff=cutoff)
+        self._reports.submit(self._write_report, recorder, settings)
+
+    def close(self) -> None:
+        """Wait until all reports have been written."""
+        self._reports.shutdown(wait=True)
+
+    def status(self) -> tuple[bytes, str, dict[str, object]]:
+        """Level, text and values of the diagnostic status."""
+        values = dict(self._reported)
+        if self._failure:
+            return ERROR, self._failure, values
+        recorder = self._recorder
+        if recorder is None:
+            return OK, "none", values
+        values |= {"messages": recorder.messages, "seconds": recorder.seconds}
+        return OK, str(recorder.folder), values
+
+    def _give_up(self, error: OSError) -> None:
+        """Record nothing more."""
+        self._failure = f"{self._output} cannot be written: {error}"
+        self._log.error(f"{self._failure}; recording stopped")
+
+    def _write_report(self, recorder: StateRecorder, settings: Settings) -> None:
+        """Runs in a thread of its own, where it may take a minute."""
+        log = self._log
+        log.info(f"{recorder.messages} messages recorded in {recorder.bag}: writing the report")
+        try:
+            found = validate(recorder.bag, settings, robot=self._robot)
+            page = write_report(replace(found, samples=found.trace), recorder.folder)
+        except (DynamicsError, OSError) as error:
+            log.error(f"no report: {error}")
+            self._reported = {"last report": f"none: {error}"}
+        except Exception:  # the executor would discard it silently
+            log.error(f"no report:\n{traceback.format_exc()}")
+            self._reported = {"last report": "none, see the log"}
+        else:
+            log.info("\n".join([*summary(found, None, page), *found.problems]))
+            self._reported = {"last report": str(page), "its largest nrms": found.worst}
