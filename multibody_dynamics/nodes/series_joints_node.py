@@ -2,8 +2,8 @@
 series.
 
 A simulator such as Gazebo publishes JOINT_motor (theta) and JOINT_spring (q - theta); see
-tools/robot/gazebo.py. This node converts each message into two with the same stamp, as the other nodes
-expect them: `joint_states` with q = theta + spring, and `motor_states` with theta.
+tools/robot/gazebo.py. This node converts each message into two with the same stamp, as the other
+nodes expect them: `joint_states` with q = theta + spring, and `motor_states` with theta.
 """
 
 from __future__ import annotations
