@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from .. import dynamics as dyn
-from ..dynamics.integration import CROSSED
 from .pictures import COLOURS, new_figure
 
 GENERALIZED_ALPHA = "generalized_alpha"
@@ -103,8 +102,7 @@ def energy_word(system: dyn.integration.AbsoluteSystem) -> str:
 
 def violation_unit(system: dyn.integration.AbsoluteSystem, joint: int) -> str:
     """Of what a joint forbids: m, rad, or both."""
-    forbidden = system.forbidden[joint]
-    angles = (forbidden.kinds == CROSSED) | ~forbidden.f.any(axis=1)
+    angles = system.forbidden[joint].is_angle
     units = (("m", not angles.all()), ("rad", angles.any()))
     return ", ".join(unit for unit, is_there in units if is_there)
 

@@ -138,18 +138,21 @@ def joint(first="a", second="b", free=SCREWS[0], name="j"):
     ("change", "message"),
     [
         ({"bodies": []}, "has no bodies"),
-        ({"bodies": [3]}, "system 'x': 3 in bodies is no RigidBody"),
+        ({"bodies": [3]}, "system 'x': 3 in bodies is not a RigidBody"),
         ({"bodies": None}, "bodies: expected a sequence of RigidBody, got None"),
-        ({"joints": [dyn.integration.RigidBody("c", M)]}, "in joints is no BodyJoint"),
+        ({"joints": [dyn.integration.RigidBody("c", M)]}, "in joints is not a BodyJoint"),
         ({"wrenches": [1]}, "wrenches: expected a mapping"),
-        ({"bodies": [dyn.integration.RigidBody("a", M)] * 2}, "body 'a' is there twice"),
-        ({"joints": [joint(first="c")]}, "joint 'j': first: unknown body 'c'; there are a, b and"),
-        ({"joints": [joint(second="a")]}, "joint 'j': joins 'a' with itself"),
-        ({"joints": [joint(name=3)]}, "a joint needs a name, a text; found 3"),
-        ({"joints": [joint(free=np.eye(6))]}, "joint 'j': its 6 free screws are those of no lower"),
+        ({"bodies": [dyn.integration.RigidBody("a", M)] * 2}, "duplicate body name 'a'"),
+        ({"joints": [joint(first="c")]}, "joint 'j': first: unknown body 'c'; known: a, b and"),
+        ({"joints": [joint(second="a")]}, "joint 'j': connects 'a' to itself"),
+        ({"joints": [joint(name=3)]}, "a joint's name must be non-empty text, not 3"),
+        (
+            {"joints": [joint(free=np.eye(6))]},
+            "joint 'j': its 6 free screws belong neither to a lower pair",
+        ),
         ({"gravity": np.zeros((2, 3))}, r"gravity: expected shape \(3,\), got \(2, 3\)"),
         ({"gravity": (0, 0)}, "system 'x': gravity: expected shape"),
-        ({"group": "SE2"}, "group 'SE2' is unknown; there are SE3 and SO3xR3"),
+        ({"group": "SE2"}, "unknown group 'SE2'; known: SE3 and SO3xR3"),
         ({"group": {"c": "SE3"}}, "group: unknown body 'c'"),
         ({"wrenches": {"c": np.zeros(6)}}, "wrenches: unknown body 'c'"),
         ({"wrenches": {"ground": np.ones(6)}}, "wrenches: 'ground' does not move; name a body"),
@@ -165,8 +168,8 @@ def test_what_is_no_system_is_refused(change, message):
 def test_what_is_no_body_or_spring_is_refused():
     point = dyn.spatial_inertia(1.0, np.zeros(3), np.zeros((3, 3)))
     for name, inertia, message in (
-        ("ground", M, "a body needs a name, a text other than 'ground'; found 'ground'"),
-        (3, M, "a body needs a name, a text other than 'ground'; found 3"),
+        ("ground", M, "a body's name must be non-empty text other than 'ground', not 'ground'"),
+        (3, M, "a body's name must be non-empty text other than 'ground', not 3"),
         ("a", point, "body 'a': in absolute coordinates mass and all moments of inertia must be"),
         ("a", -M, "the mass is -3 kg"),
     ):
@@ -180,7 +183,7 @@ def test_what_is_no_body_or_spring_is_refused():
         dyn.integration.SpringDamper("s", "ground", "a", np.zeros(3), np.zeros(3), -1.0)
     with pytest.raises(dyn.ModelError, match="spring 's': second_point: expected shape"):
         dyn.integration.SpringDamper("s", "ground", "a", np.zeros(3), np.zeros(2), 1.0)
-    with pytest.raises(dyn.ModelError, match="spring 's': has a length, but its two points"):
+    with pytest.raises(dyn.ModelError, match="spring 's': has a rest length, but its points"):
         dyn.integration.SpringDamper("s", "ground", "a", np.ones(3), np.ones(3), 1.0, length=0.1)
     with pytest.warns(dyn.ModelWarning, match="body 'a': principal moments .* triangle"):
         dyn.integration.RigidBody(

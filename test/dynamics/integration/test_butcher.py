@@ -55,7 +55,7 @@ def test_dense_output_is_of_order_four(s):
 def test_what_is_no_explicit_method_is_refused():
     with pytest.raises(InputError, match="zero on and above the diagonal"):
         ButcherTableau("implicit", np.eye(1), np.ones(1), 1)
-    with pytest.raises(InputError, match=r"add up to 0\.5"):
+    with pytest.raises(InputError, match=r"sum to 0\.5"):
         ButcherTableau("half", np.zeros((1, 1)), np.array([0.5]), 1)
     with pytest.raises(InputError, match="unknown method 'rk5'; known: euler"):
         tableau("rk5")

@@ -115,12 +115,12 @@ def test_the_joint_frame_lies_on_the_axis():
 @pytest.mark.parametrize(
     ("free", "message"),
     [
-        (np.eye(6), "no lower pair"),
-        (np.stack([dyn.revolute(AXIS), dyn.revolute(2 * AXIS)]), "are dependent"),
-        (np.stack([dyn.revolute(AXIS), dyn.revolute(AXIS, POINT)]), "no lower pair"),
-        (np.stack([dyn.revolute(AXIS), dyn.revolute(OTHER, POINT)]), "no lower pair"),
-        (np.stack([dyn.revolute(AXIS), dyn.prismatic(OTHER)]), "no lower pair"),
-        (np.stack([dyn.helical(x, POINT, 0.1) for x in np.eye(3)]), "no lower pair"),
+        (np.eye(6), "neither to a lower pair"),
+        (np.stack([dyn.revolute(AXIS), dyn.revolute(2 * AXIS)]), "are linearly dependent"),
+        (np.stack([dyn.revolute(AXIS), dyn.revolute(AXIS, POINT)]), "neither to a lower pair"),
+        (np.stack([dyn.revolute(AXIS), dyn.revolute(OTHER, POINT)]), "neither to a lower pair"),
+        (np.stack([dyn.revolute(AXIS), dyn.prismatic(OTHER)]), "neither to a lower pair"),
+        (np.stack([dyn.helical(x, POINT, 0.1) for x in np.eye(3)]), "neither to a lower pair"),
         ([1, 2, 3], "free: expected shape"),
     ],
 )

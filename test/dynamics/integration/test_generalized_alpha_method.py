@@ -71,7 +71,7 @@ def test_a_redundant_joint_is_no_obstacle():
 
 def test_what_cannot_be_is_refused():
     s = dyn.integration.examples.heavy_top()
-    with pytest.raises(dyn.InputError, match="spectral_radius is 2; it lies from 0 to 1"):
+    with pytest.raises(dyn.InputError, match="spectral_radius is 2; must be from 0 to 1"):
         dyn.integration.generalized_alpha(s, 0.1, 1e-3, spectral_radius=2)
     with pytest.raises(dyn.DynamicsError, match=r"does not converge at t = 0\.1 s; take a"):
         dyn.integration.generalized_alpha(s, 0.1, 0.1)

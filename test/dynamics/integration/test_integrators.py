@@ -303,7 +303,7 @@ def test_what_cannot_be_is_refused():
         dyn.integration.integrate(system, 1.0, 1e-3, every=2.0)
     with pytest.raises(dyn.InputError, match="unknown method 'rk5'"):
         dyn.integration.integrate(system, 1.0, 1e-3, "rk5")
-    with pytest.raises(dyn.InputError, match="steps by tolerance need 'dormand_prince'"):
+    with pytest.raises(dyn.InputError, match="adaptive steps need 'dormand_prince'"):
         dyn.integration.integrate(system, 1.0, 1e-3, tolerances=dyn.integration.Tolerances())
     with pytest.raises(dyn.InputError, match=r"wrenches: expected shape \(..., 1, 6\)"):
         dyn.integration.integrate(system, 1.0, 1e-3, wrenches=lambda t, C, V: np.zeros(6))
