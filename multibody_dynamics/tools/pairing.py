@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..dynamics.core import Array, InputError
 from ..validation.alignment import GAP, ON_GRID, Keys, Quality, Source, aligned, seconds_of
-from ..validation.bags import JointSamples
+from ..validation.recordings import JointSamples
 from ..validation.sources import on_one_clock, refuse_twice, sources_of, unrecorded
 from ..validation.survey import usual_step
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..dynamics.core import Array
-from .bags import JointSamples
+from .recordings import JointSamples
 
 WINDOW = 1_000_000_000  # ns; later than this, a stamp of the past is a clock that was set back
 GAP = 3.5  # periods without a sample, over which nothing is interpolated

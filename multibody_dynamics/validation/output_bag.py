@@ -11,9 +11,8 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from ..dynamics.core import Array, InputError
-from .bags import JOINT_STATE
 from .comparison import Compared
-from .joint_state_layout import JointStateLayout, Samples
+from .recordings import JOINT_STATE, JointStateLayout, Samples
 from .survey import Survey
 
 TOPICS = ("measured", "predicted", "error")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..dynamics.core import InputError
 from .alignment import Source
-from .bags import JointSamples
+from .recordings import JointSamples
 
 
 def sources_of(

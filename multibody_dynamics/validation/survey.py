@@ -13,8 +13,7 @@ from ..dynamics.core import Array, InputError
 from ..dynamics.identification import HIGHEST, noise_cutoff
 from ..dynamics.model import MultibodyModel
 from .alignment import EFFORT, MOTION, Quality, Source, aligned, runs_of
-from .bags import JointSamples
-from .recordings import Recording
+from .recordings import JointSamples, Recording
 from .sources import on_one_clock, refuse_twice, sources_of, unrecorded
 
 LOOKS = 8  # at as many places of a long recording

@@ -14,8 +14,8 @@ from bag_files import messages_of, motion, write_bag
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.validate import ProgressBar
-from multibody_dynamics.validation.bags import overview
 from multibody_dynamics.validation.recordings import Recording
+from multibody_dynamics.validation.recordings.bags import overview
 from robots import CONFIG
 
 ARM = CONFIG / "robots" / "planar_two_link.urdf"

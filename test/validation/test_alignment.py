@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.validation.alignment import Quality, Source, aligned, runs_of, seconds_of
-from multibody_dynamics.validation.bags import JointSamples
+from multibody_dynamics.validation.recordings.bags import JointSamples
 
 PERIOD = 1_000_000  # ns
 ORIGIN = 1_700_000_000_000_000_000

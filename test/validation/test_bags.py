@@ -11,9 +11,9 @@ from rosbags.rosbag2 import CompressionMode, StoragePlugin
 
 from bag_files import BEGIN, joint_state, write_bag
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.validation.bags import overview, read_joint_states
 from multibody_dynamics.validation.recordings import Recording
-from multibody_dynamics.validation.tables import read_table
+from multibody_dynamics.validation.recordings.bags import overview, read_joint_states
+from multibody_dynamics.validation.recordings.tables import read_table
 
 NAMES = ("a", "b")
 COUNT = 2000

@@ -14,8 +14,8 @@ from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.validation.alignment import MIDDLE
 from multibody_dynamics.validation.comparison import Comparison, validate
 from multibody_dynamics.validation.identify import identify
-from multibody_dynamics.validation.mcap_chunks import chunks_of
 from multibody_dynamics.validation.recordings import Recording
+from multibody_dynamics.validation.recordings.mcap_chunks import chunks_of
 from multibody_dynamics.validation.settings import Settings, load_robot
 from multibody_dynamics.validation.survey import LOOK, survey
 from robots import CONFIG

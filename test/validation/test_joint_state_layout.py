@@ -7,7 +7,7 @@ import pytest
 
 from bag_files import JOINT_STATE, STORE, joint_state
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.validation.joint_state_layout import (
+from multibody_dynamics.validation.recordings.joint_state_layout import (
     JointStateLayout,
     JointStateReader,
     Samples,

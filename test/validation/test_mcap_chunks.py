@@ -11,9 +11,9 @@ from rosbags.rosbag2 import CompressionMode, Reader, StoragePlugin
 
 from bag_files import BEGIN, joint_state, write_bag
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.validation.bags import read_joint_states
-from multibody_dynamics.validation.mcap_chunks import BEGIN as RECORDS
-from multibody_dynamics.validation.mcap_chunks import chunks_of
+from multibody_dynamics.validation.recordings.bags import read_joint_states
+from multibody_dynamics.validation.recordings.mcap_chunks import BEGIN as RECORDS
+from multibody_dynamics.validation.recordings.mcap_chunks import chunks_of
 
 NAMES = [f"joint_{k}" for k in range(120)]  # some 300 messages in a chunk
 COUNT = 1200

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from ..dynamics.core import InputError
+from ...dynamics.core import InputError
 from .joint_state_layout import Packed
 
 FOOTER, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = 2, 4, 5, 6, 7, 8

@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
-from ..dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError
 
 EMPTY = re.compile(r"(^|,)\s*(?=,|$)")
 LATEST = 9e9  # s: later times have more nanoseconds than 64 bits hold

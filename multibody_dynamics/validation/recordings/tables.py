@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError
 from .bags import JointSamples
 from .columns import read_arrays, read_columns, signal_in, times_in
 

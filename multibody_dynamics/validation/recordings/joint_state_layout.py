@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from ..dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError
 
 FIELDS = ("position", "velocity", "effort")
 ENCAPSULATION = 4  # bytes

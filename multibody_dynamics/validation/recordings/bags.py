@@ -16,7 +16,7 @@ import yaml
 from numpy.typing import NDArray
 from rosbags.rosbag2 import Reader
 
-from ..dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError
 from .joint_state_layout import JointStateReader, Packed
 from .mcap_chunks import Chunk, Messages, chunks_of
 
