@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multibody_dynamics.validation.alignment import Quality, Source, aligned, runs_of, seconds_of
+from multibody_dynamics.validation.alignment import (
+    Grid,
+    Quality,
+    Source,
+    aligned,
+    runs_of,
+    seconds_of,
+)
 from multibody_dynamics.validation.recordings.bags import JointSamples
 
 PERIOD = 1_000_000  # ns
@@ -29,15 +36,9 @@ def align(batches, sources=None, n=1, **options):
     sources = sources or [Source("/js", {("a",): np.array([0])}, np.array([0]))]
     qualities = [Quality(source.topic, ()) for source in sources]
     failures = []
-    settings = {
-        "origin": ORIGIN,
-        "period": float(PERIOD),
-        "background": np.full((3, n), np.nan),
-        "turning": np.zeros(n, dtype=bool),
-        "velocity": True,
-        "failed": failures.append,
-    }
-    pieces = list(aligned(iter(batches), sources, qualities, **(settings | options)))
+    background, turning = np.full((3, n), np.nan), np.zeros(n, dtype=bool)
+    grid = Grid(ORIGIN, float(PERIOD), background, turning, velocity=True)._replace(**options)
+    pieces = list(aligned(iter(batches), sources, qualities, grid, failures.append))
     keys = np.concatenate([keys for keys, _ in pieces]) if pieces else np.zeros(0, dtype=np.int64)
     rows = np.concatenate([rows for _, rows in pieces]) if pieces else np.zeros((0, 3, n))
     return keys, rows, qualities, failures

@@ -116,14 +116,14 @@ def test_recordings_that_are_not(tmp_path):
     empty.mkdir()
     assert "ros2 bag reindex" in refusal(empty)
     (empty / "metadata.yaml").write_text("rosbag2_bagfile_information: [")
-    assert "not a recording" in refusal(empty)
+    assert "not a readable recording" in refusal(empty)
     for ending in ("mcap", "db3", "txt"):
         file = tmp_path / f"file.{ending}"
         file.write_bytes(b"")
-        assert "not a recording" in refusal(file)
+        assert "not a readable recording" in refusal(file)
         file.write_bytes(b"no bag at all" * 100)
-        assert "not a recording" in refusal(file)
-    assert "must be the folder of a bag, or end in .mcap" in refusal(file)
+        assert "not a readable recording" in refusal(file)
+    assert "expected the folder of a bag, or a .mcap" in refusal(file)
 
 
 def test_a_bag_without_messages(tmp_path):
@@ -215,7 +215,7 @@ def test_tables_of_springs_say_which_torque_is_meant(tmp_path, kind):
 
     for effort, signal in (("joint", "Q"), ("motor", "tau")):
         assert np.array_equal(read_table(table(), effort).rows[:, 2], signals[signal])
-    with pytest.raises(InputError, match="torque of the motor: --effort motor"):
+    with pytest.raises(InputError, match="torque of the motor: use --effort motor"):
         read_table(table("Q"))
     assert np.array_equal(read_table(table("Q"), "motor").rows[:, 2], signals["tau"])
     assert np.isnan(read_table(table("tau"), "motor").rows[:, 2]).all()
@@ -234,8 +234,8 @@ def test_missing_cells_are_numbers_that_were_not_measured(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "has no rows"),
-        ("t,q a\n", "has no rows"),
+        ("", "no rows"),
+        ("t,q a\n", "no rows"),
         ("time,q a\n0,1\n", "t among them, with commas between; it is 'time,q a'"),
         ("t;q a\n0;1\n", "with commas between; it is 't;q a'"),
         ("t,q a,q a\n0,1,1\n", "each once"),
@@ -244,7 +244,7 @@ def test_missing_cells_are_numbers_that_were_not_measured(tmp_path):
         ("t,a\n0,1\n1,2\n", "no column is called 'q JOINT': they are t, a"),
         ("t,q a\n0,1\n1,2,3\n", "not a table"),
         ("t,q a\n0,1\n1,x2\n", "not a table of numbers: .*x2"),
-        ("t,q a\n0,1\n1e12,1\n", "t goes to 1e\\+12: must be in s"),
+        ("t,q a\n0,1\n1e12,1\n", "t reaches 1e\\+12: expected seconds"),
         ("t,q a\nnan,1\n1,2\n", "t has NaN"),
         ("t,q a\n0,1\n0,2\n", "t is zero"),
     ],

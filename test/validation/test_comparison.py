@@ -101,7 +101,7 @@ def test_efforts_of_motors_behind_springs(tmp_path):
     before = validate(path, Settings(ARM, effort="joint", **options))
     assert behind.quantities == ("Q",)
     assert behind.worst < 5e-3 < before.worst
-    with pytest.raises(InputError, match="one motor of its name"):
+    with pytest.raises(InputError, match="one motor of the same name"):
         validate(path, Settings(ARM, effort="motor"))
 
 
@@ -141,7 +141,7 @@ def test_efforts_of_motors_on_a_topic_of_their_own(tmp_path):
     assert found.notes == (
         "positions of /joint_states and efforts of /arm/motor_states, paired by their stamps",
     )
-    with pytest.raises(InputError, match="nothing to compare: no stretch"):
+    with pytest.raises(InputError, match="nothing to compare: the filter needs"):
         validate(recorded("apart", begin=BEGIN + 20_000_000_000), settings)
     drives = recorded("unknown", "/drives")
     with pytest.raises(InputError, match=r"choose one with --topic, .* --motor-topic"):
@@ -165,7 +165,7 @@ def test_gaps_nan_stretches_and_strangers_are_told(tmp_path):
     said = " ".join(found.notes)
     assert "2 gaps" in said  # the NaN are one, too
     assert "100 messages with NaN" in said
-    assert "not of this robot: finger" in said
+    assert "not part of this robot: finger" in said
 
 
 def test_a_message_that_is_none_is_a_problem_and_costs_nothing_else(tmp_path):
@@ -211,20 +211,21 @@ def test_what_cannot_be_compared_is_said(tmp_path):
     silent[:, 2] = 0.0
     assert "all efforts are zero" in said(written(tmp_path / "zero", silent, t), settings)
     silent[:, 2] = np.nan
-    assert "no effort was recorded of shoulder, elbow" in said(
+    assert "no effort was recorded for shoulder, elbow" in said(
         written(tmp_path / "silent", silent, t), settings
     )
     other = written(tmp_path / "other", rows, t, ("wheel", "lid"))
-    assert "not on /joint_states: shoulder, elbow; recorded: lid, wheel" in said(other, settings)
+    assert "missing on /joint_states: shoulder, elbow; recorded: lid, wheel" in said(
+        other, settings
+    )
     half = written(tmp_path / "half", rows[:, :, :1], t, NAMES[:1])
-    assert (
-        "elbow; recorded: shoulder; a joint that did not move may be held: --hold elbow="
-        in said(half, settings)
+    assert "elbow; recorded: shoulder; hold a joint that did not move with --hold elbow=" in said(
+        half, settings
     )
     everything = {name: 0.0 for name in NAMES}
     assert "all joints of the robot are held" in said(half, replace(settings, held=everything))
     prefixed = written(tmp_path / "prefixed", rows, t, [f"left_{name}" for name in NAMES])
-    assert "all are there with --prefix 'left_'" in said(prefixed, settings)
+    assert "all match with --prefix 'left_'" in said(prefixed, settings)
     assert validate(prefixed, Settings(ARM, prefix="left_", cutoff=20.0)).worst < 0.01
     short = written(tmp_path / "short", rows[:40], t[:40])
     assert "40 samples" in said(short, settings)
@@ -232,7 +233,7 @@ def test_what_cannot_be_compared_is_said(tmp_path):
     assert "a higher --cutoff" in said(slow, Settings(ARM, cutoff=1.0))
     cut = written(tmp_path / "cut", rows, t + np.arange(400) // 60)
     text = said(cut, Settings(ARM, cutoff=5.0))
-    assert "as long as the filter, 1.45 s" in text
+    assert "the filter needs 1.45 s without a gap" in text
     assert "/joint_states: 6 gaps, the longest 1.005 s" in text
     nothing = write_bag(tmp_path / "no", [], kinds={"/js": "sensor_msgs/msg/JointState"})
     assert "no message" in said(nothing, settings)
@@ -262,7 +263,7 @@ def test_outputs_of_our_nodes_beside_joint_states(tmp_path):
     found = validate(path, Settings(ARM, cutoff=20.0))
     assert found.worst < 0.01
     assert [each.topic for each in found.qualities] == ["/joint_states"]
-    assert f"/joint_states taken; outputs of nodes left aside: {others[1]}, {others[0]}" in (
+    assert f"/joint_states used; outputs of nodes ignored: {others[1]}, {others[0]}" in (
         found.notes
     )
     by_motor = {"elastic_joints": SPRINGS, "effort": "motor"}  # of which topic, is not known
@@ -270,7 +271,7 @@ def test_outputs_of_our_nodes_beside_joint_states(tmp_path):
     motors = Settings(ARM, topics=("/motor_states",), **by_motor)
     assert "/motor_states has the positions of the motors" in said(path, motors)
     as_joints = validate(path, Settings(ARM, topics=("/motor_states",), cutoff=20.0))
-    assert any("/motor_states: taken for" in note for note in as_joints.notes)
+    assert any("/motor_states: used as positions" in note for note in as_joints.notes)
     chosen = Settings(ARM, topics=("/joint_states", "/motor_states"))
     assert "or outputs of these nodes" in said(path, chosen)
 
@@ -285,7 +286,7 @@ def test_a_joint_that_stood_still_may_be_held(tmp_path):
     found = validate(path, Settings(ARM, held={"elbow": 0.3}, cutoff=20.0))
     assert found.joint_names == ("shoulder",)
     assert found.worst < 0.01
-    assert "held where stated, not recorded: elbow" in found.notes
+    assert "held at the stated positions, not recorded: elbow" in found.notes
 
 
 def test_identified_friction_explains_the_rest_of_the_recording(tmp_path):
@@ -326,7 +327,7 @@ def test_an_identified_payload_is_read_back(tmp_path):
     ("text", "expected"),
     [
         ("frictions: {}", "frictions"),
-        ("friction: 3", "must be a mapping"),
+        ("friction: 3", "expected a mapping"),
         ("friction: {knee: {}}", "knee"),
         ("payload: {hand: {mass: 1}}", "hand"),
         ("rotor_inertia: {elbow: heavy}", "heavy"),

@@ -126,5 +126,5 @@ def test_a_cutoff_that_the_rate_does_not_allow_is_lowered():
 def test_settings_that_do_not_go_together_are_refused():
     with pytest.raises(dyn.InputError, match="state one"):
         StateStream(SETTINGS.robot(), Settings(ARM), velocity=True)
-    with pytest.raises(dyn.InputError, match="efforts of motors"):
+    with pytest.raises(dyn.InputError, match="motor efforts"):
         warm_up(SETTINGS.robot(), dataclasses.replace(SETTINGS, effort="motor"))

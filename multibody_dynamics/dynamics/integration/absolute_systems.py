@@ -337,7 +337,7 @@ class AbsoluteSystem:
         return np.asarray(np.einsum("...ij,ijk,...ik->...", V, self._inertias, V) / 2)
 
     def potential_energy(self, pose: Any) -> Array:
-        """(...) energy of springs and gravity, J; gravity is zero at the origin."""
+        """(...) energy of springs and gravity, J; the latter is 0 at the origin."""
         pose = as_array("pose", pose, (self.n, 4, 4))
         mass = self._inertias[:, 5, 5]
         com = pose[..., :3, 3] + times(pose[..., :3, :3], self.centers)
@@ -356,7 +356,7 @@ class AbsoluteSystem:
         return self.kinetic_energy(pose, velocity) + self.potential_energy(pose)
 
     def momentum(self, pose: Any, velocity: Any) -> Array:
-        """Pi^s (..., 6) total angular and linear momentum, inertial axes and origin; [M18d] (35)."""
+        """Pi^s (..., 6) total angular, linear momentum, inertial axes and origin; [M18d] (35)."""
         Pi = times(self._inertias, self.body_twists(pose, velocity))
         return np.asarray(times(se3.coAd(as_array("pose", pose, (self.n, 4, 4))), Pi).sum(axis=-2))
 
