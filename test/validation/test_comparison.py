@@ -1,4 +1,4 @@
-"""Whole comparisons of recordings of a robot whose torques are known, and what may be wrong."""
+"""Complete comparisons with recordings of a robot with known torques, and their errors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_cut_off_comes_from_the_data(tmp_path, bag):
     assert (noisy.residuals[0].rms < 0.05).all()
 
 
-def test_friction_rotors_and_payload_are_taken_into_account(tmp_path):
+def test_friction_rotors_and_payload_are_considered(tmp_path):
     data = tmp_path / "data.yaml"
     data.write_text(
         FRICTION + "rotor_inertia: {elbow: 0.3}\n"
@@ -82,7 +82,7 @@ def test_friction_rotors_and_payload_are_taken_into_account(tmp_path):
     assert with_all.worst < 0.02 < 0.1 < without.worst
 
 
-def test_efforts_of_motors_behind_springs(tmp_path):
+def test_motor_efforts_behind_springs(tmp_path):
     actuators = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
     t, rows = motion(MODEL, 2000, RATE)
     w = 1.0 + 0.5 * np.arange(2)
@@ -105,7 +105,7 @@ def test_efforts_of_motors_behind_springs(tmp_path):
         validate(path, Settings(ARM, effort="motor"))
 
 
-def test_efforts_of_motors_on_a_topic_of_their_own(tmp_path):
+def test_motor_efforts_on_a_separate_topic(tmp_path):
     actuators = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
     w = 1.0 + 0.5 * np.arange(2)
 
@@ -153,7 +153,7 @@ def test_efforts_of_motors_on_a_topic_of_their_own(tmp_path):
         validate(drives, replace(settings, motor_topic="/motors"))
 
 
-def test_gaps_nan_stretches_and_strangers_are_told(tmp_path):
+def test_gaps_nan_and_unknown_joints_are_reported(tmp_path):
     t, rows = motion(MODEL, 4000, RATE)
     rows[1000:1100, 2, 1] = np.nan
     keep = np.ones(4000, dtype=bool)
@@ -168,7 +168,7 @@ def test_gaps_nan_stretches_and_strangers_are_told(tmp_path):
     assert "not part of this robot: finger" in said
 
 
-def test_a_message_that_is_none_is_a_problem_and_costs_nothing_else(tmp_path):
+def test_a_malformed_message_is_a_problem_but_costs_no_other(tmp_path):
     t, rows = motion(MODEL, 2000, RATE)
     messages = messages_of(t, rows, NAMES)
     messages[700] = (messages[700][0], messages[700][1], b"\x00\x01\x00\x00\x01")
@@ -177,7 +177,7 @@ def test_a_message_that_is_none_is_a_problem_and_costs_nothing_else(tmp_path):
     assert "1 messages were left out" in found.problems[0]
 
 
-def test_the_first_look_into_a_damaged_chunk_is_not_the_last(tmp_path):
+def test_a_damaged_chunk_does_not_end_the_survey(tmp_path):
     t, rows = motion(MODEL, 15_000, RATE)
     messages = messages_of(t, rows, NAMES)
     path = write_bag(tmp_path / "bag", messages, plugin=StoragePlugin.MCAP)
@@ -200,7 +200,7 @@ def said(path, settings):
     return str(caught.value)
 
 
-def test_what_cannot_be_compared_is_said(tmp_path):
+def test_errors_say_what_the_recording_lacks(tmp_path):
     t, rows = motion(MODEL, 400, RATE)
     settings = Settings(ARM)
     silent = rows.copy()
@@ -253,7 +253,7 @@ def test_two_robots_in_one_bag(tmp_path):
     assert found.worst < 0.01
 
 
-def test_outputs_of_our_nodes_beside_joint_states(tmp_path):
+def test_outputs_of_our_nodes_are_ignored(tmp_path):
     t, rows = motion(MODEL, 1000, RATE)
     others = ("/motor_states", "/flatness_controller/tracking_error")
     messages = messages_of(t, rows, NAMES)
@@ -266,7 +266,7 @@ def test_outputs_of_our_nodes_beside_joint_states(tmp_path):
     assert f"/joint_states used; outputs of nodes ignored: {others[1]}, {others[0]}" in (
         found.notes
     )
-    by_motor = {"elastic_joints": SPRINGS, "effort": "motor"}  # of which topic, is not known
+    by_motor = {"elastic_joints": SPRINGS, "effort": "motor"}  # the topic is ambiguous
     assert "or outputs of these nodes; choose" in said(path, Settings(ARM, **by_motor))
     motors = Settings(ARM, topics=("/motor_states",), **by_motor)
     assert "/motor_states has the positions of the motors" in said(path, motors)
@@ -276,7 +276,7 @@ def test_outputs_of_our_nodes_beside_joint_states(tmp_path):
     assert "or outputs of these nodes" in said(path, chosen)
 
 
-def test_a_joint_that_stood_still_may_be_held(tmp_path):
+def test_a_joint_at_rest_may_be_held(tmp_path):
     t, rows = motion(MODEL, 1000, RATE)
     rows[:, 0, 1], rows[:, 1, 1] = 0.3, 0.0
     q, qd = rows[:, 0], rows[:, 1]
@@ -335,7 +335,7 @@ def test_an_identified_payload_is_read_back(tmp_path):
         ("[", "cannot be read"),
     ],
 )
-def test_data_that_are_wrong(tmp_path, text, expected):
+def test_malformed_data_raise(tmp_path, text, expected):
     file = tmp_path / "data.yaml"
     file.write_text(text)
     with pytest.raises(ValueError, match=expected) as caught:
@@ -343,7 +343,7 @@ def test_data_that_are_wrong(tmp_path, text, expected):
     assert "data.yaml" in str(caught.value)
 
 
-def test_pieces_of_any_size_give_the_same(bag):
+def test_results_do_not_depend_on_the_size_of_pieces(bag):
     settings = Settings(ARM, cutoff=5.0)
     robot = settings.robot()
     look = survey(Recording(bag), robot.model, cutoff=5.0)

@@ -1,4 +1,4 @@
-"""Systems in absolute coordinates: energies, momenta, matrices, and what is refused."""
+"""Systems in absolute coordinates: energies, momenta, matrices, and errors."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def system(group="SE3", **options):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_energy_and_momentum_are_those_of_the_tree(group):
+def test_energy_and_momentum_equal_those_of_the_tree(group):
     tree = dyn.model_from_screws([-1, 0], SCREWS, POSES, [M, M])
     q, qd = rng.uniform(-1, 1, (2, 4, 2))
     motion = dyn.forward_kinematics(tree, q, qd, representation="body")
@@ -40,7 +40,7 @@ def test_energy_and_momentum_are_those_of_the_tree(group):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_velocities_go_from_one_convention_to_the_other_and_back(group):
+def test_velocities_convert_between_conventions_and_back(group):
     s, V = system(group), rng.uniform(-1, 1, (5, 2, 6))
     pose = se3.exp(rng.uniform(-1, 1, (5, 2, 6)))
     np.testing.assert_allclose(s.from_mixed(pose, s.to_mixed(pose, V)), V)
@@ -50,7 +50,7 @@ def test_velocities_go_from_one_convention_to_the_other_and_back(group):
 
 
 @pytest.mark.parametrize("group", ["SE3", "SO3xR3"])
-def test_matrices_are_those_of_the_paper(group):
+def test_matrices_equal_those_of_the_paper(group):
     s = dyn.integration.examples.spherical_double_pendulum(group)
     pose = se3.exp(rng.uniform(-1, 1, (2, 6)))
     V = rng.uniform(-1, 1, (2, 6))
@@ -58,13 +58,13 @@ def test_matrices_are_those_of_the_paper(group):
     a = np.array([0.1, 0, 0])
     joints = [((0, -a), (None, None)), ((1, -a), (0, a))]
     J, eta = absolute.spherical_joints(group, joints, pose[:, :3, :3], V.ravel())
-    np.testing.assert_allclose(found.J, -J, atol=1e-15)  # the paper's sign of g is the other one
+    np.testing.assert_allclose(found.J, -J, atol=1e-15)  # the paper has the opposite sign of g
     np.testing.assert_allclose(found.eta, -eta, atol=1e-14)
     assert np.diag(found.M)[6:] == pytest.approx([0.0028125, 0.0095625, 0.01125, 2.7, 2.7, 2.7])
 
 
-def test_a_frame_beside_the_centre_of_mass_is_the_same_body():
-    """Matrices about another origin of the body describe the same acceleration."""
+def test_a_frame_away_from_the_centre_of_mass_describes_the_same_body():
+    """Matrices about another body-fixed origin give the same acceleration."""
     here = dyn.integration.RigidBody("a", M, POSES[0], (1, -2, 0.5), (0.3, 0.2, 0.1))
     D = se3.exp([0.5, -0.3, 0.2, 0.1, 0.4, -0.2])
     omega = D[:3, :3].T @ here.omega
@@ -84,7 +84,7 @@ def test_a_frame_beside_the_centre_of_mass_is_the_same_body():
         np.testing.assert_allclose(se3.Ad(D) @ V_dot[1], V_dot[0], atol=1e-12)
 
 
-def test_wrenches_and_gravity_move_a_body_as_newton_and_euler_say():
+def test_wrenches_and_gravity_act_by_the_newton_euler_equations():
     body = dyn.integration.RigidBody("a", M, POSES[0], (1, -2, 0.5), (0.3, 0.2, 0.1))
     W = np.array([1.0, 2, 3, 4, 5, 6])
     s = dyn.integration.AbsoluteSystem([body], wrenches={"a": W})
@@ -159,13 +159,13 @@ def joint(first="a", second="b", free=SCREWS[0], name="j"):
         ({"wrenches": {"a": np.zeros(5)}}, "wrench on 'a': expected shape"),
     ],
 )
-def test_what_is_no_system_is_refused(change, message):
+def test_invalid_systems_raise(change, message):
     bodies = [dyn.integration.RigidBody(name, M) for name in "ab"]
     with pytest.raises(dyn.ModelError, match=message):
         dyn.integration.AbsoluteSystem(**{"bodies": bodies, "name": "x", **change})
 
 
-def test_what_is_no_body_or_spring_is_refused():
+def test_invalid_bodies_and_springs_raise():
     point = dyn.spatial_inertia(1.0, np.zeros(3), np.zeros((3, 3)))
     for name, inertia, message in (
         ("ground", M, "a body's name must be non-empty text other than 'ground', not 'ground'"),
