@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> float:
     options = parser.parse_args(arguments)
 
     model = dyn.load_urdf(ROBOT)
-    print(f"{model.name}: {model.n} joints; model.describe() tells all that is known of it")
+    print(f"{model.name}: {model.n} joints; model.describe() lists their data")
 
     # A minimum-jerk motion through the points, at rest at both ends.
     motion = dyn.interpolate(model.joint_names, times=[0.0, 1.0, 2.2], positions=POINTS)

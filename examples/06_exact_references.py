@@ -1,4 +1,4 @@
-"""How many digits are right? The same recursion over numbers of 40 digits, beside float64.
+"""How many digits are right? The same recursion with numbers of 40 digits and in float64.
 
     python examples/06_exact_references.py
 

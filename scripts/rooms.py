@@ -154,25 +154,21 @@ def face(*room: str) -> list[str]:
 
 
 def imported_modules(folder: Path) -> dict[str, set[str]]:
-    """The modules of a folder, each with the modules beside it that it imports."""
-    house = folder.relative_to(PACKAGE).parts
-    modules = {file.stem for file in folder.glob("*.py")} - {"__init__"}
-    return {
-        module: modules
-        & {
-            found.path[len(house)]
-            for found in imports(folder / f"{module}.py")
-            if found.path[: len(house)] == house and len(found.path) > len(house)
-        }
-        for module in modules
-    }
+    """The modules of a folder by name, each with those among them that it imports."""
+    place = folder.relative_to(PACKAGE).parts
+    depth, modules = len(place), {file.stem for file in folder.glob("*.py")} - {"__init__"}
+    found: dict[str, set[str]] = {module: set() for module in modules}
+    for module, used in found.items():
+        for each in imports(folder / f"{module}.py"):
+            if each.path[:depth] == place:
+                used.update(modules.intersection(each.path[depth : depth + 1]))
+    return found
 
 
 def drawing(house: str, floors: Floors) -> str:
-    """A Mermaid flow chart with the upper floors on top and an arrow from each room to those below
-    that it imports from.
+    """A Mermaid flow chart: upper floors on top, arrows to the lower rooms that a room imports.
 
-    An arrow has one dash more for each floor that it descends: Mermaid then keeps rooms in rows.
+    Arrows that descend several floors are longer, which keeps the rooms of a floor in one row.
     """
     rooms = [room for room in floors if room not in GROUND]
     levels = sorted({floors[room] for room in rooms}, reverse=True)

@@ -147,12 +147,7 @@ def integrate_tree(
         return np.concatenate([x[n:], acceleration(t, x[:n], x[n:])])
 
     def jacobian(t: float, x: Array) -> tuple[Array, Array]:
-        q, qd = x[:n], x[n:]
-        by_q, by_qd, by_tau = derivatives(q, qd, torques(t, q, qd))
-        tau_q, tau_qd, tau_t = torques.derivatives(t, q, qd)
-        below = np.hstack([by_q + by_tau @ tau_q, by_qd + by_tau @ tau_qd])
-        J = np.vstack([np.eye(n, 2 * n, n), below])
-        return J, np.concatenate([np.zeros(n), by_tau @ tau_t])
+        return torques.jacobian(derivatives, t, x[:n], x[n:])
 
     x = np.concatenate([q, qd])
     time, states = rosenbrock(slope, jacobian, x, t_end, step, progress=progress)
@@ -186,6 +181,17 @@ class _Torques(NamedTuple):
                 by_qd[:, j] += _slope(self.law, (t, q, qd - d), (t, q, qd + d))
             by_t = _slope(self.law, (t - DIFFERENCE, q, qd), (t + DIFFERENCE, q, qd))
         return by_q, by_qd, by_t
+
+    def jacobian(
+        self, dynamics: ForwardDynamicsDerivativesSolver, t: float, q: Array, qd: Array
+    ) -> tuple[Array, Array]:
+        """Derivatives of (q', q'') under these torques by (q, q') (2 n, 2 n), and by t (2 n,)."""
+        n = len(q)
+        by_q, by_qd, by_tau = dynamics(q, qd, self(t, q, qd))
+        tau_q, tau_qd, tau_t = self.derivatives(t, q, qd)
+        below = np.hstack([by_q + by_tau @ tau_q, by_qd + by_tau @ tau_qd])
+        J = np.vstack([np.eye(n, 2 * n, n), below])
+        return J, np.concatenate([np.zeros(n), by_tau @ tau_t])
 
 
 def _slope(law: Law, before: tuple[Any, ...], after: tuple[Any, ...]) -> Array:

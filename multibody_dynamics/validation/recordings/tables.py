@@ -22,7 +22,7 @@ from .bags import JointSamples
 from .columns import read_arrays, read_columns, signal_in, times_in
 
 SUFFIXES = (".csv", ".npz")
-SIGNALS = ("q", "qd")  # beside the effort
+SIGNALS = ("q", "qd")  # besides the effort
 
 
 def read_table(path: Path, effort: str = "joint") -> JointSamples:
