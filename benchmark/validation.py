@@ -22,8 +22,8 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.validation.bags import JOINT_STATE
-from multibody_dynamics.validation.joint_state_layout import JointStateLayout, Samples
+from multibody_dynamics.validation.recordings.bags import JOINT_STATE
+from multibody_dynamics.validation.recordings.joint_state_layout import JointStateLayout, Samples
 
 RUNS = 3
 BLOCK = 10_000  # messages written at once

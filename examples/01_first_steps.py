@@ -23,15 +23,15 @@ POINTS = [  # rad
 
 
 def main(arguments: list[str] | None = None) -> float:
-    """The largest difference between Q' and the slope of Q, as a share of the peak of Q'."""
+    """Returns the largest difference between Q' and the slope of Q, relative to the peak of Q'."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw Q, Q' and Q'' of every joint")
     options = parser.parse_args(arguments)
 
     model = dyn.load_urdf(ROBOT)
-    print(f"{model.name}: {model.n} joints; model.describe() tells all that is known of it")
+    print(f"{model.name}: {model.n} joints; model.describe() lists their data")
 
-    # Between the points the motion has the least jerk; it starts and ends at rest.
+    # A minimum-jerk motion through the points, at rest at both ends.
     motion = dyn.interpolate(model.joint_names, times=[0.0, 1.0, 2.2], positions=POINTS)
     times = np.linspace(0.0, motion.duration, 2201)
     q, qd, qdd, qddd, qdddd = motion.sample(times).swapaxes(0, 1)  # each (2201, 7)

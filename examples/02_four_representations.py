@@ -19,7 +19,7 @@ HAND = "panda_link7"
 
 
 def main(arguments: list[str] | None = None) -> float:
-    """The largest difference between the Q'' of the four, as a share of the largest Q''."""
+    """Returns the largest difference between the four Q'', relative to the largest Q''."""
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args(arguments)
     model = dyn.load_urdf(ROBOT)
     hand = model.body_index(HAND)
@@ -33,14 +33,14 @@ def main(arguments: list[str] | None = None) -> float:
         for name in ("twist", "acceleration", "jerk", "jounce"):
             print(f"  {name:<12}" + "".join(f"{x:9.4f}" for x in getattr(motion, name)[hand]))
 
-        # Each has its own Jacobian, V = J q', and so V' = J q'' + J' q'.
+        # Each representation has its own Jacobian, V = J q', and V' = J q'' + J' q'.
         J = dyn.jacobian(model, q, HAND, representation=representation)
         J_dot = dyn.jacobian_dot(model, q, qd, HAND, representation=representation)
         np.testing.assert_allclose(J @ qd, motion.twist[hand], atol=1e-12)
         np.testing.assert_allclose(J @ qdd + J_dot @ qd, motion.acceleration[hand], atol=1e-12)
         torques.append(dyn.inverse_dynamics(model, *state, representation=representation).tau_ddot)
 
-    # Whose linear part is the acceleration of the hand? Its position, differentiated twice:
+    # Which linear part is the acceleration of the hand? Differentiate its position twice:
     h = 1e-4
     path = [q - h * qd + h**2 / 2 * qdd, q, q + h * qd + h**2 / 2 * qdd]
     before, now, after = dyn.frame_pose(model, path, HAND)[:, :3, 3]

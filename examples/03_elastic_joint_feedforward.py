@@ -17,12 +17,12 @@ from multibody_dynamics.resources import share_directory
 
 CONFIG = share_directory() / "config"
 POINTS = [[0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8], [0.8, 0.3, -0.4, -1.2, 0.5, 1.2, 0.0]]  # rad
-PERIOD = 1e-3  # s, of the control cycle
+PERIOD = 1e-3  # s, control cycle
 VARIANTS = {"full": "Q, Q', Q''", "quasi_static": "Q only", "rigid": "as if without springs"}
 
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
-    """The rms tracking error in rad with every variant of the feedforward."""
+    """Returns the rms tracking error, rad, for each variant of the feedforward."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the errors over time")
     options = parser.parse_args(arguments)
@@ -34,7 +34,9 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
     motion = dyn.interpolate(model.joint_names, times=[0.0, 1.0], positions=POINTS)
     times = np.arange(0.0, 1.3, PERIOD)
-    state = motion.sample(times + PERIOD / 2)  # a command holds for a period: that of its middle
+    state = motion.sample(
+        times + PERIOD / 2
+    )  # a command is held for one period: take the middle of it
     torques = dyn.inverse_dynamics(model, *state.swapaxes(0, 1))
     errors, rms = {}, {}
     for variant, text in VARIANTS.items():

@@ -1,10 +1,10 @@
 """A surgical arm whose instrument pivots about one point, modelled in three ways.
 
 Joints 1 to 3, a lift and two parallel axes, bring the remote centre to the incision. The axes of
-joints 4 and 5 meet in it, and so does the instrument: whatever the curved links between them do,
-the point of the instrument that is in the incision stays there.
+joints 4 and 5 and the instrument intersect there: however these joints move, the point of the
+instrument in the incision stays in place.
 
-The arm is of the kind of [M18k] 2.5 and 3.6 (Mueller 2018, kinematics). All numbers are ours.
+The arm resembles those of [M18k] 2.5 and 3.6 (Mueller 2018, kinematics); all numbers are ours.
 
     python examples/04_remote_centre_of_motion.py --picture arm.png
 """
@@ -30,8 +30,8 @@ DESCRIPTIONS = ("joint frames", "body screws", "spatial screws")
 class Geometry(NamedTuple):
     """The arm at q = 0, in its plane of symmetry y = 0, in inertial axes; m.
 
-    axes, points : (5, 3) direction of every joint's axis, and a point on it.
-    curves : five (k, 3), the centre line of every link.
+    axes, points : (5, 3) direction of each joint axis, and a point on it.
+    curves : five (k, 3), the centre lines of the links.
     remote_centre : (3,)
     instrument : (3,) unit vector along the instrument, towards its tip.
     """
@@ -54,7 +54,7 @@ def geometry(
     holder_arc: float = pi / 6,
     depth: float = 0.12,
 ) -> Geometry:
-    """The arm from what a designer would choose.
+    """The geometry of the arm from its design parameters.
 
     The column is the z axis; the horizontal links are at `height`. The curved links have `radius`
     about the remote centre. Seen from there, the axis of joint 4 is `inclination` above the
@@ -94,9 +94,9 @@ def remote_centre_arm(
     masses: tuple[float, ...] = (3.0, 2.0, 1.5, 0.8, 0.6),
     **dimensions: float,
 ) -> dyn.MultibodyModel:
-    """The arm by one of the DESCRIPTIONS, each from axes and points as its own frames see them.
+    """The arm by one of the DESCRIPTIONS, which differ in the frames of axes and points.
 
-    `dimensions` are those of :func:`geometry`. Every body frame is in the centre of mass of its
+    `dimensions` are those of :func:`geometry`. Each body frame is at the centre of mass of its
     link and has inertial axes at q = 0. The frames "incision" on the forearm and "instrument" on
     the last link, with z along it, both have their origin in the remote centre.
     """
@@ -123,7 +123,7 @@ def remote_centre_arm(
             ),
         },
     }
-    if description == "joint frames":  # where its joints are in every body, all axes being z
+    if description == "joint frames":  # where its joints are in each body, all axes being z
         axes = [turn_z_to(e) for e in shape.axes]
         return dyn.theory.model_from_joint_frames(
             parents,
@@ -133,7 +133,9 @@ def remote_centre_arm(
             inertias,
             **options,
         )
-    if description == "body screws":  # where every body is in its parent, and the axis in the body
+    if (
+        description == "body screws"
+    ):  # the pose of each body in its parent, and the axis in the body
         return dyn.theory.model_from_body_screws(
             parents,
             se3.inverse(mounts) @ bodies,
@@ -149,18 +151,18 @@ def remote_centre_arm(
 
 
 def frame_in(body, R, point):
-    """The pose of the frame with axes R in `point` as seen from a body."""
+    """The pose in a body of the frame with axes R and origin `point`."""
     return se3.inverse(body) @ se3.from_rotation_translation(R, point)
 
 
 def wire(mass, curve):
-    """The spatial inertia of equally heavy points along a curve, about their centre of mass."""
+    """Spatial inertia of equal point masses along a curve, about their centre of mass."""
     spread = mass * np.cov(curve.T, bias=True)
     return dyn.spatial_inertia(mass, np.zeros(3), np.trace(spread) * np.eye(3) - spread)
 
 
 def main(arguments: list[str] | None = None) -> float:
-    """Returns how far joints 4 and 5 move the remote centre, in m; it should be rounding."""
+    """Returns how far joints 4 and 5 move the remote centre, m: rounding errors only."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the arm pivoting")
     options = parser.parse_args(arguments)

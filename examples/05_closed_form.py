@@ -20,7 +20,7 @@ POINTS = [[0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8], [0.8, 0.6, -0.4, -1.2, 0.5, 2.2
 
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
-    """Defects, as shares: of the skew symmetry with each matrix, and of the energy balance."""
+    """Returns relative defects: of the skew symmetry for each matrix, and of the energy balance."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the energies over time")
     options = parser.parse_args(arguments)
@@ -37,13 +37,13 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     }
     defects = {}
     for name, C in matrices.items():
-        # The torques are the same. What a passivity-based controller builds on is N = M' - 2C.
+        # The torques are the same, but passivity-based controllers rely on N = M' - 2C.
         np.testing.assert_allclose(M @ qdd + C @ qd + dyn.gravity_forces(model, q), tau, atol=1e-11)
         N = M_dot - 2.0 * C
         defects[name] = float(np.abs(N + N.T).max() / np.abs(N).max())
         print(f"{name:<24} N + N^T is {defects[name]:7.0e} of N = M' - 2C")
 
-    # What the joints do in work, the robot has more of kinetic and potential energy.
+    # The work of the joints equals the gain of kinetic and potential energy.
     times = np.linspace(0.0, 0.7, 1401)
     q, qd, qdd = motion.sample(times).swapaxes(0, 1)[:3]
     power = (dyn.inverse_dynamics(model, q, qd, qdd).tau * qd).sum(axis=1)

@@ -1,9 +1,9 @@
-"""How many digits are right? The same recursion over numbers of 40 digits, beside float64.
+"""How many digits are right? The same recursion with numbers of 40 digits and in float64.
 
     python examples/06_exact_references.py
 
-generic_inverse_dynamics takes whatever adds and multiplies, with its sine and cosine: numbers of
-mpmath as here, complex ones (derivatives by complex step), symbols (generated code).
+generic_inverse_dynamics accepts any numbers that add and multiply, with their sines and cosines:
+mpmath as here, complex numbers (derivatives by complex step), symbols (generated code).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROBOT = share_directory() / "config" / "robots" / "panda.urdf"
 
 
 def main(arguments: list[str] | None = None) -> dict[str, list[float]]:
-    """How many digits are right of Q, Q' and Q'', by the recursion and by differences of Q."""
+    """Returns the numbers of correct digits of Q, Q' and Q'', by recursion and by differences."""
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args(arguments)
     mpmath.mp.dps = 40
     model = dyn.load_urdf(ROBOT)
@@ -33,11 +33,11 @@ def main(arguments: list[str] | None = None) -> dict[str, list[float]]:
     print(f"in float64           {fast.tau_ddot[1]:.17g}")
 
     def torque(t: float) -> np.ndarray:
-        """Q on the motion that has this state at t = 0, for whoever has no recursion for rates."""
+        """Q at time t of the motion with this state at t = 0; differences of it give rates."""
         powers = t ** np.arange(5) / (1.0, 1.0, 2.0, 6.0, 24.0)
         return dyn.inverse_dynamics(model, *(powers[: 5 - k] @ state[k:] for k in range(3))).tau
 
-    h, w = 1e-5, 3e-4  # about the best
+    h, w = 1e-5, 3e-4  # near the optimum
     slope = (torque(h) - torque(-h)) / (2.0 * h)
     bend = (torque(w) - 2.0 * torque(0.0) + torque(-w)) / w**2
 
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> dict[str, list[float]]:
 
 
 def correct_digits(value: np.ndarray, exact: np.ndarray) -> float:
-    """Relative to the largest component."""
+    """The number of correct digits, relative to the largest component."""
     return float(-mpmath.log10(max(abs(value - exact)) / max(abs(exact))))
 
 

@@ -2,8 +2,8 @@
 
     python examples/07_kinematic_calibration.py --picture calibration.png
 
-Each joint and the flange may be displaced by error screws; the least number of them that can
-describe every error of an arm of 7 revolute joints is 4 * 7 + 6.
+Error screws displace each joint and the flange; 4 * 7 + 6 of them are necessary and sufficient to
+describe all errors of an arm with 7 revolute joints.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from multibody_dynamics.resources import share_directory
 
 ROBOT = share_directory() / "config" / "robots" / "panda.urdf"
 FLANGE = "panda_link8"
-BUILT = 1e-3  # rad and m, how far the real arm is off its drawings
-NOISE = (1e-4, 5e-5)  # rad and m, of a laser tracker
+BUILT = 1e-3  # rad and m, errors of the real arm
+NOISE = (1e-4, 5e-5)  # rad and m, noise of a laser tracker
 
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
-    """The rms position error in m of the arm as drawn and as calibrated."""
+    """Returns the rms position error, m, of the arm as drawn and as calibrated."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the errors before and after")
     options = parser.parse_args(arguments)
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         drawn, every, rng.normal(scale=BUILT, size=len(every))
     )
 
-    # The real arm is measured where its joints are; half of the poses are kept for the test.
+    # The poses of the real arm are measured; half of them are kept for the test.
     q = rng.uniform(drawn.limits.lower, drawn.limits.upper, (80, drawn.n))
     poses = dyn.frame_pose(real, q, FLANGE)
     noise = rng.normal(size=(80, 6)) * np.repeat(NOISE, 3)

@@ -3,7 +3,7 @@
     python examples/08_inertial_parameters.py --picture torques.png
 
 The torques are linear in the masses, first moments and inertias of the links; of the 70 parameters
-of 7 links, 43 combinations have an effect. They are found by least squares, weighed by the noise.
+of 7 links, 43 combinations have an effect. Least squares, weighted by the noise, identify them.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from multibody_dynamics.resources import share_directory
 
 ROBOT = share_directory() / "config" / "robots" / "panda.urdf"
 MIDDLE = [0.0, -0.2, 0.0, -1.6, 0.0, 1.8, 0.0]  # rad
-FRICTION = 0.3  # N m s/rad, viscous, of every joint
-NOISE = np.array([0.5, 0.5, 0.5, 0.5, 0.1, 0.1, 0.1])  # N m, of the torque sensors
+FRICTION = 0.3  # N m s/rad, viscous, at each joint
+NOISE = np.array([0.5, 0.5, 0.5, 0.5, 0.1, 0.1, 0.1])  # N m, noise of the torque sensors
 
 
 def exciting_motion(model: dyn.MultibodyModel, seed: int) -> np.ndarray:
-    """q, q' and q'' (3, k, n) of 10 s of random sines, sampled at 100 Hz."""
+    """q, q' and q'' (3, k, n): 10 s of random sines, sampled at 100 Hz."""
     a, b = np.random.default_rng(seed).uniform(-0.5, 0.5, (2, model.n, 5))  # rad/s
     motion = dyn.motion.sum_of_sines(model.joint_names, MIDDLE, a, b, frequency=0.6, duration=10.0)
     return motion.sample(np.arange(0.0, motion.duration, 0.01))[:, :3].swapaxes(0, 1)
 
 
 def main(arguments: list[str] | None = None) -> float:
-    """The largest rms difference in N m between the predicted and the true torques of a joint."""
+    """Returns the largest rms difference, N m, of predicted and true torques among the joints."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw predicted and measured torques")
     options = parser.parse_args(arguments)
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> float:
     beta = np.linalg.lstsq(W, (measured / NOISE).ravel(), rcond=None)[0]
     print(f"condition number of the motion: {np.linalg.cond(W / np.linalg.norm(W, axis=0)):.0f}")
 
-    other = exciting_motion(model, seed=2)  # one that was not used
+    other = exciting_motion(model, seed=2)  # not used for the identification
     predicted, true = regressor(other) @ beta, torque(other)
     rms = np.sqrt(((predicted - true) ** 2).mean(axis=0))
     for joint, difference, noise in zip(model.joint_names, rms, NOISE, strict=True):

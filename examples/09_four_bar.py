@@ -3,7 +3,7 @@
     python examples/09_four_bar.py --picture four_bar.png
 
 The loop is cut at the pin between coupler and rocker. What remains is a tree; the pin is a
-LoopClosure that leaves one rotation free. Of its five constraints three are redundant in a plane.
+LoopClosure that leaves one rotation free. In a plane, three of its five constraints are redundant.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from multibody_dynamics import dynamics as dyn
 CRANK, COUPLER, ROCKER, GROUND = 0.3, 0.8, 0.6, 1.0  # m
 SPEED = 6.0  # rad/s, of the crank
 STEP, SWING = 0.01, 1.5  # s, of the integration
-CORRECTIONS = {  # of the drift of the loop
+CORRECTIONS = {  # treatment of the drift of the loop
     "none": {},
     "Baumgarte": {"baumgarte": dyn.core.Baumgarte(20.0, 20.0)},  # 1/s
     "projection": {"project": True},
@@ -25,14 +25,14 @@ CORRECTIONS = {  # of the drift of the loop
 
 
 def bar(length: float) -> np.ndarray:
-    """2 kg per metre, uniform, from the origin along x."""
+    """Inertia of a uniform bar of 2 kg/m from the origin along x."""
     mass = 2.0 * length
     inertia = mass * length**2 / 12 * np.diag([0, 1, 1])
     return dyn.spatial_inertia(mass, (length / 2, 0, 0), inertia)
 
 
 def four_bar() -> dyn.mechanisms.ConstrainedModel:
-    """In the plane x-y, gravity along -y, with the motor in the crank."""
+    """The linkage in the plane x-y, with gravity along -y and the motor at the crank."""
 
     def at(x: float) -> np.ndarray:
         return dyn.se3.from_rotation_translation(np.eye(3), (x, 0, 0))
@@ -64,7 +64,7 @@ def swing(
     baumgarte: dyn.core.Baumgarte | None = None,
     project: bool = False,
 ) -> dyn.integration.JointMotion:
-    """q and q' (k, n) each, from rest at q (n,), without torque, by Runge's and Kutta's method."""
+    """q and q' (k, n) each, from rest at q (n,), without torque, by the Runge-Kutta method."""
     nothing = np.zeros(system.n)
 
     def acceleration(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -81,13 +81,13 @@ def swing(
 
 
 def slope_of(values: np.ndarray) -> np.ndarray:
-    """The time derivative of what repeats with every turn, by its Fourier series: to rounding."""
+    """The time derivative of a periodic signal, by its Fourier series."""
     harmonics = np.fft.rfftfreq(len(values), 1 / len(values))
     return np.fft.irfft(1j * SPEED * harmonics * np.fft.rfft(values), len(values))
 
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
-    """Defects: of the power balance and of the rate, as shares; of the loop after a swing, in m."""
+    """Returns the relative defects of power and rate, and the gap after a swing, m."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the linkage, torques and errors")
     options = parser.parse_args(arguments)

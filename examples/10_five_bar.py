@@ -2,9 +2,9 @@
 
     python examples/10_five_bar.py --picture five_bar.png
 
-Two degrees of freedom. With one motor that is too little for a prescribed motion: hybrid dynamics
-prescribes the motor's joint and lets the others move. Two motors have unique torques. Three can be
-set against each other: [K12] 3.1 has the least torques, and the least force in the closed loop.
+The linkage has two degrees of freedom. One motor cannot impose a motion: hybrid dynamics prescribes
+the joint of the motor and lets the others move. Two motors have unique torques. Three can work
+against each other: [K12] 3.1 gives the least torques, or the least force in the closed loop.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ JOINTS = ["left_shoulder", "left_elbow", "right_shoulder", "right_elbow"]
 SHOULDERS = ["left_shoulder", "right_shoulder"]
 MEAN, AMPLITUDE, PHASE = np.radians([[-150.0, -30.0], [20.0, 15.0], [0.0, 60.0]])  # of SHOULDERS
 PERIOD, STEP = 0.6, 0.0025  # s, of the motion and of the integration
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7")  # of one motor, and of the cases
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7")  # colours of one motor, and of the cases
 DRIFT = dyn.core.Baumgarte(20.0, 20.0)  # 1/s
-CASES = {  # motors, and the choice among the torques that give the motion
+CASES = {  # motors, and the choice among the torques for the motion
     "two motors": (SHOULDERS, "unique"),
     "three, least torque": ([*SHOULDERS, "left_elbow"], "minimum_torque"),
     "three, least force": ([*SHOULDERS, "left_elbow"], "minimum_force"),
@@ -32,13 +32,13 @@ CASES = {  # motors, and the choice among the torques that give the motion
 
 
 def bar(length: float) -> np.ndarray:
-    """2 kg per metre, uniform, from the origin along x."""
+    """Inertia of a uniform bar of 2 kg/m from the origin along x."""
     mass = 2.0 * length
     return dyn.spatial_inertia(mass, (length / 2, 0, 0), mass * length**2 / 12 * np.diag([0, 1, 1]))
 
 
 def five_bar(motors: list[str]) -> dyn.mechanisms.ConstrainedModel:
-    """Two arms in the plane x-y, both along x at zero, pinned together at their tips."""
+    """Two arms in the plane x-y, both along x at q = 0, pinned together at their tips."""
 
     def at(x: float) -> np.ndarray:
         return dyn.se3.from_rotation_translation(np.eye(3), (x, 0, 0))
@@ -65,29 +65,31 @@ def energy(tree: dyn.MultibodyModel, q: np.ndarray, qd: np.ndarray) -> np.ndarra
 
 
 def corners(tree: dyn.MultibodyModel, q: np.ndarray) -> list[np.ndarray]:
-    """Where the left elbow, the right elbow and the tip are, (k, 2) each."""
+    """Positions of the left elbow, the right elbow and the tip, (k, 2) each."""
     places = (("left_lower", 0.0), ("right_lower", 0.0), ("left_lower", LOWER))
     return [(dyn.frame_pose(tree, q, body) @ [x, 0, 0, 1])[:, :2] for body, x in places]
 
 
 def motion(system: dyn.mechanisms.ConstrainedModel, times: np.ndarray) -> tuple[np.ndarray, ...]:
-    """q ... q'''' (k, 4) with the shoulders going to and fro, and the elbows as they must."""
+    """q ... q'''' (k, 4) with oscillating shoulders; the elbows follow from the loop."""
     omega, order = 2 * np.pi / PERIOD, np.arange(5)[:, None, None]
     angle = omega * times[:, None] + PHASE + order * np.pi / 2
     rates = np.zeros((5, len(times), 4))
     rates[:, :, ::2] = MEAN * (order == 0) + AMPLITUDE * omega**order * np.sin(angle)
-    rates[0, :, 1::2] = np.radians((110.0, -110.0))  # about; other signs are other postures
+    rates[0, :, 1::2] = np.radians(
+        (110.0, -110.0)
+    )  # approximately; other signs give other postures
     return dyn.mechanisms.consistent_motion(system, *rates, fixed=SHOULDERS)
 
 
 def slope_of(values: np.ndarray) -> np.ndarray:
-    """The time derivative (k, ...) of what repeats, by its Fourier series: exact to rounding."""
+    """The time derivative (k, ...) of a periodic signal, by its Fourier series."""
     omega = 2 * np.pi * np.fft.rfftfreq(len(values), STEP)
     return np.fft.irfft(1j * omega * np.fft.rfft(values.T), len(values)).T
 
 
 def with_one_motor(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-    """q, q' and tau (k, 4) every 2 STEPs, if a single motor moves the left shoulder as given."""
+    """q, q' and tau (k, 4) every 2 STEPs, with a single motor that drives the left shoulder."""
     system = five_bar(SHOULDERS[:1])
 
     def dynamics(k: Any, q: np.ndarray, qd: np.ndarray) -> dyn.mechanisms.ConstrainedMotion:
@@ -108,7 +110,7 @@ def with_one_motor(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 def main(arguments: list[str] | None = None) -> dict[str, list[float]]:
-    """The rms torques in N m of the joints, and the rms force in N in the tip, for every case."""
+    """Returns the rms torques of the joints, N m, and the rms force in the tip, N, by case."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the linkage and the torques")
     options = parser.parse_args(arguments)

@@ -2,9 +2,9 @@
 
     python examples/11_delta_robot.py --picture delta.png
 
-Three arms with a motor each carry the platform by pairs of parallel rods. A rod hangs on the arm in
-a universal joint and ends at the platform in a ball: six loops are cut at the balls. That the rods
-keep the platform level is not assumed: it has six coordinates, and the constraints say so.
+Three arms with a motor each carry the platform by pairs of parallel rods. A rod has a universal
+joint at the arm and a ball joint at the platform: six loops are cut at the balls. The platform has
+six coordinates; that the rods keep it level is not assumed but follows from the constraints.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from multibody_dynamics import dynamics as dyn
 
 BASE, ARM, ROD, PLATFORM, WIDTH = 0.12, 0.25, 0.6, 0.05, 0.08  # m; WIDTH is between paired rods
 ARM_MASS, ROD_MASS, PLATFORM_MASS = 0.4, 0.06, 0.5  # kg
-RADIUS, HEIGHT, PERIOD = 0.12, 0.05, 0.5  # m, m, s: a circle that is tilted by HEIGHT up and down
+RADIUS, HEIGHT, PERIOD = 0.12, 0.05, 0.5  # m, m, s: a circle, tilted by HEIGHT up and down
 MOTORS, PLACE, ATTITUDE = ["motor1", "motor2", "motor3"], ["x", "y", "z"], ["yaw", "pitch", "roll"]
 
 
 def bar(mass: float, along: np.ndarray) -> np.ndarray:
-    """A thin bar from the origin to `along`."""
+    """Inertia of a thin bar from the origin to `along`."""
     inertia = mass / 12 * (along @ along * np.eye(3) - np.outer(along, along))
     return dyn.spatial_inertia(mass, along / 2, inertia)
 
 
 def delta_robot() -> dyn.mechanisms.ConstrainedModel:
-    """The arms are horizontal at zero; positive angles let them down. x, y and z are from there."""
+    """The arms are horizontal at q = 0, the origin of x, y and z; positive angles lower them."""
     drop = np.sqrt(ROD**2 - (BASE + ARM - PLATFORM) ** 2)
     parts, balls = [], {}
 
     def add(parent, screws, place, inertia, joint, body) -> int:
-        """Body frames have inertial axes at zero."""
+        """Add a body, whose frame has inertial axes at q = 0."""
         pose = dyn.se3.from_rotation_translation(np.eye(3), place)
         parts.append((parent, screws, pose, inertia, joint, body))
         return len(parts) - 1
@@ -73,13 +73,13 @@ def delta_robot() -> dyn.mechanisms.ConstrainedModel:
 
 
 def slope_of(values: np.ndarray) -> np.ndarray:
-    """The time derivative (k, ...) of what repeats, by its Fourier series: exact to rounding."""
+    """The time derivative (k, ...) of a periodic signal, by its Fourier series."""
     omega = 2 * np.pi * np.fft.rfftfreq(len(values), PERIOD / len(values))
     return np.fft.irfft(1j * omega * np.fft.rfft(values.T), len(values)).T
 
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
-    """Defects, as shares: of Q' and Q'' as slopes of Q and Q', and of the power balance."""
+    """Returns relative defects: of Q' and Q'' as slopes of Q and Q', and of the power balance."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the robot, Q, Q' and Q''")
     options = parser.parse_args(arguments)
@@ -88,7 +88,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     tree = robot.tree
     print(f"{robot.n} joints, {robot.m} constraints, motors {', '.join(robot.actuated)}")
 
-    # The platform's place is given with four derivatives; everything else follows from it.
+    # The pose of the platform is given with four derivatives; all else follows from it.
     times = np.linspace(0.0, PERIOD, 100, endpoint=False)
     omega, order = 2 * np.pi / PERIOD, np.arange(5)[:, None]
     angle = omega * times + order * np.pi / 2

@@ -2,10 +2,10 @@
 
     python examples/12_passive_pendulum.py --picture crane.png
 
-Hybrid dynamics takes what is known of each joint, an acceleration or a torque, and gives the other.
-If the trolley moves from rest to rest, the load goes on swinging. If the load shall move along y,
-the trolley has to be where a pendulum of length L needs it, nearly at x = y + L/g y'': its
-acceleration y'' + L/g y'''' takes a motion whose fourth derivative exists, and is zero at its ends.
+Hybrid dynamics takes the acceleration or the torque of each joint and computes the other. If the
+trolley moves from rest to rest, the load keeps swinging. To move the load along y instead, the
+trolley must be where a pendulum of length L needs it, nearly at x = y + L/g y''. Its acceleration
+y'' + L/g y'''' requires a motion whose fourth derivative exists and vanishes at both ends.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from multibody_dynamics import dynamics as dyn
 
 TROLLEY, LOAD, ROPE, INERTIA = 40.0, 100.0, 2.0, 5.0  # kg, kg, m to the load's centre, kg m^2
 GRAVITY = 9.81  # m/s^2
-SWINGING_LENGTH = ROPE + INERTIA / (LOAD * ROPE)  # m, of the pendulum that swings like the load
+SWINGING_LENGTH = ROPE + INERTIA / (LOAD * ROPE)  # m, length of the equivalent pendulum
 DISTANCE, DURATION = 3.0, 3.0  # m, s
 STEP = 0.01  # s, of the integration
 MOVES = ("trolley from rest to rest", "trolley ahead of the load")
 
 
 def crane() -> dyn.MultibodyModel:
-    """The trolley runs along x; the rope stays tight and hangs straight down at zero."""
+    """The trolley moves along x; the rope stays taut and hangs straight down at q = 0."""
     return dyn.model_from_screws(
         [-1, 0],
         [dyn.prismatic((1, 0, 0)), dyn.revolute((0, -1, 0))],
@@ -41,7 +41,7 @@ def crane() -> dyn.MultibodyModel:
 
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
-    """The swing that is left in rad, and the difference from the closed form, as a share."""
+    """Returns the residual swing, rad, and the relative difference from the closed form."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw swing and force of both moves")
     options = parser.parse_args(arguments)
@@ -50,10 +50,10 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     motion = dyn.interpolate(["load"], times=[0.0, DURATION], positions=[[0.0], [DISTANCE]])
 
     def dynamics(t: float, q: np.ndarray, qd: np.ndarray) -> dyn.rigid.HybridDynamics:
-        """Of both moves at once: q, q' (2, 2)."""
+        """The accelerations of both moves at once, for q, q' (2, 2)."""
         _, _, y_ddot, _, y_ddddot = motion(t)[:, 0]
         acceleration = np.array([y_ddot, y_ddot + SWINGING_LENGTH / GRAVITY * y_ddddot])
-        qdd = np.stack([acceleration, [np.nan, np.nan]], axis=1)  # the rope's is to be found
+        qdd = np.stack([acceleration, [np.nan, np.nan]], axis=1)  # that of the rope is computed
         return dyn.hybrid_dynamics(model, q, qd, prescribed=["trolley"], qdd=qdd, tau=np.zeros(2))
 
     start = np.zeros((2, 2))  # of two moves, of two joints
@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     qdd, force = map(np.array, zip(*map(dynamics, times, q, qd), strict=True))
     force = force[..., 0]
 
-    # The same on paper, for the trolley at x and the rope at the angle a to the vertical.
+    # The closed form, for the trolley at x and the rope at the angle a to the vertical.
     a, a_dot, x_ddot = q[..., 1], qd[..., 1], qdd[..., 0]
     a_ddot = -(x_ddot * np.cos(a) + GRAVITY * np.sin(a)) / SWINGING_LENGTH
     expected = TROLLEY * x_ddot

@@ -2,8 +2,8 @@
 
     python examples/13_lqr_double_pendulum.py --picture pendulum.png
 
-The motor is in the shoulder or in the elbow; the other joint is free. The feedback that is best for
-the linearised pendulum drives the true one, from many postures at once.
+The motor is in the shoulder or in the elbow; the other joint is free. The optimal feedback of the
+linearised pendulum drives the nonlinear one, from many postures at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ LENGTH, MASS = 0.5, 1.0  # m, kg of each of the two uniform rods
 TORQUE = 20.0  # N m, the limit of the motor
 STEP, DURATION = 0.01, 3.0  # s
 POSTURES = np.linspace(-40.0, 40.0, 41)  # deg, of either joint
-START = {"shoulder": (25.0, -15.0), "elbow": (-5.0, 20.0)}  # deg, of the motion in the picture
+START = {
+    "shoulder": (25.0, -15.0),
+    "elbow": (-5.0, 20.0),
+}  # deg, start of the motion in the picture
 UPRIGHT = 1.0  # deg
 
 
@@ -40,17 +43,17 @@ def double_pendulum() -> dyn.MultibodyModel:
 
 
 def feedback(linear: dyn.rigid.LinearModel) -> np.ndarray:
-    """K (1, 4) of u = -K x, with which the integral of q . q + u^2 is least."""
+    """K (1, 4) of u = -K x that minimises the integral of q . q + u^2."""
     return linear.B.T @ solve_continuous_are(*linear.matrices[:2], np.diag([1, 1, 0, 0]), np.eye(1))
 
 
 def simulate(model: dyn.MultibodyModel, motor: str, K: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """x = (q, q') (k, ..., 4) from rest at q (..., 2), by Runge's and Kutta's method."""
+    """x = (q, q') (k, ..., 4) from rest at q (..., 2), by the Runge-Kutta method."""
     moved = np.eye(2)[[JOINTS.index(motor)]]
 
     def acceleration(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         tau = np.clip(-np.concatenate([q, qd], axis=-1) @ K.T, -TORQUE, TORQUE) @ moved
-        fallen = np.abs(q).max(axis=-1, keepdims=True) > np.pi  # and swings on unseen
+        fallen = np.abs(q).max(axis=-1, keepdims=True) > np.pi  # the rest of the swing is not drawn
         return np.where(fallen, 0.0, dyn.forward_dynamics(model, q, qd, tau))
 
     motion = dyn.integration.integrate_joints(acceleration, q, np.zeros_like(q), DURATION, STEP)
@@ -58,7 +61,7 @@ def simulate(model: dyn.MultibodyModel, motor: str, K: np.ndarray, q: np.ndarray
 
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
-    """The share of the postures from which each motor brings the pendulum upright."""
+    """Returns the share of the postures from which each motor brings the pendulum upright."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw where it works, and one motion")
     options = parser.parse_args(arguments)

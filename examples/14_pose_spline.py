@@ -3,9 +3,9 @@
     python examples/14_pose_spline.py --picture spline.png
 
 The spline passes exactly through its poses, and its twist, acceleration, jerk and jounce are
-continuous: what an arm with elastic joints asks for. Euler angles, interpolated, would depend on
-which of them are chosen, and stop where they are singular. Inverse kinematics along the path begins
-each solution at the one before; its limits and starts take care of the first.
+continuous, as elastic joints require. Interpolated Euler angles would depend on their convention
+and fail where they are singular. Inverse kinematics along the path starts each solution at the
+previous one; joint limits and several starting points take care of the first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RATES = ("velocity", "acceleration", "jerk", "jounce")
 
 
 def poses() -> np.ndarray:
-    """Around a point in front of the arm, the hand looking down and tilted to all sides."""
+    """Poses around a point in front of the arm; the hand points down, tilted to all sides."""
     down = dyn.so3.exp([np.pi, 0, 0])
     angle = np.linspace(0.0, 2 * np.pi, len(TIMES))
     points = np.stack([0.45 + 0.12 * np.cos(angle), 0.25 * np.sin(angle), 0.4 + 0.02 * angle], 1)
@@ -34,7 +34,7 @@ def poses() -> np.ndarray:
 
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
-    """What the path misses its poses by, the joints the path, in m and rad; the largest step."""
+    """Returns the errors of path and joints, m and rad, and the largest step of the joints, rad."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the path, its rates and the joints")
     options = parser.parse_args(arguments)

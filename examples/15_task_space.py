@@ -2,8 +2,9 @@
 
     python examples/15_task_space.py --picture task_space.png
 
-The hand of a Panda is told its pose, twist, acceleration, jerk and jounce. On the circle its spare
-joint keeps the posture; where the arm is stretched, damping lets the hand stay behind, smoothly.
+The motion of a Panda's hand is given by pose, twist, acceleration, jerk and jounce. On the circle
+the redundant joint keeps the posture; when the arm is stretched, damping makes the hand lag
+smoothly.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ Motion = Callable[[float], dyn.tasks.TaskMotion]
 
 
 def circle(start: np.ndarray, t: float) -> dyn.tasks.TaskMotion:
-    """A circle in the plane y, z, of 10 cm, at constant speed, without turning the hand."""
-    phases = OMEGA * t + np.pi / 2 * np.arange(5)  # of the derivatives
+    """A circle of 10 cm in the plane y-z at constant speed, without rotation of the hand."""
+    phases = OMEGA * t + np.pi / 2 * np.arange(5)  # orders of the derivatives
     rows = (
         0.1
         * OMEGA ** np.arange(5)[:, None]
@@ -37,7 +38,7 @@ def circle(start: np.ndarray, t: float) -> dyn.tasks.TaskMotion:
 
 
 def out_and_back(start: np.ndarray, t: float) -> dyn.tasks.TaskMotion:
-    """Half a metre outwards, which is beyond the reach of the arm, and back."""
+    """Half a metre outwards, beyond the reach of the arm, and back."""
     phases = OMEGA * t + np.pi / 2 * np.arange(5)
     way = -0.25 * OMEGA ** np.arange(5) * np.cos(phases)
     way[0] += 0.25
@@ -45,14 +46,14 @@ def out_and_back(start: np.ndarray, t: float) -> dyn.tasks.TaskMotion:
 
 
 def moved(start: np.ndarray, rows: np.ndarray) -> dyn.tasks.TaskMotion:
-    """The hand at a place (5, 3) with derivatives relative to the start, its orientation kept."""
+    """The motion of the hand with a displacement (5, 3), derivatives included, from the start."""
     pose = start.copy()
     pose[:3, 3] += rows[0]
     return dyn.tasks.TaskMotion(pose, *np.concatenate([np.zeros((4, 3)), rows[1:]], axis=1))
 
 
 def run(solver: dyn.tasks.TaskSpaceSolver, motion: Motion) -> dict[str, np.ndarray]:
-    """One period in cycles of `STEP`: what the joints do, the torques, how far the hand is off."""
+    """One period in cycles of `STEP`: joint motion, torques, and errors of the hand."""
     record: dict[str, list] = {"state": [], "torques": [], "missing": [], "wanted": []}
     solver.start(motion(0.0), READY)
     for k in range(round(PERIOD / STEP)):
@@ -67,14 +68,14 @@ def run(solver: dyn.tasks.TaskSpaceSolver, motion: Motion) -> dict[str, np.ndarr
 
 
 def slope_error(rows: np.ndarray) -> float:
-    """How well each derivative (k, 5, n) is the slope of the one before, by differences."""
+    """How far each derivative in (k, 5, n) is from the slope of the one before."""
     slopes = (rows[2:, :-1] - rows[:-2, :-1]) / (2 * STEP)
     difference = np.abs(slopes - rows[1:-1, 1:]).max(axis=(0, 2))
     return float((difference / np.abs(rows[:, 1:]).max(axis=(0, 2))).max())
 
 
 def main(arguments: list[str] | None = None) -> dict[str, dict[str, np.ndarray]]:
-    """What happens on the circle, and out of reach."""
+    """Returns the results on the circle and out of reach."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the way out of reach and back")
     options = parser.parse_args(arguments)

@@ -2,9 +2,10 @@
 
     python examples/16_lie_group_integration.py --picture groups.png
 
-[MT13]: on SE(3) the joint between a body and the ground stays closed, as its motions are a group
-that the integration never leaves; between two moving bodies neither group keeps the joint. A body
-on the ground in SE(3) and the other in SO(3) x R^3, which costs less, is as good as both in SE(3).
+[MT13]: on SE(3) a joint between a body and the ground stays closed, because its motions form a
+subgroup that the integration never leaves; between two moving bodies neither group keeps a joint
+closed. Using SE(3) for the body at the ground and the cheaper SO(3) x R^3 for the other is as good
+as SE(3) for both.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ CHOICES = {
 
 
 def main(arguments: list[str] | None = None) -> dict[tuple[str, str], list[float]]:
-    """The worst violation of every joint, in m, of every system in every group."""
+    """Returns the largest violation of each joint, m, for each system and group."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the violations over time")
     options = parser.parse_args(arguments)

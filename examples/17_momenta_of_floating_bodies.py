@@ -2,8 +2,8 @@
 
     python examples/17_momenta_of_floating_bodies.py --picture tumbling.png
 
-The tumbling box (Dzhanibekov's effect) is integrated by its spatial momentum, [M18d] (36), which
-without a wrench stays what it is, and by its velocities, which drift. The spherical three-bar
+The tumbling box (the Dzhanibekov effect) is integrated by its spatial momentum, [M18d] (36), which
+is constant without a wrench, and by its velocities, whose momentum drifts. The spherical three-bar
 linkage of [MT13] is a closed loop of constraints; in joint coordinates it has three joints.
 """
 
@@ -20,7 +20,7 @@ MOMENTS = (0.02, 0.03, 0.04)  # kg m^2
 
 
 def tumbling_box() -> dyn.integration.AbsoluteSystem:
-    """Free of gravity, turning almost about its middle axis."""
+    """A box without gravity that rotates almost about its middle axis."""
     M = dyn.spatial_inertia(1.0, np.zeros(3), np.diag(MOMENTS))
     box = dyn.integration.RigidBody("box", M, omega=(1e-3, 8.0, 0.0), velocity=(0.2, 0.0, 0.1))
     return dyn.integration.AbsoluteSystem([box], gravity=np.zeros(3), name="tumbling_box")
@@ -37,7 +37,7 @@ def in_joint_coordinates(system: dyn.integration.AbsoluteSystem) -> dyn.Multibod
 
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
-    """Drift of momentum by both methods, and the difference of the linkage's two descriptions."""
+    """Returns the drift of momentum by both methods, and the difference of the two linkages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the tumbling and the drifts")
     options = parser.parse_args(arguments)

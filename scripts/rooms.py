@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Draw the rooms of the package and the imports between them into CONTRIBUTING.md.
+"""Check the imports between the rooms of the package and draw them in CONTRIBUTING.md.
 
-The tables of CONTRIBUTING.md say which rooms there are and on which floor. This script reads the
-imports from the code, reports those that break the rules, and rewrites the drawings; with --check
-it writes nothing and fails when a drawing is out of date. The rules:
+The tables in CONTRIBUTING.md list the rooms of each house (a folder with rooms) and their floors.
+The rules:
 
-- a room imports only from rooms on lower floors; rooms of one floor stand side by side;
-- what is above a room of dynamics/ uses its face: names that its __init__ has in __all__;
-- modules of one room do not import one another in a circle.
+- A room imports only from lower floors.
+- Code outside a room of dynamics/ imports from its face: the names in `__all__` of its `__init__`.
+- The modules of a folder do not import each other in a cycle.
+
+Reports the imports that break these rules and rewrites the drawings. With --check, rewrites nothing
+and fails if a drawing is out of date.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ import argparse
 import ast
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -25,197 +27,191 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "multibody_dynamics"
 GUIDE = ROOT / "CONTRIBUTING.md"
-WITH_FACES = "dynamics"  # the house whose rooms are entered by their faces alone
-GROUND = ("core", "lie", "model")  # everything stands on them, so arrows to them say nothing
 
-Floors = dict[str, int]
+FACED = "dynamics"  # the house whose rooms are entered through their faces only
+GROUND = ("core", "lie", "model")  # all rooms of dynamics/ stand on these: not drawn
+FILES = "."  # the room of the files that lie in a house itself
+
+TABLE = re.compile(r"^\| floor \| `([\w/]+)/` \|.*\n\|[-|]+\n((?:\|.*\n)+)", re.MULTILINE)
+ROW = re.compile(r"^\| (\d+) \| `(?:(\w+)/|\*[\w.]+)`", re.MULTILINE)
+DRAWING = re.compile(r"(<!-- begin rooms of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+Floors = dict[str, int]  # by room, as in the table
 
 
 class Import(NamedTuple):
-    """One imported name: where, and its parts below the package, ("dynamics", "lie", "so3")."""
+    """One imported name, with its path below the package: ("dynamics", "lie", "so3")."""
 
     file: Path
     line: int
-    target: tuple[str, ...]
+    path: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.file.relative_to(ROOT)}:{self.line} imports {'.'.join(self.target)}"
+        return f"{self.file.relative_to(ROOT)}:{self.line} imports {'.'.join(self.path)}"
 
 
 def houses(guide: str) -> dict[str, Floors]:
-    """The floor of every room, by house ("" is the package), from the tables of the guide.
-
-    Files that lie in the house itself are the room ".".
-    """
-    found: dict[str, Floors] = {}
-    for title, rows in re.findall(r"^\| floor \| (.+?) \|.*\n\|[-|]+\n((?:\|.*\n)+)", guide, re.M):
-        house = title.strip("`/ ").removeprefix(PACKAGE.name).strip("/")
-        cells = [row.split("|")[1:3] for row in rows.splitlines()]
-        found[house] = {
-            name if (name := room.strip(" `").strip("/")).isidentifier() else ".": int(floor)
-            for floor, room in cells
-        }
-    return found
-
-
-def imports(file: Path) -> Iterator[Import]:
-    """Every name that a module imports from this package, at any depth of indentation."""
-    package = file.relative_to(PACKAGE.parent).with_suffix("").parts[:-1]
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.ImportFrom):
-            continue
-        base = package[: len(package) - node.level + 1] if node.level else ()
-        base += tuple(node.module.split(".")) if node.module else ()
-        if base[:1] == (PACKAGE.name,):
-            for alias in node.names:
-                yield Import(file, node.lineno, (*base[1:], alias.name))
-
-
-def room_of(house: str, parts: tuple[str, ...]) -> str | None:
-    """The room in which a path below the package lies; None outside of the house."""
-    if house:
-        if parts[:1] != (house,):
-            return None
-        parts = parts[1:]
-    inside = PACKAGE / house / parts[0] if parts else PACKAGE
-    return parts[0] if parts and inside.is_dir() else "."
-
-
-def between_rooms(house: str) -> Iterator[tuple[str, str, Import]]:
-    """(room, room that it imports from, import) for every import that crosses a wall."""
-    for file in sorted((PACKAGE / house).rglob("*.py")):
-        here = room_of(house, file.relative_to(PACKAGE).parts)
-        for found in imports(file):
-            there = room_of(house, found.target)
-            if here is not None and there not in (None, here):
-                yield here, str(there), found
-
-
-def arrows(house: str) -> Counter[tuple[str, str]]:
-    """How many names each room imports from each other one."""
-    return Counter((here, there) for here, there, _ in between_rooms(house) if here != ".")
-
-
-def shown(room: str) -> list[str]:
-    """What the face of a room of dynamics/, or of dynamics/ itself (""), has in __all__."""
-    tree = ast.parse((PACKAGE / WITH_FACES / room / "__init__.py").read_text(encoding="utf-8"))
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return ast.literal_eval(node.value)
-    return []
-
-
-def is_past_the_face(found: Import) -> bool:
-    """Whether a name of dynamics/ is imported from a module that the face does not show."""
-    house, *path = found.target
-    if house != WITH_FACES or not path:
-        return False
-    *rooms, name = path
-    faces = [shown(""), *(shown(rooms[0]) if rooms else [],)]
-    return len(rooms) > 2 or any(
-        step not in face for step, face in zip((*rooms, name), faces, strict=False)
-    )
-
-
-def offences(guide: str) -> Iterator[str]:
-    """What breaks the rules, a line each."""
-    for house, floors in houses(guide).items():
-        rooms = {path.parent.name for path in (PACKAGE / house).glob("*/__init__.py")} | (
-            {"."} if "." in floors else set()
-        )
-        if rooms != floors.keys():
-            odd = sorted(rooms ^ floors.keys())
-            yield f"{house or PACKAGE.name}/: rooms and table of CONTRIBUTING.md differ: {odd}"
-            continue
-        for here, there, found in between_rooms(house):
-            if here in floors and there in floors and floors[there] >= floors[here]:
-                yield f"{found}: {there} is not below {here}"
-    for file in sorted(PACKAGE.rglob("*.py")):
-        own = room_of(WITH_FACES, file.relative_to(PACKAGE).parts)
-        for found in imports(file):
-            there = room_of(WITH_FACES, found.target)
-            if there is not None and (own is None or own != there) and is_past_the_face(found):
-                yield f"{found}: not in __all__ of that room"
-    for folder in sorted({file.parent for file in PACKAGE.rglob("*.py")}):
-        try:
-            TopologicalSorter(modules_used(folder)).prepare()
-        except CycleError as circle:
-            yield f"{folder.relative_to(ROOT)}: imports in a circle: {' -> '.join(circle.args[1])}"
-
-
-def modules_used(folder: Path) -> dict[str, set[str]]:
-    """Which modules of its own folder each module imports."""
-    prefix = folder.relative_to(PACKAGE).parts
-    modules = {file.stem for file in folder.glob("*.py")} - {"__init__"}
+    """The floors of all rooms by house, "" being the package itself, from the tables."""
     return {
-        module: {
-            found.target[len(prefix)]
-            for found in imports(folder / f"{module}.py")
-            if found.target[: len(prefix)] == prefix and len(found.target) > len(prefix)
+        house.removeprefix(PACKAGE.name): {
+            room or FILES: int(floor) for floor, room in ROW.findall(rows)
         }
-        & modules
-        for module in modules
+        for house, rows in TABLE.findall(guide)
     }
 
 
+def room_of(house: str, path: tuple[str, ...]) -> str | None:
+    """The room of a path below the package, or None if it is outside of the house."""
+    if house:
+        if path[:1] != (house,):
+            return None
+        path = path[1:]
+    return path[0] if path and (PACKAGE / house / path[0]).is_dir() else FILES
+
+
+def imports(file: Path) -> tuple[Import, ...]:
+    """All names of this package that a module imports, also inside of functions."""
+    return _imports(file, file.read_text(encoding="utf-8"))
+
+
+@cache
+def _imports(file: Path, text: str) -> tuple[Import, ...]:
+    folder = file.relative_to(PACKAGE.parent).parts[:-1]
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom):
+            start = folder[: len(folder) + 1 - node.level] if node.level else ()
+            module = (*start, *(node.module.split(".") if node.module else ()))
+            names = [(*module, alias.name) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [tuple(alias.name.split(".")) for alias in node.names]
+        else:
+            continue
+        for package, *path in names:
+            if package == PACKAGE.name and path:
+                found.append(Import(file, node.lineno, tuple(path)))
+    return tuple(found)
+
+
+def all_imports() -> Iterator[Import]:
+    """Those of all modules of the package."""
+    for file in sorted(PACKAGE.rglob("*.py")):
+        yield from imports(file)
+
+
+def crossings(house: str) -> Iterator[tuple[str, str, Import]]:
+    """All imports from one room of a house by another: (importing room, imported room, import)."""
+    for found in all_imports():
+        here = room_of(house, found.file.relative_to(PACKAGE).parts)
+        there = room_of(house, found.path)
+        if here and there and here != there:
+            yield here, there, found
+
+
+def arrows(house: str, floors: Floors) -> list[tuple[str, str]]:
+    """The pairs of rooms to draw, from the upper to the lower one, top floors first."""
+    pairs = {(here, there) for here, there, _ in crossings(house)}
+    drawn = [pair for pair in pairs if floors.keys() >= set(pair) and not {*pair} & {*GROUND}]
+    return sorted(drawn, key=lambda pair: (-floors[pair[0]], pair))
+
+
+def offences(guide: str) -> Iterator[str]:
+    """The violations of the rules, one line each."""
+    for house, floors in houses(guide).items():
+        rooms = {file.parent.name for file in (PACKAGE / house).glob("*/__init__.py")}
+        if difference := rooms ^ (floors.keys() - {FILES}):
+            table = f"table of {house or PACKAGE.name}/ in {GUIDE.name}"
+            yield f"{table}: does not match the folders: {', '.join(sorted(difference))}"
+        for here, there, found in crossings(house):
+            if here in floors and there in floors and floors[there] >= floors[here]:
+                yield f"{found}: {there} is not below {here}"
+    for found in all_imports():
+        if passes_a_face(found):
+            yield f"{found}: not in __all__ of that room"
+    for folder in sorted({file.parent for file in PACKAGE.rglob("*.py")}):
+        try:
+            TopologicalSorter(imported_modules(folder)).prepare()
+        except CycleError as error:
+            yield f"{folder.relative_to(ROOT)}: import cycle {' -> '.join(error.args[1])}"
+
+
+def passes_a_face(found: Import) -> bool:
+    """Whether an import from a room of dynamics/ goes past the face of the room."""
+    own, room = room_of(FACED, found.file.relative_to(PACKAGE).parts), room_of(FACED, found.path)
+    if room in (None, own):
+        return False
+    steps = found.path[1:]  # room, name; or room, module, name
+    return len(steps) > 3 or any(step not in face(*steps[:k]) for k, step in enumerate(steps[:2]))
+
+
+def face(*room: str) -> list[str]:
+    """The `__all__` of a room of dynamics/, or of dynamics/ itself."""
+    init = PACKAGE.joinpath(FACED, *room, "__init__.py")
+    for node in ast.parse(init.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    return []
+
+
+def imported_modules(folder: Path) -> dict[str, set[str]]:
+    """The modules of a folder by name, each with those among them that it imports."""
+    place = folder.relative_to(PACKAGE).parts
+    depth, modules = len(place), {file.stem for file in folder.glob("*.py")} - {"__init__"}
+    found: dict[str, set[str]] = {module: set() for module in modules}
+    for module, used in found.items():
+        for each in imports(folder / f"{module}.py"):
+            if each.path[:depth] == place:
+                used.update(modules.intersection(each.path[depth : depth + 1]))
+    return found
+
+
 def drawing(house: str, floors: Floors) -> str:
-    """A Mermaid flow chart: upper rooms on top, one arrow for each pair of rooms."""
+    """A Mermaid flow chart: upper floors on top, arrows to the lower rooms that a room imports.
+
+    Arrows that descend several floors are longer, which keeps the rooms of a floor in one row.
+    """
+    rooms = [room for room in floors if room not in GROUND]
+    levels = sorted({floors[room] for room in rooms}, reverse=True)
+    shapes = {FILES: f'files["{"*_node.py" if house == "nodes" else "*.py"}"]'}
     lines = ["```mermaid", "flowchart TB"]
-    titles = {room: "*_node.py" if house == "nodes" else "*.py" for room in floors if room == "."}
-    for floor in sorted(set(floors.values()), reverse=True):
-        rooms = [room for room in floors if floors[room] == floor and room not in GROUND]
-        if rooms:
-            lines.append(f"    subgraph floor{floor}[ ]")
-            lines += [f'        {name(room)}["{titles.get(room, room)}"]' for room in rooms]
-            lines.append("    end")
-    pairs = sorted(
-        {(here, there) for here, there, _ in between_rooms(house)},
-        key=lambda pair: (-floors.get(pair[0], 0), pair),
-    )
-    lines += [
-        f"    {name(here)} --> {name(there)}"
-        for here, there in pairs
-        if here in floors and there in floors and there not in GROUND and here not in GROUND
-    ]
+    for level in levels:
+        lines.append(f'    subgraph floor{level}[" "]')
+        lines += [f"        {shapes.get(room, room)}" for room in rooms if floors[room] == level]
+        lines.append("    end")
+    for here, there in arrows(house, floors):
+        dashes = "-" * (1 + levels.index(floors[there]) - levels.index(floors[here]))
+        lines.append(f"    {node_id(here)} {dashes}> {node_id(there)}")
     return "\n".join([*lines, "```", ""])
 
 
-def name(room: str) -> str:
-    return "top" if room == "." else f"{room}_room"
+def node_id(room: str) -> str:
+    return "files" if room == FILES else room
 
 
-def updated(guide: str) -> str:
-    """The guide with its drawings made anew."""
-    for house, floors in houses(guide).items():
-        guide = re.sub(
-            rf"(<!-- begin rooms of {house or PACKAGE.name} -->\n).*?(<!-- end -->)",
-            lambda match, h=house, f=floors: match[1] + drawing(h, f) + match[2],
-            guide,
-            flags=re.DOTALL,
-        )
-    return guide
+def redrawn(guide: str) -> str:
+    """The guide with up-to-date drawings."""
+    floors = houses(guide)
+    return DRAWING.sub(
+        lambda found: found[1] + drawing(found[2], floors[found[2]]) + found[3], guide
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description=(__doc__ or ""), formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--check", action="store_true", help="write nothing, fail if out of date")
+    parser.add_argument("--check", action="store_true", help="only check, rewrite nothing")
     check = parser.parse_args().check
     guide = GUIDE.read_text(encoding="utf-8")
-    found = list(offences(guide))
-    for offence in found:
-        print(offence, file=sys.stderr)
-    new = updated(guide)
+    found, new = list(offences(guide)), redrawn(guide)
     if check and new != guide:
-        found.append("")
-        print(f"{GUIDE.name}: the drawings are out of date", file=sys.stderr)
+        found.append(f"{GUIDE.name}: a drawing is out of date; run: python scripts/rooms.py")
     elif new != guide:
         GUIDE.write_text(new, encoding="utf-8")
-    for house in houses(guide):
-        count = arrows(house)
-        upper = [pair for pair in count if not set(pair) & set(GROUND)]
-        print(f"{house or PACKAGE.name}/: {len(upper)} arrows between rooms, {count.total()} names")
+    for line in found:
+        print(line, file=sys.stderr)
+    for house, floors in houses(guide).items():
+        print(f"{house or PACKAGE.name}/: {len(arrows(house, floors))} arrows between rooms")
     return bool(found)
 
 

@@ -1,4 +1,4 @@
-"""[MT13] written once more, matrix by matrix from the paper: what the compiled code must do."""
+"""An independent reference for [MT13], matrix by matrix as in the paper."""
 
 import numpy as np
 from scipy.linalg import block_diag, expm
@@ -8,8 +8,6 @@ from multibody_dynamics.dynamics import se3, so3
 
 hat = so3.hat
 O3, I3 = np.zeros((3, 3)), np.eye(3)
-
-
 COEFFICIENTS = bernoulli(14) / factorial(np.arange(15))
 
 
@@ -22,13 +20,14 @@ def dexp_inv(ad):
 
 
 def flow(group, C, Phi):
-    """C exp(Phi) of one body."""
+    """C exp(Phi) for one body."""
     if group == "SE3":
         return C @ expm(se3.hat(Phi))
     return se3.from_rotation_translation(C[:3, :3] @ expm(hat(Phi[:3])), C[:3, 3] + Phi[3:])
 
 
 def inverse_differential(group, Phi):
+    """dexp_Phi^-1 of the group as a matrix (6, 6)."""
     ad = se3.ad(Phi) if group == "SE3" else block_diag(hat(Phi[:3]), O3)
     return dexp_inv(ad)
 
@@ -56,7 +55,7 @@ def spherical_joints(group, joints, R, V):
 
 
 def acceleration(group, bodies, joints, gravity, C, V):
-    """V' of (42), (64): bodies (m, Theta) with frames at their centres of mass."""
+    """V' by (42), (64), for bodies (m, Theta) with frames at their centres of mass."""
     R = [pose[:3, :3] for pose in C]
     J, eta = spherical_joints(group, joints, R, V)
     M, Q = np.zeros((len(V), len(V))), np.zeros(len(V))
@@ -73,7 +72,7 @@ def acceleration(group, bodies, joints, gravity, C, V):
 
 
 def rk4(group, slope, C, V, h, steps):
-    """(37) with the classical tableau."""
+    """Poses and velocities by (37) with the classical tableau."""
     poses, velocities = [C], [V]
     n = len(C)
     for _ in range(steps):

@@ -1,4 +1,4 @@
-"""What the tests share: reference data beside the project, ROS domains, settings of hypothesis."""
+"""Shared by all tests: reference data, ROS domains, settings of hypothesis."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ HERE = Path(__file__).resolve().parent
 SHARED = Path(os.environ.get("MULTIBODY_DYNAMICS_SHARED") or HERE.parents[1] / "shared")
 HAS_SHARED = (SHARED / "cases").is_dir() and (SHARED / "logs").is_dir()
 
-# Tests that need the reference data have files of their own, and so have those that need
-# control_msgs, which only an installed ROS 2 has.
+# Tests that need the reference data, or control_msgs from an installed ROS 2, have files of their
+# own, which are collected only if these are available.
 NEEDS = {
     "test_shared_*.py": HAS_SHARED,
     "test_control_msgs_*.py": find_spec("control_msgs") is not None,
 }
-collect_ignore_glob = [files for files, is_there in NEEDS.items() if not is_there]
+collect_ignore_glob = [files for files, is_available in NEEDS.items() if not is_available]
 
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("project")
@@ -35,14 +35,14 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 class ComparisonIsMissing(pytest.Item):
     def runtest(self) -> None:
         pytest.fail(
-            f"the reference data is there ({SHARED}), but this full run collected no test that "
+            f"the reference data is available ({SHARED}), but this full run collected no test that "
             "compares with it: no test_shared_*.py",
             pytrace=False,
         )
 
 
 def pytest_configure() -> None:
-    """SIGINT as usual: in the background of a shell it is ignored, here and in all children."""
+    """Restore SIGINT, which shells ignore in background jobs and all their children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -50,7 +50,7 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, items: list[pytest.Item]
 ) -> Iterator[None]:
-    """Mark what needs the processor to itself; fail a full run that compared with no data."""
+    """Mark tests with nodes as `ros`; fail a full run without a comparison with reference data."""
     for item in items:
         module = getattr(item, "module", None)
         if hasattr(module, "rclpy") or "ros_domain_id" in getattr(item, "fixturenames", ()):
@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(
     collected = {item.path.name for item in items}
     files = {file.name for file in HERE.glob("test_*.py")}
     shared, control = ({file.name for file in HERE.glob(pattern)} for pattern in NEEDS)
-    yield  # -k and -m take their choice
+    yield  # -k and -m select
     if HAS_SHARED and collected >= files - shared - control and not collected & shared:
         items.append(
             ComparisonIsMissing.from_parent(session, name="comparison with reference data")
@@ -80,7 +80,7 @@ def shared_logs() -> Path:
 
 @pytest.fixture
 def ros_domain_id() -> Iterator[int]:
-    """A ROS domain that no other test on this computer uses for as long as this one runs."""
+    """A ROS domain that no other test on this computer uses while this one runs."""
     folder = Path(tempfile.gettempdir(), f"multibody_dynamics_domains_{os.getuid()}")
     folder.mkdir(exist_ok=True)
     first = os.getpid() % len(DOMAINS)

@@ -1,4 +1,4 @@
-"""The examples run as a user runs them, and what they print is right."""
+"""The examples run as a user runs them and print correct numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUMBER = r"([-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?)"
 
 
 def number(printed, before="", after=""):
-    """The one number that is printed between two pieces of text."""
+    """The only number printed between two pieces of text."""
     found = re.findall(f"{before} *{NUMBER}{after}", printed)
     assert len(found) == 1, f"{before}...{after} in\n{printed}"
     return float(found[0].replace(",", ""))
@@ -67,11 +67,11 @@ def kinematic_calibration(printed):
     assert "34 of 34 parameters identified" in printed
     drawn, calibrated = (number(printed, name, " mm rms") for name in ("as drawn", "calibrated"))
     assert drawn > 3
-    assert calibrated < 0.05  # what each single measurement is off
+    assert calibrated < 0.05  # the noise of a single measurement
 
 
 def inertial_parameters(printed):
-    assert "50 of 77 parameters" in printed  # the 43 of the Panda, and 7 of friction
+    assert "50 of 77 parameters" in printed  # 43 of the Panda and 7 of friction
     rows = re.findall(f"{NUMBER} N m rms off, by sensors with {NUMBER} N m of noise", printed)
     assert len(rows) == 7
     assert all(5 * float(difference) < float(noise) for difference, noise in rows)
@@ -201,7 +201,7 @@ def test_every_example_is_checked():
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-def test_the_example_runs_and_prints_what_is_right(file, tmp_path, capsys):
+def test_the_example_prints_correct_numbers(file, tmp_path, capsys):
     with pytest.raises(SystemExit) as end:
         runpy.run_path(str(file))["main"](["--help"])
     assert end.value.code == 0
@@ -226,7 +226,7 @@ def test_the_example_runs_and_prints_what_is_right(file, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-def test_the_readme_says_what_the_example_says_of_itself(file):
+def test_the_readme_quotes_the_first_line_of_the_example(file):
     first, *_, last = file.read_text().splitlines()
     line = first.removeprefix('"""').removesuffix('"""')
     page = (ROOT / "examples" / "README.md").read_text()

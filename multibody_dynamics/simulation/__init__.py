@@ -1,1 +1,4 @@
-"""Robots simulated by other people's code, behind the interface of `dynamics.plants`."""
+"""Simulated robots whose dynamics this package does not compute.
+
+Each class has the interface of :class:`.Plant`; `mujoco_robot` has the arm on MuJoCo.
+"""

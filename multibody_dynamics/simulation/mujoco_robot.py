@@ -1,17 +1,17 @@
 """The arm with elastic joints on MuJoCo: a plant that shares no dynamics with this package.
 
-MuJoCo reads the links from the URDF by itself. Every motor behind a spring becomes a hinge of its
-own, whose armature is the rotor's inertia, whatever the joint: a rotor feels neither gravity nor
-the motion of the links (Spong's simplification), so it stands in the world and turns by theta. A
+MuJoCo itself reads the links from the URDF. Each motor behind a spring becomes a separate hinge in
+the world whose armature is the rotor's inertia and whose angle is theta, whatever the type of the
+joint: under Spong's simplification a rotor feels neither gravity nor the motion of the links. A
 linear spring with its damper is a fixed tendon of length theta - q; a rotor on a rigid joint is
-that joint's armature. These, and viscous friction, MuJoCo integrates by its Runge-Kutta method of
-order 4 with a fixed inner step h.
+that joint's armature. MuJoCo integrates all of this, and viscous friction, by its Runge-Kutta
+method of order 4 with a fixed inner step h.
 
-All else acts as a force held over each inner step, taken at its middle, x + h/2 v: nonlinear and
-variable springs (by the laws of `springs`), Coulomb friction, drives, and where wrenches act. For a
-spring this is the leapfrog method: order 2, symplectic, stable for |lambda| h < 2. A Panda that
-moves by 0.5 rad within a second is after it within 1e-5 rad of where `ElasticRobot` has it at the
-default h of 0.25 ms, and a quarter of that at half of h.
+Everything else acts as a force that is held over an inner step and evaluated at its middle,
+x + h/2 v: nonlinear and variable springs (by the laws of `elastic`), Coulomb friction, drives, and
+the points of attack of wrenches. For a spring this is the leapfrog method: order 2, symplectic,
+stable for |lambda| h < 2. With the default h of 0.25 ms, a Panda that moves by 0.5 rad within a
+second ends within 1e-5 rad of `ElasticRobot`; halving h divides the difference by four.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from ..dynamics.model import MultibodyModel, inertia
 
 REQUIREMENT = "mujoco>=3.3,<4"
 COARSEST_STEP = 0.25e-3  # s
-ACCURATE = 0.5  # |lambda| h of the default step
+ACCURATE = 0.5  # largest |lambda| h of the default step
 STOP_TIME = 5e-3  # s, time constant of the end stops, which MuJoCo damps critically
-LARGEST_FORCE, LARGEST_STATE = 1e6, 1e9  # MuJoCo starts anew beyond accelerations of 1e10
+LARGEST_FORCE, LARGEST_STATE = 1e6, 1e9  # MuJoCo resets the state beyond accelerations of 1e10
 
 
 def import_mujoco() -> Any:
-    """The module `mujoco`. Raises DynamicsError that says how to get it."""
+    """The module `mujoco`. Raises DynamicsError that says how to install it."""
     try:
         import mujoco
     except ImportError as error:
         raise DynamicsError(
-            f"the plant on MuJoCo needs the Python package mujoco ({error}): "
-            f"pip install '{REQUIREMENT}', in a virtual environment that sees ROS 2 where the "
-            f"system's Python refuses it; or take the extra multibody_dynamics[mujoco]"
+            f"the plant on MuJoCo requires the Python package mujoco ({error}): "
+            f"pip install '{REQUIREMENT}', if necessary in a virtual environment with access to "
+            f"ROS 2, or install the extra multibody_dynamics[mujoco]"
         ) from None
     return mujoco
 
@@ -61,18 +61,17 @@ class MujocoRobot:
 
     Parameters
     ----------
-    model : names, gravity, reflected inertia and payloads of the robot. The links themselves are
-        MuJoCo's reading of `urdf`.
-    actuators : of every kind.
-    urdf : the robot's URDF, text or the bytes of its file. Shapes are left out, and `<dynamics>`,
-        as everywhere here.
-    step : inner step in s; by default at most 0.25 ms, and |lambda| h <= 0.5 for the fastest mode.
+    model : provides names, gravity, reflected inertia and payloads. MuJoCo reads the links
+        themselves from `urdf`.
+    actuators : of any kind.
+    urdf : the robot's URDF as text or bytes. Shapes and `<dynamics>` are ignored.
+    step : inner step in s; default: at most 0.25 ms, and |lambda| h <= 0.5 for the fastest mode.
     drive : position loops for :meth:`follow`: `proportional` and `derivative`, (m,) or scalars.
     link_viscous : (n,) or scalar, friction on the link side in N m s/rad.
-    end_stops : anything but None makes MuJoCo's soft limits of the URDF's joint limits.
+    end_stops : if not None, MuJoCo's soft limits at the joint limits of the URDF.
 
-    Raises DynamicsError without mujoco, ModelError for a robot that MuJoCo refuses, InputError for
-    data that do not fit together.
+    Raises DynamicsError if mujoco is not installed, ModelError for a robot that MuJoCo rejects,
+    InputError for inconsistent data.
     """
 
     def __init__(
@@ -88,8 +87,8 @@ class MujocoRobot:
     ) -> None:
         if actuators.joint_names != model.joint_names:
             raise InputError(
-                f"robot '{model.name}' has the joints {', '.join(model.joint_names)}, the "
-                f"actuators are of {', '.join(actuators.joint_names)}"
+                f"robot '{model.name}' has the joints {', '.join(model.joint_names)}, but "
+                f"the actuators have {', '.join(actuators.joint_names)}"
             )
         actuators.refuse_counting_twice(model.reflected_inertia)
         self._mujoco = mujoco = import_mujoco()
@@ -100,22 +99,43 @@ class MujocoRobot:
             raise InputError(f"link_viscous is {viscous}: friction cannot be negative")
 
         self._compiled = _compile(mujoco, urdf, model, actuators, viscous, end_stops is not None)
+        self._data = mujoco.MjData(self._compiled)
         self._read_inertias = model.inertias
-        own = self._compiled
         self._own_inertias = [
-            getattr(own, name).copy()
+            getattr(self._compiled, name).copy()
             for name in ("body_mass", "body_ipos", "body_iquat", "body_inertia")
         ]
-        self._data = mujoco.MjData(own)
+        gains = (0.0, 0.0) if drive is None else (drive.proportional, drive.derivative)
+        self._gains = tuple(
+            as_array("drive", np.broadcast_to(gain, m), (m,), actuators.motor_names)
+            for gain in gains
+        )
+        self._find_bodies_and_joints()
+        self._take_actuators()
+
+        self.q, self.qd, self.joint_torque, self.qdd = np.zeros((4, n))
+        self.theta, self.thetad, self.motor_torque = np.zeros((3, m))
+        self.applied_wrenches: Array = np.zeros((n, 6))
+        self._set_gravity(model)
+        self.step_size = self._choose_step(step)
+        self._compiled.opt.timestep = self.step_size
+        self.reset(np.zeros(n))
+
+    def _find_bodies_and_joints(self) -> None:
+        """Indices of bodies, and of the degrees of freedom of links and motors, in MuJoCo."""
+        own, model, actuators = self._compiled, self.model, self.actuators
         self._bodies = np.array([own.body(name).id for name in model.body_names])
         self._links = np.array([own.joint(name).dofadr[0] for name in model.joint_names])
-        behind = actuators.joint_of_motor
         self._motors = np.array(
             [
                 self._links[i] if actuators.is_rigid[i] else own.joint(_rotor(name)).dofadr[0]
-                for name, i in zip(actuators.motor_names, behind, strict=True)
+                for name, i in zip(actuators.motor_names, actuators.joint_of_motor, strict=True)
             ]
         )
+
+    def _take_actuators(self) -> None:
+        """Springs, friction and limits of the actuators as arrays, and the second outputs."""
+        actuators = self.actuators
         self._is_rigid = actuators.is_rigid
         self._first = actuators.first_motor
         tendons = [_tendon(actuator) for actuator in actuators.actuators]
@@ -130,26 +150,13 @@ class MujocoRobot:
             np.array([getattr(motor, name) for motor in actuators.motors])
             for name in ("coulomb", "coulomb_velocity", "viscous")
         )
-        gains = (0.0, 0.0) if drive is None else (drive.proportional, drive.derivative)
-        self._gains = tuple(
-            as_array("drive", np.broadcast_to(gain, m), (m,), actuators.motor_names)
-            for gain in gains
-        )
-
-        self.q, self.qd, self.joint_torque, self.qdd = np.zeros((4, n))
-        self.theta, self.thetad, self.motor_torque = np.zeros((3, m))
-        self.applied_wrenches: Array = np.zeros((n, 6))
         self.stiffness: Array = np.zeros((2, len(actuators.variable_joints)))
-        self._free: dict[int, tuple[float, float]] = {}  # stiffnesses that no motor sets
+        self._free: dict[int, tuple[float, float]] = {}  # ranges of stiffnesses without a motor
         for _, actuator, _, j in actuators.each():
             if actuator.second_output is not None:
                 self.stiffness[0, j] = np.mean(actuator.second_output_range(np.array(0.0)))
             if isinstance(actuator, VariableStiffness) and actuator.drive is None:
                 self._free[j] = actuator.stiffness_range
-        self._set_gravity(model)
-        self.step_size = self._choose_step(step)
-        own.opt.timestep = self.step_size
-        self.reset(np.zeros(n))
 
     @property
     def n(self) -> int:
@@ -158,8 +165,8 @@ class MujocoRobot:
     def reset(self, q: Any, qd: Any = None, *, theta: Any = None, thetad: Any = None) -> None:
         """Put links at q, q' (n,) and motors at theta, theta' (m,); see :class:`.Plant`.
 
-        Variable joints get the second outputs `stiffness`: at first the middle of what they can
-        have without torque.
+        Variable joints start with the second outputs `stiffness`: initially the middle of their
+        range at zero torque.
         """
         actuators, data = self.actuators, self._data
         n, m = self.n, len(actuators.motors)
@@ -188,13 +195,13 @@ class MujocoRobot:
         apart = self._is_rigid & ((theta[self._first] != q) | (thetad[self._first] != qd))
         for i in np.flatnonzero(apart):
             name = actuators.joint_names[i]
-            raise InputError(f"joint '{name}' is rigid: theta and q must be the same")
+            raise InputError(f"joint '{name}' is rigid: theta and q must be equal")
         data.qpos[self._motors], data.qvel[self._motors] = theta, thetad
         data.qpos[self._links], data.qvel[self._links] = q, qd
         self._publish(lambda t, theta, thetad: np.clip(bent.torque, -self._limit, self._limit), 0.0)
 
     def step(self, motor_torque: Any, dt: float) -> None:
-        """Advance by dt in s under motor torques (m,), held throughout; see :class:`.Plant`."""
+        """Advance by dt in s under constant motor torques (m,); see :class:`.Plant`."""
         names = self.actuators.motor_names
         given = as_array("motor_torque", motor_torque, (len(names),), names)
         torque = np.clip(given, -self._limit, self._limit)
@@ -203,7 +210,7 @@ class MujocoRobot:
     def follow(self, position: Any, velocity: Any, feedforward: Any, dt: float) -> None:
         """Advance by dt in s with the drives around theta_ref, theta_ref' and a torque (m,)."""
         if self.drive is None:
-            raise InputError("the robot was made without a drive; use step, or give it one")
+            raise InputError("the robot has no drive; use step, or construct it with one")
         names = self.actuators.motor_names
         rows = (("position", position), ("velocity", velocity), ("feedforward", feedforward))
         reference, rate, given = (as_array(name, row, (len(names),), names) for name, row in rows)
@@ -217,9 +224,9 @@ class MujocoRobot:
         self._advance(torque, dt)
 
     def set_model(self, model: MultibodyModel) -> None:
-        """Go on in the present state with other inertias or gravity.
+        """Continue from the present state with other inertias or gravity.
 
-        Bodies whose inertia is that of the model given at construction keep what MuJoCo read.
+        Bodies with the same inertia as at construction keep the values that MuJoCo read.
         """
         if model.joint_names != self.model.joint_names:
             raise InputError(
@@ -243,11 +250,11 @@ class MujocoRobot:
         self.model = model
 
     def mass_matrix(self, q: Any) -> Array:
-        """(n, n) of the links at q (n,), with the armatures of rigid joints, as MuJoCo has it."""
+        """(n, n) mass matrix of the links at q (n,), with armatures of rigid joints, by MuJoCo."""
         return self._full_mass_matrix(q)[np.ix_(self._links, self._links)]
 
     def gravity_forces(self, q: Any) -> Array:
-        """(n,) torques that hold the links at q (n,), as MuJoCo has them."""
+        """(n,) torques that hold the links at q (n,), by MuJoCo."""
         return self._probe(q).qfrc_bias[self._links].copy()
 
     def _probe(self, q: Any) -> Any:
@@ -258,7 +265,7 @@ class MujocoRobot:
 
     def _full_mass_matrix(self, q: Any) -> Array:
         data, full = self._probe(q), np.eye(self._compiled.nv)
-        for row in full:  # of a symmetric matrix
+        for row in full:  # rows are columns: the matrix is symmetric
             self._mujoco.mj_mulM(self._compiled, data, row, row.copy())
         return full
 
@@ -305,7 +312,7 @@ class MujocoRobot:
         )
 
     def _other_springs(self, x: Array, v: Array, t: float) -> Any:
-        """Joint, Q, dofs and loads of the motors where MuJoCo has no spring of its own."""
+        """Joint, Q, degrees of freedom and loads of the motors, for springs outside of MuJoCo."""
         for i, actuator, motors, j in self._others:
             link, rotors = self._links[i], self._motors[motors.start : motors.stop]
             k = self._free_stiffness(j, t) if j in self._free else 0.0
@@ -325,8 +332,8 @@ class MujocoRobot:
         return float(np.clip(k + t * rate, *self._free[j]))
 
     def _apply_wrenches(self, ahead: float) -> None:
-        """Moments about the origin to moments about the centres of mass, as they are `ahead` s
-        from now; force first."""
+        """Apply the wrenches at the centres of mass, force first, where these will be `ahead` s
+        from now."""
         data, bodies = self._data, self._bodies
         moment, force = self.applied_wrenches[:, :3], self.applied_wrenches[:, 3:]
         centre = data.xipos[bodies]
@@ -338,7 +345,7 @@ class MujocoRobot:
         data.xfrc_applied[bodies, 3:] = moment - np.cross(centre, force)
 
     def _publish(self, torque: Any, t: float) -> None:
-        """Everything that is seen of the robot, at one instant; t: since the command."""
+        """Update all outputs for the present state; t: time since the command, s."""
         data, links, rotors = self._data, self._links, self._motors
         x, v, applied = data.qpos, data.qvel, data.qfrc_applied
         self.q[:], self.qd[:] = x[links], v[links]
@@ -389,8 +396,8 @@ class MujocoRobot:
             fastest = max(fastest, np.sqrt(max(spring, 0.0)), damper)
         if fastest * COARSEST_STEP > 1e3 * ACCURATE:
             raise InputError(
-                f"a mode of {fastest:.3g} rad/s is too fast to integrate; a spring this stiff is "
-                f"better taken as rigid"
+                f"a mode of {fastest:.3g} rad/s is too fast to integrate; model a spring this "
+                f"stiff as rigid"
             )
         return COARSEST_STEP / max(1, ceil(fastest * COARSEST_STEP / ACCURATE))
 
@@ -406,7 +413,7 @@ def _compile(
     """MuJoCo's model of links, rotors and linear springs."""
     try:
         spec = mujoco.MjSpec.from_string(_links_and_joints(urdf))
-        spec.compiler.boundmass = spec.compiler.boundinertia = 1e-12  # of frames in between
+        spec.compiler.boundmass = spec.compiler.boundinertia = 1e-12  # of massless frames
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_RK4
         spec.option.disableflags = mujoco.mjtDisableBit.mjDSBL_CONTACT
         if not with_stops:
@@ -414,9 +421,7 @@ def _compile(
         found = {joint.name: joint for joint in spec.joints}
         missing = set(model.joint_names) - found.keys()
         if missing:
-            raise ModelError(
-                f"the URDF that MuJoCo reads has no joint {', '.join(sorted(missing))}"
-            )
+            raise ModelError(f"the URDF for MuJoCo has no joint {', '.join(sorted(missing))}")
         for name in model.joint_names:
             found[name].solref_limit = [STOP_TIME, 1.0]
         for i, actuator, motors, _ in actuators.each():
@@ -435,7 +440,7 @@ def _compile(
     except (ValueError, mujoco.FatalError) as error:
         if isinstance(error, DynamicsError):
             raise
-        raise ModelError(f"robot '{model.name}': MuJoCo refuses it: {error}") from None
+        raise ModelError(f"robot '{model.name}': MuJoCo rejects it: {error}") from None
 
     own.dof_frictionloss[:] = 0.0
     for i, actuator, motors, _ in actuators.each():
@@ -455,7 +460,7 @@ def _compile(
 
 
 def _links_and_joints(urdf: str | bytes) -> str:
-    """The URDF without shapes, friction and whatever else is no business of the dynamics."""
+    """The URDF without shapes, friction and everything else that dynamics do not need."""
     robot = ElementTree.fromstring(urdf)
     for element in list(robot):
         if element.tag not in ("link", "joint"):
@@ -471,19 +476,19 @@ def _rotor(motor: str) -> str:
 
 
 def _tendon(actuator: Actuator) -> tuple[float, float] | None:
-    """Stiffness and damping of a spring that MuJoCo has of its own."""
+    """Stiffness and damping of a spring that becomes a tendon in MuJoCo, else None."""
     if isinstance(actuator, SeriesElastic) and isinstance(actuator.spring, LinearSpring):
         return actuator.spring.K, actuator.damping
     return None
 
 
 def _moves_along(actuators: Actuators) -> Any:
-    """(m,) mask of the motors in front of a link; the others set a stiffness."""
+    """(m,) mask of the motors that drive a link; the others set a stiffness."""
     return np.array([not name.endswith("_stiffness") for name in actuators.motor_names])
 
 
 def _stiffest(actuator: Actuator) -> tuple[float, ...]:
-    """The greatest stiffness between the link and each motor, on the travels of the springs."""
+    """The largest stiffness between the link and each motor over the travel of the springs."""
 
     def greatest(spring: Any) -> float:
         ends = np.where(np.isfinite(spring.travel), spring.travel, 0.0)

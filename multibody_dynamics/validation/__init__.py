@@ -1,1 +1,20 @@
-"""Recorded motion against the model: reading recordings, comparing, identifying, reporting."""
+"""Validation: recorded motion of a robot against its model, without ROS.
+
+A recording becomes a comparison in one pass, as a stream; the modules in the order of the data:
+
+    settings       robot, filter and joints of a comparison, from files and plain numbers
+    recordings/    joint states from bags (MCAP, sqlite3) and tables (CSV, NumPy), as they came
+    sources        which messages carry which joints
+    alignment      messages to samples on an even grid: sorted, resampled, all joints together
+    survey         a first look at a recording: sources, rate, cut-off frequency
+    comparison     filtered and differentiated motion, predicted and measured torques, residuals
+    state_stream   the same comparison for states that arrive one at a time
+    identify       friction, payload and inertias fitted to a part of the recording
+    fleet          many recordings, in parallel processes or on a Dask cluster
+    report         the results as HTML, Markdown, JSON and pictures
+    output_bag     the results as a bag for PlotJuggler
+
+    validation = validate(Path("bag"), Settings(urdf=Path("robot.urdf")))
+
+with `validate` from `comparison` and `Settings` from `settings`.
+"""

@@ -1,8 +1,8 @@
-"""From messages as they came to samples at even times: in order, without a gap, all joints at once.
+"""Messages in the order of arrival to samples of all joints on an even grid of times.
 
-The grid of times is origin + k period, for all sources the same. A sample on it has a key, which
-grows by one from sample to sample; where it grows by more, something was missing. Everything is a
-stream: what comes out does not depend on how the messages were batched.
+The grid is origin + k period for all sources. Each sample on it has a key that increases by one
+from sample to sample; a larger step marks a gap. Everything is a stream, and the results do not
+depend on how the messages are batched.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..dynamics.core import Array
-from .bags import JointSamples
+from .recordings import JointSamples
 
-WINDOW = 1_000_000_000  # ns; later than this, a stamp of the past is a clock that was set back
-GAP = 3.5  # periods without a sample, over which nothing is interpolated
-ON_GRID = 1e-6  # periods: a sample this near to a point of the grid is taken as it is
-LISTED = 20  # of each kind of event, how many are told one by one
-EPOCH = 44  # bits of a key below those that count how often the clock was set back
+WINDOW = 1_000_000_000  # ns; a stamp that goes back further means that the clock was set back
+GAP = 3.5  # periods without a sample: not interpolated
+ON_GRID = 1e-6  # periods: a sample this close to a grid point is used unchanged
+LISTED = 20  # events of each kind that are listed individually
+EPOCH = 44  # bits of a key; the bits above count how often the clock was set back
 MIDDLE = 1 << 43
 
 EVERYTHING, MOTION, EFFORT = slice(0, 3), slice(0, 2), slice(2, 3)  # rows of a source
@@ -33,9 +33,12 @@ Keys = NDArray[np.int64]
 
 
 class Source(NamedTuple):
-    """Messages of one topic that carry the joints `places` (m,) of the model, at `columns` (m,) of
-    theirs, for each layout of names that they come with. `stamped`: whether they have stamps; else
-    the time of receipt is taken. `rows`: which of position, velocity and effort they are taken for.
+    """The messages of one topic that carry the same joints of the model.
+
+    columns : for each list of names in the messages, the columns (m,) of these joints.
+    places : (m,) indices of the joints in the model.
+    stamped : whether the messages have stamps; otherwise the time of receipt is used.
+    rows : which of position, velocity and effort are used.
     """
 
     topic: str
@@ -45,21 +48,21 @@ class Source(NamedTuple):
     rows: slice = EVERYTHING
 
     def carries(self, batch: JointSamples) -> bool:
-        """Whether these are messages of this source."""
+        """Whether a batch belongs to this source."""
         return batch.topic == self.topic and batch.names in self.columns
 
     def times(self, batch: JointSamples) -> Keys:
-        """(k,) ns, by its clock."""
+        """(k,) times of the messages by the clock of the source, ns."""
         return batch.stamp if self.stamped else batch.received
 
     def signal(self, batch: JointSamples, row: int) -> Array:
-        """(k, m) position (0), velocity (1) or effort (2) of its joints."""
+        """(k, m) position (row 0), velocity (1) or effort (2) of its joints."""
         return batch.rows[:, row, self.columns[batch.names]]
 
 
 @dataclass
 class Quality:
-    """What was found in the messages of one source; times in s after the first stamp."""
+    """Defects in the messages of one source; times in s after the origin."""
 
     topic: str
     joints: tuple[str, ...]
@@ -83,34 +86,34 @@ class Quality:
         return asdict(self)
 
     def events(self) -> list[str]:
-        """What a reader must know, a line for each kind."""
+        """One line for each kind of defect that occurred."""
         texts = []
         who = f"{self.topic}: "
         if self.gaps:
             texts.append(
                 f"{self.gaps} gaps, the longest {self.longest_gap:.4g} s; about {self.lost} "
-                "samples are missing"
+                "samples missing"
             )
         if self.clock_jumps:
             texts.append(f"the clock was set back {self.clock_jumps} times")
         if self.unusable:
-            texts.append(f"{self.unusable} messages with NaN or infinity were left out")
+            texts.append(f"{self.unusable} messages with NaN or infinity were skipped")
         if self.duplicates:
-            texts.append(f"{self.duplicates} messages with the stamp of another were left out")
+            texts.append(f"{self.duplicates} messages with a duplicate stamp were skipped")
         if self.out_of_order:
-            texts.append(f"{self.out_of_order} messages came out of order and were sorted")
+            texts.append(f"{self.out_of_order} messages arrived out of order and were sorted")
         if self.without_stamp:
-            texts.append(f"{self.without_stamp} messages without a stamp: time of receipt taken")
+            texts.append(f"{self.without_stamp} messages without a stamp: time of receipt used")
         if self.single:
-            texts.append(f"{self.single} messages alone between gaps were left out")
+            texts.append(f"{self.single} isolated messages between gaps were skipped")
         return [who + text for text in texts]
 
 
 class SortedSource:
-    """The samples of one source by their stamps, each once, without those that are no numbers.
+    """Sorts the samples of one source by stamp; drops duplicates, NaN and infinity.
 
-    `push` and `flush` hand out stamps (k,) in ns and rows (k, 3, m), and how often the clock has
-    been set back before.
+    `push` and `flush` yield how often the clock has been set back so far, stamps (k,) in ns and
+    rows (k, 3, m).
     """
 
     def __init__(
@@ -127,9 +130,9 @@ class SortedSource:
         self.origin = origin
         self.epoch = 0
         self._used = slice(None, None, 1 if velocity else 2)  # position (velocity) effort
-        self._turning = np.flatnonzero(turning)  # joints that may jump by a turn
+        self._turning = np.flatnonzero(turning)  # joints whose angle may jump by a turn
         self._newest: int | None = None
-        self._last: int | None = None  # handed out
+        self._last: int | None = None  # stamp of the last sample that was yielded
         self._angles: Array | None = None
         self._waiting: list[tuple[Keys, Array]] = []
 
@@ -167,11 +170,11 @@ class SortedSource:
             yield from self._hand_out(self._newest - WINDOW)
 
     def flush(self) -> Iterator[tuple[int, Keys, Array]]:
-        """All that is still waiting."""
+        """The remaining samples."""
         yield from self._hand_out(None)
 
     def _hand_out(self, until: int | None) -> Iterator[tuple[int, Keys, Array]]:
-        """Up to a stamp; all without one."""
+        """The samples up to a stamp, or all if it is None."""
         if not self._waiting:
             return
         stamp = np.concatenate([stamp for stamp, _ in self._waiting])
@@ -216,7 +219,7 @@ class SortedSource:
 
 
 class Resampler:
-    """Samples in order to samples on the grid, by cubic polynomials through four neighbours."""
+    """Interpolates sorted samples on the grid, by cubic polynomials through four neighbours."""
 
     def __init__(self, quality: Quality, origin: int, period: float) -> None:
         self.quality = quality
@@ -227,10 +230,10 @@ class Resampler:
     def _clear(self) -> None:
         self._u: Array = np.zeros(0)  # periods after the origin
         self._values: Array | None = None
-        self._next: int | None = None  # point of the grid
+        self._next: int | None = None  # grid point
 
     def push(self, epoch: int, stamp: Keys, rows: Array) -> Iterator[tuple[Keys, Array]]:
-        """Keys (k,) and rows (k, 3, m) as far as they are determined."""
+        """The keys (k,) and rows (k, 3, m) that are now determined."""
         if epoch != self._epoch:
             yield from self.flush()
             self._epoch = epoch
@@ -251,7 +254,7 @@ class Resampler:
             yield from self._emit(int(np.floor(self._u[-3])))
 
     def flush(self) -> Iterator[tuple[Keys, Array]]:
-        """To the end of what was pushed; what comes next is not connected to it."""
+        """The rest of what was pushed; a gap follows."""
         if 0 < len(self._u) < 4 and self._next is None:
             self.quality.single += len(self._u)
         elif len(self._u) >= 4:
@@ -282,7 +285,7 @@ class Resampler:
 
 
 def _interpolated(u: Array, values: Array, k: NDArray[Any], begin: NDArray[np.intp]) -> Array:
-    """At points k through the four samples from `begin` on (Lagrange)."""
+    """Values at the points k from the four samples that start at `begin`, after Lagrange."""
     stencil = begin[:, None] + np.arange(4)
     nodes = u[stencil] - k[:, None]
     weights = np.empty_like(nodes)
@@ -299,22 +302,22 @@ def _interpolated(u: Array, values: Array, k: NDArray[Any], begin: NDArray[np.in
 
 
 def seconds_of(keys: Keys, period: float) -> Array:
-    """(k,) s after the origin, period in ns."""
+    """(k,) times in s after the origin; period in ns."""
     return np.asarray(1e-9 * period * ((keys & ((1 << EPOCH) - 1)) - MIDDLE), dtype=np.float64)
 
 
 def runs_of(keys: Keys) -> list[slice]:
-    """The stretches without a gap."""
+    """The stretches of consecutive keys."""
     cuts = [0, *(np.flatnonzero(np.diff(keys) != 1) + 1).tolist(), len(keys)]
     return [slice(a, b) for a, b in pairwise(cuts) if b > a]
 
 
 class Merger:
-    """Samples of several sources on one grid to samples of all joints (k, 3, n)."""
+    """Joins the samples of several sources on one grid to samples of all joints (k, 3, n)."""
 
     def __init__(self, sources: Sequence[Source], n: int, background: Array) -> None:
         self._sources = sources
-        self._background = background  # (3, n), of joints that no source has
+        self._background = background  # (3, n) rows of joints without a source
         self._n = n
         self._waiting: list[list[tuple[Keys, Array]]] = [[] for _ in sources]
 
@@ -337,17 +340,17 @@ class Merger:
 
 
 class Track:
-    """Messages of one source to its samples on the grid: keys (k,), rows (k, 3, m)."""
+    """From the messages of one source to its samples on the grid: keys (k,), rows (k, 3, m)."""
 
     def __init__(self, source: Source, order: SortedSource, grid: Resampler) -> None:
         self._source, self._order, self._grid = source, order, grid
-        self._parts: dict[tuple[str, ...], JointSamples] = {}  # of the same stretch of time
+        self._parts: dict[tuple[str, ...], JointSamples] = {}  # for the same stretch of time
 
     def push(self, batch: JointSamples) -> Iterator[tuple[Keys, Array]]:
-        """Messages of this source; any other batch is passed over.
+        """Process a batch if it belongs to this source.
 
-        A publisher may name other joints beside ours in some messages. These come in a batch of
-        their own, and wait to be put among the rest.
+        A publisher may add other joints to some of its messages. These form batches of their own,
+        which wait here until they can be sorted in.
         """
         if not self._source.carries(batch):
             return
@@ -356,7 +359,7 @@ class Track:
         self._parts[batch.names] = batch
 
     def flush(self) -> Iterator[tuple[Keys, Array]]:
-        """All that is still waiting."""
+        """The remaining samples."""
         yield from self._advance()
         for epoch, stamp, rows in self._order.flush():
             yield from self._grid.push(epoch, stamp, rows)
@@ -383,30 +386,36 @@ class Track:
             yield from self._grid.push(epoch, stamp, rows)
 
 
+class Grid(NamedTuple):
+    """What samples to make."""
+
+    origin: int  # ns
+    period: float  # ns
+    background: Array  # (3, n) rows of joints without a source
+    turning: NDArray[np.bool_]  # (n,) joints whose recorded angle may jump by a turn
+    velocity: bool  # whether velocities are used
+
+
 def aligned(
     batches: Iterator[JointSamples],
     sources: Sequence[Source],
     qualities: Sequence[Quality],
-    *,
-    origin: int,
-    period: float,
-    background: Array,
-    turning: NDArray[np.bool_],
-    velocity: bool,
+    grid: Grid,
     failed: Callable[[Exception], None],
 ) -> Iterator[tuple[Keys, Array]]:
-    """Keys (k,) and rows (k, 3, n) of all joints at even times; NaN of joints without a source.
+    """Keys (k,) and rows (k, 3, n) of all joints on the grid.
 
-    failed : is told of an error of the recording, after which comes what had been read before.
+    qualities : of the sources, filled in. failed : called with an error of the recording; all
+    samples that were read before it still follow.
     """
     tracks = []
     for source, quality in zip(sources, qualities, strict=True):
-        turns = turning[source.places] & (source.rows != EFFORT)
+        turns = grid.turning[source.places] & (source.rows != EFFORT)
         order = SortedSource(
-            quality, origin, velocity=velocity, turning=turns, stamped=source.stamped
+            quality, grid.origin, velocity=grid.velocity, turning=turns, stamped=source.stamped
         )
-        tracks.append(Track(source, order, Resampler(quality, origin, period)))
-    merger = Merger(sources, background.shape[1], background)
+        tracks.append(Track(source, order, Resampler(quality, grid.origin, grid.period)))
+    merger = Merger(sources, grid.background.shape[1], grid.background)
     try:
         for batch in batches:
             for which, track in enumerate(tracks):

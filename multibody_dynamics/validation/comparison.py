@@ -1,4 +1,4 @@
-"""One recording against its model: filtered, differentiated, predicted, compared; as a stream."""
+"""The comparison of a recording with its model: filter, differentiate, predict, in one pass."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..dynamics.rigid import inverse_dynamics
 from .alignment import MIDDLE, Keys, Quality, aligned, runs_of, seconds_of
 from .recordings import Recording
 from .settings import Robot, Settings
-from .survey import Survey, survey, turning_joints
+from .survey import Survey, survey
 
 QUANTITIES = ("Q", "Q'", "Q''")
-PER_CUTOFF = 8.0  # compared samples in a period of the cut-off
-TRACE = 3000  # samples that are kept for pictures
-SAMPLES = 20_000  # states that are kept for identification
+PER_CUTOFF = 8.0  # compared samples per period of the cut-off frequency
+TRACE = 3000  # samples kept for pictures
+SAMPLES = 20_000  # states kept for identification
 
 
 class Compared(NamedTuple):
@@ -36,9 +36,9 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """What a comparison found. Times in s after `origin` (ns since 1970).
+    """The result of a comparison. Times in s after `origin` (ns since 1970).
 
-    `problems` are what makes the comparison incomplete; `notes` what a reader should know.
+    `problems` say why the comparison is incomplete, `notes` what else a reader should know.
     """
 
     recording: str
@@ -67,14 +67,14 @@ class Validation:
 
     @property
     def worst(self) -> float:
-        """The largest normalised error of Q of all joints."""
+        """The largest normalised error of Q among the joints."""
         return float(np.max(self.residuals[0].normalized)) if self.residuals[0].count else np.inf
 
 
 class Comparison:
-    """Runs of samples on the grid to compared states, piece by piece.
+    """Turns samples on the grid into compared states, piece by piece.
 
-    The recorded joints are `used` (m,) indices into those of the model.
+    `used` (m,) are the indices of the recorded joints in the model.
     """
 
     def __init__(self, robot: Robot, look: Survey, settings: Settings) -> None:
@@ -93,16 +93,16 @@ class Comparison:
             names = robot.actuators.motor_names if robot.actuators else ()
             if names != robot.model.joint_names:
                 raise InputError(
-                    "efforts of motors are compared where every joint has one motor of its name: "
-                    f"--elastic-joints with {', '.join(robot.model.joint_names)}"
+                    "motor efforts can be compared only if each joint has one motor of the same "
+                    f"name: --elastic-joints with {', '.join(robot.model.joint_names)}"
                 )
         self.quantities = QUANTITIES[:1] if self.by_motor else QUANTITIES
         self._keys: Keys = np.zeros(0, dtype=np.int64)
         self._rows: Array = np.zeros((0, 3, robot.model.n))
-        self.unused = 0  # samples of runs that are shorter than the filter
+        self.unused = 0  # samples of runs shorter than the filter
 
     def push(self, keys: Keys, rows: Array) -> Iterator[Compared]:
-        """Samples (k, 3, n), see `alignment`."""
+        """The states that samples (k, 3, n) complete; see `alignment` for the keys."""
         for run in runs_of(keys):
             if len(self._keys) and keys[run.start] != self._keys[-1] + 1:
                 self.flush()
@@ -111,7 +111,7 @@ class Comparison:
             yield from self._compare()
 
     def flush(self) -> None:
-        """A gap, or the end: what the filter still waits for does not come."""
+        """Drop the samples that the filter still holds, at a gap or at the end."""
         if len(self._keys) <= 2 * self.reach:
             self.unused += len(self._keys)
         self._keys, self._rows = self._keys[:0], self._rows[:0]
@@ -153,6 +153,7 @@ class Comparison:
 
 
 def _filled(rows: Array, background: Array) -> Array:
+    """The rows (k, n) with the known values of the background (n,)."""
     known = np.isfinite(background)
     if known.any():
         rows = rows.copy()
@@ -168,99 +169,120 @@ def validate(
     progress: Callable[[int, int], None] = lambda done, total: None,
     listener: Callable[[Survey, Compared], None] | None = None,
 ) -> Validation:
-    """Compare one recording with the robot of the settings.
+    """Compare one recording with the robot of the settings, or with `robot`.
 
-    progress : is told of messages done and in total. listener : of all that was compared, in order.
-    Raises InputError where nothing can be compared, with the reason.
+    progress : called with the numbers of messages done and in total.
+    listener : called with the compared states, in order.
+
+    Raises InputError with the reason if nothing can be compared.
     """
-    began = time.monotonic()
-    robot = robot or settings.robot()
-    recording = Recording(path, settings.effort)
-    look = survey(
-        recording,
-        robot.model,
-        topics=settings.topics or None,
-        motor_topic=settings.motor_topic,
-        prefix=settings.prefix,
-        held=dict(settings.held),
-        cutoff=settings.cutoff,
-        from_positions=settings.from_positions,
-    )
-    comparison = Comparison(robot, look, settings)
-    names = np.array(robot.model.joint_names)
-    qualities = [
-        Quality(source.topic, tuple(names[source.places].tolist()), rate=1e9 / look.period)
-        for source in look.sources
-    ]
-    problems: list[str] = []
-    totals = [Residuals.none(len(comparison.used)) for _ in comparison.quantities]
-    expected = max(look.duration * 1e9 / look.period / comparison.step, 1.0)
-    trace, samples = _Every(int(expected // TRACE) + 1), _Every(int(expected // SAMPLES) + 1)
-    on_grid = compared = 0
-    used_topics = sorted({source.topic for source in look.sources})
-    stream = aligned(
-        recording.read(used_topics, progress=progress),
-        look.sources,
-        qualities,
-        origin=look.origin,
-        period=look.period,
-        background=look.background,
-        turning=turning_joints(robot.model),
-        velocity=look.velocity,
-        failed=lambda error: problems.append(_expected(error)),
-    )
-    for keys, rows in stream:
-        on_grid += len(keys)
-        for found in comparison.push(keys, rows):
-            compared += len(found.times)
-            ours = comparison.used
-            for k in range(len(totals)):
-                totals[k] = totals[k] + Residuals.of(
-                    found.times, found.predicted[k][:, ours], found.measured[k][:, ours]
-                )
-            trace.add(found)
-            if settings.identify:
-                samples.add(found)
-            if listener is not None:
-                listener(look, found)
-    comparison.flush()
-    if compared == 0:
-        need = (2 * comparison.reach + 1) * look.period * 1e-9
-        problems.append(
-            f"{path}: nothing to compare: no stretch without a gap is as long as the filter, "
-            f"{need:.3g} s; a higher --cutoff takes less"
+    run = _Pass(path, settings, robot or settings.robot())
+    for found in run.compared(progress):
+        if listener is not None:
+            listener(run.look, found)
+    return run.result()
+
+
+class _Pass:
+    """One pass over a recording."""
+
+    def __init__(self, path: Path, settings: Settings, robot: Robot) -> None:
+        self._began = time.monotonic()
+        self._path, self._settings, self._robot = path, settings, robot
+        self._recording = Recording(path, settings.effort)
+        self.look = look = survey(
+            self._recording,
+            robot.model,
+            topics=settings.topics or None,
+            motor_topic=settings.motor_topic,
+            prefix=settings.prefix,
+            held=dict(settings.held),
+            cutoff=settings.cutoff,
+            from_positions=settings.from_positions,
         )
-        problems += [text for quality in qualities for text in quality.events()]
-        raise InputError("; ".join(problems))
-    n = robot.model.n
-    return Validation(
-        recording=str(path),
-        robot=robot.model.name,
-        joint_names=tuple(names[comparison.used].tolist()),
-        joint_types=tuple(robot.model.joint_types[i] for i in comparison.used),
-        quantities=comparison.quantities,
-        residuals=tuple(totals),
-        trace=trace.joined(n, comparison.used),
-        samples=samples.joined(n),
-        origin=look.origin,
-        duration=look.duration,
-        rate=1e9 / look.period,
-        compared_rate=1e9 / look.period / comparison.step,
-        cutoff=look.cutoff,
-        cutoff_from_data=settings.cutoff is None,
-        velocity=look.velocity,
-        edge=comparison.reach * look.period * 1e-9,
-        coverage=compared * comparison.step / max(on_grid, 1),
-        qualities=tuple(qualities),
-        problems=tuple(problems),
-        notes=_notes(look, qualities),
-        messages=sum(quality.messages for quality in qualities),
-        seconds=time.monotonic() - began,
-    )
+        self._comparison = Comparison(robot, look, settings)
+        self._names = np.array(robot.model.joint_names)
+        self._qualities = [
+            Quality(source.topic, tuple(self._names[source.places].tolist()), rate=look.rate)
+            for source in look.sources
+        ]
+        self._problems: list[str] = []
+        self._on_grid = self._compared = 0
+        self._totals = [Residuals.none(len(self._comparison.used))] * len(
+            self._comparison.quantities
+        )
+        expected = max(look.duration * look.rate / self._comparison.step, 1.0)
+        self._trace = _Every(int(expected // TRACE) + 1)
+        self._samples = _Every(int(expected // SAMPLES) + 1)
+
+    def compared(self, progress: Callable[[int, int], None]) -> Iterator[Compared]:
+        """All compared states in order; raises InputError at the end if there were none."""
+        topics = sorted({source.topic for source in self.look.sources})
+        stream = aligned(
+            self._recording.read(topics, progress=progress),
+            self.look.sources,
+            self._qualities,
+            self.look.grid(self._robot.model),
+            lambda error: self._problems.append(_expected(error)),
+        )
+        for keys, rows in stream:
+            self._on_grid += len(keys)
+            for found in self._comparison.push(keys, rows):
+                self._add(found)
+                yield found
+        self._comparison.flush()
+        if self._compared == 0:
+            need = (2 * self._comparison.reach + 1) * self.look.period * 1e-9
+            problems = [
+                *self._problems,
+                f"{self._path}: nothing to compare: the filter needs {need:.3g} s without a gap; a "
+                "higher --cutoff needs less",
+                *(text for quality in self._qualities for text in quality.events()),
+            ]
+            raise InputError("; ".join(problems))
+
+    def _add(self, found: Compared) -> None:
+        used = self._comparison.used
+        self._compared += len(found.times)
+        for k, total in enumerate(self._totals):
+            self._totals[k] = total + Residuals.of(
+                found.times, found.predicted[k][:, used], found.measured[k][:, used]
+            )
+        self._trace.add(found)
+        if self._settings.identify:
+            self._samples.add(found)
+
+    def result(self) -> Validation:
+        look, comparison, model = self.look, self._comparison, self._robot.model
+        used = comparison.used
+        return Validation(
+            recording=str(self._path),
+            robot=model.name,
+            joint_names=tuple(self._names[used].tolist()),
+            joint_types=tuple(model.joint_types[i] for i in used),
+            quantities=comparison.quantities,
+            residuals=tuple(self._totals),
+            trace=self._trace.joined(model.n, used),
+            samples=self._samples.joined(model.n),
+            origin=look.origin,
+            duration=look.duration,
+            rate=look.rate,
+            compared_rate=look.rate / comparison.step,
+            cutoff=look.cutoff,
+            cutoff_from_data=self._settings.cutoff is None,
+            velocity=look.velocity,
+            edge=comparison.reach * look.period * 1e-9,
+            coverage=self._compared * comparison.step / max(self._on_grid, 1),
+            qualities=tuple(self._qualities),
+            problems=tuple(self._problems),
+            notes=_notes(look, self._qualities),
+            messages=sum(quality.messages for quality in self._qualities),
+            seconds=time.monotonic() - self._began,
+        )
 
 
 def _expected(error: Exception) -> str:
-    """The text of an error of the recording; any other is one of ours."""
+    """The text of an error of the recording; any other error is a bug and is raised."""
     if isinstance(error, InputError):
         return str(error)
     raise error
@@ -269,14 +291,14 @@ def _expected(error: Exception) -> str:
 def _notes(look: Survey, qualities: list[Quality]) -> tuple[str, ...]:
     notes = [*look.notes, *(text for quality in qualities for text in quality.events())]
     if look.held:
-        notes.append(f"held where stated, not recorded: {', '.join(look.held)}")
+        notes.append(f"held at the stated positions, not recorded: {', '.join(look.held)}")
     if look.ignored:
-        notes.append(f"recorded, but not of this robot: {', '.join(look.ignored)}")
+        notes.append(f"recorded, but not part of this robot: {', '.join(look.ignored)}")
     return tuple(notes)
 
 
 class _Every:
-    """One of `step` samples, counted from the first of all."""
+    """Keeps every `step`-th sample, counted from the very first one."""
 
     def __init__(self, step: int) -> None:
         self.step = step

@@ -1,7 +1,7 @@
-"""Many recordings: one after the other, in parallel processes, or over a Dask cluster.
+"""Comparison of many recordings: one by one, in parallel processes, or on a Dask cluster.
 
-Each is compared by itself, in batches of a fixed size, and the results are put together in the
-order of the recordings. So all ways give the same numbers.
+Each recording is compared separately, in batches of a fixed size, and the results are combined in
+the order of the recordings: all ways give the same numbers.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..dynamics.identification import Residuals
 from .comparison import Validation, validate
 from .settings import Settings
 
-Outcome = Validation | str  # or why there is none
+Outcome = Validation | str  # the comparison, or why it failed
 
 
 def attempt(path: Path, settings: Settings) -> Outcome:
-    """A comparison, or the reason why it could not be made."""
+    """The comparison of one recording, or the reason why it failed."""
     try:
         return validate(path, settings)
     except (DynamicsError, OSError) as error:
@@ -36,10 +36,10 @@ def validate_all(
     dask: str = "",
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Outcome]:
-    """The outcomes of all recordings, in their order.
+    """The outcomes of all recordings, in the same order.
 
-    dask : address of a scheduler whose workers see the same files; "" for processes here.
-    Raises InputError where there is no Dask, or none at the address.
+    dask : address of a scheduler whose workers see the same files; "": local processes.
+    Raises InputError if Dask is not installed or no scheduler answers at the address.
     """
     if dask:
         return _over_dask(paths, settings, dask, progress)
@@ -65,7 +65,7 @@ def _over_dask(
     try:
         from distributed import Client
     except ImportError:
-        raise InputError("--dask needs Dask: pip install 'multibody_dynamics[dask]'") from None
+        raise InputError("--dask requires Dask: pip install 'multibody_dynamics[dask]'") from None
     try:
         client = Client(address, timeout=10)
     except (OSError, ValueError) as error:
@@ -80,7 +80,7 @@ def _over_dask(
 
 
 def together(outcomes: Sequence[Outcome]) -> tuple[tuple[str, ...], list[Residuals]]:
-    """Joint names and residuals over all recordings that have the joints of the first one."""
+    """Joint names and combined residuals of all recordings with the joints of the first one."""
     found = [each for each in outcomes if isinstance(each, Validation)]
     if not found:
         return (), []

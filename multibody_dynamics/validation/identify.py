@@ -1,4 +1,4 @@
-"""Identification from a recording: fitted on its first part, judged on the rest."""
+"""Identification from a recording: fitted to its first part, tested on the rest."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from ..dynamics.rigid import inverse_dynamics
 from .comparison import Validation
 from .settings import Robot, Settings, described
 
-FEWEST = 32  # states to fit on, and to judge by
+FEWEST = 32  # states to fit, and to test on
 
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """What was fitted until `until`, s, and the residuals of Q on what came later, before and
-    after. `yaml`: for --data."""
+    """Parameters fitted to the states until `until`, s, tested on the later ones.
+
+    states : numbers of fitted and of tested states. before, after : residuals of Q on the tested
+    states with the old and with the fitted parameters. yaml : for --data.
+    """
 
     kinds: tuple[str, ...]
     found: Identified
@@ -46,15 +49,15 @@ class Identification:
 
 
 def identify(validation: Validation, robot: Robot, settings: Settings) -> Identification:
-    """Fit what `settings.identify` names. Friction is fitted instead of the known one.
+    """Fit the kinds of parameters in `settings.identify`. Fitted friction replaces the known one.
 
-    Raises InputError for recordings without the effort of a joint, and those that are too short.
+    Raises InputError for recordings that lack the effort of a joint or are too short.
     """
     model = robot.model
     if settings.effort != "joint" or validation.joint_names != model.joint_names:
         raise InputError(
-            "identification takes recorded efforts of all joints, on the link side of springs: no "
-            "--hold, no --effort motor"
+            "identification needs recorded efforts of all joints on the link side of the springs: "
+            "no --hold, no --effort motor"
         )
     kinds = settings.identify
     known = JointFriction.none(model.n) if "friction" in kinds else robot.friction
@@ -63,8 +66,8 @@ def identify(validation: Validation, robot: Robot, settings: Settings) -> Identi
     fitted, judged = slice(0, cut), slice(cut, None)
     if min(cut, len(t) - cut) < FEWEST:
         raise InputError(
-            f"{cut} states to fit on and {len(t) - cut} to judge by, must be {FEWEST} each: a "
-            "longer recording, or a higher --rate or --cutoff"
+            f"{cut} states to fit and {len(t) - cut} to test on, but {FEWEST} each are needed: "
+            "use a longer recording, or a higher --rate or --cutoff"
         )
     q, qd, qdd = (row[fitted] for row in state[:3])
     torque = measured[0][fitted] - known.torque(qd)

@@ -1,4 +1,4 @@
-"""A bag of what was compared: measured and predicted torques side by side, for PlotJuggler."""
+"""A bag with measured and predicted torques side by side, for PlotJuggler."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from ..dynamics.core import Array, InputError
-from .bags import JOINT_STATE
 from .comparison import Compared
-from .joint_state_layout import JointStateLayout, Samples
+from .recordings import JOINT_STATE, JointStateLayout, Samples
 from .survey import Survey
 
 TOPICS = ("measured", "predicted", "error")
@@ -21,14 +20,16 @@ RATES = ("", "_rate", "_acceleration")  # of the torque, as in the names of our 
 
 
 class OutputBag:
-    """Topics /validation/measured, /predicted, /error (with filtered position and velocity), and
-    with the suffixes _rate and _acceleration Q' and Q'' as efforts; stamps are those of the
-    recording, on the grid of the comparison. A context; called with all that was compared, and
-    nothing is written before the first call."""
+    """A context manager, called with all compared states; the first call creates the bag.
+
+    The topics /validation/measured, /predicted and /error have filtered positions and velocities,
+    and Q as effort; those with the suffixes _rate and _acceleration have Q' and Q''. Stamps are
+    those of the recording, on the grid of the comparison.
+    """
 
     def __init__(self, path: Path, joint_names: tuple[str, ...], used: Array, count: int) -> None:
         if path.exists():
-            raise InputError(f"{path}: is there already; a bag is not overwritten")
+            raise InputError(f"{path}: already exists; a bag is not overwritten")
         self._used = used
         self._store = get_typestore(Stores.ROS2_JAZZY)
         self._layout = self._make_layout(joint_names)

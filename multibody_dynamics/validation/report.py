@@ -1,4 +1,4 @@
-"""A comparison for people and for programs: HTML with its pictures inside, PNG, Markdown, JSON."""
+"""Reports of a comparison: HTML with embedded pictures, PNG, Markdown, and JSON for programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PER_SECOND = ("", "/s", "/s²")
 
 
 def figures(validation: Validation, identification: Identification | None = None) -> dict[str, Any]:
-    """All numbers, for JSON: finite or None."""
+    """All numbers of a comparison for JSON; None where not finite."""
     v = validation
     names = v.joint_names
     content: dict[str, Any] = {
@@ -63,8 +63,8 @@ def figures(validation: Validation, identification: Identification | None = None
 def write_report(
     validation: Validation, folder: Path, identification: Identification | None = None
 ) -> Path:
-    """report.html, report.md, report.json, torques.png, rates.png and, if there is one,
-    identified.yaml; returns the HTML file."""
+    """Write report.html, report.md, report.json, torques.png, rates.png and, after an
+    identification, identified.yaml; returns the HTML file."""
     folder.mkdir(parents=True, exist_ok=True)
     content = figures(validation, identification)
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
@@ -91,7 +91,7 @@ def write_report(
 
 
 def summary(v: Validation, found: Identification | None, page: Path) -> list[str]:
-    """Lines that say what came of a comparison, and where its report is."""
+    """The result of a comparison in a few lines, with the path of its report."""
     chosen = "from the data" if v.cutoff_from_data else "as stated"
     lines = [
         f"{v.recording}: {v.messages} messages, {v.rate:.5g} Hz, cut-off {v.cutoff:.4g} Hz {chosen}"
@@ -122,7 +122,7 @@ def write_fleet(
     problems: Sequence[str],
     folder: Path,
 ) -> None:
-    """index.html, fleet.md and fleet.json over many recordings."""
+    """Write index.html, fleet.md and fleet.json for many recordings."""
     folder.mkdir(parents=True, exist_ok=True)
     table = (("recording", "compared", "largest nrms", "rms of all joints", "report"), rows)
     blocks: list[tuple[str, Any]] = [("table", table)]
@@ -173,25 +173,25 @@ def _blocks(v: Validation, identification: Identification | None) -> list[tuple[
         f"{v.messages} messages in {v.duration:.4g} s at {v.rate:.6g} Hz, from {_date(v.origin)}",
         f"zero-phase filter: cut-off (gain one half) {v.cutoff:.4g} Hz, {chosen}; derivatives from "
         f"{source}; the measured torques went through the same filter",
-        f"{v.residuals[0].count} samples compared, {v.compared_rate:.4g} per second; "
-        f"{v.edge:.3g} s at each end of a stretch are not; {v.coverage:.1%} of all is",
+        f"{v.residuals[0].count} samples compared, {v.compared_rate:.4g} per second, without "
+        f"{v.edge:.3g} s at each end of a stretch: {v.coverage:.1%} of the recording",
     ]
     blocks: list[tuple[str, Any]] = [("list", facts)]
     if v.problems:
         blocks += [("heading", "Problems"), ("list", list(v.problems))]
     if v.notes:
-        blocks += [("heading", "What was found in the messages"), ("list", list(v.notes))]
+        blocks += [("heading", "Remarks on the messages"), ("list", list(v.notes))]
     for quantity, unit, residual in zip(v.quantities, PER_SECOND, v.residuals, strict=False):
         kinds = sorted({"N" if kind == "prismatic" else "N m" for kind in v.joint_types})
         torque = kinds[0] if len(kinds) == 1 else "(N or N m)"
         blocks += [
-            ("heading", f"{quantity}, predicted less measured, {torque}{unit}"),
+            ("heading", f"{quantity}, predicted minus measured, {torque}{unit}"),
             ("table", _residual_table(v.joint_names, residual)),
         ]
     blocks.append(
         (
             "text",
-            "nrms: rms error over the standard deviation of what was measured; R² = 1 - nrms².",
+            "nrms: rms error over the standard deviation of the measured torque; R² = 1 - nrms².",
         )
     )
     if identification is not None:
@@ -217,8 +217,8 @@ def _identified_blocks(v: Validation, found: Identification) -> list[tuple[str, 
         for j, name in enumerate(v.joint_names)
     ]
     text = (
-        f"{', '.join(found.kinds)} fitted on {found.states[0]} states until {found.until:.4g} s "
-        f"(rank {found.found.rank}), judged on the {found.states[1]} states after it; the values "
+        f"{', '.join(found.kinds)} fitted to {found.states[0]} states until {found.until:.4g} s "
+        f"(rank {found.found.rank}), tested on the {found.states[1]} states after it; the values "
         "are in identified.yaml, for --data."
     )
     heads = ("joint", "rms before", "rms after", "nrms before", "nrms after")
@@ -299,7 +299,7 @@ MEASURED, PREDICTED, ERROR = "black", "#0072B2", "#D55E00"
 
 
 def _broken(t: Array, values: Array) -> tuple[Array, Array]:
-    """With NaN where nothing was compared, so that no line crosses a gap."""
+    """The signal with NaN in gaps, for lines that end there."""
     steps = np.diff(t)
     if not len(steps):
         return t, values
@@ -330,7 +330,7 @@ def _draw_torques(v: Validation, file: Path) -> None:
         )
         left.set_ylabel(name, fontsize=9)
     axes[0, 0].set_title(v.quantities[0], fontsize=11, loc="left")
-    axes[0, 1].set_title("predicted less measured", fontsize=11, loc="left")
+    axes[0, 1].set_title("predicted minus measured", fontsize=11, loc="left")
     for axis in axes[-1]:
         axis.set_xlabel("time  [s]")
     handles, labels = axes[0, 0].get_legend_handles_labels()

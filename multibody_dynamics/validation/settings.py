@@ -1,4 +1,4 @@
-"""What a comparison is made with: robot, friction, rotors, payloads, springs, filter."""
+"""The settings of a comparison: robot, friction, rotors, payloads, springs, filter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BODY_KEYS = ("mass", "com", "inertia_com")
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """The links, with what they carry, the friction of the joints, and their actuators."""
+    """The model with its payloads, the friction of the joints, and the actuators, if elastic."""
 
     model: MultibodyModel
     friction: JointFriction
@@ -31,14 +31,19 @@ class Robot:
 
 @dataclass(frozen=True)
 class Settings:
-    """How recordings are compared; the same for all of a fleet. Paths and plain numbers only, so
-    that other processes and computers can have it.
+    """How recordings are compared. Holds paths and plain numbers only, for use in other processes
+    and on other computers.
 
-    effort : "joint" for torques on the link side of springs, "motor" for those of the motors, which
-        the springs of `elastic_joints` lie before. topics : with joint states; (): all.
-        motor_topic : with the efforts of motors; "": that called motor_states, if there is one.
-        cutoff : Hz; None: from the data. rate : of the comparison, Hz; None: eight samples in a
-        period of the cut-off.
+    effort : "joint" for torques on the link side of the springs, "motor" for motor torques, which
+        the springs of `elastic_joints` separate from the links.
+    topics : with joint states; (): all.
+    motor_topic : with the motor efforts; "": one called motor_states, if there is one.
+    prefix : of the joint names in the recording.
+    held : positions of joints that were not recorded, by name, rad or m.
+    cutoff : of the filter, Hz; None: chosen from the data.
+    rate : of the comparison, Hz; None: eight samples per period of the cut-off.
+    from_positions : differentiate positions even if velocities were recorded.
+    identify : any of "friction", "payload", "inertia". train : share of the recording to fit.
     """
 
     urdf: Path
@@ -58,17 +63,17 @@ class Settings:
     train: float = 0.5
 
     def __post_init__(self) -> None:
-        """Raises InputError for what does not go together."""
+        """Raises InputError for inconsistent settings."""
         if not 0.1 <= self.train <= 0.9:
             raise InputError(f"--train {self.train:g}: must be from 0.1 to 0.9")
         if self.motor_topic and self.effort != "motor":
-            raise InputError(f"--motor-topic {self.motor_topic}: is for --effort motor")
+            raise InputError(f"--motor-topic {self.motor_topic}: requires --effort motor")
         for joint, value in self.held.items():
             if not np.isfinite(value):
                 raise InputError(f"--hold {joint}={value}: must be a finite number")
 
     def robot(self) -> Robot:
-        """Raises InputError and ModelError, with the file, for what it cannot be made of."""
+        """The robot of these files. Raises InputError and ModelError, which name the file."""
         return load_robot(self.urdf, self.data, self.elastic_joints, self.gravity)
 
 
@@ -78,13 +83,13 @@ def load_robot(
     elastic_joints: Path | None = None,
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81),
 ) -> Robot:
-    """A robot from its URDF file, its YAML of friction, rotors and loads, and that of its springs.
+    """A robot from its URDF, a YAML file with friction, rotors and payloads, and one with springs.
 
-    The YAML has the keys, all optional,
+    The first YAML file has the keys, all optional,
         friction: {JOINT: {viscous, offset, coulomb, coulomb_velocity | logistic: [a, b, c]}}
         rotor_inertia: {JOINT: kg m^2 on the link side of the gear}
         payload: {BODY: {mass, com: [x, y, z], inertia_com: [xx, xy, xz, yy, yz, zz]}}
-        links: {BODY: the same, instead of what the URDF has}
+        links: {BODY: the same, replacing the inertia of the URDF}
     """
     return equipped(load_urdf(urdf, gravity), data, elastic_joints)
 
@@ -92,7 +97,7 @@ def load_robot(
 def equipped(
     model: MultibodyModel, data: Path | None = None, elastic_joints: Path | None = None
 ) -> Robot:
-    """The robot of :func:`load_robot`, of links that were read already."""
+    """The robot of :func:`load_robot`, with a model that is already loaded."""
     friction = JointFriction.none(model.n)
     if data is not None:
         model, friction = _with_data(model, data)
@@ -110,10 +115,10 @@ def _with_data(model: MultibodyModel, file: Path) -> tuple[MultibodyModel, Joint
         raise InputError(f"{file}: cannot be read: {error}") from None
     if not isinstance(given, Mapping) or set(given) - set(KEYS):
         found = sorted(set(given) - set(KEYS)) if isinstance(given, Mapping) else given
-        raise InputError(f"{file}: {found}: must have some of the keys {', '.join(KEYS)}")
+        raise InputError(f"{file}: {found}: expected some of the keys {', '.join(KEYS)}")
     for key, value in given.items():
         if not isinstance(value, Mapping):
-            raise InputError(f"{file}: {key}: must be a mapping by name, not {value!r}")
+            raise InputError(f"{file}: {key}: expected a mapping by name, got {value!r}")
     try:
         rotors = np.array(model.reflected_inertia)
         for joint, value in given.get("rotor_inertia", {}).items():
@@ -134,7 +139,7 @@ def _with_data(model: MultibodyModel, file: Path) -> tuple[MultibodyModel, Joint
 
 def _body(name: str, values: Any) -> tuple[float, Any, Any]:
     if not isinstance(values, Mapping) or set(values) - set(BODY_KEYS) or "mass" not in values:
-        raise InputError(f"{name}: must have mass, and com and inertia_com if known, not {values}")
+        raise InputError(f"{name}: expected mass, and com and inertia_com if known, got {values}")
     xx, xy, xz, yy, yz, zz = (float(x) for x in values.get("inertia_com", [0.0] * 6))
     inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     com = np.array([float(x) for x in values.get("com", [0.0] * 3)])
@@ -153,7 +158,7 @@ def described(
     bodies: Mapping[str, Mapping[str, Any]] | None = None,
     kind: str = "links",
 ) -> str:
-    """The YAML of what was identified, as :func:`load_robot` takes it."""
+    """Identified parameters as YAML for :func:`load_robot`."""
     content: dict[str, Any] = {}
     if friction is not None:
         content["friction"] = {

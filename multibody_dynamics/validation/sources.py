@@ -1,4 +1,4 @@
-"""Which messages of a recording carry which joints."""
+"""The sources of a recording: which messages carry which joints."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from ..dynamics.core import InputError
 from .alignment import Source
-from .bags import JointSamples
+from .recordings import JointSamples
 
 
 def sources_of(
     path: Path, batches: Sequence[JointSamples], places: Mapping[str, int]
 ) -> tuple[Source, ...]:
-    """One for each topic and set of joints that its messages carry. places : of the wanted names.
+    """One source for each topic and set of joints in its messages.
 
-    Raises InputError for a message that has a wanted name twice.
+    places : indices of the wanted joints by name. Raises InputError for a message that has a wanted
+    name twice.
     """
     found: dict[tuple[str, tuple[int, ...]], dict[tuple[str, ...], NDArray[np.intp]]] = {}
     for topic, names in dict.fromkeys((batch.topic, batch.names) for batch in batches):
@@ -41,29 +42,29 @@ def sources_of(
 
 
 def refuse_twice(path: Path, sources: Sequence[Source], names: Mapping[int, str]) -> None:
-    """Raise InputError for a place that several sources fill. names : of the places."""
+    """Raise InputError for a joint with several sources. names : of the joints by index."""
     for place, name in names.items():
         topics = sorted(source.topic for source in sources if place in source.places)
         if len(set(topics)) > 1:
             raise InputError(
                 f"{path}: joint '{name}' is on the topics {', '.join(dict.fromkeys(topics))}: two "
-                "robots, one twice, or outputs of these nodes; choose one with --topic, that of "
-                "motors with --motor-topic"
+                "robots, one twice, or outputs of these nodes; choose one with --topic, the topic "
+                "of the motors with --motor-topic"
             )
         if len(topics) > 1:
             raise InputError(
-                f"{path}: {topics[0]}: joint '{name}' comes in messages with different joints "
-                "beside it, so from two publishers; one of them must go"
+                f"{path}: {topics[0]}: joint '{name}' is in messages with different other joints, "
+                "so it has two publishers; remove one"
             )
 
 
 def unrecorded(source: Source, batches: Sequence[JointSamples], row: int) -> NDArray[np.bool_]:
-    """(m,) of which joints there is no number in all messages. row : see :meth:`Source.signal`."""
+    """(m,) joints without a number in any message. row : see :meth:`.Source.signal`."""
     known = [np.isfinite(source.signal(b, row)).any(axis=0) for b in batches if source.carries(b)]
     return np.logical_not(np.any(known, axis=0))
 
 
 def on_one_clock(sources: Sequence[Source]) -> tuple[Source, ...]:
-    """Stamps only if all have them, for sources that are compared with each other."""
+    """Sources for comparison with each other: by stamp if all have stamps, else by receipt."""
     stamped = all(source.stamped for source in sources)
     return tuple(source._replace(stamped=stamped) for source in sources)

@@ -1,8 +1,7 @@
-"""The comparison of a recording, made while it comes: states in, compared states out, a bit late.
+"""The comparison with the model while states arrive: states in, compared states out, delayed.
 
-The kernels of the filter are symmetric and finite, so all that a causal filter owes to it is a
-delay of half their length. There is no other filter here: on the samples that both have, a stream
-says what the recording says afterwards.
+The kernels of the zero-phase filter are symmetric and finite, so a stream of states can use the
+same filter with a delay of half their length. The results equal those of the recording.
 """
 
 from __future__ import annotations
@@ -19,26 +18,26 @@ from .settings import Robot, Settings
 from .survey import SHORTEST, Survey, turning_joints, usual_step
 
 TURN = 2.0 * np.pi
-STENCIL = 3  # samples that interpolation waits for, at most
-WITHIN = 0.99  # of the highest cut-off: the rate of the whole recording may be a little lower
+STENCIL = 3  # samples that interpolation waits for at most
+WITHIN = 0.99  # of the highest cut-off: the final rate of the recording may be a little lower
 
 
 class StateStream:
-    """States of all joints in the order of their stamps, one at a time.
+    """Compares states of all joints that arrive one at a time, in the order of their stamps.
 
-    The first SHORTEST steps tell the rate; the grid of times begins with the first stamp. A gap in
-    the stamps starts the filter anew. For one thread.
+    The first SHORTEST steps determine the rate; the grid of times starts at the first stamp. A gap
+    in the stamps restarts the filter. For a single thread.
 
-    settings : with a cut-off, which is lowered to what the rate allows. velocity : whether states
-    have velocities; else positions are differentiated.
+    settings : with a cut-off, which is lowered if the rate requires it. velocity : whether states
+    have velocities; otherwise positions are differentiated.
 
-    Attributes: `used` (m,), the joints of the model that states are of: all but the held ones.
-    `look`, None until the rate is known: period in ns, cut-off, origin of times in ns.
+    Attributes: `used` (m,), indices of the joints in a state: all but the held ones. `look`: period
+    and origin in ns and the cut-off, or None until the rate is known.
     """
 
     def __init__(self, robot: Robot, settings: Settings, *, velocity: bool) -> None:
         if settings.cutoff is None:
-            raise InputError("a stream has no cut-off from its data: state one")
+            raise InputError("a stream cannot choose the cut-off from its data: state one")
         model = robot.model
         self._robot, self._settings, self._velocity = robot, settings, velocity
         self._background = np.full((3, model.n), np.nan)
@@ -50,27 +49,27 @@ class StateStream:
         self._before: Array | None = None
         self._stamps: list[int] = []
         self._rows: list[Array] = []
-        self._batch = SHORTEST + 1  # as many states are worked on together
+        self._batch = SHORTEST + 1  # states that are processed together
         self.look: Survey | None = None
 
     @property
     def rate(self) -> float:
-        """Hz, of the grid; 0 as long as it is not known."""
-        return 1e9 / self.look.period if self.look else 0.0
+        """Hz, of the grid; 0 until it is known."""
+        return self.look.rate if self.look else 0.0
 
     @property
     def delay(self) -> float:
-        """s, from a state to what is said of it, at most, if states go on to come; 0 as long as the
-        rate is not known."""
+        """s, at most, from a state to its comparison while states arrive; 0 until the rate is
+        known."""
         if self.look is None:
             return 0.0
         count = self._comparison.reach + self._comparison.step + STENCIL
         return 1e-9 * self.look.period * count
 
     def push(self, stamp: int, rows: Array) -> list[Compared]:
-        """Take in position, velocity and effort (3, m) at a stamp in ns; what can now be said.
+        """Add position, velocity and effort (3, m) at a stamp in ns; returns what is now complete.
 
-        Raises InputError, at the first states, for settings that do not go together.
+        Raises InputError for inconsistent settings as soon as the rate is known.
         """
         if self._turning.any():
             rows = self._unwrapped(rows)
@@ -95,7 +94,7 @@ class StateStream:
         return found
 
     def _looked(self, stamps: np.ndarray) -> Survey:
-        """What a survey of a recording would have found."""
+        """The survey, as that of a recording with these stamps."""
         period = usual_step(np.diff(stamps))
         assert self._settings.cutoff is not None
         return Survey(
@@ -112,7 +111,7 @@ class StateStream:
         )
 
     def _unwrapped(self, rows: Array) -> Array:
-        """Positions of continuous joints, which may be told within one turn, without jumps."""
+        """The rows with positions of continuous joints without jumps by a turn."""
         rows = rows.copy()
         angles = rows[0, self._turning]
         if self._before is not None:
@@ -122,7 +121,7 @@ class StateStream:
 
 
 def warm_up(robot: Robot, settings: Settings, *, velocity: bool = True) -> None:
-    """Compile what a stream needs; raises InputError for settings that do not go together."""
+    """Compile everything a stream needs; raises InputError for inconsistent settings."""
     assert settings.cutoff is not None
     coarse = replace(settings, rate=None)
     stream = StateStream(robot, coarse, velocity=velocity)

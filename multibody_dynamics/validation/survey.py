@@ -1,4 +1,4 @@
-"""A first look at a recording: which messages carry the joints, how often, how noisy."""
+"""A first look at a recording: sources of the joints, sampling rate, noise and cut-off."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ import numpy as np
 from ..dynamics.core import Array, InputError
 from ..dynamics.identification import HIGHEST, noise_cutoff
 from ..dynamics.model import MultibodyModel
-from .alignment import EFFORT, MOTION, Quality, Source, aligned, runs_of
-from .bags import JointSamples
-from .recordings import Recording
+from .alignment import EFFORT, MOTION, Grid, Quality, Source, aligned, runs_of
+from .recordings import JointSamples, Recording
 from .sources import on_one_clock, refuse_twice, sources_of, unrecorded
 
-LOOKS = 8  # at as many places of a long recording
-LOOK = 8_000_000_000  # ns
-FASTEST = 25.0  # Hz; no arm follows faster motions, whatever its encoders tell
-SHORTEST = 64  # samples that the noise is judged from
+LOOKS = 8  # stretches of a long recording that are read
+LOOK = 8_000_000_000  # ns, length of a stretch
+FASTEST = 25.0  # Hz, highest cut-off: no arm follows faster motions
+SHORTEST = 64  # samples needed to estimate the noise
 MOTORS = "motor_states"
-OUTPUTS = (  # of our nodes, by the names of the same joints
+OUTPUTS = (  # topics of our nodes with the names of the same joints
     *("estimated_state", MOTORS, "motor_torque", "motor_torque_stamped", "tracking_error"),
     *("stiffness_command", "torque", "torque_rate", "torque_acceleration"),
     *("predicted_effort", "measured_effort", "residual"),
@@ -31,10 +30,11 @@ OUTPUTS = (  # of our nodes, by the names of the same joints
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What the first look found: sources, origin in ns, period in ns, and the cut-off in Hz.
+    """The result of the first look: sources, origin and period in ns, cut-off in Hz.
 
-    `velocity`: whether velocities were recorded. `held` joints of the model come from no source.
-    `notes`: what a reader should know of the choice of topics.
+    velocity : whether velocities are used. held : joints of the model without a source.
+    ignored : recorded joints that are not in the model. background : (3, n) rows of held joints.
+    total : number of messages. duration : s. notes : remarks on the choice of topics.
     """
 
     sources: tuple[Source, ...]
@@ -49,9 +49,19 @@ class Survey:
     duration: float
     notes: tuple[str, ...] = ()
 
+    @property
+    def rate(self) -> float:
+        """Hz, of the grid."""
+        return 1e9 / self.period
+
+    def grid(self, model: MultibodyModel) -> Grid:
+        """The grid of the comparison."""
+        turning = turning_joints(model)
+        return Grid(self.origin, self.period, self.background, turning, self.velocity)
+
 
 class Joints(NamedTuple):
-    """Those of the model as a recording names them, and where those stand that it has not."""
+    """The joints of the model by their names in a recording, and the positions of held ones."""
 
     path: Path
     model: MultibodyModel
@@ -64,7 +74,7 @@ class Joints(NamedTuple):
 
     @property
     def places(self) -> dict[str, int]:
-        """Of those that have to be there."""
+        """Indices in the model of the joints that must be recorded, by name."""
         joints = enumerate(self.model.joint_names)
         return {self.prefix + name: place for place, name in joints if name not in self.held}
 
@@ -80,10 +90,12 @@ def survey(
     cutoff: float | None = None,
     from_positions: bool = False,
 ) -> Survey:
-    """Raises InputError where the recording lacks what a comparison takes, and says what.
+    """Find the sources, rate and cut-off of a recording.
 
-    topics : all with joint states if not given. motor_topic : with the efforts of motors; that
-    which is called motor_states.
+    topics : with joint states; default: all. motor_topic : with the efforts of motors; default: one
+    called motor_states. held : positions of joints that were not recorded, by name.
+
+    Raises InputError that says what the recording lacks.
     """
     joints = Joints(recording.path, model, prefix, held or {})
     background = np.full((3, model.n), np.nan)
@@ -109,10 +121,8 @@ def survey(
         if source.carries(batch)
     )
     velocity = not from_positions and _has_velocity(sources, samples)
-    highest = HIGHEST * 1e9 / period
-    found = cutoff or min(
-        _cutoff(looks, sources, model, origin, period, velocity, background), highest
-    )
+    grid = Grid(origin, period, background, turning_joints(model), velocity)
+    found = cutoff or _cutoff(looks, sources, grid)
     seen = recording.overview
     return Survey(
         sources,
@@ -138,7 +148,7 @@ def _is_motors(topic: str) -> bool:
 
 
 def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[JointSamples]]:
-    """What was recorded in some stretches, all of it if it is short; some of it is there."""
+    """Some stretches of the recording, or all of a short one; InputError if they are empty."""
     seen = recording.overview
     seen.require(recording.path)
     span = seen.end - seen.begin
@@ -164,7 +174,7 @@ def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[Join
 def _without_outputs(
     samples: list[JointSamples], joints: Joints, notes: list[str]
 ) -> list[JointSamples]:
-    """Without the outputs of our nodes, if one topic joint_states has the joints that they name."""
+    """The batches without outputs of our nodes for joints that a single topic joint_states has."""
     carried: dict[str, set[str]] = {}
     for batch in samples:
         carried.setdefault(batch.topic, set()).update(joints.names.intersection(batch.names))
@@ -177,7 +187,7 @@ def _without_outputs(
         if of & carried[states[0]] and _last_part(topic) in OUTPUTS
     )
     if rivals:
-        notes.append(f"{states[0]} taken; outputs of nodes left aside: {', '.join(rivals)}")
+        notes.append(f"{states[0]} used; outputs of nodes ignored: {', '.join(rivals)}")
     return [batch for batch in samples if batch.topic not in rivals]
 
 
@@ -188,7 +198,7 @@ def _chosen(
     motor_topic: str,
     notes: list[str],
 ) -> tuple[Source, ...]:
-    """The sources of positions and efforts; of motors, efforts may have a topic of their own."""
+    """The sources of positions and efforts; motor efforts may have a topic of their own."""
     if recording.effort == "motor":
         own = {motor_topic} if motor_topic else {b.topic for b in samples if _is_motors(b.topic)}
         motors = [batch for batch in samples if batch.topic in own]
@@ -199,11 +209,11 @@ def _chosen(
     for topic in sorted({source.topic for source in sources if _is_motors(source.topic)}):
         if recording.effort == "motor":
             raise InputError(
-                f"{recording.path}: {topic} has the positions of the motors: --effort motor takes "
-                "those of the links, on another topic beside it, or in one message or one table "
-                "with the torques of the motors"
+                f"{recording.path}: {topic} has the positions of the motors: --effort motor needs "
+                "those of the links, on a second topic, or in one message or table with the "
+                "torques of the motors"
             )
-        notes.append(f"{topic}: taken for positions and torques of the joints, not of motors")
+        notes.append(f"{topic}: used as positions and torques of the joints, not of motors")
     return sources
 
 
@@ -213,7 +223,7 @@ def _paired(
     motors: Sequence[JointSamples],
     notes: list[str],
 ) -> tuple[Source, ...]:
-    """Motion of the links beside efforts of the motors, by one clock."""
+    """Sources of link motion and of motor efforts, on one clock."""
     motion, efforts = _carrying(joints, links), _carrying(joints, motors)
     found = on_one_clock(
         [source._replace(rows=MOTION) for source in motion]
@@ -228,11 +238,11 @@ def _paired(
 
 
 def _carrying(joints: Joints, samples: Sequence[JointSamples]) -> tuple[Source, ...]:
-    """The sources of all joints, each of which has one."""
+    """Exactly one source for each joint that must be recorded."""
     sources = sources_of(joints.path, samples, joints.places)
     names = {place: name for name, place in joints.places.items()}
     if not names:
-        raise InputError(f"{joints.path}: all joints of the robot are held: nothing to compare")
+        raise InputError(f"{joints.path}: all joints of the robot are held; nothing to compare")
     refuse_twice(joints.path, sources, names)
     there = {place for source in sources for place in source.places.tolist()}
     missing = [name for place, name in names.items() if place not in there]
@@ -245,24 +255,24 @@ def _about_missing(joints: Joints, missing: Sequence[str], samples: Sequence[Joi
     there = sorted({name for batch in samples for name in batch.names})
     on = ", ".join(dict.fromkeys(batch.topic for batch in samples)) or "any other topic"
     text = (
-        f"{joints.path}: joints of the robot that are not on {on}: {', '.join(missing)}; "
+        f"{joints.path}: joints of the robot missing on {on}: {', '.join(missing)}; "
         f"recorded: {', '.join(there[:20]) or 'none'}{' ...' if len(there) > 20 else ''}"
     )
     names = joints.model.joint_names
     others = [name[: -len(names[0])] for name in there if name.endswith(names[0])]
     fitting = [other for other in others if all(other + name in there for name in names)]
     if fitting:
-        return f"{text}; all are there with {' or '.join(f'--prefix {x!r}' for x in fitting)}"
+        return f"{text}; all match with {' or '.join(f'--prefix {x!r}' for x in fitting)}"
     if len(missing) < len(names):
         first = missing[0].removeprefix(joints.prefix)
-        return f"{text}; a joint that did not move may be held: --hold {first}=VALUE"
+        return f"{text}; hold a joint that did not move with --hold {first}=VALUE"
     return text
 
 
 def _check_signals(
     joints: Joints, sources: Sequence[Source], samples: Sequence[JointSamples], notes: list[str]
 ) -> None:
-    """Refuse positions and efforts that nobody recorded, and tell of efforts that are all zero."""
+    """Raise InputError for positions or efforts not recorded; note efforts that are all zero."""
     zero, count = [], 0
     for source in sources:
         for row, what in ((0, "position"), (2, "effort")):
@@ -272,7 +282,7 @@ def _check_signals(
             if absent.any():
                 names = [joints.model.joint_names[k] for k in source.places[absent]]
                 raise InputError(
-                    f"{joints.path}: {source.topic}: no {what} was recorded of "
+                    f"{joints.path}: {source.topic}: no {what} was recorded for "
                     f"{', '.join(names)}: nothing to compare with"
                 )
             if what == "effort":
@@ -281,13 +291,13 @@ def _check_signals(
                 zero += [joints.model.joint_names[k] for k in source.places[~moved]]
                 count += len(moved)
     if len(zero) == count:
-        raise InputError(f"{joints.path}: all efforts are zero: nobody measured them")
+        raise InputError(f"{joints.path}: all efforts are zero, so none were measured")
     if zero:
         notes.append(f"the efforts of {', '.join(zero)} are zero: are they measured?")
 
 
 def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) -> bool:
-    """Whether almost all messages have velocities of all joints."""
+    """Whether nearly all messages have velocities of all joints."""
     have = total = 0
     for source in sources:
         for batch in samples:
@@ -299,7 +309,7 @@ def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) ->
 
 
 def _period(path: Path, source: Source, looks: Sequence[Sequence[JointSamples]]) -> float:
-    """ns between samples."""
+    """Sampling period of a source, ns."""
     steps = []
     for look in looks:
         stamps = [source.times(batch) for batch in look if source.carries(batch)]
@@ -309,52 +319,35 @@ def _period(path: Path, source: Source, looks: Sequence[Sequence[JointSamples]])
     every = np.concatenate(steps) if steps else np.zeros(0)
     if len(every) < SHORTEST:
         raise InputError(
-            f"{path}: {source.topic}: {len(every) + bool(steps)} samples; a comparison takes more "
+            f"{path}: {source.topic}: {len(every) + bool(steps)} samples; a comparison needs more "
             f"than {SHORTEST}"
         )
     return usual_step(every)
 
 
 def usual_step(steps: np.ndarray) -> float:
-    """The median, or the mean of those near to it where the clock is coarse, in whole ns."""
+    """The mean of the steps near the median, which a coarse clock needs, in whole ns."""
     middle = float(np.median(steps))
     return float(steps[np.abs(steps - middle) <= 0.5 * middle].mean().round())
 
 
 def _cutoff(
-    looks: Sequence[Sequence[JointSamples]],
-    sources: Sequence[Source],
-    model: MultibodyModel,
-    origin: int,
-    period: float,
-    velocity: bool,
-    background: Array,
+    looks: Sequence[Sequence[JointSamples]], sources: Sequence[Source], grid: Grid
 ) -> float:
-    """The median over the looks of where the motion of the fastest joint sinks into its noise."""
-    rate = 1e9 / period
+    """The frequency, Hz, at which the motion of the fastest joint sinks into its noise: the median
+    over the stretches."""
+    rate = 1e9 / grid.period
     recorded = np.concatenate([source.places for source in sources])
     found = []
     for look in looks:
         qualities = [Quality(source.topic, ()) for source in sources]
-        pieces = list(
-            aligned(
-                iter(look),
-                sources,
-                qualities,
-                origin=origin,
-                period=period,
-                background=background,
-                turning=turning_joints(model),
-                velocity=velocity,
-                failed=_ignore,
-            )
-        )
+        pieces = list(aligned(iter(look), sources, qualities, grid, _ignore))
         if not pieces:
             continue
         keys = np.concatenate([keys for keys, _ in pieces])
         rows = np.concatenate([rows for _, rows in pieces])
         longest = max(runs_of(keys), key=lambda run: run.stop - run.start)
-        signal = rows[longest][:, 1 if velocity else 0][:, recorded]
+        signal = rows[longest][:, 1 if grid.velocity else 0][:, recorded]
         if len(signal) >= SHORTEST:
             each = float(noise_cutoff(signal, rate).max())
             if each > 0.0:
@@ -364,9 +357,9 @@ def _cutoff(
 
 
 def _ignore(error: Exception) -> None:
-    """The pass over the whole recording will tell."""
+    """Errors are reported by the pass over the whole recording."""
 
 
 def turning_joints(model: MultibodyModel) -> np.ndarray:
-    """(n,) which joints may be recorded within one turn."""
+    """(n,) continuous joints, which may be recorded modulo one turn."""
     return np.array([kind == "continuous" for kind in model.joint_types])

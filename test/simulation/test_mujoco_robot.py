@@ -1,4 +1,4 @@
-"""MuJoCo's arm against this package's: the same masses, the same motion, other code."""
+"""The arm on MuJoCo against ElasticRobot: the same masses and motions by independent code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _joint(name: str, kind: str, parent: str, child: str, axis: str, xyz: str) -
     )
 
 
-# Two branches, a sliding joint, a moving link without mass, fixed links with and without.
+# Two branches, a prismatic joint, a massless moving link, fixed links with and without mass.
 TREE = "".join(
     [
         '<robot name="tree">',
@@ -70,7 +70,7 @@ TREE = "".join(
     ]
 )
 
-# An arm whose joints are of all kinds.
+# An arm with all kinds of joints.
 KINDS = "".join(
     [
         '<robot name="kinds">',
@@ -106,7 +106,7 @@ def panda() -> tuple[dyn.MultibodyModel, Actuators]:
 
 
 def with_friction(urdf: str) -> str:
-    """Joint friction of the URDF, which is left to the actuators."""
+    """Joint friction in the URDF, which must be ignored: it belongs to the actuators."""
     return urdf.replace("</joint>", '<dynamics damping="3" friction="2"/></joint>')
 
 
@@ -119,7 +119,7 @@ def close(found: Any, wanted: Any, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize("urdf", [PANDA, TREE, KINDS], ids=["panda", "tree", "kinds"])
-def test_its_reading_of_the_urdf_has_our_masses_and_gravity(urdf):
+def test_mujoco_reads_the_same_masses_and_gravity(urdf):
     gravity = (1.0, -2.0, -9.0)
     model = dyn.parse_urdf(urdf, gravity)
     rotors = 0.1 + 0.05 * np.arange(model.n)
@@ -130,7 +130,7 @@ def test_its_reading_of_the_urdf_has_our_masses_and_gravity(urdf):
         close(robot.gravity_forces(q), dyn.gravity_forces(model, q), 1e-9)
 
 
-def test_a_payload_comes_and_goes_without_a_trace():
+def test_a_payload_can_be_added_and_removed():
     model = dyn.parse_urdf(TREE)
     robot = MujocoRobot(model, rigid(model), TREE)
     q, qd = np.random.default_rng(1).normal(size=(2, model.n))
@@ -146,7 +146,7 @@ def test_a_payload_comes_and_goes_without_a_trace():
 
 
 def follow_torques(robot: Plant, home: Any, seconds: float, *, hit: bool) -> np.ndarray:
-    """q, theta and Q along a second of torques around equilibrium, with a hit in its middle."""
+    """q, theta and Q during a second of torques around equilibrium, with a wrench in its middle."""
     robot.reset(home)
     hold = robot.motor_torque.copy()
     m, rows = len(hold), []
@@ -160,7 +160,7 @@ def follow_torques(robot: Plant, home: Any, seconds: float, *, hit: bool) -> np.
     return np.array(rows)
 
 
-def test_the_panda_moves_as_ours_does_to_second_order_of_the_step():
+def test_the_panda_converges_to_elastic_robot_with_order_two():
     model, actuators = panda()
     ours = follow_torques(ElasticRobot(model, actuators), HOME, 1.0, hit=True)
     errors = []
@@ -172,7 +172,7 @@ def test_the_panda_moves_as_ours_does_to_second_order_of_the_step():
     assert 3.0 < errors[0] / errors[1] < 6.0
 
 
-def test_every_kind_of_actuator_moves_as_ours_does():
+def test_all_kinds_of_actuators_move_as_in_elastic_robot():
     model = dyn.parse_urdf(KINDS)
     actuators = Actuators(model.joint_names, ALL_KINDS)
     home = np.array([0.3, 0.2, -0.4, 0.5, 0.3, -0.2])
@@ -188,7 +188,7 @@ def test_every_kind_of_actuator_moves_as_ours_does():
         np.testing.assert_allclose(b, a, rtol=1e-3, atol=1e-3, err_msg=name)
 
 
-def test_drives_and_a_moving_stiffness_act_as_ours_do():
+def test_drives_and_a_changing_stiffness_act_as_in_elastic_robot():
     model = dyn.parse_urdf(KINDS)
     actuators = Actuators(model.joint_names, ALL_KINDS)
     drive = MotorDrive(np.full(8, 400.0), np.full(8, 15.0))
@@ -223,7 +223,7 @@ def test_end_stops_hold_the_links():
     assert np.maximum(stopped.q - model.limits.upper, model.limits.lower - stopped.q).max() < 0.03
 
 
-def test_what_is_reset_stands_and_shows_what_it_was_given():
+def test_reset_gives_the_requested_state_at_rest():
     model, actuators = panda()
     robot = MujocoRobot(model, actuators, PANDA)
     robot.reset(HOME)
@@ -239,7 +239,7 @@ def test_what_is_reset_stands_and_shows_what_it_was_given():
         np.testing.assert_array_equal(found, wanted)
 
 
-def test_what_cannot_be_is_refused_and_changes_nothing(monkeypatch, tmp_path):
+def test_invalid_arguments_raise_and_change_nothing(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     model, actuators = panda()
     robot = MujocoRobot(model, actuators, PANDA)
@@ -271,7 +271,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(monkeypatch, tmp_path):
             MujocoRobot(model, actuators, PANDA, **wrong)
 
 
-def test_without_mujoco_it_says_how_to_get_it(monkeypatch):
+def test_the_error_without_mujoco_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(dyn.DynamicsError, match="pip install 'mujoco"):
         MujocoRobot(*panda(), PANDA)

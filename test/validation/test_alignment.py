@@ -1,19 +1,26 @@
-"""Samples on even times: sorted, merged, interpolated; nothing dropped in silence."""
+"""Samples at even times: sorted, merged, interpolated; everything dropped is reported."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from multibody_dynamics.validation.alignment import Quality, Source, aligned, runs_of, seconds_of
-from multibody_dynamics.validation.bags import JointSamples
+from multibody_dynamics.validation.alignment import (
+    Grid,
+    Quality,
+    Source,
+    aligned,
+    runs_of,
+    seconds_of,
+)
+from multibody_dynamics.validation.recordings.bags import JointSamples
 
 PERIOD = 1_000_000  # ns
 ORIGIN = 1_700_000_000_000_000_000
 
 
 def values(t, columns):
-    """Smooth rows (k, 3, m), polynomials of degree 3: exact by interpolation."""
+    """Rows (k, 3, m) of cubic polynomials, which interpolation reproduces exactly."""
     powers = np.stack([t**3 - t, t**2, 1 + t], axis=-1)
     return powers[:, :, None] * (1.0 + np.asarray(columns))
 
@@ -29,15 +36,9 @@ def align(batches, sources=None, n=1, **options):
     sources = sources or [Source("/js", {("a",): np.array([0])}, np.array([0]))]
     qualities = [Quality(source.topic, ()) for source in sources]
     failures = []
-    settings = {
-        "origin": ORIGIN,
-        "period": float(PERIOD),
-        "background": np.full((3, n), np.nan),
-        "turning": np.zeros(n, dtype=bool),
-        "velocity": True,
-        "failed": failures.append,
-    }
-    pieces = list(aligned(iter(batches), sources, qualities, **(settings | options)))
+    background, turning = np.full((3, n), np.nan), np.zeros(n, dtype=bool)
+    grid = Grid(ORIGIN, float(PERIOD), background, turning, velocity=True)._replace(**options)
+    pieces = list(aligned(iter(batches), sources, qualities, grid, failures.append))
     keys = np.concatenate([keys for keys, _ in pieces]) if pieces else np.zeros(0, dtype=np.int64)
     rows = np.concatenate([rows for _, rows in pieces]) if pieces else np.zeros((0, 3, n))
     return keys, rows, qualities, failures
@@ -53,7 +54,7 @@ def seconds(stamp):
 
 
 @pytest.mark.parametrize("size", [1, 7, 300, 5000])
-def test_interpolated_exactly_whatever_the_batches(size):
+def test_interpolation_is_exact_for_any_batches(size):
     stamp = jittered(2000 if size > 1 else 300)
     keys, rows, (quality,), _ = align(batches_of(stamp, values(seconds(stamp), [0.0]), size=size))
     assert len(runs_of(keys)) == 1
@@ -65,14 +66,14 @@ def test_interpolated_exactly_whatever_the_batches(size):
     assert quality.events() == []
 
 
-def test_even_samples_are_taken_as_they_are():
+def test_even_samples_are_unchanged():
     stamp = ORIGIN + PERIOD * np.arange(1000)
     given = np.random.default_rng(1).normal(size=(1000, 3, 1))
     _, rows, _, _ = align(batches_of(stamp, given))
     assert np.array_equal(rows, given)
 
 
-def test_disorder_and_duplicates():
+def test_samples_out_of_order_and_duplicates():
     stamp = jittered(2000)
     order = np.argsort(np.arange(2000) + np.random.default_rng(2).uniform(0, 8, 2000))
     mixed = np.concatenate([stamp[order], stamp[1990:1995]])
@@ -85,10 +86,10 @@ def test_disorder_and_duplicates():
     assert len(quality.events()) == 2
 
 
-def test_gaps_break_and_are_told():
+def test_gaps_separate_runs_and_are_reported():
     stamp = jittered(3000)
     keep = np.ones(3000, dtype=bool)
-    keep[1000:1100] = keep[2000] = False  # one sample alone is interpolated over
+    keep[1000:1100] = keep[2000] = False  # a single missing sample is interpolated
     keep[2500:2505] = keep[2507:2512] = False  # two samples between gaps
     stamp = stamp[keep]
     keys, rows, (quality,), _ = align(batches_of(stamp, values(seconds(stamp), [0.0])))
@@ -101,7 +102,7 @@ def test_gaps_break_and_are_told():
     assert np.allclose(rows, values(seconds_of(keys, PERIOD), [0.0]), rtol=0, atol=1e-11)
 
 
-def test_numbers_that_are_none_are_left_out_with_their_times():
+def test_nan_and_infinity_are_skipped_and_listed():
     stamp = ORIGIN + PERIOD * np.arange(2000)
     rows = values(seconds(stamp), [0.0])
     rows[500:600, 2] = np.nan
@@ -125,7 +126,7 @@ def test_a_clock_that_is_set_back():
     assert seconds_of(keys[second], PERIOD)[0] == pytest.approx(-30.0, abs=2e-3)
 
 
-def test_without_stamps_the_time_of_receipt_serves():
+def test_without_stamps_the_time_of_receipt_is_used():
     stamp = jittered(500)
     source = Source("/js", {("a",): np.array([0])}, np.array([0]), stamped=False)
     zero = np.zeros_like(stamp)
@@ -136,7 +137,7 @@ def test_without_stamps_the_time_of_receipt_serves():
     assert quality.without_stamp == 500
 
 
-def test_joints_of_several_publishers_are_put_together():
+def test_joints_of_several_publishers_are_joined():
     stamp, later = jittered(3000), jittered(3000, seed=5)[100:2900:2]
     sources = [
         Source("/arm", {("b", "a", "x"): np.array([1, 0])}, np.array([0, 2])),
@@ -153,7 +154,7 @@ def test_joints_of_several_publishers_are_put_together():
     assert np.allclose(rows, values(t, [0.0, 2.0, 1.0]), rtol=0, atol=1e-10)
 
 
-def test_other_names_beside_ours_in_some_messages_change_nothing():
+def test_other_joints_in_some_messages_change_nothing():
     stamp = jittered(2000)
     rows = values(seconds(stamp), [0.0])
     wider = np.concatenate([np.zeros((2000, 3, 1)), rows], axis=2)
@@ -175,7 +176,7 @@ def test_other_names_beside_ours_in_some_messages_change_nothing():
     assert quality.events() == []
 
 
-def test_joints_that_turn_are_unwrapped_and_others_not():
+def test_only_continuous_joints_are_unwrapped():
     stamp = ORIGIN + PERIOD * np.arange(4000)
     angle = 3.0 * seconds(stamp)
     rows = np.zeros((4000, 3, 1))
@@ -186,7 +187,7 @@ def test_joints_that_turn_are_unwrapped_and_others_not():
     assert np.abs(found[:, 0, 0]).max() < 3.2
 
 
-def test_what_came_before_an_error_is_not_lost():
+def test_samples_before_an_error_are_not_lost():
     stamp = jittered(900)
 
     def failing():

@@ -1,4 +1,4 @@
-"""Bags of every kind, whole and damaged, and tables: the same samples, or what is wrong."""
+"""Bags of every kind, intact and damaged, and tables: the same samples, or a helpful error."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rosbags.rosbag2 import CompressionMode, StoragePlugin
 
 from bag_files import BEGIN, joint_state, write_bag
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.validation.bags import overview, read_joint_states
 from multibody_dynamics.validation.recordings import Recording
-from multibody_dynamics.validation.tables import read_table
+from multibody_dynamics.validation.recordings.bags import overview, read_joint_states
+from multibody_dynamics.validation.recordings.tables import read_table
 
 NAMES = ("a", "b")
 COUNT = 2000
@@ -57,7 +57,7 @@ def test_an_mcap_with_compressed_chunks(tmp_path):
 
 
 @pytest.mark.parametrize(("plugin", "ending"), [(SQLITE3, "db3"), (MCAP, "mcap")])
-def test_a_lone_file_without_metadata(tmp_path, plugin, ending):
+def test_a_single_file_without_metadata(tmp_path, plugin, ending):
     path = write_bag(tmp_path / "bag", MESSAGES, plugin=plugin)
     assert is_all(path / f"bag.{ending}")
 
@@ -110,20 +110,20 @@ def refusal(path):
     return str(caught.value)
 
 
-def test_recordings_that_are_not(tmp_path):
+def test_files_that_are_not_recordings(tmp_path):
     assert "not exist" in refusal(tmp_path / "absent")
     empty = tmp_path / "folder"
     empty.mkdir()
     assert "ros2 bag reindex" in refusal(empty)
     (empty / "metadata.yaml").write_text("rosbag2_bagfile_information: [")
-    assert "not a recording" in refusal(empty)
+    assert "not a readable recording" in refusal(empty)
     for ending in ("mcap", "db3", "txt"):
         file = tmp_path / f"file.{ending}"
         file.write_bytes(b"")
-        assert "not a recording" in refusal(file)
+        assert "not a readable recording" in refusal(file)
         file.write_bytes(b"no bag at all" * 100)
-        assert "not a recording" in refusal(file)
-    assert "must be the folder of a bag, or end in .mcap" in refusal(file)
+        assert "not a readable recording" in refusal(file)
+    assert "expected the folder of a bag, or a .mcap" in refusal(file)
 
 
 def test_a_bag_without_messages(tmp_path):
@@ -134,21 +134,21 @@ def test_a_bag_without_messages(tmp_path):
         list(Recording(none).read())
 
 
-def test_an_mcap_that_was_cut_off_says_what_helps(tmp_path):
+def test_the_error_for_a_truncated_mcap_has_advice(tmp_path):
     path = write_bag(tmp_path / "bag", MESSAGES, plugin=MCAP)
     file = path / "bag.mcap"
     file.write_bytes(file.read_bytes()[:-5000])
     assert "mcap recover" in refusal(path)
 
 
-def test_damaged_pages_of_sqlite_say_what_helps(tmp_path):
+def test_the_error_for_damaged_sqlite_pages_has_advice(tmp_path):
     path = write_bag(tmp_path / "bag", MESSAGES)
     file = path / "bag.db3"
     file.write_bytes(file.read_bytes()[:-50_000])
     assert ".recover" in refusal(path)
 
 
-def test_bad_messages_between_good_ones_are_left_out_and_told(tmp_path):
+def test_malformed_messages_are_left_out_and_reported(tmp_path):
     bad = [("/robot/states", int(at) + 1, b"\x00\x01\x00\x00\x01") for at in STAMPS[[5, 1500]]]
     path = write_bag(tmp_path / "bag", sorted([*MESSAGES, *bad], key=lambda x: x[1]))
     found = []
@@ -157,7 +157,7 @@ def test_bad_messages_between_good_ones_are_left_out_and_told(tmp_path):
     assert np.array_equal(np.concatenate(found), STAMPS)
 
 
-def test_what_comes_before_damage_is_handed_out(tmp_path):
+def test_messages_before_damage_are_read(tmp_path):
     long = [
         (topic, at + k * 10**10, raw) for k in range(5) for topic, at, raw in MESSAGES
     ]  # several chunks
@@ -198,7 +198,7 @@ def test_tables_have_the_same_samples(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "npz"])
-def test_tables_of_springs_say_which_torque_is_meant(tmp_path, kind):
+def test_tables_of_springs_distinguish_joint_and_motor_torque(tmp_path, kind):
     signals = {name: ROWS[:50, 0] + k for k, name in enumerate(("q", "theta", "Q", "tau"))}
 
     def table(*without):
@@ -215,14 +215,14 @@ def test_tables_of_springs_say_which_torque_is_meant(tmp_path, kind):
 
     for effort, signal in (("joint", "Q"), ("motor", "tau")):
         assert np.array_equal(read_table(table(), effort).rows[:, 2], signals[signal])
-    with pytest.raises(InputError, match="torque of the motor: --effort motor"):
+    with pytest.raises(InputError, match="torque of the motor: use --effort motor"):
         read_table(table("Q"))
     assert np.array_equal(read_table(table("Q"), "motor").rows[:, 2], signals["tau"])
     assert np.isnan(read_table(table("tau"), "motor").rows[:, 2]).all()
     assert np.array_equal(read_table(table("theta", "Q")).rows[:, 2], signals["tau"])
 
 
-def test_missing_cells_are_numbers_that_were_not_measured(tmp_path):
+def test_empty_cells_are_nan(tmp_path):
     file = tmp_path / "motion.csv"
     file.write_text("t,q a,tau a\n0,1,2\n0.1,,3\n0.2,nan,4\n")
     found = read_table(file)
@@ -234,8 +234,8 @@ def test_missing_cells_are_numbers_that_were_not_measured(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "has no rows"),
-        ("t,q a\n", "has no rows"),
+        ("", "no rows"),
+        ("t,q a\n", "no rows"),
         ("time,q a\n0,1\n", "t among them, with commas between; it is 'time,q a'"),
         ("t;q a\n0;1\n", "with commas between; it is 't;q a'"),
         ("t,q a,q a\n0,1,1\n", "each once"),
@@ -244,19 +244,19 @@ def test_missing_cells_are_numbers_that_were_not_measured(tmp_path):
         ("t,a\n0,1\n1,2\n", "no column is called 'q JOINT': they are t, a"),
         ("t,q a\n0,1\n1,2,3\n", "not a table"),
         ("t,q a\n0,1\n1,x2\n", "not a table of numbers: .*x2"),
-        ("t,q a\n0,1\n1e12,1\n", "t goes to 1e\\+12: must be in s"),
+        ("t,q a\n0,1\n1e12,1\n", "t reaches 1e\\+12: expected seconds"),
         ("t,q a\nnan,1\n1,2\n", "t has NaN"),
         ("t,q a\n0,1\n0,2\n", "t is zero"),
     ],
 )
-def test_tables_that_are_wrong(tmp_path, text, said):
+def test_malformed_tables_raise(tmp_path, text, said):
     file = tmp_path / "motion.csv"
     file.write_text(text)
     with pytest.raises(InputError, match=said):
         read_table(file)
 
 
-def test_archives_that_are_wrong(tmp_path):
+def test_malformed_archives_raise(tmp_path):
     file = tmp_path / "motion.npz"
     file.write_bytes(b"no archive")
     with pytest.raises(InputError, match="not a NumPy archive"):

@@ -1,4 +1,4 @@
-"""Whole comparisons of recordings of a robot whose torques are known, and what may be wrong."""
+"""Complete comparisons with recordings of a robot with known torques, and their errors."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.validation.alignment import MIDDLE
 from multibody_dynamics.validation.comparison import Comparison, validate
 from multibody_dynamics.validation.identify import identify
-from multibody_dynamics.validation.mcap_chunks import chunks_of
 from multibody_dynamics.validation.recordings import Recording
+from multibody_dynamics.validation.recordings.mcap_chunks import chunks_of
 from multibody_dynamics.validation.settings import Settings, load_robot
 from multibody_dynamics.validation.survey import LOOK, survey
 from robots import CONFIG
@@ -67,7 +67,7 @@ def test_the_cut_off_comes_from_the_data(tmp_path, bag):
     assert (noisy.residuals[0].rms < 0.05).all()
 
 
-def test_friction_rotors_and_payload_are_taken_into_account(tmp_path):
+def test_friction_rotors_and_payload_are_considered(tmp_path):
     data = tmp_path / "data.yaml"
     data.write_text(
         FRICTION + "rotor_inertia: {elbow: 0.3}\n"
@@ -82,7 +82,7 @@ def test_friction_rotors_and_payload_are_taken_into_account(tmp_path):
     assert with_all.worst < 0.02 < 0.1 < without.worst
 
 
-def test_efforts_of_motors_behind_springs(tmp_path):
+def test_motor_efforts_behind_springs(tmp_path):
     actuators = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
     t, rows = motion(MODEL, 2000, RATE)
     w = 1.0 + 0.5 * np.arange(2)
@@ -101,11 +101,11 @@ def test_efforts_of_motors_behind_springs(tmp_path):
     before = validate(path, Settings(ARM, effort="joint", **options))
     assert behind.quantities == ("Q",)
     assert behind.worst < 5e-3 < before.worst
-    with pytest.raises(InputError, match="one motor of its name"):
+    with pytest.raises(InputError, match="one motor of the same name"):
         validate(path, Settings(ARM, effort="motor"))
 
 
-def test_efforts_of_motors_on_a_topic_of_their_own(tmp_path):
+def test_motor_efforts_on_a_separate_topic(tmp_path):
     actuators = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
     w = 1.0 + 0.5 * np.arange(2)
 
@@ -141,7 +141,7 @@ def test_efforts_of_motors_on_a_topic_of_their_own(tmp_path):
     assert found.notes == (
         "positions of /joint_states and efforts of /arm/motor_states, paired by their stamps",
     )
-    with pytest.raises(InputError, match="nothing to compare: no stretch"):
+    with pytest.raises(InputError, match="nothing to compare: the filter needs"):
         validate(recorded("apart", begin=BEGIN + 20_000_000_000), settings)
     drives = recorded("unknown", "/drives")
     with pytest.raises(InputError, match=r"choose one with --topic, .* --motor-topic"):
@@ -153,7 +153,7 @@ def test_efforts_of_motors_on_a_topic_of_their_own(tmp_path):
         validate(drives, replace(settings, motor_topic="/motors"))
 
 
-def test_gaps_nan_stretches_and_strangers_are_told(tmp_path):
+def test_gaps_nan_and_unknown_joints_are_reported(tmp_path):
     t, rows = motion(MODEL, 4000, RATE)
     rows[1000:1100, 2, 1] = np.nan
     keep = np.ones(4000, dtype=bool)
@@ -165,10 +165,10 @@ def test_gaps_nan_stretches_and_strangers_are_told(tmp_path):
     said = " ".join(found.notes)
     assert "2 gaps" in said  # the NaN are one, too
     assert "100 messages with NaN" in said
-    assert "not of this robot: finger" in said
+    assert "not part of this robot: finger" in said
 
 
-def test_a_message_that_is_none_is_a_problem_and_costs_nothing_else(tmp_path):
+def test_a_malformed_message_is_a_problem_but_costs_no_other(tmp_path):
     t, rows = motion(MODEL, 2000, RATE)
     messages = messages_of(t, rows, NAMES)
     messages[700] = (messages[700][0], messages[700][1], b"\x00\x01\x00\x00\x01")
@@ -177,7 +177,7 @@ def test_a_message_that_is_none_is_a_problem_and_costs_nothing_else(tmp_path):
     assert "1 messages were left out" in found.problems[0]
 
 
-def test_the_first_look_into_a_damaged_chunk_is_not_the_last(tmp_path):
+def test_a_damaged_chunk_does_not_end_the_survey(tmp_path):
     t, rows = motion(MODEL, 15_000, RATE)
     messages = messages_of(t, rows, NAMES)
     path = write_bag(tmp_path / "bag", messages, plugin=StoragePlugin.MCAP)
@@ -200,7 +200,7 @@ def said(path, settings):
     return str(caught.value)
 
 
-def test_what_cannot_be_compared_is_said(tmp_path):
+def test_errors_say_what_the_recording_lacks(tmp_path):
     t, rows = motion(MODEL, 400, RATE)
     settings = Settings(ARM)
     silent = rows.copy()
@@ -211,20 +211,21 @@ def test_what_cannot_be_compared_is_said(tmp_path):
     silent[:, 2] = 0.0
     assert "all efforts are zero" in said(written(tmp_path / "zero", silent, t), settings)
     silent[:, 2] = np.nan
-    assert "no effort was recorded of shoulder, elbow" in said(
+    assert "no effort was recorded for shoulder, elbow" in said(
         written(tmp_path / "silent", silent, t), settings
     )
     other = written(tmp_path / "other", rows, t, ("wheel", "lid"))
-    assert "not on /joint_states: shoulder, elbow; recorded: lid, wheel" in said(other, settings)
+    assert "missing on /joint_states: shoulder, elbow; recorded: lid, wheel" in said(
+        other, settings
+    )
     half = written(tmp_path / "half", rows[:, :, :1], t, NAMES[:1])
-    assert (
-        "elbow; recorded: shoulder; a joint that did not move may be held: --hold elbow="
-        in said(half, settings)
+    assert "elbow; recorded: shoulder; hold a joint that did not move with --hold elbow=" in said(
+        half, settings
     )
     everything = {name: 0.0 for name in NAMES}
     assert "all joints of the robot are held" in said(half, replace(settings, held=everything))
     prefixed = written(tmp_path / "prefixed", rows, t, [f"left_{name}" for name in NAMES])
-    assert "all are there with --prefix 'left_'" in said(prefixed, settings)
+    assert "all match with --prefix 'left_'" in said(prefixed, settings)
     assert validate(prefixed, Settings(ARM, prefix="left_", cutoff=20.0)).worst < 0.01
     short = written(tmp_path / "short", rows[:40], t[:40])
     assert "40 samples" in said(short, settings)
@@ -232,7 +233,7 @@ def test_what_cannot_be_compared_is_said(tmp_path):
     assert "a higher --cutoff" in said(slow, Settings(ARM, cutoff=1.0))
     cut = written(tmp_path / "cut", rows, t + np.arange(400) // 60)
     text = said(cut, Settings(ARM, cutoff=5.0))
-    assert "as long as the filter, 1.45 s" in text
+    assert "the filter needs 1.45 s without a gap" in text
     assert "/joint_states: 6 gaps, the longest 1.005 s" in text
     nothing = write_bag(tmp_path / "no", [], kinds={"/js": "sensor_msgs/msg/JointState"})
     assert "no message" in said(nothing, settings)
@@ -252,7 +253,7 @@ def test_two_robots_in_one_bag(tmp_path):
     assert found.worst < 0.01
 
 
-def test_outputs_of_our_nodes_beside_joint_states(tmp_path):
+def test_outputs_of_our_nodes_are_ignored(tmp_path):
     t, rows = motion(MODEL, 1000, RATE)
     others = ("/motor_states", "/flatness_controller/tracking_error")
     messages = messages_of(t, rows, NAMES)
@@ -262,20 +263,20 @@ def test_outputs_of_our_nodes_beside_joint_states(tmp_path):
     found = validate(path, Settings(ARM, cutoff=20.0))
     assert found.worst < 0.01
     assert [each.topic for each in found.qualities] == ["/joint_states"]
-    assert f"/joint_states taken; outputs of nodes left aside: {others[1]}, {others[0]}" in (
+    assert f"/joint_states used; outputs of nodes ignored: {others[1]}, {others[0]}" in (
         found.notes
     )
-    by_motor = {"elastic_joints": SPRINGS, "effort": "motor"}  # of which topic, is not known
+    by_motor = {"elastic_joints": SPRINGS, "effort": "motor"}  # the topic is ambiguous
     assert "or outputs of these nodes; choose" in said(path, Settings(ARM, **by_motor))
     motors = Settings(ARM, topics=("/motor_states",), **by_motor)
     assert "/motor_states has the positions of the motors" in said(path, motors)
     as_joints = validate(path, Settings(ARM, topics=("/motor_states",), cutoff=20.0))
-    assert any("/motor_states: taken for" in note for note in as_joints.notes)
+    assert any("/motor_states: used as positions" in note for note in as_joints.notes)
     chosen = Settings(ARM, topics=("/joint_states", "/motor_states"))
     assert "or outputs of these nodes" in said(path, chosen)
 
 
-def test_a_joint_that_stood_still_may_be_held(tmp_path):
+def test_a_joint_at_rest_may_be_held(tmp_path):
     t, rows = motion(MODEL, 1000, RATE)
     rows[:, 0, 1], rows[:, 1, 1] = 0.3, 0.0
     q, qd = rows[:, 0], rows[:, 1]
@@ -285,7 +286,7 @@ def test_a_joint_that_stood_still_may_be_held(tmp_path):
     found = validate(path, Settings(ARM, held={"elbow": 0.3}, cutoff=20.0))
     assert found.joint_names == ("shoulder",)
     assert found.worst < 0.01
-    assert "held where stated, not recorded: elbow" in found.notes
+    assert "held at the stated positions, not recorded: elbow" in found.notes
 
 
 def test_identified_friction_explains_the_rest_of_the_recording(tmp_path):
@@ -326,7 +327,7 @@ def test_an_identified_payload_is_read_back(tmp_path):
     ("text", "expected"),
     [
         ("frictions: {}", "frictions"),
-        ("friction: 3", "must be a mapping"),
+        ("friction: 3", "expected a mapping"),
         ("friction: {knee: {}}", "knee"),
         ("payload: {hand: {mass: 1}}", "hand"),
         ("rotor_inertia: {elbow: heavy}", "heavy"),
@@ -334,7 +335,7 @@ def test_an_identified_payload_is_read_back(tmp_path):
         ("[", "cannot be read"),
     ],
 )
-def test_data_that_are_wrong(tmp_path, text, expected):
+def test_malformed_data_raise(tmp_path, text, expected):
     file = tmp_path / "data.yaml"
     file.write_text(text)
     with pytest.raises(ValueError, match=expected) as caught:
@@ -342,7 +343,7 @@ def test_data_that_are_wrong(tmp_path, text, expected):
     assert "data.yaml" in str(caught.value)
 
 
-def test_pieces_of_any_size_give_the_same(bag):
+def test_results_do_not_depend_on_the_size_of_pieces(bag):
     settings = Settings(ARM, cutoff=5.0)
     robot = settings.robot()
     look = survey(Recording(bag), robot.model, cutoff=5.0)

@@ -1,4 +1,4 @@
-"""Many recordings: one by one, in processes and over a cluster, the same numbers."""
+"""Many recordings one by one, in processes and on a cluster: the same numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SETTINGS = Settings(ARM, cutoff=10.0)
 
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory):
-    """Two recordings and one that is not there."""
+    """Two recordings and a missing one."""
     folder = tmp_path_factory.mktemp("bags")
     found = [folder / "absent"]
     for k, count in enumerate((3000, 1500)):
@@ -44,7 +44,7 @@ def same(outcomes, others):
         assert np.array_equal(a.squared, b.squared)
 
 
-def test_one_that_cannot_be_read_costs_no_other(paths, one_by_one):
+def test_an_unreadable_recording_does_not_affect_the_others(paths, one_by_one):
     assert "absent" in one_by_one[0]
     names, totals = together(one_by_one)
     assert names == MODEL.joint_names
@@ -58,13 +58,13 @@ def test_in_processes(paths, one_by_one):
     assert told == [(1, 3), (2, 3), (3, 3)]
 
 
-def test_over_a_cluster_of_two_workers(paths, one_by_one):
+def test_on_a_cluster_of_two_workers(paths, one_by_one):
     with LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
     ) as cluster:
         same(validate_all(paths, SETTINGS, dask=cluster.scheduler_address), one_by_one)
 
 
-def test_a_cluster_that_is_not_there(paths):
+def test_a_missing_cluster(paths):
     with pytest.raises(InputError, match="no scheduler there"):
         validate_all(paths, SETTINGS, dask="not an address")

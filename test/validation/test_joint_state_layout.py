@@ -1,4 +1,4 @@
-"""JointState messages from their bytes: the numbers that a deserializer reads, or a refusal."""
+"""JointState messages from their bytes: the numbers of a deserializer, or an error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from bag_files import JOINT_STATE, STORE, joint_state
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.validation.joint_state_layout import (
+from multibody_dynamics.validation.recordings.joint_state_layout import (
     JointStateLayout,
     JointStateReader,
     Samples,
@@ -36,7 +36,7 @@ def some(count, names, seed=0, fields=(True, True, True)):
 
 @pytest.mark.parametrize("names", [["a"], ["elbow", "wrist_12"], [f"j{i}" for i in range(9)], []])
 @pytest.mark.parametrize("fields", [(True, True, True), (True, False, True), (False, False, False)])
-def test_numbers_are_those_of_the_deserializer(names, fields):
+def test_numbers_equal_those_of_the_deserializer(names, fields):
     raw = some(5, names, fields=fields)
     ((found, which, samples),) = JointStateReader().read(raw)
     assert which.tolist() == list(range(5))
@@ -63,7 +63,7 @@ def test_layouts_may_change_and_mix():
                 assert np.array_equal(samples.rows[k], rows)
 
 
-def test_same_names_without_and_with_velocities_come_in_their_order():
+def test_messages_with_and_without_velocities_stay_in_order():
     names = ["a", "b"]
     bare, full = some(4, names, fields=(True, False, True)), some(4, names, seed=3)
     mixed = [bare[0], full[1], bare[2], full[3]]
@@ -84,7 +84,7 @@ def test_big_endian_bytes():
     assert samples.rows[0, 2].tolist() == [3.5, -1.0]
 
 
-def test_what_is_written_is_read():
+def test_written_messages_are_read_back():
     raw = some(1, ["a", "b", "c"])[0]
     layout = JointStateLayout.of(raw)
     rng = np.random.default_rng(4)
@@ -107,7 +107,7 @@ def test_what_is_written_is_read():
         (b"\x00\x01\x00\x00" + b"\xff" * 40, "ends too soon"),
     ],
 )
-def test_what_is_no_joint_state(raw, said):
+def test_malformed_messages_raise(raw, said):
     with pytest.raises(InputError, match=said):
         JointStateLayout.of(raw)
     reader, good = JointStateReader(), some(3, ["a", "b"])

@@ -1,4 +1,4 @@
-"""Messages of MCAP chunks by their indexes: those that rosbags finds, or a refusal."""
+"""Messages of MCAP chunks by their index: those that rosbags finds, or an error."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rosbags.rosbag2 import CompressionMode, Reader, StoragePlugin
 
 from bag_files import BEGIN, joint_state, write_bag
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.validation.bags import read_joint_states
-from multibody_dynamics.validation.mcap_chunks import BEGIN as RECORDS
-from multibody_dynamics.validation.mcap_chunks import chunks_of
+from multibody_dynamics.validation.recordings.bags import read_joint_states
+from multibody_dynamics.validation.recordings.mcap_chunks import BEGIN as RECORDS
+from multibody_dynamics.validation.recordings.mcap_chunks import chunks_of
 
 NAMES = [f"joint_{k}" for k in range(120)]  # some 300 messages in a chunk
 COUNT = 1200
@@ -24,7 +24,7 @@ ALL = (0, 2**63)
 
 
 def messages(times=TIMES, early=1_500_000):
-    """Of two topics and one of another type; every tenth received before the one before it."""
+    """Two topics and one of another type; every tenth message was received out of order."""
     found = []
     for k, (at, row) in enumerate(zip(times, ROWS, strict=True)):
         found.append(("/arm", int(at) - early * (k % 10 == 9), joint_state(at, NAMES, *row)))
@@ -47,7 +47,7 @@ def file(tmp_path):
 
 
 def found(file, topic, start=0, stop=2**63):
-    """(time of receipt, bytes) of all messages."""
+    """(time of receipt, bytes) of each message."""
     pairs = []
     for chunk in chunks_of(file):
         if topic in (there := chunk.read([topic], start, stop)):
@@ -64,7 +64,7 @@ def by_rosbags(file, topic, start=None, stop=None):
         return [(at, bytes(raw)) for _, at, raw in reader.messages(connections, start, stop)]
 
 
-def test_the_messages_are_those_of_rosbags(file):
+def test_messages_equal_those_of_rosbags(file):
     assert len(chunks_of(file)) > 3
     for topic in ("/arm", "/hand", "/chatter"):
         assert found(file, topic) == by_rosbags(file, topic)
@@ -73,7 +73,7 @@ def test_the_messages_are_those_of_rosbags(file):
     assert found(file, "/nothing") == []
 
 
-def test_recordings_are_read_so(file):
+def test_recordings_use_the_chunks(file):
     parts = [each for each in read_joint_states(file, batch=100) if each.topic == "/arm"]
     order = np.argsort([at for topic, at, _ in messages() if topic == "/arm"], kind="stable")
     assert np.array_equal(np.concatenate([part.rows for part in parts]), ROWS[order])
@@ -84,7 +84,7 @@ def test_recordings_are_read_so(file):
 def test_files_of_other_kinds_are_left_to_rosbags(tmp_path):
     compressed = written(tmp_path / "zstd", mode=CompressionMode.STORAGE) / "zstd.mcap"
     late = TIMES.copy()
-    late[:400] += 10_000_000_000  # the chunks do not follow one another
+    late[:400] += 10_000_000_000  # chunks overlap in time
     mixed = written(tmp_path / "mixed", late) / "mixed.mcap"
     bare = written(tmp_path / "bare", early=0) / "bare.mcap"
     raw = bytearray(bare.read_bytes())
@@ -98,7 +98,7 @@ def test_files_of_other_kinds_are_left_to_rosbags(tmp_path):
 
 
 def places(raw, chunk):
-    """Where the chunk begins, its last message on /arm, and what its index says of that one."""
+    """Positions of the chunk, of its last message on /arm, and of the index entry for it."""
     at = chunk.place + chunk.length
     while True:
         _, length, channel, width = struct.unpack_from("<BQHI", raw, at)
@@ -113,7 +113,7 @@ def places(raw, chunk):
 @pytest.mark.parametrize(
     ("part", "offset", "value"),
     [
-        ("chunk", 0, b"\x07"),  # what it is
+        ("chunk", 0, b"\x07"),  # kind
         ("chunk", 9 + 24, struct.pack("<I", 12345)),  # checksum
         ("chunk", 9 + 28, struct.pack("<I", 4)),  # name of the compression
         ("chunk", 9 + 32, struct.pack("<Q", 2**40)),  # length of the records

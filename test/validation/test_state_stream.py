@@ -1,4 +1,4 @@
-"""A stream of states says what the recording of them says, on every sample that it reaches."""
+"""A stream of states gives the same results as the recording, for every common sample."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS = Settings(ARM, cutoff=8.0)
 
 
 def streamed(settings, t, rows, *, velocity=True, robot=None):
-    """Times (k,) and predicted and measured (k, n) that a stream says; the stream."""
+    """Times (k,), predicted and measured (k, n) from a stream; and the stream."""
     stream = StateStream(robot or settings.robot(), settings, velocity=velocity)
     stamps = BEGIN + np.round(1e9 * t).astype(np.int64)
     found = []
@@ -36,7 +36,7 @@ KINDS = ("predicted", "measured")
 
 
 def recorded(folder, settings, t, rows):
-    """The same of a bag of these states."""
+    """The same from a bag with these states."""
     bag = write_bag(folder / "bag", messages_of(t, rows, MODEL.joint_names))
     parts = []
     validate(bag, settings, listener=lambda look, found: parts.append(found))
@@ -45,7 +45,7 @@ def recorded(folder, settings, t, rows):
 
 
 def differences(stream, bag):
-    """Of predicted and measured where both have a sample, as shares of the largest."""
+    """Relative differences of predicted and measured at common samples."""
     times, where, there = np.intersect1d(stream[0], bag[0], return_indices=True)
     assert len(times) == len(stream[0])  # none that the recording has not
     inside = bag[0] <= times[-1]
@@ -55,17 +55,17 @@ def differences(stream, bag):
 
 
 @pytest.mark.parametrize("velocity", [True, False])
-def test_it_says_what_the_recording_says(tmp_path, velocity):
+def test_a_stream_equals_the_recording(tmp_path, velocity):
     t, rows = motion(MODEL, 1500, RATE, noise=1e-3)
     keep = np.ones(len(t), dtype=bool)
-    keep[700:720] = False  # a gap: both start anew behind it
+    keep[700:720] = False  # a gap, after which both start anew
     settings = dataclasses.replace(SETTINGS, from_positions=not velocity)
     stream = streamed(settings, t[keep], rows[keep], velocity=velocity)
     assert max(differences(stream, recorded(tmp_path, settings, t[keep], rows[keep]))) < 1e-10
 
 
 def test_uneven_stamps_are_interpolated(tmp_path):
-    """On another grid than the recording's, as its rate is estimated from fewer states."""
+    """The grid differs from the recording's: its rate is estimated from fewer states."""
     t = np.arange(1500) / RATE
     t += np.random.default_rng(1).uniform(-5e-4, 5e-4, len(t))
     w = np.array([1.0, 1.5])
@@ -81,7 +81,7 @@ def test_uneven_stamps_are_interpolated(tmp_path):
 
 
 def test_joints_within_one_turn_and_joints_held(tmp_path):
-    """A continuous joint that is told as an angle in (-pi, pi], and one that is not told."""
+    """A continuous joint recorded as an angle in (-pi, pi], and one that is not recorded."""
     urdf = tmp_path / "arm.urdf"
     turning = ARM.read_text().replace('name="elbow" type="revolute"', _CONTINUOUS)
     urdf.write_text(turning)
@@ -102,7 +102,7 @@ def test_joints_within_one_turn_and_joints_held(tmp_path):
 _CONTINUOUS = 'name="elbow" type="continuous"'
 
 
-def test_the_delay_is_not_longer_than_stated():
+def test_the_delay_is_at_most_the_stated_one():
     t, rows = motion(MODEL, 500, RATE)
     stream = StateStream(SETTINGS.robot(), SETTINGS, velocity=True)
     late = []
@@ -114,7 +114,7 @@ def test_the_delay_is_not_longer_than_stated():
     assert max(late[3:]) > 0.9 * stream.delay
 
 
-def test_a_cutoff_that_the_rate_does_not_allow_is_lowered():
+def test_a_cutoff_too_high_for_the_rate_is_lowered():
     stream = StateStream(
         SETTINGS.robot(), dataclasses.replace(SETTINGS, cutoff=90.0), velocity=True
     )
@@ -123,8 +123,8 @@ def test_a_cutoff_that_the_rate_does_not_allow_is_lowered():
     assert stream.look.cutoff == pytest.approx(0.99 * 0.2 * RATE)
 
 
-def test_settings_that_do_not_go_together_are_refused():
+def test_inconsistent_settings_raise():
     with pytest.raises(dyn.InputError, match="state one"):
         StateStream(SETTINGS.robot(), Settings(ARM), velocity=True)
-    with pytest.raises(dyn.InputError, match="efforts of motors"):
+    with pytest.raises(dyn.InputError, match="motor efforts"):
         warm_up(SETTINGS.robot(), dataclasses.replace(SETTINGS, effort="motor"))

@@ -1,33 +1,35 @@
-"""Integration on Lie groups: bodies in absolute coordinates, trees, and the schemes.
+"""Time integration: bodies in absolute coordinates, trees in joint coordinates, general schemes.
 
-ButcherTableau         An explicit method of s stages; immutable.
-Tolerances             The error that a step may make, entry by entry of Phi
-munthe_kaas            The times (k,), multiples of `step` up to `t_end` in s
-rosenbrock             The times (k,) and states (k, n) up to `t_end` in steps of `step`, s.
-JointMotion            q and q' (k, ..., n) each at the times `time` (k,), s.
-JointSprings           Torques stiffness (rest - q) - damping q'
-integrate_joints       The motion of q'' = acceleration(t, q
-integrate_tree         The motion of a robot from q, q' (n,) under joint torques
-CROSSED                a universal joint: m along its first axis in A, f its second one in B
-AbsoluteSystem         Bodies, joints and springs; immutable.
-BodyJoint              A joint between two bodies, or one and the ground
-RigidBody              A body and how it moves at first.
-SpringDamper           A spring and a damper, side by side, between points of two bodies
-SystemMatrices         M V' + J^T lambda = Q, J V' = eta, J V = 0, g = 0 at one state
-Integration            A motion of an absolute system at the times `time` (k,), s.
-absolute_acceleration  V' (n, 6) in the velocities of the groups at one state
-integrate              The motion of `system` up to `t_end` in steps of `step`, s
-project_state          The nearest state, by the measure of the inertia, that violates no joint.
-generalized_alpha      The motion of `system` up to `t_end` in steps of `step`, s
-integrate_momenta      The motion of free bodies, whose momenta change by wrenches alone
-load_system            The system of a YAML file, or of its mapping
-examples               Systems of the papers: heavy top, pendulums, closed loops
+`integrate` runs Munthe-Kaas methods on SE(3) or SO(3) x R^3 for bodies whose joints are
+constraints, after [MT13]; the other integrators cover stiff systems, free bodies, robots in joint
+coordinates, and general equations on Lie groups.
+
+AbsoluteSystem         rigid bodies in absolute coordinates with joints and springs
+RigidBody              a body: inertia (6, 6), initial pose and velocities
+BodyJoint              a joint between two bodies, or a body and the ground, by its free screws
+SpringDamper           a spring and damper between points of two bodies, N/m and N s/m
+SystemMatrices         M, Q, J, eta, g of the constrained equations of motion at one state
+load_system            an absolute system from a YAML file or its mapping
+examples               the systems of [MT13]: heavy top, pendulum, floating bodies, closed loop
+integrate              motion of an absolute system by Munthe-Kaas methods, compiled
+generalized_alpha      the same for stiff systems: implicit, constraints of positions hold
+integrate_momenta      motion of free bodies with exact conservation of the spatial momentum
+Integration            the result: states (k, n, ...), violations, energy, momentum, reactions
+absolute_acceleration  V' (n, 6) at one state, from the index-1 equations
+project_state          the nearest state without violation of a joint
+integrate_tree         motion of a robot under joint torques, springs and wrenches
+integrate_joints       motion of q'' = f(t, q, q'), one or a batch
+JointSprings           springs and dampers at the joints, N m/rad or N/m
+JointMotion            the result: time (k,), q and q' (k, ..., n)
+munthe_kaas            X' = X F(t, X) on a product of Lie groups, explicit, plain Python
+rosenbrock             x' = F(t, x) in R^n, A-stable, order 4
+ButcherTableau         an explicit Runge-Kutta method with error estimate and dense output
+Tolerances             relative and absolute error allowed in a step
 """
 
 from . import examples
 from .absolute_systems import AbsoluteSystem, BodyJoint, RigidBody, SpringDamper, SystemMatrices
 from .butcher import ButcherTableau
-from .free_screws import CROSSED
 from .generalized_alpha_method import generalized_alpha
 from .integrators import Integration, absolute_acceleration, integrate, project_state
 from .momentum_preserving import integrate_momenta
@@ -37,8 +39,14 @@ from .system_description import load_system
 from .tree_integration import JointMotion, JointSprings, integrate_joints, integrate_tree
 
 __all__ = [
-    "ButcherTableau", "Tolerances", "munthe_kaas", "rosenbrock", "JointMotion", "JointSprings",
-    "integrate_joints", "integrate_tree", "CROSSED", "AbsoluteSystem", "BodyJoint", "RigidBody",
-    "SpringDamper", "SystemMatrices", "Integration", "absolute_acceleration", "integrate",
-    "project_state", "generalized_alpha", "integrate_momenta", "load_system", "examples",
+    # systems in absolute coordinates
+    "AbsoluteSystem", "RigidBody", "BodyJoint", "SpringDamper", "SystemMatrices", "load_system",
+    "examples",
+    # their motions
+    "integrate", "generalized_alpha", "integrate_momenta", "Integration", "absolute_acceleration",
+    "project_state",
+    # robots in joint coordinates
+    "integrate_tree", "integrate_joints", "JointSprings", "JointMotion",
+    # general schemes
+    "munthe_kaas", "rosenbrock", "ButcherTableau", "Tolerances",
 ]  # fmt: skip

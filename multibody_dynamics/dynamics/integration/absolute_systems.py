@@ -1,13 +1,13 @@
 """Rigid bodies in absolute coordinates with joints as constraints; [MT13] sections 1 to 3.
 
-The pose of every body stands for itself, without coordinates that could be singular; joints, trees
-and loops alike, are constraints. Each body moves in one of two groups, which differ in how a
-velocity is continued to a finite motion:
+The state is the pose of every body, without coordinates that could become singular; all joints, of
+trees and of closed loops alike, are constraints. Each body moves in one of two Lie groups, which
+differ in the finite motion that a constant velocity generates:
 
-    "SE3"      C C' as poses multiply; velocity: the body-fixed twist (R^T omega, R^T r')
-    "SO3xR3"   (R R', r + r'); velocity (R^T omega, r'), the mixed one
+    "SE3"      screw motions; velocity (R^T omega, R^T r'), the body-fixed twist
+    "SO3xR3"   rotation and straight translation; velocity (R^T omega, r'), the mixed twist
 
-The motion that the equations have is the same; its numerical integration is not.
+Both describe the same motion, but its numerical integration differs.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ GROUND = "ground"
 
 @dataclass(frozen=True, eq=False)
 class RigidBody:
-    """A body and how it moves at first.
+    """A rigid body and its initial motion.
 
     Attributes
     ----------
     inertia : (6, 6) about the origin of its frame and in its axes, see :func:`.spatial_inertia`.
-    pose : (4, 4) of its frame at t = 0.
+    pose : (4, 4) of its frame at t = 0; default: the identity.
     omega : (3,) angular velocity at t = 0 in the axes of the body, rad/s.
     velocity : (3,) of the frame's origin at t = 0 in inertial axes, m/s.
 
-    Raises ModelError; the inertia about the centre of mass must be positive definite. Warns
-    (ModelWarning) where its moments violate the triangle inequality.
+    Raises ModelError; the inertia about the centre of mass must be positive definite. Issues a
+    ModelWarning if its moments violate the triangle inequality.
     """
 
     name: str
@@ -79,7 +79,7 @@ class RigidBody:
             se3.as_pose("pose", fixed["pose"])
         if not isinstance(self.name, str) or self.name in ("", GROUND):
             raise ModelError(
-                f"a body needs a name, a text other than '{GROUND}'; found {self.name!r}"
+                f"a body's name must be non-empty text other than '{GROUND}', not {self.name!r}"
             )
         inertias.check(fixed["inertia"], what)
         mass, _, about_com = inertias.decompose(fixed["inertia"])
@@ -93,18 +93,19 @@ class RigidBody:
 
 @dataclass(frozen=True, eq=False)
 class BodyJoint:
-    """A joint between two bodies, or one and the ground, by the motions that it leaves free.
+    """A joint between two bodies, or a body and the ground, defined by its free motions.
 
     Attributes
     ----------
     first, second : names of bodies, or "ground".
-    free : (k, 6) or (6,) screws of the second body relative to the first, inertial axes and origin
-        at t = 0, as of :func:`.revolute`, spherical, ...; default none, a weld.
-    point : (3,) of the inertial frame at t = 0 to which the reaction refers where the free screws
-        have no point of their own; default: the origin of the second body (of the first one, if the
-        second is the ground).
+    free : (k, 6) or (6,) joint screws of the second body relative to the first, in inertial axes
+        about the inertial origin at t = 0, as :func:`.revolute` and its relatives return them;
+        default: none, a weld.
+    point : (3,) in the inertial frame at t = 0, the reference point of the reaction if the free
+        screws define none; default: the origin of the second body, or of the first one if the
+        second is the ground.
 
-    Raises ModelError for what is no array of numbers; :class:`AbsoluteSystem` judges the rest.
+    Raises ModelError for anything but arrays of numbers; :class:`AbsoluteSystem` checks the rest.
     """
 
     name: str
@@ -122,17 +123,17 @@ class BodyJoint:
 
 @dataclass(frozen=True, eq=False)
 class SpringDamper:
-    """A spring and a damper, side by side, between points of two bodies, or one and the ground.
+    """A spring and a damper in parallel between points of two bodies, or a body and the ground.
 
     Attributes
     ----------
     first, second : names of bodies, or "ground".
-    first_point, second_point : (3,) of the inertial frame at t = 0.
+    first_point, second_point : (3,) end points in the inertial frame at t = 0.
     stiffness, damping : N/m, N s/m.
-    length : m, without force. Zero: the force is stiffness times the distance, in its direction,
-        and damping acts on all of the relative velocity, not along the spring only.
+    length : rest length, m. If zero, the force is stiffness times the distance vector, and damping
+        acts on the whole relative velocity instead of its part along the spring.
 
-    Raises ModelError, for a spring with a length also if its points coincide: it has no direction.
+    Raises ModelError; the points of a spring with a rest length must not coincide at t = 0.
     """
 
     name: str
@@ -159,7 +160,7 @@ class SpringDamper:
             if value < 0.0:
                 raise ModelError(f"{what}: {key} is {value:g}; it cannot be negative")
         if numbers["length"] > 0.0 and not (points["second_point"] - points["first_point"]).any():
-            raise ModelError(f"{what}: has a length, but its two points coincide: no direction")
+            raise ModelError(f"{what}: has a rest length, but its points coincide: no direction")
         for key, point in points.items():
             object.__setattr__(self, key, read_only(point))
 
@@ -167,7 +168,7 @@ class SpringDamper:
 class SystemMatrices(NamedTuple):
     """M V' + J^T lambda = Q, J V' = eta, J V = 0, g = 0 at one state; [MT13] (1), (3).
 
-    V are the velocities of the bodies one after the other, each in those of its group.
+    V stacks the velocities of the bodies, each in its group.
     """
 
     M: Array  # (6 n, 6 n)
@@ -179,19 +180,20 @@ class SystemMatrices(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AbsoluteSystem:
-    """Bodies, joints and springs; immutable.
+    """Rigid bodies in absolute coordinates with joints and springs; immutable.
 
     Attributes
     ----------
     gravity : (3,) m/s^2.
     group : "SE3" or "SO3xR3" for all bodies, or a mapping from body names to these.
-    wrenches : {body: (6,)} that the world applies, constant, inertial axes and origin.
+    wrenches : {body: (6,)} that the world applies, constant, in inertial axes about the inertial
+        origin.
 
-    States are `pose` (..., n, 4, 4) and `velocity` (..., n, 6), which is (R^T omega, R^T r') of a
-    body in SE3 and (R^T omega, r') of one in SO3xR3.
+    States are `pose` (..., n, 4, 4) and `velocity` (..., n, 6): (R^T omega, R^T r') for bodies in
+    SE3, (R^T omega, r') for bodies in SO3xR3.
 
-    Raises ModelError for names unknown or used twice and for joints that are none of those of
-    :func:`.forbidden_motions`.
+    Raises ModelError for unknown or duplicate names, and for joints that
+    :func:`.forbidden_motions` does not support.
     """
 
     bodies: Sequence[RigidBody]
@@ -215,13 +217,13 @@ class AbsoluteSystem:
             object.__setattr__(self, key, parts)
             for part in parts:
                 if not isinstance(part, of):
-                    raise ModelError(f"{what}: {part!r} in {key} is no {of.__name__}")
+                    raise ModelError(f"{what}: {part!r} in {key} is not a {of.__name__}")
             names = [part.name for part in parts]
             for name in names:
                 if not isinstance(name, str) or not name:
-                    raise ModelError(f"a {kind} needs a name, a text; found {name!r}")
+                    raise ModelError(f"a {kind}'s name must be non-empty text, not {name!r}")
                 if names.count(name) > 1:
-                    raise ModelError(f"{kind} '{name}' is there twice")
+                    raise ModelError(f"duplicate {kind} name '{name}'")
         if not self.bodies:
             raise ModelError(f"{what} has no bodies")
         wrenches, applied = {}, np.zeros((self.n, 6))
@@ -240,8 +242,8 @@ class AbsoluteSystem:
         for spring in self.springs:
             self._ends(spring)
 
-    # set above
-    applied_wrenches: Array = field(init=False, repr=False)  # (n, 6)
+    # set by __post_init__
+    applied_wrenches: Array = field(init=False, repr=False)  # (n, 6), of `wrenches`
     groups: tuple[Group, ...] = field(init=False, repr=False)  # of every body
     forbidden: tuple[ForbiddenMotions, ...] = field(init=False, repr=False)
 
@@ -271,33 +273,33 @@ class AbsoluteSystem:
 
     @cached_array
     def is_direct(self) -> NDArray[np.bool_]:
-        """(n,) whether a body is in SO(3) x R^3."""
+        """(n,) whether a body moves in SO(3) x R^3."""
         return np.array([group == "SO3xR3" for group in self.groups])
 
     @property
     def initial_pose(self) -> Array:
-        """(n, 4, 4)."""
+        """(n, 4, 4) poses at t = 0."""
         return np.stack([body.pose for body in self.bodies])
 
     @property
     def initial_velocity(self) -> Array:
-        """(n, 6) in the velocities of the groups."""
+        """(n, 6) velocities at t = 0, in the groups."""
         mixed = [np.concatenate([body.omega, body.velocity]) for body in self.bodies]
         return self.from_mixed(self.initial_pose, np.stack(mixed))
 
     @property
     def state_space(self) -> ProductGroup:
-        """Poses, then velocities; [MT13] (26), (31), with a group of its own for every body."""
+        """Poses, each in the group of its body, then velocities; [MT13] (26), (31)."""
         groups = [SO3xR3() if direct else SE3() for direct in self.is_direct]
         return ProductGroup([*groups, R(6 * self.n)])
 
     def index(self, body: str, what: str = "body") -> int:
-        """The index of a body by its name, -1 for the ground; InputError for an unknown one."""
+        """The index of a body by its name, -1 for the ground; InputError if unknown."""
         if body == GROUND:
             return -1
         if body not in self.body_names:
             known = ", ".join(self.body_names)
-            raise InputError(f"{what}: unknown body {body!r}; there are {known} and {GROUND}")
+            raise InputError(f"{what}: unknown body {body!r}; known: {known} and {GROUND}")
         return self.body_names.index(body)
 
     def with_group(self, group: Group | Mapping[str, Group]) -> AbsoluteSystem:
@@ -321,7 +323,8 @@ class AbsoluteSystem:
         return self._linear_turned(pose, twists, self.is_direct, forward=True)
 
     def _linear_turned(self, pose: Any, V: Any, which: Any, forward: bool) -> Array:
-        """The linear parts of the bodies `which` (n,) taken to inertial axes, or to body axes."""
+        """V with the linear parts of the bodies `which` (n,) in inertial axes, or if not `forward`
+        in body axes."""
         R = as_array("pose", pose, (self.n, 4, 4))[..., :3, :3]
         V = np.array(as_array("velocity", V, (self.n, 6)))
         turned = times(R if forward else np.swapaxes(R, -1, -2), V[..., 3:])
@@ -329,12 +332,12 @@ class AbsoluteSystem:
         return V
 
     def kinetic_energy(self, pose: Any, velocity: Any) -> Array:
-        """(...) in J."""
+        """(...) kinetic energy, J."""
         V = self.body_twists(pose, velocity)
         return np.asarray(np.einsum("...ij,ijk,...ik->...", V, self._inertias, V) / 2)
 
     def potential_energy(self, pose: Any) -> Array:
-        """(...) in J, of springs, and of gravity: zero with the centre of mass at the origin."""
+        """(...) energy of springs and gravity, J; the latter is 0 at the origin."""
         pose = as_array("pose", pose, (self.n, 4, 4))
         mass = self._inertias[:, 5, 5]
         com = pose[..., :3, 3] + times(pose[..., :3, :3], self.centers)
@@ -349,17 +352,17 @@ class AbsoluteSystem:
         return np.asarray(energy)
 
     def energy(self, pose: Any, velocity: Any) -> Array:
-        """(...) in J, kinetic and potential; constant without dampers and applied wrenches."""
+        """(...) kinetic plus potential energy, J; constant without dampers and applied wrenches."""
         return self.kinetic_energy(pose, velocity) + self.potential_energy(pose)
 
     def momentum(self, pose: Any, velocity: Any) -> Array:
-        """Pi^s (..., 6) = (angular, linear) of all, inertial axes and origin; [M18d] (35)."""
+        """Pi^s (..., 6) total angular, linear momentum, inertial axes and origin; [M18d] (35)."""
         Pi = times(self._inertias, self.body_twists(pose, velocity))
         return np.asarray(times(se3.coAd(as_array("pose", pose, (self.n, 4, 4))), Pi).sum(axis=-2))
 
     @property
     def centers(self) -> Array:
-        """(n, 3) centres of mass in the frames of the bodies, m."""
+        """(n, 3) centres of mass in the body frames, m."""
         return self.constants.bodies[:, rows.COM : rows.COM + 3]
 
     @cached_array
@@ -368,7 +371,7 @@ class AbsoluteSystem:
 
     @cached_property
     def constants(self) -> rows.SystemConstants:
-        """What compiled code takes for the system, see :func:`.index_one`."""
+        """The system as arrays for compiled code, see :func:`.index_one`."""
         bodies = np.zeros((self.n, rows.BODY_ROW))
         upper = np.triu_indices(3)
         for row, body in zip(bodies, self.bodies, strict=True):
@@ -404,10 +407,10 @@ class AbsoluteSystem:
         )  # fmt: skip
         return rows.SystemConstants(*map(locked, constants))
 
-    def scratch(self) -> tuple[Array, ...]:
-        """Memory for :func:`.index_one`."""
+    def scratch(self) -> rows.IndexOneScratch:
+        """Scratch memory for :func:`.index_one`."""
         m = self.m
-        return (
+        return rows.IndexOneScratch(
             np.zeros((self.n, rows.MOTION_ROW)),
             np.zeros((m, rows.WORK_ROW)),
             np.zeros((m, rows.VALUES)),
@@ -419,7 +422,7 @@ class AbsoluteSystem:
     def matrices(self, pose: Any, velocity: Any) -> SystemMatrices:
         """M, Q, J, eta, g at one state, in the velocities of the groups; [MT13] (42), (50), (61).
 
-        The rows of J are those of the joints one after the other, see `blocks`.
+        The rows of J are grouped by joint, see `blocks`.
         """
         n = self.n
         pose = as_array("pose", pose, (n, 4, 4))
@@ -456,7 +459,7 @@ class AbsoluteSystem:
         )  # fmt: skip
 
     def describe(self) -> str:
-        """Bodies, joints and springs as text."""
+        """A summary of bodies, joints and springs, one line each."""
         lines = [
             f"{self.name}: {self.n} bodies, {len(self.joints)} joints with {self.m} constraints, "
             f"gravity ({', '.join(f'{g:g}' for g in self.gravity)}) m/s^2"
@@ -485,7 +488,7 @@ class AbsoluteSystem:
             chosen = [self.group] * self.n
         for group in chosen:
             if group not in GROUPS:
-                raise ModelError(f"group {group!r} is unknown; there are {' and '.join(GROUPS)}")
+                raise ModelError(f"unknown group {group!r}; known: {' and '.join(GROUPS)}")
         return tuple(chosen)
 
     def _ends(self, part: BodyJoint | SpringDamper) -> tuple[int, int]:
@@ -494,7 +497,7 @@ class AbsoluteSystem:
             first = self.index(part.first, f"{what}: first")
             second = self.index(part.second, f"{what}: second")
         if first == second:
-            raise ModelError(f"{what}: joins '{part.first}' with itself")
+            raise ModelError(f"{what}: connects '{part.first}' to itself")
         return first, second
 
     def _pose(self, i: int) -> Array:

@@ -2,8 +2,9 @@
 
     k_j = F(t + c_j h, x + h sum_l a_jl k_l),     x(t + h) = x + h sum_j b_j k_j
 
-A second row of weights estimates the error; polynomials b_j(s) give the state within the step, at
-t + s h. Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, II.1, II.5, II.6.
+A second row of weights estimates the error; polynomials b_j(s) give the state at t + s h within the
+step (dense output). See Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I,
+sections II.1, II.5 and II.6.
 """
 
 from __future__ import annotations
@@ -18,19 +19,18 @@ from ..core import Array, InputError, as_array, read_only
 
 @dataclass(frozen=True, eq=False)
 class ButcherTableau:
-    """An explicit method of s stages; immutable.
+    """An explicit Runge-Kutta method of s stages; immutable.
 
     Attributes
     ----------
     a : (s, s), zero on and above the diagonal.
-    b : (s,) weights; they add up to 1.
+    b : (s,) weights, with sum 1.
     order : of the method.
-    error : (s,) b minus the weights of another order, or None: then the step is fixed.
-    error_order : the lower one of the two orders.
-    dense : (s, d) coefficients of the powers s, s^2, ... s^d of the weights within the step; None:
-        no dense output.
+    error : (s,) b minus the weights of an embedded method; None for fixed steps only.
+    error_order : the lower of the two orders.
+    dense : (s, d) coefficients of b_j(s) for the powers s, s^2, ... s^d; None without dense output.
 
-    Raises InputError for an implicit or inconsistent one.
+    Raises InputError for an implicit or inconsistent method.
     """
 
     name: str
@@ -52,7 +52,7 @@ class ButcherTableau:
         if np.triu(fixed["a"]).any():
             raise InputError(f"{what}: a must be zero on and above the diagonal: explicit stages")
         if abs(b.sum() - 1.0) > 1e-12:
-            raise InputError(f"{what}: the weights b add up to {b.sum():g}, not to 1")
+            raise InputError(f"{what}: the weights b sum to {b.sum():g}, not to 1")
         for key, value in fixed.items():
             object.__setattr__(self, key, read_only(value))
 
@@ -62,18 +62,18 @@ class ButcherTableau:
 
     @property
     def c(self) -> Array:
-        """(s,) where the stages lie in the step, the row sums of a."""
+        """(s,) times of the stages as fractions of the step: the row sums of a."""
         return np.asarray(self.a.sum(axis=1))
 
     def weights(self, s: float) -> Array:
-        """b_j(s) (s,) of the state at t + s h; InputError without dense output."""
+        """b_j(s) (s,), the weights of the state at t + s h; InputError without dense output."""
         if self.dense is None:
             raise InputError(f"method '{self.name}' has no dense output")
         return np.asarray(self.dense @ s ** np.arange(1, self.dense.shape[1] + 1))
 
 
 def _lower(*rows: Any) -> Array:
-    """Rows below the diagonal as a square matrix."""
+    """The square matrix with these rows below the diagonal."""
     a = np.zeros((len(rows) + 1, len(rows) + 1))
     for j, row in enumerate(rows):
         a[j + 1, : j + 1] = row
@@ -101,7 +101,7 @@ DORMAND_PRINCE = ButcherTableau(
         [71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40]
     ),
     error_order=4,
-    # Shampine 1986: of order 4, and with a continuous derivative from step to step.
+    # Shampine 1986: order 4, with a derivative that is continuous between steps.
     dense=np.array(
         [
             [1, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432],
@@ -120,7 +120,7 @@ METHODS = {method.name: method for method in (EULER, MIDPOINT, HEUN, KUTTA, RK4,
 
 
 def tableau(method: str | ButcherTableau) -> ButcherTableau:
-    """The tableau of that name, or `method` itself; InputError for an unknown name."""
+    """The tableau of this name, or `method` itself; InputError for an unknown name."""
     if isinstance(method, ButcherTableau):
         return method
     if method not in METHODS:

@@ -1,7 +1,8 @@
-"""The examples of [MT13] section 5, with the data that the paper leaves open.
+"""The example systems of [MT13] section 5, with values for the data that the paper leaves open.
 
-Boxes of aluminium, 2700 kg/m^3; frames at the centres of mass; the method is RK4 at a step of 1 ms.
-Each takes the group in which the bodies move, "SE3" or "SO3xR3", or one for each body by name.
+All bodies are aluminium boxes, 2700 kg/m^3, with frames at their centres of mass; the paper uses
+RK4 with steps of 1 ms. `group` is the Lie group of the bodies, "SE3" or "SO3xR3", or a mapping by
+body name.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ Groups = Group | Mapping[str, Group]
 
 
 def box(sides: tuple[float, float, float]) -> Array:
-    """The inertia (6, 6) of an aluminium box about its centre, sides (a, b, c) in m."""
+    """Inertia (6, 6) about its centre of an aluminium box with sides (a, b, c), m."""
     mass = DENSITY * float(np.prod(sides))
     squares = np.square(sides)
     return spatial_inertia(mass, np.zeros(3), mass / 12 * np.diag(squares.sum() - squares))
 
 
 def heavy_top(group: Groups = "SE3") -> AbsoluteSystem:
-    """5.1: a box on a pivot 0.5 m from its centre, without gravity, T = 13.97 kJ."""
+    """5.1: a box on a pivot 0.5 m from its centre, without gravity; kinetic energy 13.97 kJ."""
     omega, arm = (0.0, 20 * np.pi, 10 * np.pi), (0.5, 0.0, 0.0)
     top = RigidBody("top", box((0.1, 0.2, 0.4)), _at(arm), omega, np.cross(omega, arm))
     pivot = BodyJoint("pivot", GROUND, "top", joints.spherical())
@@ -40,7 +41,7 @@ def heavy_top(group: Groups = "SE3") -> AbsoluteSystem:
 
 
 def spherical_double_pendulum(group: Groups = "SE3") -> AbsoluteSystem:
-    """5.2: two boxes in a row along x, on a spherical joint each, under gravity."""
+    """5.2: two boxes in a row along x, each on a spherical joint, under gravity."""
     a = LINK[0]
     omega_1, omega_2 = np.array([10.0, 0, 0]), np.pi * np.array([10.0, 10, 20])
     half = np.array([a / 2, 0, 0])
@@ -53,7 +54,7 @@ def spherical_double_pendulum(group: Groups = "SE3") -> AbsoluteSystem:
 
 
 def floating_bodies(group: Groups = "SE3") -> AbsoluteSystem:
-    """5.3: the boxes of the double pendulum, floating freely; the first centre is at rest."""
+    """5.3: the boxes of the double pendulum, floating freely; the first one's centre is at rest."""
     links = _links(np.array([0, 0, -10.0]), np.zeros(3), np.array([1, -1, 2 * np.pi]))
     return AbsoluteSystem(
         links, [_between(LINK[0])], gravity=np.zeros(3), group=group, name="floating_bodies"
@@ -61,10 +62,10 @@ def floating_bodies(group: Groups = "SE3") -> AbsoluteSystem:
 
 
 def three_bar_linkage(group: Groups = "SE3") -> AbsoluteSystem:
-    """5.4: two bars from pivots on the ground, 0.25 m apart, to a common spherical joint.
+    """5.4: two bars from ground pivots 0.25 m apart to a common spherical joint, the apex.
 
-    The x axis of a bar points from its pivot to the apex, the y axis is that of the ground. The
-    triangle turns about the line of the pivots, and each bar spins about its own axis.
+    The x axis of a bar points from its pivot to the apex; the y axis is that of the inertial frame.
+    The triangle turns about the line through the pivots while each bar spins about its own axis.
     """
     pivots = np.array([[0, 0, 0], [0.25, 0, 0]])
     apex = np.array([0.125, 0, np.sqrt(LINK[0] ** 2 - 0.125**2)])

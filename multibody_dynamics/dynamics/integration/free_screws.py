@@ -1,14 +1,14 @@
-"""What a joint forbids, from the screws that it leaves free.
+"""Constraints of a joint from the screws of its free motions.
 
-The relative motions that a lower pair allows form a group. Seen in the joint frame A on the first
-body, origin on the axis and z along it, with the frame B on the second body equal to A at first,
-such a motion is a rotation about z and a translation, and what it must not do is a set of rows
+The relative motions that a lower pair allows form a group. Take the joint frame A on the first body
+with its origin on the axis and z along it, and the frame B on the second body that coincides with A
+at t = 0. The motion of B in A is then a rotation about z with a translation, constrained by rows
 
     f . (translation of B in A) + m . (rotation of B in A) = 0,   m, f constant in A.
 
-Joints that hold a point (weld, revolute, spherical, universal) take the three rows of the
-translation in inertial axes instead, as [MT13] (43), (50), (61) does: the drift of an index-1
-integration depends on that, the motion does not.
+Joints that hold a point (weld, revolute, spherical, universal) constrain its translation in
+inertial axes instead, as [MT13] (43), (50), (61) do: this affects the drift of an index-1
+integration, but not the motion.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ CARRIED = 0  # m, f in A
 INERTIAL = 1  # f in inertial axes
 CROSSED = 2  # a universal joint: m along its first axis in A, f its second one in B
 
-DEPENDENT = 1e-9  # a direction shorter than this, of unit screws, is none
+DEPENDENT = 1e-9  # directions shorter than this, from unit screws, count as zero
 
 
 @dataclass(frozen=True, eq=False)
 class ForbiddenMotions:
-    """The rows of a joint of 6 - c degrees of freedom.
+    """The constraint rows of a joint with 6 - c degrees of freedom.
 
     Attributes
     ----------
-    frame : (4, 4) pose of A and B, in the axes and at the time that the screws are given.
+    frame : (4, 4) pose of A and B at t = 0, in the frame in which the screws are given.
     kinds : (c,) CARRIED, INERTIAL or CROSSED.
     m, f : (c, 3) each.
-    periods : (c,) by how much the violation may jump: a turn of a helical joint, m; else 0.
-    offsets : (c,) for CROSSED rows m . f at first, the cotangent of the angle between the axes.
+    periods : (c,) period of the violation: the lead of a helical joint, m; else 0.
+    offsets : (c,) initial m . f of CROSSED rows, the cotangent of the angle between the axes.
     """
 
     frame: Array
@@ -54,16 +54,21 @@ class ForbiddenMotions:
         for array in vars(self).values():
             locked(array)
 
+    @property
+    def is_angle(self) -> Array:
+        """(c,) whether the violation of a row is in rad; else in m."""
+        return np.asarray((self.kinds == CROSSED) | ~self.f.any(axis=1))
+
 
 def forbidden_motions(free: Any, point: Any) -> ForbiddenMotions:
-    """The rows of a joint with the free screws (k, 6) or (6,), as functions of :mod:`.joints` give.
+    """The constraint rows of a joint with the free screws (k, 6) or (6,), see :mod:`.joints`.
 
-    point : (3,) the origin of A, where the joint itself has none: weld, prismatic, planar.
+    point : (3,) origin of A for joints that define none: weld, prismatic, planar.
 
-    All lower pairs (revolute, prismatic, helical, cylindrical, spherical, planar), the weld without
-    any screw, translations in a plane or in space, planar and spatial ones with rotation about an
-    axis, and the universal joint. ModelError for screws of another joint or dependent ones: use an
-    intermediate body then.
+    Supports all lower pairs (revolute, prismatic, helical, cylindrical, spherical, planar), the
+    weld (no screws), translations in a plane or in space, both also with rotation about an axis,
+    and the universal joint. Raises ModelError for dependent screws and for other joints, which
+    must be built from two joints and an intermediate body.
     """
     with refused_as(ModelError):
         given = as_real("free", free)
@@ -72,7 +77,7 @@ def forbidden_motions(free: Any, point: Any) -> ForbiddenMotions:
     k = len(X)
     spins = _rank(X[:, :3])
     if _rank(X) < k:
-        raise ModelError(f"its {k} free screws are dependent")
+        raise ModelError(f"its {k} free screws are linearly dependent")
     if spins == 3:
         return _spherical(X)
     if spins == 2:
@@ -89,7 +94,7 @@ def forbidden_motions(free: Any, point: Any) -> ForbiddenMotions:
         e = screw[:3]
         if not _is_group(e, glides):
             raise _unknown(X)
-        across = np.eye(3) - glides.T @ glides  # what the glides can do is no part of the axis
+        across = np.eye(3) - glides.T @ glides  # the axis is determined up to the glides
         if len(glides) < 2 or abs(glides @ e).max() > DEPENDENT:
             frame[:3, 3] = np.cross(e, screw[3:]) + e * (e @ point)
         frame[:3, :3] = turn_z_to(e)
@@ -109,7 +114,7 @@ def forbidden_motions(free: Any, point: Any) -> ForbiddenMotions:
 
 
 def _in_frame(frame: Array, rows: list[tuple[int, Array, Array, float]]) -> ForbiddenMotions:
-    """Rows with m, f in the axes of A."""
+    """The rows, given in the same axes as `frame`, with m and f in the axes of A."""
     kinds, m, f, periods = zip(*rows, strict=True)
     is_carried = np.array(kinds)[:, None] == CARRIED
     R = frame[:3, :3]
@@ -137,7 +142,7 @@ def _universal(X: Array) -> ForbiddenMotions:
     frame = np.eye(4)
     frame[:3, 3] = _centre(X)
     first, second = (x[:3] / np.linalg.norm(x[:3]) for x in X)
-    first /= np.linalg.norm(np.cross(first, second))  # so that the violation is an angle
+    first /= np.linalg.norm(np.cross(first, second))  # makes the violation an angle
     rows = _in_frame(frame, [(INERTIAL, 0 * n, n, 0.0) for n in np.eye(3)])
     return ForbiddenMotions(
         frame,
@@ -150,8 +155,8 @@ def _universal(X: Array) -> ForbiddenMotions:
 
 
 def _centre(X: Array) -> Array:
-    """The point on the axes of all screws, where they have one and no pitch; else ModelError."""
-    # v = p x omega for each of them
+    """The common point of the axes of all screws; ModelError if there is none, or for a pitch."""
+    # v = p x omega for each screw
     blocks = [[[0, w[2], -w[1]], [-w[2], 0, w[0]], [w[1], -w[0], 0]] for w in X[:, :3]]
     p = np.linalg.lstsq(np.reshape(blocks, (-1, 3)), X[:, 3:].ravel(), rcond=None)[0]
     if np.abs(np.cross(p, X[:, :3]) - X[:, 3:]).max() > DEPENDENT * (1.0 + np.abs(X).max()):
@@ -171,7 +176,7 @@ def _rank(rows: Array) -> int:
 
 
 def _across(glides: Array, axes: Array) -> Array:
-    """Orthonormal directions (3 - r, 3) across the glides (r, 3), along `axes` where these are."""
+    """Orthonormal directions (3 - r, 3) across the glides (r, 3), from `axes` if possible."""
     if len(glides) == 0:
         return axes.T
     free = [n for n in axes.T if np.abs(glides @ n).max() < DEPENDENT]
@@ -181,18 +186,18 @@ def _across(glides: Array, axes: Array) -> Array:
 
 
 def _is_group(e: Array, glides: Array) -> bool:
-    """Whether rotation about e keeps the glides among themselves."""
+    """Whether rotation about e maps the span of the glides to itself."""
     turned = np.cross(e, glides)
     return bool(np.abs(turned - turned @ glides.T @ glides).max(initial=0.0) < DEPENDENT)
 
 
 def _unknown(X: Array) -> ModelError:
     return ModelError(
-        f"its {len(X)} free screws are those of no lower pair and no universal joint; build it of "
-        "two joints with a body in between"
+        f"its {len(X)} free screws belong neither to a lower pair nor to a universal joint; build "
+        "it from two joints with an intermediate body"
     )
 
 
 def frames_in_bodies(frame: Array, first: Array, second: Array) -> tuple[Array, Array]:
-    """A and B (4, 4) in bodies whose poses are `first` and `second` when both are at `frame`."""
+    """A and B (4, 4) in bodies with poses `first` and `second`, both frames being at `frame`."""
     return se3.inverse(first) @ frame, se3.inverse(second) @ frame

@@ -2,22 +2,22 @@
 
 O. Bruels, A. Cardona, M. Arnold: Lie group generalized-alpha time integration of constrained
 flexible multibody systems, Mechanism and Machine Theory 48 (2012), cited in [M18d] section 7.
-It solves the index-3 form, [MT13] (1): the constraints of positions hold at every step.
+It solves the index-3 form, [MT13] (1): the position constraints hold at every step.
 
     q_1 = q_0 exp(h Dq),   Dq = V_0 + h (1/2 - beta) a_0 + h beta a_1
     V_1 = V_0 + h (1 - gamma) a_0 + h gamma a_1
     (1 - alpha_m) a_1 + alpha_m a_0 = (1 - alpha_f) V'_1 + alpha_f V'_0
     M V'_1 + J^T lambda = Q,   g(q_1) = 0
 
-One number, the spectral radius at infinity, chooses all coefficients: 1 keeps what oscillates
-faster than the step resolves, 0 damps it out in one step.
+The spectral radius at infinity determines all coefficients: 1 preserves oscillations that are too
+fast for the step to resolve, 0 damps them out in one step.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,32 @@ from .integrators import Integration, absolute_acceleration, consistent_start
 from .munthe_kaas_method import output_times
 
 ITERATIONS = 40
-FARTHEST = 1e3  # m and rad, of one step: beyond it Newton's method is lost
-CONVERGED = 1e-12  # of the correction of h Dq, beside its size
+FARTHEST = 1e3  # m and rad, of one step: beyond it Newton's method has diverged
+CONVERGED = 1e-12  # correction of h Dq, relative to its size
+
+
+class _Coefficients(NamedTuple):
+    alpha_m: float
+    alpha_f: float
+    gamma: float
+    beta: float
+
+    @classmethod
+    def of(cls, rho: float) -> _Coefficients:
+        """Those of the spectral radius rho at infinity."""
+        alpha_m, alpha_f = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
+        gamma = 0.5 + alpha_f - alpha_m
+        return cls(alpha_m, alpha_f, gamma, (gamma + 0.5) ** 2 / 4)
+
+
+class _Motion(NamedTuple):
+    """The state at one time, with a, which lags V', and the multipliers."""
+
+    q: Array
+    V: Array
+    V_dot: Array
+    a: Array
+    multipliers: Array
 
 
 def generalized_alpha(
@@ -42,62 +66,70 @@ def generalized_alpha(
     start: tuple[Any, Any] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Integration:
-    """The motion of `system` up to `t_end` in steps of `step`, s; plain Python, implicit.
+    """Integrate the motion of `system` from t = 0 to `t_end` in steps of `step`, s; implicit, plain
+    Python.
 
-    The stiffness and damping of springs enter Newton's matrix, gyroscopic and constraint forces
-    only the residual: the iteration converges where h |omega| is well below 1.
+    Newton's matrix contains the stiffness and damping of springs; gyroscopic and constraint forces
+    enter the residual only, so the iteration converges if h |omega| is well below 1.
 
-    spectral_radius : from 0 to 1. start, progress: as of :func:`.integrate`.
+    spectral_radius : from 0 to 1. start, progress: see :func:`.integrate`.
 
-    Raises InputError as :func:`.integrate`, DynamicsError where the iteration does not converge.
+    Raises InputError as :func:`.integrate` does, DynamicsError if the iteration does not converge.
     """
     rho = as_array("spectral_radius", spectral_radius, ()).item()
     if not 0.0 <= rho <= 1.0:
-        raise InputError(f"spectral_radius is {rho:g}; it lies from 0 to 1")
-    alpha_m, alpha_f = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
-    gamma = 0.5 + alpha_f - alpha_m
-    beta = (gamma + 0.5) ** 2 / 4
-    n, times = system.n, output_times(t_end, step)
+        raise InputError(f"spectral_radius is {rho:g}; must be from 0 to 1")
+    coefficients, times = _Coefficients.of(rho), output_times(t_end, step)
     q, V = consistent_start(system, start)
     V_dot = absolute_acceleration(system, q, V)
-    a = V_dot
+    motion = _Motion(q, V, V_dot, V_dot, np.zeros(system.m))
     poses, velocities = [q], [V]
-    multipliers = np.zeros(system.m)
     for t, t_next in itertools.pairwise(times):
-        h = t_next - t
-        to_acceleration = (1 - alpha_m) / (h**2 * beta * (1 - alpha_f))
-        to_velocity = gamma / (h * beta)
-        a_next = (alpha_f * V_dot - alpha_m * a) / (1 - alpha_m)
-        V_next = V + h * (1 - gamma) * a + h * gamma * a_next
-        x = h * V + h**2 * ((0.5 - beta) * a + beta * a_next)
-        V_dot_next = np.zeros((n, 6))
-        weight = h**2 * beta  # brings forces to the size of positions
-        for _ in range(ITERATIONS):
-            q_next = _displaced(system, q, x)
-            s = system.matrices(q_next, V_next)
-            K, C = _spring_tangents(system, q_next)
-            residual = s.M @ V_dot_next.ravel() + s.J.T @ multipliers - s.Q
-            tangent = weight * (to_acceleration * s.M + to_velocity * C + K)
-            matrix = np.block([[tangent, s.J.T], [s.J, np.zeros((system.m, system.m))]])
-            right = -np.concatenate([weight * residual, s.g])
-            solution = np.linalg.lstsq(matrix, right, rcond=rows.REDUNDANT)[0]
-            dx = solution[: 6 * n].reshape(n, 6)
-            x, multipliers = x + dx, multipliers + solution[6 * n :] / weight
-            V_next, V_dot_next = V_next + to_velocity * dx, V_dot_next + to_acceleration * dx
-            if not np.isfinite(dx).all() or np.abs(x).max() > FARTHEST:
-                raise _diverges(system, t_next)
-            if np.abs(dx).max() <= CONVERGED * (1.0 + np.abs(x).max()):
-                break
-        else:
-            raise _diverges(system, t_next)
-        a = a_next + (1 - alpha_f) / (1 - alpha_m) * V_dot_next
-        q = _displaced(system, q, x)
-        V, V_dot = V_next, V_dot_next
-        poses.append(q)
-        velocities.append(V)
+        found = _step(system, coefficients, motion, t_next - t)
+        if found is None:
+            raise DynamicsError(
+                f"'{system.name}': generalised alpha does not converge at t = {t_next:g} s; take a "
+                "smaller step"
+            )
+        motion = found
+        poses.append(motion.q)
+        velocities.append(motion.V)
         if progress is not None:
             progress(t_next / times[-1])
     return Integration(system, times, np.stack(poses), np.stack(velocities), len(times) - 1)
+
+
+def _step(
+    system: AbsoluteSystem, coefficients: _Coefficients, motion: _Motion, h: float
+) -> _Motion | None:
+    """The motion after h, in s, by Newton's method; None if it does not converge."""
+    alpha_m, alpha_f, gamma, beta = coefficients
+    q, V, V_dot, a, multipliers = motion
+    to_acceleration = (1 - alpha_m) / (h**2 * beta * (1 - alpha_f))
+    to_velocity = gamma / (h * beta)
+    weight = h**2 * beta  # scales forces to the size of positions
+    a_next = (alpha_f * V_dot - alpha_m * a) / (1 - alpha_m)
+    V_next = V + h * (1 - gamma) * a + h * gamma * a_next
+    x = h * V + h**2 * ((0.5 - beta) * a + beta * a_next)
+    V_dot_next = np.zeros_like(V)
+    for _ in range(ITERATIONS):
+        q_next = _displaced(system, q, x)
+        s = system.matrices(q_next, V_next)
+        K, C = _spring_tangents(system, q_next)
+        residual = s.M @ V_dot_next.ravel() + s.J.T @ multipliers - s.Q
+        tangent = weight * (to_acceleration * s.M + to_velocity * C + K)
+        matrix = np.block([[tangent, s.J.T], [s.J, np.zeros((system.m, system.m))]])
+        right = -np.concatenate([weight * residual, s.g])
+        solution = np.linalg.lstsq(matrix, right, rcond=rows.REDUNDANT)[0]
+        dx = solution[: x.size].reshape(x.shape)
+        x, multipliers = x + dx, multipliers + solution[x.size :] / weight
+        V_next, V_dot_next = V_next + to_velocity * dx, V_dot_next + to_acceleration * dx
+        if not np.isfinite(dx).all() or np.abs(x).max() > FARTHEST:
+            return None
+        if np.abs(dx).max() <= CONVERGED * (1.0 + np.abs(x).max()):
+            a_next = a_next + (1 - alpha_f) / (1 - alpha_m) * V_dot_next
+            return _Motion(_displaced(system, q, x), V_next, V_dot_next, a_next, multipliers)
+    return None
 
 
 def _displaced(system: AbsoluteSystem, q: Array, x: Array) -> Array:
@@ -107,14 +139,8 @@ def _displaced(system: AbsoluteSystem, q: Array, x: Array) -> Array:
     return np.stack([group.product(pose, group.exp(step)) for group, pose, step in parts])
 
 
-def _diverges(system: AbsoluteSystem, t: float) -> DynamicsError:
-    return DynamicsError(
-        f"'{system.name}': generalised alpha does not converge at t = {t:g} s; take a smaller step"
-    )
-
-
 def _spring_tangents(system: AbsoluteSystem, pose: Array) -> tuple[Array, Array]:
-    """Stiffness and damping (6 n, 6 n) of all springs, for fixed levers."""
+    """Stiffness and damping matrices (6 n, 6 n) of all springs, for fixed lever arms."""
     K, C = np.zeros((6 * system.n, 6 * system.n)), np.zeros((6 * system.n, 6 * system.n))
     constants = system.constants
     for ends, row in zip(constants.spring_bodies, constants.springs, strict=True):
@@ -129,7 +155,7 @@ def _spring_tangents(system: AbsoluteSystem, pose: Array) -> tuple[Array, Array]
             d = points[1] - points[0]
             length = np.linalg.norm(d)
             along = np.outer(d, d) / length**2
-            tension = 1.0 - row[rows.LENGTH] / length  # what pulls across when the spring turns
+            tension = 1.0 - row[rows.LENGTH] / length  # the restoring force when the spring turns
             K += row[rows.STIFFNESS] * J.T @ (along + tension * (np.eye(3) - along)) @ J
             C += row[rows.DAMPING] * J.T @ along @ J
         else:

@@ -1,29 +1,30 @@
-"""Constrained bodies in absolute coordinates: accelerations and multipliers, compiled.
+"""Accelerations and multipliers of constrained bodies in absolute coordinates, compiled.
 
 [MT13] (3), the index-1 form of the Boltzmann-Hamel equations,
 
     M V' + J^T lambda = Q,    J V' = eta - 2 alpha J V - beta^2 g,
 
-(without the last two terms unless asked for) is solved at one state by the Schur complement:
+whose last two terms are Baumgarte's stabilisation, is solved at one state by the Schur complement:
 
     S lambda = J M^-1 Q - eta,    S = J M^-1 J^T,    V' = M^-1 (Q - J^T lambda).
 
-V' is the same motion in whatever velocities it is written. Here it is written in (alpha, r_c'') of
-the centres of mass in inertial axes, where M is block diagonal, M^-1 known in closed form, and
-forces and joints do not know of the group that integrates. S is factored by L D L^T with diagonal
-pivoting; rows whose pivot vanishes are redundant and get no reaction.
+The unknowns here are (alpha, r_c'') of the centres of mass in inertial axes: M is block diagonal,
+M^-1 is known in closed form, and forces and joints do not depend on the group of the integration.
+S is factored by L D L^T with diagonal pivoting; rows whose pivot vanishes are redundant and get no
+reaction.
 
-The rows of numbers, flat for machine code:
+Compiled code takes flat rows of numbers:
 
-``BODY`` row: constants of a body. MASS, COM (3) in its frame, INERTIA (6) about it (xx xy xz yy yz
-    zz) and its INVERSE (6) in its axes.
-``STATE`` rows: pose: R (9), r (3); velocity (6): R^T omega, and r' in the axes that the group
-    says, see `integrators`; here it comes as omega, r' in inertial axes.
-``MOTION`` row: what a body does: omega, r_c', lever r_c - r, inverse inertia (6) in inertial axes,
-    then forces (m, f) about the centre of mass, then the free and the true acceleration.
-``JOINT`` row: frames A in the first body and B in the second: R (9), p (3) each.
-``ROW`` row: m (3), f (3), period, offset of :class:`.ForbiddenMotions`.
-``WORK`` row: of a constraint: J on the first body (6), on the second (6), M^-1 J^T of both (12).
+``BODY`` row, constants of a body: MASS, COM (3) in its frame, INERTIA (6) about the COM (xx xy xz
+    yy yz zz) in its axes and its INVERSE (6).
+``POSE`` row: R (9) row by row, r (3).
+``MOTION`` row, the motion of a body: omega, r_c', lever r_c - r, inverse inertia (6), wrench (m, f)
+    about the COM, acceleration without and with constraints, all in inertial axes.
+``JOINT`` row: frames A in the first body and B in the second, each R (9), p (3).
+``ROW`` row, a constraint: m (3), f (3), period and offset, see :class:`.ForbiddenMotions`.
+``WORK`` row of a constraint: J for the first body (6) and the second (6), M^-1 J^T of both (12).
+``VALUES`` row of a constraint: eta, violations of position and velocity, multiplier.
+``SPRING`` row: end points in the bodies (3 each), stiffness, damping, rest length.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from ..core import compiled, inlined
+from ..core import Array, compiled, inlined
 from ..lie.screws import (
     add,
     add3,
@@ -79,17 +80,16 @@ M_VECTOR, F_VECTOR, PERIOD, OFFSET, ROW_ROW = 0, 3, 6, 7, 8
 J_FIRST, J_SECOND, WEIGHTED, WORK_ROW = 0, 6, 12, 24
 ETA, VIOLATION, VIOLATION_RATE, MULTIPLIER, VALUES = 0, 1, 2, 3, 4
 
-# ``SPRING`` row: end points in the bodies, and the law.
 SPRING_FIRST, SPRING_SECOND, STIFFNESS, DAMPING, LENGTH, SPRING_ROW = 0, 3, 6, 7, 8, 9
 
-REDUNDANT = 1e-11  # a pivot that is this much smaller than its row is none
+REDUNDANT = 1e-11  # pivots smaller than this, relative to their row, count as zero
 
 
 class SystemConstants(NamedTuple):
-    """What does not change while a system moves: rows as above, and whose they are.
+    """The constants of a system: rows as above, with the indices of their bodies and joints.
 
     spring_bodies, joint_bodies : (., 2) int, the bodies at both ends, -1 for the ground.
-    row_joints, row_kinds : (m,) int, of each constraint its joint and CARRIED, INERTIAL or CROSSED.
+    row_joints, row_kinds : (m,) int, joint and kind (CARRIED, INERTIAL, CROSSED) of a constraint.
     """
 
     bodies: NDArray[Any]
@@ -103,9 +103,24 @@ class SystemConstants(NamedTuple):
     rows: NDArray[Any]
 
 
+class IndexOneScratch(NamedTuple):
+    """Scratch memory of the solution, for n bodies and m constraints; rows as above."""
+
+    motion: Array  # (n, MOTION_ROW)
+    rows: Array  # (m, WORK_ROW)
+    values: Array  # (m, VALUES)
+    S: Array  # (m, m)
+    order: NDArray[Any]  # (m,) int
+    vectors: Array  # (3, m) scales of the pivots, right-hand side, solution
+
+
 @inlined
-def body_motion(bodies, gravity, applied, pose, velocity, motion):
-    """MOTION of every body without joints and springs; velocity (n, 6): (omega, r') inertial."""
+def body_motion(system, applied, pose, velocity, motion):
+    """MOTION of every body without joints and springs.
+
+    velocity : (n, 6) (omega, r') in inertial axes.
+    """
+    bodies, gravity = system.bodies, system.gravity
     for i in range(pose.shape[0]):
         Q = load_rotation(pose, i, R)
         omega, rate = load_screw(velocity, i, 0)
@@ -116,7 +131,7 @@ def body_motion(bodies, gravity, applied, pose, velocity, motion):
         inverse = rotate_symmetric(Q, load_symmetric(bodies, i, INVERSE))
         for k in range(6):
             motion[i, INVERSE_INERTIA + k] = inverse[k]
-        # the wrench (m, f) that acts, about the inertial origin, and the gyroscopic moment
+        # the applied wrench (m, f) about the inertial origin, and the gyroscopic moment
         m, f = load_screw(applied, i, 0)
         center = add(load_vector(pose, i, POSITION), lever)
         w = rotate_back(Q, omega)
@@ -127,8 +142,8 @@ def body_motion(bodies, gravity, applied, pose, velocity, motion):
 
 @inlined
 def point_motion(pose, motion, i, p):
-    """Of the point p, constant in body i (-1: the ground): position, lever from the COM, omega,
-    velocity, and the acceleration that it has without r_c'' and alpha."""
+    """Motion of the point p fixed in body i (-1: the ground): position, lever from the COM, omega,
+    velocity, and the part of the acceleration that does not depend on r_c'' and alpha."""
     if i < 0:
         o = (0.0, 0.0, 0.0)
         return p, o, o, o, o
@@ -147,6 +162,7 @@ def point_motion(pose, motion, i, p):
 
 @inlined
 def _spring_forces(spring_bodies, springs, pose, motion):
+    """Add the forces of all springs to FORCE of the bodies."""
     for k in range(springs.shape[0]):
         i, j = spring_bodies[k, 0], spring_bodies[k, 1]
         p_i, l_i, _, v_i, _ = point_motion(pose, motion, i, load_vector(springs, k, SPRING_FIRST))
@@ -158,7 +174,7 @@ def _spring_forces(spring_bodies, springs, pose, motion):
             n = scale(1.0 / length, d)
             pull = springs[k, STIFFNESS] * (length - springs[k, LENGTH])
             f = scale(pull + springs[k, DAMPING] * dot(n, v), n)
-        else:  # a spring without length pulls along d; there is no direction where d = 0
+        else:  # zero rest length: the pull is along d, which may vanish
             f = muladd(springs[k, STIFFNESS], d, scale(springs[k, DAMPING], v))
         if i >= 0:
             m, f_i = load_screw(motion, i, FORCE)
@@ -170,7 +186,7 @@ def _spring_forces(spring_bodies, springs, pose, motion):
 
 @inlined
 def _frame(pose, i, joints, j, k):
-    """Rotation of a joint frame: constant in body i."""
+    """Rotation of a joint frame that is fixed in body i."""
     A = load_rotation(joints, j, k)
     if i < 0:
         return A
@@ -178,8 +194,10 @@ def _frame(pose, i, joints, j, k):
 
 
 @inlined
-def constraint_rows(joint_bodies, joints, row_joints, row_kinds, rows, pose, motion, work, values):
-    """J, eta, and by how much positions and velocities violate each row."""
+def constraint_rows(system, pose, scratch):
+    """J, eta, and the violations of positions and velocities of every constraint."""
+    _, _, _, _, joint_bodies, joints, row_joints, row_kinds, rows = system
+    motion, work, values = scratch.motion, scratch.rows, scratch.values
     for r in range(rows.shape[0]):
         j = row_joints[r]
         i_a, i_b = joint_bodies[j, 0], joint_bodies[j, 1]
@@ -206,13 +224,13 @@ def constraint_rows(joint_bodies, joints, row_joints, row_kinds, rows, pose, mot
             violation = dot(f, p)
         else:
             d, n = rotate(A, m), rotate(A, f)
-            slip = subtract(v, cross(w_a, p))  # of B in A, in inertial axes
+            slip = subtract(v, cross(w_a, p))  # velocity of B in A, in inertial axes
             first = (subtract(cross(n, add(l_a, p)), d), scale(-1.0, n))
             second = (add(d, cross(l_b, n)), n)
             bias = dot(cross(w_a, d), spin) + dot(n, subtract(b, cross(w_a, v)))
             bias += dot(cross(w_a, n), slip)
             rate = dot(d, spin) + dot(n, slip)
-            # rotation of B in A: how its z axis is tilted, and the angle about z
+            # rotation of B in A: tilt of its z axis, and angle about z
             z = rotate_back(A, (B[2], B[5], B[8]))
             x_b, y_b = rotate_back(A, (B[0], B[3], B[6])), rotate_back(A, (B[1], B[4], B[7]))
             angle = atan2(x_b[1] - y_b[0], x_b[0] + y_b[1])
@@ -245,8 +263,10 @@ def _product(work, r, k, s, c):
 
 
 @inlined
-def schur(joint_bodies, row_joints, bodies, motion, work, S):
-    """The lower triangle of S = J M^-1 J^T."""
+def schur(system, scratch):
+    """The lower triangle of S = J M^-1 J^T, from the rows of the constraints."""
+    bodies, joint_bodies, row_joints = system.bodies, system.joint_bodies, system.row_joints
+    motion, work, S = scratch.motion, scratch.rows, scratch.S
     for r in range(S.shape[0]):
         j = row_joints[r]
         a, b = joint_bodies[j, 0], joint_bodies[j, 1]
@@ -270,7 +290,8 @@ def schur(joint_bodies, row_joints, bodies, motion, work, S):
 
 @inlined
 def ldl(S, order, scales):
-    """P S P^T = L D L^T in the lower triangle, the largest relative pivot first; the rank."""
+    """P S P^T = L D L^T in place, in the lower triangle, with the largest relative pivot first;
+    returns the rank."""
     m = S.shape[0]
     for r in range(m):
         order[r] = r
@@ -303,7 +324,7 @@ def ldl(S, order, scales):
 
 @inlined
 def substitute(S, order, rank, b, x):
-    """S x = b for consistent b (m,); entries of redundant rows are zero. b is overwritten."""
+    """Solve S x = b for a consistent b (m,); entries of redundant rows are zero."""
     for r in range(S.shape[0]):
         x[r] = 0.0
     for k in range(rank):
@@ -322,9 +343,10 @@ def substitute(S, order, rank, b, x):
 
 
 @inlined
-def _along(joint_bodies, row_joints, motion, k, work, r):
-    """J times the screws that stand in column k of the bodies' rows, for the constraint row r."""
-    j = row_joints[r]
+def _along(system, scratch, k, r):
+    """Row r of J times the screws in column k of the bodies' rows."""
+    joint_bodies, motion, work = system.joint_bodies, scratch.motion, scratch.rows
+    j = system.row_joints[r]
     total = 0.0
     for side in range(2):
         i = joint_bodies[j, side]
@@ -335,8 +357,10 @@ def _along(joint_bodies, row_joints, motion, k, work, r):
 
 
 @inlined
-def react(joint_bodies, row_joints, motion, k, work, x):
-    """Subtract M^-1 J^T x from the screws in column k of the bodies' rows."""
+def react(system, scratch, k):
+    """Subtract M^-1 J^T x from the screws in column k of the bodies' rows; x is the solution."""
+    joint_bodies, row_joints = system.joint_bodies, system.row_joints
+    motion, work, x = scratch.motion, scratch.rows, scratch.vectors[2]
     for r in range(work.shape[0]):
         j = row_joints[r]
         for side in range(2):
@@ -348,35 +372,36 @@ def react(joint_bodies, row_joints, motion, k, work, x):
 
 @inlined
 def index_one(system, stabilisation, applied, pose, velocity, scratch):
-    """The accelerations of all bodies at one state, into ACCELERATION of `motion`; the rank.
+    """The accelerations of all bodies at one state, into ACCELERATION of `scratch.motion`.
 
     Parameters
     ----------
     system : SystemConstants.
-    stabilisation : (2,) alpha, beta of Baumgarte, 1/s.
+    stabilisation : (2,) Baumgarte's alpha and beta, 1/s.
     applied : (n, 6) wrenches in inertial axes about the inertial origin.
     pose, velocity : (n, 12), (n, 6): (omega, r') in inertial axes.
-    scratch : (motion, work, values, S, order, vectors), written; `values` holds the multipliers.
+    scratch : IndexOneScratch, overwritten; `values` holds the multipliers.
+
+    Returns the rank of the constraints.
     """
-    bodies, gravity, spring_bodies, springs, joint_bodies, joints, row_joints, kinds, rows = system
-    motion, work, values, S, order, vectors = scratch
+    motion, _, values, S, order, vectors = scratch
     alpha, beta = stabilisation[0], stabilisation[1]
-    body_motion(bodies, gravity, applied, pose, velocity, motion)
-    _spring_forces(spring_bodies, springs, pose, motion)
+    body_motion(system, applied, pose, velocity, motion)
+    _spring_forces(system.spring_bodies, system.springs, pose, motion)
     for i in range(pose.shape[0]):
-        free = _weighted(bodies, motion, i, load_screw(motion, i, FORCE))
+        free = _weighted(system.bodies, motion, i, load_screw(motion, i, FORCE))
         store_screw(motion, i, FREE, free)
         store_screw(motion, i, ACCELERATION, free)
-    constraint_rows(joint_bodies, joints, row_joints, kinds, rows, pose, motion, work, values)
-    schur(joint_bodies, row_joints, bodies, motion, work, S)
+    constraint_rows(system, pose, scratch)
+    schur(system, scratch)
     rank = ldl(S, order, vectors[0])
-    for r in range(rows.shape[0]):
+    for r in range(values.shape[0]):
         wanted = values[r, ETA] - 2.0 * alpha * values[r, VIOLATION_RATE]
         wanted -= beta * beta * values[r, VIOLATION]
-        vectors[1, r] = _along(joint_bodies, row_joints, motion, FREE, work, r) - wanted
+        vectors[1, r] = _along(system, scratch, FREE, r) - wanted
     substitute(S, order, rank, vectors[1], vectors[2])
-    react(joint_bodies, row_joints, motion, ACCELERATION, work, vectors[2])
-    for r in range(rows.shape[0]):
+    react(system, scratch, ACCELERATION)
+    for r in range(values.shape[0]):
         values[r, MULTIPLIER] = vectors[2, r]
     return rank
 

@@ -1,9 +1,9 @@
-"""Integration of absolute systems, and what came out: states, violations, energy, reactions.
+"""Time integration of rigid bodies in absolute coordinates by explicit Munthe-Kaas methods.
 
-    result = dyn.integration.integrate(dyn.examples.heavy_top(group="SE3"), t_end=1.0, step=1e-3)
+    result = dyn.integration.integrate(dyn.integration.examples.heavy_top(), t_end=1.0, step=1e-3)
 
-Every stage of the Munthe-Kaas method, [MT13] (37), solves the index-1 system (3) once. Constraints
-drift unless a stabilisation is asked for.
+Every stage of the method, [MT13] (37), solves the index-1 system (3) once. Positions drift off the
+constraints unless stabilisation or projection is chosen.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from ..lie import Element, se3
 from .absolute_steps import (
     DONE,
     REFUSED,
+    Coefficients,
+    Equations,
+    Observations,
+    State,
+    StepScratch,
     advance_by_error_cycle,
     advance_cycle,
     observe_cycle,
@@ -37,20 +42,20 @@ WrenchLaw = Callable[[float, Array, Array], Any]
 Progress = Callable[[float], None]
 
 CHUNKS = 100  # reports of progress
-CONSISTENT = 1e-6  # m, rad and per s: what the start may violate, beside the size of its motion
+CONSISTENT = 1e-6  # m, rad and per s: allowed violation of a start, scaled by its speed
 
 
 @dataclass(frozen=True, eq=False)
 class Integration:
-    """A motion of an absolute system at the times `time` (k,), s.
+    """The motion of an absolute system at the times `time` (k,), s.
 
     Attributes
     ----------
     pose : (k, n, 4, 4).
     velocity : (k, n, 6): (R^T omega, R^T r') of bodies in SE3, (R^T omega, r') in SO3xR3.
-    steps, refused : numbers of steps done, and of those repeated with a smaller step.
-    applied : (k, n, 6) the wrenches of a law and of the system together; None without a law.
-    baumgarte : the stabilisation that `reaction` and `acceleration` contain; None without one.
+    steps, refused : numbers of steps taken, and of steps repeated with a smaller length.
+    applied : (k, n, 6) all wrenches applied, those of a wrench law included; None without a law.
+    baumgarte : the stabilisation that `reaction` and `acceleration` contain, or None.
     """
 
     system: AbsoluteSystem
@@ -63,56 +68,72 @@ class Integration:
     baumgarte: Baumgarte | None = None
 
     @cached_property
-    def _observed(self) -> tuple[Array, Array, Array]:
+    def _observed(self) -> Observations:
         system, k = self.system, len(self.time)
-        results = (
+        found = Observations(
             np.zeros((k, len(system.joints))),
             np.zeros((k, len(system.joints), 6)),
             np.zeros((k, system.n, 6)),
         )
-        poses, stabilisation = flat_poses(self.pose), _stabilisation(self.baumgarte)
-        hybrid, rates, scratch = np.zeros((system.n, 6)), np.zeros((system.n, 6)), system.scratch()
-        singly = [slice(i, i + 1) for i in range(k)]
-        for part in [slice(None)] if self.applied is None else singly:
-            applied = system.applied_wrenches
-            if self.applied is not None:
-                applied = self.applied[part.start]
+        states, scratch = State(flat_poses(self.pose), self.velocity), _scratch(system)
+        if self.applied is None:
+            observe_cycle(_equations(system, self.baumgarte), states, scratch, found)
+            return found
+        for i, applied in enumerate(self.applied):
+            at = slice(i, i + 1)
             observe_cycle(
-                system.constants, system.is_direct, stabilisation, applied, poses[part],
-                self.velocity[part], hybrid, scratch, rates, *(row[part] for row in results),
-            )  # fmt: skip
-        return results
+                _equations(system, self.baumgarte, applied),
+                State(*(row[at] for row in states)),
+                scratch,
+                Observations(*(row[at] for row in found)),
+            )
+        return found
 
     @property
     def constraint(self) -> Array:
-        """(k, joints) the violation of every joint: the norm of what is open, in m and rad."""
-        return self._observed[0]
+        """(k, joints) norm of the violation of each joint's position constraints, m and rad."""
+        return self._observed.violations
 
     @property
     def reaction(self) -> Array:
-        """(k, joints, 6) the wrench (m, f) on the second body of every joint; on the ground, where
-        that is the second: inertial axes, about the joint's point on that body.
+        """(k, joints, 6) wrench (m, f) on the second body of each joint, ground included, in
+        inertial axes about the joint's point on that body.
 
-        Of redundant constraints, which share their load in many ways, one set carries all of it.
+        Redundant constraints can share a load in many ways; here an independent subset carries it.
         """
-        return self._observed[1]
+        return self._observed.reactions
 
     @property
     def acceleration(self) -> Array:
-        """(k, n, 6) V'."""
-        return self._observed[2]
+        """(k, n, 6) V' in the velocities of the groups."""
+        return self._observed.accelerations
 
     @cached_property
     def energy(self) -> Array:
-        """(k,) kinetic and potential, J."""
+        """(k,) kinetic plus potential energy, J."""
         return self.system.energy(self.pose, self.velocity)
 
     @cached_property
     def momentum(self) -> Array:
-        """(k, 6) angular and linear, inertial axes and origin."""
+        """(k, 6) angular and linear momentum in inertial axes about the inertial origin."""
         return self.system.momentum(self.pose, self.velocity)
 
 
+class _Run(NamedTuple):
+    """A checked call of :func:`integrate`."""
+
+    system: AbsoluteSystem
+    method: ButcherTableau
+    times: Array  # (all,) multiples of the step, s
+    kept: Any  # (k,) which of the times to return
+    start: tuple[Array, Array]
+    tolerances: Tolerances | None
+    baumgarte: Baumgarte | None
+    project: bool
+    progress: Progress | None
+
+
+# wide: the options of the public contract, all but four by keyword
 def integrate(
     system: AbsoluteSystem,
     t_end: float,
@@ -127,23 +148,24 @@ def integrate(
     wrenches: WrenchLaw | None = None,
     progress: Progress | None = None,
 ) -> Integration:
-    """The motion of `system` up to `t_end` in steps of `step`, s; the start is in it.
+    """Integrate the motion of `system` from t = 0 to `t_end` in steps of `step`, s.
 
     Parameters
     ----------
     method : "rk4", "euler", "rk2", "heun", "rk3", "dormand_prince" or any explicit tableau.
-    start : (pose (n, 4, 4), velocity (n, 6)); default: that of the bodies.
-    tolerances : the step follows from the error, and `step` is that of the output by interpolation;
-        for "dormand_prince".
-    every : one in so many steps is kept.
+    start : (pose (n, 4, 4), velocity (n, 6)); default: the initial state of the bodies.
+    tolerances : adapt the step to the error estimate of "dormand_prince"; `step` is then the
+        interval of the interpolated output.
+    every : keep only every so-many-th state, and the last one.
     baumgarte, project : what to do about the drift of the constraints; default: nothing. `project`
-        takes every step to the nearest state without violation.
-    wrenches : (t, pose (n, 4, 4), velocity (n, 6)) -> (n, 6), added to those of the system, in
-        inertial axes about the inertial origin; uncompiled, a thousand times slower.
-    progress : told how much is done, from 0 to 1.
+        moves the state after each step to the nearest one without violation.
+    wrenches : law (t, pose (n, 4, 4), velocity (n, 6)) -> (n, 6), added to the constant wrenches
+        of the system, in inertial axes about the inertial origin. Called from Python at every
+        stage, which makes the integration about a thousand times slower.
+    progress : called with the fraction done, from 0 to 1.
 
-    Raises InputError for what does not fit together or a start that violates a joint's velocity or
-    position (:func:`project_state` mends it); DynamicsError where the solution grows beyond bounds.
+    Raises InputError for inconsistent arguments or a start that violates a joint's position or
+    velocity (:func:`project_state` repairs it), DynamicsError for a solution that diverges.
     """
     method, times = tableau(method), output_times(t_end, step)
     if not isinstance(every, (int, np.integer)) or every < 1:
@@ -152,51 +174,87 @@ def integrate(
         raise InputError(f"tolerances: expected dyn.integration.Tolerances, got {tolerances!r}")
     if tolerances is not None and (method.error is None or method.dense is None or project):
         raise InputError(
-            f"method '{method.name}': steps by tolerance need 'dormand_prince' or another method "
-            "with error estimate and dense output, and no projection"
+            f"method '{method.name}': adaptive steps need 'dormand_prince' or another method with "
+            "error estimate and dense output, and no projection"
         )
-    pose, velocity = consistent_start(system, start)
-    stabilisation = _stabilisation(baumgarte)
+    start = consistent_start(system, start)
     kept = np.append(np.arange(0, len(times) - 1, every), len(times) - 1)
-    if wrenches is not None:
-        return _under_wrenches(
-            system, times, method, (pose, velocity), tolerances, kept, baumgarte, project,
-            wrenches, progress,
-        )  # fmt: skip
-    lengths = np.full(len(times) - 1, float(step))
+    run = _Run(system, method, times, kept, start, tolerances, baumgarte, project, progress)
+    return _compiled(run, float(step)) if wrenches is None else _under_wrenches(run, wrenches)
+
+
+def _compiled(run: _Run, step: float) -> Integration:
+    """The run in compiled code, in chunks between which progress is reported."""
+    system, times, kept = run.system, run.times, run.kept
+    lengths = np.full(len(times) - 1, step)
     last = times[-1] - times[-2]
-    if abs(last - step) > 1e-9 * step:  # shorter; else it is the same number as the others
+    if abs(last - step) > 1e-9 * step:  # a shorter last step; else the same number as the others
         lengths[-1] = last
-    poses, velocities = np.zeros((len(kept), system.n, 12)), np.zeros((len(kept), system.n, 6))
-    poses[0], velocities[0] = flat_poses(pose), velocity
-    constants = (system.constants, system.is_direct, stabilisation)
-    state = (poses[0].copy(), velocities[0].copy(), _memory(system, method), system.scratch())
-    allowed = tolerances or Tolerances()
+    method = _coefficients(run.method)
+    results = State(np.zeros((len(kept), system.n, 12)), np.zeros((len(kept), system.n, 6)))
+    results.pose[0], results.velocity[0] = flat_poses(run.start[0]), run.start[1]
+    state = State(results.pose[0].copy(), results.velocity[0].copy())
+    equations, scratch = _equations(system, run.baumgarte), _scratch(system, run.method.stages)
+    allowed = run.tolerances or Tolerances()
     control = np.array([allowed.relative, allowed.absolute, SMALLEST * times[-1], times[-1]])
     clock = np.array([0.0, step, 0.0, 0.0])
     bounds = np.unique(np.linspace(1, len(kept), CHUNKS + 1).astype(int))
     for first, end in pairwise(bounds):
-        rows = poses[first:end], velocities[first:end]
-        if tolerances is None:
+        rows = State(results.pose[first:end], results.velocity[first:end])
+        if run.tolerances is None:
+            chunk = kept[first - 1 : end]
             done = advance_cycle(
-                *constants, project, system.applied_wrenches, method.a, method.b, lengths,
-                kept[first - 1 : end], *state, *rows,
-            )  # fmt: skip
+                equations, method, run.project, lengths, chunk, state, scratch, rows
+            )
         else:
+            chunk = times[kept[first:end]]
             done = advance_by_error_cycle(
-                *constants, system.applied_wrenches, method.a, method.b, method.error, method.dense,
-                method.error_order, control, clock, *state, times[kept[first:end]], *rows,
-            )  # fmt: skip
+                equations, method, control, clock, state, scratch, chunk, rows
+            )
         if done < end - first:
             t = times[kept[first + done - 1]]
             raise DynamicsError(f"'{system.name}': no finite solution after t = {t:g} s")
-        if progress is not None:
-            progress(times[kept[end - 1]] / times[-1])
-    steps = len(lengths) if tolerances is None else int(clock[DONE]) + 1
+        if run.progress is not None:
+            run.progress(times[kept[end - 1]] / times[-1])
+    steps = len(lengths) if run.tolerances is None else int(clock[DONE]) + 1
     return Integration(
-        system, times[kept], full_poses(poses), velocities, steps, int(clock[REFUSED]),
-        baumgarte=baumgarte,
+        system, times[kept], full_poses(results.pose), results.velocity, steps,
+        int(clock[REFUSED]), baumgarte=run.baumgarte,
     )  # fmt: skip
+
+
+def _under_wrenches(run: _Run, wrenches: WrenchLaw) -> Integration:
+    """The run by :func:`.munthe_kaas` in plain Python, which calls the law at every stage."""
+    system, n = run.system, run.system.n
+    scratch = _scratch(system)
+
+    def split(X: Element) -> tuple[Array, Array]:
+        return np.stack(X[:n]), X[n].reshape(n, 6)
+
+    def applied(t: float, pose: Array, velocity: Array) -> Array:
+        return system.applied_wrenches + as_array("wrenches", wrenches(t, pose, velocity), (n, 6))
+
+    def slope(t: float, X: Element) -> Array:
+        pose, velocity = split(X)
+        equations = _equations(system, run.baumgarte, applied(t, pose, velocity))
+        rates_cycle(equations, State(flat_poses(pose), velocity), scratch)
+        return np.concatenate([velocity, scratch.rates]).ravel()
+
+    def projected(X: Element) -> Element:
+        pose, velocity = project_state(system, *split(X))
+        return (*pose, velocity.ravel())
+
+    pose, velocity = run.start
+    states, steps, refused = counted_munthe_kaas(
+        system.state_space, slope, (*pose, velocity.ravel()), run.times, run.method,
+        tolerances=run.tolerances, project=projected if run.project else None,
+        progress=run.progress,
+    )  # fmt: skip
+    time = run.times[run.kept]
+    kept = (split(states[k]) for k in run.kept)
+    poses, velocities = (np.stack(x) for x in zip(*kept, strict=True))
+    laws = np.stack([applied(*state) for state in zip(time, poses, velocities, strict=True)])
+    return Integration(system, time, poses, velocities, steps, refused, laws, run.baumgarte)
 
 
 def absolute_acceleration(
@@ -207,33 +265,27 @@ def absolute_acceleration(
     wrenches: Any = 0.0,
     baumgarte: Baumgarte | None = None,
 ) -> Array:
-    """V' (n, 6) in the velocities of the groups at one state, by the index-1 system; [MT13] (3).
+    """V' (n, 6) at one state, in the velocities of the groups, by the index-1 system; [MT13] (3).
 
     wrenches : (n, 6) added to those of the system. Raises InputError for wrong shapes.
     """
     pose = exactly("pose", pose, (system.n, 4, 4))
     velocity = np.array(exactly("velocity", velocity, (system.n, 6)))
     added = as_array("wrenches", np.broadcast_to(wrenches, velocity.shape), velocity.shape)
-    applied, stabilisation = system.applied_wrenches + added, _stabilisation(baumgarte)
-    rates, hybrid = np.zeros((system.n, 6)), np.zeros((system.n, 6))
-    rates_cycle(
-        system.constants, system.is_direct, stabilisation, applied, flat_poses(pose), velocity,
-        hybrid, system.scratch(), rates,
-    )  # fmt: skip
-    return rates
+    equations = _equations(system, baumgarte, system.applied_wrenches + added)
+    scratch = _scratch(system)
+    rates_cycle(equations, State(flat_poses(pose), velocity), scratch)
+    return scratch.rates
 
 
 def project_state(system: AbsoluteSystem, pose: Any, velocity: Any) -> tuple[Array, Array]:
-    """The nearest state, by the measure of the inertia, that violates no joint.
+    """The nearest state, in the metric of the inertia, that violates no joint.
 
-    Raises InputError for wrong shapes, DynamicsError where there is none in reach.
+    Raises InputError for wrong shapes, DynamicsError if no such state is found.
     """
     pose = flat_poses(exactly("pose", pose, (system.n, 4, 4)))
     velocity = np.array(exactly("velocity", velocity, (system.n, 6)))
-    remains = project_cycle(
-        system.constants, system.is_direct, system.applied_wrenches, pose, velocity,
-        np.zeros((system.n, 6)), system.scratch(),
-    )  # fmt: skip
+    remains = project_cycle(_equations(system, None), State(pose, velocity), _scratch(system))
     if not remains < CONSISTENT:
         raise DynamicsError(f"'{system.name}': the joints stay open by {remains:.1g} m or rad")
     pose = full_poses(pose)
@@ -244,7 +296,7 @@ def project_state(system: AbsoluteSystem, pose: Any, velocity: Any) -> tuple[Arr
 
 
 def consistent_start(system: AbsoluteSystem, start: tuple[Any, Any] | None) -> tuple[Array, Array]:
-    """`start`, or that of the bodies if None; InputError if it violates a joint."""
+    """`start`, or the initial state of the bodies if None; InputError if it violates a joint."""
     if not isinstance(system, AbsoluteSystem):
         raise InputError(f"system: expected an AbsoluteSystem, got {system!r}")
     if start is None:
@@ -266,8 +318,8 @@ def consistent_start(system: AbsoluteSystem, start: tuple[Any, Any] | None) -> t
             if open_by > allowed:
                 raise InputError(
                     f"'{system.name}': the start violates the {what} of joint '{joint}' by "
-                    f"{open_by:.2g} {unit}; dyn.integration.project_state, on the command line "
-                    "--project-start, gives the nearest one that does not"
+                    f"{open_by:.2g} {unit}; dyn.integration.project_state, or --project-start on "
+                    "the command line, gives the nearest consistent one"
                 )
     turned = _turned_over(system, pose)
     if turned is not None:
@@ -279,8 +331,10 @@ def consistent_start(system: AbsoluteSystem, start: tuple[Any, Any] | None) -> t
 
 
 def _turned_over(system: AbsoluteSystem, pose: Array) -> str | None:
-    """A joint whose z axes point against each other: it measures tilt by the sine, which half a
-    turn does not change."""
+    """The first joint whose z axes point against each other, or None.
+
+    Constraints measure tilt by its sine, which half a turn does not change.
+    """
     constants = system.constants
     parts = zip(
         system.joint_names, system.forbidden, constants.joint_bodies, constants.joints, strict=True
@@ -304,57 +358,29 @@ def _stabilisation(baumgarte: Baumgarte | None) -> Array:
     return np.zeros(2) if baumgarte is None else np.array([baumgarte.alpha, baumgarte.beta])
 
 
-def _memory(system: AbsoluteSystem, method: ButcherTableau) -> tuple[Array, ...]:
+def _equations(
+    system: AbsoluteSystem, baumgarte: Baumgarte | None, applied: Array | None = None
+) -> Equations:
+    """For compiled code, under all wrenches `applied` (n, 6); default: those of the system."""
+    if applied is None:
+        applied = system.applied_wrenches
+    return Equations(system.constants, system.is_direct, _stabilisation(baumgarte), applied)
+
+
+def _coefficients(method: ButcherTableau) -> Coefficients:
+    """For compiled code; zeros where the method has no error estimate or dense output."""
+    error = np.zeros(method.stages) if method.error is None else method.error
+    dense = np.zeros((method.stages, 1)) if method.dense is None else method.dense
+    return Coefficients(method.a, method.b, error, dense, method.error_order)
+
+
+def _scratch(system: AbsoluteSystem, stages: int = 1) -> StepScratch:
     n = system.n
-    six = (n, 6)
-    return (
-        np.zeros((method.stages, n, 12)), np.zeros((n, 12)), np.zeros((n, 12)), np.zeros(six),
-        np.zeros(six), np.zeros(six),
-    )  # fmt: skip
-
-
-def _under_wrenches(
-    system: AbsoluteSystem,
-    times: Array,
-    method: ButcherTableau,
-    start: tuple[Array, Array],
-    tolerances: Tolerances | None,
-    kept: Any,
-    baumgarte: Baumgarte | None,
-    project: bool,
-    wrenches: WrenchLaw,
-    progress: Progress | None,
-) -> Integration:
-    """The same by :func:`.munthe_kaas`, which calls the law at every stage."""
-    n, stabilisation = system.n, _stabilisation(baumgarte)
-    hybrid, scratch = np.zeros((n, 6)), system.scratch()
-
-    def split(X: Element) -> tuple[Array, Array]:
-        return np.stack(X[:n]), X[n].reshape(n, 6)
-
-    def applied(t: float, pose: Array, velocity: Array) -> Array:
-        return system.applied_wrenches + as_array("wrenches", wrenches(t, pose, velocity), (n, 6))
-
-    def slope(t: float, X: Element) -> Array:
-        pose, velocity = split(X)
-        rates = np.zeros((n, 6))
-        rates_cycle(
-            system.constants, system.is_direct, stabilisation, applied(t, pose, velocity),
-            flat_poses(pose), velocity, hybrid, scratch, rates,
-        )  # fmt: skip
-        return np.concatenate([velocity, rates]).ravel()
-
-    def projected(X: Element) -> Element:
-        pose, velocity = project_state(system, *split(X))
-        return (*pose, velocity.ravel())
-
-    pose, velocity = start
-    step = times[1] - times[0]
-    times, states, steps, refused = counted_munthe_kaas(
-        system.state_space, slope, (*pose, velocity.ravel()), times[-1], step, method=method,
-        tolerances=tolerances, project=projected if project else None, progress=progress,
-    )  # fmt: skip
-    time = times[kept]
-    poses, velocities = (np.stack(x) for x in zip(*(split(states[k]) for k in kept), strict=True))
-    laws = np.stack([applied(*state) for state in zip(time, poses, velocities, strict=True)])
-    return Integration(system, time, poses, velocities, steps, refused, laws, baumgarte)
+    return StepScratch(
+        slopes=np.zeros((stages, n, 12)),
+        increment=np.zeros((n, 12)),
+        stage=State(np.zeros((n, 12)), np.zeros((n, 6))),
+        hybrid=np.zeros((n, 6)),
+        rates=np.zeros((n, 6)),
+        index_one=system.scratch(),
+    )

@@ -1,7 +1,7 @@
-"""Free bodies by their spatial momentum, which without a wrench is kept to the last bit.
+"""Integration of free bodies that conserves their spatial momentum to the last bit.
 
-[M18d] (36), Pi^s' = W^s, is an equation without any product: every Runge-Kutta method leaves Pi^s
-where it is if W^s = 0. The pose follows from it on SE(3), right-trivialised:
+In [M18d] (36), Pi^s' = W^s, nothing multiplies Pi^s: any Runge-Kutta method leaves it unchanged if
+W^s = 0. The pose follows on SE(3), right-trivialised:
 
     C' = V^s^ C,   V^s = Ad_C M^b^-1 Ad_C^T Pi^s,   C_1 = exp(X) C_0,   X' = dexp_X^-1 V^s.
 """
@@ -31,15 +31,16 @@ def integrate_momenta(
     start: tuple[Any, Any] | None = None,
     wrenches: Callable[[float, Array], Any] | None = None,
 ) -> Integration:
-    """The motion of free bodies, whose momenta change by wrenches alone; plain Python.
+    """Integrate the motion of free bodies by their spatial momenta; plain Python.
 
     Parameters
     ----------
-    system : without joints and springs; its gravity and wrenches act.
-    wrenches : (t, pose (n, 4, 4)) -> (n, 6), added to them; inertial axes and origin.
-    Others, and the result: as of :func:`.integrate`.
+    system : without joints and springs; its gravity and constant wrenches act.
+    wrenches : law (t, pose (n, 4, 4)) -> (n, 6), added to them, in inertial axes about the inertial
+        origin.
+    Other parameters and the result: see :func:`.integrate`.
 
-    Raises InputError for a system with joints or springs and as :func:`.integrate`.
+    Raises InputError for a system with joints or springs, and as :func:`.integrate` does.
     """
     if system.joints or system.springs:
         raise InputError(f"'{system.name}' has joints or springs; its bodies are not free")

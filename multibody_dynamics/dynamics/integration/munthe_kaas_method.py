@@ -1,12 +1,12 @@
-"""Munthe-Kaas methods: any explicit Runge-Kutta method on any product of groups; [MT13] (35)-(37).
+"""Munthe-Kaas methods: explicit Runge-Kutta methods on products of Lie groups; [MT13] (35)-(37).
 
 The equation X' = X F(t, X) is left-trivialised: F is in the Lie algebra. A step solves
 
     Phi' = dexp_-Phi^-1 F(t, X_0 exp(Phi)),   Phi(t_0) = 0,
 
-which lives in a vector space, by the Runge-Kutta method, and X_1 = X_0 exp(Phi). On R^n this is the
-Runge-Kutta method itself. Plain Python, for any F; the bodies of an :class:`.AbsoluteSystem` have
-compiled code of their own, :func:`.integrate`.
+an equation in a vector space, by the Runge-Kutta method, and sets X_1 = X_0 exp(Phi). On R^n this
+is the Runge-Kutta method itself. This module is plain Python, for any F; for the bodies of an
+:class:`.AbsoluteSystem`, :func:`.integrate` runs compiled code.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .butcher import ButcherTableau, tableau
 
 Field = Callable[[float, Element], Any]
 
-SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0  # of the next step, beside this one
-SMALLEST = 1e-12  # of a step, beside the time to integrate
+SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0  # factors from one step to the next
+SMALLEST = 1e-12  # step, as a fraction of the time to integrate
 
 
 @dataclass(frozen=True)
 class Tolerances:
-    """The error that a step may make, entry by entry of Phi: absolute + relative |F| h.
+    """Allowed error of a step, for each entry of Phi: absolute + relative |F| h.
 
     Raises InputError unless both are positive.
     """
@@ -48,9 +48,9 @@ class Tolerances:
 
 
 def output_times(t_end: float, step: float) -> Array:
-    """0, step, 2 step, ..., t_end (k,); the last step is shorter where they do not fit.
+    """0, step, 2 step, ..., t_end (k,), s; the last step may be shorter.
 
-    InputError unless both are positive and finite.
+    Raises InputError unless both are positive and finite.
     """
     for name, value in (("t_end", t_end), ("step", step)):
         if not 0.0 < exactly(name, value, ()).item() < np.inf:
@@ -74,6 +74,7 @@ def increment(
     return k
 
 
+# wide: the options of the public contract, all but five by keyword
 def munthe_kaas(
     group: ProductGroup,
     field: Field,
@@ -86,23 +87,27 @@ def munthe_kaas(
     project: Callable[[Element], Element] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[Array, list[Element]]:
-    """The times (k,), multiples of `step` up to `t_end` in s, and the elements at these times.
+    """Integrate X' = X F(t, X) from t = 0 to `t_end`.
 
     Parameters
     ----------
-    field : (t, X) -> F (dimension,), of X' = X F.
+    field : (t, X) -> F (dimension,), in the Lie algebra.
     start : the element at t = 0.
-    method : a name of `butcher.METHODS` or a tableau. With `tolerances` the step is chosen by the
-        error estimate, `step` is that of the output, and the states there are those of the dense
-        output; the method must have both. Default: the step is `step`.
-    project : applied to the state after every step, of a method with a fixed step.
-    progress : told how much of the time is over, from 0 to 1, at every output.
+    step : interval of the output in s, and the length of the steps unless `tolerances` are given.
+    method : a name of `butcher.METHODS` or a tableau.
+    tolerances : adapt the step to the error estimate of the method, with output by its dense
+        output; the method must have both.
+    project : applied to the state after each step; fixed steps only.
+    progress : called with the fraction of time done, from 0 to 1, at each output.
 
-    Raises InputError for what does not fit together, DynamicsError where the step becomes too
-    small or a number infinite.
+    Returns the times (k,), multiples of `step` up to `t_end` in s, and the elements at them.
+
+    Raises InputError for inconsistent arguments, DynamicsError for a step that becomes too small or
+    a solution that diverges.
     """
-    times, states, _, _ = counted_munthe_kaas(
-        group, field, start, t_end, step, method=method, tolerances=tolerances, project=project,
+    times = output_times(t_end, step)
+    states, _, _ = counted_munthe_kaas(
+        group, field, start, times, tableau(method), tolerances=tolerances, project=project,
         progress=progress,
     )  # fmt: skip
     return times, states
@@ -112,34 +117,59 @@ def counted_munthe_kaas(
     group: ProductGroup,
     field: Field,
     start: Any,
-    t_end: float,
-    step: float,
+    times: Array,
+    method: ButcherTableau,
     *,
-    method: str | ButcherTableau,
     tolerances: Tolerances | None,
     project: Callable[[Element], Element] | None,
     progress: Callable[[float], None] | None,
-) -> tuple[Array, list[Element], int, int]:
-    """:func:`munthe_kaas`, with the numbers of steps done and of those refused."""
-    method, times, X = tableau(method), output_times(t_end, step), group.check("start", start)
-    states = [X]
+) -> tuple[list[Element], int, int]:
+    """The states of :func:`munthe_kaas` at `times` (k,), and the numbers of steps taken and of
+    steps refused."""
+    X = group.check("start", start)
+    report = progress or (lambda fraction: None)
     if tolerances is None:
-        for t, t_next in itertools.pairwise(times):
-            k = increment(group, field, t, X, t_next - t, method)
-            X = group.product(X, group.exp((t_next - t) * method.b @ k))
-            X = X if project is None else project(X)
-            if not np.isfinite(k).all():
-                raise DynamicsError(f"the solution is no longer finite after t = {t:g} s")
-            states.append(X)
-            if progress is not None:
-                progress(t_next / times[-1])
-        return times, states, len(times) - 1, 0
+        return _fixed_steps(group, field, X, times, method, project, report), len(times) - 1, 0
     if method.error is None or method.dense is None or project is not None:
         raise InputError(
-            f"method '{method.name}': steps by tolerance need a method with an error estimate and "
-            "dense output, such as 'dormand_prince', and no projection"
+            f"method '{method.name}': adaptive steps need a method with error estimate and dense "
+            "output, such as 'dormand_prince', and no projection"
         )
-    t, h, steps, refused = 0.0, step, 0, 0
+    return _adaptive_steps(group, field, X, times, method, tolerances, report)
+
+
+def _fixed_steps(
+    group: ProductGroup,
+    field: Field,
+    X: Element,
+    times: Array,
+    method: ButcherTableau,
+    project: Callable[[Element], Element] | None,
+    report: Callable[[float], None],
+) -> list[Element]:
+    states = [X]
+    for t, t_next in itertools.pairwise(times):
+        k = increment(group, field, t, X, t_next - t, method)
+        X = group.product(X, group.exp((t_next - t) * method.b @ k))
+        X = X if project is None else project(X)
+        if not np.isfinite(k).all():
+            raise DynamicsError(f"the solution is no longer finite after t = {t:g} s")
+        states.append(X)
+        report(t_next / times[-1])
+    return states
+
+
+def _adaptive_steps(
+    group: ProductGroup,
+    field: Field,
+    X: Element,
+    times: Array,
+    method: ButcherTableau,
+    tolerances: Tolerances,
+    report: Callable[[float], None],
+) -> tuple[list[Element], int, int]:
+    states = [X]
+    t, h, steps, refused = 0.0, times[1] - times[0], 0, 0
     while len(states) < len(times):
         h = min(h, times[-1] - t)
         k = increment(group, field, t, X, h, method)
@@ -150,8 +180,7 @@ def counted_munthe_kaas(
                 s = min((times[len(states)] - t) / h, 1.0)
                 weights = method.b if s == 1.0 else method.weights(s)
                 states.append(group.product(X, group.exp(h * weights @ k)))
-                if progress is not None:
-                    progress(times[len(states) - 1] / times[-1])
+                report(times[len(states) - 1] / times[-1])
             X, t = group.product(X, group.exp(h * method.b @ k)), t + h
             steps += 1
         else:
@@ -159,12 +188,12 @@ def counted_munthe_kaas(
         h *= step_factor(error, method.error_order)
         if not h > SMALLEST * times[-1]:
             raise DynamicsError(f"at t = {t:g} s the step falls below {h:.1g} s: no solution?")
-    return times, states, steps, refused
+    return states, steps, refused
 
 
 @inlined
 def step_factor(error, order):
-    """By how much the next step may be longer, from the error of this one beside the allowed."""
+    """Factor from this step to the next, from the error of this one divided by the allowed one."""
     if error > 0.0:
         return min(max(SAFETY * error ** (-1.0 / (order + 1)), SHRINK), GROW)
-    return GROW if error == 0.0 else SHRINK  # SHRINK where the error is no number
+    return GROW if error == 0.0 else SHRINK  # SHRINK if the error is NaN

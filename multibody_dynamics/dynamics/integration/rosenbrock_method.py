@@ -1,7 +1,8 @@
 """A Rosenbrock method of order 4 for stiff equations in a vector space, A-stable.
 
-Shampine's coefficients (ACM TOMS 8, 1982) for x' = F(t, x): four stages, three evaluations of F,
-one Jacobian and one matrix factored per step, and no iteration. Growth at infinite stiffness: 1/3.
+Shampine's coefficients (ACM TOMS 8, 1982) for x' = F(t, x). A step takes four stages, three
+evaluations of F, one Jacobian and one factorisation, and does not iterate. In the limit of infinite
+stiffness it multiplies the error by 1/3.
 """
 
 from __future__ import annotations
@@ -33,11 +34,13 @@ def rosenbrock(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[Array, Array]:
-    """The times (k,) and states (k, n) up to `t_end` in steps of `step`, s.
+    """Integrate x' = F(t, x) from t = 0 to `t_end` in steps of `step`, s.
 
-    jacobian : (t, x) -> dF/dx (n, n), dF/dt (n,); the order depends on both being right.
+    field : (t, x) -> F (n,).
+    jacobian : (t, x) -> dF/dx (n, n), dF/dt (n,); the method has order 4 only if both are exact.
 
-    Raises InputError as :func:`.output_times`, DynamicsError where a number becomes infinite.
+    Returns the times (k,) and states (k, n). Raises InputError as :func:`.output_times` does,
+    DynamicsError for a solution that diverges.
     """
     times = output_times(t_end, step)
     x = np.array(as_array("start", start, (np.size(start),)))
@@ -53,7 +56,7 @@ def rosenbrock(
                 at = x + sum(a * part for a, part in zip(A[j], g, strict=True))
                 slope = np.asarray(field(t + TIMES[j] * h, at), dtype=np.float64)
             past = sum((c / h * part for c, part in zip(C[j], g, strict=True)), np.zeros_like(x))
-            with np.errstate(invalid="ignore"):  # what is not finite is refused below
+            with np.errstate(invalid="ignore"):  # checked below
                 right = slope + h * TIME_SLOPES[j] * F_t + past
             g.append(lu_solve(factors, right, check_finite=False))
         x = x + sum(b * part for b, part in zip(B, g, strict=True))

@@ -1,34 +1,34 @@
-"""The YAML description of rigid bodies in absolute coordinates; SI units, rad, all at t = 0.
+"""The YAML description of rigid bodies in absolute coordinates, at t = 0; SI units, rad.
 
     name: slider_crank
-    gravity: [0, 0, -9.81]              # if left out this one
+    gravity: [0, 0, -9.81]              # the default
     group: SE3                          # or SO3xR3, or one for each body: {rod: SO3xR3}
     bodies:
       crank:
         mass: 0.8                       # kg
         inertia: [0.0001, 0.002, 0.002] # about the centre of mass, diagonal or 3 x 3, kg m^2
-        com: [0, 0, 0]                  # in the frame of the body, m; all from here on optional
+        com: [0, 0, 0]                  # in the body frame, m; optional, as are the next four
         position: [0.05, 0, 0]          # of the frame, m
         rotation: [0, 0, 0]             # of the frame: axis times angle, rad
         omega: [0, 10, 0]               # in the axes of the body, rad/s
-        velocity: [0, 0, -0.5]          # of the frame's origin, inertial axes, m/s
+        velocity: [0, 0, -0.5]          # of the frame's origin, in inertial axes, m/s
     joints:
       bearing: {type: revolute, first: ground, second: crank, axis: [0, 1, 0], point: [0, 0, 0]}
     springs:
       stop: {first: ground, second: crank, first_point: [0, 0, 1], second_point: [0.1, 0, 0],
-             stiffness: 1000, damping: 2, length: 0.9}    # the last two may be left out
+             stiffness: 1000, damping: 2, length: 0.9}    # the last two are optional
     wrenches:
-      crank: [0, 0, 0, 1, 0, 0]         # moment, force; inertial axes and origin
+      crank: [0, 0, 0, 1, 0, 0]         # moment and force, in inertial axes about the origin
 
-Axes and points are in inertial axes. The types of joints and what they need:
+Axes and points are in the inertial frame. The types of joints and their keys:
 
-    weld                                none; `point` may say where its reaction is given
-    revolute, cylindrical, planar       axis (of a plane the normal), point
+    weld                                none; optional `point`, where its reaction is given
+    revolute, cylindrical, planar       axis (the normal of a plane), point
     prismatic                           axis
     helical                             axis, point, pitch in m/rad
     spherical                           point
     universal                           point, axis, second_axis
-    screws                              screws: [[w1, w2, w3, v1, v2, v3], ...], what is free
+    screws                              screws: [[w1, w2, w3, v1, v2, v3], ...], the free motions
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _SPRING = ("first", "second", "first_point", "second_point", "stiffness")
 
 
 def load_system(source: str | PathLike[str] | Mapping[str, Any]) -> AbsoluteSystem:
-    """The system of a YAML file, or of its mapping. InputError names the file and the key."""
+    """The system of a YAML file or of its parsed mapping; an InputError names file and key."""
     if isinstance(source, Mapping):
         where, data = "system", source
     else:
@@ -91,7 +91,7 @@ def load_system(source: str | PathLike[str] | Mapping[str, Any]) -> AbsoluteSyst
     if "wrenches" in rest:
         rest["wrenches"] = entries(rest["wrenches"], f"{where}: wrenches", (), None)
     for key, value in rest.items():
-        if isinstance(value, Mapping):  # names of bodies, which YAML may take for numbers
+        if isinstance(value, Mapping):  # YAML may parse body names as numbers
             rest[key] = {str(name): entry for name, entry in value.items()}
     try:
         name = top.get("name")
@@ -119,7 +119,7 @@ def _body(name: str, data: Any, where: str) -> RigidBody:
 def _joint(name: str, data: Any, where: str) -> BodyJoint:
     kind = entries(data, where, ("type", "first", "second"), None)["type"]
     if not isinstance(kind, str) or kind not in _FREE:
-        raise InputError(f"{where}.type: {kind!r} is unknown; there are {', '.join(_FREE)}")
+        raise InputError(f"{where}.type: unknown type {kind!r}; known: {', '.join(_FREE)}")
     needed, screws = _FREE[kind]
     optional = () if "point" in needed else ("point",)
     entry = entries(data, where, ("type", "first", "second", *needed), optional)

@@ -1,10 +1,10 @@
-"""Motions in joint coordinates: of trees, and of anything with q'' = f(t, q, q')."""
+"""Time integration in joint coordinates: kinematic trees, and any q'' = f(t, q, q')."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,12 @@ from .rosenbrock_method import rosenbrock
 Law = Callable[[float, Array, Array], Any]
 Progress = Callable[[float], None]
 
-DIFFERENCE = 1e-6  # rad, m and per s: for the derivatives of a torque law
+DIFFERENCE = 1e-6  # rad, m and per s: steps of the finite differences of a torque law
 
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """q and q' (k, ..., n) each at the times `time` (k,), s."""
+    """q and q', each (k, ..., n), at the times `time` (k,), s."""
 
     time: Array
     q: Array
@@ -33,8 +33,12 @@ class JointMotion:
 
 @dataclass(frozen=True, eq=False)
 class JointSprings:
-    """Torques stiffness (rest - q) - damping q', (n,) or a number for all joints, in the model's
-    units: N m/rad and N/m. Raises InputError for negative ones."""
+    """Springs and dampers at the joints: torques stiffness (rest - q) - damping q'.
+
+    Each (n,) or one number for all joints; N m/rad or N/m, N m s/rad or N s/m, rad or m.
+
+    Raises InputError for negative stiffness or damping.
+    """
 
     stiffness: Any
     damping: Any = 0.0
@@ -49,6 +53,7 @@ class JointSprings:
             object.__setattr__(self, name, read_only(value))
 
 
+# wide: the options of the public contract, all but five by keyword
 def integrate_joints(
     acceleration: Law,
     q: Any,
@@ -61,11 +66,11 @@ def integrate_joints(
     project: Callable[[Array, Array], tuple[Any, Any]] | None = None,
     progress: Progress | None = None,
 ) -> JointMotion:
-    """The motion of q'' = acceleration(t, q, q') by an explicit Runge-Kutta method.
+    """Integrate q'' = acceleration(t, q, q') by an explicit Runge-Kutta method.
 
-    q, qd : (..., n) at t = 0, of one motion or of a batch with one common step.
-    project : (q, q') -> (q, q'), applied after every step: to close loops again.
-    Other arguments and errors: as of :func:`.munthe_kaas`.
+    q, qd : (..., n) at t = 0, of one motion or of a batch that shares its steps.
+    project : (q, q') -> (q, q'), applied after each step, for example to close loops again.
+    Other arguments and errors: see :func:`.munthe_kaas`.
     """
     q = as_array("q", q, np.shape(q)[-1:])
     x = np.stack([q, as_array("qd", qd, q.shape)])
@@ -86,6 +91,7 @@ def integrate_joints(
     return JointMotion(time, q, qd)
 
 
+# wide: the options of the public contract, all but five by keyword
 def integrate_tree(
     model: MultibodyModel,
     q: Any,
@@ -100,19 +106,20 @@ def integrate_tree(
     tolerances: Tolerances | None = None,
     progress: Progress | None = None,
 ) -> JointMotion:
-    """The motion of a robot from q, q' (n,) under joint torques, in steps of `step`, s.
+    """Integrate the motion of a robot from q, q' (n,) under joint torques, in steps of `step`, s.
 
     Parameters
     ----------
-    torque : (n,) held, or a law (t, q, q') -> (n,); default none.
-    springs : at the joints, beside `torque`.
-    wrenches : {body: (6,)} that the world applies, held, inertial axes and origin.
-    method : as of :func:`.munthe_kaas`; or "rosenbrock", implicit, of order 4 and A-stable with the
-        exact Jacobian: for springs that would force an explicit method to small steps. A torque
-        law is differentiated by differences there.
+    torque : (n,) constant, or a law (t, q, q') -> (n,); default: none.
+    springs : at the joints, in addition to `torque`.
+    wrenches : {body: (6,)} that the world applies, constant, in inertial axes about the inertial
+        origin.
+    method : see :func:`.munthe_kaas`; or "rosenbrock", implicit, of order 4 and A-stable, for
+        springs so stiff that an explicit method would need small steps. It uses the exact Jacobian,
+        with finite differences of a torque law.
 
-    Raises InputError for what does not fit together, DynamicsError for a singular mass matrix or a
-    solution that grows beyond bounds.
+    Raises InputError for inconsistent arguments, DynamicsError for a singular mass matrix or a
+    solution that diverges.
     """
     n = model.n
     q, qd = (as_array(name, row, (n,), model.joint_names) for name, row in (("q", q), ("qd", qd)))
@@ -121,15 +128,10 @@ def integrate_tree(
     for body, wrench in as_mapping("wrenches", wrenches).items():
         row = as_array(f"wrench on '{body}'", wrench, (6,))
         solver.applied_wrenches[model.body_index(body), 0] = row
-
-    def tau(t: float, q: Array, qd: Array) -> Array:
-        total = held + (np.asarray(torque(t, q, qd), float) if callable(torque) else 0.0)
-        if springs is not None:
-            total = total + springs.stiffness * (springs.rest - q) - springs.damping * qd
-        return total
+    torques = _Torques(held, torque if callable(torque) else None, springs)
 
     def acceleration(t: float, q: Array, qd: Array) -> Array:
-        return solver(q, qd, tau(t, q, qd))[0].copy()
+        return solver(q, qd, torques(t, q, qd))[0].copy()
 
     if method != "rosenbrock":
         return integrate_joints(
@@ -137,7 +139,7 @@ def integrate_tree(
             progress=progress,
         )  # fmt: skip
     if tolerances is not None:
-        raise InputError("method 'rosenbrock' has a fixed step: no tolerances")
+        raise InputError("method 'rosenbrock' has a fixed step and takes no tolerances")
     derivatives = ForwardDynamicsDerivativesSolver(model)
     derivatives.applied_wrenches[:] = solver.applied_wrenches
 
@@ -145,24 +147,51 @@ def integrate_tree(
         return np.concatenate([x[n:], acceleration(t, x[:n], x[n:])])
 
     def jacobian(t: float, x: Array) -> tuple[Array, Array]:
-        q, qd = x[:n], x[n:]
-        by_q, by_qd, by_tau = derivatives(q, qd, tau(t, q, qd))
-        tau_q, tau_qd, tau_t = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
-        if springs is not None:
-            tau_q -= springs.stiffness * np.eye(n)
-            tau_qd -= springs.damping * np.eye(n)
-        if callable(torque):
-            for j, d in enumerate(DIFFERENCE * np.eye(n)):
-                tau_q[:, j] += _slope(torque, (t, q - d, qd), (t, q + d, qd))
-                tau_qd[:, j] += _slope(torque, (t, q, qd - d), (t, q, qd + d))
-            tau_t = _slope(torque, (t - DIFFERENCE, q, qd), (t + DIFFERENCE, q, qd))
-        below = np.hstack([by_q + by_tau @ tau_q, by_qd + by_tau @ tau_qd])
-        J = np.vstack([np.eye(n, 2 * n, n), below])
-        return J, np.concatenate([np.zeros(n), by_tau @ tau_t])
+        return torques.jacobian(derivatives, t, x[:n], x[n:])
 
     x = np.concatenate([q, qd])
     time, states = rosenbrock(slope, jacobian, x, t_end, step, progress=progress)
     return JointMotion(time, states[:, :n], states[:, n:])
+
+
+class _Torques(NamedTuple):
+    """Joint torques as a function of (t, q, q'): constant ones, a law, and springs."""
+
+    held: Array
+    law: Law | None
+    springs: JointSprings | None
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        total = self.held + (0.0 if self.law is None else np.asarray(self.law(t, q, qd), float))
+        if self.springs is not None:
+            spring = self.springs
+            total = total + spring.stiffness * (spring.rest - q) - spring.damping * qd
+        return total
+
+    def derivatives(self, t: float, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+        """By q and q' (n, n), and by t (n,); those of the law by central differences."""
+        n = len(q)
+        by_q, by_qd, by_t = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
+        if self.springs is not None:
+            by_q -= self.springs.stiffness * np.eye(n)
+            by_qd -= self.springs.damping * np.eye(n)
+        if self.law is not None:
+            for j, d in enumerate(DIFFERENCE * np.eye(n)):
+                by_q[:, j] += _slope(self.law, (t, q - d, qd), (t, q + d, qd))
+                by_qd[:, j] += _slope(self.law, (t, q, qd - d), (t, q, qd + d))
+            by_t = _slope(self.law, (t - DIFFERENCE, q, qd), (t + DIFFERENCE, q, qd))
+        return by_q, by_qd, by_t
+
+    def jacobian(
+        self, dynamics: ForwardDynamicsDerivativesSolver, t: float, q: Array, qd: Array
+    ) -> tuple[Array, Array]:
+        """Derivatives of (q', q'') under these torques by (q, q') (2 n, 2 n), and by t (2 n,)."""
+        n = len(q)
+        by_q, by_qd, by_tau = dynamics(q, qd, self(t, q, qd))
+        tau_q, tau_qd, tau_t = self.derivatives(t, q, qd)
+        below = np.hstack([by_q + by_tau @ tau_q, by_qd + by_tau @ tau_qd])
+        J = np.vstack([np.eye(n, 2 * n, n), below])
+        return J, np.concatenate([np.zeros(n), by_tau @ tau_t])
 
 
 def _slope(law: Law, before: tuple[Any, ...], after: tuple[Any, ...]) -> Array:

@@ -11,7 +11,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
 
-from ...validation.bags import JOINT_STATE
+from ...validation.recordings import JOINT_STATE
 
 
 class StateRecorder:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import dynamics as dyn
-from ...dynamics.integration import CROSSED
 from ..base.figures import BLUE, VERMILION, new_figure, save
 from ..base.progress import progress_bar
 
@@ -130,8 +129,7 @@ def energy_word(system: dyn.integration.AbsoluteSystem) -> str:
 
 def violation_unit(system: dyn.integration.AbsoluteSystem, joint: int) -> str:
     """Unit of the constraint violation of a joint: m, rad, or both."""
-    forbidden = system.forbidden[joint]
-    angles = (forbidden.kinds == CROSSED) | ~forbidden.f.any(axis=1)
+    angles = system.forbidden[joint].is_angle
     units = (("m", not angles.all()), ("rad", angles.any()))
     return ", ".join(unit for unit, is_used in units if is_used)
 

@@ -30,9 +30,8 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import inverse_dynamics
 from ...nodes.base.qos import RELIABLE
-from ...validation.bags import JOINT_STATE
 from ...validation.comparison import Compared, validate
-from ...validation.recordings import Recording
+from ...validation.recordings import JOINT_STATE, Recording
 from ...validation.settings import Settings
 from ...validation.survey import Survey
 from ..base.models import load_quietly

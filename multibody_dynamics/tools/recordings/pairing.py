@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dynamics.core import Array, InputError
-from ...validation.alignment import GAP, ON_GRID, Keys, Quality, Source, aligned, seconds_of
-from ...validation.bags import JointSamples
+from ...validation.alignment import GAP, ON_GRID, Grid, Keys, Quality, Source, aligned, seconds_of
+from ...validation.recordings import JointSamples
 from ...validation.sources import on_one_clock, refuse_twice, sources_of, unrecorded
 from ...validation.survey import usual_step
 
@@ -65,12 +65,8 @@ def pair(
             _prepared(batches, sources, known, origin),
             sources,
             qualities,
-            origin=0,
-            period=period,
-            background=background,
-            turning=turning,
-            velocity=False,
-            failed=_raise,
+            Grid(0, period, background, turning, velocity=False),
+            _raise,
         )
     )
     if not pieces:

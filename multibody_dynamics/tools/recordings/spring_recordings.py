@@ -24,9 +24,15 @@ import numpy as np
 
 from ...dynamics.core import Array, InputError
 from ...dynamics.model import MultibodyModel
-from ...validation.bags import JointSamples
-from ...validation.columns import read_arrays, read_columns, signal_in, stacked, times_in
-from ...validation.recordings import Recording
+from ...validation.recordings import (
+    JointSamples,
+    Recording,
+    read_arrays,
+    read_columns,
+    signal_in,
+    stacked,
+    times_in,
+)
 from ...validation.survey import turning_joints
 from .pairing import Paired, pair
 

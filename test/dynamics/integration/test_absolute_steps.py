@@ -1,4 +1,4 @@
-"""Compiled steps: projection, and stages that are those of the generic method."""
+"""Compiled steps: projection, and agreement with the generic Munthe-Kaas method."""
 
 import numpy as np
 import pytest
@@ -25,8 +25,8 @@ def test_projection_closes_joints_and_their_velocities(size):
     np.testing.assert_allclose(again[1], velocity, atol=1e-13)
 
 
-def test_projection_takes_the_nearest_velocity_by_the_inertia():
-    """The change of velocity does no work on any motion that the joints allow."""
+def test_projection_finds_the_nearest_velocity_in_the_metric_of_the_inertia():
+    """The change of velocity does no work on any motion that the joints leave free."""
     pose, _ = dyn.integration.project_state(SYSTEM, *disturbed(1e-2))
     before = disturbed(0.5)[1]
     _, after = dyn.integration.project_state(SYSTEM, pose, before)
@@ -36,7 +36,7 @@ def test_projection_takes_the_nearest_velocity_by_the_inertia():
     np.testing.assert_allclose(free @ m.M @ (after - before).ravel(), 0, atol=1e-14)
 
 
-def test_what_cannot_be_closed_is_said():
+def test_joints_that_cannot_be_closed_raise():
     with pytest.raises(dyn.DynamicsError, match="the joints stay open by"):
         dyn.integration.project_state(SYSTEM, *disturbed(3.0, seed=4))
 
@@ -50,8 +50,8 @@ TILTED = {
 
 
 @pytest.mark.parametrize("free", TILTED.values(), ids=TILTED)
-def test_half_a_turn_across_a_joint_is_no_closed_one(free):
-    """The rows of the joint, sines of the tilt, are zero there."""
+def test_a_joint_turned_over_is_not_closed(free):
+    """The constraints, sines of the tilt, vanish there, too."""
     body = dyn.integration.RigidBody(
         "a", dyn.spatial_inertia(1, np.zeros(3), np.diag([0.01, 0.02, 0.02]))
     )
@@ -73,8 +73,8 @@ def test_half_a_turn_across_a_joint_is_no_closed_one(free):
 
 
 @pytest.mark.parametrize("method", ["rk4", "dormand_prince"])
-def test_compiled_steps_are_those_of_the_generic_method(method):
-    """By a law without force the generic `munthe_kaas` does it, in NumPy."""
+def test_compiled_steps_equal_those_of_the_generic_method(method):
+    """A law that returns zero wrenches selects the generic `munthe_kaas`, in NumPy."""
     for options in ({}, {"project": True}, {"baumgarte": dyn.core.Baumgarte(20.0, 20.0)}):
         fast = dyn.integration.integrate(SYSTEM, 0.01, 1e-3, method, **options)
         slow = dyn.integration.integrate(
@@ -85,7 +85,7 @@ def test_compiled_steps_are_those_of_the_generic_method(method):
         np.testing.assert_allclose(fast.reaction, slow.reaction, atol=1e-10)
 
 
-def test_steps_by_error_are_those_of_the_generic_method():
+def test_adaptive_steps_equal_those_of_the_generic_method():
     tolerances = dyn.integration.Tolerances(1e-8, 1e-10)
     fast, slow = (
         dyn.integration.integrate(

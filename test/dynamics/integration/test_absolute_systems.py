@@ -1,4 +1,4 @@
-"""Systems in absolute coordinates: energies, momenta, matrices, and what is refused."""
+"""Systems in absolute coordinates: energies, momenta, matrices, and errors."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def system(group="SE3", **options):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_energy_and_momentum_are_those_of_the_tree(group):
+def test_energy_and_momentum_equal_those_of_the_tree(group):
     tree = dyn.model_from_screws([-1, 0], SCREWS, POSES, [M, M])
     q, qd = rng.uniform(-1, 1, (2, 4, 2))
     motion = dyn.forward_kinematics(tree, q, qd, representation="body")
@@ -40,7 +40,7 @@ def test_energy_and_momentum_are_those_of_the_tree(group):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_velocities_go_from_one_convention_to_the_other_and_back(group):
+def test_velocities_convert_between_conventions_and_back(group):
     s, V = system(group), rng.uniform(-1, 1, (5, 2, 6))
     pose = se3.exp(rng.uniform(-1, 1, (5, 2, 6)))
     np.testing.assert_allclose(s.from_mixed(pose, s.to_mixed(pose, V)), V)
@@ -50,7 +50,7 @@ def test_velocities_go_from_one_convention_to_the_other_and_back(group):
 
 
 @pytest.mark.parametrize("group", ["SE3", "SO3xR3"])
-def test_matrices_are_those_of_the_paper(group):
+def test_matrices_equal_those_of_the_paper(group):
     s = dyn.integration.examples.spherical_double_pendulum(group)
     pose = se3.exp(rng.uniform(-1, 1, (2, 6)))
     V = rng.uniform(-1, 1, (2, 6))
@@ -58,13 +58,13 @@ def test_matrices_are_those_of_the_paper(group):
     a = np.array([0.1, 0, 0])
     joints = [((0, -a), (None, None)), ((1, -a), (0, a))]
     J, eta = absolute.spherical_joints(group, joints, pose[:, :3, :3], V.ravel())
-    np.testing.assert_allclose(found.J, -J, atol=1e-15)  # the paper's sign of g is the other one
+    np.testing.assert_allclose(found.J, -J, atol=1e-15)  # the paper has the opposite sign of g
     np.testing.assert_allclose(found.eta, -eta, atol=1e-14)
     assert np.diag(found.M)[6:] == pytest.approx([0.0028125, 0.0095625, 0.01125, 2.7, 2.7, 2.7])
 
 
-def test_a_frame_beside_the_centre_of_mass_is_the_same_body():
-    """Matrices about another origin of the body describe the same acceleration."""
+def test_a_frame_away_from_the_centre_of_mass_describes_the_same_body():
+    """Matrices about another body-fixed origin give the same acceleration."""
     here = dyn.integration.RigidBody("a", M, POSES[0], (1, -2, 0.5), (0.3, 0.2, 0.1))
     D = se3.exp([0.5, -0.3, 0.2, 0.1, 0.4, -0.2])
     omega = D[:3, :3].T @ here.omega
@@ -84,7 +84,7 @@ def test_a_frame_beside_the_centre_of_mass_is_the_same_body():
         np.testing.assert_allclose(se3.Ad(D) @ V_dot[1], V_dot[0], atol=1e-12)
 
 
-def test_wrenches_and_gravity_move_a_body_as_newton_and_euler_say():
+def test_wrenches_and_gravity_act_by_the_newton_euler_equations():
     body = dyn.integration.RigidBody("a", M, POSES[0], (1, -2, 0.5), (0.3, 0.2, 0.1))
     W = np.array([1.0, 2, 3, 4, 5, 6])
     s = dyn.integration.AbsoluteSystem([body], wrenches={"a": W})
@@ -138,35 +138,38 @@ def joint(first="a", second="b", free=SCREWS[0], name="j"):
     ("change", "message"),
     [
         ({"bodies": []}, "has no bodies"),
-        ({"bodies": [3]}, "system 'x': 3 in bodies is no RigidBody"),
+        ({"bodies": [3]}, "system 'x': 3 in bodies is not a RigidBody"),
         ({"bodies": None}, "bodies: expected a sequence of RigidBody, got None"),
-        ({"joints": [dyn.integration.RigidBody("c", M)]}, "in joints is no BodyJoint"),
+        ({"joints": [dyn.integration.RigidBody("c", M)]}, "in joints is not a BodyJoint"),
         ({"wrenches": [1]}, "wrenches: expected a mapping"),
-        ({"bodies": [dyn.integration.RigidBody("a", M)] * 2}, "body 'a' is there twice"),
-        ({"joints": [joint(first="c")]}, "joint 'j': first: unknown body 'c'; there are a, b and"),
-        ({"joints": [joint(second="a")]}, "joint 'j': joins 'a' with itself"),
-        ({"joints": [joint(name=3)]}, "a joint needs a name, a text; found 3"),
-        ({"joints": [joint(free=np.eye(6))]}, "joint 'j': its 6 free screws are those of no lower"),
+        ({"bodies": [dyn.integration.RigidBody("a", M)] * 2}, "duplicate body name 'a'"),
+        ({"joints": [joint(first="c")]}, "joint 'j': first: unknown body 'c'; known: a, b and"),
+        ({"joints": [joint(second="a")]}, "joint 'j': connects 'a' to itself"),
+        ({"joints": [joint(name=3)]}, "a joint's name must be non-empty text, not 3"),
+        (
+            {"joints": [joint(free=np.eye(6))]},
+            "joint 'j': its 6 free screws belong neither to a lower pair",
+        ),
         ({"gravity": np.zeros((2, 3))}, r"gravity: expected shape \(3,\), got \(2, 3\)"),
         ({"gravity": (0, 0)}, "system 'x': gravity: expected shape"),
-        ({"group": "SE2"}, "group 'SE2' is unknown; there are SE3 and SO3xR3"),
+        ({"group": "SE2"}, "unknown group 'SE2'; known: SE3 and SO3xR3"),
         ({"group": {"c": "SE3"}}, "group: unknown body 'c'"),
         ({"wrenches": {"c": np.zeros(6)}}, "wrenches: unknown body 'c'"),
         ({"wrenches": {"ground": np.ones(6)}}, "wrenches: 'ground' does not move; name a body"),
         ({"wrenches": {"a": np.zeros(5)}}, "wrench on 'a': expected shape"),
     ],
 )
-def test_what_is_no_system_is_refused(change, message):
+def test_invalid_systems_raise(change, message):
     bodies = [dyn.integration.RigidBody(name, M) for name in "ab"]
     with pytest.raises(dyn.ModelError, match=message):
         dyn.integration.AbsoluteSystem(**{"bodies": bodies, "name": "x", **change})
 
 
-def test_what_is_no_body_or_spring_is_refused():
+def test_invalid_bodies_and_springs_raise():
     point = dyn.spatial_inertia(1.0, np.zeros(3), np.zeros((3, 3)))
     for name, inertia, message in (
-        ("ground", M, "a body needs a name, a text other than 'ground'; found 'ground'"),
-        (3, M, "a body needs a name, a text other than 'ground'; found 3"),
+        ("ground", M, "a body's name must be non-empty text other than 'ground', not 'ground'"),
+        (3, M, "a body's name must be non-empty text other than 'ground', not 3"),
         ("a", point, "body 'a': in absolute coordinates mass and all moments of inertia must be"),
         ("a", -M, "the mass is -3 kg"),
     ):
@@ -180,7 +183,7 @@ def test_what_is_no_body_or_spring_is_refused():
         dyn.integration.SpringDamper("s", "ground", "a", np.zeros(3), np.zeros(3), -1.0)
     with pytest.raises(dyn.ModelError, match="spring 's': second_point: expected shape"):
         dyn.integration.SpringDamper("s", "ground", "a", np.zeros(3), np.zeros(2), 1.0)
-    with pytest.raises(dyn.ModelError, match="spring 's': has a length, but its two points"):
+    with pytest.raises(dyn.ModelError, match="spring 's': has a rest length, but its points"):
         dyn.integration.SpringDamper("s", "ground", "a", np.ones(3), np.ones(3), 1.0, length=0.1)
     with pytest.warns(dyn.ModelWarning, match="body 'a': principal moments .* triangle"):
         dyn.integration.RigidBody(

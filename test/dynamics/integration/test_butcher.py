@@ -1,4 +1,4 @@
-"""Tableaux: the conditions of order, in numbers, and what is refused."""
+"""Butcher tableaux: order conditions, error estimates, dense output, and errors."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from multibody_dynamics.dynamics.integration.butcher import DORMAND_PRINCE, METH
 
 
 def conditions(a, weights):
-    """What is left of the conditions of orders 1 to 5, for any weights; the rooted trees."""
+    """Residuals of the order conditions 1 to 5, one for each rooted tree, for any weights."""
     c = a.sum(axis=1)
     ac, acc, aac = a @ c, a @ c**2, a @ (a @ c)
     trees = (
@@ -29,20 +29,20 @@ def conditions(a, weights):
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=lambda m: m.name)
-def test_the_order_is_the_one_stated(method):
+def test_the_stated_order_is_right(method):
     left = conditions(method.a, method.b)
     assert max(left[p] for p in range(1, method.order + 1)) < 1e-14
     assert method.order == 5 or left[method.order + 1] > 1e-3
 
 
-def test_the_error_estimate_is_of_the_lower_order():
+def test_the_error_estimate_has_the_lower_order():
     left = conditions(DORMAND_PRINCE.a, DORMAND_PRINCE.b - DORMAND_PRINCE.error)
     assert max(left[p] for p in range(1, 5)) < 1e-14 < 1e-4 < left[5]
 
 
 @pytest.mark.parametrize("s", [0.0, 0.3, 0.75, 1.0])
-def test_dense_output_is_of_order_four(s):
-    # at t + s h the right-hand sides of the conditions are those of a step s h
+def test_dense_output_has_order_four(s):
+    # at t + s h the right-hand sides are those for a step of length s h
     weights, a = DORMAND_PRINCE.weights(s), DORMAND_PRINCE.a
     c = a.sum(axis=1)
     for power in range(4):
@@ -52,10 +52,10 @@ def test_dense_output_is_of_order_four(s):
         assert weights == pytest.approx(DORMAND_PRINCE.b, abs=1e-14)
 
 
-def test_what_is_no_explicit_method_is_refused():
+def test_invalid_tableaux_raise():
     with pytest.raises(InputError, match="zero on and above the diagonal"):
         ButcherTableau("implicit", np.eye(1), np.ones(1), 1)
-    with pytest.raises(InputError, match=r"add up to 0\.5"):
+    with pytest.raises(InputError, match=r"sum to 0\.5"):
         ButcherTableau("half", np.zeros((1, 1)), np.array([0.5]), 1)
     with pytest.raises(InputError, match="unknown method 'rk5'; known: euler"):
         tableau("rk5")

@@ -1,4 +1,4 @@
-"""What joints forbid: nothing of what is free, everything else; rows are derivatives."""
+"""Constraints of joints: they forbid all motions but the free ones; J and eta are derivatives."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def body(name, pose):
 
 
 def system(free, group="SE3", ground=False):
-    """Two bodies, or one and the ground, with one joint."""
+    """Two bodies, or a body and the ground, with one joint."""
     first, second = (body(name, se3.exp(rng.uniform(-1, 1, 6))) for name in ("a", "b"))
     joint = dyn.integration.BodyJoint("joint", "ground" if ground else "a", "b", free)
     return dyn.integration.AbsoluteSystem(
@@ -41,7 +41,7 @@ def system(free, group="SE3", ground=False):
 
 
 def moved(s, free, q):
-    """Both bodies moved together at random, the second one by exp(X_1 q_1) ... beside it."""
+    """Both bodies moved together at random, the second one also by exp(X_1 q_1) ..."""
     motion = np.eye(4)
     for X, x in zip(np.atleast_2d(free), q, strict=True):
         motion = motion @ se3.exp(X * x)
@@ -53,7 +53,7 @@ def moved(s, free, q):
 @pytest.mark.parametrize("group", ["SE3", "SO3xR3"])
 @pytest.mark.parametrize("ground", [False, True])
 @pytest.mark.parametrize("name", JOINTS)
-def test_free_motions_violate_nothing_and_all_others_something(name, ground, group):
+def test_only_free_motions_violate_no_constraint(name, ground, group):
     free = JOINTS[name]
     s = system(free, group, ground)
     k = np.size(free) // 6
@@ -68,7 +68,7 @@ def test_free_motions_violate_nothing_and_all_others_something(name, ground, gro
 
 @pytest.mark.parametrize("group", ["SE3", "SO3xR3"])
 @pytest.mark.parametrize("name", JOINTS)
-def test_J_is_the_derivative_of_g_and_eta_that_of_J(name, group):
+def test_J_and_eta_are_derivatives_of_g(name, group):
     """g' = J V on the manifold, for any V; J' V = -eta, for translations anywhere."""
     s = system(JOINTS[name], group)
     pose = moved(s, JOINTS[name], rng.uniform(-1, 1, np.size(JOINTS[name]) // 6))
@@ -86,8 +86,8 @@ def test_J_is_the_derivative_of_g_and_eta_that_of_J(name, group):
     np.testing.assert_allclose(J_dot @ V.ravel(), -here.eta, atol=1e-8)
 
 
-def test_joints_that_hold_a_point_have_rows_in_inertial_axes():
-    """As [MT13] (50): J = (R r^, -R) and so on; the drift depends on it."""
+def test_joints_that_hold_a_point_have_inertial_rows():
+    """As in [MT13] (50), J = (R r^, -R), on which the drift depends."""
     s = dyn.integration.examples.spherical_double_pendulum("SE3")
     pose = se3.exp([0.3, 1, -0.4, 0.2, 0.1, 0]) @ s.initial_pose
     J = s.matrices(pose, np.zeros((2, 6))).J[3:]
@@ -115,15 +115,15 @@ def test_the_joint_frame_lies_on_the_axis():
 @pytest.mark.parametrize(
     ("free", "message"),
     [
-        (np.eye(6), "no lower pair"),
-        (np.stack([dyn.revolute(AXIS), dyn.revolute(2 * AXIS)]), "are dependent"),
-        (np.stack([dyn.revolute(AXIS), dyn.revolute(AXIS, POINT)]), "no lower pair"),
-        (np.stack([dyn.revolute(AXIS), dyn.revolute(OTHER, POINT)]), "no lower pair"),
-        (np.stack([dyn.revolute(AXIS), dyn.prismatic(OTHER)]), "no lower pair"),
-        (np.stack([dyn.helical(x, POINT, 0.1) for x in np.eye(3)]), "no lower pair"),
+        (np.eye(6), "neither to a lower pair"),
+        (np.stack([dyn.revolute(AXIS), dyn.revolute(2 * AXIS)]), "are linearly dependent"),
+        (np.stack([dyn.revolute(AXIS), dyn.revolute(AXIS, POINT)]), "neither to a lower pair"),
+        (np.stack([dyn.revolute(AXIS), dyn.revolute(OTHER, POINT)]), "neither to a lower pair"),
+        (np.stack([dyn.revolute(AXIS), dyn.prismatic(OTHER)]), "neither to a lower pair"),
+        (np.stack([dyn.helical(x, POINT, 0.1) for x in np.eye(3)]), "neither to a lower pair"),
         ([1, 2, 3], "free: expected shape"),
     ],
 )
-def test_screws_of_no_joint_are_refused(free, message):
+def test_unsupported_screws_raise(free, message):
     with pytest.raises(dyn.ModelError, match=message):
         forbidden_motions(free, POINT)

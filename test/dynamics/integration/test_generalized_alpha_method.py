@@ -37,8 +37,8 @@ def stiff(stiffness):
     )
 
 
-def test_a_stiff_spring_is_crossed_with_large_steps():
-    """1e8 N/m, 1e4 rad/s: with steps of 10 ms it is a rod; RK4 would need 0.26 ms."""
+def test_a_stiff_spring_allows_large_steps():
+    """With 1e8 N/m, 1e4 rad/s, and steps of 10 ms it acts as a rod; RK4 would need 0.26 ms."""
     s = stiff(1e8)
     result = dyn.integration.generalized_alpha(s, 0.5, 1e-2, spectral_radius=0.0)
     length = np.linalg.norm(result.pose[:, 0, :3, 3], axis=-1)
@@ -53,7 +53,7 @@ def test_a_stiff_spring_is_crossed_with_large_steps():
         dyn.integration.integrate(s, 0.5, 1e-2)
 
 
-def test_a_redundant_joint_is_no_obstacle():
+def test_redundant_joints_are_supported():
     M = dyn.spatial_inertia(3.0, (0.2, 0.05, -0.1), np.diag([0.1, 0.2, 0.25]))
     door = dyn.integration.RigidBody("door", M, omega=(0, 0, 2.0))
     hinges = [
@@ -69,9 +69,9 @@ def test_a_redundant_joint_is_no_obstacle():
     np.testing.assert_allclose(two.pose, one.pose, atol=1e-11)
 
 
-def test_what_cannot_be_is_refused():
+def test_invalid_arguments_raise():
     s = dyn.integration.examples.heavy_top()
-    with pytest.raises(dyn.InputError, match="spectral_radius is 2; it lies from 0 to 1"):
+    with pytest.raises(dyn.InputError, match="spectral_radius is 2; must be from 0 to 1"):
         dyn.integration.generalized_alpha(s, 0.1, 1e-3, spectral_radius=2)
     with pytest.raises(dyn.DynamicsError, match=r"does not converge at t = 0\.1 s; take a"):
         dyn.integration.generalized_alpha(s, 0.1, 0.1)

@@ -1,4 +1,4 @@
-"""The index-1 solve: against dense algebra and joint coordinates, and with redundant rows."""
+"""The index-1 solution against dense algebra and joint coordinates, and with redundant rows."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def beam(name, pose=None, **motion):
 
 
 def chain(group="SE3"):
-    """A universal joint on the ground, then a cylindrical and a helical one; springs across."""
+    """A universal joint on the ground, a cylindrical and a helical one; springs between bodies."""
     poses = [se3.exp([0.1 * k, 0.3, -0.2, 0.4 * k, 0.1, 0.2]) for k in range(3)]
     bodies = [beam(name, pose) for name, pose in zip("abc", poses, strict=True)]
     joints = [
@@ -50,8 +50,8 @@ def test_accelerations_solve_the_equations_of_the_system(group):
     np.testing.assert_allclose(found, exact, atol=1e-12 * np.abs(exact).max())
 
 
-def test_a_universal_joint_with_skew_axes_is_open_by_an_angle():
-    """Not by a cosine: its fourth row, where the body is turned in the plane of the axes."""
+def test_the_violation_of_a_universal_joint_with_skew_axes_is_an_angle():
+    """Its fourth row is not a cosine when the body turns in the plane of the axes."""
     first, second = np.array([1.0, 0, 0]), np.array([0.6, 0.8, 0])
     joint = dyn.integration.BodyJoint("u", "ground", "a", dyn.universal((0, 0, 0), first, second))
     s = dyn.integration.AbsoluteSystem([dyn.integration.RigidBody("a", np.eye(6))], [joint])
@@ -104,8 +104,8 @@ def door(hinges):
     return dyn.integration.AbsoluteSystem([door], joints, gravity=(0, -9.81, 0))
 
 
-def test_redundant_joints_do_no_harm():
-    """A door on three hinges moves as on one; their reactions add up to that of the one."""
+def test_redundant_joints_share_the_reaction():
+    """A door on three hinges moves as on one, and their reactions add up to that of the one."""
     one, three = (dyn.integration.integrate(door(z), 0.1, 1e-3) for z in ((0.3,), (0.3, 1.0, 2.0)))
     assert three.system.m == 15
     np.testing.assert_allclose(three.pose, one.pose, atol=1e-13)
@@ -115,8 +115,8 @@ def test_redundant_joints_do_no_harm():
     np.testing.assert_allclose(total, one.reaction[:, 0], atol=1e-9)
 
 
-def test_springs_give_their_power():
-    """The rate of kinetic energy is the power of springs, dampers, weight and wrenches."""
+def test_power_of_springs_and_wrenches():
+    """The rate of kinetic energy equals the power of springs, dampers, weight and wrenches."""
     s = chain()
     pose, velocity = random_state(s, 4)
     h = 1e-6

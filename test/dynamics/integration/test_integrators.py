@@ -1,4 +1,4 @@
-"""Integration in absolute coordinates: the scheme of the paper, exact flows, its claims, orders."""
+"""Integration in absolute coordinates: scheme and claims of the paper, exact flows, orders."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ PAPER = {
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("name", PAPER)
 def test_rk4_is_the_scheme_of_the_paper(name, group):
-    """Equal after 100 steps to what `absolute` does matrix by matrix."""
+    """100 steps equal those of `absolute`, which follows the paper matrix by matrix."""
     system = dyn.integration.examples.SYSTEMS[name](group)
     pose, velocity = absolute.rk4(
         group,
@@ -103,7 +103,7 @@ def test_the_exact_flow_without_constraints(name, flow, group):
 
 
 def test_a_closed_loop_in_reduced_coordinates():
-    """The bars turn with the triangle about the pivots and each about itself: three joints."""
+    """The triangle turns about the pivots, and each bar about its axis: three coordinates."""
     system = dyn.integration.examples.three_bar_linkage()
     apex = np.array([0.125, 0, np.sqrt(0.04 - 0.125**2)])
     axes = [dyn.revolute(apex - p, p) for p in (np.zeros(3), (0.25, 0, 0))]
@@ -154,7 +154,7 @@ def test_a_free_rigid_body_by_jacobi_elliptic_functions(group):
 
 @pytest.fixture(scope="module")
 def second():
-    """One second of every example on both groups."""
+    """One second of each example on both groups."""
     return {
         (name, group): dyn.integration.integrate(system(group), 1.0, 1e-3)
         for name, system in dyn.integration.examples.SYSTEMS.items()
@@ -171,7 +171,7 @@ def test_the_pivot_of_the_heavy_top(second):
     assert worst(second["heavy_top", "SO3xR3"]) == pytest.approx(9e-7, rel=0.1)
 
 
-def test_the_energy_of_the_heavy_top_is_no_hundred_times_better(second):
+def test_the_energy_of_the_heavy_top_is_not_a_hundred_times_better(second):
     """Figure 3 claims two orders of magnitude."""
     start = second["heavy_top", "SE3"].energy[0]
     assert start == pytest.approx(13972.399, abs=1e-3)
@@ -194,7 +194,7 @@ def test_joints_of_the_linkage_and_of_floating_bodies(second):
 
 
 def test_a_group_for_each_body(second):
-    """What the paper leaves to future work: SE(3) for the body on the ground alone."""
+    """SE(3) for the body on the ground only, which the paper leaves to future work."""
     system = dyn.integration.examples.spherical_double_pendulum({"link_2": "SO3xR3"})
     mixed = worst(dyn.integration.integrate(system, 1.0, 1e-3))
     assert mixed[0] < 1e-13
@@ -228,7 +228,7 @@ def test_stabilisation(second):
 
 
 def test_reactions_carry_the_weight():
-    """The weight and the rate of momentum are what the base joints take."""
+    """The base joints carry the weight and the rate of momentum."""
     result = dyn.integration.integrate(dyn.integration.examples.three_bar_linkage(), 0.1, 1e-3)
     base = result.reaction[:, [0, 2]]
     rate = np.gradient(result.momentum[:, 3:], result.time, axis=0, edge_order=2)
@@ -238,7 +238,7 @@ def test_reactions_carry_the_weight():
     np.testing.assert_allclose(result.reaction[..., :3], 0, atol=1e-11)  # spherical: no moment
 
 
-def test_reactions_and_accelerations_are_those_that_baumgarte_leaves():
+def test_reactions_and_accelerations_contain_the_stabilisation():
     system, baumgarte = (
         dyn.integration.examples.three_bar_linkage("SO3xR3"),
         dyn.core.Baumgarte(100.0, 100.0),
@@ -251,7 +251,7 @@ def test_reactions_and_accelerations_are_those_that_baumgarte_leaves():
         assert np.abs(wanted - dyn.integration.absolute_acceleration(system, *state)).max() > 1e-4
 
 
-def test_every_so_many_steps_are_kept_and_progress_is_told():
+def test_every_selects_states_and_progress_is_reported():
     told = []
     system = dyn.integration.examples.heavy_top()
     every, all_ = (
@@ -267,7 +267,7 @@ def test_every_so_many_steps_are_kept_and_progress_is_told():
     np.testing.assert_allclose(resumed.pose[:9], all_.pose[8:17], atol=1e-14)
 
 
-def test_what_cannot_be_is_refused():
+def test_invalid_arguments_raise():
     system = dyn.integration.examples.heavy_top()
     pose, velocity = system.initial_pose, system.initial_velocity
     with pytest.raises(dyn.InputError, match=r"violates the velocity of joint 'pivot' by 1\.5 m/s"):
@@ -303,7 +303,7 @@ def test_what_cannot_be_is_refused():
         dyn.integration.integrate(system, 1.0, 1e-3, every=2.0)
     with pytest.raises(dyn.InputError, match="unknown method 'rk5'"):
         dyn.integration.integrate(system, 1.0, 1e-3, "rk5")
-    with pytest.raises(dyn.InputError, match="steps by tolerance need 'dormand_prince'"):
+    with pytest.raises(dyn.InputError, match="adaptive steps need 'dormand_prince'"):
         dyn.integration.integrate(system, 1.0, 1e-3, tolerances=dyn.integration.Tolerances())
     with pytest.raises(dyn.InputError, match=r"wrenches: expected shape \(..., 1, 6\)"):
         dyn.integration.integrate(system, 1.0, 1e-3, wrenches=lambda t, C, V: np.zeros(6))

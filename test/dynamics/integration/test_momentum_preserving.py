@@ -1,4 +1,4 @@
-"""Free bodies by their momenta: kept to the last bit, of the order of the method."""
+"""Free bodies by their momenta: exact conservation, and the order of the method."""
 
 from dataclasses import replace
 
@@ -19,12 +19,12 @@ def test_order_and_momentum(group, method):
     results = [dyn.integration.integrate_momenta(s, 0.2, h, method) for h in (1e-2, 5e-3)]
     errors = [np.abs(r.pose[-1] - exact.pose[-1]).max() for r in results]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(METHODS[method].order, abs=0.4)
-    for r in results:  # what is left is the rounding of M^-1 and back
+    for r in results:  # the rest is rounding, by M^-1 and back
         np.testing.assert_allclose(
             r.momentum, np.broadcast_to(r.momentum[0], r.momentum.shape), atol=5e-15
         )
     drift = dyn.integration.integrate(s, 0.2, 1e-2, method).momentum
-    assert np.abs(drift - drift[0]).max() > 1e-13  # the velocities do not
+    assert np.abs(drift - drift[0]).max() > 1e-13  # by velocities it drifts
 
 
 def test_weight_and_wrenches_change_momentum_by_their_integral():
@@ -42,6 +42,6 @@ def test_weight_and_wrenches_change_momentum_by_their_integral():
     assert gain[3:] == pytest.approx([0.125, 0.15, -2 * 2.7 * 9.81 * 0.5])
 
 
-def test_bodies_with_joints_are_refused():
+def test_bodies_with_joints_raise():
     with pytest.raises(dyn.InputError, match="'heavy_top' has joints or springs; its bodies are"):
         dyn.integration.integrate_momenta(dyn.integration.examples.heavy_top(), 1.0, 0.1)

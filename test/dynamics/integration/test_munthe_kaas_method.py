@@ -15,7 +15,7 @@ START = (np.eye(3), np.array([1.0, 0.0]))
 
 
 def field(t, X):
-    """A rotation that depends on time and on an oscillator beside it."""
+    """A rotation whose rate depends on time and on an oscillator."""
     R, (x, v) = X
     return np.array([x, np.cos(t), 0.5 + R[0, 0], v, -4 * x])
 
@@ -35,7 +35,7 @@ def test_the_order_on_a_group_is_that_of_the_method(method):
     assert np.log2(errors[0] / errors[1]) == pytest.approx(method.order, abs=0.5)
 
 
-def test_dense_output_is_as_exact_as_the_steps():
+def test_dense_output_is_as_accurate_as_the_steps():
     tolerances = Tolerances(1e-9, 1e-11)
     times, states = munthe_kaas(
         GROUP, field, START, 1.0, 0.01, method="dormand_prince", tolerances=tolerances
@@ -56,7 +56,7 @@ def test_a_constant_screw_is_integrated_exactly_in_one_step():
         np.testing.assert_allclose(C[0], expm(V_hat), atol=1e-14)
 
 
-def test_times_end_where_asked_and_progress_is_told():
+def test_times_end_at_t_end_and_progress_is_reported():
     np.testing.assert_allclose(output_times(0.1, 0.03), [0, 0.03, 0.06, 0.09, 0.1])
     assert len(output_times(0.3, 0.1)) == 4
     np.testing.assert_allclose(output_times(2.5, 1), [0, 1, 2, 2.5])
@@ -65,11 +65,11 @@ def test_times_end_where_asked_and_progress_is_told():
     assert told == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
 
 
-def test_what_cannot_be_is_refused():
+def test_invalid_arguments_raise():
     for t_end, step in ((0.0, 0.1), (1.0, -1.0), (np.inf, 0.1)):
         with pytest.raises(InputError, match=r"positive time|must be finite"):
             output_times(t_end, step)
-    with pytest.raises(InputError, match="need a method with an error estimate"):
+    with pytest.raises(InputError, match="need a method with error estimate"):
         end("rk4", 0.1, tolerances=Tolerances())
     with pytest.raises(InputError, match="must be positive"):
         Tolerances(0.0)

@@ -1,4 +1,4 @@
-"""The Rosenbrock method: its order, its stability where explicit methods fail."""
+"""The Rosenbrock method: its order, and its stability for stiff equations."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_order_four_with_time_in_the_equation():
     assert np.log2(errors[1] / errors[2]) == pytest.approx(4, abs=0.4)
 
 
-def test_a_stiff_equation_at_steps_far_beyond_its_fast_time():
+def test_a_stiff_equation_with_steps_far_beyond_its_fast_time_constant():
     """Prothero and Robinson: x' = -1e6 (x - cos t) - sin t stays near cos t, at lower order."""
     times, states = rosenbrock(
         lambda t, x: -1e6 * (x - np.cos(t)) - np.sin(t),
@@ -40,7 +40,7 @@ def test_growth_at_infinite_stiffness_is_a_third():
     np.testing.assert_allclose(np.abs(states[1][1:, 0]), [1 / 3, 1 / 9], rtol=1e-6)
 
 
-def test_no_finite_solution_is_said():
+def test_a_diverging_solution_raises():
     with pytest.raises(DynamicsError, match=r"no longer finite after t = 0.5 s"):
         rosenbrock(
             lambda t, x: x if t < 1 else x + np.inf, lambda t, x: ([[1.0]], [0.0]), [1.0], 3, 0.5

@@ -1,4 +1,4 @@
-"""Systems in YAML: the same as in Python, and every mistake with its file and key."""
+"""Systems in YAML: the same as in Python; errors name file and key."""
 
 import copy
 from pathlib import Path
@@ -34,7 +34,7 @@ TOP = {
 }
 
 
-def test_a_description_is_the_system_of_the_library(tmp_path):
+def test_a_description_gives_the_system_of_the_library(tmp_path):
     file = tmp_path / "top.yaml"
     file.write_text(yaml.safe_dump(TOP))
     from_file, from_library = (
@@ -46,7 +46,7 @@ def test_a_description_is_the_system_of_the_library(tmp_path):
     np.testing.assert_allclose(a.pose, b.pose, atol=1e-14)
 
 
-def test_all_keys_of_the_page_are_read():
+def test_all_documented_keys_are_read():
     system = dyn.integration.load_system(PAGE)
     assert system.name == "slider_crank"
     spring = system.springs[0]
@@ -70,20 +70,20 @@ def test_all_types_of_joints():
     }  # fmt: skip
 
 
-def test_the_slider_crank_has_redundant_constraints_and_one_motion():
+def test_the_slider_crank_has_redundant_constraints_and_one_degree_of_freedom():
     system = dyn.integration.load_system(ROOT / "config" / "systems" / "slider_crank.yaml")
     J = system.matrices(system.initial_pose, system.initial_velocity).J
     assert (system.m, np.linalg.matrix_rank(J, tol=1e-9)) == (20, 17)
     result = dyn.integration.integrate(system, 0.5, 1e-4, every=10)
     assert result.constraint.max() < 1e-6
     assert result.energy[-1] < result.energy[0]  # the damper
-    # the slider is where the geometry has it
+    # the slider follows from the geometry
     pin = (result.pose[:, 0] @ [0.05, 0, 0, 1])[:, :3]
     x = pin[:, 0] + np.sqrt(0.3**2 - pin[:, 2] ** 2)
     np.testing.assert_allclose(result.pose[:, 2, 0, 3], x, atol=1e-6)
 
 
-def test_names_of_bodies_may_look_like_numbers():
+def test_body_names_may_look_like_numbers():
     data = {"bodies": {1: TOP["bodies"]["top"]}, "group": {1: "SO3xR3"}, "wrenches": {1: [1] * 6}}
     system = dyn.integration.load_system(data)
     assert system.body_names == ("1",)
@@ -91,7 +91,7 @@ def test_names_of_bodies_may_look_like_numbers():
     assert system.applied_wrenches.all()
 
 
-def test_a_section_may_be_empty_and_numbers_are_those_of_yaml_1_2(tmp_path):
+def test_sections_may_be_empty_and_numbers_follow_yaml_1_2(tmp_path):
     file = tmp_path / "ball.yaml"
     file.write_text(
         "name:\njoints:\nwrenches:\n"
@@ -136,7 +136,7 @@ def change(*path, value):
             change("bodies", "top", "mass", value=[1, 2]),
             r"top.mass: expected shape \(\), got \(2,\)",
         ),
-        (change("joints", "pivot", "type", value="ball"), "joints.pivot.type: 'ball' is unknown"),
+        (change("joints", "pivot", "type", value="ball"), "joints.pivot.type: unknown type 'ball'"),
         (change("joints", "pivot", "point", value=None), "joints.pivot: key 'point' is missing"),
         (change("joints", "pivot", "axis", value=[1, 0, 0]), "joints.pivot: unknown key 'axis'"),
         (change("joints", "pivot", "point", value=[1, 0]), r"joints.pivot.point"),
@@ -146,16 +146,16 @@ def change(*path, value):
         ),
         (change("springs", "s", value={}), "springs.s: key 'first' is missing"),
         (change("wrenches", "top", value=[1]), r"wrench on 'top': expected shape \(..., 6\)"),
-        (change("joints", "pivot", "type", value=["a"]), r"pivot.type: \['a'\] is unknown"),
+        (change("joints", "pivot", "type", value=["a"]), r"pivot.type: unknown type \['a'\]"),
         (change("wrenches", value=[1]), r"wrenches: found \[1\], expected a mapping$"),
         (
             change("springs", "s", value={**SPRING, "first": "Ground"}),
-            "spring 's': first: unknown body 'Ground'; there are top and ground",
+            "spring 's': first: unknown body 'Ground'; known: top and ground",
         ),
-        (change("group", value="SE2"), "group 'SE2' is unknown"),
+        (change("group", value="SE2"), "unknown group 'SE2'"),
     ],
 )
-def test_mistakes_are_named_with_file_and_key(data, message, tmp_path):
+def test_errors_name_file_and_key(data, message, tmp_path):
     file = tmp_path / "wrong.yaml"
     file.write_text(yaml.safe_dump(data))
     with pytest.raises(dyn.InputError, match=message) as caught:
@@ -163,6 +163,6 @@ def test_mistakes_are_named_with_file_and_key(data, message, tmp_path):
     assert str(caught.value).startswith(str(file))
 
 
-def test_what_is_no_path_is_refused():
+def test_anything_but_a_path_or_mapping_raises():
     with pytest.raises(dyn.InputError, match="expected the path of a file, got None"):
         dyn.integration.load_system(None)

@@ -1,4 +1,4 @@
-"""Integration in joint coordinates: order, energy, stiff springs, loops closed again."""
+"""Integration in joint coordinates: order, energy, stiff springs, projection onto loops."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_order_under_a_law_and_springs(method, order):
     np.testing.assert_allclose(adaptive, exact, atol=1e-8)
 
 
-def test_energy_is_kept_without_torque_and_torques_do_work():
+def test_energy_is_conserved_without_torque_and_torques_do_work():
     motion = dyn.integration.integrate_tree(ROBOT, Q, QD, 0.2, 1e-3)
     energy = dyn.rigid.kinetic_energy(ROBOT, motion.q, motion.qd) + dyn.rigid.potential_energy(
         ROBOT, motion.q
@@ -47,8 +47,8 @@ def test_energy_is_kept_without_torque_and_torques_do_work():
     np.testing.assert_allclose(pulled.qd[-1], 1e-3 * qdd, atol=1e-4)
 
 
-def test_stiff_springs_at_steps_that_explicit_methods_cannot_take():
-    """1e6 N m/rad on light joints: |lambda| h is beyond 10."""
+def test_stiff_springs_with_steps_too_large_for_explicit_methods():
+    """1e6 N m/rad on light joints: |lambda| h exceeds 10."""
     springs = dyn.integration.JointSprings(1e6, 50.0, Q)
     implicit = end("rosenbrock", 5e-3, springs=springs, torque=None)
     sag = -dyn.gravity_forces(ROBOT, Q) / 1e6
@@ -72,7 +72,7 @@ def test_any_second_order_equation_and_projection():
     assert free.q.shape == free.qd.shape == (201, 1)
 
 
-def test_what_cannot_be_is_refused():
+def test_invalid_arguments_raise():
     with pytest.raises(dyn.InputError, match=r"q: expected shape \(..., 7\)"):
         dyn.integration.integrate_tree(ROBOT, Q[:3], QD, 0.1, 0.01)
     with pytest.raises(dyn.InputError, match="springs: damping is -1"):

@@ -128,7 +128,7 @@ def test_the_choices_are_the_methods():
     ("arguments", "message"),
     [
         (["heavy_bottom"], "is neither a file nor one of the examples heavy_top, spherical"),
-        (["heavy_top", "--tolerance", "1e-6"], "steps by tolerance need 'dormand_prince'"),
+        (["heavy_top", "--tolerance", "1e-6"], "adaptive steps need 'dormand_prince'"),
         (["heavy_top", "--method", "generalized_alpha", "--project"], "no tolerance, baumgarte"),
         (["heavy_top", "--every", "0"], "every: expected a positive whole number"),
     ],

@@ -11,7 +11,7 @@ from bag_files import messages_of, motion, write_bag
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.base.ros_settings import DOMAIN_VARIABLE
-from multibody_dynamics.validation.bags import overview
+from multibody_dynamics.validation.recordings.bags import overview
 from robots import CONFIG
 
 ARM = CONFIG / "robots" / "planar_two_link.urdf"

@@ -12,8 +12,8 @@ from matplotlib.image import imread
 from bag_files import messages_of, motion, write_bag
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
-from multibody_dynamics.validation.bags import overview
 from multibody_dynamics.validation.recordings import Recording
+from multibody_dynamics.validation.recordings.bags import overview
 from robots import CONFIG
 
 ARM = CONFIG / "robots" / "planar_two_link.urdf"
@@ -45,7 +45,7 @@ def test_the_report_is_self_contained(bag, tmp_path, capsys):
     page = (folder / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 2
     assert not re.search(r'(src|href)="(?!data:)', page)
-    for part in ("shoulder", "elbow", "Q&#x27;&#x27;, predicted less measured", "Identified"):
+    for part in ("shoulder", "elbow", "Q&#x27;&#x27;, predicted minus measured", "Identified"):
         assert part in page
     text = (folder / "report.md").read_text()
     assert "| elbow |" in text
@@ -121,7 +121,7 @@ def test_recordings_are_compared_even_if_identification_fails(tmp_path, capsys):
     out = tmp_path / "out"
     assert run(short, short, "--cutoff", 10, "--identify", "friction", "-o", out) == 1
     said = capsys.readouterr().err
-    assert f"{short}: not identified: 26 states to fit on and 27 to judge by, must be 32" in said
+    assert f"{short}: not identified: 26 states to fit and 27 to test on, but 32" in said
     for folder in ("day.1", "day.1_2"):  # no report overwrites another
         assert f'href="{folder}/report.html"' in (out / "index.html").read_text()
         assert "not identified" in (out / folder / "report.html").read_text()
@@ -136,14 +136,14 @@ def test_recordings_are_compared_even_if_identification_fails(tmp_path, capsys):
         (["--hold", "elbow=nan"], "--hold elbow=nan: must be a finite number"),
         (["--identify", "payload", "--payload-body", "hand"], "'hand'"),
         (["--identify", "friction", "--train", "2"], "--train 2: must be from 0.1 to 0.9"),
-        (["--motor-topic", "/motors"], "--motor-topic /motors: is for --effort motor"),
+        (["--motor-topic", "/motors"], "--motor-topic /motors: requires --effort motor"),
         (["--processes", "0"], "--processes 0: must be positive"),
         (["--identify", "springs"], "--identify springs"),
         (["--cutoff", "-1"], "--cutoff -1: must be positive"),
         (["--cutoff", "90"], "cut-off 90 Hz"),
         (["--topic", "/states"], "no joint states on /states"),
         (["--data", "absent.yaml"], "absent.yaml"),
-        (["--effort", "motor"], "one motor of its name"),
+        (["--effort", "motor"], "one motor of the same name"),
     ],
 )
 def test_invalid_arguments_are_rejected(bag, tmp_path, capsys, arguments, said):

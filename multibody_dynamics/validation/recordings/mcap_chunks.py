@@ -1,11 +1,11 @@
-"""MCAP files by their own index, which says where the messages of a chunk are.
+"""Fast reading of MCAP files by their index, which locates the messages of each chunk.
 
-A reader of everything goes from record to record, some microseconds each. What recorders write
-unless told otherwise is a file of chunks, not compressed, one after the other in time, each with
-the times and places of its messages behind it, as arrays: with these a message takes a tenth of
-that. Files of any other kind are left to the reader of everything.
+A general reader goes from record to record, at some microseconds each. With their default settings
+recorders write uncompressed chunks in the order of time, each followed by the times and places of
+its messages as arrays; using these takes a tenth of the time. Other files are left to the general
+reader.
 
-Format: https://mcap.dev/spec. A record is a byte that says what it is, its length in eight bytes,
+Format: https://mcap.dev/spec. A record is one byte for its kind, eight bytes for its length,
 and its content; all numbers are little-endian.
 """
 
@@ -22,13 +22,13 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from ..dynamics.core import InputError
+from ...dynamics.core import InputError
 from .joint_state_layout import Packed
 
 FOOTER, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = 2, 4, 5, 6, 7, 8
-END = 37  # bytes: the footer and the magic number after it
-HEAD = "<BQQQQIIQ"  # of a chunk that is not compressed
-BEGIN = 49  # of its records, bytes after its own begin
+END = 37  # bytes of the footer and the magic number after it
+HEAD = "<BQQQQIIQ"  # of an uncompressed chunk
+BEGIN = 49  # bytes from the start of a chunk to its records
 MESSAGE_HEAD = np.dtype(
     [
         *(("kind", "u1"), ("length", "<i8"), ("channel", "<u2"), ("sequence", "<u4")),
@@ -37,12 +37,15 @@ MESSAGE_HEAD = np.dtype(
 )
 RECORD = 9  # bytes before the content of a record
 
-Messages = tuple[NDArray[np.int64], Packed]  # when received, ns, and what
+Messages = tuple[NDArray[np.int64], Packed]  # times of receipt, ns, and messages
 
 
 class Chunk(NamedTuple):
-    """`topics` by the number of their channel; when its first and last message were received, ns;
-    place and length in the file, bytes."""
+    """A chunk of a file.
+
+    topics : by channel number. first, last : times of receipt of its first and last message, ns.
+    place, length, index_length : in the file, bytes.
+    """
 
     file: Path
     topics: dict[int, str]
@@ -53,7 +56,7 @@ class Chunk(NamedTuple):
     index_length: int
 
     def read(self, topics: Collection[str], start: int, stop: int) -> dict[str, Messages]:
-        """The messages of some topics that were received from start until just before stop, ns.
+        """The messages on these topics with start <= time of receipt < stop, ns.
 
         Raises InputError if the chunk is damaged.
         """
@@ -108,7 +111,7 @@ def _require(condition: bool) -> None:
 
 
 def chunks_of(file: Path) -> list[Chunk] | None:
-    """All chunks in their order, or None for a file that is not of the kind that is read here."""
+    """All chunks in order, or None for a file that needs the general reader."""
     try:
         return _chunks_of(file)
     except (OSError, struct.error):

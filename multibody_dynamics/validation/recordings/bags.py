@@ -1,4 +1,4 @@
-"""Rosbag2 recordings, without ROS: sqlite3 and MCAP, split and compressed, read as a stream."""
+"""Rosbag2 recordings without ROS: sqlite3 and MCAP, split and compressed, read as a stream."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ import yaml
 from numpy.typing import NDArray
 from rosbags.rosbag2 import Reader
 
-from ..dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError
 from .joint_state_layout import JointStateReader, Packed
 from .mcap_chunks import Chunk, Messages, chunks_of
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 BATCH = 8192  # messages; 8 s of a topic at 1 kHz, some 3 MB
 FOREVER = 2**63 - 1  # ns
-TOLD = 5  # problems that are told one by one
+LISTED = 5  # problems that are listed individually
 
 Batch = dict[str, list[Messages]]  # by topic
-Fill = Callable[[Batch], int]  # adds messages to a batch, says how many; 0 at the end
+Fill = Callable[[Batch], int]  # adds messages to a batch; returns how many, 0 at the end
 
 
 @dataclass(frozen=True)
 class JointSamples:
-    """What some messages of one topic say: k messages of n joints.
+    """k messages of one topic with the same n joints.
 
-    received : (k,) ns, when the recorder got them. stamp : (k,) ns, of the headers.
-    rows : (k, 3, n) position, velocity, effort; NaN where there is none.
+    received : (k,) times of receipt by the recorder, ns. stamp : (k,) stamps of the headers, ns.
+    rows : (k, 3, n) position, velocity, effort; NaN if absent.
     """
 
     topic: str
@@ -46,8 +46,11 @@ class JointSamples:
 
 @dataclass(frozen=True)
 class Overview:
-    """The topics with joint states and their numbers of messages; when the first and the last
-    message of all topics were received, ns; the types of the other topics."""
+    """The contents of a recording.
+
+    topics : numbers of messages on the topics with joint states. begin, end : times of receipt of
+    the first and last message of any topic, ns. others : types of the other topics.
+    """
 
     topics: dict[str, int]
     begin: int
@@ -55,7 +58,7 @@ class Overview:
     others: dict[str, str] = field(default_factory=dict)
 
     def require(self, path: Path, topics: Sequence[str] = ()) -> None:
-        """Raise InputError if there are no joint states, or none on these topics."""
+        """Raise InputError if there are no joint states at all, or none on one of these topics."""
         if not self.topics:
             there = ", ".join(f"{name} ({kind})" for name, kind in self.others.items())
             raise InputError(f"{path}: no topic of type {JOINT_STATE}; it has {there or 'none'}")
@@ -67,9 +70,9 @@ class Overview:
 
 
 class Bag:
-    """A recording that was opened. Raises InputError for one that cannot be.
+    """An open recording. Raises InputError if it cannot be opened.
 
-    Opening may take as long as reading: of sqlite3 all messages are counted.
+    Opening may take as long as reading: sqlite3 counts all messages.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,13 +82,11 @@ class Bag:
             self._reader.open()
             finalize(self, self._reader.close)
             self._chunks = self._indexed()
-        except Exception as error:  # of sqlite, MCAP, YAML and zstd, each its own
-            raise InputError(
-                f"{path}: not a recording that can be read: {_advised(error)}"
-            ) from None
+        except Exception as error:  # sqlite, MCAP, YAML and zstd each raise their own
+            raise InputError(f"{path}: not a readable recording: {_advised(error)}") from None
 
     def _indexed(self) -> list[Chunk] | None:
-        """The chunks of all files, if all are MCAP files that can be read so."""
+        """The chunks of all files if they are MCAP files that `mcap_chunks` can read, else None."""
         files = [self.path]
         if self.path.is_dir():
             content = yaml.safe_load((self.path / "metadata.yaml").read_text(encoding="utf-8"))
@@ -98,7 +99,7 @@ class Bag:
 
     @cached_property
     def overview(self) -> Overview:
-        """What it says of itself."""
+        """From the index or the metadata, without reading messages."""
         reader = self._reader
         there = sorted(reader.topics.items())
         topics = {name: topic.msgcount for name, topic in there if topic.msgtype == JOINT_STATE}
@@ -115,13 +116,14 @@ class Bag:
         batch: int = BATCH,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Iterator[JointSamples]:
-        """All joint states in the order in which they were recorded, batch by batch.
+        """All joint states in the order of recording, in batches.
 
-        topics: all with joint states if not given. start, stop: only what was received from start
-        until just before stop, ns. progress: is told of messages done and in total.
-        Raises InputError that names the recording for one that cannot be read to its end, topics
-        that it has not, and messages that are no JointState; all that can be read has been handed
-        out by then.
+        topics : default: all with joint states. start, stop : times of receipt, ns, start included.
+        progress : called with the numbers of messages done and in total.
+
+        Raises InputError that names the recording for unknown topics, and at the end if the
+        recording could not be read completely or has messages that are not JointStates; everything
+        readable has been yielded by then.
         """
         self.overview.require(self.path, topics or ())
         wanted = tuple(self.overview.topics if topics is None else topics)
@@ -149,39 +151,39 @@ class Bag:
             if each.refused
         ]
         if problems:
-            more = [f"and {len(problems) - TOLD} more"] if len(problems) > TOLD else []
-            raise InputError(f"{self.path}: {'; '.join(problems[:TOLD] + more)}")
+            more = [f"and {len(problems) - LISTED} more"] if len(problems) > LISTED else []
+            raise InputError(f"{self.path}: {'; '.join(problems[:LISTED] + more)}")
 
 
 def overview(path: Path) -> Overview:
-    """What a recording says of itself, without reading it. Raises InputError if it cannot."""
+    """The overview of a recording; see :class:`Bag` for errors."""
     return Bag(path).overview
 
 
 def read_joint_states(
     path: Path, topics: Sequence[str] | None = None, **options: Any
 ) -> Iterator[JointSamples]:
-    """Those of a recording, see :meth:`Bag.read`."""
+    """The joint states of a recording, see :meth:`Bag.read`."""
     return Bag(path).read(topics, **options)
 
 
 def _advised(error: Exception) -> str:
-    """What went wrong, and what helps where a recorder was killed."""
+    """The text of an error, with advice for recordings that were cut off."""
     text = str(error) or type(error).__name__
     if "metadata" in text and "not exist" in text:
-        return f"{text} (`ros2 bag reindex` writes it)"
+        return f"{text} (`ros2 bag reindex` restores it)"
     if "end magic" in text or "footer" in text:
-        return f"{text} It was cut off (`mcap recover` saves what is there)"
+        return f"{text} It was cut off (`mcap recover` saves the rest)"
     if "malformed" in text:
-        return f"{text} (`sqlite3 OLD.db3 .recover | sqlite3 NEW.db3` saves what is there)"
+        return f"{text} (`sqlite3 OLD.db3 .recover | sqlite3 NEW.db3` saves the rest)"
     if "storage format" in text:
-        return f"{text}: must be the folder of a bag, or end in .mcap, .db3, .csv or .npz"
+        return f"{text}: expected the folder of a bag, or a .mcap, .db3, .csv or .npz file"
     return text
 
 
 def _one_by_one(messages: Iterator[Any], size: int) -> Fill:
     def fill(batch: Batch) -> int:
-        # The garbage collector counts tuples, but not numbers and bytes: lists of these cost less.
+        # The garbage collector tracks tuples, but not numbers and bytes: two lists cost less.
         found: dict[str, tuple[list[int], list[bytes]]] = defaultdict(lambda: ([], []))
         try:
             for connection, at, raw in islice(messages, size):
@@ -199,7 +201,7 @@ def _one_by_one(messages: Iterator[Any], size: int) -> Fill:
 def _by_chunks(
     chunks: Sequence[Chunk], topics: Sequence[str], start: int, stop: int, problems: list[str]
 ) -> Fill:
-    """Of a damaged chunk there is nothing but a problem."""
+    """Reads chunk by chunk; a damaged chunk only adds a problem."""
     left = (each for each in chunks if each.first < stop and each.last >= start)
 
     def fill(batch: Batch) -> int:
@@ -219,7 +221,7 @@ def _by_chunks(
 
 
 def _batched(fill: Fill, size: int, problems: list[str]) -> Iterator[Batch]:
-    """What `fill` adds, until it is `size` messages; to the end, or an error."""
+    """Batches of at least `size` messages, up to the end or an error, which adds a problem."""
     more = 1
     while more:
         batch: Batch = defaultdict(list)
@@ -227,7 +229,7 @@ def _batched(fill: Fill, size: int, problems: list[str]) -> Iterator[Batch]:
         try:
             while count < size and (more := fill(batch)):
                 count += more
-        except Exception as error:  # of sqlite, MCAP and zstd, each its own
+        except Exception as error:  # sqlite, MCAP and zstd each raise their own
             problems.append(f"cannot be read to its end: {_advised(error)}")
             more = 0
         if batch:

@@ -1,13 +1,13 @@
 """Recordings that are tables: CSV and NumPy files.
 
-    .csv    a first line that names the columns: t (s), and for every joint `q JOINT`, `tau JOINT`
-            and, if known, `qd JOINT`, in rad (m), rad/s and N m (N)
+    .csv    a first line with the names of the columns: t (s), and for each joint `q JOINT`,
+            `tau JOINT` and optionally `qd JOINT`, in rad (m), N m (N) and rad/s (m/s)
     .npz    the same as arrays t (k,), q, tau, qd (k, n), and joint_names (n,)
 
-Tables of `identify-springs` have motor positions `theta`, joint torques `Q`, and the torques of the
-motors as `tau`: the effort of joints is Q where there is one, and no tau beside theta.
+Tables for `identify-springs` have motor positions `theta`, joint torques `Q`, and motor torques
+`tau`: the joint effort is Q if present, and never a tau that accompanies theta.
 
-An empty cell or NaN is a number that was not measured.
+An empty cell or NaN means that the number was not measured.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from pathlib import Path
 
 import numpy as np
 
-from ..dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError
 from .bags import JointSamples
 from .columns import read_arrays, read_columns, signal_in, times_in
 
 SUFFIXES = (".csv", ".npz")
-SIGNALS = ("q", "qd")  # beside the effort
+SIGNALS = ("q", "qd")  # besides the effort
 
 
 def read_table(path: Path, effort: str = "joint") -> JointSamples:
-    """A recording, see above; the effort is that of the "joint" or of its "motor".
+    """Read a table; effort : that of the "joint" or of its "motor".
 
     Raises InputError that names the file and what it lacks.
     """
     if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
+        raise InputError(f"{path}: no such file")
     t, names, rows = (_read_csv if path.suffix == ".csv" else _read_npz)(path, effort)
     stamp = np.round(1e9 * t).astype(np.int64)
     if not stamp.any():
@@ -40,15 +40,15 @@ def read_table(path: Path, effort: str = "joint") -> JointSamples:
 
 
 def _signals(path: Path, there: Collection[str], effort: str) -> tuple[str, ...]:
-    """What position, velocity and effort are called in it."""
+    """The names of position, velocity and effort in a table."""
     if effort == "motor":
         return (*SIGNALS, "tau")
     if "Q" in there:
         return (*SIGNALS, "Q")
     if "theta" in there and "tau" in there:
         raise InputError(
-            f"{path}: tau beside theta is the torque of the motor: --effort motor compares with "
-            "it; that of the joint is called Q"
+            f"{path}: tau beside theta is the torque of the motor: use --effort motor to compare "
+            "with it; the torque of the joint is called Q"
         )
     return (*SIGNALS, "tau")
 

@@ -1,4 +1,4 @@
-"""A recording of any kind: what is in it, and its samples as a stream."""
+"""A recording of any kind: its overview, and its samples as a stream."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from .bags import BATCH, Bag, JointSamples, Overview
 
 
 class Recording:
-    """A rosbag2 folder, a lone .mcap or .db3 file, or a table (.csv, .npz) with efforts of
-    "joint" or "motor"."""
+    """A rosbag2 folder, a single .mcap or .db3 file, or a table (.csv, .npz).
+
+    effort : which effort to take from a table, "joint" or "motor".
+    """
 
     def __init__(self, path: Path, effort: str = "joint") -> None:
         self.path = path
@@ -29,7 +31,7 @@ class Recording:
 
     @cached_property
     def overview(self) -> Overview:
-        """Raises InputError for a recording that cannot be read."""
+        """Topics and time span. Raises InputError for a recording that cannot be read."""
         table = self._table
         if table is None:
             return self._bag.overview
@@ -44,7 +46,7 @@ class Recording:
         stop: int | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Iterator[JointSamples]:
-        """Its samples, see :meth:`.Bag.read`."""
+        """The samples, see :meth:`.Bag.read`."""
         table = self._table
         if table is None:
             yield from self._bag.read(topics, start=start, stop=stop, progress=progress)

@@ -1,4 +1,4 @@
-"""Tables in files: columns of numbers below a line with their names, or NumPy arrays by name."""
+"""Tables in files: CSV columns under a line with their names, or NumPy arrays by name."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
-from ..dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError
 
 EMPTY = re.compile(r"(^|,)\s*(?=,|$)")
-LATEST = 9e9  # s: later times have more nanoseconds than 64 bits hold
+LATEST = 9e9  # s: later times in ns overflow 64 bits
 
 
 def read_columns(path: Path) -> dict[str, Array]:
     """The columns (k,) of a .csv file, `t` among them; empty cells are NaN.
 
-    Raises InputError that names the file for what is no such table.
+    Raises InputError, naming the file, for anything else.
     """
     with path.open(newline="", encoding="utf-8", errors="replace") as file:
         head = [name.strip() for name in next(csv.reader(file), [])] or [""]
         lines = [EMPTY.sub(r"\1nan", line.strip()) for line in file if line.strip()]
     head[0] = head[0].lstrip("#\ufeff ")
     if not lines:
-        raise InputError(f"{path}: has no rows")
+        raise InputError(f"{path}: no rows")
     if "t" not in head or len(set(head)) != len(head):
         raise InputError(
             f"{path}: its first line must name the columns, each once, t among them, with commas "
@@ -45,9 +45,9 @@ def read_columns(path: Path) -> dict[str, Array]:
 
 
 def stacked(path: Path, columns: Mapping[str, Array], names: Sequence[str]) -> Array | None:
-    """The columns of these names as (k, n); None if there is none of them.
+    """The columns of these names as (k, n), or None if all are missing.
 
-    Raises InputError that names the one that is missing.
+    Raises InputError if only some are missing.
     """
     missing = [name for name in names if name not in columns]
     if len(missing) == len(names):
@@ -58,43 +58,43 @@ def stacked(path: Path, columns: Mapping[str, Array], names: Sequence[str]) -> A
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of a .npz file. Raises InputError that names the file if it is none."""
+    """The arrays of a .npz file by name. Raises InputError, naming the file, for anything else."""
     try:
         archive = np.load(path)
         if isinstance(archive, NpzFile):
             with archive:
                 return {name: archive[name] for name in archive.files}
-        reason: object = "it is one array without a name (numpy.save), not several (numpy.savez)"
+        reason: object = "it holds one array without a name (numpy.save), not several (numpy.savez)"
     except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
         reason = error
     raise InputError(f"{path}: not a NumPy archive of numbers: {reason}")
 
 
 def times_in(path: Path, t: Any) -> Array:
-    """t (k,) in s, checked. Raises InputError that names the file."""
+    """The times t (k,), s, checked. Raises InputError, naming the file."""
     found = np.asarray(t)
     if found.ndim != 1 or found.dtype.kind not in "fiu":
-        raise InputError(f"{path}: t is {found.shape} of {found.dtype}: must be numbers (k,)")
+        raise InputError(f"{path}: t is {found.shape} of {found.dtype}: expected numbers (k,)")
     finite = np.isfinite(found)
     if not finite.all():
         raise InputError(f"{path}: t has NaN or infinity in row {int(np.argmin(finite))}")
     if np.abs(found).max(initial=0) > LATEST:
-        raise InputError(f"{path}: t goes to {np.abs(found).max():.4g}: must be in s")
+        raise InputError(f"{path}: t reaches {np.abs(found).max():.4g}: expected seconds")
     return found.astype(np.float64)
 
 
 def signal_in(
     path: Path, arrays: Mapping[str, np.ndarray], name: str, count: int, owners: Sequence[str]
 ) -> Array:
-    """The array of a name as (count, n), a column for each owner; NaN if there is none.
+    """The array of this name as (count, n), one column for each owner; NaN if it is missing.
 
-    Raises InputError that names file and array.
+    Raises InputError, naming file and array.
     """
     shape = count, len(owners)
     values = arrays.get(name, np.full(shape, np.nan))
     if values.shape != shape or values.dtype.kind not in "fiu":
         raise InputError(
-            f"{path}: {name} is {values.shape} of {values.dtype}: must be numbers {shape}, a row "
-            f"for each t and a column for each of {', '.join(owners) or '(none is named)'}"
+            f"{path}: {name} is {values.shape} of {values.dtype}: expected numbers {shape}, a "
+            f"row for each t and a column for each of {', '.join(owners) or '(no names given)'}"
         )
     return np.asarray(values, dtype=np.float64)

@@ -1,0 +1,30 @@
+"""Recorded joint states from files, as a stream of arrays and without ROS.
+
+Reads rosbag2 recordings (MCAP and sqlite3, split and compressed) and tables (CSV and NumPy). Each
+batch holds messages of one topic with the same joint names; nothing is sorted or corrected here.
+
+Recording           a recording of any kind: its overview, and its samples as a stream
+JointSamples        k messages of n joints: times of receipt, stamps, rows (k, 3, n)
+Overview            topics, numbers of messages, and the time span of a recording
+JOINT_STATE         name of the message type, "sensor_msgs/msg/JointState"
+JointStateLayout    a JointState's CDR bytes as arrays: reads and writes thousands at a time
+Samples             stamps (k,) ns and rows (k, 3, n) of messages with one layout
+read_columns        the columns of a .csv file by name
+stacked             columns as one array (k, n)
+read_arrays         the arrays of a .npz file by name
+times_in            checked times (k,), s
+signal_in           a checked signal (k, n)
+"""
+
+from .bags import JOINT_STATE, JointSamples, Overview
+from .columns import read_arrays, read_columns, signal_in, stacked, times_in
+from .joint_state_layout import JointStateLayout, Samples
+from .recording import Recording
+
+__all__ = [
+    "Recording", "JointSamples", "Overview", "JOINT_STATE",
+    # messages
+    "JointStateLayout", "Samples",
+    # tables
+    "read_columns", "stacked", "read_arrays", "times_in", "signal_in",
+]  # fmt: skip
