@@ -1,7 +1,7 @@
-"""Closed mechanisms for the tests, and their dynamics to 40 digits by another route.
+"""Closed mechanisms for the tests, and their dynamics with 40 digits by an independent route.
 
-The reference has no wrench bases and no Lagrange multipliers of ours: a closed joint keeps two
-points together (three rows of A, in inertial axes) and may hold back rotations about directions
+The reference does not use the library's wrench bases and multipliers: a closed joint keeps two
+points together (three rows of A, in inertial axes) and may prevent rotations about directions
 that follow from the axes on its two bodies. Its A, motion and torques are power series in time.
 """
 
@@ -21,12 +21,16 @@ from robots import random_inertia
 
 X, Y, Z = np.eye(3)
 EYE = np.eye(4)
-DOWN = (0.0, -9.81, 0.0)  # planar mechanisms stand in the x-y plane
+DOWN = (0.0, -9.81, 0.0)  # planar mechanisms move in the x-y plane
 
 
 class Mechanism(NamedTuple):
-    """A system, a configuration close to a closed one, joints that determine all others, and the
-    constraints of the reference: {loop: directions of held rotations}, with rows to keep."""
+    """A closed mechanism, and the constraints of the reference.
+
+    start : a configuration close to a closed one.
+    independent : joints that determine all others.
+    held : {loop: directions of prevented rotations}, of whose constraints `rows` are kept.
+    """
 
     system: dyn.mechanisms.ConstrainedModel
     start: Array
@@ -36,11 +40,11 @@ class Mechanism(NamedTuple):
 
     @property
     def q(self) -> Array:
-        """The closed configuration next to the start."""
+        """The closed configuration nearest to the start."""
         return dyn.mechanisms.assemble(self.system, self.start, fixed=self.independent)
 
     def motion(self, seed: int = 0) -> tuple[Array, ...]:
-        """A consistent motion q ... q'''' with nothing zero."""
+        """A consistent motion q ... q'''' without zero entries."""
         rates = np.random.default_rng(seed).uniform(-1, 1, (5, self.system.n))
         rates[0] = self.q
         return dyn.mechanisms.consistent_motion(self.system, *rates, fixed=self.independent)
@@ -57,7 +61,7 @@ def move(p: Any) -> Array:
 
 
 def bar(length: float, mass: float = 1.2) -> Array:
-    """A uniform bar along x of a planar mechanism, somewhat off its line."""
+    """A uniform bar along x of a planar mechanism, with a slightly offset centre of mass."""
     J = mass * length**2 / 12
     return dyn.spatial_inertia(mass, (length / 2, 0.02, 0), np.diag((0.1 * J, J, J)))
 
@@ -66,8 +70,10 @@ FOUR_BAR = (0.3, 0.8, 0.6, 1.0)  # crank, coupler, rocker, ground
 
 
 def four_bar() -> Mechanism:
-    """Crank, coupler and rocker in a plane, cut at the joint of coupler and rocker, which is one in
-    space: three of its five constraints are redundant."""
+    """Planar crank, coupler and rocker, cut between coupler and rocker.
+
+    The cut joint is a spatial one: three of its five constraints are redundant.
+    """
     crank, coupler, rocker, ground = FOUR_BAR
     tree = dyn.model_from_screws(
         (-1, 0, -1),
@@ -88,8 +94,10 @@ def four_bar() -> Mechanism:
 
 
 def five_bar(*motors: str) -> Mechanism:
-    """The five-bar linkage of [K12] section 3.1: five joints, the last link welded to the base, of
-    whose six constraints a plane leaves three."""
+    """The five-bar linkage of [K12] section 3.1: five joints, the last link welded to the base.
+
+    Because it is planar, three of the six constraints are redundant.
+    """
     lengths = (0.35, 0.5, 0.5, 0.35)
     ends = np.cumsum([0, *lengths])
     tree = dyn.model_from_screws(
@@ -110,7 +118,7 @@ def five_bar(*motors: str) -> Mechanism:
 def spatial_loop(cut: str = "spherical") -> Mechanism:
     """Crank, ball, coupler, universal joint, rocker: one degree of freedom in space.
 
-    It may be cut at the ball or at the universal joint: two descriptions of one mechanism.
+    It can be cut at the ball or at the universal joint: two descriptions of the same mechanism.
     """
     rng = np.random.default_rng(8)
     bodies = [random_inertia(rng) for _ in range(3)]
@@ -143,7 +151,7 @@ def spatial_loop(cut: str = "spherical") -> Mechanism:
 
 
 def delta() -> Mechanism:
-    """Three arms of motor, elbow and wrist, both universal, that keep a platform level."""
+    """Three arms, each with a motor and universal elbow and wrist, that keep a platform level."""
     rng = np.random.default_rng(4)
     parents, screws, inertias, joints, bodies, where = [], [], [], [], [], []
     for k in range(3):
@@ -191,7 +199,7 @@ def all_axes(C1: np.ndarray, C2: np.ndarray) -> list[np.ndarray]:
 
 
 def across(first: Array, second: Array) -> Callable[..., list[np.ndarray]]:
-    """The direction that a universal joint holds: across its axes on the first and second body."""
+    """The direction a universal joint constrains: normal to its axes on the two bodies."""
 
     def direction(C1: np.ndarray, C2: np.ndarray) -> list[np.ndarray]:
         a = C1[:, :3, :3] @ ref.exact(first)
@@ -206,7 +214,7 @@ def across(first: Array, second: Array) -> Callable[..., list[np.ndarray]]:
 
 
 def times(s: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """A series of scalars times one of anything."""
+    """A series of scalars times a series of anything."""
     count = min(len(s), len(v))
     return np.array([sum(s[j] * v[k - j] for j in range(k + 1)) for k in range(count)])
 
@@ -247,7 +255,7 @@ def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def reference_matrix(mechanism: Mechanism, state: Any) -> np.ndarray:
-    """A as a series (k, rows, n), of the joint derivatives `state` (k, n)."""
+    """A as a series (k, rows, n), from the joint derivatives `state` (k, n)."""
     tree = mechanism.system.tree
     moving = ref.motion(tree, state)
     count = len(moving.base)

@@ -1,6 +1,7 @@
-"""The reference robots beside the project: every number of theirs that the library computes.
+"""Reference robots of the shared data: every stored number that the library computes.
 
-Torques, poses and rates are 220-bit Taylor arithmetic rounded once; the rest is Pinocchio's.
+Torques, poses and rates were computed in 220-bit Taylor arithmetic and rounded once; all other
+numbers are those of Pinocchio.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ EQUAL = 1e-12  # of the largest component of each vector
 
 
 class Case:
-    """A robot, its states, and what is to be found."""
+    """A robot, its states, and the expected results."""
 
     def __init__(self, name):
         file = SHARED / "cases" / f"{name}.npz"
@@ -33,7 +34,7 @@ class Case:
 
     @property
     def states(self):
-        """q ... q'''' (5, 20, n) in the model's order of joints."""
+        """q ... q'''' (5, 20, n) in the joint order of the model."""
         return self.rows("q", "qd", "qdd", "q3", "q4")
 
     def rows(self, *keys):
@@ -56,7 +57,7 @@ def close(actual, expected, axes=1):
 
 
 def both_ways(function, *batches):
-    """The results for all states in one call, which must be those of the states one by one."""
+    """The results for all states in one call, which must equal those of separate calls."""
     together = function(*batches)
     for k in range(len(batches[0])):
         single = function(*(batch[k] for batch in batches))
@@ -69,7 +70,7 @@ def test_there_are_cases():
     assert {"panda7", "ur5", "scara", "solo12"} <= set(ROBOTS)
 
 
-def test_the_robot_is_read_as_it_should_be(case):
+def test_the_robot_is_read_correctly(case):
     names = [str(name) for name in case["joint_names"]]
     assert sorted(case.model.joint_names) == sorted(names)
     assert [case.model.body_names[i] for i in case.order] == [str(x) for x in case["link_names"]]
@@ -166,7 +167,7 @@ def test_forward_dynamics(case):
 
 
 def test_pinocchio_reads_the_same_file(case):
-    """Beside the stored numbers: Pinocchio on the URDF, at states of our own."""
+    """In addition to the stored numbers: Pinocchio on the URDF, at other states."""
     oracle = pin.buildModelFromUrdf(str(case.urdf))
     oracle.gravity.linear = case.model.gravity
     data = oracle.createData()

@@ -1,6 +1,6 @@
-"""Real arms: the published parameters leave the residuals that others found with them.
+"""Real arms: published parameters leave the residuals that their authors report.
 
-The recordings are written as bags into a temporary folder.
+The recordings are written to a temporary folder as bags.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from multibody_dynamics.validation.identify import identify
 from multibody_dynamics.validation.settings import Settings
 from robots import CONFIG
 
-# rms in N m of predicted less measured torque, with the parameters as they were printed
+# rms in N m of predicted minus measured torque, with the parameters as printed
 GAZ = [0.257, 0.578, 0.240, 0.296, 0.148, 0.096, 0.067]
 UNISA = [0.376, 0.303, 0.297, 0.618, 0.178, 0.206, 0.070]
 GRAVITY = (0.0, 0.0, -9.80665)
@@ -68,7 +68,7 @@ def unisa(shared_logs, tmp_path_factory):
 
 
 def test_gaz(gaz, robot_files):
-    # Nothing says how the reference was differentiated: at 5 Hz the rms are up to 10 % smaller.
+    # How the reference was differentiated is unknown: with 5 Hz the rms are up to 10 % smaller.
     found = validate(gaz, settings(robot_files, "panda", cutoff=15.0))
     assert found.residuals[0].rms == pytest.approx(GAZ, rel=0.015, abs=5e-4)
     assert found.velocity
@@ -78,7 +78,7 @@ def test_gaz(gaz, robot_files):
 def test_gaz_with_the_cut_off_from_the_data(gaz, robot_files):
     found = validate(gaz, settings(robot_files, "panda"))
     assert found.residuals[0].rms == pytest.approx(GAZ, rel=0.015, abs=5e-4)
-    assert found.cutoff == pytest.approx(20.0)  # it was filtered before: there is no noise left
+    assert found.cutoff == pytest.approx(20.0)  # the recording is filtered, without noise
 
 
 def test_unisa(unisa, robot_files):

@@ -1,4 +1,4 @@
-"""The reference robots beside the project, read by this package and by Pinocchio."""
+"""Reference robots of the shared data, read by this package and by Pinocchio."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_joint_order_is_that_of_the_reference():
         assert model.parents.tolist() == expected["parent"].tolist()
 
 
-def test_every_link_stands_where_pinocchio_puts_it(pair):
+def test_every_link_has_the_pose_that_pinocchio_gives(pair):
     ours, other = pair
     data = other.createData()
     pin.framesForwardKinematics(other, data, pin.neutral(other))
@@ -57,7 +57,7 @@ def test_every_link_stands_where_pinocchio_puts_it(pair):
 
 
 def test_masses_and_inertias_are_those_of_pinocchio(pair):
-    """Body frame and Pinocchio's joint frame are one in a URDF."""
+    """For a URDF the body frame is Pinocchio's joint frame."""
     ours, other = pair
     total = sum(other.inertias[k].mass for k in range(1, other.njoints))
     assert ours.inertias[:, 5, 5].sum() == pytest.approx(total, rel=1e-14)
@@ -101,8 +101,8 @@ def test_the_panda_has_the_published_numbers():
     assert [(turns, tuple(p)) for turns, p in poses] == PANDA_POSES
 
 
-def test_the_panda_differs_from_public_files_by_the_misprint_alone():
-    """panda7.urdf carries the misprint and a hand; links 1 to 5 are the same in both."""
+def test_the_panda_differs_from_public_files_only_by_the_misprint():
+    """panda7.urdf has the misprint and a hand; links 1 to 5 are the same in both."""
     public = dyn.load_urdf(SHARED / "cases" / "panda7.urdf")
     ours = panda()
     np.testing.assert_allclose(public.screws, ours.screws, atol=1e-9)

@@ -1,6 +1,6 @@
-"""Tools of the reference robots along analytic paths, against numerical differentiation, 40 digits.
+"""Tools of the reference robots along analytic paths, against 40-digit differentiation.
 
-Where the path determines the joints, they are found at nine times by Newton's method with 40 digits
+If the path determines the joints, they are found at nine times by Newton's method with 40 digits
 and differentiated; where it does not, the first-order solution is.
 """
 
@@ -23,7 +23,7 @@ UR5 = [0.3, -1.2, 1.4, -0.7, -1.3, 0.4]
 SCARA = [0.4, 0.9, 0.05, -0.6]
 LEG = [0.1, 0.7, -1.4]
 OFFSET = se3.exp([0.3, -0.2, 0.5, 0.05, -0.08, 0.12])
-SCREW = np.array([0.3, 0.5, -0.8, 0.1, -0.2, 0.15])  # of the path: inertial axes, tool's origin
+SCREW = np.array([0.3, 0.5, -0.8, 0.1, -0.2, 0.15])  # of the path: inertial axes, tool origin
 
 
 def robot(name):
@@ -50,7 +50,7 @@ def path(pose, screw, t):
 
 
 def along(model, task, q, screw):
-    """The path as a TaskMotion at t = 0: its body-fixed twist is the screw times a number."""
+    """The path as a TaskMotion at t = 0; its body-fixed twist is a multiple of the screw."""
     index, offset = task.tool_in(model)
     pose = dyn.forward_kinematics(model, q).pose[index] @ offset
     rates = differentiated(lambda t: np.array([phase(t)]), 5)[1:, 0]
@@ -59,7 +59,7 @@ def along(model, task, q, screw):
 
 
 def joints_on_path(model, tasks, q, screw, t):
-    """q(t) by Newton's method: the poses of the tools on their paths, with 40 digits."""
+    """q(t) with the tools on their paths, by Newton's method with 40 digits."""
     q0, q = q, exact(q)
     starts = [along(model, task, q0, screw).pose for task in tasks]
     for _ in range(8):
@@ -102,7 +102,7 @@ def test_joints_along_a_path_of_the_tools(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_disturbed_start_is_brought_onto_the_path(name):
+def test_a_disturbed_start_converges_to_the_path(name):
     model, (tasks, q, screw) = robot(name), CASES[name]
     motions = [along(model, task, q, screw) for task in tasks]
     solver = dyn.tasks.TaskSpaceSolver(model, tasks)
@@ -113,7 +113,7 @@ def test_a_disturbed_start_is_brought_onto_the_path(name):
         assert error(rate, expected) < 1e-8
 
 
-def test_the_panda_with_joints_to_spare():
+def test_the_redundant_panda():
     model, q = robot("panda7"), np.array([0.2, -0.6, 0.3, -2.1, 0.4, 1.7, 0.5])
     task = Task(6, offset=OFFSET)
     resolution = dyn.tasks.RedundancyResolution(
@@ -130,8 +130,8 @@ def test_the_panda_with_joints_to_spare():
     assert max(away[1:]) < 1e-8
 
 
-def test_two_legs_come_first_and_two_second():
-    """What is soft gives way to the posture, what is hard does not."""
+def test_two_legs_have_priority_over_two_others():
+    """Soft tasks yield to the posture, hard tasks do not."""
     model = robot("solo12")
     q = np.array(LEG * 4)
     tasks = [Task(foot, "position", softness=0.05 * (k > 1)) for k, foot in enumerate(FEET)]

@@ -1,4 +1,4 @@
-"""The theory of the papers on the reference robots, by the routes of the tests of each module."""
+"""The theory of the papers on the reference robots, by the methods of each module's tests."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_representations_convert_into_each_other(model):
             assert error(rate, expected) < 1e-12
 
 
-def test_a_load_is_a_payload_and_its_cell_reads_what_the_joint_transmits(model):
+def test_a_load_acts_like_a_payload_and_its_cell_reads_the_joint_wrench(model):
     state, load = random_state(model, seed=3), random_inertia(np.random.default_rng(4))
     mass, com, inertia_com = inertia.decompose(load)
     body = deepest(model)
@@ -92,7 +92,7 @@ def case(request):
         dyn.theory.SpatialScrewDescription,
     ],
 )
-def test_every_description_gives_the_poses(case, kind):
+def test_every_description_gives_the_same_poses(case, kind):
     poses = kind.of(case.model).poses(case.states[0])
     assert close(poses[:, case.order], case["T"], axes=2)
 
@@ -121,7 +121,7 @@ def test_joints_from_the_motion_of_all_bodies(case, method):
 
 
 def test_geometric_sensitivity(model):
-    """Errors that are coordinates of joints which stand still: exact for poses and torques."""
+    """Errors as coordinates of joints at rest: exact for poses and torques."""
     errors, values = some_errors(model)
     standing = with_standing_joints(model, errors)
     state, body = random_state(model, seed=2), deepest(model)
@@ -145,7 +145,7 @@ def test_geometric_sensitivity(model):
 
 
 def test_base_parameters(model):
-    """The base parameters leave out effects below 1e-9, of right angles that a URDF has rounded."""
+    """Base parameters omit effects below 1e-9, which stem from rounded right angles of the URDF."""
     base = dyn.identification.base_parameters(model)
     state = random_state(model, seed=3)
     beta = base.values(dyn.identification.inertial_parameters(model))
@@ -158,7 +158,7 @@ def test_base_parameters(model):
         assert error(base.reduce(Y) @ beta, tau) < 1e-8
 
 
-def test_closed_forms_of_the_motion_equations(case):
+def test_closed_forms_of_the_equations_of_motion(case):
     """The stored mass matrices and velocity forces, by every closed form."""
     robot, (q, qd) = case.model, case.states[:2]
     M = dyn.theory.mass_matrix_closed_form(robot, q)
@@ -209,7 +209,7 @@ def test_energy_and_momentum(case):
 
 
 @each_representation
-def test_bodies_by_themselves_need_what_the_joints_transmit(case, representation):
+def test_newton_euler_equations_give_the_joint_wrenches(case, representation):
     """Newton-Euler of single bodies, W, W' and W'', projected and summed to stored torques."""
     robot, state = case.model.with_gravity(np.zeros(3)), case.states
     pose, *rates = dyn.forward_kinematics(robot, *state, representation=representation)
@@ -248,7 +248,7 @@ def test_derivatives_of_the_dynamics(model):
 
 
 def test_forward_and_hybrid_dynamics(model):
-    """They undo the inverse dynamics, with rates, split at any joint, and with joints in groups."""
+    """They invert the inverse dynamics: with rates, any prescribed joints, and grouped joints."""
     rows = random_state(model, seed=6)
     q, qd, qdd = rows[:3]
     torques = dyn.inverse_dynamics(model, *rows)
@@ -256,7 +256,7 @@ def test_forward_and_hybrid_dynamics(model):
     lost = 1e-13 * np.linalg.cond(M)
     rates = dyn.rigid.forward_dynamics_rates(model, q, qd, *torques)
     for k, (found, row) in enumerate(zip(rates, rows[2:], strict=True)):
-        assert error(found, row) < lost * 30**k  # the rounding of one enters the next
+        assert error(found, row) < lost * 30**k  # rounding errors accumulate
     grouped = dyn.mechanisms.MultiDofModel.from_model(model)
     for wanted, found in zip(torques, grouped.inverse_dynamics(*rows), strict=True):
         assert error(found, wanted) < 1e-12
@@ -270,7 +270,7 @@ def test_forward_and_hybrid_dynamics(model):
 
 
 def test_a_robot_pinned_to_the_ground(model):
-    """By a ball at its end: what forward dynamics finds, inverse dynamics asks for."""
+    """Pinned by a ball at its end: forward and inverse dynamics agree."""
     q, qd, tau = random_state(model, seed=7)[:3]
     body = deepest(model)
     pin = dyn.mechanisms.LoopClosure.at(

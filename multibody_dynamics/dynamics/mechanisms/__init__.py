@@ -1,23 +1,31 @@
-"""Joints of several degrees of freedom and closed loops.
+"""Joints with several degrees of freedom, and mechanisms with closed loops.
 
-CompositeJoint                Coordinates of the second kind: T = exp(X_1 q_1) ... exp(X_k q_k).
-ExponentialJoint              Coordinates of the first kind: T = exp(x) with x = X_1 q_1 +
-Joint                         A joint of k degrees of freedom by its screws X (k, 6) at q = 0
-SphericalJoint                Yaw, pitch, roll about the child frame's origin
-MultiDofModel                 A tree of N bodies; body i is moved by joint i of n_i degrees
-ConstrainedModel              A tree with constraints, and which of its joints have a motor.
-ConstraintMatrix              Constraints A(q) q' = 0 by functions of the user
-LoopClosure                   A cut joint: a frame on `first` and one on `second`
-constraint_matrices           A, A', A'', A''' (..., m, n), as many as rows of q, q',
-constraint_residual           f(q) (..., m) of the configurations q (..., n)
-redundant_constraints         The names of the rows of A that depend on the others at q (n,)
-assemble                      A configuration (..., n) with f = 0 close to q (..., n)
-consistent_motion             The motion next to q, q',
-ConstrainedInverseDynamics    Joint torques of a closed mechanism, their rates
-ConstrainedMotion             Joint accelerations and torques (..., n) of a closed mechanism
-constrained_forward_dynamics  Joint accelerations under the torques `tau` (
-constrained_hybrid_dynamics   Accelerations of some joints and torques of the others given
-constrained_inverse_dynamics  Motor torques of a motion that obeys the constraints
+Joints with several degrees of freedom:
+
+Joint                         base class: a joint and its motion subspace S (..., 6, k)
+CompositeJoint                T = exp(X_1 q_1) ... exp(X_k q_k), coordinates of the second kind
+SphericalJoint                yaw, pitch and roll in closed form
+ExponentialJoint              T = exp(X_1 q_1 + ... + X_k q_k), coordinates of the first kind
+MultiDofModel                 a tree of such joints, with its kinematics and dynamics
+
+Closed mechanisms:
+
+ConstrainedModel              a tree with constraints and the list of its actuated joints
+LoopClosure                   constraint: a joint at which a loop was cut
+ConstraintMatrix              constraint A(q) q' = 0 given by functions of the user
+constraint_residual           f(q) (..., m); zero if the mechanism is closed
+constraint_matrices           A, A', A'', A''' (..., m, n)
+redundant_constraints         names of the rows of A that depend on the others
+assemble                      closes the loops: a configuration with f = 0 near a given one
+consistent_motion             nearest motion up to q'''' that obeys the constraints
+
+Dynamics of closed mechanisms:
+
+constrained_inverse_dynamics  motor torques of a motion, with two time derivatives
+ConstrainedInverseDynamics    result: torques, multipliers and loop wrenches
+constrained_forward_dynamics  joint accelerations under given torques
+constrained_hybrid_dynamics   accelerations of some joints and torques of the others
+ConstrainedMotion             result: accelerations, torques, multipliers and loop wrenches
 """
 
 from .assembly import assemble, consistent_motion
@@ -34,10 +42,12 @@ from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, Spherical
 from .multi_dof import MultiDofModel
 
 __all__ = [
-    "CompositeJoint", "ExponentialJoint", "Joint", "SphericalJoint", "MultiDofModel",
-    "ConstrainedModel", "ConstraintMatrix", "LoopClosure", "constraint_matrices",
-    "constraint_residual", "redundant_constraints", "assemble", "consistent_motion",
-    "ConstrainedInverseDynamics", "ConstrainedMotion",
-    "constrained_forward_dynamics", "constrained_hybrid_dynamics",
-    "constrained_inverse_dynamics",
+    # joints with several degrees of freedom
+    "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "MultiDofModel",
+    # closed mechanisms
+    "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "constraint_residual",
+    "constraint_matrices", "redundant_constraints", "assemble", "consistent_motion",
+    # dynamics of closed mechanisms
+    "constrained_inverse_dynamics", "ConstrainedInverseDynamics", "constrained_forward_dynamics",
+    "constrained_hybrid_dynamics", "ConstrainedMotion",
 ]  # fmt: skip

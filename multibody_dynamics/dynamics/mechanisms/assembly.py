@@ -1,10 +1,10 @@
-"""Motions that obey the constraints: positions by Newton's method, their derivatives by projection.
+"""Motions that obey the constraints: positions by Newton's method, derivatives by projection.
 
-Each step is the least one in the kinetic metric,
+Each step is the smallest one in the kinetic metric,
 
     dx = -M^-1 A^T (A M^-1 A^T)^+ r,   the minimum of dx . M dx / 2 with A dx + r = 0,
 
-whose result depends neither on units nor on how the constraints are written, [K12] (67).
+which depends neither on units nor on the form of the constraint equations, [K12] (67).
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from .constraints import bias, constraint_terms, state_number
 from .loops import ConstrainedModel
 
 ITERATIONS = 100
-LONGEST_STEP = 0.5  # rad or m, of the largest component
-POLISHED = 3  # steps after the tolerance is met: the convergence is quadratic
+LONGEST_STEP = 0.5  # rad or m, for the largest component
+POLISHED = 3  # steps after the tolerance is met, down to rounding: convergence is quadratic
 
 
 def assemble(
     system: ConstrainedModel, q: Any, *, fixed: Sequence[str] = (), tolerance: float = 1e-10
 ) -> Array:
-    """A configuration (..., n) with f = 0 close to q (..., n), by Newton's method.
+    """Close the loops: a configuration (..., n) with f = 0 near q (..., n), by Newton's method.
 
-    `fixed` are names of joints that keep their value. `tolerance` is of f, in rad and m; what is
-    reached is rounding.
+    The joints named in `fixed` keep their values. `tolerance` is the largest accepted |f|, in rad
+    and m; the iteration continues down to rounding error.
 
-    Raises DynamicsError, with the row that stays open and by how much, where none is found: bars
-    that are too short, too many joints fixed, a start too far away.
+    Raises DynamicsError, with the violated row and its error, if no configuration is found: the
+    bars are too short, too many joints are fixed, or q is too far away.
     """
     return consistent_motion(system, q, fixed=fixed, tolerance=tolerance)[0]
 
@@ -49,13 +49,13 @@ def consistent_motion(
     fixed: Sequence[str] = (),
     tolerance: float = 1e-10,
 ) -> tuple[Array, ...]:
-    """The motion next to q, q', ... (..., n) that obeys the constraints; as many rows as given.
+    """The motion nearest to q, q', ... (..., n) that obeys the constraints: as many rows as given.
 
-    A q' = 0, A q'' + A' q' = 0, and its derivatives up to q''''. It makes initial states, takes the
-    drift out of simulated ones, and completes prescribed motions: with `fixed` joints, as many as
-    the mechanism has degrees of freedom, the other joints are what follows from these.
+    It satisfies f(q) = 0, A q' = 0, A q'' + A' q' = 0, and the derivatives up to q''''. Use it for
+    initial states, to remove the drift of a simulation, and to complete prescribed motions: with as
+    many `fixed` joints as the mechanism has degrees of freedom, all other joints follow from them.
 
-    Raises DynamicsError as :func:`assemble`, and where the fixed joints do not allow a motion.
+    Raises the DynamicsError of :func:`assemble`, also if the fixed joints permit no motion.
     """
     states, shape, given = as_state(system.tree.joint_names, q, qd, qdd, qddd, qdddd)
     if given == 0:
@@ -67,7 +67,7 @@ def consistent_motion(
     for k in range(1, given):
         A = constraint_terms(system, *rows[:k]).matrices
         h = bias(A, rows, k)
-        for _ in range(2):  # the second time takes out the rounding of the first
+        for _ in range(2):  # the second pass removes the rounding error of the first
             left = times(A[0], rows[k]) + h
             rows[k][:, free] += _least_step(system, rows[0], A[0], left, free)
         left = times(A[0], rows[k]) + h
@@ -95,13 +95,13 @@ def _newton(system: ConstrainedModel, q: Array, free: Any, tolerance: float) -> 
 
 
 def _least_step(system: ConstrainedModel, q: Array, A: Array, left: Array, free: Any) -> Array:
-    """dx (N, free) with A dx + left = 0 as well as possible, and the least dx . M dx."""
+    """dx (N, free) with A dx + left = 0, if possible, and the least dx . M dx."""
     M = mass_matrix(system.tree, q)[:, free[:, None], free]
     try:
         L = np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
         raise DynamicsError(
-            f"robot '{system.tree.name}': the mass matrix is singular, the kinetic metric is none"
+            f"robot '{system.tree.name}': the mass matrix is singular and defines no metric"
         ) from None
     AL = np.swapaxes(np.linalg.solve(L, np.swapaxes(A[..., free], -1, -2)), -1, -2)
     inverse = np.linalg.pinv(AL, rcond=system.rank_tolerance)
@@ -117,6 +117,6 @@ def _check_closed(
         name = constraint_terms(system, q).names[at[-1]]
         where = state_number(at[:-1]) if len(left) > 1 else ""
         raise DynamicsError(
-            f"{what}: {name} stays violated by {abs(left[at]):.3g}{where}; check the lengths, the "
-            "fixed joints and the start"
+            f"{what}: {name} remains violated by {abs(left[at]):.3g}{where}; check the lengths, "
+            "the fixed joints and the initial q"
         )

@@ -1,10 +1,10 @@
-"""Inverse, forward and hybrid dynamics of systems with constraints; [K12] section 3.
+"""Inverse, forward and hybrid dynamics of mechanisms with closed loops; [K12] section 3.
 
     M q'' + b = tau + A^T lambda                                            (54)
     A q'' + A' q' = 0                                                       (71)
 
-with M_vu = M_uv^T in (72)-(78), where the print has M_uv twice. A^T lambda is what the constraints
-do to the joints. Rows of A that depend on others carry nothing: their multipliers are zero.
+with M_vu = M_uv^T in (72)-(78), where the paper prints M_uv twice. A^T lambda are the joint torques
+of the constraint forces. Rows of A that depend on other rows have zero multipliers.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ from .loops import ConstrainedModel, ConstraintMatrix
 Choice = Literal["unique", "minimum_force", "minimum_torque"]
 CHOICES = ("unique", "minimum_force", "minimum_torque")
 Indices = NDArray[np.int64]
-PSEUDO_INVERSE = 1e-11  # relative cut-off; constraints of full rank stay well above
+PSEUDO_INVERSE = 1e-11  # relative cut-off of singular values; those of full rank are far above
 
 
 class ConstrainedInverseDynamics(NamedTuple):
-    """Joint torques of a closed mechanism, their rates, and what the constraints transmit.
+    """Joint torques of a closed mechanism, their rates, and the constraint forces.
 
-    tau, tau_dot, tau_ddot : (..., n) N m or N, per s and s^2; passive joints have the given torque.
-        None for what the input does not determine.
+    tau, tau_dot, tau_ddot : (..., n) N m or N, per s and s^2; passive joints have the torque that
+        was given for them. The rates are None unless q''' and q'''' were given.
     multipliers : (..., m) lambda; zero for redundant rows.
-    loop_wrenches : {loop: (..., 6)} what each cut joint applies to the second body, and the
-        opposite to the first; inertial axes about the inertial origin.
+    loop_wrenches : {loop: (..., 6)} the wrench that each cut joint applies to its second body, and
+        with the opposite sign to the first; inertial axes about the inertial origin, N m and N.
     redundant : names of the rows that were dropped because they depend on the others.
     """
 
@@ -67,7 +67,10 @@ class ConstrainedInverseDynamics(NamedTuple):
 
 
 class ConstrainedMotion(NamedTuple):
-    """Joint accelerations and torques (..., n) of a closed mechanism; the rest as above."""
+    """Joint accelerations and torques (..., n) of a closed mechanism, and the constraint forces.
+
+    `multipliers`, `loop_wrenches` and `redundant` are those of :class:`ConstrainedInverseDynamics`.
+    """
 
     qdd: Array
     tau: Array
@@ -76,6 +79,7 @@ class ConstrainedMotion(NamedTuple):
     redundant: tuple[str, ...]
 
 
+# wide: the state is spelled out, one argument for each derivative, as in inverse_dynamics
 def constrained_inverse_dynamics(
     system: ConstrainedModel,
     q: Any,
@@ -91,31 +95,32 @@ def constrained_inverse_dynamics(
     wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
 ) -> ConstrainedInverseDynamics:
-    """Motor torques of a motion that obeys the constraints, and their first two time derivatives.
+    """Motor torques for a motion that obeys the constraints, and their first two time derivatives.
 
-    With m independent constraints and n_p passive joints, [K12] (56) and (57), A_p^T lambda =
-    tau_pr - tau_p has
+    With m independent constraints and n_p passive joints, [K12] (56) and (57), `choice` selects a
+    solution of A_p^T lambda = tau_pr - tau_p:
 
-    "unique": the one solution (58), m = n_p;
-    "minimum_force": that with the least |lambda|, (59); of loops |lambda| is the norm of the
-        transmitted wrenches about the origin of the first frame, N m and N weighed alike;
-    "minimum_torque": that with the least |tau_a|, (62)-(64); (65), (66) if all joints have motors.
+    "unique": the only solution (58), which exists if m = n_p;
+    "minimum_force": the solution with the least |lambda|, (59). For loops |lambda| is the norm of
+        the transmitted wrenches about the origin of the first frame, in N m and N;
+    "minimum_torque": the solution with the least |tau_a|, (62)-(64), and (65), (66) if all joints
+        have motors.
 
-    Each is the solution of one linear system, differentiated by the Leibniz rule: the derivative of
-    the pseudoinverse solution at constant rank.
+    Each is the solution of one linear system, differentiated by the Leibniz rule at constant rank.
 
     Parameters
     ----------
-    q, qd, qdd, qddd, qdddd : (..., n) rad, m and per s^k, see :func:`.consistent_motion`. Without
-        `qddd` only tau is computed, without `qdddd` no tau_ddot.
-    passive_torque, passive_torque_dot, passive_torque_ddot : (..., n_p) of the passive joints
-        (springs, friction) along the motion, in the order of `system.passive`; default zero.
-    wrenches, base : as of :func:`.inverse_dynamics`. Constraints are relative to the base: what is
-        joined to it moves with it.
+    q, qd, qdd, qddd, qdddd : (..., n) rad, m and per s^k, see :func:`.consistent_motion`.
+        `qddd` is needed for tau_dot, `qddd` and `qdddd` for tau_ddot.
+    passive_torque, passive_torque_dot, passive_torque_ddot : (..., n_p) torques of the passive
+        joints (springs, friction) along the motion, in the order of `system.passive`; default zero.
+    wrenches, base : as in :func:`.inverse_dynamics`. The constraints hold relative to the base:
+        whatever is attached to it moves with it.
 
-    Raises InputError for a motion that violates the constraints, for "unique" where it is not, and
-    as :func:`.inverse_dynamics`; DynamicsError where the passive joints cannot be made to follow:
-    m < n_p (see :func:`constrained_hybrid_dynamics`), or a singular configuration.
+    Raises the errors of :func:`.inverse_dynamics`; InputError for a motion that violates the
+    constraints, and for "unique" if the torques are not; DynamicsError if no motor torques move
+    the passive joints as prescribed: m < n_p (see :func:`constrained_hybrid_dynamics`), or a
+    singular configuration.
     """
     _check_choice(choice)
     unconstrained = inverse_dynamics(
@@ -129,18 +134,11 @@ def constrained_inverse_dynamics(
     constraints = constraint_terms(system, *rates[: _known_derivatives(system, given)])
     kept = independent_rows(system, constraints.matrices[0], constraints.scale)
     A = [matrix[..., kept, :] for matrix in constraints.matrices[: len(tau_r)]]
-    a, p = system.actuated_indices, system.passive_indices
     _check_motors(system, A[0], choice)
     check_motion(system, constraints, rates)
-    A_a, A_p = ([matrix[..., joints] for matrix in A] for joints in (a, p))
-    c = [row[..., p] - tau_p for row, tau_p in zip(tau_r, passive, strict=True)]
-    multipliers = _multipliers(choice, A_a, A_p, [row[..., a] for row in tau_r], c)
-    forces = product_rule.apply(product_rule.transpose(A), multipliers)
-    tau = [row - force for row, force in zip(tau_r, forces, strict=True)]
-    for row, tau_p in zip(tau, passive, strict=True):
-        row[..., p] = tau_p
+    tau, multipliers = _motor_torques(system, choice, A, tau_r, passive)
     tau_dot, tau_ddot = (tau[k] if len(tau) > k else None for k in (1, 2))
-    transmitted = _transmitted(constraints, kept, multipliers[0], base)
+    transmitted = _transmitted(constraints, kept, multipliers, base)
     return ConstrainedInverseDynamics(tau[0], tau_dot, tau_ddot, *transmitted)
 
 
@@ -154,19 +152,26 @@ def constrained_forward_dynamics(
     base: BaseMotion | None = None,
     baumgarte: Baumgarte | None = None,
 ) -> ConstrainedMotion:
-    """Joint accelerations under the torques `tau` (..., n) of all joints; [K12] (67)-(69).
+    """Joint accelerations under the torques `tau` of all joints; [K12] (67)-(69).
 
-    q and qd are (..., n). O(n m) + O(m^3): the articulated bodies are factorised once. A state that
-    violates the constraints somewhat is accepted; see `baumgarte` and :func:`.consistent_motion`.
-    `wrenches` and `base` as in :func:`constrained_inverse_dynamics`.
+    Takes O(n m) + O(m^3) operations: the articulated-body inertias are factorised once.
 
-    Raises InputError for wrong shapes, NaN or infinity; DynamicsError in singular configurations,
-    where no acceleration satisfies the dependent constraints.
+    Parameters
+    ----------
+    q, qd : (..., n), rad or m and per s. The state may violate the constraints slightly.
+    tau : (..., n), N m or N.
+    wrenches, base : as in :func:`constrained_inverse_dynamics`.
+    baumgarte : stabilisation that drives violations to zero during integration; without it they
+        drift, see :func:`.consistent_motion`.
+
+    Raises InputError for wrong shapes, NaN or infinity; DynamicsError in singular configurations
+    in which no acceleration satisfies the dependent constraints.
     """
     nothing = np.zeros(system.n)
     return _move(system, (), (q, qd, nothing), tau, "unique", wrenches, base, baumgarte)
 
 
+# wide: one argument for each quantity of the motion, as in hybrid_dynamics
 def constrained_hybrid_dynamics(
     system: ConstrainedModel,
     q: Any,
@@ -180,17 +185,22 @@ def constrained_hybrid_dynamics(
     base: BaseMotion | None = None,
     baumgarte: Baumgarte | None = None,
 ) -> ConstrainedMotion:
-    """Accelerations of some joints and torques of the others given, the rest found; (70)-(80).
+    """Accelerations of the free joints and torques of the `prescribed` ones; [K12] (70)-(80).
 
-    `prescribed` are the joints u whose acceleration is given, with or without a motor; v are the
-    others. Of `qdd` (..., n) only the u and of `tau` (..., n) only the v are used, as in
-    :func:`.hybrid_dynamics`; the others may be anything, NaN too. With no joint prescribed this is
-    forward, with all of them inverse dynamics. Where the constraints hold some of the prescribed
-    joints together the torques tau_u are not unique, and `choice` takes one as in
-    :func:`constrained_inverse_dynamics`, with u for the actuated joints.
+    Prescribing no joint gives the forward dynamics, prescribing all of them the inverse dynamics.
 
-    Other arguments and errors as :func:`constrained_forward_dynamics`; DynamicsError where no
-    motion has the prescribed accelerations; InputError for "unique" where it is not.
+    Parameters
+    ----------
+    prescribed : names or indices of the joints u whose accelerations are given, with or without a
+        motor. The other joints v are free.
+    qdd : (..., n); only the entries u are used, the others may be NaN.
+    tau : (..., n); only the entries v are used, the others may be NaN.
+    choice : selects the torques tau_u, as in :func:`constrained_inverse_dynamics` with u in place
+        of the actuated joints. They are not unique if the constraints couple prescribed joints.
+
+    Other arguments are those of :func:`constrained_forward_dynamics`. Raises its errors, and
+    DynamicsError if the prescribed accelerations contradict the constraints, InputError for
+    "unique" if the torques are not.
     """
     _check_choice(choice)
     return _move(system, prescribed, (q, qd, qdd), tau, choice, wrenches, base, baumgarte)
@@ -206,24 +216,17 @@ def _move(
     base: BaseMotion | None,
     baumgarte: Baumgarte | None,
 ) -> ConstrainedMotion:
+    """Hybrid dynamics: the open chain first, then the multipliers that close it."""
     tree = system.tree
     held = prescribed_joints(tree, prescribed)
     u, v = np.flatnonzero(held), np.flatnonzero(~held)
-    for name, row in zip(STATE_ROWS, rows, strict=False):
-        if row is None:
-            raise InputError(f"the dynamics need {name}")
-    qdd = as_partial("qdd", rows[2], held, tree.joint_names)
-    states, shape, _ = as_state(tree.joint_names, *rows[:2], qdd)
-    q, qd, qdd_u = (states[:, k].reshape(*shape, system.n).copy() for k in range(3))
+    q, qd, qdd_u = _partial_motion(system, held, rows)
     torques = as_partial("tau", tau, ~held, tree.joint_names)
     constraints = constraint_terms(system, q, qd)
-    A, A_dot = constraints.matrices
-    drift = times(A_dot, qd)
-    if baumgarte is not None:
-        drift = drift + 2 * baumgarte.alpha * times(A, qd)
-        drift = drift + baumgarte.beta**2 * constraints.residual
+    A = constraints.matrices[0]
+    drift = _drift(constraints, qd, baumgarte)
 
-    # the open chain, and what unit multipliers do to it, (78)
+    # the open chain, and its response to unit multipliers, (78)
     bodies = articulated_bodies(tree, q, prescribed=u.tolist())
     needed = inverse_dynamics(tree, q, qd, qdd_u, wrenches=wrenches, base=base).tau
     broadcast_shapes(("motion", "tau"), (needed.shape[:-1], torques.shape[:-1]))
@@ -246,12 +249,7 @@ def _move(
 
     kept = solved
     if len(solved) < len(independent):
-        if choice == "unique":
-            raise InputError(
-                f"the torques of the prescribed joints are not unique: {len(independent)} "
-                f"constraints, of which the joints that are free to move determine {len(solved)}; "
-                "choose 'minimum_force' or 'minimum_torque'"
-            )
+        _check_unique(choice, len(independent), len(solved))
         kept = independent
         A_k = A[..., kept, :]
         c = tau_r[..., v] - torques[..., v]
@@ -263,6 +261,48 @@ def _move(
     return ConstrainedMotion(qdd, found, *_transmitted(constraints, kept, multipliers, base))
 
 
+def _partial_motion(
+    system: ConstrainedModel, held: NDArray[np.bool_], rows: tuple[Any, Any, Any]
+) -> tuple[Array, Array, Array]:
+    """q, q' and q'' (..., n); q'' is zero for the joints that are not `held`."""
+    for name, row in zip(STATE_ROWS, rows, strict=False):
+        if row is None:
+            raise InputError(f"the dynamics need {name}")
+    names = system.tree.joint_names
+    states, shape, _ = as_state(names, *rows[:2], as_partial("qdd", rows[2], held, names))
+    q, qd, qdd = (states[:, k].reshape(*shape, system.n).copy() for k in range(3))
+    return q, qd, qdd
+
+
+def _drift(constraints: ConstraintTerms, qd: Array, baumgarte: Baumgarte | None) -> Array:
+    """The part of A q'' + drift = 0 that does not depend on q'': A' q', (71), stabilised."""
+    A, A_dot = constraints.matrices
+    drift = times(A_dot, qd)
+    if baumgarte is not None:
+        drift = drift + 2 * baumgarte.alpha * times(A, qd)
+        drift = drift + baumgarte.beta**2 * constraints.residual
+    return drift
+
+
+def _motor_torques(
+    system: ConstrainedModel,
+    choice: Choice,
+    A: list[Array],
+    tau_r: list[Array],
+    passive: list[Array],
+) -> tuple[list[Array], Array]:
+    """tau with its rates, and lambda, from A and the torques tau_r of the tree with theirs."""
+    a, p = system.actuated_indices, system.passive_indices
+    A_a, A_p = ([matrix[..., joints] for matrix in A] for joints in (a, p))
+    c = [row[..., p] - tau_p for row, tau_p in zip(tau_r, passive, strict=True)]
+    multipliers = _multipliers(choice, A_a, A_p, [row[..., a] for row in tau_r], c)
+    forces = product_rule.apply(product_rule.transpose(A), multipliers)
+    tau = [row - force for row, force in zip(tau_r, forces, strict=True)]
+    for row, tau_p in zip(tau, passive, strict=True):
+        row[..., p] = tau_p
+    return tau, multipliers[0]
+
+
 def _multipliers(
     choice: Choice,
     A_a: product_rule.Stack,
@@ -271,16 +311,16 @@ def _multipliers(
     c: product_rule.Stack,
     dependent: bool = False,
 ) -> list[Array]:
-    """lambda and its derivatives: A_p^T lambda = c, with what is left free chosen; (57)-(66).
+    """The solution lambda of A_p^T lambda = c that `choice` selects, with derivatives; (57)-(66).
 
-    `dependent`: A_p may have dependent columns, of which c is consistent.
+    With `dependent`, A_p may have dependent columns, with which c must be consistent.
     """
     conditions = [
         _conditions(choice, *terms, unit=float(k == 0))
         for k, terms in enumerate(zip(A_a, A_p, tau_ar, c, strict=True))
     ]
     K, d = zip(*conditions, strict=True)
-    if dependent or 0 in K[0].shape[:-2]:  # of no states the rank is unknown
+    if dependent or 0 in K[0].shape[:-2]:  # an empty batch tells nothing about the rank
         inverse = np.linalg.pinv(K[0], rcond=PSEUDO_INVERSE)
     else:
         inverse = np.linalg.inv(K[0])
@@ -290,11 +330,11 @@ def _multipliers(
 def _conditions(
     choice: Choice, A_a: Array, A_p: Array, tau_ar: Array, c: Array, unit: float
 ) -> tuple[Array, Array]:
-    """K and d of the conditions K z = d, of which z begins with lambda.
+    """K and d of the linear conditions K z = d; the first components of z are lambda.
 
-    The least |lambda| is a lambda = A_p y. The least |tau_a|, tau_a = tau_ar - A_a^T lambda, has
-    A_a tau_a = A_p mu, as |tau_a|^2 / 2 + mu . (A_p^T lambda - c) is stationary in lambda. `unit`
-    is the factor of the unit matrices: 1, and 0 for the derivatives.
+    The least |lambda| has the form lambda = A_p y. The least |tau_a|, tau_a = tau_ar - A_a^T
+    lambda, satisfies A_a tau_a = A_p mu, because |tau_a|^2 / 2 + mu . (A_p^T lambda - c) is
+    stationary in lambda. `unit` multiplies the identity matrices: 1, or 0 for the derivatives.
     """
     m, n_p, n_a = *A_p.shape[-2:], A_a.shape[-1]
     A_aT, A_pT = np.swapaxes(A_a, -1, -2), np.swapaxes(A_p, -1, -2)
@@ -316,7 +356,7 @@ def _conditions(
 def _passive_torques(
     system: ConstrainedModel, given: Sequence[Any | None], shape: tuple[int, ...]
 ) -> list[Array]:
-    """The torques of the passive joints and their rates, checked to fit the motion's `shape`."""
+    """The torques (..., n_p) of the passive joints and their rates; they broadcast with `shape`."""
     names = ("passive_torque", "passive_torque_dot", "passive_torque_ddot")[: len(given)]
     n_p = len(system.passive)
     rows = [
@@ -328,8 +368,11 @@ def _passive_torques(
 
 
 def _known_derivatives(system: ConstrainedModel, given: int) -> int:
-    """How many of q, q', ... to ask the constraints for: one more than the torques need serves the
-    check of the highest one, where the user gave that derivative of A."""
+    """How many of the rows q, q', ... to evaluate the constraints with.
+
+    The torques need `given` - 2 of them. One more allows the highest row to be checked, provided
+    that the user's constraints have that derivative of A.
+    """
     functions = ("A", "A_dot", "A_ddot", "A_dddot")
     last = functions[given - 2]
     known = all(
@@ -343,10 +386,19 @@ def _check_choice(choice: str) -> None:
         raise InputError(f"choice must be one of {', '.join(CHOICES)}, got {choice!r}")
 
 
+def _check_unique(choice: Choice, independent: int, solved: int) -> None:
+    if choice == "unique":
+        raise InputError(
+            f"the torques of the prescribed joints are not unique: {independent} constraints, of "
+            f"which the joints that are free to move determine {solved}; choose 'minimum_force' or "
+            "'minimum_torque'"
+        )
+
+
 def _check_motors(system: ConstrainedModel, A: Array, choice: Choice) -> None:
-    """Whether the passive joints can be made to follow, and in how many ways; A has full rank."""
+    """Check that motor torques can move the passive joints as prescribed; A has full rank."""
     if 0 in A.shape[:-2]:
-        return  # no state, no rank
+        return  # an empty batch has no rank
     m, n_p = A.shape[-2], len(system.passive)
     freedom, motors = system.n - m, system.n - n_p
     if m < n_p:
@@ -354,7 +406,8 @@ def _check_motors(system: ConstrainedModel, A: Array, choice: Choice) -> None:
             f"{freedom} degrees of freedom ({system.n} joints, {m} independent constraints) and "
             f"only {motors} with a motor: no torques make all joints follow a prescribed "
             f"acceleration (m = {m} < n_p = {n_p}, passive: {', '.join(system.passive)}); "
-            f"prescribe that of {motors} with constrained_hybrid_dynamics() and let the others move"
+            f"prescribe {motors} accelerations with constrained_hybrid_dynamics() and leave the "
+            "other joints free"
         )
     if n_p:
         sigma = np.linalg.svd(A[..., system.passive_indices], compute_uv=False)
@@ -380,7 +433,7 @@ def _check_accelerations(
     terms: Array,
     prescribed: Sequence[str],
 ) -> None:
-    """The rows that were not solved for have to hold as well; `terms` (..., m) are their sizes."""
+    """Check that all rows hold, also those not solved for; `terms` (..., m) are their sizes."""
     size = SMALL + np.max(terms, axis=-1, keepdims=True)
     excess = abs(left) - system.consistency_tolerance * size
     if np.any(excess > 0):
@@ -402,12 +455,12 @@ def _transmitted(
     multipliers: Array,
     base: BaseMotion | None,
 ) -> tuple[Array, dict[str, Array], tuple[str, ...]]:
-    """All multipliers, the wrenches of the loops, and the names of the rows left out."""
-    all_of_them = np.zeros((*multipliers.shape[:-1], len(constraints.names)))
-    all_of_them[..., kept] = multipliers
+    """The multipliers of all rows, the wrenches of the loops, and the names of dropped rows."""
+    full = np.zeros((*multipliers.shape[:-1], len(constraints.names)))
+    full[..., kept] = multipliers
     to_world = se3.coAd(np.eye(4) if base is None or base.pose is None else base.pose)
     wrenches = {
-        name: times(to_world @ W, all_of_them[..., constraints.rows[name]])
+        name: times(to_world @ W, full[..., constraints.rows[name]])
         for name, W in constraints.transmitted.items()
     }
-    return all_of_them, wrenches, dropped_names(constraints, kept)
+    return full, wrenches, dropped_names(constraints, kept)

@@ -1,21 +1,22 @@
-"""Constraints as equations: f(q) = 0, A q' = 0, A q'' + A' q' = 0 and on to q''''; [K12] (55).
+"""Constraint equations f(q) = 0, A q' = 0, A q'' + A' q' = 0, ... up to q''''; [K12] (55).
 
-A loop keeps the pose D = C_first^-1 C_second to the free motions h, which are exp(X) for a lower
-pair and exp(X_1 x_1) ... exp(X_k x_k) otherwise. With the free motion h next to D,
+A loop restricts the relative pose D = C_first^-1 C_second of two frames to the free motions h of
+the cut joint: exp(X) for a lower pair, exp(X_1 x_1) ... exp(X_k x_k) otherwise. With h the free
+motion closest to D,
 
-    e = log(D h^-1)         what is left open: a screw in the first frame, with S(x)^T e = 0
+    e = log(D h^-1)         the remaining gap, a screw in the first frame, with S(x)^T e = 0
     f = N^T e
     A = N^T Ad_{C_first}^-1 (J_second - J_first)
 
-where S(x) are the free screws as they stand at x, and N (6, 6 - k) are the wrenches that the joint
-transmits, reciprocal to them: N^T S = 0. They are chosen orthonormal, N^T N = 1, so that the norm
-of the multipliers is that of the transmitted wrench, with m in N m and f in N about the origin of
-the first frame. N is constant for a lower pair. Otherwise its derivatives are those that do not
-turn it within itself, N^T N' = 0: with Z = S (S^T S)^-1,
+where S(x) are the free screws at x, and N (6, 6 - k) are the wrenches that the joint transmits,
+which are reciprocal to them: N^T S = 0. They are orthonormal, N^T N = 1, and therefore the norm of
+the multipliers is that of the transmitted wrench (m in N m, f in N) about the origin of the first
+frame. N is constant for a lower pair. Otherwise its derivatives follow from the condition
+N^T N' = 0: with Z = S (S^T S)^-1,
 
     S x' = Ad_{C_first}^-1 (V_second - V_first),   N' = -Z S'^T N.
 
-A, A', ... are then the derivatives in time along a motion. f has the derivative A where f = 0.
+A', A'', ... are the time derivatives of A along the motion. A is the derivative of f where f = 0.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
 
 CONVERGED = 1e-14  # the last step of a Newton iteration, rad or m
 ITERATIONS = 50
-OPEN = 0.1  # rad or m; a free motion that leaves more open may be the wrong one of several
-SMALL = 1e-6  # rad or m per s^k: velocities, accelerations, ... below it are measured against it
-PRINTED = 1e-6  # components of a direction below it are not mentioned
-START = 2.0  # rad or m
+OPEN = 0.1  # rad or m; with a larger gap, another branch of the free motions may be closer
+SMALL = 1e-6  # rad or m per s^k; smaller velocities, accelerations, ... are compared with it
+PRINTED = 1e-6  # smaller components of a direction are not printed
+START = 2.0  # rad or m; initial guesses of the free motion
 
 
 class ConstraintTerms(NamedTuple):
@@ -55,12 +56,12 @@ class ConstraintTerms(NamedTuple):
 
     residual : (..., m) f(q).
     matrices : A, A', ... (..., m, n), one for each of q, q', ... given; at most four.
-    scale : (..., m) what the sizes of the rows of A are measured by: of a loop, the largest row of
-        the Jacobians of its two frames; of a user's matrix, its largest row.
-    transmitted : {loop: (..., 6, size)} the wrenches on the second body that unit multipliers are,
-        in inertial axes about the inertial origin.
+    scale : (..., m) reference for the size of the rows of A: for a loop, the largest row of the
+        Jacobians of its two frames; for a user's matrix, its largest row.
+    transmitted : {loop: (..., 6, size)} the wrenches on the second body for unit multipliers, in
+        inertial axes about the inertial origin.
     rows : {constraint: its rows}.
-    names : of the m rows.
+    names : names of the m rows.
     """
 
     residual: Array
@@ -72,10 +73,10 @@ class ConstraintTerms(NamedTuple):
 
 
 def constraint_residual(system: ConstrainedModel, q: Any) -> Array:
-    """f(q) (..., m) of the configurations q (..., n): rad about a direction, m along one.
+    """The constraint violation f(q) (..., m) at q (..., n), in rad and m.
 
     Rows of a :class:`.ConstraintMatrix` without f are zero. Raises InputError for wrong shapes, NaN
-    or infinity, and for a user's function with a wrong result.
+    or infinity, also in the result of a user's function.
     """
     return constraint_terms(system, q).residual
 
@@ -87,23 +88,23 @@ def constraint_matrices(
     qdd: Any | None = None,
     qddd: Any | None = None,
 ) -> tuple[Array, ...]:
-    """A, A', A'', A''' (..., m, n), as many as rows of q, q', ... (..., n) are given.
+    """A, A', A'', A''' (..., m, n): one matrix for each of q, q', q'', q''' (..., n) given.
 
-    Raises InputError as :func:`constraint_residual`, for gaps, and where a
-    :class:`.ConstraintMatrix` has no such derivative.
+    Raises the InputError of :func:`constraint_residual`, also for gaps and if a
+    :class:`.ConstraintMatrix` lacks a derivative.
     """
     return constraint_terms(system, q, qd, qdd, qddd).matrices
 
 
 def redundant_constraints(system: ConstrainedModel, q: Any) -> tuple[str, ...]:
-    """The names of the rows of A that depend on the others at q (n,), and at all of (..., n)."""
+    """Names of the rows of A that depend on the others at q (n,), or at every q of a batch."""
     constraints = constraint_terms(system, q)
     kept = independent_rows(system, constraints.matrices[0], constraints.scale)
     return dropped_names(constraints, kept)
 
 
 def constraint_terms(system: ConstrainedModel, *rows: Any) -> ConstraintTerms:
-    """f, and the derivatives of A that q, q', ... (..., n) determine; errors as above."""
+    """:class:`ConstraintTerms` for the rows q, q', ... (..., n); errors as above."""
     states, shape, given = as_state(system.tree.joint_names, *rows)
     if given == 0:
         raise InputError("constraints need q")
@@ -137,9 +138,9 @@ def constraint_terms(system: ConstrainedModel, *rows: Any) -> ConstraintTerms:
 
 
 def bias(matrices: Sequence[Array], rates: Sequence[Array], k: int) -> Array:
-    """What A q^(k) has to cancel: sum_{0 < j < k} C(k-1, j) A^(j) q^(k-j); rates = q, q', ...
+    """sum_{0 < j < k} C(k-1, j) A^(j) q^(k-j), which A q^(k) must cancel; `rates` are q, q', ...
 
-    A' q' for the accelerations, 2 A' q'' + A'' q' for q''', and so on.
+    A' q' for accelerations, 2 A' q'' + A'' q' for q''', and so on.
     """
     total = np.zeros(matrices[0].shape[:-1])
     for j in range(1, k):
@@ -150,7 +151,7 @@ def bias(matrices: Sequence[Array], rates: Sequence[Array], k: int) -> Array:
 def check_motion(
     system: ConstrainedModel, constraints: ConstraintTerms, rates: Sequence[Array]
 ) -> None:
-    """InputError where q, q', ... do not obey the constraints, with the row and the numbers."""
+    """Raise InputError if q, q', ... violate the constraints, with the row and the numbers."""
     tolerance = system.consistency_tolerance
     A = constraints.matrices
     for k in range(min(len(rates), len(A) + 1)):
@@ -164,18 +165,18 @@ def check_motion(
         if np.any(excess > 0):
             at = np.unravel_index(int(np.argmax(excess)), left.shape)
             raise InputError(
-                f"{STATE_ROWS[k]} violates {constraints.names[at[-1]]} by {left[at]:.3g}, where "
-                f"{tolerance * np.broadcast_to(size, left.shape)[at]:.3g} is allowed"
+                f"{STATE_ROWS[k]} violates {constraints.names[at[-1]]} by {left[at]:.3g}, with "
+                f"{tolerance * np.broadcast_to(size, left.shape)[at]:.3g} allowed"
                 f"{state_number(at[:-1])}; consistent_motion() makes a motion obey the constraints"
             )
 
 
 def independent_rows(system: ConstrainedModel, A: Array, scale: Array) -> NDArray[np.int64]:
-    """Indices of rows of A (..., m, n) that span all of them, in every state of the batch.
+    """Indices of rows of A (..., m, n) that span its row space, in every state of the batch.
 
-    Elimination with pivoting: the largest remaining row comes first, its part is taken out of the
-    others. `scale` (..., m) is that of `ConstraintTerms`; A may lack some of the columns. Raises
-    DynamicsError where the states differ in rank.
+    Elimination with pivoting: the largest remaining row is kept and projected out of the others.
+    `scale` (..., m) is that of `ConstraintTerms`; A may have a subset of the columns. Raises
+    DynamicsError if the states differ in rank.
     """
     m, n = A.shape[-2:]
     if not A.size:
@@ -189,14 +190,14 @@ def independent_rows(system: ConstrainedModel, A: Array, scale: Array) -> NDArra
             break
         kept.append(pivot)
         row = rest[:, pivot] / remaining[:, pivot, None]
-        for _ in range(2):  # the second time takes out the rounding of the first
+        for _ in range(2):  # the second pass removes the rounding error of the first
             rest -= (rest @ row[..., None]) * row[:, None]
     remaining = np.linalg.norm(rest, axis=-1)
     if np.any(remaining > system.rank_tolerance):
         state = int(np.argmax(remaining.max(axis=-1)))
         raise DynamicsError(
             f"the constraints have rank {len(kept)} in one state of the batch and more in state "
-            f"{state}: one of them is singular"
+            f"{state}: one of the two states is singular"
         )
     return np.array(sorted(kept), dtype=np.int64)
 
@@ -206,12 +207,12 @@ def dropped_names(constraints: ConstraintTerms, kept: NDArray[np.int64]) -> tupl
 
 
 def state_number(index: Sequence[Any]) -> str:
-    """' (state [3, 1])' of a batch; nothing where there is but one."""
+    """' (state [3, 1])' for a state of a batch, '' for a single state."""
     return f" (state {[int(k) for k in index]})" if len(index) else ""
 
 
 class _Block(NamedTuple):
-    """The rows of one constraint, as in `ConstraintTerms`, of N states; `scale` is (N,)."""
+    """The rows of one constraint for N states, as in `ConstraintTerms`; `scale` is (N,)."""
 
     residual: Array
     matrices: list[Array]
@@ -221,14 +222,14 @@ class _Block(NamedTuple):
 
 
 def _user(constraint: ConstraintMatrix, states: Array, order: int) -> _Block:
-    """The user's functions, state by state."""
+    """Evaluate the user's functions, one state at a time."""
     what = f"constraint '{constraint.name}'"
     n = states.shape[-1]
 
     def stacked(name: str, count: int, tail: tuple[int, ...]) -> Array:
         function = getattr(constraint, name, None)
         if function is None:
-            raise InputError(f"{what}: this derivative of the motion needs its {name}")
+            raise InputError(f"{what}: this derivative of the motion needs {name}")
         results = [
             as_array(f"{what}: {name}", function(*state[:count].copy()), tail) for state in states
         ]
@@ -262,7 +263,7 @@ def _loop(model: MultibodyModel, loop: LoopClosure, bodies: Array, order: int) -
         x = _nearest_in_chain(loop.free, D)
         h = _chain(loop.free, x)[0]
         N = _chain_wrenches(loop.free, x, product_rule.apply(H, V2 - V1), order)
-        names = [f"wrench {k + 1} that its joint transmits" for k in range(loop.size)]
+        names = [f"wrench {k + 1} transmitted by its joint" for k in range(loop.size)]
     e = se3.log(D @ se3.inverse(h))
     transposed = product_rule.transpose(N)
     return _Block(
@@ -275,7 +276,7 @@ def _loop(model: MultibodyModel, loop: LoopClosure, bodies: Array, order: int) -
 
 
 def _largest_row(A: Array) -> Array:
-    """The norm (N,) of the largest row of matrices A (N, m, n), not zero."""
+    """The norm (N,) of the largest row of matrices A (N, m, n), always positive."""
     return np.asarray(np.linalg.norm(A, axis=-1).max(axis=-1, initial=np.finfo(float).tiny))
 
 
@@ -283,7 +284,7 @@ def _largest_row(A: Array) -> Array:
 
 
 def _nearest_in_group(X: Array, D: Array) -> Array:
-    """h (N, 4, 4) of the group that the screws X (k, 6) span, with X log(D h^-1) = 0."""
+    """h (N, 4, 4) in the group generated by the screws X (k, 6), with X log(D h^-1) = 0."""
     h = np.broadcast_to(np.eye(4), D.shape)
     onto = np.linalg.pinv(X) @ X
     for _ in range(ITERATIONS if len(X) else 0):
@@ -295,7 +296,7 @@ def _nearest_in_group(X: Array, D: Array) -> Array:
 
 
 def _nearest_in_chain(X: Array, D: Array) -> Array:
-    """x (N, k) of the motion exp(X_1 x_1) ... next to D, by Gauss-Newton."""
+    """x (N, k) of the motion exp(X_1 x_1) ... exp(X_k x_k) closest to D, by Gauss-Newton."""
     best = np.zeros((len(D), len(X)))
     distance = np.full(len(D), np.inf)
     single = START * np.eye(len(X))
@@ -327,7 +328,7 @@ def _chain(X: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _chain_wrenches(X: Array, x0: Array, u: Sequence[Array], order: int) -> list[Array]:
-    """N, N', ... (N, 6, 6 - k) of a chain that moves with the relative twist S x' = u, u', ..."""
+    """N, N', ... (N, 6, 6 - k) of a chain; u, u', ... are the relative twist S x' and its rates."""
     S = [_chain(X, x0)[1]]
     onto = np.asarray(np.linalg.pinv(S[0]))
     x: list[Array] = []  # x', x'', ...
@@ -349,9 +350,9 @@ def _chain_wrenches(X: Array, x0: Array, u: Sequence[Array], order: int) -> list
 
 
 def _chain_screw_rate(S: Sequence[Array], x: Sequence[Array]) -> Array:
-    """S^(k+1) from S ... S^(k) and x' ... x^(k+1): (S_i)' = ad_V S_i, V that of the joints before.
+    """S^(k+1) from S ... S^(k) and x' ... x^(k+1): (S_i)' = ad_V S_i, [M21] (9).
 
-    [M21] (9) with the twist of the joint before.
+    V is the twist that the joints before i contribute.
     """
     k = len(S) - 1
     rate = np.zeros_like(S[0])
@@ -366,14 +367,15 @@ def _chain_screw_rate(S: Sequence[Array], x: Sequence[Array]) -> Array:
 
 
 def _reciprocal(S: Array) -> Array:
-    """An orthonormal basis (..., 6, 6 - k) of the wrenches with N^T S = 0, S (..., 6, k).
+    """An orthonormal basis N (..., 6, 6 - k) of the wrenches with N^T S = 0, for S (..., 6, k).
 
-    What S leaves of the axes, the longest first: along the axes as far as S is.
+    The coordinate axes are projected onto the complement of S, the longest projection first. Where
+    S lies along axes, so does the basis.
     """
     R = np.eye(6) - S @ np.linalg.pinv(S)
     N, pivots = [], []
     for _ in range(6 - S.shape[-1]):
-        length = np.round(np.linalg.norm(R, axis=-2), 9)  # rounding decides nothing
+        length = np.round(np.linalg.norm(R, axis=-2), 9)  # rounding must not decide the order
         pivots.append(np.argmax(length, axis=-1)[..., None])
         column = np.take_along_axis(R, pivots[-1][..., None], axis=-1)
         column = column / np.linalg.norm(column, axis=-2, keepdims=True)
@@ -384,7 +386,7 @@ def _reciprocal(S: Array) -> Array:
 
 
 def _row_name(wrench: Array) -> str:
-    """Which relative motion a unit wrench holds back, in the first frame."""
+    """The relative motion that a unit wrench prevents, in the first frame."""
     m, f = wrench[:3], wrench[3:]
     if not np.any(abs(m) > PRINTED):
         return f"translation along {_direction(f)}"

@@ -1,8 +1,8 @@
-"""Systems with constraints: a tree of bodies, and what closes its loops; [K12] section 3.
+"""Closed mechanisms: a tree of bodies and the constraints that close it; [K12] section 3.
 
 A closed mechanism is described by the tree that remains when each loop is cut at one joint, and by
-the joints that were cut: two frames, and the screws that stay free between them. What is no joint
-(rolling, transmissions, a known closed form) enters by its matrix A(q) with A q' = 0.
+the cut joints: two frames, and the screws that remain free between them. Other constraints
+(rolling, transmissions, a known closed form) are given by a matrix A(q) with A q' = 0.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from ..lie import se3
 from ..model import MultibodyModel
 from ..rigid import frame_pose
 
-INDEPENDENT = 1e-9  # singular values of free screws below this, relatively, are rounding
+INDEPENDENT = 1e-9  # relative size below which singular values of free screws count as zero
 
 
 @dataclass(frozen=True, eq=False)
 class LoopClosure:
-    """A cut joint: a frame on `first` and one on `second`, and the motion left free between them.
+    """A cut joint: a frame on `first`, a frame on `second`, and the free motion between them.
 
-    The relative pose D = C_first^-1 C_second of the two frames is kept to
-    D = exp(X_1 x_1) ... exp(X_k x_k) for some x: with one frame on the other where all x are zero.
+    The relative pose D = C_first^-1 C_second of the two frames is restricted to
+    D = exp(X_1 x_1) ... exp(X_k x_k) for some x. The frames coincide where all x are zero.
 
     Attributes
     ----------
     first, second : body, link merged into one, or the base, by name; a body also by index.
-    free : (k, 6) or (6,) X, screws in the first frame, as those of :mod:`.joints`; default none, a
-        weld. k < 6, independent.
-    first_pose, second_pose : (4, 4) of the frames in their bodies; default: the bodies' own.
+    free : X (k, 6) or (6,), k < 6 independent screws in the first frame, for instance from
+        :mod:`.joints`; default none, a weld.
+    first_pose, second_pose : (4, 4) poses of the frames in their bodies; default: the body frames.
 
-    Raises ModelError.
+    Raises ModelError for wrong shapes, six or more screws, and dependent screws.
     """
 
     name: str
@@ -63,10 +63,10 @@ class LoopClosure:
         if screws.ndim != 2 or any(pose.shape != (4, 4) for pose in poses):
             raise ModelError(f"{what}: expected free (k, 6) and poses (4, 4), one of each")
         if len(screws) > 5:
-            raise ModelError(f"{what}: {len(screws)} free screws; it closes with five at most")
+            raise ModelError(f"{what}: {len(screws)} free screws; a loop has at most five")
         if _rank(screws) < len(screws):
             raise ModelError(
-                f"{what}: its {len(screws)} free screws are dependent; give {_rank(screws)}"
+                f"{what}: its {len(screws)} free screws are dependent; give {_rank(screws)} of them"
             )
         for key, value in zip(("free", "first_pose", "second_pose"), (screws, *poses), strict=True):
             object.__setattr__(self, key, read_only(value))
@@ -85,8 +85,8 @@ class LoopClosure:
     ) -> LoopClosure:
         """A loop that is closed at q (n,), default zero.
 
-        There both frames lie at `point` (3,) of the inertial frame, in inertial axes: `free` are
-        screws in these axes about that point.
+        In that configuration both frames are at `point` (3,), m, of the inertial frame, with
+        inertial axes; `free` are screws in these axes about that point.
         """
         q = np.zeros(model.n) if q is None else q
         point = as_array("point", point, (3,))
@@ -101,10 +101,10 @@ class LoopClosure:
 
     @cached_property
     def is_lower_pair(self) -> bool:
-        """Whether the free motions form a group: [X_i, X_j] is again one of the free screws.
+        """Whether the free motions form a group: all [X_i, X_j] are in the span of the free screws.
 
-        So it is for a weld, revolute, prismatic, helical, cylindrical, spherical and planar joint;
-        not for a universal one.
+        True for weld, revolute, prismatic, helical, cylindrical, spherical and planar joints, false
+        for a universal joint.
         """
         X = self.free
         brackets = [se3.ad(x) @ y for x in X for y in X]
@@ -113,18 +113,18 @@ class LoopClosure:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintMatrix:
-    """Constraints A(q) q' = 0 by functions of the user, for one state at a time.
+    """Constraints A(q) q' = 0 given by functions of the user, for one state at a time.
 
     Attributes
     ----------
     size : the number m of rows.
     A : q (n,) -> (m, n).
     A_dot : q, q' -> (m, n), its time derivative.
-    A_ddot, A_dddot : q, q', q'' (, q''') -> (m, n). The first is needed for the second rates of
-        torques; without the second q'''' is not checked.
-    f : q -> (m,) with f(q) = 0 and A = df/dq; None for constraints of velocities alone, which
-        positions cannot violate.
-    row_names : what the rows are, for messages.
+    A_ddot, A_dddot : q, q', q'' (, q''') -> (m, n). The second rates of torques require A_ddot;
+        without A_dddot, q'''' is not checked.
+    f : q -> (m,) with f(q) = 0 and A = df/dq; None for velocity constraints, which positions cannot
+        violate.
+    row_names : names of the rows for messages.
     """
 
     name: str
@@ -147,19 +147,19 @@ class ConstraintMatrix:
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedModel:
-    """A tree with constraints, and which of its joints have a motor.
+    """A tree with constraints, and the list of its actuated joints.
 
     Attributes
     ----------
     tree : the robot with its loops cut.
-    constraints : loops and matrices; their rows one after the other are the m rows of A.
-    actuated : names of the joints with a motor; None: all. The others are passive.
-    rank_tolerance : a row of A counts as dependent if not more than this remains of it when the
-        other rows are taken out, relative to the size that rows of its constraint can have.
-    consistency_tolerance : by how much a motion may violate the constraints, relative to the terms
-        of the violated one; of positions in rad and m.
+    constraints : loops and matrices; A stacks their rows in this order, m in all.
+    actuated : names of the joints with a motor (default: all). The others are passive.
+    rank_tolerance : a row of A counts as dependent if no more than this share remains after
+        projecting out the other rows, relative to the row size possible for its constraint.
+    consistency_tolerance : largest accepted violation of the constraints by a motion, relative to
+        the terms of the violated equation; for positions in rad and m.
 
-    Raises ModelError for unknown bodies and joints, a loop within one body, names used twice.
+    Raises ModelError for unknown bodies and joints, a loop within one body, and duplicate names.
     """
 
     tree: MultibodyModel
@@ -180,13 +180,15 @@ class ConstrainedModel:
         object.__setattr__(self, "actuated", tuple(j for j in joints if j in chosen))
         for constraint in self.constraints:
             if not isinstance(constraint, LoopClosure | ConstraintMatrix):
-                raise ModelError(f"constraints: {constraint!r} is neither a loop nor a matrix")
+                raise ModelError(
+                    f"constraints: expected LoopClosure or ConstraintMatrix, got {constraint!r}"
+                )
         if not self.constraints:
             raise ModelError(f"robot '{self.tree.name}': no constraints; use the tree as it is")
         for kind, names in (("constraint", [c.name for c in self.constraints]), ("joint", chosen)):
             twice = {name for name in names if list(names).count(name) > 1}
             if twice:
-                raise ModelError(f"{kind} '{min(twice)}' is there twice")
+                raise ModelError(f"duplicate {kind} '{min(twice)}'")
         for loop in self.constraints:
             if isinstance(loop, LoopClosure):
                 self._check_loop(loop)
@@ -196,7 +198,7 @@ class ConstrainedModel:
             bodies = [self.tree.frame(body).body for body in (loop.first, loop.second)]
         if bodies[0] == bodies[1]:
             raise ModelError(
-                f"loop '{loop.name}': '{loop.first}' and '{loop.second}' are one rigid body"
+                f"loop '{loop.name}': '{loop.first}' and '{loop.second}' are the same rigid body"
             )
 
     @property
@@ -234,7 +236,7 @@ class ConstrainedModel:
         return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     def describe(self) -> str:
-        """The tree, its constraints and its motors as text."""
+        """A text that lists motors, constraints and the tree."""
         lines = [
             f"{self.tree.name}: {self.n} joints, {self.m} constraints, "
             f"{len(self.actuated or ())} motors",
@@ -254,7 +256,7 @@ class ConstrainedModel:
 
 
 def _rank(screws: Array) -> int:
-    """The number of independent rows, each taken with unit length."""
+    """The number of independent rows after scaling each one to unit length."""
     length = np.linalg.norm(screws, axis=1, keepdims=True)
     rows = screws / np.where(length > INDEPENDENT, length, np.inf)
     return int(np.linalg.matrix_rank(rows, tol=INDEPENDENT)) if len(rows) else 0

@@ -1,15 +1,15 @@
-"""Joints with several degrees of freedom, each by its motion subspace; [K12] section 2.
+"""Motion subspaces of joints with several degrees of freedom; [K12] section 2.
 
 The child frame of a joint has the pose T(q) in the frame that the joint is mounted on, T(0) = 1.
-In the child frame the joint contributes the twist V = S(q) q', where the 6 x k motion subspace is
+In the child frame the joint contributes the twist V = S(q) q' with the 6 x k motion subspace
 
-    S(q) = (T^-1 dT/dq_1, ..., T^-1 dT/dq_k)
+    S(q) = (T^-1 dT/dq_1, ..., T^-1 dT/dq_k).
 
-(the print has T^-1 dT^-1/dq, which is no twist). Two kinds of coordinates serve any joint, [M18k]
-remark 4: those of the second kind, T = exp(X_1 q_1) ... exp(X_k q_k), which are those of a
-composition of one-degree joints; and those of the first kind, T = exp(X_1 q_1 + ... + X_k q_k).
+(The paper prints T^-1 dT^-1/dq, which is not a twist.) Two kinds of coordinates are available for
+any joint, [M18k] remark 4: the second kind, T = exp(X_1 q_1) ... exp(X_k q_k), as for a sequence of
+joints with one degree of freedom; and the first kind, T = exp(X_1 q_1 + ... + X_k q_k).
 
-Screws X are in the child frame at q = 0; a function of :mod:`.joints` gives those of a usual joint.
+The screws X refer to the child frame at q = 0; :mod:`.joints` has those of the usual joints.
 """
 
 from __future__ import annotations
@@ -37,56 +37,54 @@ from ..lie import se3
 from ..model import joints
 from ..model.joints import ORIGIN
 
-_HORNER_TERMS = 24  # enough for the third derivative of a power series at rotations below 1 rad
+_HORNER_TERMS = 24  # enough for the third derivative of the series at rotations below 1 rad
 
 
 @dataclass(frozen=True, eq=False)
 class Joint(ABC):
-    """A joint of k degrees of freedom by its screws X (k, 6) at q = 0; immutable.
+    """A joint with k degrees of freedom, given by its screws X (k, 6) at q = 0; immutable.
 
-    Coordinates are (..., k), rad or m; q and its derivatives broadcast. Every method raises
-    InputError for wrong shapes, NaN or infinity; the constructor ModelError for zero screws or more
-    than six.
+    Coordinates are (..., k), rad or m; q and its derivatives broadcast. All methods raise
+    InputError for wrong shapes, NaN or infinity. The constructor raises ModelError for a screw that
+    is zero, for no screws, and for more than six.
     """
 
     screws: Array
 
-    #: Where S loses rank, and what to do about it; for messages.
+    #: Where S loses rank and how to avoid it, for messages.
     singularity: ClassVar[str]
 
     def __post_init__(self) -> None:
         with refused_as(ModelError):
             screws = np.atleast_2d(as_array("screws", self.screws, (6,)))
         if screws.ndim != 2 or not 1 <= len(screws) <= 6 or not np.any(screws, axis=1).all():
-            raise ModelError(
-                f"a joint has one to six screws (k, 6), none of them zero; got {self.screws}"
-            )
+            raise ModelError(f"a joint has one to six nonzero screws (k, 6); got {self.screws}")
         object.__setattr__(self, "screws", read_only(screws))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Copies and pickles are read-only, too."""
+        """Keep the arrays of copies and unpickled joints read-only."""
         self.__dict__.update(state)
         self.__post_init__()
 
     @property
     def degrees(self) -> int:
-        """k, the number of degrees of freedom and of coordinates."""
+        """The number k of degrees of freedom and coordinates."""
         return len(self.screws)
 
     @abstractmethod
     def pose(self, q: Any) -> Array:
-        """T(q) (..., 4, 4), the child frame in the frame that the joint is mounted on."""
+        """The pose T(q) (..., 4, 4) of the child frame in the frame the joint is mounted on."""
 
     def subspace(self, q: Any) -> Array:
-        """S(q) (..., 6, k), in the child frame."""
+        """The motion subspace S(q) (..., 6, k), in the child frame."""
         return self.subspace_rates(q)[0]
 
     def subspace_dot(self, q: Any, qd: Any) -> Array:
-        """S'(q, q') (..., 6, k), the derivative of the components of S along the motion."""
+        """S'(q, q') (..., 6, k), the time derivative of the components of S."""
         return self.subspace_rates(q, qd)[1]
 
     def subspace_rates(self, q: Any, *rates: Any) -> list[Array]:
-        """S, S', ... (..., 6, k) as far as `rates` are given: q', q'', ..., any number of them."""
+        """S, S', ... (..., 6, k), one derivative for each of the `rates` q', q'', ..."""
         names = [
             STATE_ROWS[k] if k < len(STATE_ROWS) else f"q^({k})" for k in range(len(rates) + 1)
         ]
@@ -105,15 +103,16 @@ class Joint(ABC):
 class CompositeJoint(Joint):
     """Coordinates of the second kind: T = exp(X_1 q_1) ... exp(X_k q_k).
 
-    The joint that :func:`.model_from_screws` makes of a stack of screws, without the massless
-    bodies: `CompositeJoint(dyn.universal(...))`, cylindrical, planar, spherical, floating, or one
-    screw (6,) of :func:`.revolute`, prismatic or helical.
+    The joint that :func:`.model_from_screws` makes from a stack of screws, without the massless
+    bodies in between. The screws may come from :func:`.universal`, cylindrical, planar, spherical
+    or floating, as in `CompositeJoint(dyn.universal(...))`, or may be one screw (6,) from
+    :func:`.revolute`, prismatic or helical.
     """
 
     singularity = (
-        "where its axes become dependent: with yaw, pitch and roll at the pitch +-90 deg. Stay "
-        "away from there, order the axes so that this is outside of the workspace, or take an "
-        "ExponentialJoint, which is singular at a full turn only"
+        "where its axes become dependent: for yaw, pitch and roll at a pitch of +-90 deg. Stay "
+        "away from it, reorder the axes to move it out of the workspace, or use an "
+        "ExponentialJoint, which is singular only at a full turn"
     )
 
     def pose(self, q: Any) -> Array:
@@ -124,7 +123,7 @@ class CompositeJoint(Joint):
         return T
 
     def _screws_at(self, q: Array) -> Array:
-        """S(q): X_j is carried back over the joints that follow it."""
+        """S(q): X_j transformed by the inverse motion of the joints that follow it."""
         S = np.empty((*q.shape[:-1], 6, self.degrees))
         following = np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4))
         for j in reversed(range(self.degrees)):
@@ -133,7 +132,7 @@ class CompositeJoint(Joint):
         return S
 
     def _rates(self, rows: list[Array]) -> list[Array]:
-        """S_j' = -ad_U S_j, differentiated; U is the twist that the joints after j add."""
+        """S_j' = -ad_U S_j and its derivatives, with U the twist of the joints after j."""
         S = [self._screws_at(rows[0])]
         S += [np.zeros_like(S[0]) for _ in rows[1:]]
         U = [np.zeros((*rows[0].shape[:-1], 6)) for _ in rows[1:]]
@@ -149,9 +148,10 @@ class CompositeJoint(Joint):
 
 @dataclass(frozen=True, eq=False)
 class SphericalJoint(CompositeJoint):
-    """Yaw, pitch, roll about the child frame's origin: R = Rot_z(q_1) Rot_y(q_2) Rot_x(q_3).
+    """Yaw, pitch and roll about the origin of the child frame, in closed form.
 
-    The coordinates of :func:`.spherical`, in closed form. Singular at the pitch q_2 = +-pi/2.
+    R = Rot_z(q_1) Rot_y(q_2) Rot_x(q_3), the coordinates of :func:`.spherical`. Singular at the
+    pitch q_2 = +-pi/2.
     """
 
     screws: Array = field(init=False, default_factory=joints.spherical)
@@ -180,19 +180,18 @@ class SphericalJoint(CompositeJoint):
 class ExponentialJoint(Joint):
     """Coordinates of the first kind: T = exp(x) with x = X_1 q_1 + ... + X_k q_k.
 
-    S = dexp_-x (X_1, ..., X_k).
-    Regular within less than a full turn, |omega| < 2 pi. :meth:`spherical` and :meth:`floating`
-    are the usual ones.
+    S = dexp_-x (X_1, ..., X_k), regular below a full turn, |omega| < 2 pi. The usual joints of this
+    kind are :meth:`spherical` and :meth:`floating`.
     """
 
     singularity = (
-        "at a full turn, where its rotation vector has the length 2 pi. Before that, go over to "
-        "the shorter one of the same pose, dyn.se3.log(joint.pose(q))"
+        "at a full turn, where its rotation vector has the length 2 pi. Before that, switch to the "
+        "shorter rotation vector of the same pose, dyn.se3.log(joint.pose(q))"
     )
 
     @classmethod
     def spherical(cls, point: Any = ORIGIN) -> ExponentialJoint:
-        """q (3,) is the rotation vector, axis times angle, of the rotation about `point`."""
+        """q (3,) is the rotation vector (axis times angle) of the rotation about `point`."""
         return cls(joints.spherical(point)[::-1])
 
     @classmethod
@@ -211,8 +210,8 @@ class ExponentialJoint(Joint):
 def _dexp_rates(A: list[Array]) -> list[Array]:
     """dexp(A) = 1 + A/2! + A^2/3! + ... and its derivatives, from A, A', ... (..., 6, 6).
 
-    The power series by Horner's scheme where A is small, and from there by
-    dexp(2 A) = (1 + A dexp(A) / 2) dexp(A). :func:`.se3.dexp` has no derivatives.
+    A is halved until the power series converges fast, evaluated by Horner's scheme, and doubled
+    again by dexp(2 A) = (1 + A dexp(A) / 2) dexp(A). :func:`.se3.dexp` has no derivatives.
     """
     turn = np.abs(A[0][..., :3, :3]).max(initial=0.0)
     doublings = max(0, int(np.ceil(np.log2(turn)))) + 1 if turn > 0 else 0

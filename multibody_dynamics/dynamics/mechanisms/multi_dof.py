@@ -1,15 +1,14 @@
-"""Robots of joints with several degrees of freedom, and their dynamics; [K12] Tables 2, 3 and 4.
+"""Dynamics of robots with multi-degree-of-freedom joints; [K12] Tables 2, 3 and 4.
 
-A :class:`MultiDofModel` has one body per joint and no massless ones: joint i has a motion subspace
-S_i(q_i), 6 x n_i. The recursions are body-fixed, as in the paper, with X_i = Ad_{T_i^-1}:
+A :class:`MultiDofModel` has one body per joint and needs no massless bodies: joint i has the motion
+subspace S_i(q_i), 6 x n_i. The recursions are body-fixed, as in the paper, with X_i = Ad_{T_i^-1}:
 
     V_i = X_i V_parent + S_i q_i'          F_i = M_i V_i' - ad_{V_i}^T M_i V_i - F_i^ext
     tau_i = S_i^T F_i                            + sum over children of X_k^T F_k
 
-Gravity is one of the F^ext, so that V_i' is the acceleration alone. Plain NumPy, vectorised over
-the states, with loops over bodies. For control cycles the compiled functions of a
-:class:`.MultibodyModel` are faster; :meth:`MultiDofModel.from_model` takes its compositions of
-joints together.
+Gravity is part of F^ext, and V_i' is the acceleration alone. The code is plain NumPy, vectorised
+over the states, with loops over bodies. In control cycles the compiled functions of a
+:class:`.MultibodyModel` are faster; :meth:`MultiDofModel.from_model` merges its chains of joints.
 """
 
 from __future__ import annotations
@@ -57,12 +56,12 @@ from ..rigid import (
 )
 from .motion_subspaces import CompositeJoint, Joint
 
-SINGULAR = 1e-13  # smallest eigenvalue of S^T I S, its diagonal scaled to one, that is no inverse
-LOST_RANK = 1e-5  # smallest singular value of S then, its columns scaled to one, to blame S for it
+SINGULAR = 1e-13  # least eigenvalue of S^T I S, diagonal scaled to one, that counts as singular
+LOST_RANK = 1e-5  # least singular value of S, columns scaled to one, below which S is the cause
 
 
 class _Motion(NamedTuple):
-    """Of every body i, with derivatives: X_i, S_i, V_i (batch, 6, .); and its pose."""
+    """X_i, S_i, V_i (batch, 6, .) of every body i with their derivatives, and its pose."""
 
     X: list[list[Array]]
     S: list[list[Array]]
@@ -72,24 +71,25 @@ class _Motion(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class MultiDofModel:
-    """A tree of N bodies; body i is moved by joint i of n_i degrees; a parent comes first.
+    """A tree of N bodies, each moved by one joint with n_i degrees of freedom.
 
-    The pose of body i in the frame of its parent is placements[i] T_i(q_i). The coordinates of all
-    joints stand one after the other in q (..., n).
+    The pose of body i in the frame of its parent is placements[i] T_i(q_i). q (..., n) holds the
+    coordinates of all joints, one joint after the other. All arrays are read-only.
 
     Attributes
     ----------
-    parents : N indices, -1 is the base.
-    joints : N of :mod:`.motion_subspaces`; for a stack of screws (k, 6) in the axes of the body
-        frame at q = 0, such as `dyn.planar()`, its :class:`.CompositeJoint`.
-    placements : (N, 4, 4) body frame in that of its parent (the base: inertial frame) at q = 0.
+    parents : N indices, -1 for the base; parents come before their children.
+    joints : N joints of :mod:`.motion_subspaces`. A stack of screws (k, 6) in the axes of the body
+        frame at q = 0, such as `dyn.planar()`, becomes a :class:`.CompositeJoint`.
+    placements : (N, 4, 4) body frame in that of its parent (the inertial frame for the base) at
+        q = 0.
     inertias : (N, 6, 6) about the origin of the body frame, see :func:`.spatial_inertia`.
-    joint_names, body_names : N each; joint1 ..., body1 ... if not given.
-    coordinate_names : n, those of a joint with several are `<joint>_1` ... if not given.
+    joint_names, body_names : N each; default joint1 ..., body1 ...
+    coordinate_names : n; default the joint names, with `_1`, `_2`, ... for joints with several.
     gravity : (3,) in m/s^2, inertial axes.
-    reflected_inertia : (n,) of the rotors on the link side; zero if not given.
+    reflected_inertia : (n,) of the rotors, on the link side, kg m^2 or kg; default zero.
 
-    Arrays are read-only. Raises ModelError where the data cannot be a robot.
+    Raises ModelError for inconsistent or physically impossible data.
     """
 
     parents: tuple[int, ...]
@@ -135,14 +135,14 @@ class MultiDofModel:
     def _set_names(self, kind: str, given: Sequence[str], default: Sequence[str]) -> None:
         names = tuple(given) or tuple(default)
         if len(names) != len(default):
-            raise ModelError(f"{len(names)} {kind} names where there must be {len(default)}")
+            raise ModelError(f"{kind} names: expected {len(default)}, got {len(names)}")
         for name in names:
             if names.count(name) > 1:
-                raise ModelError(f"two {kind} names are '{name}'; names must be unique")
+                raise ModelError(f"duplicate {kind} name '{name}'; names must be unique")
         object.__setattr__(self, f"{kind}_names", names)
 
     def _set_array(self, key: str, shape: tuple[int, ...]) -> None:
-        """A read-only copy of an attribute, or a ModelError."""
+        """Replace an attribute by a checked, read-only copy; ModelError if it is wrong."""
         with refused_as(ModelError, f"robot '{self.name}'"):
             array = exactly(key, getattr(self, key), shape)
             if key == "placements":
@@ -153,13 +153,13 @@ class MultiDofModel:
     def from_model(
         cls, model: MultibodyModel, groups: Mapping[str, Sequence[str]] | None = None
     ) -> MultiDofModel:
-        """The same robot, with joints that have only massless bodies in between as one.
+        """The same robot, with chains of joints that share massless bodies merged into one joint.
 
-        `groups` is {name of the joint: names of its joints of one degree, in their order}; without
-        it every such chain becomes one, named "a+b+c" after its joints. q is the same for both
-        robots; bodies keep their names and frames, those in between are gone.
+        `groups` is {name of the new joint: names of the merged joints, in order}. Without it every
+        chain is merged and named "a+b+c" after its joints. q is the same for both robots. Bodies
+        keep their names and frames; the massless bodies inside a chain are dropped.
 
-        Raises InputError for an unknown joint, ModelError for a group that is no such chain.
+        Raises InputError for an unknown joint, and ModelError for a group that is not such a chain.
         """
         chains = _chains(model) if groups is None else _groups(model, groups)
         last = {chain[-1]: i for i, chain in enumerate(chains.values())}
@@ -184,7 +184,7 @@ class MultiDofModel:
         )
 
     def __reduce__(self) -> tuple[Any, tuple[()]]:
-        """Copies and pickles go through the constructor, so that their arrays are read-only."""
+        """Copy and unpickle through the constructor, which makes the arrays read-only."""
         return partial(type(self), **{x.name: getattr(self, x.name) for x in fields(self)}), ()
 
     def __repr__(self) -> str:
@@ -197,18 +197,18 @@ class MultiDofModel:
 
     @cached_property
     def coordinates(self) -> tuple[slice, ...]:
-        """Where the coordinates of each joint stand in q."""
+        """The slice of q that holds the coordinates of each joint."""
         ends = np.cumsum([joint.degrees for joint in self.joints]).tolist()
         return tuple(
             slice(end - joint.degrees, end) for end, joint in zip(ends, self.joints, strict=True)
         )
 
     def joint_index(self, joint: str | int) -> int:
-        """The index of a joint, by name or index; InputError lists the names there are."""
+        """The index of a joint, by name or index; the InputError lists the known names."""
         return _index("joint", joint, self.joint_names)
 
     def body_index(self, body: str | int) -> int:
-        """The index of a body, by name or index; InputError lists the names there are."""
+        """The index of a body, by name or index; the InputError lists the known names."""
         return _index("body", body, self.body_names)
 
     def forward_kinematics(
@@ -221,11 +221,11 @@ class MultiDofModel:
         *,
         base: BaseMotion | None = None,
     ) -> BodyMotion:
-        """Poses (..., N, 4, 4) and body-fixed twists and derivatives (..., N, 6).
+        """Poses (..., N, 4, 4) and body-fixed twists with derivatives (..., N, 6).
 
-        [K12] (37) and (41). q ... q'''' are (..., n), as far as given; leading dimensions
-        broadcast. `base` is the motion of the base; at rest if None. Raises InputError for wrong
-        shapes, gaps, NaN or infinity.
+        [K12] (37) and (41). q, qd, ... are (..., n), rad or m and per s^k; leading dimensions
+        broadcast, and each one adds the next derivative. `base` is the motion of the base, at rest
+        if None. Raises InputError for wrong shapes, gaps, NaN or infinity.
         """
         states, shape, given = as_state(self.coordinate_names, q, qd, qdd, qddd, qdddd)
         if given == 0:
@@ -251,9 +251,10 @@ class MultiDofModel:
         wrenches: Wrenches | None = None,
         base: BaseMotion | None = None,
     ) -> InverseDynamics:
-        """Joint torques Q and their rates, [K12] Table 2, differentiated for Q' and Q''.
+        """Inverse dynamics: joint torques Q, [K12] Table 2, and by differentiation Q' and Q''.
 
-        Arguments, units and errors as of :func:`.inverse_dynamics`; `wrenches` by body name.
+        Arguments, units and errors are those of :func:`.inverse_dynamics`; `wrenches` are given by
+        body name.
         """
         states, shape, given = as_state(self.coordinate_names, q, qd, qdd, qddd, qdddd)
         if given < 3:
@@ -280,11 +281,11 @@ class MultiDofModel:
         wrenches: Wrenches | None = None,
         base: BaseMotion | None = None,
     ) -> Array:
-        """Joint accelerations q'' (..., n) under the torques `tau` (..., n), [K12] Table 3.
+        """Forward dynamics: q'' (..., n) under the torques `tau` (..., n), [K12] Table 3.
 
-        `wrenches` and `base` as in :meth:`inverse_dynamics`. Raises InputError for wrong shapes or
-        names, NaN or infinity; DynamicsError where the coordinates of a joint are singular, and
-        where a joint has no inertia to accelerate.
+        `wrenches` and `base` are those of :meth:`inverse_dynamics`. Raises InputError for wrong
+        shapes or names, NaN or infinity; DynamicsError if the coordinates of a joint are singular
+        or if a joint moves no inertia.
         """
         known = {"prescribed": (), "qdd": np.zeros(self.n), "tau": tau}
         return self.hybrid_dynamics(q, qd, **known, wrenches=wrenches, base=base).qdd
@@ -300,11 +301,11 @@ class MultiDofModel:
         wrenches: Wrenches | None = None,
         base: BaseMotion | None = None,
     ) -> HybridDynamics:
-        """Accelerations of the free joints and torques of the `prescribed` ones; [K12] Table 4.
+        """Accelerations of the free joints, torques of the `prescribed` ones; [K12] Table 4.
 
-        `prescribed` are names or indices of joints. `qdd` and `tau` are (..., n), of which only the
-        entries of the prescribed and of the free joints are used; the others may be NaN. Otherwise
-        as :meth:`forward_dynamics`; the DynamicsErrors concern free joints only.
+        `prescribed` are names or indices of joints. `qdd` (..., n) is used for the prescribed
+        joints, `tau` (..., n) for the free ones; all other entries may be NaN. Other arguments and
+        errors are those of :meth:`forward_dynamics`; a DynamicsError concerns free joints only.
         """
         check_sequence("prescribed", prescribed, "joints")
         states, shape, given = as_state(self.coordinate_names, q, qd)
@@ -330,14 +331,14 @@ class MultiDofModel:
     def _table_4(
         self, held: set[int], motion: _Motion, B: list[Array], qdd: Array, tau: Array
     ) -> None:
-        """Fill in the unknown entries of qdd and tau (batch, n); the tables 3 and 4 of [K12].
+        """Fill in the unknown entries of qdd and tau (batch, n); [K12] Tables 3 and 4.
 
-        `motion` and `B` are with q'' = 0 of the free joints. Counting accelerations a_i from there
-        leaves a_i = X_i a_parent + S_i q_i'', and eta_i out of the tables: it is in B_i.
+        `motion` and `B` belong to q'' = 0 of the free joints. Relative to that motion the
+        accelerations are a_i = X_i a_parent + S_i q_i''; the eta_i of the tables is part of B_i.
         """
         X, S = [x[0] for x in motion.X], [x[0] for x in motion.S]
         articulated = [np.broadcast_to(M, (len(qdd), 6, 6)) for M in self.inertias]
-        composite = articulated.copy()  # all joints locked
+        composite = articulated.copy()  # the inertias with all joints locked
         free: dict[int, tuple[Array, Array]] = {}
         for i in reversed(range(len(self.joints))):
             own, Pi, beta = self.coordinates[i], articulated[i], B[i]
@@ -367,9 +368,9 @@ class MultiDofModel:
                 a[i] = a[i] + S[i] @ qdd[:, own, None]
 
     def _check_regular(self, i: int, D: Array, S: Array, composite: Array) -> None:
-        """DynamicsError where D = S^T I S (batch, n_i, n_i) of joint i has no inverse.
+        """Raise DynamicsError if D = S^T I S (batch, n_i, n_i) of joint i is singular.
 
-        The composite inertia (batch, 6, 6) bounds what cancelled in D: the rest is rounding.
+        The composite inertia (batch, 6, 6) bounds the terms that cancelled in D.
         """
         trace = np.trace(composite[:, :3, :3], axis1=-2, axis2=-1)
         w2, v2 = (np.sum(half**2, axis=-2) for half in (S[:, :3], S[:, 3:]))
@@ -385,20 +386,20 @@ class MultiDofModel:
         S = S[int(np.argmin(smallest))]
         if np.linalg.svd(S / np.linalg.norm(S, axis=0), compute_uv=False)[-1] < LOST_RANK:
             raise DynamicsError(
-                f"{joint}: its coordinates are singular here, its motion subspace has lost rank. "
-                f"That is {self.joints[i].singularity}"
+                f"{joint}: its coordinates are singular here; the motion subspace loses rank "
+                f"{self.joints[i].singularity}"
             )
         raise DynamicsError(
-            f"{joint}: there is no inertia that it could accelerate in all of its directions; give "
-            f"body '{self.body_names[i]}' or those that it carries mass and inertia, or prescribe "
+            f"{joint} has no inertia to accelerate in some direction; give body "
+            f"'{self.body_names[i]}' or the bodies that it carries mass and inertia, or prescribe "
             "the motion of the joint"
         )
 
     def _motion(self, states: Array, given: int, bases: Array) -> _Motion:
-        """The forward recursion for states (batch, 5, n) of which `given` rows are known.
+        """The forward recursion for states (batch, 5, n), of which `given` rows are known.
 
         `bases` (batch, WRENCH) is the body-fixed motion of the base, see :func:`.base_rows`.
-        A product is differentiated by the Leibniz rule, X by X' = -ad_{S q'} X, which makes
+        Products are differentiated by the Leibniz rule. With X' = -ad_{S q'} X this gives
         V' = X V_parent' + ad_V S q' + S' q' + S q'', [K12] (41).
         """
         motion = _Motion([], [], [], [])
@@ -424,7 +425,7 @@ class MultiDofModel:
         return motion
 
     def _forces(self, motion: _Motion, applied: Mapping[int, list[Array]]) -> list[list[Array]]:
-        """M_i V_i' - ad_{V_i}^T M_i V_i - F_i^ext (batch, 6, 1) of every body, and its derivatives.
+        """M_i V_i' - ad_{V_i}^T M_i V_i - F_i^ext (batch, 6, 1) of every body, with derivatives.
 
         `applied` is {body: W, W', W'' (batch, 6, 1)}, in inertial axes about the inertial origin.
         """
@@ -454,8 +455,11 @@ class MultiDofModel:
         states: Array,
         **rows: Array,
     ) -> tuple[list[Array], dict[int, list[Array]], Array, tuple[int, ...]]:
-        """States and `rows` (..., n) as copies of one flat batch, wrenches by body, the rows of the
-        base, and the shape of the batch."""
+        """Broadcast the input to one flat batch.
+
+        Returns copies of the states and of `rows` (..., n), the wrenches by body, the rows of the
+        base, and the shape of the batch.
+        """
         bases = base_rows(base, "body")
         given = as_mapping("wrenches", wrenches)
         loads = {body: with_rates(f"wrenches['{body}']", W) for body, W in given.items()}
@@ -495,11 +499,11 @@ def _index(kind: str, value: str | int, names: tuple[str, ...]) -> int:
         return names.index(value)
     if isinstance(value, (int, np.integer)) and 0 <= value < len(names):
         return int(value)
-    raise InputError(f"no {kind} {value!r}; there are {', '.join(names)}")
+    raise InputError(f"unknown {kind} {value!r}; expected one of {', '.join(names)}")
 
 
 def _chains(model: MultibodyModel) -> dict[str, list[int]]:
-    """The longest chains of joints with only massless bodies in between, by their names."""
+    """{name: joint indices} of the longest chains with only massless bodies in between."""
     chains: list[list[int]] = []
     for i in range(model.n):
         if chains and _continues(model, chains[-1][-1], i):
@@ -510,7 +514,7 @@ def _chains(model: MultibodyModel) -> dict[str, list[int]]:
 
 
 def _groups(model: MultibodyModel, groups: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
-    """The same for the groups of a caller and all joints that are in none."""
+    """{name: joint indices} of the given groups, and of every joint that is in none."""
     chains: dict[str, list[int]] = {}
     taken: set[int] = set()
     for name, joints in groups.items():
@@ -524,7 +528,7 @@ def _groups(model: MultibodyModel, groups: Mapping[str, Sequence[str]]) -> dict[
                     f"'{model.joint_names[i]}', on a body without mass that carries nothing else"
                 )
         if taken.intersection(chain):
-            raise InputError(f"group '{name}': a joint of it is in another group, too")
+            raise InputError(f"group '{name}': one of its joints is also in another group")
         taken.update(chain)
         chains[name] = chain
     chains |= {model.joint_names[i]: [i] for i in range(model.n) if i not in taken}
@@ -532,6 +536,6 @@ def _groups(model: MultibodyModel, groups: Mapping[str, Sequence[str]]) -> dict[
 
 
 def _continues(model: MultibodyModel, i: int, j: int) -> bool:
-    """Whether joint j follows joint i with nothing but a massless body in between."""
+    """Whether joint j directly follows joint i, with only a massless body in between."""
     carried = np.flatnonzero(model.parents == i)
     return j == i + 1 and carried.tolist() == [j] and not np.any(model.inertias[i])

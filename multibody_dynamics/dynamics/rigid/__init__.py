@@ -1,77 +1,105 @@
-"""Kinematics and dynamics of the rigid arm: the contract of the library.
+"""Kinematics and dynamics of the rigid robot: the contract of the library.
+All functions take leading batch dimensions (..., n) and give results in body or joint order, in SI
+units, with the angular part of twists and wrenches first. Gravity never enters the kinematics.
 
-BaseMotion                          The motion of the base in the inertial frame
-BodyMotion                          Poses (..., n, 4, 4) of the body frames and their motion
-forward_kinematics                  Poses of all bodies, and their twists up to the jounce as ...
-frame_pose                          The pose (..., 4, 4) of a body, of a link merged into one
-base_rows                           The head of the base's row, (..., WRENCH)
-joint_poses                         The poses (..., 4, 4) of the joint frames that body rows ...
-body_rows                           The forward recursion for a batch
-jacobian                            J (..., 6, n) with twist = J q' for a body
-jacobian_dot                        The componentwise time derivative J' (..., 6, n)
-spatial_jacobians                   Pose (N, 4, 4) of a body or frame
-subtree_sums                        Sums of the values of the bodies along `axis`
-spatial_bodies                      The bodies at q (..., n), moving with qd (..., n)
-along_paths                         (..., n, n): entry i, j of `j_first` where joint j is on ...
-wrench_to_world                     A wrench given in a frame fixed to a body, with rates
-Wrenches                            ?? Wrenches = Mapping[str, Any]
-wrench_rows                         The applied wrenches with their rates as (..., n, 18)
-with_rates                          A wrench (..., 6) with zero rates, or (..., 3, 6) as it is
-gravity_wrenches                    W^grav_i = M^s_i G and its first and second time ...
-MovingFrame                         A frame to measure at and to resolve in, moving as it likes.
-moving_frame                        The frame that measures at frame j and resolves in frame k
-newton_euler                        The wrench W (..., 6) that the motion of a body takes
-newton_euler_rates                  W, W' and W'' (..., 3, 6) of newton_euler
-rigid_body_coriolis_matrix          C (..., 6, 6) with W = M V' + C V and M' - 2C skew ...
-rigid_body_inertia                  M (..., 6, 6) of the body at `pose` (..., 4
-rigid_body_inertia_dot              The derivative M' (..., 6
-rigid_body_momentum                 Pi = M V (..., 6), angular part first: kg m^2/s and kg m/s
-twists_in_frame                     A twist and its derivatives as a moving frame sees them
-InverseDynamics                     Joint torques Q and their rates, each (..., n)
-generic_inverse_dynamics            The same recursions over any scalars, never compiled
-interbody_wrenches                  What each joint transmits to its body, with rates
-inverse_dynamics                    Joint torques of a motion and their first and second time ...
-CYCLES                              ?? CYCLES = MappingProxyType({name
-ModelSolver                         Buffers bound into a compiled `update`
-InverseDynamicsSolver               Q, Q' and Q'' in the control cycle
-gravity_forces                      g(q) (..., n): the joint torques that hold the robot still
-mass_matrix                         M(q) (..., n, n) of the configurations q (..., n)
-ArticulatedBodies                   The mass matrix at one q or a batch of them, factorised
-articulated_bodies                  Factorise M(q), or M_vv without the `prescribed` joints ...
-singular                            The error for a state q (n,) in which M_vv is singular
-prescribed_joints                   (n,) true for the named joints
-ROUNDING                            a pivot that is this much smaller than what cancelled in it ...
-ForwardDynamics                     q'', q''' and q'''' (..., n)
-HybridDynamics                      q'' (..., n) and tau (..., n) of all joints
-forward_dynamics                    Joint accelerations q'' (
-forward_dynamics_rates              q'', q''' and, with `tau_ddot`, q'''' (..., n)
-generic_forward_dynamics            The same recursions over any scalars, never compiled
-hybrid_dynamics                     Accelerations of the free joints and torques of the ...
-forward_dynamics_cycle              ?? forward_dynamics_cycle = ...
-forward_dynamics_scratch            For a robot of n joints on a base at rest.
-ForwardDynamicsSolver               q'', or with `order` 1 and 2 also q''' and q''''
-ForwardDynamicsDerivatives          dq''/dq, dq''/dq' and dq''/dtau = M^-1, each (..., n, n)
-InverseDynamicsDerivatives          dQ/dq, dQ/dq' and dQ/dq'' = M, each (..., n, n)
-forward_dynamics_derivatives        dq''/dq, dq''/dq' and dq''/dtau (..., n
-inverse_dynamics_derivatives        dQ/dq, dQ/dq' and dQ/dq'' (..., n
-ForwardDynamicsDerivativesSolver    dq''/dq, dq''/dq' and dq''/dtau = M^-1 in the control ...
-InverseDynamicsDerivativesSolver    dQ/dq, dQ/dq' and dQ/dq'' = M in the control cycle
-LinearModel                         x' = A x + B u, y = C x + D u for deviations from an ...
-linearize                           The robot near an operating point
-center_of_mass                      The centre of mass (
-kinetic_energy                      T (...) in J for q and q' (..., n): the sum of V_i
-potential_energy                    U (...) in J of q (..., n)
-spatial_momentum                    Pi^s (..., 6) = (angular, linear) momentum of all bodies
-joint_wrenches                      What each joint transmits to its body in the frame of that ...
-load_cell_reading                   What a six-axis force-torque sensor reads, with rates (
-load_wrench                         The wrench that a rigid load exerts on the body that ...
-coriolis_matrix                     C (..., n, n) with M q'' + C q' + g = tau
-mass_matrix_dot                     M' (..., n, n), the derivative of the mass matrix along q' ...
-christoffel_symbols                 Gamma (..., n, n, n) at q (..., n)
-christoffel_symbols_binet           Gamma (..., n, n, n) at q (..., n) as above
-generic_higher_order_inverse_dynamics  The same of one state over any scalars
-higher_order_inverse_dynamics       Q, Q', ... Q^(k) as (..., k + 1, n), from q, q',
-higher_order_kinematics             The spatial twist of each body and its first k derivatives
+Kinematics:
+
+forward_kinematics                poses, and twists up to the jounce, of all bodies
+BodyMotion                        result: pose (..., n, 4, 4), twist to jounce (..., n, 6)
+BaseMotion                        argument `base`: motion of the base in the inertial frame
+frame_pose                        pose (..., 4, 4) of a body, of a merged link, or of the base
+jacobian                          geometric Jacobian J (..., 6, n) of a body: twist = J q'
+jacobian_dot                      its time derivative J' (..., 6, n): acceleration = J q'' + J' q'
+
+Inverse dynamics:
+
+inverse_dynamics                  recursive Newton-Euler (RNEA): joint torques Q with Q' and Q''
+InverseDynamics                   result: tau, tau_dot, tau_ddot (..., n); N m or N, per s^k
+InverseDynamicsSolver             the same for the control cycle: compiled, no allocation
+generic_inverse_dynamics          the same over any scalars: complex numbers, mpmath, CasADi
+higher_order_inverse_dynamics     joint torques with any number of time derivatives
+generic_higher_order_inverse_dynamics  the same over any scalars
+higher_order_kinematics           spatial twists with any number of time derivatives
+interbody_wrenches                wrench that each joint transmits, with rates, in inertial axes
+
+Matrices of the equations of motion, M q'' + C q' + g = tau:
+
+mass_matrix                       M (..., n, n) by the composite rigid body algorithm (CRBA)
+mass_matrix_dot                   its time derivative M' = C + C^T (..., n, n)
+coriolis_matrix                   C (..., n, n) of the Christoffel symbols; M' - 2C is skew
+christoffel_symbols               symbols of the first kind (..., n, n, n)
+christoffel_symbols_binet         the same from Binet's inertia tensors
+gravity_forces                    g (..., n): joint torques that hold the robot still
+
+Forward dynamics:
+
+forward_dynamics                  articulated-body algorithm (ABA): joint accelerations q'' (..., n)
+forward_dynamics_rates            q'' with q''' and q'''', from torques with their rates
+ForwardDynamics                   result: qdd, qddd, qdddd (..., n)
+ForwardDynamicsSolver             the same for the control cycle: compiled, no allocation
+generic_forward_dynamics          q'' over any scalars: complex numbers, mpmath, CasADi
+hybrid_dynamics                   accelerations of some joints and torques of the others
+HybridDynamics                    result: qdd, tau (..., n) of all joints
+articulated_bodies                factorises M(q) in O(n), optionally with prescribed joints
+ArticulatedBodies                 result: solves M x = b in O(n)
+
+Derivatives by q, q', and q'' or tau:
+
+inverse_dynamics_derivatives      dQ/dq, dQ/dq', dQ/dq''
+InverseDynamicsDerivatives        result: three matrices (..., n, n)
+InverseDynamicsDerivativesSolver  the same for the control cycle
+forward_dynamics_derivatives      dq''/dq, dq''/dq', dq''/dtau
+ForwardDynamicsDerivatives        result: three matrices (..., n, n)
+ForwardDynamicsDerivativesSolver  the same for the control cycle
+linearize                         state-space model near an operating point
+LinearModel                       result: A, B, C, D with named states, inputs and outputs
+
+Energy and momentum:
+
+kinetic_energy                    T (...) in J
+potential_energy                  U (...) in J
+spatial_momentum                  momentum (..., 6) of all bodies: kg m^2/s, kg m/s
+center_of_mass                    centre of mass (..., 3) of all bodies, m
+
+Wrenches and loads:
+
+Wrenches                          argument `wrenches`: {body name: (..., 6) or (..., 3, 6)}
+wrench_to_world                   transforms a wrench with rates from a body-fixed frame
+load_wrench                       wrench with rates that a carried load exerts on its body
+load_cell_reading                 reading of a six-axis force-torque sensor, with rates
+joint_wrenches                    wrench that each joint transmits, with rates, in body frames
+gravity_wrenches                  gravity wrench of each body, with rates
+
+One rigid body in any representation or moving frame:
+
+newton_euler                      wrench W (..., 6) for a given motion
+newton_euler_rates                W, W', W'' (..., 3, 6)
+rigid_body_inertia                inertia matrix M (..., 6, 6)
+rigid_body_inertia_dot            its time derivative (..., 6, 6)
+rigid_body_momentum               momentum M V (..., 6)
+rigid_body_coriolis_matrix        C (..., 6, 6) with W = M V' + C V; M' - 2C is skew
+MovingFrame                       pose, twist, acceleration and jerk of a frame
+moving_frame                      the frame with the origin of one frame and the axes of another
+twists_in_frame                   twist and derivatives, measured and resolved in a moving frame
+
+Building blocks for the rooms above:
+
+CYCLES                            {representation: compiled inverse dynamics of one state}
+forward_dynamics_cycle            compiled forward dynamics of one state
+forward_dynamics_scratch          its scratch arrays
+ModelSolver                       base class of the solvers for the control cycle
+base_rows                         motion of the base in the form that the recursions take
+body_rows                         rows of all bodies after the forward recursion, see `records`
+joint_poses                       poses of the joint frames in body rows
+spatial_jacobians                 spatial Jacobian of a body with derivatives, from body rows
+spatial_bodies                    joint screws, twists, inertias and momenta of all bodies
+subtree_sums                      sums over the subtree of each body
+along_paths                       selects matrix entries by the order of two joints in the tree
+with_rates                        a wrench as (..., 3, 6)
+wrench_rows                       the argument `wrenches` as (..., n, 18)
+prescribed_joints                 joint names or indices as (n,) bool
+singular                          the DynamicsError for a singular mass matrix
+ROUNDING                          relative size below which a pivot of M counts as zero
 """
 
 from .aba import (
@@ -145,22 +173,34 @@ from .solvers import ModelSolver
 from .wrenches import Wrenches, with_rates, wrench_rows, wrench_to_world
 
 __all__ = [
-    "BaseMotion", "BodyMotion", "forward_kinematics", "frame_pose", "base_rows", "joint_poses",
-    "body_rows", "jacobian", "jacobian_dot", "spatial_jacobians", "subtree_sums",
-    "spatial_bodies", "along_paths", "wrench_to_world", "Wrenches", "wrench_rows", "with_rates",
-    "gravity_wrenches", "MovingFrame", "moving_frame", "newton_euler", "newton_euler_rates",
-    "rigid_body_coriolis_matrix", "rigid_body_inertia", "rigid_body_inertia_dot",
-    "rigid_body_momentum", "twists_in_frame", "InverseDynamics", "generic_inverse_dynamics",
-    "interbody_wrenches", "inverse_dynamics", "CYCLES", "ModelSolver", "InverseDynamicsSolver",
-    "gravity_forces", "mass_matrix", "ArticulatedBodies", "articulated_bodies", "singular",
-    "prescribed_joints", "ROUNDING", "ForwardDynamics", "HybridDynamics", "forward_dynamics",
-    "forward_dynamics_rates", "generic_forward_dynamics", "hybrid_dynamics",
-    "forward_dynamics_cycle", "forward_dynamics_scratch", "ForwardDynamicsSolver",
-    "ForwardDynamicsDerivatives", "InverseDynamicsDerivatives", "forward_dynamics_derivatives",
-    "inverse_dynamics_derivatives", "ForwardDynamicsDerivativesSolver",
-    "InverseDynamicsDerivativesSolver", "LinearModel", "linearize", "center_of_mass",
-    "kinetic_energy", "potential_energy", "spatial_momentum", "joint_wrenches",
-    "load_cell_reading", "load_wrench", "coriolis_matrix", "mass_matrix_dot",
-    "christoffel_symbols", "christoffel_symbols_binet", "generic_higher_order_inverse_dynamics",
-    "higher_order_inverse_dynamics", "higher_order_kinematics",
+    # kinematics
+    "forward_kinematics", "BodyMotion", "BaseMotion", "frame_pose", "jacobian", "jacobian_dot",
+    # inverse dynamics
+    "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
+    "higher_order_inverse_dynamics", "generic_higher_order_inverse_dynamics",
+    "higher_order_kinematics", "interbody_wrenches",
+    # matrices of the equations of motion, M q'' + C q' + g = tau
+    "mass_matrix", "mass_matrix_dot", "coriolis_matrix", "christoffel_symbols",
+    "christoffel_symbols_binet", "gravity_forces",
+    # forward dynamics
+    "forward_dynamics", "forward_dynamics_rates", "ForwardDynamics", "ForwardDynamicsSolver",
+    "generic_forward_dynamics", "hybrid_dynamics", "HybridDynamics", "articulated_bodies",
+    "ArticulatedBodies",
+    # derivatives by q, q', and q'' or tau
+    "inverse_dynamics_derivatives", "InverseDynamicsDerivatives",
+    "InverseDynamicsDerivativesSolver", "forward_dynamics_derivatives",
+    "ForwardDynamicsDerivatives", "ForwardDynamicsDerivativesSolver", "linearize", "LinearModel",
+    # energy and momentum
+    "kinetic_energy", "potential_energy", "spatial_momentum", "center_of_mass",
+    # wrenches and loads
+    "Wrenches", "wrench_to_world", "load_wrench", "load_cell_reading", "joint_wrenches",
+    "gravity_wrenches",
+    # one rigid body in any representation or moving frame
+    "newton_euler", "newton_euler_rates", "rigid_body_inertia", "rigid_body_inertia_dot",
+    "rigid_body_momentum", "rigid_body_coriolis_matrix", "MovingFrame", "moving_frame",
+    "twists_in_frame",
+    # building blocks for the rooms above
+    "CYCLES", "forward_dynamics_cycle", "forward_dynamics_scratch", "ModelSolver", "base_rows",
+    "body_rows", "joint_poses", "spatial_jacobians", "spatial_bodies", "subtree_sums",
+    "along_paths", "with_rates", "wrench_rows", "prescribed_joints", "singular", "ROUNDING",
 ]  # fmt: skip

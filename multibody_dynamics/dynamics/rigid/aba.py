@@ -1,12 +1,13 @@
-"""Forward and hybrid dynamics by articulated bodies, O(n), and their time derivatives.
+"""Articulated-body algorithm (ABA): forward and hybrid dynamics in O(n), with time derivatives.
 
-[K12] Tables 3 and 4. Their bias forces are the inverse dynamics with the unknown accelerations at
-zero; what is left is M_vv q''_v = tau_v - bias_v for the free joints v, and the prescribed ones u
-need tau_u = bias_u + M_uv q''_v. The derivatives have the same matrix,
+[K12] Tables 3 and 4. The bias forces are the inverse dynamics evaluated with all unknown
+accelerations set to zero. The free joints v then satisfy M_vv q''_v = tau_v - bias_v, and the
+prescribed joints u need the torques tau_u = bias_u + M_uv q''_v. The time derivatives obey the same
+equation with the same matrix,
 
-    M_vv q'''_v = tau'_v - Q'_v,   Q' of the inverse dynamics with q'''_v = 0,
+    M_vv q'''_v = tau'_v - Q'_v,   Q' from the inverse dynamics with q'''_v = 0,
 
-so that one factorisation serves q'', q''' and q''''.
+and therefore q'', q''' and q'''' share one factorisation.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from ..core import STATE_ROWS, Array, InputError, as_array, as_partial, compiled, inlined, spread
 from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, WRENCH
-from ..recursions import generic_trig
+from ..recursions import generic_trig, spatial
 from .articulated_inertia import (
     ARTICULATED_ROW,
     factorisation_recursion,
@@ -39,9 +40,9 @@ _inverse_dynamics = PLAIN_CYCLES["spatial"]
 
 
 class ForwardDynamics(NamedTuple):
-    """q'', q''' and q'''' (..., n); None for what the torques do not determine.
+    """Joint accelerations q'' (..., n) and their rates; None where the torque rates are not given.
 
-    rad/s^2 for an angle, m/s^2 for a translation, and per s and s^2.
+    rad/s^2 for an angle, m/s^2 for a translation; per s for `qddd`, per s^2 for `qdddd`.
     """
 
     qdd: Array
@@ -50,34 +51,30 @@ class ForwardDynamics(NamedTuple):
 
 
 class HybridDynamics(NamedTuple):
-    """q'' (..., n) and tau (..., n) of all joints, the given ones among them."""
+    """Accelerations q'' and torques tau (..., n) of all joints, given and computed ones alike."""
 
     qdd: Array
     tau: Array
 
 
+# wide: plain arrays; a named tuple would add 0.2 us per field to every call from Python
 @inlined
 def plain_forward_dynamics_cycle(
-    parents,
-    joints,
-    gravity,
-    prescribed,
-    order,
-    state,
-    tau,
-    applied,
-    trig,
-    bodies,
-    rows,
-    bias,
-    force,
-):
-    """q'' and its first `order` derivatives, of one state; False where M_vv is singular.
+    parents, joints, gravity, prescribed, order, state, tau, applied,
+    trig, bodies, rows, bias, force,
+):  # fmt: skip
+    """q'' and its first `order` derivatives for one state; False if M_vv is singular.
 
-    `state` (5, n) and `tau` (3, n) hold q, q', ... of the prescribed joints and the torques of the
-    free ones; what is missing of both is written. `applied` (n, 18); the rest is scratch: trig
-    (2, n), bodies (n + 1, BODY_ROW) with the motion of the base in row 0, rows (n + 1,
-    ARTICULATED_ROW), bias (3, n), force (n,).
+    Parameters
+    ----------
+    prescribed : (n,) whether the acceleration of the joint is given.
+    state : (5, n) q, q' and the accelerations of the prescribed joints with their rates. The
+        accelerations of the free joints are written into it.
+    tau : (3, n) torques of the free joints with their rates. The torques of the prescribed joints
+        are written into it.
+    applied : (n, 18) wrenches that the world applies, with two rates.
+    trig, bodies, rows, bias, force : scratch of :class:`ForwardDynamicsScratch`; row 0 of `bodies`
+        holds the motion of the base.
     """
     for k in range(order + 1):
         for i in range(parents.shape[0]):
@@ -102,11 +99,26 @@ def plain_forward_dynamics_cycle(
 forward_dynamics_cycle = compiled(plain_forward_dynamics_cycle)
 
 
-def _batch(
-    parents, joints, gravity, prescribed, order, bases, states, tau, applied,
-    trig, bodies, rows, bias, force,
-):  # fmt: skip
-    """Every state of a batch; the index of the first one that is singular, or -1."""
+class ForwardDynamicsScratch(NamedTuple):
+    """The scratch arrays of `forward_dynamics_cycle`, its last arguments.
+
+    trig : (2, n) sines and cosines of the joint angles.
+    bodies : (n + 1, BODY_ROW) the base, then the bodies; see :mod:`.records`.
+    rows : (n + 1, ARTICULATED_ROW) articulated inertias.
+    bias, force : (3, n) and (n,).
+    """
+
+    trig: Array
+    bodies: Array
+    rows: Array
+    bias: Array
+    force: Array
+
+
+def _batch(robot, prescribed, order, bases, states, tau, applied, scratch):
+    """Solve every state of a batch; the index of the first singular one, or -1."""
+    parents, joints, gravity = robot
+    trig, bodies, rows, bias, force = scratch
     for k in range(states.shape[0]):
         bodies[0, :WRENCH] = bases[k]
         if not plain_forward_dynamics_cycle(
@@ -120,18 +132,8 @@ def _batch(
 _compiled_batch = compiled(_batch)
 
 
-class ForwardDynamicsScratch(NamedTuple):
-    """The last arguments of the cycle, its scratch."""
-
-    trig: Array
-    bodies: Array
-    rows: Array
-    bias: Array
-    force: Array
-
-
 def forward_dynamics_scratch(n: int) -> ForwardDynamicsScratch:
-    """For a robot of n joints on a base at rest."""
+    """Scratch for a robot of n joints, with its base at rest."""
     bodies = np.zeros((n + 1, BODY_ROW))
     bodies[0, :WRENCH] = base_rows(None)
     rows = np.zeros((n + 1, ARTICULATED_ROW))
@@ -147,11 +149,19 @@ def forward_dynamics(
     wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
 ) -> Array:
-    """Joint accelerations q'' (..., n) under the joint torques `tau` (..., n), N m or N; [K12]
-    Table 3.
+    """Forward dynamics: joint accelerations q'' (..., n) under the joint torques `tau`.
 
-    `wrenches` and `base` as in :func:`.inverse_dynamics`. Raises InputError for wrong shapes or
-    names, NaN or infinity; DynamicsError where the mass matrix is singular.
+    Articulated-body algorithm (ABA), [K12] Table 3, in O(n).
+
+    Parameters
+    ----------
+    q, qd : (..., n), rad or m and per s; leading dimensions broadcast.
+    tau : (..., n), N m for an angle and N for a translation.
+    wrenches : wrenches that the world applies, as in :func:`.inverse_dynamics`.
+    base : motion of the base; at rest if None.
+
+    Returns q'' (..., n) in rad/s^2 or m/s^2. Raises InputError for wrong shapes or names, NaN or
+    infinity, and DynamicsError if the mass matrix is singular.
     """
     return _solve(model, q, qd, (), (), (tau,), wrenches, base)[0][..., 2, :]
 
@@ -167,10 +177,10 @@ def forward_dynamics_rates(
     wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
 ) -> ForwardDynamics:
-    """q'', q''' and, with `tau_ddot`, q'''' (..., n): the inverse of the inverse dynamics' rates.
+    """q'', q''' and, given `tau_ddot`, q'''' (..., n): inverts the rates of `inverse_dynamics`.
 
-    The torques (..., n) are in N m or N, per s and s^2. Other arguments and errors as
-    :func:`forward_dynamics`.
+    The torques are (..., n) in N m or N, their rates per s and s^2. Other arguments and errors are
+    those of :func:`forward_dynamics`.
     """
     torques = (tau, tau_dot) if tau_ddot is None else (tau, tau_dot, tau_ddot)
     states, _ = _solve(model, q, qd, (), (), torques, wrenches, base)
@@ -189,18 +199,20 @@ def hybrid_dynamics(
     wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
 ) -> HybridDynamics:
-    """Accelerations of the free joints and torques of the `prescribed` ones; [K12] Table 4.
+    """Hybrid dynamics: accelerations of the free joints, torques of the `prescribed` ones.
 
-    Forward dynamics is the case that no joint is prescribed, inverse dynamics that all are.
+    [K12] Table 4. Prescribing no joint gives the forward dynamics, prescribing all of them the
+    inverse dynamics.
 
     Parameters
     ----------
-    q, qd : (..., n).
+    q, qd : (..., n), rad or m and per s; leading dimensions broadcast.
     prescribed : names or indices of the joints whose accelerations are given.
-    qdd, tau : (..., n), of which only the entries of the prescribed and of the free joints are
-        used; the others may be anything, NaN too.
+    qdd : (..., n); only the entries of the prescribed joints are used, the others may be NaN.
+    tau : (..., n); only the entries of the free joints are used, the others may be NaN.
+    wrenches, base : as in :func:`forward_dynamics`.
 
-    Other arguments and errors as :func:`forward_dynamics`, and an unknown joint.
+    Raises the errors of :func:`forward_dynamics`, and InputError for an unknown joint.
     """
     held = prescribed_joints(model, prescribed)
     given = as_partial("qdd", qdd, held, model.joint_names)
@@ -219,7 +231,7 @@ def _solve(
     wrenches: Wrenches | None,
     base: BaseMotion | None,
 ) -> tuple[Array, Array]:
-    """All rows of the state (..., 5, n) and of the torques (..., 3, n)."""
+    """Complete states (..., 5, n) and torques (..., 3, n), with whatever was unknown in them."""
     found = model_state(model, q, qd, *motion)
     n, held = model.n, prescribed_joints(model, prescribed)
     if found[2] < 2:
@@ -232,9 +244,9 @@ def _solve(
     tau = np.zeros((len(states), 3, n))
     for k, row in enumerate(rows.values()):
         tau[:, k] = spread(row, shape, (n,))
-    constants = (model.parents, model.joint_rows, model.gravity, held, len(rows) - 1)
+    robot = (model.parents, model.joint_rows, model.gravity)
     scratch = forward_dynamics_scratch(n)
-    k = _compiled_batch(*constants, bases, states, tau, applied, *scratch)
+    k = _compiled_batch(robot, held, len(rows) - 1, bases, states, tau, applied, scratch)
     if k >= 0:
         raise singular(model, states[k, 0], held)
     return states.reshape(*shape, 5, n), tau.reshape(*shape, 3, n)
@@ -249,11 +261,10 @@ def generic_forward_dynamics(
     sin: Callable[[Any], Any] = np.sin,
     cos: Callable[[Any], Any] = np.cos,
 ) -> NDArray[Any]:
-    """The same recursions over any scalars, never compiled: q'' (n,).
+    """Forward dynamics (ABA) over any scalar type, never compiled: q'' (n,).
 
-    Scalars as of :func:`.generic_inverse_dynamics`, but such as can be divided.
-
-    Raises InputError for wrong lengths; nothing else is checked.
+    Accepts the scalars of :func:`.generic_inverse_dynamics` that can be divided. Raises InputError
+    for wrong lengths; nothing else is checked.
     """
     n = model.n
     for name, row in (("q", q), ("qd", qd), ("tau", tau)):
@@ -268,8 +279,8 @@ def generic_forward_dynamics(
     bodies[0, :WRENCH] = dynamic_base_rows(model, None, "spatial")
     rows = np.zeros((n + 1, ARTICULATED_ROW), dtype=object)
     applied = np.zeros((n, 18), dtype=object)
-    constants = (model.parents, joints, model.gravity.astype(object))
-    evaluate("spatial", *constants, trig, state, 0, applied, bodies, bias)
+    robot = (model.parents, joints, model.gravity.astype(object))
+    evaluate(spatial, robot, trig, state, 0, applied, bodies, bias)
     free = np.zeros(n, dtype=bool)
     factorisation_recursion(model.parents, joints, free, bodies, rows)
     solution = np.array([tau[i] - bias[0, i] for i in range(n)], dtype=object)

@@ -1,7 +1,8 @@
-"""What closed forms are made of: joint screws, twists and inertias in spatial representation.
+"""Joint screws, twists, inertias and momenta of all bodies, in spatial representation.
 
-In inertial axes about the inertial origin the screw S_j of joint j is the column of the Jacobian of
-every body that it moves, [M18d] (104), and inertias and momenta of a subtree simply add up.
+Closed forms are built from them. In inertial axes about the inertial origin the screw S_j of joint
+j is its column in the Jacobian of every body that it moves, [M18d] (104), and the inertias and
+momenta of a subtree simply add up.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from .kinematics import body_rows, joint_poses
 
 
 class SpatialBodies(NamedTuple):
-    """Of all joints and bodies, in inertial axes about the inertial origin.
+    """Quantities of all joints and bodies, in inertial axes about the inertial origin.
 
-    screws : (..., n, 6) S_j, and screw_rates S_j' = ad_{V_j} S_j.
+    screws, screw_rates : (..., n, 6) S_j and S_j' = ad_{V_j} S_j.
     twists : (..., n, 6) V_l of the bodies.
     inertias : (..., n, 6, 6) M^s_l, [M18d] (34).
     momenta : (..., n, 6) Pi_l = M^s_l V_l, [M18d] (35).
@@ -33,13 +34,13 @@ class SpatialBodies(NamedTuple):
 
 
 def spatial_bodies(model: MultibodyModel, q: Any, qd: Any) -> SpatialBodies:
-    """The bodies at q (..., n), moving with qd (..., n), which broadcast.
+    """:class:`SpatialBodies` at q and qd (..., n), which broadcast.
 
     Raises InputError for wrong shapes, NaN or infinity.
     """
     bodies, shape, given = body_rows(model, (q, qd))
     if given < 2:
-        raise InputError("qd is needed here, got None")
+        raise InputError("qd is required, got None")
     rows = bodies[:, 1:].reshape(*shape, model.n, BODY_ROW)
     M = inertia.transform(model.inertias, joint_poses(rows) @ model.body_in_joint)
     twists = rows[..., TWIST : TWIST + 6]
@@ -53,7 +54,7 @@ def spatial_bodies(model: MultibodyModel, q: Any, qd: Any) -> SpatialBodies:
 
 
 def subtree_sums(model: MultibodyModel, values: Array, axis: int) -> Array:
-    """Sums of the values of the bodies along `axis`, each over a body and all that it carries."""
+    """Sum the values of the bodies along `axis` over the subtree of each body."""
     sums = np.moveaxis(values.copy(), axis, 0)
     for i in reversed(range(model.n)):
         if model.parents[i] >= 0:
@@ -62,7 +63,10 @@ def subtree_sums(model: MultibodyModel, values: Array, axis: int) -> Array:
 
 
 def along_paths(model: MultibodyModel, j_first: Array, i_first: Array) -> Array:
-    """(..., n, n): entry i, j of `j_first` where joint j is on the path from the base to body i,
-    that of `i_first` where it is the other way round, and 0 for joints on different branches."""
+    """Select entries (..., n, n) by the order of the joints i and j along the tree.
+
+    `j_first` where joint j is on the path from the base to body i, `i_first` where joint i is on
+    the path to body j, and 0 for joints on different branches.
+    """
     paths = model.moved_by
     return np.where(paths, j_first, np.where(paths.T, i_first, 0.0))

@@ -1,14 +1,14 @@
-"""Articulated bodies: M(q) x = b for any split of the joints, in O(n); [K12] Tables 3 and 4.
+"""Articulated-body inertia: solves M(q) x = b in O(n) for any split of the joints.
 
-The acceleration of body i is that of the robot with all unknown q'' at zero, plus
-a_i = a_parent + S_i x_i. What the first part needs is inverse dynamics, written once elsewhere; the
-second part knows neither velocity nor gravity and is solved here. The inertia that a body shows to
-its joint, with the joints x beyond it free to move, is the articulated one, [K12] (49),
+[K12] Tables 3 and 4. The acceleration of body i is its acceleration with all unknown q'' at zero
+plus a_i = a_parent + S_i x_i. The first part is inverse dynamics, see `rnea`. The second part
+depends on neither velocity nor gravity and is solved here. The inertia that body i presents to its
+joint while the joints beyond it are free to move is its articulated-body inertia, [K12] (49),
 
     I_i = M_i + sum over children of Pi,   Pi = I - U U^T / D,   U = I S,   D = S . U + rotor
 
-or Pi = I where the joint is prescribed, (52). In spatial representation they add up as they are,
-without any change of frame.
+with Pi = I for a prescribed joint, (52). In spatial representation all inertias refer to the same
+frame, and the sums need no transformation.
 """
 
 from __future__ import annotations
@@ -42,39 +42,38 @@ from ..lie.screws import (
     load_rotation,
     load_screw,
     load_symmetric,
-    load_vector,
     muladd_screw,
     pair,
     rotate,
     rotate_back,
-    rotate_symmetric,
     scale,
     store_screw,
     symmetric_times,
 )
 from ..model import MultibodyModel
-from ..model.records import COM, INERTIA, MASS, POSE, POSITION, ROTOR, SCREW
+from ..model.records import ROTOR, SCREW
+from .crba import world_inertia
 from .kinematics import body_rows
 
 # The row of a body: its articulated inertia [[A, B], [B^T, C]] in inertial axes about the inertial
-# origin, A and C symmetric (xx xy xz yy yz zz), B row by row; then what its joint sees of it.
+# origin, A and C symmetric (xx xy xz yy yz zz), B row by row; then U and D of its joint.
 ANGULAR_BLOCK = 0
 MIXED_BLOCK = 6
 LINEAR_BLOCK = 15
 U_SCREW = 21
 PIVOT = 27  # D
-WRENCH_SCREW = 28  # p and a of the solution of one right-hand side
+WRENCH_SCREW = 28  # p and a while one right-hand side is solved
 MOTION_SCREW = 34
-MASS_SUM = 40  # of all that the joint moves: mass, and the trace of the inertia about the origin
+MASS_SUM = 40  # of all bodies beyond the joint: mass, and trace of the inertia about the origin
 TRACE_SUM = 41
 ARTICULATED_ROW = 42
 
-ROUNDING = 1e-14  # a pivot that is this much smaller than what cancelled in it is none
+ROUNDING = 1e-14  # a pivot below this share of the terms that cancelled in it counts as zero
 
 
 @inlined
 def inertia_times(rows, b, X):
-    """I X of the articulated inertia in row b."""
+    """I X with the articulated inertia in row b."""
     w, v = X
     B = load_rotation(rows, b, MIXED_BLOCK)
     return (
@@ -85,7 +84,7 @@ def inertia_times(rows, b, X):
 
 @inlined
 def add_rigid_body(rows, b, m, c, Theta):
-    """Add the inertia of mass m at c, with Theta about c, in inertial axes about the origin."""
+    """Add a rigid body to row b: mass m at c, Theta about c, all in inertial axes."""
     accumulate_symmetric(rows, b, ANGULAR_BLOCK, about_origin(Theta, m, c))
     x, y, z = scale(m, c)
     rows[b, MIXED_BLOCK + 1] -= z
@@ -116,11 +115,12 @@ def add_without(rows, p, b, s, U):
 
 @inlined
 def factorisation_recursion(parents, joints, prescribed, bodies, rows):
-    """[K12] (49) and (52): the articulated inertias, with U and D of every joint.
+    """Articulated-body inertias of all bodies, with U and D of every joint; [K12] (49) and (52).
 
     Parameters
     ----------
-    parents, joints, bodies : as of :func:`.spatial.forward_recursion`, which wrote POSE and SCREW.
+    parents, joints, bodies : those of :func:`.spatial.forward_recursion`, which has written POSE
+        and SCREW.
     prescribed : (n,) whether the acceleration of the joint is given.
     rows : (n + 1, ARTICULATED_ROW), written.
     """
@@ -132,10 +132,7 @@ def factorisation_recursion(parents, joints, prescribed, bodies, rows):
     for k in range(n):
         i = n - 1 - k
         b = i + 1
-        R = load_rotation(bodies, b, POSE)
-        c = add(load_vector(bodies, b, POSITION), rotate(R, load_vector(joints, i, COM)))
-        Theta = rotate_symmetric(R, load_symmetric(joints, i, INERTIA))
-        m = joints[i, MASS]
+        m, c, Theta = world_inertia(joints, bodies, i)
         add_rigid_body(rows, b, m, c, Theta)
         rows[b, MASS_SUM] += m
         rows[b, TRACE_SUM] += Theta[0] + Theta[3] + Theta[5] + 2 * m * dot(c, c)
@@ -152,10 +149,11 @@ def factorisation_recursion(parents, joints, prescribed, bodies, rows):
 
 @inlined
 def solution_recursion(parents, prescribed, bodies, rows, force, solution):
-    """M x = `force` for the free joints, with x = 0 for the prescribed ones; [K12] (45), (77).
+    """Solve M x = `force` for the free joints, with x = 0 for the prescribed ones.
 
-    `solution` (n,) gets x of the free joints, and of the prescribed ones the force M_uv x_v that
-    holds them. It may be `force` itself. `rows` is what `factorisation_recursion` left.
+    [K12] (45), (77). On return `solution` (n,) holds x of the free joints and, for the prescribed
+    joints, the force M_uv x_v that keeps x at zero. It may be the same array as `force`. `rows` are
+    those that `factorisation_recursion` has filled.
     """
     n = parents.shape[0]
     for b in range(n + 1):
@@ -186,15 +184,25 @@ def solution_recursion(parents, prescribed, bodies, rows, force, solution):
 
 
 @inlined
+def inverse_recursion(parents, prescribed, bodies, rows, column, inverse):
+    """M^-1 into `inverse` (n, n), column by column; `column` (n,) is scratch."""
+    for j in range(parents.shape[0]):
+        for i in range(parents.shape[0]):
+            column[i] = 0.0
+        column[j] = 1.0
+        solution_recursion(parents, prescribed, bodies, rows, column, inverse[j])
+
+
+@inlined
 def cancelled(bodies, rows, b):
-    """A bound of what cancelled in the pivot of row b."""
+    """A bound on the terms that cancelled in the pivot of row b."""
     w, v = load_screw(bodies, b, SCREW)
     return rows[b, TRACE_SUM] * dot(w, w) + rows[b, MASS_SUM] * dot(v, v)
 
 
 @inlined
 def has_pivots(parents, prescribed, bodies, rows):
-    """Whether every free joint has an inertia to accelerate, and not the rounding of none."""
+    """Whether every free joint moves some inertia, as opposed to the rounding error of none."""
     result = True
     for b in range(1, parents.shape[0] + 1):
         result &= prescribed[b - 1] or rows[b, PIVOT] > ROUNDING * cancelled(bodies, rows, b)
@@ -202,7 +210,7 @@ def has_pivots(parents, prescribed, bodies, rows):
 
 
 def _factorise(parents, joints, prescribed, bodies, rows):
-    """Every state of a batch; the index of the first one that is singular, or -1."""
+    """Factorise every state of a batch; the index of the first singular one, or -1."""
     for k in range(bodies.shape[0]):
         factorisation_recursion(parents, joints, prescribed, bodies[k], rows[k])
         if not has_pivots(parents, prescribed, bodies[k], rows[k]):
@@ -211,7 +219,7 @@ def _factorise(parents, joints, prescribed, bodies, rows):
 
 
 def _solve(parents, prescribed, bodies, rows, states, forces):
-    """Every right-hand side (k, n) of every entry of a batch, in place; states[i] is its state."""
+    """Solve `forces` (N, k, n) in place; entry i belongs to the factorised state states[i]."""
     for i in range(forces.shape[0]):
         for j in range(forces.shape[1]):
             force, k = forces[i, j], states[i]
@@ -224,11 +232,15 @@ _compiled_solve = compiled(_solve)
 
 @dataclass(frozen=True, eq=False)
 class ArticulatedBodies:
-    """The mass matrix at one q or a batch of them, factorised; made by :func:`articulated_bodies`.
+    """The factorised mass matrix M(q), at one q or a batch; made by :func:`articulated_bodies`.
 
     With prescribed joints u and free joints v it solves M_vv x_v = b_v.
 
-    Attributes: `model`, `prescribed` (n,) bool, `shape` of the batch.
+    Attributes
+    ----------
+    model : the robot.
+    prescribed : (n,) bool.
+    shape : shape of the batch.
     """
 
     model: MultibodyModel
@@ -238,24 +250,24 @@ class ArticulatedBodies:
     _rows: Array
 
     def solve(self, b: Any) -> Array:
-        """x = M^-1 b (..., n); prescribed joints have x_u = 0, b_u is not used. [K12] (77)
+        """x = M^-1 b (..., n), with x_u = 0 for the prescribed joints; b_u is ignored. [K12] (77)
 
         Raises InputError for wrong shapes, NaN or infinity.
         """
         return self.solve_with_forces(b)[0]
 
     def solve_with_forces(self, b: Any) -> tuple[Array, Array]:
-        """x as of :meth:`solve`, and M x (..., n): M_uv x_v for the prescribed joints, else b_v."""
+        """x of :meth:`solve`, and M x (..., n): M_uv x_v for the prescribed joints, b_v else."""
         column = as_array("b", b, (self.model.n,))[..., None]
         x, f = self.solve_columns_with_forces(column)
         return x[..., 0], f[..., 0]
 
     def solve_columns(self, b: Any) -> Array:
-        """:meth:`solve` for many right-hand sides at once, b and x are (..., n, k)."""
+        """:meth:`solve` for k right-hand sides at once; b and x are (..., n, k)."""
         return self.solve_columns_with_forces(b)[0]
 
     def solve_columns_with_forces(self, b: Any) -> tuple[Array, Array]:
-        """:meth:`solve_with_forces` for many right-hand sides at once, all are (..., n, k)."""
+        """:meth:`solve_with_forces` for k right-hand sides at once; all arrays are (..., n, k)."""
         n, given = self.model.n, as_real("b", b)
         if given.ndim < 2:
             raise InputError(f"b: expected shape (..., {n}, k), got {given.shape}")
@@ -271,7 +283,7 @@ class ArticulatedBodies:
         return np.where(held, 0.0, work), np.where(held, work, given)
 
     def inverse(self) -> Array:
-        """M^-1 (..., n, n), with zeros in the rows and columns of prescribed joints: M_vv^-1."""
+        """M_vv^-1 as (..., n, n), with zero rows and columns for the prescribed joints."""
         free = np.where(self.prescribed, 0.0, np.eye(self.model.n))
         return self.solve_columns(np.broadcast_to(free, (*self.shape, *free.shape)))
 
@@ -279,10 +291,11 @@ class ArticulatedBodies:
 def articulated_bodies(
     model: MultibodyModel, q: Any, *, prescribed: Sequence[str | int] = ()
 ) -> ArticulatedBodies:
-    """Factorise M(q), or M_vv without the `prescribed` joints (names or indices); [K12] (49), (52).
+    """Factorise M(q) by articulated-body inertias, in O(n); [K12] (49), (52).
 
-    q is (..., n). Raises InputError for wrong shapes, NaN or an unknown joint, DynamicsError where
-    a free joint has nothing to accelerate.
+    q is (..., n). With `prescribed` joints (names or indices) it is M_vv of the other joints.
+    Raises InputError for wrong shapes, NaN or an unknown joint, and DynamicsError if a free joint
+    moves no inertia.
     """
     held = prescribed_joints(model, prescribed)
     bodies, shape, _ = body_rows(model, (q,))
@@ -296,7 +309,7 @@ def articulated_bodies(
 
 
 def prescribed_joints(model: MultibodyModel, joints: Sequence[str | int]) -> NDArray[np.bool_]:
-    """(n,) true for the named joints; InputError for one that is unknown."""
+    """(n,) bool, true for the given joints (names or indices); InputError for an unknown one."""
     check_sequence("prescribed", joints, "joints")
     held = np.zeros(model.n, dtype=bool)
     for joint in joints:
@@ -307,7 +320,7 @@ def prescribed_joints(model: MultibodyModel, joints: Sequence[str | int]) -> NDA
 def singular(
     model: MultibodyModel, q: Array, held: NDArray[np.bool_] | None = None
 ) -> DynamicsError:
-    """The error for a state q (n,) in which M_vv is singular, with the joint that makes it so."""
+    """The DynamicsError for a q (n,) with singular M_vv; it names the joint that causes it."""
     held = np.zeros(model.n, dtype=bool) if held is None else held
     bodies = np.ascontiguousarray(body_rows(model, (q,))[0])
     rows = np.zeros((1, model.n + 1, ARTICULATED_ROW))
@@ -316,11 +329,11 @@ def singular(
         rows[0, b, PIVOT] / max(cancelled(bodies[0], rows[0], b), np.finfo(float).tiny)
         for b in range(1, model.n + 1)
     ]
-    # the outermost one; what it leaves to those before it is no number
+    # the outermost one: its division by zero makes the pivots nearer the base meaningless
     i = next(i for i in reversed(range(model.n)) if not (held[i] or share[i] > 2 * ROUNDING))
     return DynamicsError(
         f"robot '{model.name}': the mass matrix is singular at q = {q}: joint "
         f"'{model.joint_names[i]}' has no inertia to accelerate; give body "
-        f"'{model.body_names[i]}' or those that it carries mass and inertia, or prescribe the "
+        f"'{model.body_names[i]}' or the bodies that it carries mass and inertia, or prescribe the "
         "motion of the joint"
     )

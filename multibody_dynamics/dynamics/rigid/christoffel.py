@@ -1,8 +1,8 @@
 """Christoffel symbols of the first kind in closed form, [M18d] (86) and (87), both corrected.
 
-Gamma_ijk = (dM_ik/dq_j + dM_ij/dq_k - dM_jk/dq_i) / 2. Only the bodies l that all of the joints i,
-j, k move contribute, so the three lie on one path and are ordered along it. The printed conditions
-on the order of i, j, k are not needed: the formulas hold for any.
+Gamma_ijk = (dM_ik/dq_j + dM_ij/dq_k - dM_jk/dq_i) / 2. Only those bodies l contribute that all
+three joints i, j, k move; the three therefore lie on one path. The conditions that the paper puts
+on the order of i, j, k are not needed: the formulas hold for any order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .kinematics import forward_kinematics
 
 
 def christoffel_symbols(model: MultibodyModel, q: Any) -> Array:
-    """Gamma (..., n, n, n) at q (..., n), symmetric in its last two indices, [M18d] (86).
+    """Christoffel symbols Gamma (..., n, n, n) at q (..., n), symmetric in j, k; [M18d] (86).
 
     C(q, q') q' = sum_jk Gamma_ijk q'_j q'_k. With the columns J_k of J_l, s = min(j, k) and
     r = max(j, k) along the path,
@@ -27,9 +27,12 @@ def christoffel_symbols(model: MultibodyModel, q: Any) -> Array:
         Gamma_ijk = sum_l (J_k^T M_l ad_{J_i} J_j + J_j^T M_l ad_{J_i} J_k
                            + J_i^T M_l ad_{J_s} J_r) / 2
 
-    (printed with r, s = max, min(i, j)). It does not depend on the frame that M_l and J_l are taken
-    in; here it is the inertial one, where the columns are those of all bodies. Reflected rotor
-    inertias are constant and do not appear. Raises InputError for wrong shapes, NaN or infinity.
+    where the paper prints r, s = max, min(i, j). The result does not depend on the frame of M_l and
+    J_l. The inertial frame is used here, in which all bodies share the same columns. Reflected
+    rotor inertias are constant and do not contribute.
+
+    kg m^2 for three angles, divided by m for each translation among them. Raises InputError for
+    wrong shapes, NaN or infinity.
     """
     S, _, _, M, _ = spatial_bodies(model, q, np.zeros(model.n))
     brackets = ad(S) @ transposed(S)[..., None, :, :]  # (..., i, 6, j): [S_i, S_j]
@@ -46,14 +49,14 @@ def christoffel_symbols(model: MultibodyModel, q: Any) -> Array:
 
 
 def christoffel_symbols_binet(model: MultibodyModel, q: Any) -> Array:
-    """Gamma (..., n, n, n) at q (..., n) as above, from Binet's inertia tensors, [M18d] (87).
+    """:func:`christoffel_symbols` from Binet's inertia tensors, [M18d] (87) corrected.
 
     With the columns (w, v) of J_l at the centre of mass of body l, and B_l = tr(Theta) / 2 - Theta
-    of its inertia about it, for j before k on the path or j = k
+    from its inertia about that point, for j before k on the path or j = k,
 
-        Gamma_ijk = sum_l (w_j^T B_l (w_k x w_i) + m_l v_i . (w_j x v_k))
+        Gamma_ijk = sum_l (w_j^T B_l (w_k x w_i) + m_l v_i . (w_j x v_k)).
 
-    which is not what is printed. Raises InputError for wrong shapes, NaN or infinity.
+    Raises InputError for wrong shapes, NaN or infinity.
     """
     S = spatial_bodies(model, q, np.zeros(model.n)).screws
     pose = forward_kinematics(model, q).pose

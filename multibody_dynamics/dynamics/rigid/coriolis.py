@@ -1,13 +1,13 @@
-"""The Coriolis matrix of the Christoffel symbols, and the derivative of the mass matrix, O(n^2).
+"""The Coriolis matrix of the Christoffel symbols, and the derivative of the mass matrix, in O(n^2).
 
-Contracting the symbols of :mod:`.christoffel` with q' leaves, summed over the bodies l of the tree
+Contracting the symbols of :mod:`.christoffel` with q' gives, summed over the bodies l of the tree
 (V, Pi and M of body l, all in spatial representation),
 
     C_ij = sum_l S_i^T (M S_j' + B S_j),   B = (P + coad_V M - M ad_V) / 2,   P X = coad_X Pi
 
 because the third term of [M18d] (86), summed over k after j and over k before j, is
-ad_{S_j} (V - V_j) and -ad_{S_j} V_j. Only M and B depend on l: they are summed over the subtree of
-the later of the joints i and j.
+ad_{S_j} (V - V_j) and -ad_{S_j} V_j. Only M and B depend on l. They are summed over the subtree of
+joint i or j, whichever is farther from the base.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from .all_bodies import along_paths, spatial_bodies, subtree_sums
 
 
 def coriolis_matrix(model: MultibodyModel, q: Any, qd: Any) -> Array:
-    """C (..., n, n) with M q'' + C q' + g = tau, of the Christoffel symbols: M' - 2C is skew.
+    """The Coriolis matrix C (..., n, n) of the Christoffel symbols; M' - 2C is skew symmetric.
 
-    C_ij = sum_k Gamma_ijk q'_k with the symbols of [M18d] (85); q and q' are (..., n). Among the
-    matrices with the same C q' this is the one for passivity-based control; that of [M18d] (84),
-    :func:`.coriolis_matrix_mueller`, is not. Raises InputError for wrong shapes, NaN or infinity.
+    M q'' + C q' + g = tau with C_ij = sum_k Gamma_ijk q'_k, the symbols of [M18d] (85); q and q'
+    are (..., n). Of all matrices with this C q', passivity-based control needs this one;
+    :func:`.coriolis_matrix_mueller`, [M18d] (84), does not have the skew symmetry. kg m^2/s between
+    two angles, kg m/s or kg/s with translations.
+
+    Raises InputError for wrong shapes, NaN or infinity.
     """
     S, Sd, V, M, Pi = spatial_bodies(model, q, qd)
     B = (_momentum_matrix(Pi) + coad(V) @ M - M @ ad(V)) / 2
@@ -39,7 +42,7 @@ def coriolis_matrix(model: MultibodyModel, q: Any, qd: Any) -> Array:
 
 
 def mass_matrix_dot(model: MultibodyModel, q: Any, qd: Any) -> Array:
-    """M' (..., n, n), the derivative of the mass matrix along q' (..., n), which is C + C^T.
+    """The time derivative M' = C + C^T (..., n, n) of the mass matrix at q and q' (..., n).
 
     From M_ij = S_i^T M^c S_j by the product rule, with the derivative of M^c = sum_l M_l by [M18d]
     (37). Raises InputError for wrong shapes, NaN or infinity.

@@ -1,7 +1,7 @@
-"""The joint-space mass matrix by composite inertias in spatial representation (CRBA).
+"""Composite rigid body algorithm (CRBA): the joint-space mass matrix, in spatial representation.
 
 In inertial axes about the inertial origin the inertias of a subtree simply add up, and
-M_ij = S_i^T M^c_j S_j for every joint i on the way from the base to joint j.
+M_ij = S_i^T M^c_j S_j for every joint i on the path from the base to joint j.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..model.records import COM, INERTIA, MASS, POSE, POSITION, ROTOR, SCREW
 from .kinematics import BaseMotion, body_rows
 from .rnea import inverse_dynamics
 
-# The row of a body with all that it carries: mass, first moment m c, and the inertia about the
+# The row of a body and everything that it carries: mass, first moment m c, and inertia about the
 # inertial origin.
 FIRST_MOMENT = 1
 SECOND_MOMENT = 4
@@ -41,8 +41,17 @@ COMPOSITE_ROW = 10
 
 
 @inlined
+def world_inertia(joints, bodies, i):
+    """Mass m, centre of mass c and inertia Theta about c of body i, in inertial axes."""
+    b = i + 1
+    R = load_rotation(bodies, b, POSE)
+    c = add(load_vector(bodies, b, POSITION), rotate(R, load_vector(joints, i, COM)))
+    return joints[i, MASS], c, rotate_symmetric(R, load_symmetric(joints, i, INERTIA))
+
+
+@inlined
 def composite_times(composite, b, X):
-    """M^c X of the composite inertia in row b: the momentum (angular, linear) of a twist X."""
+    """M^c X with the composite inertia in row b: the momentum (angular, linear) of a twist X."""
     first = load_vector(composite, b, FIRST_MOMENT)
     return (
         add(symmetric_times(load_symmetric(composite, b, SECOND_MOMENT), X[0]), cross(first, X[1])),
@@ -52,9 +61,10 @@ def composite_times(composite, b, X):
 
 @inlined
 def mass_matrix_recursion(parents, joints, bodies, composite, M):
-    """M (n, n) from the poses and joint screws that the forward kinematics left in `bodies`.
+    """M (n, n) from the poses and joint screws that the forward kinematics wrote into `bodies`.
 
-    `composite` (n + 1, COMPOSITE_ROW) is scratch. The rotor inertias are on the diagonal.
+    Reflected rotor inertias are on the diagonal. `composite` (n + 1, COMPOSITE_ROW or more) is
+    scratch and holds the composite inertias on return.
     """
     n = parents.shape[0]
     for b in range(n + 1):
@@ -63,10 +73,7 @@ def mass_matrix_recursion(parents, joints, bodies, composite, M):
     for k in range(n):
         i = n - 1 - k
         b = i + 1
-        m = joints[i, MASS]
-        R = load_rotation(bodies, b, POSE)
-        c = add(load_vector(bodies, b, POSITION), rotate(R, load_vector(joints, i, COM)))
-        Theta = rotate_symmetric(R, load_symmetric(joints, i, INERTIA))
+        m, c, Theta = world_inertia(joints, bodies, i)
         composite[b, 0] += m
         first = muladd(m, c, load_vector(composite, b, FIRST_MOMENT))
         store_vector(composite, b, FIRST_MOMENT, first)
@@ -98,11 +105,13 @@ _compiled_batch = compiled(_batch)
 
 
 def mass_matrix(model: MultibodyModel, q: Any) -> Array:
-    """M(q) (..., n, n) of the configurations q (..., n), symmetric and positive definite.
+    """The joint-space mass matrix M(q) (..., n, n) for q (..., n), symmetric, positive definite.
 
-    [M18d] (81) by composite inertias; the M of [K12] (32). kg m^2 between angles, kg m or kg where
-    a translation takes part. Reflected rotor inertias are on the diagonal. Raises InputError for
-    wrong shapes, NaN or infinity.
+    Composite rigid body algorithm (CRBA); [M18d] (81), the M of [K12] (32). An entry is in kg m^2
+    between two angles, kg m between an angle and a translation, kg between two translations.
+    Reflected rotor inertias are on the diagonal.
+
+    Raises InputError for wrong shapes, NaN or infinity.
     """
     bodies, shape, _ = body_rows(model, (q,))
     n = model.n
@@ -114,10 +123,12 @@ def mass_matrix(model: MultibodyModel, q: Any) -> Array:
 
 
 def gravity_forces(model: MultibodyModel, q: Any, *, base: BaseMotion | None = None) -> Array:
-    """g(q) (..., n): the joint torques that hold the robot still, N m or N; [M21] (1), [M18d] (1).
+    """The joint torques g(q) (..., n) that hold the robot still at q (..., n); N m or N.
 
-    On a `base` that is tilted, or moves, what holds the joints at q on it. Raises InputError for
-    wrong shapes, NaN or infinity.
+    [M21] (1), [M18d] (1). If `base` is tilted or moving, these are the torques that hold the joints
+    at q on that base.
+
+    Raises InputError for wrong shapes, NaN or infinity.
     """
     zero = np.zeros(model.n)
     return inverse_dynamics(model, q, zero, zero, base=base).tau

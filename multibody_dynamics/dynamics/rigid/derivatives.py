@@ -1,7 +1,7 @@
-"""Derivatives of inverse and forward dynamics by q, q', and q'' or tau: matrices, [K12] section 4.
+"""Analytical derivatives of inverse and forward dynamics by q, q', and q'' or tau; [K12] section 4.
 
-A displacement along q_j moves what joint j carries like a rigid body, by the screw S_j. In spatial
-representation, with p the parent of j, V the twists and A the accelerations less gravity,
+A displacement along q_j moves everything beyond joint j as one rigid body, by the screw S_j. In
+spatial representation, with p the parent of j, V the twists and A the accelerations minus gravity,
 
     S'_j = [V_p, S_j],   S''_j = [A_p, S_j] + [V_p, S'_j],
 
@@ -9,10 +9,11 @@ the wrench W_i = sum of M A - ad_V^T M V that body i needs with all that it carr
 
     dW_i/dq_j = C_i S'_j + M_i S''_j - ad_{S_j}^T W_i,   dW_i/dq'_j = C_i S_j + 2 M_i S'_j
 
-if joint j carries body i, and by the same of body j if body i carries joint j. M_i is the inertia
-of the subtree of i; C_i X = 2 integral (r x (omega x r'), omega x r') dm, with X = (omega, v), is
-the wrench of the Coriolis forces on its particles at r. As Q_i = S_i . W_i less what the world
-applies, each entry is a pairing of screws: O(n d) for a tree of depth d. The same in other words:
+if joint j carries body i, and by the same expression for body j if body i carries joint j. M_i is
+the inertia of the subtree of i, and C_i X = 2 integral (r x (omega x r'), omega x r') dm, with
+X = (omega, v), is the wrench of the Coriolis forces on its particles at r. Since Q_i = S_i . W_i
+minus the contribution of the applied wrenches, each entry is a pairing of screws; all of them take
+O(n d) operations for a tree of depth d. For other derivations see
 J. Carpentier, N. Mansard, "Analytical derivatives of rigid body dynamics algorithms", RSS 2018;
 S. Singh, R. Russell, P. Wensing, "Efficient analytical derivatives of rigid-body dynamics using
 spatial vector algebra", IEEE RA-L 7(2), 2022.
@@ -37,41 +38,39 @@ from ..lie.screws import (
     dot,
     load_rotation,
     load_screw,
-    load_symmetric,
     load_vector,
     muladd,
     muladd_screw,
     pair,
     rotate,
     rotate_back,
-    rotate_symmetric,
     scale,
     store_vector,
     subtract,
 )
 from ..model import MultibodyModel, model_state
-from ..model.records import BODY_ROW, COM, INERTIA, MASS, POSE, POSITION, SCREW, TWIST, WRENCH
+from ..model.records import BODY_ROW, SCREW, TWIST, WRENCH
 from ..recursions import angular_momentum_dot, store_trig
 from ..recursions.spatial import forward_recursion
 from .aba import forward_dynamics
 from .articulated_inertia import articulated_bodies
-from .crba import COMPOSITE_ROW, composite_times, mass_matrix_recursion
+from .crba import COMPOSITE_ROW, composite_times, mass_matrix_recursion, world_inertia
 from .kinematics import BaseMotion
 from .rnea import flat_batch
 from .wrenches import Wrenches
 
-# The row of a subtree: its composite inertia as `mass_matrix_recursion` leaves it,
-CORIOLIS = COMPOSITE_ROW  # integral r~ r'~ dm, row by row,
-MOMENTUM = COMPOSITE_ROW + 9  # integral r' dm,
-NEEDED = COMPOSITE_ROW + 12  # W,
-APPLIED = COMPOSITE_ROW + 18  # and what the world applies.
+# The row of a subtree starts with its composite inertia, written by `mass_matrix_recursion`.
+CORIOLIS = COMPOSITE_ROW  # integral r~ r'~ dm, row by row
+MOMENTUM = COMPOSITE_ROW + 9  # integral r' dm
+NEEDED = COMPOSITE_ROW + 12  # W
+APPLIED = COMPOSITE_ROW + 18  # the wrench that the world applies
 SUBTREE_ROW = COMPOSITE_ROW + 24
 
 
 class InverseDynamicsDerivatives(NamedTuple):
-    """dQ/dq, dQ/dq' and dQ/dq'' = M, each (..., n, n); row i is of joint torque i.
+    """dQ/dq, dQ/dq' and dQ/dq'' = M, each (..., n, n); row i belongs to the torque of joint i.
 
-    N m or N per rad or m, and times s and s^2.
+    N m or N per rad or m for `dtau_dq`; times s for `dtau_dqd`, times s^2 for `dtau_dqdd`.
     """
 
     dtau_dq: Array
@@ -80,9 +79,10 @@ class InverseDynamicsDerivatives(NamedTuple):
 
 
 class ForwardDynamicsDerivatives(NamedTuple):
-    """dq''/dq, dq''/dq' and dq''/dtau = M^-1, each (..., n, n); row i is of joint acceleration i.
+    """dq''/dq, dq''/dq' and dq''/dtau = M^-1, each (..., n, n); row i belongs to q''_i.
 
-    rad/s^2 or m/s^2 per rad or m, times s, and per N m or N.
+    rad/s^2 or m/s^2 per rad or m for `dqdd_dq`, times s for `dqdd_dqd`, per N m or N for
+    `dqdd_dtau`.
     """
 
     dqdd_dq: Array
@@ -92,23 +92,23 @@ class ForwardDynamicsDerivatives(NamedTuple):
 
 @inlined
 def coriolis_times(subtrees, b, X):
-    """C X of the subtree in row b."""
+    """C X for the subtree in row b."""
     N, p = load_rotation(subtrees, b, CORIOLIS), load_vector(subtrees, b, MOMENTUM)
     return (scale(-2, rotate(N, X[0])), scale(2, cross(X[0], p)))
 
 
 @inlined
 def coriolis_transposed_times(subtrees, b, X):
-    """The angular part of C^T X; the linear one is zero."""
+    """The angular part of C^T X for the subtree in row b; the linear part is zero."""
     N, p = load_rotation(subtrees, b, CORIOLIS), load_vector(subtrees, b, MOMENTUM)
     return scale(-2, add(rotate_back(N, X[0]), cross(X[1], p)))
 
 
 @inlined
 def add_coriolis(subtrees, b, Theta, w, m, c, v):
-    """Add integral r~ r'~ dm of a body to row b: mass m at c, moving with v, and turning with w.
+    """Add integral r~ r'~ dm = w~ (tr Theta / 2 - Theta) + m c~ v~ of a body to row b.
 
-    It is w~ (tr Theta / 2 - Theta) + m c~ v~.
+    The body has mass m at c, velocity v there, angular velocity w, and inertia Theta about c.
     """
     half = 0.5 * (Theta[0] + Theta[3] + Theta[5])
     x = cross(w, (half - Theta[0], -Theta[1], -Theta[2]))
@@ -122,16 +122,18 @@ def add_coriolis(subtrees, b, Theta, w, m, c, v):
         subtrees[b, CORIOLIS + 4 * i] -= m * cv
 
 
+# long: one recursion; what is loaded for a body serves its subtree, its column and its row
 @inlined
 def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, result):
     """dQ/dq and dQ/dq' into `result` (2 or more, n, n).
 
     Parameters
     ----------
-    parents, joints, bodies : as the spatial forward recursion left them, called with order 1; on
-        return the rows S'' of `bodies` are those above, less gravity.
-    applied : (n, 6) or more columns, what the world applies, in inertial axes and origin.
-    subtrees : (n + 1, SUBTREE_ROW), as `mass_matrix_recursion` left it.
+    parents, joints, bodies : those of the spatial forward recursion, which has run with order 1.
+        On return S'' in `bodies` has the gravity term of the equation above.
+    applied : (n, 6) or more columns, the wrenches that the world applies, in inertial axes about
+        the inertial origin.
+    subtrees : (n + 1, SUBTREE_ROW), with the composite inertias of `mass_matrix_recursion`.
     """
     n = parents.shape[0]
     g = (gravity[0], gravity[1], gravity[2])
@@ -150,13 +152,10 @@ def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, r
         b = i + 1
         p = parents[i] + 1
 
-        # what the body adds to its subtree
-        m = joints[i, MASS]
-        R = load_rotation(bodies, b, POSE)
-        Theta = rotate_symmetric(R, load_symmetric(joints, i, INERTIA))
+        # the contribution of the body to its subtree
+        m, c, Theta = world_inertia(joints, bodies, i)
         w, v = load_screw(bodies, b, TWIST)
         w1, v1 = load_screw(bodies, b, TWIST + 6)
-        c = add(load_vector(bodies, b, POSITION), rotate(R, load_vector(joints, i, COM)))
         c1 = add(v, cross(w, c))
         c2 = add3(v1, cross(w1, c), cross(w, c1))
         f = scale(m, subtract(c2, g))
@@ -168,7 +167,7 @@ def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, r
         for j in range(COMPOSITE_ROW, SUBTREE_ROW):
             subtrees[p, j] += subtrees[b, j]
 
-        # how it changes along q_i and q'_i, and how Q_i does along all that carry joint i
+        # column i: the joints that carry body i; row i: Q_i along the joints that carry joint i
         S = load_screw(bodies, b, SCREW)
         S1 = load_screw(bodies, b, SCREW + 6)
         S2 = load_screw(bodies, b, SCREW + 12)
@@ -192,18 +191,24 @@ def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, r
             j = parents[j]
 
 
+# wide: plain arrays; a named tuple would add 0.2 us per field to every call from Python
 @inlined
 def inverse_dynamics_derivatives_cycle(
     parents, joints, gravity, state, applied, trig, bodies, subtrees, result
 ):
-    """One state (5, n), the last two rows zero: dQ/dq, dQ/dq' and M into `result` (3, n, n)."""
+    """dQ/dq, dQ/dq' and M of one state into `result` (3, n, n).
+
+    `state` is (5, n), its last two rows zero; trig (2, n), bodies (n + 1, BODY_ROW) and subtrees
+    (n + 1, SUBTREE_ROW) are scratch, with the motion of the base in row 0 of `bodies`.
+    """
     store_trig(joints, state, trig)
     forward_recursion(parents, joints, trig, state, 1, bodies)
     mass_matrix_recursion(parents, joints, bodies, subtrees, result[2])
     derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, result)
 
 
-def _batch(parents, joints, gravity, bases, states, applied, trig, bodies, subtrees, results):
+def _batch(robot, bases, states, applied, trig, bodies, subtrees, results):
+    parents, joints, gravity = robot
     for k in range(states.shape[0]):
         bodies[0, :WRENCH] = bases[k]
         inverse_dynamics_derivatives_cycle(
@@ -223,11 +228,18 @@ def inverse_dynamics_derivatives(
     wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
 ) -> InverseDynamicsDerivatives:
-    """dQ/dq, dQ/dq' and dQ/dq'' (..., n, n) of the inverse dynamics, [K12] section 4.
+    """Derivatives of the inverse dynamics: dQ/dq, dQ/dq' and dQ/dq'' = M (..., n, n).
 
-    q, qd, qdd (..., n) broadcast. `wrenches` are constant in inertial axes about the inertial
-    origin, whatever the bodies do; they and `base` are as of :func:`.inverse_dynamics`, rates of
-    wrenches are not used. Raises InputError for wrong shapes or names, NaN or infinity.
+    [K12] section 4, analytical, in O(n d) for a tree of depth d.
+
+    Parameters
+    ----------
+    q, qd, qdd : (..., n), rad or m and per s^k; leading dimensions broadcast.
+    wrenches, base : as in :func:`.inverse_dynamics`. The wrenches stay constant in inertial axes
+        about the inertial origin while q varies; their rates are not used.
+
+    Returns :class:`InverseDynamicsDerivatives`. Raises InputError for wrong shapes or names, NaN
+    or infinity.
     """
     found = model_state(model, q, qd, qdd)
     n = model.n
@@ -235,9 +247,9 @@ def inverse_dynamics_derivatives(
         raise InputError(f"derivatives of the inverse dynamics need {STATE_ROWS[found[2]]}")
     shape, states, applied, bases = flat_batch(model, found, wrenches, base)
     results = np.empty((len(states), 3, n, n))
-    constants = (model.parents, model.joint_rows, model.gravity)
+    robot = (model.parents, model.joint_rows, model.gravity)
     scratch = (np.empty((2, n)), np.zeros((n + 1, BODY_ROW)), np.empty((n + 1, SUBTREE_ROW)))
-    _compiled_batch(*constants, bases, states, applied, *scratch, results)
+    _compiled_batch(robot, bases, states, applied, *scratch, results)
     parts = (np.ascontiguousarray(results[:, k]).reshape(*shape, n, n) for k in range(3))
     return InverseDynamicsDerivatives(*parts)
 
@@ -251,11 +263,17 @@ def forward_dynamics_derivatives(
     wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
 ) -> ForwardDynamicsDerivatives:
-    """dq''/dq, dq''/dq' and dq''/dtau (..., n, n) of the forward dynamics, [K12] section 4.
+    """Derivatives of the forward dynamics: dq''/dq, dq''/dq' and dq''/dtau = M^-1 (..., n, n).
 
-    q, qd, tau (..., n) broadcast; the rest as :func:`inverse_dynamics_derivatives`. Raises
-    InputError for wrong shapes or names, NaN or infinity; DynamicsError where the mass matrix is
-    singular.
+    [K12] section 4: dq'' = M^-1 (dtau - dQ).
+
+    Parameters
+    ----------
+    q, qd, tau : (..., n), rad or m, per s, and N m or N; leading dimensions broadcast.
+    wrenches, base : as in :func:`inverse_dynamics_derivatives`.
+
+    Returns :class:`ForwardDynamicsDerivatives`. Raises InputError for wrong shapes or names, NaN or
+    infinity, and DynamicsError if the mass matrix is singular.
     """
     qdd = forward_dynamics(model, q, qd, tau, wrenches=wrenches, base=base)
     dq, dqd, _ = inverse_dynamics_derivatives(model, q, qd, qdd, wrenches=wrenches, base=base)

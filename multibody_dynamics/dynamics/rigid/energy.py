@@ -1,9 +1,8 @@
 """Kinetic and potential energy, momentum and centre of mass of the whole robot.
 
-Along a motion with joint forces Q and applied wrenches W_i the power balance is
-(T + U)' = Q . q' + sum_i W_i . V_i, and the balance of the spatial momentum Pi' = sum_i W_i + the
-weight of all bodies + what the ground transmits to them through the joints on the base, which
-stands still.
+Along a motion with joint torques Q and applied wrenches W_i, on a base at rest, the power balance
+is (T + U)' = Q . q' + sum_i W_i . V_i. The spatial momentum changes by Pi' = sum_i W_i + the weight
+of all bodies + the wrenches that the base transmits through the joints mounted on it.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from .kinematics import forward_kinematics
 
 
 def kinetic_energy(model: MultibodyModel, q: Any, qd: Any) -> Array:
-    """T (...) in J for q and q' (..., n): the sum of V_i . M_i V_i / 2, [M18d] before (81).
+    """The kinetic energy T (...) in J for q and q' (..., n), [M18d] before (81).
 
-    The reflected inertias of the rotors add m q'^2 / 2 each. Raises InputError for wrong shapes,
-    NaN or infinity.
+    The sum of V_i . M_i V_i / 2 over the bodies, and of m q'^2 / 2 over the reflected inertias m of
+    the rotors. Raises InputError for wrong shapes, NaN or infinity.
     """
     bodies = spatial_bodies(model, q, qd)
     rotors = model.reflected_inertia * np.square(qd, dtype=np.float64)
@@ -32,36 +31,37 @@ def kinetic_energy(model: MultibodyModel, q: Any, qd: Any) -> Array:
 
 
 def potential_energy(model: MultibodyModel, q: Any) -> Array:
-    """U (...) in J of q (..., n), zero for a robot with its centre of mass at the inertial origin.
+    """The potential energy U (...) in J for q (..., n): U = -sum_i m_i g . c_i.
 
-    U = -sum_i m_i g . c_i; its gradient is :func:`.gravity_forces`. Raises InputError for wrong
-    shapes, NaN or infinity.
+    It is zero if the centre of mass is at the inertial origin; its gradient is
+    :func:`.gravity_forces`. Raises InputError for wrong shapes, NaN or infinity.
     """
     return np.asarray(-_first_moment(model, q) @ model.gravity)
 
 
 def center_of_mass(model: MultibodyModel, q: Any) -> Array:
-    """The centre of mass (..., 3) of all bodies in the inertial frame, m; the base is not one.
+    """The centre of mass (..., 3) of all bodies without the base, in the inertial frame, m.
 
     Raises InputError for wrong shapes, NaN or infinity, and ModelError for a robot without mass.
     """
     mass = np.sum(model.inertias[:, 5, 5])
     if mass == 0:
-        raise ModelError(f"robot '{model.name}' has no mass, and so no centre of mass")
+        raise ModelError(f"robot '{model.name}' has no mass and therefore no centre of mass")
     return _first_moment(model, q) / mass
 
 
 def spatial_momentum(model: MultibodyModel, q: Any, qd: Any) -> Array:
-    """Pi^s (..., 6) = (angular, linear) momentum of all bodies, [M18d] (35); inertial axes, origin.
+    """The momentum Pi^s (..., 6) = (angular, linear) of all bodies, [M18d] (35).
 
-    kg m^2/s and kg m/s. The spin of the rotors is not in it: a reflected inertia does not tell
-    which way the rotor's own axis points. Raises InputError for wrong shapes, NaN or infinity.
+    kg m^2/s and kg m/s, in inertial axes about the inertial origin. The spin of the rotors is not
+    included, because a reflected inertia does not determine the axis of the rotor. Raises
+    InputError for wrong shapes, NaN or infinity.
     """
     return np.asarray(np.sum(spatial_bodies(model, q, qd).momenta, axis=-2))
 
 
 def _first_moment(model: MultibodyModel, q: Any) -> Array:
-    """sum_i m_i c_i (..., 3), kg m."""
+    """The first moment of mass sum_i m_i c_i (..., 3), kg m."""
     pose = forward_kinematics(model, q).pose
     mass, moment = model.inertias[:, 5, 5, None], vee(model.inertias[:, :3, 3:])
     return np.asarray(np.sum(times(pose[..., :3, :3], moment) + mass * pose[..., :3, 3], axis=-2))

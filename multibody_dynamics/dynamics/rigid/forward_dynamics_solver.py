@@ -1,4 +1,4 @@
-"""q'' and its derivatives in the control cycle."""
+"""Articulated-body (ABA) forward dynamics with rates for the control cycle."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .solvers import ModelSolver
 
 
 class ForwardDynamicsSolver(ModelSolver):
-    """q'', or with `order` 1 and 2 also q''' and q'''', in the control cycle; compiled.
+    """q'', and with `order` 1 or 2 also q''' and q'''', for the control cycle: compiled.
 
     >>> solver = ForwardDynamicsSolver(model)
     >>> (qdd,) = solver(q, qd, tau)
     >>> solver = ForwardDynamicsSolver(model, order=1)
     >>> qdd, qddd = solver(q, qd, tau, tau_dot)
 
-    or, without any copy: fill the rows q, q' of `solver.state` (2, n) and `solver.torque` (order +
-    1, n), call `solver.update()`, read `solver.result` (order + 1, n). The results are views that
-    the next call overwrites. `solver.applied_wrenches` (n, 3, 6), `set_base` and `set_model` are as
-    of `InverseDynamicsSolver`.
+    To avoid all copies, fill the rows q, q' of `solver.state` (2, n) and the rows tau, tau', ... of
+    `solver.torque` (order + 1, n), call `solver.update()` and read `solver.result` (order + 1, n).
+    The results are views that the next call overwrites. `solver.applied_wrenches` (n, 3, 6),
+    `set_base` and `set_model` work as in `InverseDynamicsSolver`.
 
-    An instance is for one thread. `update()` checks nothing and returns False where the mass matrix
-    is singular, the result then being worthless.
+    Use an instance from one thread only. `update()` checks nothing and returns False if the mass
+    matrix is singular; `solver.result` is then invalid.
     """
 
     def __init__(self, model: MultibodyModel, order: int = 0) -> None:
@@ -59,10 +59,10 @@ class ForwardDynamicsSolver(ModelSolver):
         self.update()
 
     def __call__(self, q: Any, qd: Any, *torques: Any) -> tuple[Array, ...]:
-        """q'' ... (n,) each, as views of `result`, for q, q' and order + 1 torque rows (n,).
+        """q'', ... (n,) as views of `result`, for q, q' (n,) and `order` + 1 torque rows (n,).
 
-        Raises InputError for a wrong number or length of rows, NaN or infinity; nothing has changed
-        then. DynamicsError where the mass matrix is singular.
+        Raises InputError for a wrong number or length of rows, NaN or infinity, and leaves all
+        buffers unchanged; raises DynamicsError if the mass matrix is singular.
         """
         self._rows.take((q, qd, *torques))
         self.state[:] = self._given[:2]

@@ -1,4 +1,4 @@
-"""The gravity wrenches of the bodies by themselves, [M21] section V.C."""
+"""Gravity wrenches of the bodies and their time derivatives, [M21] section V.C."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .kinematics import BaseMotion, forward_kinematics
 def gravity_wrenches(
     model: MultibodyModel, q: Any, qd: Any, qdd: Any, *, base: BaseMotion | None = None
 ) -> Array:
-    """W^grav_i = M^s_i G and its first and second time derivatives, (..., n, 3, 6).
+    """The gravity wrenches W^grav_i = M^s_i G with two time derivatives, (..., n, 3, 6).
 
-    [M21] (23), (24) and (25), the last with the sign of its M^s ad_V' term corrected. G = (0, -g),
-    so that W^grav adds to the momentum balance as in [M21] (15): it is what must be applied to the
-    body to hold it against gravity. Spatial representation: N m and N, inertial axes and origin.
+    [M21] (23), (24) and (25), the last with the sign of its M^s ad_V' term corrected. With
+    G = (0, -g), W^grav adds to the momentum balance as in [M21] (15): it is the wrench that holds
+    the body against gravity. N m, N and per s^k, in inertial axes about the inertial origin.
 
-    Raises InputError for wrong shapes, NaN or infinity.
+    Raises InputError for wrong shapes, missing qd or qdd, NaN or infinity.
     """
     if qd is None or qdd is None:
         raise InputError("the rates of the gravity wrenches need qd and qdd")
@@ -31,7 +31,7 @@ def gravity_wrenches(
 
 
 def gravity_wrench_rates(M: Array, twist: Any, acceleration: Any, gravity: Array) -> Array:
-    """The same for bodies of the inertias M^s (..., 6, 6), from spatial twists (..., 6)."""
+    """The same from inertias M^s (..., 6, 6) and spatial twists and accelerations (..., 6)."""
     G = np.concatenate([np.zeros(3), -gravity])[:, None]
     adV, adVd = ad(twist), ad(acceleration)
     first = M @ adV

@@ -8,8 +8,8 @@ With ' for the time derivative and binomial coefficients C(k, j), from [M21] (6)
     W^(k)   = sum_j C(k+1, j) M^(j) V^(k+1-j) + M^(k) G + children          wrench, G = (0, -g)
     Q^(k)   = sum_j C(k, j) S^(j) . W^(k-j)                                 joint force
 
-`inverse_dynamics` is the case k = 2, written out and fast. This one is plain NumPy with 6x6
-matrices, over batches of floats or over any other scalars in object arrays.
+`inverse_dynamics` is the case k = 2, written out and compiled. The functions here are plain NumPy
+with 6x6 matrices, for batches of floats or for any other scalars in object arrays.
 """
 
 from __future__ import annotations
@@ -32,13 +32,16 @@ Scalars = NDArray[Any]
 def higher_order_inverse_dynamics(
     model: MultibodyModel, derivatives: Any, *, wrenches: Mapping[str, Any] | None = None
 ) -> Array:
-    """Q, Q', ... Q^(k) as (..., k + 1, n), from q, q', ... q^(k+2) as (..., k + 3, n).
+    """Joint torques with k time derivatives, (..., k + 1, n), for any k >= 0.
 
-    rad or m, N m or N, per s^j in row j. `wrenches` is {body or frame name: (..., j, 6)}, what the
-    world applies and its first j - 1 time derivatives, in inertial axes about the inertial origin;
-    further derivatives are zero.
+    Parameters
+    ----------
+    derivatives : (..., k + 3, n) rows q, q', ... q^(k+2), rad or m, per s^j in row j.
+    wrenches : {body or frame name: (..., j, 6)}, the wrench that the world applies and its first
+        j - 1 time derivatives, in inertial axes about the inertial origin; all others are zero.
 
-    Raises InputError for fewer than three rows, wrong shapes, an unknown body, NaN or infinity.
+    The torques are in N m or N, per s^j in row j. Raises InputError for fewer than three rows,
+    wrong shapes, an unknown body, NaN or infinity.
     """
     rows, loads, shape = _inputs(model, derivatives, as_mapping("wrenches", wrenches), 3)
     k = rows.shape[-2] - 3
@@ -48,10 +51,11 @@ def higher_order_inverse_dynamics(
 
 
 def higher_order_kinematics(model: MultibodyModel, derivatives: Any) -> Array:
-    """The spatial twist of each body and its first k derivatives, (..., n, k + 1, 6).
+    """The spatial twist of each body with k time derivatives, (..., n, k + 1, 6), for any k >= 0.
 
-    From q, q', ... q^(k+1) as (..., k + 2, n); rad/s, m/s and per s^j, [M21] (6) and (7).
-    Raises InputError for fewer than two rows, wrong shapes, NaN or infinity.
+    [M21] (6) and (7). `derivatives` (..., k + 2, n) has the rows q, q', ... q^(k+1), rad or m and
+    per s^j; the twists are in rad/s, m/s and per s^j. Raises InputError for fewer than two rows,
+    wrong shapes, NaN or infinity.
     """
     rows, _, shape = _inputs(model, derivatives, {}, 2)
     angle = model.joint_rows[:, ANGULAR] * rows[:, 0]
@@ -68,10 +72,11 @@ def generic_higher_order_inverse_dynamics(
     sin: Callable[[Any], Any] = np.sin,
     cos: Callable[[Any], Any] = np.cos,
 ) -> Scalars:
-    """The same of one state over any scalars, as `generic_inverse_dynamics`: (k + 1, n) objects.
+    """:func:`higher_order_inverse_dynamics` of one state over any scalars: (k + 1, n) objects.
 
-    `wrenches` is {body name: rows of 6 scalars}. Raises InputError for wrong lengths and names;
-    nothing else is checked.
+    The scalars and `sin`, `cos` are those of :func:`.generic_inverse_dynamics`; `wrenches` is {body
+    name: rows of 6 scalars}. Raises InputError for wrong lengths and names; nothing else is
+    checked.
     """
     rows = np.array(derivatives, dtype=object)
     if rows.ndim != 2 or rows.shape[1] != model.n or len(rows) < 3:
@@ -109,7 +114,7 @@ def _inputs(
 def _by_body(
     model: MultibodyModel, given: Mapping[str, Scalars], shape: tuple[int, ...]
 ) -> dict[int, Scalars]:
-    """{body: (N, rows, 6)}, the sums of the wrenches on it; rates that are not given are zero."""
+    """{body: (N, rows, 6)}, the total wrench on each body; rates that are not given are zero."""
     loads: dict[int, Scalars] = {}
     for name, W in given.items():
         total = np.zeros(shape, dtype=W.dtype)

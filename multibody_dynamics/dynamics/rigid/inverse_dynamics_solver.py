@@ -1,4 +1,4 @@
-"""Q, Q' and Q'' in the control cycle."""
+"""Recursive Newton-Euler (RNEA) inverse dynamics with rates for the control cycle."""
 
 from __future__ import annotations
 
@@ -16,26 +16,29 @@ from .solvers import ModelSolver
 
 
 class InverseDynamicsSolver(ModelSolver):
-    """Q, Q' and Q'' in the control cycle: own buffers, compiled, no allocation after construction.
+    """Q, Q' and Q'' for the control cycle: compiled, no allocation after construction.
 
     >>> solver = InverseDynamicsSolver(model, representation="body")
     >>> tau, tau_dot, tau_ddot = solver(q, qd, qdd, qddd, qdddd)
 
-    or, without any copy: fill `solver.state` (5, n), call `solver.update()`, read `solver.result`
+    To avoid all copies, fill `solver.state` (5, n), call `solver.update()` and read `solver.result`
     (3, n). The results are views that the next call overwrites. They do not depend on the
     representation; the body-fixed recursion is the fastest, see docs/benchmark.md.
 
-    `solver.applied_wrenches` (n, 3, 6) is what the world applies to each body, with rates, in
-    inertial axes about the inertial origin; it stays as it was set. `solver.interbody_wrenches`
-    (n, 3, 6) is what each joint transmits: spatial in inertial axes about the inertial origin,
-    hybrid in inertial axes about the origin of the joint frame, body and mixed in the joint frame
-    (in which `model.body_in_joint` has the body).
+    state : (5, n) rows q, q', q'', q''', q'''', rad or m and per s^k.
+    result : (3, n) rows Q, Q', Q'', N m or N and per s^k.
+    applied_wrenches : (n, 3, 6) wrench that the world applies to each body, with two rates, in
+        inertial axes about the inertial origin; it keeps its values between calls.
+    interbody_wrenches : (n, 3, 6) wrench that each joint transmits, with two rates. Spatial: in
+        inertial axes about the inertial origin. Hybrid: in inertial axes about the origin of the
+        joint frame. Body and mixed: in the joint frame, where the body has the pose
+        `model.body_in_joint`.
 
-    The base is at rest in the inertial frame until `set_base` gives it a motion; `set_model` takes
-    a payload on or puts it down.
+    The base is at rest in the inertial frame until `set_base` gives it a motion. `set_model` picks
+    up a payload or puts it down.
 
-    The constructor compiles and warms up; from the second start on, the machine code comes from the
-    disk. An instance is for one thread. `update()` checks nothing: NaN in, NaN out.
+    The constructor compiles and warms up; later processes load the machine code from disk. Use an
+    instance from one thread only. `update()` checks nothing: NaN in, NaN out.
     """
 
     def __init__(self, model: MultibodyModel, representation: Representation = "spatial") -> None:
@@ -62,9 +65,9 @@ class InverseDynamicsSolver(ModelSolver):
     def __call__(
         self, q: Any, qd: Any, qdd: Any, qddd: Any, qdddd: Any
     ) -> tuple[Array, Array, Array]:
-        """Q, Q', Q'' (n,) each, as views of `result`, for a state of five (n,) arrays.
+        """Q, Q' and Q'' (n,) as views of `result`; all arguments are (n,).
 
-        Raises InputError for a wrong length, NaN or infinity; nothing has changed then.
+        Raises InputError for a wrong length, NaN or infinity, and leaves all buffers unchanged.
         """
         self._rows.take((q, qd, qdd, qddd, qdddd))
         self.update()

@@ -23,13 +23,20 @@ def jacobian(
     base: BaseMotion | None = None,
     representation: Representation = "spatial",
 ) -> Array:
-    """J (..., 6, n) with twist = J q' for a body, or a link merged into one; [M18d] (101), (102).
+    """The geometric Jacobian J (..., 6, n) of a body or of a link merged into one: twist = J q'.
 
     Body-fixed [M18d] (103), spatial (104) and [M21] (8), hybrid (105), mixed by (102); [M18k]
-    3.1.2, 3.2.2, 3.3.2 and 3.4.2. q is (..., n); columns of joints that do not move the body are
-    zero, angular rows first. Where `base` moves, its own motion adds to the twist.
+    3.1.2, 3.2.2, 3.3.2 and 3.4.2.
 
-    Raises InputError for wrong shapes, NaN, an unknown body or representation.
+    Parameters
+    ----------
+    q : (..., n), rad or m.
+    body : name of a body or link, or index of a body.
+    base : motion of the base, whose own twist adds to J q'; at rest if None.
+    representation : of the twist.
+
+    Angular rows come first; the columns of joints that do not move the body are zero. Raises
+    InputError for wrong shapes, NaN or infinity, an unknown body or representation.
     """
     return _jacobians(model, (q,), body, base, representation)[0]
 
@@ -43,10 +50,11 @@ def jacobian_dot(
     base: BaseMotion | None = None,
     representation: Representation = "spatial",
 ) -> Array:
-    """The componentwise time derivative J' (..., 6, n): acceleration = J q'' + J' q'.
+    """The componentwise time derivative J' (..., 6, n) of :func:`jacobian`.
 
-    Body-fixed [M18d] (8), spatial (16); hybrid (26) and mixed (33), both corrected. Arguments and
-    errors as :func:`jacobian`; qd is (..., n). Of `base` pose and twist count.
+    With it, acceleration = J q'' + J' q'. Body-fixed [M18d] (8), spatial (16); hybrid (26) and
+    mixed (33), both corrected. q and qd are (..., n), rad or m and per s; only pose and twist of
+    `base` matter. Other arguments and errors are those of :func:`jacobian`.
     """
     return _jacobians(model, (q, qd), body, base, representation)[1]
 
@@ -54,10 +62,11 @@ def jacobian_dot(
 def spatial_jacobians(
     model: MultibodyModel, bodies: Array, body: str | int, count: int
 ) -> tuple[Array, Array, Array]:
-    """Pose (N, 4, 4) of a body or frame, its Jacobian and twist with derivatives, all spatial.
+    """Pose of a body or frame, its spatial Jacobian and its spatial twist, with derivatives.
 
-    J, J', ... (count, N, 6, n) and V, V', ... (count, N, 6) with `count` up to 4, from the rows
-    `bodies` (N, n + 1, BODY_ROW) of :func:`.body_rows`, as far as these hold them.
+    `bodies` (N, n + 1, BODY_ROW) are the rows of :func:`.body_rows`, which must hold the
+    derivatives asked for. Returns the pose (N, 4, 4), J, J', ... (count, N, 6, n) and V, V', ...
+    (count, N, 6); `count` is at most 4.
     """
     index, offset = model.frame(body)
     own = bodies[:, index + 1]  # row 0 is the base
@@ -82,7 +91,7 @@ def _jacobians(
     check_representation(representation)
     bodies, shape, given = body_rows(model, rows, base)
     if given < len(rows):
-        raise InputError("the derivative of a Jacobian needs qd")
+        raise InputError("the time derivative of a Jacobian needs qd")
     pose, (J, Jd), (V, _) = spatial_jacobians(model, bodies, body, 2)
     J, Jd = _convert(J, Jd, pose, V, representation)
     return J.reshape(*shape, 6, model.n), Jd.reshape(*shape, 6, model.n)
@@ -91,7 +100,7 @@ def _jacobians(
 def _convert(
     J: Array, Jd: Array, pose: Array, V: Array, representation: str
 ) -> tuple[Array, Array]:
-    """A spatial Jacobian and its derivative, for a frame at `pose` with spatial twist V."""
+    """Convert J and J' from spatial, for a frame at `pose` with the spatial twist V."""
     if representation == "spatial":
         return J, Jd
     to_body = Ad(inverse(pose))

@@ -1,4 +1,4 @@
-"""Fourth-order forward kinematics of a tree, each representation by its own recursion."""
+"""Forward kinematics of a tree up to the jounce, by one recursion for each representation."""
 
 from __future__ import annotations
 
@@ -47,10 +47,11 @@ _PASSES = {
 
 
 class BodyMotion(NamedTuple):
-    """Poses (..., n, 4, 4) of the body frames and their motion, each (..., n, 6), in body order.
+    """Poses (..., n, 4, 4) of the body frames, and their twists with derivatives (..., n, 6).
 
-    acceleration, jerk and jounce are the componentwise derivatives of the twist in its
-    representation: rad/s, m/s and per s^k; None for what the input does not determine. No gravity.
+    acceleration, jerk and jounce are the componentwise derivatives of the twist in the chosen
+    representation; rad/s, m/s and per s^k, in body order, without gravity. A rate is None if the
+    corresponding derivative of q was not given.
     """
 
     pose: Array
@@ -62,8 +63,12 @@ class BodyMotion(NamedTuple):
 
 @dataclass(frozen=True)
 class BaseMotion:
-    """The motion of the base in the inertial frame: pose (..., 4, 4), and twist, acceleration, jerk
-    and jounce (..., 6) in spatial representation (None: zero)."""
+    """The motion of the base in the inertial frame.
+
+    pose : (..., 4, 4); None for the identity.
+    twist, acceleration, jerk, jounce : (..., 6) in spatial representation, rad/s, m/s and per s^k;
+        None for zero.
+    """
 
     pose: Any = None
     twist: Any = None
@@ -82,13 +87,14 @@ def base_rows(
     representation: Representation = "spatial",
     gravity: Array | None = None,
 ) -> Array:
-    """The head of the base's row, (..., WRENCH): its pose, twist and derivatives; see `records`.
+    """The first columns (..., WRENCH) of the base's row: pose, twist and derivatives.
 
-    With `gravity` (3,), the ground accelerates upwards instead: -g is added to the acceleration of
-    the base, its derivatives follow in the representation.
+    See `records` for the columns. With `gravity` (3,), -g is added to the acceleration of the base
+    in place of gravity acting on the bodies; the higher derivatives in the given representation
+    include it too.
 
-    Raises InputError for what is no BaseMotion, wrong shapes, NaN or infinity, and a pose that is
-    not rigid.
+    Raises InputError for anything but a BaseMotion or None, wrong shapes, NaN or infinity, and a
+    pose that is not a rigid transformation.
     """
     if not isinstance(base, BaseMotion | None):
         raise InputError(f"base: expected a BaseMotion, got {base!r}")
@@ -125,8 +131,11 @@ def body_rows(
     base: BaseMotion | None = None,
     representation: Representation = "spatial",
 ) -> tuple[Array, tuple[int, ...], int]:
-    """The forward recursion for a batch: (N, n + 1, BODY_ROW), the batch shape, and how many rows
-    of q ... q'''' were given. See :mod:`.records` for the columns."""
+    """Run the forward recursion for a batch of states.
+
+    Returns the rows (N, n + 1, BODY_ROW) of base and bodies (see :mod:`.records` for the columns),
+    the batch shape, and how many of q ... q'''' were given.
+    """
     states, shape, given = model_state(model, *rows)
     n = model.n
     if given == 0:
@@ -163,14 +172,21 @@ def forward_kinematics(
     base: BaseMotion | None = None,
     representation: Representation = "spatial",
 ) -> BodyMotion:
-    """Poses of all bodies, and their twists up to the jounce as far as q, q', ... are given.
+    """Forward kinematics: poses of all bodies, and their twists up to the jounce.
 
-    q ... q'''' are (..., n), leading dimensions broadcast. Each representation has its recursion:
-    spatial [M21] Algorithm 1, body-fixed and hybrid [M18d] (66) and (75), mixed [M18k] (68), all
+    Spatial [M21] Algorithm 1, body-fixed [M18d] (66), hybrid (75), mixed [M18k] (68), each
     differentiated up to the jounce.
 
-    Raises InputError for wrong shapes, gaps (`qdd` without `qd`), NaN or infinity, and an unknown
-    representation.
+    Parameters
+    ----------
+    q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k; leading dimensions broadcast. Each
+        one adds the next derivative to the result.
+    base : motion of the base; at rest if None.
+    representation : of the twists and their derivatives.
+
+    Returns :class:`BodyMotion`: poses (..., n, 4, 4), body frame to inertial frame, and rates
+    (..., n, 6), in body order. Raises InputError for wrong shapes, gaps (`qdd` without `qd`), NaN
+    or infinity, and an unknown representation.
     """
     check_representation(representation)
     bodies, shape, given = body_rows(model, (q, qd, qdd, qddd, qdddd), base, representation)
@@ -184,7 +200,7 @@ def forward_kinematics(
 
 
 def joint_poses(rows: Array) -> Array:
-    """The poses (..., 4, 4) of the joint frames that body rows (..., BODY_ROW) hold."""
+    """The poses (..., 4, 4) of the joint frames in body rows (..., BODY_ROW)."""
     rotation = rows[..., POSE : POSE + 9].reshape(*rows.shape[:-1], 3, 3)
     return se3.from_rotation_translation(rotation, rows[..., POSITION : POSITION + 3])
 
@@ -194,8 +210,8 @@ def frame_pose(
 ) -> Array:
     """The pose (..., 4, 4) of a body, of a link merged into one, or of the base.
 
-    q is (..., n), of `base` the pose counts. Raises InputError as :func:`forward_kinematics`, and
-    for an unknown body.
+    q is (..., n), rad or m; only the pose of `base` matters. The pose maps from that frame to the
+    inertial frame. Raises InputError for wrong shapes, NaN or infinity, and an unknown body.
     """
     index, offset = model.frame(body)
     bodies, shape, _ = body_rows(model, (q,), base)

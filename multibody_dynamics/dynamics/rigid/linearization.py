@@ -1,10 +1,10 @@
-"""The linearised equations of motion, and the state space that control tools take; [M18d] 6.1.
+"""Linearised equations of motion and their state-space form; [M18d] 6.1.
 
 Near an operating point (q, q', q'', tau), with small deviations dq and dtau,
 
-    M dq'' + G dq' + K dq = dtau,   G = dQ/dq' + viscous damping,   K = dQ/dq,
+    M dq'' + G dq' + K dq = dtau,   G = dQ/dq' + viscous damping,   K = dQ/dq.
 
-and of the state x = (dq, dq') with the input u = dtau
+With the state x = (dq, dq') and the input u = dtau this is the linear system
 
     x' = A x + B u,   y = C x + D u;   A = [[0, 1], [-M^-1 K, -M^-1 G]],   B = [[0], [M^-1]].
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,15 +36,17 @@ DISPLACEMENT = ("rx", "ry", "rz", "x", "y", "z")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinearModel:
-    """x' = A x + B u, y = C x + D u for deviations from an operating point; arrays are read-only.
+    """x' = A x + B u, y = C x + D u for deviations from an operating point.
+
+    For n joints, m inputs and k outputs. All arrays are read-only.
 
     Attributes
     ----------
     A, B, C, D : (..., 2n, 2n), (..., 2n, m), (..., k, 2n), (..., k, m).
     mass, damping, stiffness : (..., n, n) of mass dq'' + damping dq' + stiffness dq = dtau.
     states, inputs, outputs : names, "joint1.q" ... "joint1.qd" ..., "joint1.tau" ...
-    q, qd, qdd, tau : (..., n), the operating point. `qdd` is the residual acceleration: zero, with
-        zero qd, if it is an equilibrium; otherwise the deviations are from a motion that goes on.
+    q, qd, qdd, tau : (..., n), the operating point. It is an equilibrium if qd and qdd are zero;
+        otherwise the state is the deviation from the motion that passes through it.
     """
 
     A: Array
@@ -70,18 +72,29 @@ class LinearModel:
 
     @property
     def matrices(self) -> tuple[Array, Array, Array, Array]:
-        """A, B, C, D, as `control.ss(*linear.matrices)` takes them."""
+        """(A, B, C, D), for instance for `control.ss(*linear.matrices)`."""
         return self.A, self.B, self.C, self.D
 
     def to_scipy(self) -> StateSpace:
-        """The same for SciPy; InputError for a batch of operating points."""
-        from scipy.signal import StateSpace  # slow to import, and no robot needs it to move
+        """The system as a SciPy StateSpace; InputError for a batch of operating points."""
+        from scipy.signal import StateSpace  # slow to import, and not needed to move a robot
 
         if self.A.ndim != 2:
-            raise InputError(f"a batch {self.A.shape[:-2]} of linear models is no single system")
+            raise InputError(
+                f"expected a single operating point, got a batch of shape {self.A.shape[:-2]}"
+            )
         return StateSpace(*self.matrices)
 
 
+class _OperatingPoint(NamedTuple):
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    damping: Array
+
+
+# wide: one keyword for each property of the operating point and of the resulting system
 def linearize(
     model: MultibodyModel,
     q: Any,
@@ -95,27 +108,70 @@ def linearize(
     wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
 ) -> LinearModel:
-    """The robot near an operating point, which need not be an equilibrium.
+    """Linearise the robot about an operating point, which need not be an equilibrium.
 
     Parameters
     ----------
     q, qd : (..., n), rad or m and per s; at rest if `qd` is None. Leading dimensions broadcast.
-    tau, qdd : (..., n), one of them or none: the joint torques that act, or the acceleration that
-        they make; without both the torques that hold qdd = 0.
-    damping : (..., n) viscous, N m s/rad or N s/m; default none. It is part of the plant, and tau
-        is what the motors give. Reflected rotor inertias are those of the model.
-    inputs : joints that have a motor (default: all). The others' torque stays as it is.
-    outputs : any of "q", "qd", "qdd" (all joints each), and names of bodies or frames, whose
-        displacement is six outputs: rotation vector and shift of the origin, in inertial axes.
-    wrenches, base : as of :func:`.inverse_dynamics`; wrenches are constant in inertial axes about
-        the inertial origin, and the base moves as it does, whatever the joints do.
+    tau, qdd : (..., n), at most one of the two: the joint torques, or the joint acceleration.
+        Without either, tau is the torque for which qdd = 0.
+    damping : (..., n) viscous, N m s/rad or N s/m; default zero. It belongs to the plant: tau is
+        the torque of the motors. Reflected rotor inertias are those of the model.
+    inputs : names of the joints with a motor (default: all); the other torques stay constant.
+    outputs : any of "q", "qd", "qdd" (of all joints), and names of bodies or frames, with six
+        outputs each: the rotation vector and the displacement of the origin, in inertial axes.
+    wrenches, base : as in :func:`.inverse_dynamics`. The wrenches stay constant in inertial axes
+        about the inertial origin, and the motion of the base does not depend on the joints.
 
-    Raises InputError for wrong shapes or names, NaN or infinity, both tau and qdd, or a joint that
-    is twice an input; DynamicsError where the mass matrix is singular.
+    Raises InputError for wrong shapes or names, NaN or infinity, both tau and qdd, or a joint
+    listed twice in `inputs`; DynamicsError if the mass matrix is singular.
     """
     n, names = model.n, model.joint_names
     check_sequence("outputs", outputs, "names")
-    check_sequence("inputs", names if inputs is None else inputs, "joints")
+    motors = _motors(model, inputs)
+    world: Any = {"wrenches": wrenches, "base": base}
+    q, qd, qdd, tau, d = _operating_point(model, q, qd, tau, qdd, damping, world)
+    K, G, M = inverse_dynamics_derivatives(model, q, qd, qdd, **world)
+    G = G + d[..., None] * np.eye(n)
+    shape = G.shape[:-2]
+
+    inverse = articulated_bodies(model, q).inverse()
+    by_state = -inverse @ np.concatenate(np.broadcast_arrays(K, G), axis=-1)
+    by_input = np.broadcast_to(inverse[..., motors], (*shape, n, len(motors)))
+    A, B = np.zeros((*shape, 2 * n, 2 * n)), np.zeros((*shape, 2 * n, len(motors)))
+    A[..., :n, n:], A[..., n:, :], B[..., n:, :] = np.eye(n), by_state, by_input
+    C, D, measured = _outputs(model, q, base, outputs, A, by_input)
+    point = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+    return LinearModel(
+        A=A,
+        B=B,
+        C=C,
+        D=D,
+        mass=np.broadcast_to(M, G.shape),
+        damping=G,
+        stiffness=np.broadcast_to(K, G.shape),
+        states=(*_labels(names, "q"), *_labels(names, "qd")),
+        inputs=tuple(_labels([names[i] for i in motors], "tau")),
+        outputs=measured,
+        **{name: np.broadcast_to(row, (*shape, n)) for name, row in point.items()},
+    )
+
+
+def _motors(model: MultibodyModel, inputs: Sequence[str] | None) -> list[int]:
+    """The indices of the joints that are inputs."""
+    joints = model.joint_names if inputs is None else inputs
+    check_sequence("inputs", joints, "joints")
+    motors = [model.joint_index(joint) for joint in joints]
+    if len(set(motors)) < len(motors):
+        raise InputError(f"inputs: {list(joints)} names a joint twice")
+    return motors
+
+
+def _operating_point(
+    model: MultibodyModel, q: Any, qd: Any, tau: Any, qdd: Any, damping: Any, world: dict[str, Any]
+) -> _OperatingPoint:
+    """The checked operating point, with tau from qdd or qdd from tau."""
+    n, names = model.n, model.joint_names
     zero = np.zeros(n)
     q = as_array("q", q, (n,), names)
     qd = as_array("qd", zero if qd is None else qd, (n,), names)
@@ -124,56 +180,39 @@ def linearize(
         raise InputError("give tau or qdd: each determines the other")
     known, value = ("qdd", zero if qdd is None else qdd) if tau is None else ("tau", tau)
     value = as_array(known, value, (n,), names)
-    lead = [row.shape[:-1] for row in (q, qd, d, value, base_rows(base))]
-    lead.append(wrench_rows(model, wrenches).shape[:-2])
+    lead = [row.shape[:-1] for row in (q, qd, d, value, base_rows(world["base"]))]
+    lead.append(wrench_rows(model, world["wrenches"]).shape[:-2])
     broadcast_shapes(("q", "qd", "damping", known, "base", "wrenches"), lead)
-    world: Any = {"wrenches": wrenches, "base": base}
     if tau is None:
-        qdd = value
-        tau = inverse_dynamics(model, q, qd, qdd, **world).tau + d * qd
-    else:
-        tau = value
-        qdd = forward_dynamics(model, q, qd, tau - d * qd, **world)
-    K, G, M = inverse_dynamics_derivatives(model, q, qd, qdd, **world)
-    G = G + d[..., None] * np.eye(n)
-    shape = G.shape[:-2]
+        tau = inverse_dynamics(model, q, qd, value, **world).tau + d * qd
+        return _OperatingPoint(q, qd, value, tau, d)
+    qdd = forward_dynamics(model, q, qd, value - d * qd, **world)
+    return _OperatingPoint(q, qd, qdd, value, d)
 
-    motors = [model.joint_index(joint) for joint in (names if inputs is None else inputs)]
-    if len(set(motors)) < len(motors):
-        raise InputError(f"inputs: {list(inputs or ())} names a joint twice")
-    inverse = articulated_bodies(model, q).inverse()
-    by_state = -inverse @ np.concatenate(np.broadcast_arrays(K, G), axis=-1)
-    by_input = np.broadcast_to(inverse[..., motors], (*shape, n, len(motors)))
-    A, B = np.zeros((*shape, 2 * n, 2 * n)), np.zeros((*shape, 2 * n, len(motors)))
-    A[..., :n, n:], A[..., n:, :], B[..., n:, :] = np.eye(n), by_state, by_input
-    C, D, measured = list[Array](), list[Array](), list[str]()
+
+def _outputs(
+    model: MultibodyModel,
+    q: Array,
+    base: BaseMotion | None,
+    outputs: Sequence[str],
+    A: Array,
+    by_input: Array,
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """C, D and the names of their rows; `by_input` (..., n, m) is dq''/du."""
+    shape, m = by_input.shape[:-2], by_input.shape[-1]
+    C, D, names = [np.zeros((*shape, 0, 2 * model.n))], [np.zeros((*shape, 0, m))], list[str]()
     for output in outputs:
         gains, labels = _output(model, q, base, output, A)
         C.append(np.broadcast_to(gains, (*shape, *gains.shape[-2:])))
-        D.append(by_input if output == "qdd" else np.zeros((*shape, len(labels), len(motors))))
-        measured += labels
-    return LinearModel(
-        A=A,
-        B=B,
-        C=np.concatenate([np.zeros((*shape, 0, 2 * n)), *C], axis=-2),
-        D=np.concatenate([np.zeros((*shape, 0, len(motors))), *D], axis=-2),
-        mass=np.broadcast_to(M, G.shape),
-        damping=G,
-        stiffness=np.broadcast_to(K, G.shape),
-        states=(*_labels(names, "q"), *_labels(names, "qd")),
-        inputs=tuple(_labels([names[i] for i in motors], "tau")),
-        outputs=tuple(measured),
-        q=np.broadcast_to(q, (*shape, n)),
-        qd=np.broadcast_to(qd, (*shape, n)),
-        qdd=np.broadcast_to(qdd, (*shape, n)),
-        tau=np.broadcast_to(tau, (*shape, n)),
-    )
+        D.append(by_input if output == "qdd" else np.zeros((*shape, len(labels), m)))
+        names += labels
+    return np.concatenate(C, axis=-2), np.concatenate(D, axis=-2), tuple(names)
 
 
 def _output(
     model: MultibodyModel, q: Array, base: BaseMotion | None, output: str, A: Array
 ) -> tuple[Array, list[str]]:
-    """The rows of C of an output, and their names."""
+    """The rows of C that belong to one output, and their names."""
     n = model.n
     if output in JOINT_OUTPUTS:
         rows = {"q": np.eye(n, 2 * n), "qd": np.eye(n, 2 * n, n), "qdd": A[..., n:, :]}

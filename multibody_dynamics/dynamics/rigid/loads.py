@@ -1,8 +1,9 @@
-"""Loads on a body and what six-axis force-torque sensors read, with two time derivatives.
+"""Rigid loads, and the readings of six-axis force-torque sensors, with two time derivatives.
 
-A load acts on the body that carries it; a load cell reads what everything beyond it exerts on it.
-Hanging at rest, a load of mass m therefore is the force m g, and is read as that; pushing the tool
-along an axis of the cell reads positive. A joint, seen from its body, transmits the opposite.
+A load exerts a wrench on the body that carries it. A load cell reads the wrench that everything
+beyond it exerts on it. A load of mass m hanging at rest therefore exerts the force m g, which is
+also the reading, and pushing the tool along an axis of the cell gives a positive reading. The
+wrench that a joint transmits to its body has the opposite sign.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .rnea import interbody_wrenches
 from .wrenches import Wrenches, frame_motion, with_rates
 
 
+# wide: the state is spelled out, one argument for each derivative of q
 def load_wrench(
     model: MultibodyModel,
     body: str | int,
@@ -34,27 +36,30 @@ def load_wrench(
     frame: Any | None = None,
     base: BaseMotion | None = None,
 ) -> Array:
-    """The wrench that a rigid load exerts on the body that carries it, by weight and inertia.
+    """The wrench that a rigid load exerts on the body carrying it, through weight and inertia.
 
-    In inertial axes about the inertial origin with its time derivatives, (..., k, 6): k is 1, 2 or
-    3, as far as `qddd` and `qdddd` are given; N m, N and per s^k. With all three it goes into
-    `wrenches` of the dynamics as it is, and does there what `model.with_payload` does: a load may
-    be picked up and put down while the same model runs.
+    [M18d] (38), [M21] (19), (22)-(25), corrected. The result (..., 3, 6) can be passed to the
+    dynamics in `wrenches`, with the same effect as `model.with_payload`: a load can be picked up
+    and put down without changing the model.
 
     Parameters
     ----------
-    body : the body that carries it, or a link merged into one.
-    load : (6, 6) from :func:`.spatial_inertia`, about the origin of the frame of `body`; or of the
-        frame that has the constant pose `frame` (..., 4, 4) there.
-    q ... qdddd : (..., n).
-    base : the motion of the base; at rest if None.
+    body : the body that carries the load, or a link merged into one.
+    load : (6, 6) from :func:`.spatial_inertia`, about the origin of the frame of `body` in its
+        axes.
+    q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k; leading dimensions broadcast.
+    frame : (..., 4, 4) constant pose, in `body`, of the frame that `load` refers to instead.
+    base : motion of the base; at rest if None.
 
-    Raises InputError for wrong shapes, NaN, an unknown body or the base, missing rows, ModelError
-    for a load that no rigid body can be. [M18d] (38), [M21] (19), (22)-(25), corrected.
+    Returns (..., k, 6), the wrench (moment, force) in N m and N in inertial axes about the inertial
+    origin, with one time derivative for each of `qddd` and `qdddd`. Raises InputError for wrong
+    shapes, NaN, an unknown body or the base, and missing rows; ModelError for a `load` that no
+    rigid body can have.
     """
     return _load(model, body, load, (q, qd, qdd, qddd, qdddd), frame, base)[-1]
 
 
+# wide: the state is spelled out, one argument for each derivative of q
 def load_cell_reading(
     model: MultibodyModel,
     cell: str | int,
@@ -69,22 +74,23 @@ def load_cell_reading(
     frame: Any | None = None,
     base: BaseMotion | None = None,
 ) -> Array:
-    """What a six-axis force-torque sensor reads, with rates (..., k, 6): moment, force.
+    """The reading of a six-axis force-torque sensor, with rates: (..., k, 6), moment before force.
 
-    That is the wrench which all that is beyond the cell exerts on it, in the axes of the cell and
-    about its origin: the weight and inertia of `load`, and `wrench`. k is 1, 2 or 3, as far as
-    `qddd` and `qdddd` are given; the rates are those of the components that are read.
+    The reading is the wrench that everything beyond the cell exerts on it, in the axes of the cell
+    about its origin: the weight and inertia of `load`, plus `wrench`. The rates are the derivatives
+    of these components, one for each of `qddd` and `qdddd`.
 
     Parameters
     ----------
-    cell : the link that is the cell's frame; or a body in which its frame has the pose `frame`.
-    load : (6, 6) what is fixed beyond the cell, tool and payload together, about the origin of the
-        cell and in its axes; see :func:`.spatial_inertia` and `inertia.transform`.
-    wrench : (..., 6) or (..., 3, 6) what else acts beyond the cell, in inertial axes about the
+    cell : the link whose frame is that of the cell, or a body in which the cell has the pose
+        `frame`.
+    load : (6, 6) inertia of everything fixed beyond the cell, tool and payload together, about the
+        origin of the cell in its axes; see :func:`.spatial_inertia` and `inertia.transform`.
+    wrench : (..., 6) or (..., 3, 6), whatever else acts beyond the cell, in inertial axes about the
         inertial origin: the sum of the wrenches that the world applies there, minus the
-        `interbody_wrenches` of joints that are mounted beyond it.
+        `interbody_wrenches` of the joints mounted beyond it.
 
-    Other arguments and errors as :func:`load_wrench`.
+    Other arguments and errors are those of :func:`load_wrench`.
     """
     rows = (q, qd, qdd, qddd, qdddd)
     pose, rates, W = _load(model, cell, load, rows, frame, base)
@@ -107,13 +113,13 @@ def joint_wrenches(
     wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
 ) -> Array:
-    """What each joint transmits to its body in the frame of that body, with rates (..., n, k, 6).
+    """:func:`interbody_wrenches` in body frames, as load cells in the joints see them.
 
-    :func:`interbody_wrenches` for load cells in the joints: in the axes of body i about its origin,
-    W_i . X_i = Q_i less the rotor's share, X_i being the joint screw in the body frame. The joint
-    acts on the body here; a `load_cell_reading` has the opposite sign. [M21] (40)-(42) corrected.
+    (..., n, k, 6), [M21] (40)-(42) corrected. W_i is in the axes of body i about its origin, N m
+    and N, and W_i . X_i is Q_i without the torque of the rotor, X_i being the joint screw in the
+    body frame. The joint acts on the body; a `load_cell_reading` has the opposite sign.
 
-    Arguments and errors as :func:`inverse_dynamics`.
+    Arguments and errors are those of :func:`inverse_dynamics`.
     """
     W = interbody_wrenches(model, q, qd, qdd, qddd, qdddd, wrenches=wrenches, base=base)
     motion = forward_kinematics(model, q, qd, qdd, base=base)
@@ -130,7 +136,7 @@ def _load(
     frame: Any | None,
     base: BaseMotion | None,
 ) -> tuple[Array, list[Array], Array]:
-    """Pose and spatial twist, acceleration, ... of the load's frame, and the load's wrench."""
+    """Pose, spatial twist and its derivatives of the load's frame, and the wrench of the load."""
     M = as_array("load", load, (6, 6))
     inertia.check(M, "load")
     pose, rates = frame_motion(model, rows, body, frame, base)

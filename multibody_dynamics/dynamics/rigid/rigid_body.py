@@ -1,8 +1,8 @@
 """Newton-Euler equations of one rigid body in any representation, [M18d] section 3.
 
-All of section 3 is one equation, read in different moving frames. F is the twist of the frame, V
-that of the body, both measured at the origin of the frame and resolved in its axes. With o the pose
-of the frame and M^s the inertia in the inertial frame,
+The equations of section 3 are all one equation in different moving frames. F is the twist of the
+frame and V that of the body, both measured at the origin of the frame and resolved in its axes.
+With o the pose of the frame and M^s the inertia in the inertial frame,
 
     M  = Ad_o^T M^s Ad_o                              (34), (40), (51), (61), (64)
     M' = -ad_{V-F}^T M - M ad_{V-F}                   (37)
@@ -10,22 +10,23 @@ of the frame and M^s the inertia in the inertial frame,
     W  = Pi' - ad_F^T Pi                              (36), (41), (52), (59), (62)
        = M (V' + ad_F V) - ad_V^T M V                 (38), (41), (53), (60), (63)
 
-where a dash is the derivative of the components. The representations are those of the frames
+where a prime is the derivative of the components. The representations belong to the frames
 
     spatial   the inertial frame                      F = 0
     body      the body frame                          F = V
     hybrid    origin of the body, inertial axes       F = (0, r')
 
 and mixed is hybrid with the angular components in body axes, (56) and (57). A wrench W is conjugate
-to its twist: W . V is the power in each.
+to its twist: W . V is the power in every representation.
 
-The print differs in (52), right only at the centre of mass: the hybrid W is Pi' + (r' x P, 0) with
-the linear momentum P. In (53) the second V is (omega, 0); in (60) the last ad lacks its transpose;
-(59), (62) and (64) transform with C_j and R_{j,k}; in (63) omega is that of frame k relative to
-frame j, and ad_{V_j} + ad_{omega_k - omega_j} is the ad_F above.
+Errata of the paper: (52) is right only at the centre of mass; the hybrid W is Pi' + (r' x P, 0)
+with the linear momentum P. In (53) the second V is (omega, 0). In (60) the last ad lacks its
+transpose. (59), (62) and (64) transform with C_j and R_{j,k}. In (63) omega is that of frame k
+relative to frame j, and ad_{V_j} + ad_{omega_k - omega_j} is the ad_F above.
 
 All arguments broadcast over leading dimensions. Every function raises InputError for wrong shapes,
-NaN or infinity, a pose that is none, an unknown representation, and rates that are missing.
+NaN or infinity, a pose that is not a rigid transformation, an unknown representation, and missing
+rates.
 """
 
 from __future__ import annotations
@@ -42,11 +43,14 @@ from ..model import inertia
 
 
 class MovingFrame(NamedTuple):
-    """A frame to measure at and to resolve in, moving as it likes.
+    """An arbitrarily moving frame, at which twists are measured and in which they are resolved.
 
-    Its pose (..., 4, 4) and its own twist F (..., 6) = (R^T omega, R^T r') with componentwise
-    derivatives, rad/s, m/s and per s^k, as far as they are needed: W asks for the twist, W' for the
-    acceleration, W'' for the jerk. :func:`moving_frame` makes one of two frames.
+    pose : (..., 4, 4), to the inertial frame.
+    twist : (..., 6) F = (R^T omega, R^T r'), rad/s and m/s.
+    acceleration, jerk : (..., 6) componentwise derivatives of F, per s and s^2. W' requires the
+        acceleration, W'' the jerk as well.
+
+    :func:`moving_frame` combines two frames into one.
     """
 
     pose: Any
@@ -58,11 +62,13 @@ class MovingFrame(NamedTuple):
 def moving_frame(
     origin: Any, origin_rates: Sequence[Any], axes: Any = None, axes_rates: Sequence[Any] = ()
 ) -> MovingFrame:
-    """The frame that measures at frame j and resolves in frame k, [M18d] (62)-(64).
+    """The frame with the origin of frame j and the axes of frame k, [M18d] (62)-(64).
 
-    `origin` and `axes` are the poses (..., 4, 4) of j and k; `origin_rates` and `axes_rates` their
-    twists and up to two derivatives, equally many of both, each (..., 6) in spatial representation.
-    Without `axes` k is j, as in (60).
+    Parameters
+    ----------
+    origin, axes : poses (..., 4, 4) of j and k. Without `axes`, k is j as in (60).
+    origin_rates, axes_rates : twists of j and k and up to two derivatives, as many of one as of the
+        other, each (..., 6) in spatial representation.
     """
     if axes is None:
         axes, axes_rates = origin, origin_rates
@@ -84,17 +90,18 @@ def moving_frame(
 
 
 def twists_in_frame(frame: MovingFrame, *rates: Any) -> tuple[Array, ...]:
-    """A twist and its derivatives as a moving frame sees them, each (..., 6).
+    """A twist and its derivatives, measured and resolved in a moving frame; each (..., 6).
 
-    `rates` are (twist, acceleration, ...) in spatial representation. Before [M18d] (60), corrected,
-    V^s' = Ad_o V' + ad_{V_o} V^s, with V_o the spatial twist of the frame; further ones alike.
+    `rates` are (twist, acceleration, ...) in spatial representation. They follow from
+    V^s' = Ad_o V' + ad_{V_o} V^s, before [M18d] (60), corrected, with V_o the spatial twist of the
+    frame, and from its time derivatives.
     """
     pose, F = _frame(frame, len(rates) - 1)
     V = _screws("", rates)
     _common(("frame", *_names("", len(V))), (pose, 2), *((x, 1) for x in V))
     to_frame = Ad(inverse(pose))
-    # seen[k] is the k-th derivative of V^s in the frame; (Ad_o x)' = Ad_o (x' + ad_F x) gives the
-    # derivatives of its components, which are appended.
+    # seen[k] is the k-th derivative of V^s, resolved in the frame. The derivatives of its
+    # components follow from (Ad_o x)' = Ad_o (x' + ad_F x) and are appended.
     seen = [[to_frame @ x[..., None]] for x in V]
     for order in range(len(V) - 1):
         for k in range(len(V) - 1 - order):
@@ -105,10 +112,10 @@ def twists_in_frame(frame: MovingFrame, *rates: Any) -> tuple[Array, ...]:
 def rigid_body_inertia(
     pose: Any, M_b: Any, *, representation: Representation | MovingFrame = "body"
 ) -> Array:
-    """M (..., 6, 6) of the body at `pose` (..., 4, 4) with M^b (..., 6, 6) about its origin.
+    """The inertia matrix M (..., 6, 6) of a body, in any representation; kg m^2, kg m and kg.
 
-    [M18d] (34) spatial, (40) body, (47) and (51) hybrid, (61) and (64) for a moving frame; kg m^2,
-    kg m and kg.
+    `pose` is (..., 4, 4), `M_b` (..., 6, 6) about the origin of the body frame in its axes. [M18d]
+    (34) spatial, (40) body, (47) and (51) hybrid, (61) and (64) in a moving frame.
     """
     M, _, _, U, _ = _view(pose, M_b, [], representation)
     return np.asarray(transposed(U) @ M @ U)
@@ -117,9 +124,10 @@ def rigid_body_inertia(
 def rigid_body_inertia_dot(
     pose: Any, M_b: Any, twist: Any, *, representation: Representation | MovingFrame = "body"
 ) -> Array:
-    """The derivative M' (..., 6, 6) of :func:`rigid_body_inertia` along `twist` (..., 6).
+    """The time derivative M' (..., 6, 6) of :func:`rigid_body_inertia` for a `twist` (..., 6).
 
-    [M18d] (37), that before (48), and their like; zero in body representation.
+    [M18d] (37), the equation before (48), and the same in other frames; zero in body
+    representation.
     """
     M, V, F, U, Ud = _view(pose, M_b, [twist], representation)
     half = transposed(U) @ M @ Ud
@@ -129,7 +137,7 @@ def rigid_body_inertia_dot(
 def rigid_body_momentum(
     pose: Any, M_b: Any, twist: Any, *, representation: Representation | MovingFrame = "body"
 ) -> Array:
-    """Pi = M V (..., 6), angular part first: kg m^2/s and kg m/s; [M18d] (35)."""
+    """The momentum Pi = M V (..., 6), angular part first: kg m^2/s and kg m/s; [M18d] (35)."""
     M, V, _, U, _ = _view(pose, M_b, [twist], representation)
     return np.asarray((transposed(U) @ M @ V[0])[..., 0])
 
@@ -137,10 +145,11 @@ def rigid_body_momentum(
 def rigid_body_coriolis_matrix(
     pose: Any, M_b: Any, twist: Any, *, representation: Representation | MovingFrame = "body"
 ) -> Array:
-    """C (..., 6, 6) with W = M V' + C V and M' - 2C skew symmetric; [M18d] remark 2.
+    """The Coriolis matrix C (..., 6, 6) of one body; M' - 2C is skew symmetric. [M18d] remark 2.
 
-    C = M ad_F - ad_V^T M; in spatial representation -ad_V^T M. In body representation the shorter
-    -ad_V^T M of (41) has the same C V, but M' - 2C is not skew with it.
+    C = M ad_F - ad_V^T M, so that W = M V' + C V. In spatial representation this is -ad_V^T M. In
+    body representation the shorter -ad_V^T M of (41) gives the same C V, but M' - 2C is then not
+    skew symmetric.
     """
     M, V, F, U, Ud = _view(pose, M_b, [twist], representation)
     C = M @ _ad(F[0]) - transposed(_ad(V[0])) @ M
@@ -155,17 +164,17 @@ def newton_euler(
     *,
     representation: Representation | MovingFrame = "body",
 ) -> Array:
-    """The wrench W (..., 6) that the motion of a body takes, gravity aside; N m and N.
+    """Newton-Euler equations: the wrench W (..., 6) for the motion of a body, without gravity.
 
-    [M18d] (38) spatial, (41) body, (53) hybrid, (56) and (57) mixed, (60) and (63) in a moving
-    frame.
+    N m and N. [M18d] (38) spatial, (41) body, (53) hybrid, (56) and (57) mixed, (60) and (63) in a
+    moving frame.
 
     Parameters
     ----------
     pose : (..., 4, 4) C, body frame to inertial frame.
     M_b : (..., 6, 6) about the origin of the body frame, in its axes; see :func:`.spatial_inertia`.
     twist, acceleration : (..., 6) V and the derivative of its components, in `representation`.
-    representation : one of the four, or a :class:`MovingFrame`; W has the same.
+    representation : one of the four, or a :class:`MovingFrame`; of the twists and of W.
     """
     return _wrenches(pose, M_b, [twist, acceleration], representation)[..., 0, :]
 
@@ -180,10 +189,11 @@ def newton_euler_rates(
     *,
     representation: Representation | MovingFrame = "body",
 ) -> Array:
-    """W, W' and W'' (..., 3, 6) of :func:`newton_euler`, derivatives of the components.
+    """W of :func:`newton_euler` with two componentwise time derivatives, (..., 3, 6).
 
-    N m, N, and per s^k. The momentum balance by the product rule, as [M21] (19), (22) corrected and
-    (39) have it; in spatial representation what `wrenches` of the dynamics take.
+    N m, N, and per s^k. The momentum balance differentiated by the product rule, as in [M21] (19),
+    (22) corrected and (39). In spatial representation the result can be passed to the dynamics in
+    `wrenches`.
     """
     return _wrenches(pose, M_b, [twist, acceleration, jerk, jounce], representation)
 
@@ -204,7 +214,7 @@ def _wrenches(pose: Any, M_b: Any, rates: list[Any], representation: Any) -> Arr
 class _View(NamedTuple):
     """A body in a frame: M, the twists V and F as columns (..., 6, 1), and U, U'.
 
-    A mixed twist is a hybrid one, V^h = U V^m, and M, V and F are hybrid then. Else U = 1.
+    For the mixed representation M, V and F are hybrid, and V^h = U V^m. Otherwise U = 1.
     """
 
     M: Array
@@ -243,7 +253,7 @@ def _view(pose: Any, M_b: Any, rates: list[Any], representation: Any) -> _View:
 
 
 def _frame(frame: MovingFrame, count: int) -> tuple[Array, list[Array]]:
-    """The pose of a frame and the first `count` (one at least) of its own twist and derivatives."""
+    """The pose of a frame, and its twist with derivatives: `count` columns, at least one."""
     pose = as_pose("frame.pose", frame.pose)
     rates = _screws("frame.", frame[1 : max(count, 1) + 1])
     names = ("frame.pose", *_names("frame.", len(rates)))
@@ -256,21 +266,21 @@ def _names(prefix: str, count: int) -> list[str]:
 
 
 def _screws(prefix: str, rates: Sequence[Any]) -> list[Array]:
-    """A twist and its derivatives as arrays (..., 6); one that is missing is named."""
+    """A twist and its derivatives as arrays (..., 6); InputError names a missing one."""
     names = _names(prefix, len(rates))
     for name, rate in zip(names, rates, strict=True):
         if rate is None:
-            raise InputError(f"{name} is needed here, got None")
+            raise InputError(f"{name} is required, got None")
     return [as_array(name, rate, (6,)) for name, rate in zip(names, rates, strict=True)]
 
 
 def _common(names: Sequence[str], *arrays: tuple[Array, int]) -> tuple[int, ...]:
-    """The batch shape of arrays, each with the number of dimensions that are its own."""
+    """The batch shape of arrays, each given with the number of its own trailing dimensions."""
     return broadcast_shapes(names, [x.shape[: x.ndim - own] for x, own in arrays])
 
 
 def _inertia_rates(M: Array, V: list[Array], F: list[Array]) -> list[Array]:
-    """M and as many derivatives as twists are known: M' = -ad_K^T M - M ad_K with K = V - F."""
+    """M and one derivative for each known twist: M' = -ad_K^T M - M ad_K with K = V - F."""
     relative = [_ad(v - f) for v, f in zip(V, F, strict=False)]
     derivatives = [M]
     for k in range(len(relative)):

@@ -1,8 +1,8 @@
-"""Inverse dynamics of a tree and its first and second time derivatives, in four representations.
+"""Recursive Newton-Euler (RNEA) inverse dynamics of a tree, with two time derivatives.
 
-The recursions are in `spatial`, `body_fixed`, `hybrid` and `mixed`. Compiled, they serve the
-control cycle and batches; as plain Python, any other scalars: complex numbers, mpmath, CasADi
-symbols, or NumPy arrays as a batch.
+The recursions themselves are in the room `recursions`, one module for each of the four
+representations. Compiled, they run the control cycle and batches of states. As plain Python they
+accept any other scalar: complex numbers, mpmath, CasADi symbols, or NumPy arrays as a batch.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ from .wrenches import Wrenches, wrench_rows
 
 
 class InverseDynamics(NamedTuple):
-    """Joint torques Q and their rates, each (..., n); None for what the input does not determine.
+    """Joint torques Q and their time derivatives, each (..., n).
 
-    N m for an angle and N for a translation, per s for `tau_dot`, per s^2 for `tau_ddot`.
+    N m for an angle and N for a translation; per s for `tau_dot`, per s^2 for `tau_ddot`.
+    `tau_dot` is None unless q''' was given, `tau_ddot` is None unless q'''' was.
     """
 
     tau: Array
@@ -44,11 +45,12 @@ class InverseDynamics(NamedTuple):
 
 
 def _cycle(recursion: ModuleType) -> Callable[..., None]:
-    """One state of the control cycle: sines and cosines, forward, applied wrenches, backward."""
+    """The inverse dynamics of one state: trigonometry, forward pass, loads, backward pass."""
     forward_recursion = recursion.forward_recursion
     apply_wrenches = recursion.apply_wrenches
     backward_recursion = recursion.backward_recursion
 
+    # wide: plain arrays; a named tuple would add 0.2 us per field to every call from Python
     def cycle(parents, joints, gravity, order, state, applied, trig, bodies, result):
         store_trig(joints, state, trig)
         forward_recursion(parents, joints, trig, state, order, bodies)
@@ -71,9 +73,10 @@ CYCLES = MappingProxyType({name: compiled(cycle, name) for name, cycle in PLAIN_
 
 
 def _compiled_batch(cycle: Callable[..., None], name: str) -> Callable[..., None]:
-    """A batch of states; `bodies` has a block per state, or a single one that each overwrites."""
+    """A batch of states; `bodies` has one block per state, or a single block for all to share."""
 
-    def batch(parents, joints, gravity, order, bases, states, applied, trig, bodies, results):
+    def batch(robot, order, bases, states, applied, trig, bodies, results):
+        parents, joints, gravity = robot
         for k in range(states.shape[0]):
             block = bodies[k % bodies.shape[0]]
             block[0, :WRENCH] = bases[k]
@@ -85,6 +88,7 @@ def _compiled_batch(cycle: Callable[..., None], name: str) -> Callable[..., None
 _BATCHES = {name: _compiled_batch(cycle, name) for name, cycle in PLAIN_CYCLES.items()}
 
 
+# wide: the state is spelled out, one argument for each derivative of q
 def inverse_dynamics(
     model: MultibodyModel,
     q: Any,
@@ -97,21 +101,24 @@ def inverse_dynamics(
     base: BaseMotion | None = None,
     representation: Representation = "spatial",
 ) -> InverseDynamics:
-    """Joint torques of a motion and their first and second time derivatives.
+    """Inverse dynamics: joint torques of a motion and their first and second time derivatives.
 
-    [M21] Algorithm 3 in the spatial representation, [M18d] (66) and (67) body-fixed, (75) and (76)
-    hybrid, (56) and (57) mixed, each differentiated; the result does not depend on the choice.
+    Recursive Newton-Euler (RNEA) in O(n): [M21] Algorithm 3 in spatial representation, [M18d] (66)
+    and (67) body-fixed, (75) and (76) hybrid, (56) and (57) mixed, each differentiated twice.
 
     Parameters
     ----------
     q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k; leading dimensions broadcast.
-        Without `qddd` only tau is computed, without `qdddd` no tau_ddot.
-    wrenches : {body or frame name: (..., 6) or (..., 3, 6)}, what the world applies to that body,
-        in inertial axes about the inertial origin, and its two time derivatives (default zero).
-        (3, 6) is always one wrench with rates, never a batch of three.
+        `qddd` is needed for tau_dot, `qddd` and `qdddd` for tau_ddot.
+    wrenches : {body or frame name: (..., 6) or (..., 3, 6)}, the wrench (moment, force) that the
+        world applies to that body, in inertial axes about the inertial origin, N m and N; in the
+        second form with its two time derivatives, which are zero otherwise. An array (3, 6) is
+        always one wrench with its rates, never a batch of three.
     base : motion of the base; at rest if None.
+    representation : the recursion to use; the result is the same for all of them.
 
-    Raises InputError for wrong shapes or names, gaps (`qdddd` without `qddd`), and NaN or infinity.
+    Returns :class:`InverseDynamics` (tau, tau_dot, tau_ddot), each (..., n) or None. Raises
+    InputError for wrong shapes or names, gaps (`qdddd` without `qddd`), NaN or infinity.
     """
     rows = (q, qd, qdd, qddd, qdddd)
     return _evaluate(model, rows, wrenches, base, representation, keep=False)[0]
@@ -128,10 +135,11 @@ def interbody_wrenches(
     wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
 ) -> Array:
-    """What each joint transmits to its body, with rates: (..., n, k, 6), [M21] (30).
+    """The wrench that each joint transmits to its body, with rates: (..., n, k, 6), [M21] (30).
 
-    k is 1, 2 or 3, as far as `qddd` and `qdddd` are given. Inertial axes and origin,
-    gravity included. Arguments and errors as :func:`inverse_dynamics`.
+    k = 1 is the wrench alone, `qddd` and `qdddd` add one rate each. N m, N and per s^k, in inertial
+    axes about the inertial origin; gravity is included. Arguments and errors are those of
+    :func:`inverse_dynamics`.
     """
     given = (q, qd, qdd, qddd, qdddd)
     tau, bodies = _evaluate(model, given, wrenches, base, "spatial", keep=True)
@@ -143,18 +151,21 @@ def interbody_wrenches(
 def dynamic_base_rows(
     model: MultibodyModel, base: BaseMotion | None, representation: Representation
 ) -> Array:
-    """The motion of the base as the recursions of the dynamics take it, see `base_rows`.
+    """The motion of the base in the form that the recursions of the dynamics take; see `base_rows`.
 
-    Gravity is a force in the spatial recursion, and for the others an acceleration of the base.
+    Gravity acts as a force in the spatial recursion, and as an acceleration of the base in the
+    other three.
     """
     gravity = None if representation == "spatial" else model.gravity
     return base_rows(base, representation, gravity)
 
 
 class Batch(NamedTuple):
-    """What the recursions of the dynamics work on, as one flat batch of `shape`, N states in all.
+    """Input of the recursions as one flat batch of N states; `shape` is the shape of the batch.
 
-    states (N, 5, n), applied wrenches (N, n, 18), and the heads of the base's rows (N, WRENCH).
+    states : (N, 5, n) q ... q''''.
+    applied : (N, n, 18) wrenches that the world applies, with two rates.
+    bases : (N, WRENCH) motion of the base.
     """
 
     shape: tuple[int, ...]
@@ -171,7 +182,7 @@ def flat_batch(
     representation: Representation = "spatial",
     others: Mapping[str, Array] | None = None,
 ) -> Batch:
-    """The states of :func:`.as_state`, wrenches and base broadcast, also to `others` (..., n)."""
+    """Broadcast the states of :func:`.as_state`, wrenches, base and `others` (..., n)."""
     (rows, shape, _), others = states, others or {}
     applied = wrench_rows(model, wrenches)
     bases = dynamic_base_rows(model, base, representation)
@@ -205,18 +216,18 @@ def _evaluate(
     count = len(states)
     results = np.zeros((count, 3, n))
     bodies = np.zeros((count if keep else 1, n + 1, BODY_ROW))
-    constants = (model.parents, model.joint_rows, model.gravity)
+    robot = (model.parents, model.joint_rows, model.gravity)
     if IS_COMPILED:
         batch = _BATCHES[representation]
-        batch(*constants, order, bases, states, applied, np.empty((2, n)), bodies, results)
-    else:  # the whole batch at once, an array of N numbers being the scalar
+        batch(robot, order, bases, states, applied, np.empty((2, n)), bodies, results)
+    else:  # the whole batch at once: an array of N numbers takes the place of the scalar
         bodies = np.zeros((n + 1, BODY_ROW, count))
         bodies[0, :WRENCH] = bases.T
         state = states.transpose(1, 2, 0)
         trig = batch_trig(model.joint_rows, state)
         result = np.zeros((3, n, count))
         world = applied.transpose(1, 2, 0)
-        evaluate(representation, *constants, trig, state, order, world, bodies, result)
+        evaluate(RECURSIONS[representation], robot, trig, state, order, world, bodies, result)
         results, bodies = result.transpose(2, 0, 1), bodies.transpose(2, 0, 1)
     values = (np.ascontiguousarray(results[:, k]).reshape(*shape, n) for k in range(3))
     tau, tau_dot, tau_ddot = values
@@ -224,16 +235,18 @@ def _evaluate(
     return InverseDynamics(tau, *rates), bodies
 
 
-def evaluate(
-    representation, parents, joints, gravity, trig, state, order, applied, bodies, result
-) -> None:
-    """The recursions over any scalars, never compiled."""
-    recursion = RECURSIONS[representation]
+def evaluate(recursion, robot, trig, state, order, applied, bodies, result) -> None:
+    """Run a recursion over any scalar type, never compiled; `robot` is (parents, joints, gravity).
+
+    The arguments are those of the passes in :mod:`.spatial`.
+    """
+    parents, joints, gravity = robot
     recursion.forward_recursion(parents, joints, trig, state, order, bodies)
     recursion.apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies)
     recursion.backward_recursion(parents, joints, gravity, state, order, bodies, result)
 
 
+# wide: the state is spelled out, one argument for each derivative of q
 def generic_inverse_dynamics(
     model: MultibodyModel,
     q: Sequence[Any],
@@ -247,14 +260,17 @@ def generic_inverse_dynamics(
     sin: Callable[[Any], Any] = np.sin,
     cos: Callable[[Any], Any] = np.cos,
 ) -> NDArray[Any]:
-    """The same recursions over any scalars, never compiled: Q, Q', Q'' as far as determined.
+    """Inverse dynamics (RNEA) over any scalar type, never compiled: Q, Q' and Q'' as (k, n).
 
-    The result is (k, n), k = 1 for q, qd and qdd, 2 with `qddd`, 3 with `qdddd` too. Each row holds
-    n scalars: complex (derivatives by complex step), mpmath.mpf with `sin=mpmath.sin,
-    cos=mpmath.cos` (exact references), casadi.SX (code generation), or NumPy arrays (a batch).
-    `wrenches` is {body name: 3 rows of 6 scalars}.
+    Parameters
+    ----------
+    q, qd, qdd, qddd, qdddd : n scalars each. `qddd` is needed for Q', `qddd` and `qdddd` for Q''.
+        The scalars may be complex (derivatives by complex step), mpmath.mpf with `sin=mpmath.sin,
+        cos=mpmath.cos` (exact references), casadi.SX (code generation), or NumPy arrays (a batch).
+    wrenches : {body or frame name: 3 rows of 6 scalars}, otherwise as in :func:`inverse_dynamics`.
+    sin, cos : functions of one scalar.
 
-    Raises InputError for gaps (`qdddd` without `qddd`), and for wrong lengths and names; nothing
+    Raises InputError for gaps (`qdddd` without `qddd`), wrong lengths and unknown names; nothing
     else is checked.
     """
     check_representation(representation)
@@ -285,6 +301,6 @@ def generic_inverse_dynamics(
         for k in range(18):
             applied[model.body_index(body), k] += W[k // 6][k % 6]
     result = np.zeros((order + 1, n), dtype=object)
-    constants = (model.parents, joints, model.gravity.astype(object))
-    evaluate(representation, *constants, trig, state, order, applied, bodies, result)
+    robot = (model.parents, joints, model.gravity.astype(object))
+    evaluate(RECURSIONS[representation], robot, trig, state, order, applied, bodies, result)
     return result

@@ -1,4 +1,4 @@
-"""What the solvers of the control cycle share: memory that stays, a robot that may change."""
+"""Base of the solvers for the control cycle: fixed buffers, exchangeable robot and base."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .rnea import dynamic_base_rows
 
 
 class ModelSolver:
-    """Buffers bound into a compiled `update`, and the robot and its base, which may be exchanged.
+    """A compiled `update` bound to fixed buffers; the robot and its base can be exchanged.
 
-    `bodies` (n + 1, BODY_ROW) are the rows that `update` works on; `self._constants`, its first
-    three arguments, are parents, joints and gravity.
+    `bodies` (n + 1, BODY_ROW) are the rows that `update` works on. `self._constants` (parents,
+    joints, gravity) are its first three arguments.
     """
 
     update: Callable[[], Any]
@@ -36,15 +36,15 @@ class ModelSolver:
         self.set_base(None)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__:  # the recursion would go on with the old buffer
+        if name in self.__dict__:  # the recursion would keep using the old buffer
             raise AttributeError(f"{name} is fixed; write into it: solver.{name}[:] = ...")
         super().__setattr__(name, value)
 
     def set_base(self, base: BaseMotion | None) -> None:
-        """The motion of the base from the next call on, until it is set again; None: at rest.
+        """Set the motion of the base from the next call on; None for a base at rest.
 
-        Raises InputError for a batch and for what is no motion; nothing has changed then. Unlike
-        the calls, it allocates.
+        Raises InputError for a batch and for anything but a BaseMotion, and changes nothing then.
+        Unlike calls of the solver, it allocates.
         """
         row = dynamic_base_rows(self.model, base, self.representation)
         if row.ndim != 1:
@@ -53,12 +53,12 @@ class ModelSolver:
         self.__dict__["_base"] = base
 
     def set_model(self, model: MultibodyModel) -> None:
-        """The robot from the next call on: with a payload taken up, or under another gravity.
+        """Exchange the robot from the next call on: with a payload, or under another gravity.
 
         >>> solver.set_model(model.with_payload("hand", 1.5, (0, 0, 0.1), np.eye(3) * 0.01))
 
-        Raises InputError if it has not the same joints in the same places; nothing has changed
-        then. Unlike the calls, it allocates.
+        Raises InputError unless it has the same joints in the same places, and changes nothing
+        then. Unlike calls of the solver, it allocates.
         """
         check_model(model)
         if model.joint_names != self.model.joint_names or not (
@@ -66,7 +66,7 @@ class ModelSolver:
             and np.array_equal(model.screws, self.model.screws)
         ):
             raise InputError(
-                f"robot '{model.name}' has other joints than '{self.model.name}'; "
+                f"the joints of robot '{model.name}' differ from those of '{self.model.name}'; "
                 f"make a new {type(self).__name__} for it"
             )
         self.__dict__["model"] = model

@@ -1,4 +1,4 @@
-"""Wrenches that the world applies to bodies: collected by name, and moved between frames."""
+"""Wrenches that the world applies to bodies: collected by name, and transformed between frames."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Wrenches = Mapping[str, Any]
 
 
 def with_rates(name: str, wrench: Any) -> Array:
-    """A wrench (..., 6) with zero rates, or (..., 3, 6) as it is, as (..., 3, 6)."""
+    """A wrench with its rates, (..., 3, 6); the rates of a wrench given as (..., 6) are zero."""
     array = as_real(name, wrench)
     if array.shape[-2:] == (3, 6):
         return as_array(name, array, (3, 6))
@@ -30,7 +30,7 @@ def with_rates(name: str, wrench: Any) -> Array:
 
 
 def wrench_rows(model: MultibodyModel, wrenches: Wrenches | None) -> Array:
-    """The applied wrenches with their rates as (..., n, 18), zero where none is given.
+    """The applied wrenches with their rates, (..., n, 18); zero for bodies that are not named.
 
     Raises InputError for an unknown body, the base, wrong shapes, NaN or infinity.
     """
@@ -54,15 +54,23 @@ def wrench_to_world(
     frame: Any | None = None,
     base: BaseMotion | None = None,
 ) -> Array:
-    """A wrench given in a frame fixed to a body, with rates, in inertial axes and origin.
+    """Transform a wrench with its rates from a body-fixed frame to the inertial frame.
 
-    W is (..., 6), or (..., 3, 6) with two time derivatives of its components in the frame of `body`
-    (a body, or a link merged into one), about the origin of that frame; or in a frame that has the
-    constant pose `frame` (..., 4, 4) there, such as that of a contact. Returns (..., 3, 6), as
-    `wrenches` of the dynamics take it: [M21] (35), corrected, and its derivative. `base` is the
-    motion of the base, at rest if None; where it moves, the dynamics need the same.
+    [M21] (35), corrected, and its derivative.
 
-    Raises InputError for wrong shapes, NaN, an unknown body or the base, and missing qd or qdd.
+    Parameters
+    ----------
+    q, qd, qdd : (..., n), rad or m and per s^k; leading dimensions broadcast.
+    body : a body, or a link merged into one.
+    W : (..., 6), or (..., 3, 6) with the two time derivatives of its components; in the frame of
+        `body`, about the origin of that frame. N m, N and per s^k.
+    frame : (..., 4, 4) constant pose, in `body`, of the frame that W refers to instead, such as
+        that of a contact.
+    base : motion of the base; at rest if None. Pass the same base to the dynamics.
+
+    Returns (..., 3, 6), in inertial axes about the inertial origin, for `wrenches` of the dynamics.
+    Raises InputError for wrong shapes, NaN or infinity, an unknown body or the base, and missing qd
+    or qdd.
     """
     pose, spatial = frame_motion(model, (q, qd, qdd), body, frame, base)
     if len(spatial) < 2:
@@ -81,13 +89,13 @@ def frame_motion(
     frame: Any | None,
     base: BaseMotion | None,
 ) -> tuple[Array, list[Array]]:
-    """The pose of a frame on a moving body, the spatial twist and what is known of its derivatives.
+    """The pose (..., 4, 4) of a frame on a body, and its spatial twist with derivatives (..., 6).
 
     `rows` are q, q', ... The frame is that of `body`, or has the pose `frame` in it.
     """
     index, offset = model.frame(body)
     if index < 0:
-        raise InputError(f"'{body}' belongs to the base; a wrench on it moves no joint")
+        raise InputError(f"'{body}' belongs to the base; a wrench on the base moves no joint")
     if frame is not None:
         offset = offset @ se3.as_pose("frame", frame)
     motion = forward_kinematics(model, *rows, base=base)

@@ -1,33 +1,47 @@
-"""The equations of the papers in closed form, to check the recursions with.
+"""Closed forms of the papers, against which the recursions are checked.
 
-BodyScrewDescription             No joint frames, joint screws in the frame of the body that ...
-JointFrameDescription            Two frames per joint, one on either body (Sheth and Uicker)
-ParentScrewDescription           No joint frames, joint screws in the frame of the parent body
-SpatialScrewDescription          Neither joint frames nor body-fixed screws
-model_from_body_screws           A robot by the poses B_i in the parents and the screws X_i
-model_from_joint_frames          A robot by two frames per joint and the screws Z_i in them
-SystemKinematics                 The matrices above in one representation
-resolvent                        (1 - D)^-1 of nilpotent D (..., m
-spatial_factors                  The spatial system Jacobian from constant screws
-system_kinematics                The system Jacobian, its factors and derivatives
-coriolis_matrix_mueller          C(q, q') = -J^T (M A a + b^T M) J (..., n, n)
-mass_matrix_closed_form          M(q) = J^T M J (..., n, n) of q (..., n), [M18d] (81)
-projection_equations             Q (..., n) by the Euler-Jourdain or projection equations
-generalized_momentum             p = dT/dq' = M(q) q' (..., n), without the mass matrix
-kinetic_energy_gradient          dT/dq (..., n) at constant q', N m or N; [M18d] before (82).
-lagrange_equations               Q = d/dt dT/dq' - dT/dq + dU/dq - sum_i J_i^T W_i (..., n)
-PhaseRates                       q' (..., n) in rad/s or m/s, and Pi' (..., n, 6) in N m and N
-body_momenta                     Pi_i = M_i J_i q' (..., n, 6) of all bodies
-momentum_equations               The rates of the phase (q, Pi) under the joint forces tau
-rates_of_momenta                 q' (..., n) of the motion with the body momenta (..., n, 6)
-jacobian_ddot                    The componentwise second time derivative J'' (..., 6, n)
-jacobian_gradient                dJ_j/dq_k (..., 6, n, n), axes j, k
-jacobian_hessian                 d^2 J_j/dq_k dq_r (..., 6, n, n, n), axes j, k, r
-jacobian_partial                 The Jacobian (..., 6, n) differentiated by every one of ...
-OverallSolution                  What the motion of the bodies says of the joints
-joint_accelerations_from_motion  q'' (..., n) from the twists V_i and their derivatives V'_i
-joint_positions_from_poses       q (..., n) from the poses C_i (..., n, 4, 4) of all bodies.
-joint_rates_from_twists          q' (..., n) from the twists V_i (..., n
+Configuration of a tree:
+
+SpatialScrewDescription          reference poses A_i and screws Y_i in the inertial frame at q = 0
+BodyScrewDescription             relative poses B_i and screws X_i in the frame of the moved body
+ParentScrewDescription           relative poses B_i and screws in the frame of the parent body
+JointFrameDescription            two joint frames per joint and screws Z_i in them
+model_from_body_screws           robot model from relative poses and body-fixed screws
+model_from_joint_frames          robot model from two frames per joint and screws in them
+
+Jacobians:
+
+system_kinematics                system Jacobian J = A X of all bodies, with factors and derivatives
+SystemKinematics                 result: X, D, A, J, V, J_dot in one representation
+spatial_factors                  factors of the spatial system Jacobian with constant screws
+resolvent                        (1 - D)^-1 of a nilpotent matrix D by its von Neumann series
+jacobian_gradient                first partial derivatives dJ_j/dq_k (..., 6, n, n)
+jacobian_hessian                 second partial derivatives d^2 J_j/dq_k dq_r (..., 6, n, n, n)
+jacobian_partial                 partial derivative of any order (..., 6, n)
+jacobian_ddot                    second time derivative J'' (..., 6, n)
+
+Equations of motion:
+
+mass_matrix_closed_form          J^T diag(M_i) J (..., n, n), equal to `rigid.mass_matrix`
+coriolis_matrix_mueller          C = -J^T (M A a + b^T M) J (..., n, n); M' - 2C is not skew
+projection_equations             joint torques by the projection (Euler-Jourdain) equations
+lagrange_equations               joint torques by Lagrange's equations
+generalized_momentum             p = dT/dq' = M q' (..., n)
+kinetic_energy_gradient          dT/dq (..., n) at constant q'
+
+Phase space of joint coordinates and body momenta:
+
+momentum_equations               rates of the phase (q, Pi) under joint torques
+PhaseRates                       result: q' (..., n) and Pi' (..., n, 6)
+body_momenta                     Pi (..., n, 6) of all bodies from q and q'
+rates_of_momenta                 q' (..., n) from body momenta
+
+Joint motion from the motion of all bodies:
+
+joint_positions_from_poses       q (..., n) from poses (..., n, 4, 4)
+joint_rates_from_twists          q' (..., n) from twists (..., n, 6)
+joint_accelerations_from_motion  q'' (..., n) from twists and accelerations (..., n, 6)
+OverallSolution                  result: joint motion, and residual (..., n, 6) of each body
 """
 
 from .closed_form import coriolis_matrix_mueller, mass_matrix_closed_form, projection_equations
@@ -56,12 +70,18 @@ from .overall_inverse_kinematics import (
 from .system_jacobian import SystemKinematics, resolvent, spatial_factors, system_kinematics
 
 __all__ = [
-    "BodyScrewDescription", "JointFrameDescription", "ParentScrewDescription",
-    "SpatialScrewDescription", "model_from_body_screws", "model_from_joint_frames",
-    "SystemKinematics", "resolvent", "spatial_factors", "system_kinematics",
-    "coriolis_matrix_mueller", "mass_matrix_closed_form", "projection_equations",
-    "generalized_momentum", "kinetic_energy_gradient", "lagrange_equations", "PhaseRates",
-    "body_momenta", "momentum_equations", "rates_of_momenta", "jacobian_ddot",
-    "jacobian_gradient", "jacobian_hessian", "jacobian_partial", "OverallSolution",
-    "joint_accelerations_from_motion", "joint_positions_from_poses", "joint_rates_from_twists",
+    # configuration of a tree
+    "SpatialScrewDescription", "BodyScrewDescription", "ParentScrewDescription",
+    "JointFrameDescription", "model_from_body_screws", "model_from_joint_frames",
+    # Jacobians
+    "system_kinematics", "SystemKinematics", "spatial_factors", "resolvent", "jacobian_gradient",
+    "jacobian_hessian", "jacobian_partial", "jacobian_ddot",
+    # equations of motion
+    "mass_matrix_closed_form", "coriolis_matrix_mueller", "projection_equations",
+    "lagrange_equations", "generalized_momentum", "kinetic_energy_gradient",
+    # phase space of joint coordinates and body momenta
+    "momentum_equations", "PhaseRates", "body_momenta", "rates_of_momenta",
+    # joint motion from the motion of all bodies
+    "joint_positions_from_poses", "joint_rates_from_twists", "joint_accelerations_from_motion",
+    "OverallSolution",
 ]  # fmt: skip

@@ -1,13 +1,13 @@
-"""The configuration of a tree described in three ways that give the same poses, [M18k] section 2.
+"""Four equivalent descriptions of the configuration of a tree; [M18k] section 2.
 
 With body-fixed joint frames   C_{p,i} = S_{p,i} exp(Z_i q_i) S_{i,i}^-1       [M18d] (91)
 without joint frames           C_{p,i} = B_i exp(X_i q_i)                      [M18d] (91), (92)
                                        = exp(X^p_i q_i) B_i                    [M18k] (6)-(8)
 without body-fixed screws      C_i     = exp(Y_1 q_1) ... exp(Y_i q_i) A_i     [M18d] (93)
 
-p is the parent of body i (i - 1 in a chain) and C_{p,i} its pose in the frame of the parent; the
-product (93) runs along the path from the base to body i. The screws are one geometric object seen
-from four frames, at q = 0:
+p is the parent of body i (i - 1 in a chain), and C_{p,i} is the pose of body i in the frame of p.
+The product (93) runs along the path from the base to body i. The four screws of a joint are the
+same geometric object, at q = 0, in different frames:
 
     Y_i = Ad_{A_i} X_i        X_i = Ad_{S_ii} Z_i       [M18d] (94)
     X^p_i = Ad_{B_i} X_i      B_i = S_{p,i} S_ii^-1      A_i = A_p B_i
@@ -31,10 +31,10 @@ from ..model.records import ANGULAR, LINEAR
 
 @dataclass(frozen=True, eq=False)
 class _Description(ABC):
-    """What the descriptions have in common: the tree, and the way from one to another.
+    """Base of the descriptions: the tree, and the conversions to the other descriptions.
 
-    Raises ModelError for wrong shapes, numbers that are not finite, frames that are no rigid
-    transformation and parents that do not come first. All arrays are read-only copies.
+    All arrays are read-only copies. Raises ModelError for wrong shapes, NaN or infinity, frames
+    that are not rigid transformations, and parents that do not come before their children.
     """
 
     parents: NDArray[np.int64]
@@ -50,36 +50,36 @@ class _Description(ABC):
 
     @property
     def n(self) -> int:
-        """The number of joints, of bodies and of coordinates."""
+        """The number of joints, which is that of bodies and coordinates."""
         return len(self.parents)
 
     @abstractmethod
     def poses(self, q: Any) -> Array:
-        """C_i (..., n, 4, 4) of all bodies at q (..., n), rad or m, by this description's product.
+        """The poses C_i (..., n, 4, 4) of all bodies at q (..., n), rad or m.
 
         Raises InputError for a wrong shape, NaN or infinity.
         """
 
     @abstractmethod
     def body_screws(self) -> BodyScrewDescription:
-        """The same tree by B_i and X_i."""
+        """The same tree described by B_i and X_i."""
 
     def parent_screws(self) -> ParentScrewDescription:
-        """The same tree by B_i and X^p_i = Ad_{B_i} X_i, [M18k] (7)."""
+        """The same tree described by B_i and X^p_i = Ad_{B_i} X_i, [M18k] (7)."""
         body = self.body_screws()
         B = body.relative_poses
         return ParentScrewDescription(self.parents, B, times(se3.Ad(B), body.screws))
 
     def spatial_screws(self) -> SpatialScrewDescription:
-        """The same tree by A_i = A_p B_i and Y_i = Ad_{A_i} X_i, [M18d] (94)."""
+        """The same tree described by A_i = A_p B_i and Y_i = Ad_{A_i} X_i, [M18d] (94)."""
         body = self.body_screws()
         A = _along_the_tree(self.parents, body.relative_poses)
         return SpatialScrewDescription(self.parents, A, times(se3.Ad(A), body.screws))
 
     def joint_frames(self, frames_in_body: Any) -> JointFrameDescription:
-        """The same tree with joint frames S_ii of one's choice, (n, 4, 4) or one (4, 4) for all.
+        """The same tree with the joint frames S_ii given by (n, 4, 4), or one (4, 4) for all.
 
-        S_{p,i} = B_i S_ii, Z_i = Ad_{S_ii}^-1 X_i; the frames of a joint coincide at q = 0.
+        S_{p,i} = B_i S_ii and Z_i = Ad_{S_ii}^-1 X_i; the two frames of a joint coincide at q = 0.
         """
         body = self.body_screws()
         S = np.broadcast_to(se3.as_pose("frames_in_body", frames_in_body), (self.n, 4, 4))
@@ -107,9 +107,10 @@ class JointFrameDescription(_Description):
 
     @classmethod
     def of(cls, model: MultibodyModel) -> JointFrameDescription:
-        """Of a robot, with z along the axis: Z_i = (0, 0, a, 0, 0, h).
+        """The description of a robot, with z along the joint axis: Z_i = (0, 0, a, 0, 0, h).
 
-        The origin is the point of the axis that is nearest to the origin of the body frame.
+        The origin of a joint frame is the point of the axis closest to the origin of the body
+        frame.
         """
         S = se3.inverse(model.body_in_joint)
         Z = np.zeros((model.n, 6))
@@ -130,7 +131,7 @@ class JointFrameDescription(_Description):
 
 @dataclass(frozen=True, eq=False)
 class BodyScrewDescription(_Description):
-    """No joint frames, joint screws in the frame of the body that they move, [M18k] (4), (5), (8).
+    """Joint screws in the frame of the body they move, no joint frames; [M18k] (4), (5), (8).
 
     parents : (n,) the body that joint i is mounted on, -1 for the base.
     relative_poses : (n, 4, 4) B_i, body i in the frame of its parent at q = 0.
@@ -155,7 +156,7 @@ class BodyScrewDescription(_Description):
 
 @dataclass(frozen=True, eq=False)
 class ParentScrewDescription(_Description):
-    """No joint frames, joint screws in the frame of the parent body, [M18k] (6), (7), (8).
+    """Joint screws in the frame of the parent body, no joint frames; [M18k] (6), (7), (8).
 
     parents : (n,) the body that joint i is mounted on, -1 for the base.
     relative_poses : (n, 4, 4) B_i, body i in the frame of its parent at q = 0.
@@ -182,7 +183,7 @@ class ParentScrewDescription(_Description):
 
 @dataclass(frozen=True, eq=False)
 class SpatialScrewDescription(_Description):
-    """Neither joint frames nor body-fixed screws: all in the inertial frame, [M18k] (10)-(12).
+    """Reference poses and joint screws in the inertial frame at q = 0; [M18k] (10)-(12).
 
     parents : (n,) the body that joint i is mounted on, -1 for the base.
     reference_poses : (n, 4, 4) A_i, body i in the inertial frame at q = 0.
@@ -194,7 +195,7 @@ class SpatialScrewDescription(_Description):
 
     @classmethod
     def of(cls, model: MultibodyModel) -> SpatialScrewDescription:
-        """Of a robot, whose own data these are."""
+        """The description of a robot; a MultibodyModel stores exactly these data."""
         return cls(model.parents, model.poses, model.screws)
 
     def poses(self, q: Any) -> Array:
@@ -218,10 +219,11 @@ def model_from_joint_frames(
     inertias: Any,
     **options: Any,
 ) -> MultibodyModel:
-    """A robot by two frames per joint and the screws Z_i in them, see JointFrameDescription.
+    """A robot from two frames per joint and the screws Z_i in them; see JointFrameDescription.
 
-    `inertias` and `options` are those of :func:`.model_from_screws`, and so is a stack (k, 6) of
-    screws: a joint S_{p,i} exp(Z_i1 q_1) ... exp(Z_ik q_k) S_ii^-1. Raises ModelError.
+    `inertias` and `options` are those of :func:`.model_from_screws`. As there, a joint may have a
+    stack of screws (k, 6): S_{p,i} exp(Z_i1 q_1) ... exp(Z_ik q_k) S_ii^-1. Raises ModelError for
+    inconsistent data.
     """
     n = len(parents)
     S_p = _checked("frames_in_parent", frames_in_parent, (n, 4, 4))
@@ -233,10 +235,11 @@ def model_from_joint_frames(
 def model_from_body_screws(
     parents: Sequence[int], relative_poses: Any, screws: Any, inertias: Any, **options: Any
 ) -> MultibodyModel:
-    """A robot by the poses B_i in the parents and the screws X_i, see BodyScrewDescription.
+    """A robot from relative poses B_i and body-fixed screws X_i; see BodyScrewDescription.
 
-    `inertias` and `options` are those of :func:`.model_from_screws`, and so is a stack (k, 6) of
-    screws: a joint B_i exp(X_i1 q_1) ... exp(X_ik q_k). Raises ModelError.
+    `inertias` and `options` are those of :func:`.model_from_screws`. As there, a joint may have a
+    stack of screws (k, 6): B_i exp(X_i1 q_1) ... exp(X_ik q_k). Raises ModelError for inconsistent
+    data.
     """
     tree = _parents(parents)
     B = _checked("relative_poses", relative_poses, (len(tree), 4, 4))
@@ -247,7 +250,7 @@ def model_from_body_screws(
 def _parents(value: Any) -> NDArray[np.int64]:
     parents = np.array(value)
     if parents.ndim != 1 or not len(parents) or parents.dtype.kind not in "iu":
-        raise ModelError(f"parents: expected one whole number per body, got {parents}")
+        raise ModelError(f"parents: expected one integer per body, got {parents}")
     for i, p in enumerate(parents):
         if not -1 <= p < i:
             raise ModelError(f"parents[{i}] is {p}; expected -1 (the base) or an index below {i}")
@@ -255,7 +258,7 @@ def _parents(value: Any) -> NDArray[np.int64]:
 
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Array:
-    """One pose (4, 4) or screw (6,) for each body: `value` as an array of `shape`."""
+    """`value` as an array of `shape`: one pose (4, 4) or one screw (6,) for each body."""
     with refused_as(ModelError):
         array = (
             se3.as_pose(name, value) if shape[1:] == (4, 4) else as_array(name, value, shape[1:])
@@ -266,9 +269,9 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _stacks(screws: Any, transformations: Array) -> list[Array]:
-    """Each joint's screw (6,), or stack of screws (k, 6), transformed by its (6, 6)."""
+    """The screw (6,) or stack of screws (k, 6) of each joint, transformed by its (6, 6) matrix."""
     if len(screws) != len(transformations):
-        raise ModelError(f"screws: expected {len(transformations)} of them, got {len(screws)}")
+        raise ModelError(f"screws: expected {len(transformations)}, got {len(screws)}")
     with refused_as(ModelError):
         stacks = [as_array(f"screws[{i}]", X, (6,)) for i, X in enumerate(screws)]
     return [X @ T.T for X, T in zip(stacks, transformations, strict=True)]

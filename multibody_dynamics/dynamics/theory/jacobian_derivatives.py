@@ -1,4 +1,4 @@
-"""Derivatives of Jacobians: partial ones of any order, the second in time; [M18d] section 2.
+"""Partial derivatives of Jacobians of any order, and the second time derivative; [M18d] section 2.
 
 J_j are the columns of the Jacobian of a body, zero for joints that do not move it, [ , ] is the
 screw product, w(X) = (angular part of X, 0) and v(X) = (0, linear part of X), [M18d] (118). Then
@@ -7,26 +7,26 @@ screw product, w(X) = (angular part of X, 0) and v(X) = (0, linear part of X), [
     body:    dJ_j/dq_k = [J_j, J_k] for k > j, else 0                               (5)
     hybrid:  dJ_j/dq_k = [w(J_k), J_j] for k < j, [J_j, v(J_k)] for k >= j          (25) corrected
 
-of which (25) prints the second case only. The mixed Jacobian has the angular rows of the body-fixed
-one and the linear rows of the hybrid one. On a tree this holds as it stands: parents have the
-smaller index, and zero columns have zero brackets.
+where the paper prints only the second case of (25). The mixed Jacobian combines the angular rows of
+the body-fixed one with the linear rows of the hybrid one. The rules also hold on a tree, because
+parents have smaller indices and zero columns have zero brackets.
 
-Any order: let X be the derivative of J by some joints. In the right order of joints, one more
-bracket makes one more derivative:
+Let X be the derivative of J by any number of joints. If the joints are taken in the right order,
+the next derivative is again a single bracket:
 
     spatial: dX_j/dq_k = [J_k, X_j] for k < j, else 0; by descending k              (20), (23)
     body:    dX_j/dq_k = [X_j, J_k] for k > j, else 0; by ascending k               (12), (14)
     hybrid:  dX_j/dq_k = [w(J_k), X_j] for k < j, [J_j, v(X_k)] for k >= j; by descending k
 
-The hybrid rule, which [M18d] does not give, follows from the product of exponentials. To
-differentiate C = exp(Y_1 q_1) ... exp(Y_i q_i) A by joints a <= b <= ... <= z puts their generators
-into it: d^m C = J^s_a J^s_b ... J^s_z C as 4x4 matrices, whose last column is
+The hybrid rule, which [M18d] does not give, follows from the product of exponentials.
+Differentiating C = exp(Y_1 q_1) ... exp(Y_i q_i) A by joints a <= b <= ... <= z inserts their
+generators: d^m C = J^s_a J^s_b ... J^s_z C as 4x4 matrices, with the last column
 
     d^m r = w_a x (w_b x ( ... x l_z)),   J^h_a = (w_a, l_a), l_z = dr/dq_z.
 
-The linear part of J_j differentiated by k, ... is the derivative of r by j, k, ..., therefore that
-chain for their sorted sequence, which the rule builds from its inner end: X_k holds the derivative
-of r by k and all joints taken before. The angular parts are those of the spatial rule.
+The linear part of J_j differentiated by k, ... is the derivative of r by j, k, ..., and hence this
+chain for the sorted joints. The rule builds it from its inner end: X_k holds the derivative of r by
+k and all joints taken before. The angular parts are those of the spatial rule.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ def jacobian_gradient(
     *,
     representation: Representation = "spatial",
 ) -> Array:
-    """dJ_j/dq_k (..., 6, n, n), axes j, k; [M18d] (15), (5), (25) corrected.
+    """First partial derivatives dJ_j/dq_k of a Jacobian (..., 6, n, n), axes j, k.
 
-    q is (..., n), `body` a body or a link merged into one. Angular rows first.
-    Raises InputError for wrong shapes, NaN, an unknown body or representation.
+    [M18d] (15), (5), (25) corrected. q is (..., n), `body` a body or a link merged into one.
+    Angular rows come first. Raises InputError for wrong shapes, NaN, an unknown body or
+    representation.
     """
 
     def gradient(J: Array, representation: str) -> Array:
@@ -69,10 +70,10 @@ def jacobian_hessian(
     *,
     representation: Representation = "spatial",
 ) -> Array:
-    """d^2 J_j/dq_k dq_r (..., 6, n, n, n), axes j, k, r, symmetric in k and r.
+    """Second partial derivatives d^2 J_j/dq_k dq_r (..., 6, n, n, n), axes j, k, r.
 
-    [M18d] (20), (12) and the hybrid and mixed rules. Arguments and errors as
-    :func:`jacobian_gradient`.
+    Symmetric in k and r. [M18d] (20), (12) and the hybrid and mixed rules. Arguments and errors are
+    those of :func:`jacobian_gradient`.
     """
     joints = np.arange(model.n)
 
@@ -96,10 +97,11 @@ def jacobian_partial(
     *,
     representation: Representation = "spatial",
 ) -> Array:
-    """The Jacobian (..., 6, n) differentiated by every one of `joints`; [M18d] (23), (14).
+    """The Jacobian (..., 6, n) differentiated by each of `joints`; [M18d] (23), (14).
 
-    `joints` are names or indices, as many as the order, repeated or not; their sequence does not
-    matter. Other arguments and errors as :func:`jacobian_gradient`, and an unknown joint.
+    `joints` are names or indices, in any sequence; a repeated joint is differentiated by again.
+    Other arguments and errors are those of :func:`jacobian_gradient`; an unknown joint is an
+    InputError.
     """
     check_sequence("joints", joints, "joints")
     indices = [model.joint_index(joint) for joint in joints]
@@ -124,9 +126,9 @@ def jacobian_ddot(
 ) -> Array:
     """The componentwise second time derivative J'' (..., 6, n): jerk = J q''' + 2 J' q'' + J'' q'.
 
-    J' is the derivative along q', [M18d] (16), (8) and (26) corrected; J'' follows by the product
-    rule, in hybrid representation [M18d] (30). q, qd and qdd are (..., n).
-    Raises InputError as :func:`jacobian_gradient`.
+    J' is the derivative along q', [M18d] (16), (8) and (26) corrected. J'' follows by the product
+    rule; in hybrid representation it is [M18d] (30). q, qd and qdd are (..., n). Raises the
+    InputError of :func:`jacobian_gradient`.
     """
     names = ("q", "qd", "qdd")
     rows = [
@@ -145,14 +147,14 @@ def jacobian_ddot(
 
 
 def _descending(representation: str) -> bool:
-    """The order in which joints are taken: from the body to the base, or from the base."""
+    """Whether the joints are taken from the body to the base, or from the base to the body."""
     return representation != "body"
 
 
 def _along(direction: Array, J: Array, X: Array, representation: str) -> Array:
-    """sum_k dX_j/dq_k direction_k by the rules above; linear in each of direction, J and X.
+    """The directional derivative sum_k dX_j/dq_k direction_k by the rules above.
 
-    `direction` is (..., n), J and X are (..., 6, n).
+    `direction` is (..., n), J and X are (..., 6, n); the result is linear in each of the three.
     """
     ones = np.ones(2 * J.shape[-1:])
     step = direction[..., None, :]
@@ -181,7 +183,7 @@ def _seen(
     representation: Representation,
     derivative: Callable[[Array, str], Array],
 ) -> Array:
-    """`derivative(J, representation)` (..., 6, n); mixed: rows of two others."""
+    """`derivative(J, representation)` (..., 6, n); for mixed, rows of body-fixed and hybrid."""
     if check_representation(representation) != "mixed":
         J = jacobian(model, q, body, representation=representation)
         return derivative(J, representation)

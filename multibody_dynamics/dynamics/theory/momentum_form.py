@@ -1,9 +1,10 @@
-"""The motion equations in the phase space of joint coordinates and body momenta, [M18d] (79).
+"""Equations of motion in the phase space of joint coordinates and body momenta; [M18d] (79).
 
     sum_i J_i^T (Pi_i' - W_i) = 0        M_i J_i q' = Pi_i
 
-with the momenta Pi_i of the bodies in spatial representation. Where nothing acts on a free robot,
-their sum is constant, and as it is linear in the state, a Runge-Kutta method keeps it exactly.
+with the momenta Pi_i of the bodies in spatial representation. The total momentum of a free robot
+without external forces is constant. It is linear in this state, so Runge-Kutta methods preserve it
+exactly.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from ..core import Array, DynamicsError, as_array, broadcast_shapes, times, transposed
 from ..model import MultibodyModel
 from ..rigid import (
+    ROUNDING,
     Wrenches,
     along_paths,
     forward_dynamics,
@@ -24,39 +26,37 @@ from ..rigid import (
     subtree_sums,
 )
 
-ROUNDING = 1e-14  # a smaller part of the terms that make an inertia, and cancel, is none
-
 
 class PhaseRates(NamedTuple):
-    """q' (..., n) in rad/s or m/s, and Pi' (..., n, 6) in N m and N: see momentum_equations."""
+    """q' (..., n) in rad/s or m/s, and Pi' (..., n, 6) in N m and N; of momentum_equations."""
 
     qd: Array
     momenta_dot: Array
 
 
 def body_momenta(model: MultibodyModel, q: Any, qd: Any) -> Array:
-    """Pi_i = M_i J_i q' (..., n, 6) of all bodies, [M18d] (35) and (79).
+    """The momenta Pi_i = M_i J_i q' (..., n, 6) of all bodies, [M18d] (35) and (79).
 
-    Angular part first, kg m^2/s and kg m/s, inertial axes and origin. Raises InputError for wrong
-    shapes, NaN or infinity.
+    Angular part first, kg m^2/s and kg m/s, in inertial axes about the inertial origin. Raises
+    InputError for wrong shapes, NaN or infinity.
     """
     return spatial_bodies(model, q, qd).momenta
 
 
 def rates_of_momenta(model: MultibodyModel, q: Any, momenta: Any) -> Array:
-    """q' (..., n) of the motion with the body momenta (..., n, 6), the inverse of `body_momenta`.
+    """Joint rates q' (..., n) from the body momenta (..., n, 6); the inverse of `body_momenta`.
 
-    (sum_i J_i^T M_i J_i) q' = sum_i J_i^T Pi_i. Momenta that no motion of the joints has, for
-    instance by the errors of an integrator, give the motion with their generalized momentum: the
-    nearest one in kinetic energy. Raises InputError for wrong shapes, NaN or infinity, and
-    DynamicsError where the mass matrix is singular without the rotors.
+    Solves (sum_i J_i^T M_i J_i) q' = sum_i J_i^T Pi_i. Momenta that correspond to no joint motion,
+    for instance because of integration errors, give the motion with the same generalised momentum,
+    which is the nearest one in kinetic energy. Raises InputError for wrong shapes, NaN or infinity,
+    and DynamicsError if the mass matrix without the rotors is singular.
     """
     momenta = as_array("momenta", momenta, (model.n, 6))
     bodies = spatial_bodies(model, q, np.zeros(model.n))
     S, carried = bodies.screws, subtree_sums(model, bodies.inertias, -3)
     broadcast_shapes(("q", "momenta"), (S.shape[:-2], momenta.shape[:-2]))
     p = np.sum(S * subtree_sums(model, momenta, -2), axis=-1)
-    # Not mass_matrix() less its rotors, which may be much larger than what the bodies leave.
+    # Not mass_matrix() minus the rotors: they may be much larger than the inertia of the bodies.
     entries = times(carried, S) @ transposed(S)
     M = along_paths(model, entries, transposed(entries))
     size = np.sum(np.abs(S) * times(np.abs(carried), np.abs(S)), axis=-1)
@@ -69,7 +69,7 @@ def rates_of_momenta(model: MultibodyModel, q: Any, momenta: Any) -> Array:
 
 
 def _is_singular(M: Array, size: Array) -> bool:
-    """Whether a pivot of M (..., n, n) is but the rounding of terms as large as `size` (..., n)."""
+    """Whether a pivot of M (..., n, n) is rounding error, given terms of `size` (..., n)."""
     try:
         roots = np.diagonal(np.linalg.cholesky(M), axis1=-2, axis2=-1)
     except np.linalg.LinAlgError:
@@ -80,11 +80,12 @@ def _is_singular(M: Array, size: Array) -> bool:
 def momentum_equations(
     model: MultibodyModel, q: Any, momenta: Any, tau: Any, *, wrenches: Wrenches | None = None
 ) -> PhaseRates:
-    """The rates of the phase (q, Pi) under the joint forces tau, [M18d] (79) solved for them.
+    """The rates (q', Pi') of the phase (q, Pi) under the joint torques tau; [M18d] (79).
 
-    q and tau are (..., n), `momenta` (..., n, 6) as of :func:`body_momenta`; gravity and `wrenches`
-    act as in :func:`.forward_dynamics`. Pi_i' is all that acts on body i, joints included, by the
-    balance (38). Raises InputError, and DynamicsError where the mass matrix is singular.
+    q and tau are (..., n), `momenta` (..., n, 6) as in :func:`body_momenta`; gravity and `wrenches`
+    act as in :func:`.forward_dynamics`. Pi_i' is the total wrench on body i, including that of its
+    joints, by the balance (38). Raises InputError for wrong shapes or names, NaN or infinity, and
+    DynamicsError if the mass matrix is singular.
     """
     qd = rates_of_momenta(model, q, momenta)
     qdd = forward_dynamics(model, q, qd, tau, wrenches=wrenches)

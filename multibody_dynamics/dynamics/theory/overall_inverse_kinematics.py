@@ -1,18 +1,19 @@
-"""Joint coordinates, rates and accelerations from the motion of all bodies, as of motion capture.
+"""Joint coordinates, rates and accelerations from the motion of all bodies, as in motion capture.
 
-Data that is consistent, that obeys the joints, has one exact solution, and both methods find it:
+Two methods are available. For consistent data, which some motion of the joints reproduces exactly,
+both find that motion:
 
-"projection": each joint from the motion of its body relative to the parent, projected on its own
-    screw, [M18k] remark 9 (27), [M18d] remarks 1 and 3. No joint knows of the others.
-"least_squares": the joints that reproduce the motion of all bodies best.
+"projection": each joint from the motion of its body relative to the parent, projected onto its own
+    screw, [M18k] remark 9 (27), [M18d] remarks 1 and 3. The joints are independent of each other.
+"least_squares": the joint motion that best reproduces the motion of all bodies.
 
-From inconsistent data they find different solutions. [M18k] calls (27) the pseudoinverse solution;
-it is that of the relative twists, (I - D) V = X q', not of the twists of the bodies, V = J q'.
+For inconsistent data the solutions differ. [M18k] calls (27) the pseudoinverse solution; it is that
+of the relative twists, (I - D) V = X q', not of the twists of the bodies, V = J q'.
 
-Either depends on the frames, as no norm of a twist (omega, v) is invariant under their change
-([M18k] remark 9, end): angular and linear parts are weighed in rad and m, and v is that of the
+Both depend on the choice of frames, because no norm of a twist (omega, v) is frame-invariant
+([M18k] remark 9, end): angular and linear parts are weighted in rad and m, and v belongs to the
 origin of the body frame (body, hybrid, mixed) or of the inertial frame (spatial). The exception is
-least squares weighed with the inertias, weights=model.inertias in body representation: the kinetic
+least squares weighted by the inertias, weights=model.inertias in body representation: the kinetic
 energy of the error is the same in all frames.
 """
 
@@ -35,11 +36,11 @@ Method = Literal["projection", "least_squares"]
 
 
 class OverallSolution(NamedTuple):
-    """What the motion of the bodies says of the joints, and what of it remains unexplained.
+    """The joint motion, and the part of the given motion that it does not reproduce.
 
-    joints : (..., n) q, q' or q'' in rad, m; per s, s^2.
-    residual : (..., n, 6) given minus reproduced. Of poses the screw log(C_i(q)^-1 C_i) in the body
-        frame, of twists and accelerations the difference in their representation.
+    joints : (..., n) q, q' or q'' in rad or m, per s, per s^2.
+    residual : (..., n, 6) given minus reproduced motion. For poses the screw log(C_i(q)^-1 C_i) in
+        the body frame; for twists and accelerations the difference in their representation.
     """
 
     joints: Array
@@ -54,20 +55,22 @@ def joint_positions_from_poses(
     method: Method = "projection",
     weights: Any | None = None,
 ) -> OverallSolution:
-    """q (..., n) from the poses C_i (..., n, 4, 4) of all bodies.
+    """Joint positions q (..., n) from the poses C_i (..., n, 4, 4) of all bodies.
 
-    By projection q_i = X_i . log(B_i^-1 C_p^-1 C_i) / |X_i|^2, the finite form of [M18k] (27). The
-    pose of a body that turns tells its joint angle up to full turns: with a `reference` q (..., n)
-    the solution is the one within half a turn of it. Without one a revolute joint is taken within
-    half a turn of zero, and a helical one as its advance along the axis says.
+    "projection": q_i = X_i . log(B_i^-1 C_p^-1 C_i) / |X_i|^2, the finite form of [M18k] (27).
+    "least_squares": minimises sum_i r_i^T W_i r_i over the residuals r_i. It starts from the
+    projection, or from the reference for joints whose body or parent has zero weight.
 
-    By least squares sum_i r_i^T W_i r_i is minimised over the residuals r_i, beginning at the
-    projection, or at the reference where the weights leave a body or its parent out. `weights` W_i
-    are (n,), one per body and 0 where it was not observed; or (n, 6), one per component; or
-    (n, 6, 6); default 1.
+    Parameters
+    ----------
+    reference : q (..., n). A pose determines a joint angle only up to full turns; the result is
+        within half a turn of the reference. Without it a revolute joint is within half a turn of
+        zero, and a helical joint follows its displacement along the axis.
+    weights : W_i of "least_squares": (n,), one per body, 0 for a body that was not observed; or
+        (n, 6), one per component; or (n, 6, 6); default 1.
 
-    Raises InputError for wrong shapes, NaN, infinity, what is no pose, weights that leave a joint
-    undetermined, an unknown method, weights without "least_squares".
+    Raises InputError for wrong shapes, NaN or infinity, poses that are not rigid transformations,
+    weights that leave a joint undetermined, an unknown method, and weights for "projection".
     """
     poses = se3.as_pose("poses", poses)
     if poses.ndim < 3 or poses.shape[-3] != model.n:
@@ -96,14 +99,14 @@ def joint_rates_from_twists(
     method: Method = "projection",
     weights: Any | None = None,
 ) -> OverallSolution:
-    """q' (..., n) from the twists V_i (..., n, 6) of all bodies at q (..., n).
+    """Joint rates q' (..., n) from the twists V_i (..., n, 6) of all bodies at q (..., n).
 
-    By projection q' = (X^T X)^-1 X^T (I - D) V, [M18k] (27), [M18d] remark 3: for each joint
-    q'_i = X_i . (V_i - D_ip V_p) / |X_i|^2 with the screw and the twists in `representation`. By
-    least squares (V - J q')^T W (V - J q') is minimised; `weights` as in
-    :func:`joint_positions_from_poses`, and for the components of twists in this representation.
+    "projection": q' = (X^T X)^-1 X^T (I - D) V, [M18k] (27), [M18d] remark 3; for each joint
+    q'_i = X_i . (V_i - D_ip V_p) / |X_i|^2 with the screw and the twists in `representation`.
+    "least_squares": minimises (V - J q')^T W (V - J q'). The `weights` are those of
+    :func:`joint_positions_from_poses`, applied to the components of the twists.
 
-    Raises InputError as that function does, and for an unknown representation.
+    Raises the InputError of that function, also for an unknown representation.
     """
     kinematics = system_kinematics(model, q, representation=representation)
     V = _stacked(twists, "twists", kinematics)
@@ -120,19 +123,19 @@ def joint_accelerations_from_motion(
     method: Method = "projection",
     weights: Any | None = None,
 ) -> OverallSolution:
-    """q'' (..., n) from the twists V_i and their derivatives V'_i, each (..., n, 6), at q (..., n).
+    """Joint accelerations q'' (..., n) from twists V_i and their derivatives V'_i (..., n, 6).
 
-    V' = J q'' + J' q', so that q'' follows from V' - J' q' as q' does from V, and q' from V by
-    :func:`joint_rates_from_twists`. By projection and body-fixed this is [M18d] (11),
+    Since V' = J q'' + J' q', q'' follows from V' - J' q' in the same way as q' from V in
+    :func:`joint_rates_from_twists`. For "projection" in body representation this is [M18d] (11),
 
         q'' = (X^T X)^-1 X^T ((I - D) V' + a V)
         q''_i = X_i . (V'_i - Ad_{C_ip} V'_p + q'_i [X_i, V_i]) / |X_i|^2
 
-    with the twists J q' that the joint rates reproduce for V. The last line as in remark 3, with
-    [V_i, Ad_{C_ip} V_p] for q'_i [X_i, V_i], is the same for consistent data; its first term is
-    the acceleration, where the dot is missing in print.
+    with V = J q', the twists that the joint rates reproduce. Remark 3 has [V_i, Ad_{C_ip} V_p] in
+    place of q'_i [X_i, V_i], which is the same for consistent data; the paper omits the dot on its
+    first term, the acceleration.
 
-    Raises InputError as :func:`joint_rates_from_twists`.
+    Raises the InputError of :func:`joint_rates_from_twists`.
     """
     root = _root_of_weights(model, method, weights)
     kinematics = system_kinematics(model, q, representation=representation)
@@ -160,8 +163,10 @@ def _solve(kinematics: SystemKinematics, V: Array, root: Array | None) -> Overal
 
 
 def _project_poses(model: MultibodyModel, poses: Array, reference: Array | None) -> Array:
-    """Each joint from its own relative pose M = exp(X q). Its full turns, which are translations
-    along the axis, are taken off first; the principal logarithm is that of the rest."""
+    """Each joint from its own relative pose M = exp(X q).
+
+    Full turns, which are translations along the axis, are removed before the principal logarithm.
+    """
     tree = BodyScrewDescription.of(model)
     q = np.empty(poses.shape[:-2])
     for i, (p, B, X) in enumerate(zip(tree.parents, tree.relative_poses, tree.screws, strict=True)):
@@ -182,13 +187,13 @@ def _project_poses(model: MultibodyModel, poses: Array, reference: Array | None)
 
 
 def _fit_poses(model: MultibodyModel, poses: Array, start: Array, root: Array) -> Array:
-    """Least squares over all bodies for one state: of F_i r_i with r_i = log(C_i(q)^-1 C_i)."""
+    """Minimise |F_i r_i|^2 over all bodies for one state, with r_i = log(C_i(q)^-1 C_i)."""
 
     def residuals(q: Array) -> Array:
         return (root @ _pose_errors(model, q, poses)[..., None]).ravel()
 
     def slope(q: Array) -> Array:
-        """exp(r)' = -V^b(q) exp(r) for a resting target, and so r' = -dexp_r^-1 J^b q'."""
+        """exp(r)' = -V^b(q) exp(r) for a fixed target, and therefore r' = -dexp_r^-1 J^b q'."""
         J = system_kinematics(model, q).J.reshape(model.n, 6, model.n)
         r = _pose_errors(model, q, poses)
         return (-root @ se3.dexp_inv(r) @ J).reshape(-1, model.n)
@@ -207,24 +212,23 @@ def _pose_errors(model: MultibodyModel, q: Array, poses: Array) -> Array:
 
 
 def _determined(model: MultibodyModel, matrix: Array) -> tuple[Array, Array, Array]:
-    """The singular value decomposition of (..., 6n, n), or an InputError for one that is
-    deficient."""
+    """The singular value decomposition of (..., 6n, n); InputError if it is rank-deficient."""
     U, sizes, Vt = np.linalg.svd(matrix, full_matrices=False)
     deficient = sizes[..., -1] <= matrix.shape[-2] * np.finfo(np.float64).eps * sizes[..., 0]
     if deficient.any():
         free = np.abs(Vt[..., -1, :][deficient][0]) > 1e-6
         joints = [name for name, is_free in zip(model.joint_names, free, strict=True) if is_free]
-        raise InputError(f"weights: what is observed leaves {', '.join(joints)} undetermined")
+        raise InputError(f"weights: the observed motion leaves {', '.join(joints)} undetermined")
     return U, sizes, Vt
 
 
 def _root_of_weights(model: MultibodyModel, method: str, weights: Any | None) -> Array | None:
     """F_i (n, 6, 6) with W_i = F_i^T F_i; None for the projection, which has no weights."""
     if method not in ("projection", "least_squares"):
-        raise InputError(f"method '{method}' is neither 'projection' nor 'least_squares'")
+        raise InputError(f"method: expected 'projection' or 'least_squares', got '{method}'")
     if method == "projection":
         if weights is not None:
-            raise InputError("weights belong to the method 'least_squares'")
+            raise InputError("weights are only used by the method 'least_squares'")
         return None
     n = model.n
     W = as_array("weights", np.ones(n) if weights is None else weights, ())
@@ -246,7 +250,7 @@ def _root_of_weights(model: MultibodyModel, method: str, weights: Any | None) ->
 
 
 def _stacked(values: Any, name: str, kinematics: SystemKinematics) -> Array:
-    """(..., n, 6) as (..., 6n), of a batch that fits to that of the kinematics."""
+    """(..., n, 6) as (..., 6n); its batch must broadcast with that of the kinematics."""
     n = kinematics.model.n
     stacked = as_array(name, values, (n, 6)).reshape(*np.shape(values)[:-2], 6 * n)
     broadcast_shapes(("q", name), (kinematics.pose.shape[:-3], stacked.shape[:-1]))

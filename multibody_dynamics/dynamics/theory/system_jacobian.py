@@ -1,13 +1,13 @@
-"""The twists of all bodies at once: system Jacobian, its factors and its derivative.
+"""The system Jacobian of all bodies, its factors and its time derivative.
 
-The twists of the n bodies stacked, V (6n), are V = J q' with the system Jacobian J (6n, n). It is
-the product of block diagonal joint screws X (6n, n) and block triangular A (6n, 6n), [M18d] (112):
+The stacked twists V (6n) of the n bodies are V = J q'. The system Jacobian J (6n, n) is the
+product of a block triangular A (6n, 6n) and block diagonal joint screws X (6n, n), [M18d] (112):
 
     V = D V + X q'      J = A X      A = (I - D)^-1 = I + D + D^2 + ...
 
-D is nilpotent: its block (i, p) takes the twist of the parent p to the frame of body i, all others
-are zero. Block (i, j) of A does the same wherever joint j is on the path from the base to body i,
-j <= i in a chain. With r_ij = r_j - r_i in inertial axes:
+D is nilpotent: its block (i, p) transforms the twist of the parent p to the frame of body i, and
+all other blocks are zero. Block (i, j) of A does the same for every joint j on the path from the
+base to body i (j <= i in a chain). With r_ij = r_j - r_i in inertial axes:
 
     representation   A_ij, D_ip                          X_i
     body             Ad_{C_ij}                           X_i, constant       [M18k] 3.1.3
@@ -15,9 +15,9 @@ j <= i in a chain. With r_ij = r_j - r_i in inertial axes:
     hybrid           Ad_{r_ij}                           Ad_{R_i} X_i        [M18k] 3.3.3
     mixed            [[R_i^T R_j, 0], [r_ij^ R_j, 1]]    diag(1, R_i) X_i    [M18k] 3.4.3
 
-Differentiated, (I - D) V' = X q'' + X' q' + D' V, and so J' = A (X' + D' J).
+Differentiation gives (I - D) V' = X q'' + X' q' + D' V, and therefore J' = A (X' + D' J).
 
-The spatial Jacobian has two more factorisations, with constant screws: `spatial_factors`.
+The spatial Jacobian has two more factorisations with constant screws; see `spatial_factors`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ..rigid import forward_kinematics
 
 
 def _matrix(method: Callable[[SystemKinematics], Array]) -> cached_property[Array]:
-    """A read-only array, computed when it is first asked for."""
+    """A read-only array that is computed on first access."""
 
     def compute(self: SystemKinematics) -> Array:
         array = method(self)
@@ -50,14 +50,14 @@ def _matrix(method: Callable[[SystemKinematics], Array]) -> cached_property[Arra
 
 @dataclass(frozen=True, eq=False)
 class SystemKinematics:
-    """The matrices above in one representation, at one state or a batch of them.
+    """The system matrices in one representation, at one state or a batch of them.
 
     Made by :func:`system_kinematics`. Body i has the rows 6i ... 6i + 5, angular part first.
 
     Attributes
     ----------
     pose : (..., n, 4, 4) C_i.
-    qd : (..., n), or None; what depends on it then raises InputError.
+    qd : (..., n) or None. Without it, every matrix that depends on q' raises InputError.
     """
 
     model: MultibodyModel
@@ -68,16 +68,16 @@ class SystemKinematics:
     @_matrix
     def X(self) -> Array:
         """(..., 6n, n): the joint screws, each in the representation of its own body."""
-        return _block_diagonal(self._screws[..., None])
+        return block_diagonal(self._screws[..., None])
 
     @_matrix
     def D(self) -> Array:
-        """(..., 6n, 6n): the twist of the parent as it arrives at the body; [M18k] (23)."""
+        """(..., 6n, 6n): transforms the twist of the parent to the body; [M18k] (23)."""
         return _assemble(self._transfers * _mask(_is_parent(self.model)))
 
     @_matrix
     def A(self) -> Array:
-        """(..., 6n, 6n): (I - D)^-1 by its blocks, those of joints on the path; [M18k] (25)."""
+        """(..., 6n, 6n): (I - D)^-1, assembled from its blocks; [M18k] (25)."""
         return _assemble(self._transfers * _mask(self.model.moved_by))
 
     @_matrix
@@ -87,7 +87,7 @@ class SystemKinematics:
 
     @_matrix
     def L(self) -> Array:
-        """(6n, 6n): the block identity wherever A has blocks; [M18d] (18)."""
+        """(6n, 6n): identity blocks wherever A has blocks; [M18d] (18)."""
         return _assemble(_mask(self.model.moved_by) * np.eye(6))
 
     @_matrix
@@ -104,13 +104,13 @@ class SystemKinematics:
     def a(self) -> Array:
         """(..., 6n, 6n): diag(q'_i ad_{X_i}), [M18d] (9); J'^b = -A a J, (8). Body-fixed only."""
         self._only("a", "body")
-        return _block_diagonal(self._rates[..., None, None] * se3.ad(self._screws))
+        return block_diagonal(self._rates[..., None, None] * se3.ad(self._screws))
 
     @_matrix
     def b(self) -> Array:
         """(..., 6n, 6n): diag(ad_{V_i}); b^s of [M18d] (19), b^b of (82). Spatial or body-fixed."""
         self._only("b", "spatial", "body")
-        return _block_diagonal(se3.ad(self._twists))
+        return block_diagonal(se3.ad(self._twists))
 
     @_matrix
     def X_dot(self) -> Array:
@@ -122,9 +122,9 @@ class SystemKinematics:
         angular, linear = self._screws[..., :3], self._screws[..., 3:]
         turned = np.cross(self._omega, angular)
         if self.representation == "mixed":
-            turned = np.zeros_like(turned)  # in the axes of the body, in which the joint stands
+            turned = np.zeros_like(turned)  # the joint axis is constant in the axes of the body
         rate = np.concatenate([turned, np.cross(self._omega, linear)], axis=-1)
-        return _block_diagonal(rate[..., None])
+        return block_diagonal(rate[..., None])
 
     @_matrix
     def D_dot(self) -> Array:
@@ -160,14 +160,14 @@ class SystemKinematics:
     @property
     def _rates(self) -> Array:
         if self.qd is None:
-            raise InputError("qd was not given: twists and derivatives of the matrices need it")
+            raise InputError("qd was not given; twists and derivatives of the matrices need it")
         return self.qd
 
     def _only(self, matrix: str, *where: str) -> None:
         if self.representation not in where:
             raise InputError(
-                f"the matrix {matrix} is defined in {' and '.join(where)} representation, "
-                f"this is {self.representation}"
+                f"the matrix {matrix} is defined in {' and '.join(where)} representation, not in "
+                f"{self.representation}"
             )
 
     @cached_property
@@ -184,8 +184,8 @@ class SystemKinematics:
 
     @cached_property
     def _transfers(self) -> Array:
-        """(..., n, n, 6, 6): block (i, j) takes the twist of a frame at C_j to a frame at C_i that
-        moves with it."""
+        """(..., n, n, 6, 6): block (i, j) transforms a twist from body j to body i, for a rigid
+        connection between the two."""
         if self.representation == "body":
             return se3.Ad(_of_i(se3.inverse(self.pose), 2) @ _of_j(self.pose, 2))
         n = self.model.n
@@ -214,7 +214,7 @@ class SystemKinematics:
 
     @cached_property
     def _omega(self) -> Array:
-        """(..., n, 3): angular velocities in inertial axes, of the hybrid or the mixed twists."""
+        """(..., n, 3): angular velocities in inertial axes, from hybrid or mixed twists."""
         omega = self._twists[..., :3]
         return times(self.pose[..., :3, :3], omega) if self.representation == "mixed" else omega
 
@@ -226,13 +226,13 @@ def system_kinematics(
     *,
     representation: Representation = "body",
 ) -> SystemKinematics:
-    """The system Jacobian, its factors and derivatives; q and q' are (..., n) in rad or m, per s.
+    """The system Jacobian with its factors and derivatives at q and q' (..., n), rad or m, per s.
 
     [M18d] (8)-(10), (17)-(19), (111), (112); [M18k] 3.1.3 (22)-(26), 3.2.3 (32), 3.3.3 and 3.4.3.
 
         k = dyn.theory.system_kinematics(model, q, qd)
-        k.V                                              # the twists of all bodies, k.J @ qd
-        k.acceleration(qdd)                              # and their derivatives
+        k.V                                              # stacked twists of all bodies, k.J @ qd
+        k.acceleration(qdd)                              # their time derivatives
         np.allclose(k.J_dot, -k.A @ k.a @ k.J)           # [M18d] (8)
 
     Raises InputError for wrong shapes, NaN or infinity, and an unknown representation.
@@ -259,34 +259,34 @@ class SpatialFactors(NamedTuple):
 def spatial_factors(
     model: MultibodyModel, q: Any, screws: Literal["spatial", "body"] = "spatial"
 ) -> SpatialFactors:
-    """The spatial system Jacobian from constant screws, [M18d] (112), [M18k] 3.2.3 (33).
+    """Factors of the spatial system Jacobian with constant screws; [M18d] (112), [M18k] (33).
 
     "spatial": J^s = A^s Y^s,   X = diag(Y_i),  A_ij = Ad_{C_j A_j^-1}
     "body":    J^s = A^sb X^b,  X = diag(X_i),  A_ij = Ad_{C_j}
 
-    where joint j is on the path to body i; all blocks of a column are equal. With K = diag(A_jj),
-    A is L K, and its inverse K^-1 (1 - D) with the D of the spatial representation; that is
-    diag(Ad_{A_i}) (1 - D^b) diag(Ad_{C_i}^-1) for A^s, as in [M18k] (50).
+    for every joint j on the path to body i; all blocks of a column are equal. With K = diag(A_jj),
+    A is L K, and its inverse is K^-1 (1 - D) with the D of the spatial representation. For A^s this
+    is diag(Ad_{A_i}) (1 - D^b) diag(Ad_{C_i}^-1), as in [M18k] (50).
 
     Raises InputError for wrong shapes, NaN or infinity.
     """
     if screws not in ("spatial", "body"):
-        raise InputError(f"screws '{screws}' are neither 'spatial' nor 'body'")
+        raise InputError(f"screws: expected 'spatial' or 'body', got '{screws}'")
     kinematics = system_kinematics(model, q, representation="spatial")
     moved, X = kinematics.pose, model.body_screws
     if screws == "spatial":
         moved, X = moved @ se3.inverse(model.poses), model.screws
-    K, K_inverse = (_block_diagonal(se3.Ad(C)) for C in (moved, se3.inverse(moved)))
+    K, K_inverse = (block_diagonal(se3.Ad(C)) for C in (moved, se3.inverse(moved)))
     return SpatialFactors(
-        kinematics.L @ K, K_inverse @ kinematics.A_inverse, _block_diagonal(X[..., None])
+        kinematics.L @ K, K_inverse @ kinematics.A_inverse, block_diagonal(X[..., None])
     )
 
 
 def resolvent(D: Any) -> Array:
-    """(1 - D)^-1 of nilpotent D (..., m, m) by its von Neumann series 1 + D + D^2 + ...
+    """(1 - D)^-1 of a nilpotent D (..., m, m) by its von Neumann series 1 + D + D^2 + ...
 
-    [M18k] (26). The series of a chain of n bodies ends with D^(n-1), that of a tree with the power
-    of its depth less one. Raises InputError for a matrix that is not square or not nilpotent.
+    [M18k] (26). The last term is D^(d-1) for a tree of depth d, with d = n for a chain of n bodies.
+    Raises InputError for a matrix that is not square or not nilpotent.
     """
     size = np.shape(D)[-1] if np.ndim(D) else 0
     D = as_array("D", D, (size, size))
@@ -296,7 +296,7 @@ def resolvent(D: Any) -> Array:
         if not power.any():
             return total.copy()
         total = total + power
-    raise InputError(f"D is not nilpotent: its power of {size} is not zero")
+    raise InputError(f"D is not nilpotent: D^{size} is not zero")
 
 
 def _is_parent(model: MultibodyModel) -> NDArray[np.bool_]:
@@ -309,17 +309,17 @@ def _mask(pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _of_i(values: Array, axes: int = 1) -> Array:
-    """What belongs to body i in an array over pairs (i, j); `axes` of each value follow."""
+    """Values of the bodies as an array over pairs (i, j), by i; each value has `axes` axes."""
     return np.expand_dims(values, -1 - axes)
 
 
 def _of_j(values: Array, axes: int = 1) -> Array:
-    """What belongs to body j in an array over pairs (i, j)."""
+    """Values of the bodies as an array over pairs (i, j), by j; each value has `axes` axes."""
     return np.expand_dims(values, -2 - axes)
 
 
-def _block_diagonal(blocks: Array) -> Array:
-    """Blocks (..., n, 6, k) on the diagonal of a matrix (..., 6n, k n)."""
+def block_diagonal(blocks: Array) -> Array:
+    """A matrix (..., 6n, k n) with the blocks (..., n, 6, k) on its diagonal."""
     n, k = blocks.shape[-3], blocks.shape[-1]
     spread = np.zeros((*blocks.shape[:-3], n, 6, n, k))
     each = np.arange(n)
@@ -328,6 +328,6 @@ def _block_diagonal(blocks: Array) -> Array:
 
 
 def _assemble(blocks: Array) -> Array:
-    """Blocks (..., n, n, 6, 6) as a matrix (..., 6n, 6n)."""
+    """The matrix (..., 6n, 6n) made of the blocks (..., n, n, 6, 6)."""
     n = blocks.shape[-3]
     return np.swapaxes(blocks, -3, -2).reshape(*blocks.shape[:-4], 6 * n, 6 * n)

@@ -1,4 +1,4 @@
-"""Closed configurations and consistent motions, against series in 40 digits and least squares."""
+"""Closed configurations and consistent motions, against 40-digit series and least squares."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def random_rows(system, seed=1, batch=()):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
-def test_the_motion_that_independent_joints_determine(mechanism):
+def test_independent_joints_determine_the_motion(mechanism):
     system, q = mechanism.system, mechanism.q
     rows = random_rows(system)
     rows[0] = q
@@ -43,8 +43,8 @@ def test_any_loop_can_be_assembled(free):
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_least_change_in_the_kinetic_metric(seed):
-    """What is taken away is M-orthogonal to every motion that the constraints allow."""
+def test_the_correction_is_minimal_in_the_kinetic_metric(seed):
+    """The correction is M-orthogonal to every motion that the constraints permit."""
     system, q = LOOP
     wanted = np.random.default_rng(seed).normal(size=system.n)
     _, qd = dyn.mechanisms.consistent_motion(system, q, wanted)
@@ -95,7 +95,7 @@ def test_too_many_fixed_joints():
         dyn.mechanisms.assemble(m.system, [q, q + 0.1], fixed=["crank", "coupler", "rocker"])
 
 
-def test_errors_of_input():
+def test_bad_input_is_rejected():
     m = four_bar()
     with pytest.raises(dyn.InputError, match="no joint 'hip'"):
         dyn.mechanisms.assemble(m.system, m.start, fixed=["hip"])
@@ -105,7 +105,7 @@ def test_errors_of_input():
         dyn.mechanisms.consistent_motion(m.system, None)
 
 
-def test_input_is_not_changed():
+def test_arguments_are_never_written_to():
     m = four_bar()
     start = m.start.copy()
     dyn.mechanisms.consistent_motion(m.system, start, start)

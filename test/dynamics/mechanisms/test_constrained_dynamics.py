@@ -1,4 +1,4 @@
-"""Dynamics of closed mechanisms: virtual work in 40 digits, one coordinate, Pinocchio, the text."""
+"""Dynamics of closed mechanisms against virtual work, closed forms, Pinocchio and the paper."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ UNIQUE = [key for key, m in MECHANISMS.items() if len(m.system.actuated) == len(
 
 @cache
 def motion(name):
-    """The mechanism, its motion in 40 digits and as floats."""
+    """The mechanism, and its motion with 40 digits and as floats."""
     mechanism = MECHANISMS[name]
     rates = np.random.default_rng(1).uniform(-1, 1, (4, mechanism.system.n))
     exact = reference_motion(mechanism, mechanism.q, rates)
@@ -84,7 +84,7 @@ def test_torques_and_rates_by_virtual_work(name, choice):
 
 @pytest.mark.parametrize("name", ["five-bar, 3 motors", "delta, 5 motors", "four-bar, 3 motors"])
 def test_the_formulas_of_the_paper(name):
-    """(59), (61)-(64), and (65), (66) where all joints have motors, with pseudoinverses."""
+    """(59), (61)-(64), and (65), (66) if all joints have motors, with pseudoinverses."""
     mechanism, _, rows = motion(name)
     system = mechanism.system
     dropped = dyn.mechanisms.redundant_constraints(system, rows[0])
@@ -114,7 +114,7 @@ def test_the_formulas_of_the_paper(name):
 
 
 def test_four_bar_in_one_coordinate():
-    """tau phi' = (T + U)' with closed-form kinematics, differentiated in 40 digits."""
+    """tau phi' = (T + U)' with closed-form kinematics, differentiated with 40 digits."""
     mp.mp.dps = 40
     lengths = [mp.mpf(str(x)) for x in FOUR_BAR]
 
@@ -123,7 +123,7 @@ def test_four_bar_in_one_coordinate():
         return sum(mp.mpf(x) * t**k for k, x in enumerate(coefficients))
 
     def bars(t):
-        """Where each bar begins, and its angle."""
+        """The start of each bar, and its angle."""
         a, b, c, g = lengths
         x, y = a * mp.cos(phi(t)), a * mp.sin(phi(t))
         far = mp.hypot(g - x, y)
@@ -157,7 +157,7 @@ def test_four_bar_in_one_coordinate():
 
 
 def test_two_cuts_of_one_mechanism():
-    """Spherical multipliers or universal ones: the motor does not know where the loop was cut."""
+    """The motor torque is the same for a cut at the ball and at the universal joint."""
     torques, accelerations = [], []
     for cut in ("spherical", "universal"):
         m = spatial_loop(cut)
@@ -176,8 +176,8 @@ def test_two_cuts_of_one_mechanism():
 @pytest.mark.parametrize("base", [None, random_base(3)], ids=["at rest", "moving"])
 @pytest.mark.parametrize("choice", MINIMA)
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_the_cut_joints_hold_the_tree(name, choice, base):
-    """The tree without its loops, with the loop wrenches on the bodies, needs the same torques."""
+def test_loop_wrenches_replace_the_cut_joints(name, choice, base):
+    """The open tree with the loop wrenches on its bodies needs the same torques."""
     mechanism, _, rows = motion(name)
     system, tree = mechanism.system, mechanism.system.tree
     applied = {tree.body_names[0]: np.array([0.3, -0.2, 0.5, 4.0, -3.0, 1.0])}
@@ -195,7 +195,7 @@ def test_the_cut_joints_hold_the_tree(name, choice, base):
 
 
 @pytest.mark.parametrize("name", UNIQUE)
-def test_on_a_moving_base_forward_dynamics_turns_inverse_dynamics_round(name):
+def test_on_a_moving_base_forward_dynamics_inverts_inverse_dynamics(name):
     mechanism, _, rows = motion(name)
     system, base = mechanism.system, random_base(4)
     needed = dyn.mechanisms.constrained_inverse_dynamics(system, *rows[:3], base=base)
@@ -232,7 +232,7 @@ def test_batches_of_inverse_dynamics():
 
 
 def pinocchio_acceleration(system, q, qd, tau):
-    """By Pinocchio's proximal solver; welds and balls are what it has."""
+    """By Pinocchio's proximal solver, which supports welds and balls."""
     twin = to_pinocchio(system.tree)
     model = twin.model
     constraints, work = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
@@ -258,7 +258,7 @@ def pinocchio_acceleration(system, q, qd, tau):
 
 @pytest.mark.parametrize("free", [(), dyn.spherical()], ids=["weld", "ball"])
 @pytest.mark.parametrize("seed", range(4))
-def test_forward_dynamics_of_pinocchio(seed, free):
+def test_pinocchio_agrees_on_forward_dynamics(seed, free):
     """Trees of all joint types with a loop; some of the welds are redundant."""
     rng = np.random.default_rng(seed)
     tree = random_tree(9, seed, branching=0.3)
@@ -276,7 +276,7 @@ def test_forward_dynamics_of_pinocchio(seed, free):
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_forward_is_the_inverse_of_inverse(name):
+def test_forward_dynamics_inverts_inverse_dynamics(name):
     mechanism, _, rows = motion(name)
     system = mechanism.system
     for choice in MINIMA:
@@ -293,7 +293,7 @@ def test_forward_is_the_inverse_of_inverse(name):
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(list(JOINTS)))
 def test_constraints_do_no_work(seed, joint):
-    """What the tree alone would need for this motion has the power of the torques applied."""
+    """The torques of the open tree for this motion have the power of the applied torques."""
     system, q = loop_in_tree(JOINTS[joint])
     qd, tau = np.random.default_rng(seed).normal(size=(2, system.n))
     q, qd = dyn.mechanisms.consistent_motion(system, q, qd)
@@ -304,7 +304,7 @@ def test_constraints_do_no_work(seed, joint):
     assert abs(A @ result.qdd + A_dot @ qd).max() < 1e-10
 
 
-def test_a_loop_that_constrains_nothing():
+def test_a_loop_without_effect():
     """A second hinge on the axis of the first: all five rows are redundant."""
     tree = random_tree(4, 1, kinds=("revolute",), branching=0.0)
     hinge = dyn.mechanisms.LoopClosure.at(
@@ -321,7 +321,7 @@ def test_a_loop_that_constrains_nothing():
 
 @pytest.mark.parametrize("name", ["four-bar", "five-bar, 2 motors", "cut at the cross"])
 def test_energy_of_a_free_motion(name):
-    """Half a second of falling; then the drift is taken out."""
+    """Half a second of free fall; then the drift is removed."""
     mechanism = MECHANISMS[name]
     system, n = mechanism.system, mechanism.system.n
     start = np.concatenate(mechanism.motion(3)[:2])
@@ -346,7 +346,7 @@ def test_energy_of_a_free_motion(name):
     assert np.ptp(energy(q, qd)) < 1e-7 * exchanged
 
 
-def test_baumgarte_draws_a_state_back():
+def test_baumgarte_stabilisation_reduces_the_residual():
     """With alpha = beta the residual decays like (1 + c t) exp(-alpha t)."""
     m = five_bar("a", "e")
     system, n, alpha = m.system, m.system.n, 20.0
@@ -373,7 +373,7 @@ def test_baumgarte_draws_a_state_back():
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_hybrid_dynamics_at_both_ends(name):
+def test_extreme_cases_of_hybrid_dynamics(name):
     mechanism, _, rows = motion(name)
     system, n = mechanism.system, mechanism.system.n
     tau = np.random.default_rng(4).normal(size=n)
@@ -426,7 +426,7 @@ def dense_hybrid(system, q, qd, u, qdd, tau):
         ("delta", ["motor0", "wrist0_1"]),
     ],
 )
-def test_hybrid_dynamics_of_any_split(name, prescribed):
+def test_hybrid_dynamics_of_any_prescribed_joints(name, prescribed):
     mechanism, _, rows = motion(name)
     system = mechanism.system
     qdd, tau = np.random.default_rng(6).normal(size=(2, system.n))
@@ -443,7 +443,7 @@ def test_hybrid_dynamics_of_any_split(name, prescribed):
 
 
 def test_five_bar_with_one_motor():
-    """No torques make all joints follow; with its one motor prescribed the others move freely."""
+    """No torques move all joints as prescribed; with one prescribed motor the others are free."""
     m = five_bar("a")
     rows = m.motion(2)
     with pytest.raises(dyn.DynamicsError) as raised:
@@ -463,7 +463,7 @@ def test_five_bar_with_one_motor():
 
 @pytest.mark.parametrize("choice", MINIMA)
 def test_hybrid_dynamics_with_more_constraints_than_free_joints(choice):
-    """m > n_v: three joints prescribed of a mechanism of two degrees of freedom."""
+    """m > n_v: three prescribed joints in a mechanism with two degrees of freedom."""
     m = five_bar("a", "c", "e")
     rows = m.motion(5)
     split = {"prescribed": ["a", "c", "e"], "tau": np.zeros(5)}
@@ -519,7 +519,7 @@ def test_a_batch_of_wrenches_on_one_state():
 
 
 def four_bar_by_functions():
-    """The closure of the four-bar in coordinates of the plane."""
+    """The closure of the four-bar in planar coordinates."""
     a, b, c, g = FOUR_BAR
     lengths = np.array([[a, 0, 0], [0, b, 0], [0, 0, -c]])
     angles = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1]])  # of the bars, from the joints
@@ -569,7 +569,7 @@ def test_constraints_by_functions():
     assert error(a.qdd, b.qdd) < 1e-12
 
 
-# what is refused
+# errors
 
 
 def test_a_motion_that_violates_the_constraints():
@@ -585,9 +585,9 @@ def test_a_motion_that_violates_the_constraints():
 
 
 def test_a_dead_point():
-    """Crank and coupler in one line: with the motor at the rocker, they can buckle."""
+    """Crank and coupler are aligned; with the motor at the rocker they can buckle."""
     m = four_bar().with_motors("rocker")
-    rocker = np.arccos(-0.125)  # 1.1 m, crank and coupler together, from their bearing
+    rocker = np.arccos(-0.125)  # 1.1 m, crank plus coupler, from the bearing
     crank = np.arctan2(0.6 * np.sin(rocker), 1 + 0.6 * np.cos(rocker))
     q = dyn.mechanisms.assemble(m.system, [crank, 0.0, rocker])
     zero = np.zeros(3)
@@ -596,7 +596,7 @@ def test_a_dead_point():
 
 
 def test_a_configuration_where_constraints_become_dependent():
-    """A stretched parallelogram moves in no determined way: two branches meet."""
+    """The motion of a stretched parallelogram is undetermined: two branches meet."""
     z, x = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)
     tree = dyn.model_from_screws(
         (-1, 0, -1),
@@ -608,7 +608,8 @@ def test_a_configuration_where_constraints_become_dependent():
         tree, "pin", "body2", "body3", dyn.revolute(z), point=(3.0, 0, 0)
     )
     system = dyn.mechanisms.ConstrainedModel(tree, [pin_joint])
-    assert len(dyn.mechanisms.redundant_constraints(system, np.zeros(3))) == 4  # 3 by the plane
+    redundant = dyn.mechanisms.redundant_constraints(system, np.zeros(3))
+    assert len(redundant) == 4  # three of them because the mechanism is planar
     _, qd = dyn.mechanisms.consistent_motion(system, np.zeros(3), [1.0, 0.3, -0.4])
     with pytest.raises(dyn.DynamicsError, match=r"no acceleration satisfies loop 'pin'.*singular"):
         dyn.mechanisms.constrained_forward_dynamics(system, np.zeros(3), qd, np.zeros(3))
@@ -643,7 +644,7 @@ def test_wrong_arguments():
         dyn.core.Baumgarte(np.nan, 1.0)
 
 
-def test_what_is_not_used_may_be_anything():
+def test_unused_entries_may_be_nan():
     m = four_bar()
     q, qd, qdd = m.motion()[:3]
     split = {"prescribed": [0], "qdd": [qdd[0], np.nan, np.nan], "tau": [np.nan, 0.0, 0.0]}
@@ -660,7 +661,7 @@ def test_what_is_not_used_may_be_anything():
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_no_states_at_all(choice):
+def test_an_empty_batch(choice):
     m = four_bar()
     none, rest = np.zeros((0, 3)), np.zeros(3)
     inverse = dyn.mechanisms.constrained_inverse_dynamics(
@@ -670,7 +671,7 @@ def test_no_states_at_all(choice):
     assert inverse.tau_ddot.shape == forward.qdd.shape == (0, 3)
 
 
-def test_multipliers_are_those_of_the_rows_that_are_not_dropped():
+def test_multipliers_belong_to_the_rows_that_are_kept():
     for mechanism in MECHANISMS.values():
         system, (q, qd, qdd) = mechanism.system, mechanism.motion(2)[:3]
         for joint in system.tree.joint_names:

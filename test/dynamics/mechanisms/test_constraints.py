@@ -1,4 +1,4 @@
-"""Constraint residuals and matrices: differences, a 40-digit reference, joints by themselves."""
+"""Constraint residuals and matrices against differences and a 40-digit reference."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MECHANISMS = {
 
 
 def loop_in_tree(free, seed=0, n=9):
-    """A tree with a loop that is closed at the q returned, between its last body and another."""
+    """A tree with a loop between its last body and another one, and a q that closes it."""
     tree = random_tree(n, seed, branching=0.3)
     q = np.random.default_rng(seed).uniform(-1, 1, n)
     other = next(b for i, b in enumerate(tree.body_names) if i not in tree.path(n - 1))
@@ -42,7 +42,7 @@ def loop_in_tree(free, seed=0, n=9):
 
 
 @pytest.mark.parametrize("free", [f for f in JOINTS.values() if len(f)], ids=list(JOINTS)[1:])
-def test_a_joint_closed_by_one_of_its_own_kind_is_not_constrained(free):
+def test_a_loop_over_one_joint_of_the_same_kind_has_no_effect(free):
     """f, A, A', A'' and A''' vanish in all configurations, however large the angles."""
     rng = np.random.default_rng(2)
     tree = dyn.model_from_screws(
@@ -74,7 +74,7 @@ def test_derivatives_of_the_matrix(mechanism):
     A = dyn.mechanisms.constraint_matrices(mechanism.system, *rows[:4])
     squares = leibniz.product(leibniz.transpose(A), A)
     B = reference_matrix(mechanism._replace(rows=slice(None)), rows)
-    if mechanism.system.tree.name == "four_bar":  # the reference leaves out the rows of zeros
+    if mechanism.system.tree.name == "four_bar":  # the reference has no zero rows
         assert abs(np.delete(np.array(A), (2, 3), axis=1)).max() < 1e-15
     expected = ref.derivatives(ref.times(ref.transpose(B), B))[:4]
     for actual, wanted in zip(squares, expected.astype(float), strict=True):
@@ -83,7 +83,7 @@ def test_derivatives_of_the_matrix(mechanism):
 
 @pytest.mark.parametrize("free", JOINTS.values(), ids=JOINTS)
 def test_transmitted_wrenches(free):
-    """Orthonormal in the first frame, and the rows of A as powers on the two bodies."""
+    """Orthonormal in the first frame; their power on the two bodies gives the rows of A."""
     system, q = loop_in_tree(free)
     q, qd = dyn.mechanisms.consistent_motion(system, q, np.ones(system.n))
     W = constraint_terms(system, q).transmitted["loop"]
@@ -94,11 +94,11 @@ def test_transmitted_wrenches(free):
     J1, J2 = (dyn.jacobian(system.tree, q, body) for body in (loop.first, loop.second))
     (A,) = dyn.mechanisms.constraint_matrices(system, q)
     np.testing.assert_allclose(W.T @ (J2 - J1), A, atol=1e-13)
-    assert abs(A @ qd).max() < 1e-12  # no work
+    assert abs(A @ qd).max() < 1e-12  # they do no work
 
 
 def test_the_universal_joint_is_found_at_any_angle():
-    """The closure is found from afar, with several starts of Newton's method."""
+    """The closure is found from a distance, with several starts of Newton's method."""
     free = dyn.universal((0, 0, 0), (0, 0, 1), (1, 0, 0))
     tree = dyn.model_from_screws(
         [-1], [free], [np.eye(4)], [random_inertia(np.random.default_rng(0))]
@@ -114,7 +114,7 @@ def test_the_universal_joint_is_found_at_any_angle():
 # redundancy
 
 
-def test_a_plane_makes_three_of_five_rows_redundant_and_names_them():
+def test_three_of_five_rows_are_redundant_in_a_plane_and_named():
     m = four_bar()
     assert dyn.mechanisms.redundant_constraints(m.system, m.q) == (
         "loop 'pin': rotation about x",
@@ -135,7 +135,7 @@ def test_names_of_directions():
     assert (
         constraint_terms(*loop_in_tree(CHAINS["universal"]))
         .names[3]
-        .endswith("its joint transmits")
+        .endswith("transmitted by its joint")
     )
 
 
@@ -148,8 +148,8 @@ def test_kept_rows_span_all_rows():
     assert np.linalg.matrix_rank(A[kept], tol=1e-10) == 3
 
 
-def test_scales_of_constraints_do_not_matter():
-    """A user's row in other units is no zero beside the metres of a loop."""
+def test_the_scale_of_a_constraint_has_no_effect():
+    """A user's row in other units does not count as zero next to the metres of a loop."""
     m = four_bar()
     tiny = dyn.mechanisms.ConstraintMatrix(
         "tiny", 1, lambda q: 1e-12 * X[None], lambda q, qd: 0 * X[None]
@@ -168,7 +168,7 @@ def test_a_batch_with_a_singular_state():
 
 
 def gear(**changes):
-    """q_1 + 2 q_2^2 = 0 of the four-bar's tree."""
+    """q_1 + 2 q_2^2 = 0 in the tree of the four-bar."""
     functions = {
         "A": lambda q: [[1, 4 * q[1], 0]],
         "A_dot": lambda q, qd: [[0, 4 * qd[1], 0]],
@@ -179,7 +179,7 @@ def gear(**changes):
     )
 
 
-def test_functions_of_the_user():
+def test_user_functions():
     q, qd = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
     A, A_dot = dyn.mechanisms.constraint_matrices(gear(), q, qd)
     np.testing.assert_array_equal(A[:, 0], [[1, 4, 0], [1, 16, 0]])
@@ -198,15 +198,15 @@ def test_functions_of_the_user():
         ),
         ({"A": lambda q: [[1, np.nan, 0]]}, 1, "constraint 'gear': A.*nan"),
         ({"f": lambda q: np.zeros(2)}, 2, "constraint 'gear': f: expected shape"),
-        ({}, 3, "constraint 'gear': this derivative of the motion needs its A_ddot"),
+        ({}, 3, "constraint 'gear': this derivative of the motion needs A_ddot"),
     ],
 )
-def test_wrong_functions_of_the_user(changes, rows, message):
+def test_wrong_user_functions(changes, rows, message):
     with pytest.raises(dyn.InputError, match=message):
         dyn.mechanisms.constraint_matrices(gear(**changes), *np.zeros((rows, 3)))
 
 
-def test_functions_of_the_user_cannot_change_the_state():
+def test_user_functions_cannot_change_the_state():
     def spoil(q):
         q[:] = 7
         return [[1, 0, 0]]
@@ -229,7 +229,7 @@ def test_batches(free):
     assert empty.shape == (0, system.m, system.n)
 
 
-def test_errors_of_states():
+def test_wrong_states():
     system = four_bar().system
     with pytest.raises(dyn.InputError, match="q: expected shape"):
         dyn.mechanisms.constraint_residual(system, np.zeros(4))
@@ -237,7 +237,7 @@ def test_errors_of_states():
         dyn.mechanisms.constraint_matrices(system, np.zeros(3), None, np.zeros(3))
 
 
-def test_the_order_of_the_two_bodies_does_not_matter_for_the_rank():
+def test_the_rank_does_not_depend_on_the_order_of_the_two_bodies():
     for mechanism in MECHANISMS.values():
         system, q = mechanism.system, mechanism.q
         swapped = [

@@ -1,4 +1,4 @@
-"""The description of closed mechanisms: what is accepted, what is refused and why."""
+"""The description of closed mechanisms, and the errors in it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_other_joints_are_chains(free):
     [
         (np.stack([dyn.revolute(AXIS), 2 * dyn.revolute(AXIS)]), "dependent; give 1"),
         (np.zeros(6), "dependent; give 0"),
-        (dyn.floating(), "five at most"),
+        (dyn.floating(), "at most five"),
         (np.zeros((2, 5)), "expected shape"),
         (np.full(6, np.nan), "finite"),
         (None, "expected real numbers"),
@@ -55,7 +55,7 @@ def test_wrong_free_screws(free, message):
         dyn.mechanisms.LoopClosure("knee", "a", "b", free)
 
 
-def test_a_pose_that_is_none():
+def test_an_invalid_pose():
     with pytest.raises(dyn.ModelError, match="loop 'knee': second_pose"):
         dyn.mechanisms.LoopClosure("knee", "a", "b", second_pose=2 * EYE)
     with pytest.raises(dyn.ModelError, match="one of each"):
@@ -73,7 +73,7 @@ def test_a_loop_is_immutable_and_keeps_no_array_of_the_caller():
         loop.name = "elbow"
 
 
-def test_at_closes_the_loop_there():
+def test_at_closes_the_loop_at_q():
     tree = random_tree(6, 2)
     q = np.linspace(-1, 1, 6)
     loop = dyn.mechanisms.LoopClosure.at(tree, "l", "base", tree.body_names[5], point=POINT, q=q)
@@ -99,12 +99,12 @@ def test_at_closes_the_loop_there():
         (
             [dyn.mechanisms.LoopClosure("k", "body2", 1)],
             {},
-            "loop 'k': 'body2' and '1' are one rigid body",
+            "loop 'k': 'body2' and '1' are the same rigid body",
         ),
         (
             [dyn.mechanisms.LoopClosure("k", "base", "body3")] * 2,
             {},
-            "constraint 'k' is there twice",
+            "duplicate constraint 'k'",
         ),
         (
             [dyn.mechanisms.LoopClosure("k", "base", "body3")],
@@ -114,14 +114,14 @@ def test_at_closes_the_loop_there():
         (
             [dyn.mechanisms.LoopClosure("k", "base", "body3")],
             {"actuated": ["joint1", "joint1"]},
-            "joint 'joint1' is there twice",
+            "duplicate joint 'joint1'",
         ),
         (
             dyn.mechanisms.LoopClosure("k", "base", "body3"),
             {},
             "constraints: expected a sequence of loops",
         ),
-        (["k"], {}, "constraints: 'k' is neither a loop nor a matrix"),
+        (["k"], {}, "constraints: expected LoopClosure or ConstraintMatrix, got 'k'"),
         (
             [dyn.mechanisms.LoopClosure("k", "base", "body3")],
             {"actuated": "joint1"},
@@ -129,7 +129,7 @@ def test_at_closes_the_loop_there():
         ),
     ],
 )
-def test_what_cannot_be_a_mechanism(constraints, options, message):
+def test_invalid_mechanisms(constraints, options, message):
     with pytest.raises(dyn.ModelError, match=message):
         dyn.mechanisms.ConstrainedModel(random_tree(3, 0), constraints, **options)
 

@@ -119,13 +119,13 @@ def test_subspaces_and_their_derivatives_are_exact(joint):
 
 
 @pytest.mark.parametrize("name", COMPOSITE)
-def test_the_screws_of_one_degree_or_more_are_those_at_zero(name):
+def test_the_subspace_at_zero_consists_of_the_screws(name):
     joint, screws = JOINTS[name], np.atleast_2d(COMPOSITE[name])
     np.testing.assert_allclose(joint.subspace(np.zeros(joint.degrees)), screws.T, atol=1e-16)
     assert joint.degrees == len(screws)
 
 
-def test_yaw_pitch_and_roll_in_closed_form_are_the_composition():
+def test_yaw_pitch_and_roll_in_closed_form_equal_the_composition():
     closed, composed = SphericalJoint(), CompositeJoint(joints.spherical())
     state = RNG.normal(scale=2, size=(5, 50, 3))
     assert error(closed.pose(state[0]), composed.pose(state[0]), axes=2) < 1e-15
@@ -136,8 +136,8 @@ def test_yaw_pitch_and_roll_in_closed_form_are_the_composition():
 
 @settings(max_examples=25)
 @given(SEEDS, st.floats(-9, np.log10(6.0)), st.floats(-6, 6))
-def test_of_the_first_kind_s_is_dexp(seed, log_angle, log_length):
-    """Whatever the scales of rotation and translation, S = dexp_-q as se3 has it."""
+def test_the_subspace_of_the_first_kind_is_dexp(seed, log_angle, log_length):
+    """S = dexp_-q of se3 at all scales of rotation and translation."""
     q = np.random.default_rng(seed).normal(size=6)
     q[:3] *= 10**log_angle / np.linalg.norm(q[:3])
     q[3:] *= 10**log_length / np.linalg.norm(q[3:])
@@ -146,18 +146,18 @@ def test_of_the_first_kind_s_is_dexp(seed, log_angle, log_length):
         assert error(S[block], expected[block], axes=2) < 5e-14
 
 
-def test_with_one_degree_both_kinds_are_one():
+def test_with_one_degree_of_freedom_both_kinds_agree():
     screw = COMPOSITE["helical"]
     first, second = ExponentialJoint(screw), CompositeJoint(screw)
     q, qd = RNG.normal(size=(2, 6, 1))
     assert error(first.pose(q), second.pose(q), axes=2) < 1e-15
     assert error(first.subspace(q), second.subspace(q), axes=2) < 1e-14
-    assert not second.subspace_dot(q, qd).any()  # a screw that moves along itself
+    assert not second.subspace_dot(q, qd).any()  # a screw is invariant under its own motion
     assert np.abs(first.subspace_dot(q, qd)).max() < 1e-15
 
 
 @each_joint
-def test_batches_are_states_one_by_one(joint):
+def test_batches_equal_single_results(joint):
     q, qd, qdd = RNG.normal(size=(3, 2, 5, joint.degrees))
     S, Sd, Sdd = joint.subspace_rates(q, qd[:1], qdd)
     assert S.shape == Sd.shape == Sdd.shape == (2, 5, 6, joint.degrees)
@@ -170,7 +170,7 @@ def test_batches_are_states_one_by_one(joint):
     assert joint.pose(q[:0]).shape == (0, 5, 4, 4)
 
 
-def test_where_coordinates_are_singular():
+def test_singular_coordinates():
     def rank(joint, q):
         return np.linalg.matrix_rank(joint.subspace(q), tol=1e-12)
 
@@ -200,7 +200,7 @@ def test_a_joint_is_immutable_and_copies():
 @pytest.mark.parametrize(
     "screws", [np.zeros(6), np.ones((7, 6)), np.ones(5), np.ones((1, 2, 6)), [[np.nan] * 6]]
 )
-def test_screws_that_are_no_joint(screws):
+def test_invalid_screws(screws):
     with pytest.raises(dyn.ModelError, match="screws"):
         CompositeJoint(screws)
 

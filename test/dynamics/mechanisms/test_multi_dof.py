@@ -1,4 +1,4 @@
-"""Joints of several degrees of freedom: the same dynamics as compositions and as Pinocchio."""
+"""Joints with several degrees of freedom: dynamics against compositions and Pinocchio."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def with_rotors(model):
 
 
 def grown(seed, base=SphericalJoint(), gravity=TILTED):  # noqa: B008
-    """A branched robot with all kinds of joints; the one on the base is given."""
+    """A branched robot with all kinds of joints on a given joint of the base."""
     rng = np.random.default_rng(seed)
     moved = [
         base,
@@ -67,11 +67,11 @@ def grown(seed, base=SphericalJoint(), gravity=TILTED):  # noqa: B008
     )
 
 
-# the same robot as a composition of joints with one degree
+# against compositions of joints with one degree of freedom
 
 
 @each_model
-def test_torques_and_their_rates_are_those_of_the_composition(model):
+def test_torques_and_rates_equal_those_of_the_composition(model):
     model = with_rotors(model)
     grouped = MultiDofModel.from_model(model)
     state = draw(model.n, 5, 4)
@@ -100,7 +100,7 @@ def test_bodies_move_as_in_the_composition(model):
 
 
 @each_model
-def test_accelerations_are_those_of_the_composition(model):
+def test_accelerations_equal_those_of_the_composition(model):
     model = with_rotors(model)
     grouped = MultiDofModel.from_model(model)
     q, qd, tau = draw(model.n, 3, 4, seed=3)
@@ -111,7 +111,7 @@ def test_accelerations_are_those_of_the_composition(model):
 
 
 @each_model
-def test_a_moving_base_is_that_of_the_composition(model):
+def test_a_moving_base_acts_as_on_the_composition(model):
     model = with_rotors(model)
     grouped = MultiDofModel.from_model(model)
     state, base = draw(model.n, 5, 4), random_base(6, 4)
@@ -133,7 +133,7 @@ def test_a_moving_base_is_that_of_the_composition(model):
     assert error(split.tau, torques.tau) < 2e-14
 
 
-def test_a_split_of_the_joints_as_in_the_composition():
+def test_hybrid_dynamics_equal_those_of_the_composition():
     model = with_rotors(with_multidof())
     grouped = MultiDofModel.from_model(model)
     q, qd, qdd, tau = draw(model.n, 4, 3, seed=4)
@@ -148,7 +148,7 @@ def test_a_split_of_the_joints_as_in_the_composition():
         assert error(ours.tau, theirs.tau) < 1e-12
 
 
-def test_groups_that_are_asked_for():
+def test_given_groups():
     model = with_multidof()
     state = draw(model.n, 5)
     arm = {"arm": ("ball_2", "ball_3"), "base": ("base_1", "base_2", "base_3")}
@@ -170,8 +170,8 @@ def test_groups_that_are_asked_for():
 
 @settings(max_examples=15)
 @given(SEEDS)
-def test_the_motion_of_a_torque_needs_that_torque(seed):
-    """Table 2 of Table 3 is the identity, and the other way round."""
+def test_forward_and_inverse_dynamics_invert_each_other(seed):
+    """Tables 2 and 3, in either order."""
     robot = grown(seed, base=joints.floating())
     q, qd, tau = np.random.default_rng(seed).uniform(-1, 1, (3, 4, robot.n))
     wrenches = some_wrenches(robot.body_names, 4)
@@ -182,7 +182,7 @@ def test_the_motion_of_a_torque_needs_that_torque(seed):
     assert error(again, qdd) < 1e-11
 
 
-def test_hybrid_dynamics_has_forward_and_inverse_dynamics_at_its_ends():
+def test_extreme_cases_are_forward_and_inverse_dynamics():
     robot = grown(4)
     q, qd, qdd = draw(robot.n, 3, 2)
     tau = robot.inverse_dynamics(q, qd, qdd).tau
@@ -199,8 +199,8 @@ def test_hybrid_dynamics_has_forward_and_inverse_dynamics_at_its_ends():
 
 
 @pytest.mark.parametrize("base", [joints.floating(), ExponentialJoint.floating()])
-def test_what_floats_freely_keeps_its_momentum(base):
-    """Joint torques change no momentum; gravity adds the weight, at the centre of mass."""
+def test_a_floating_robot_keeps_its_momentum(base):
+    """Joint torques do not change the momentum; gravity adds the weight at the centre of mass."""
     for gravity in ((0, 0, 0), TILTED):
         robot = grown(6, base, gravity)
         q, qd, tau = draw(robot.n, 3, 5, seed=7)
@@ -218,7 +218,7 @@ def test_what_floats_freely_keeps_its_momentum(base):
 
 
 def test_torque_rates_are_the_derivatives_of_the_torques():
-    """Also for coordinates of the first kind, which no composition has: by central differences."""
+    """By central differences, also for coordinates of the first kind, which have no composition."""
     robot = grown(9, base=ExponentialJoint.floating())
     state = 0.5 * draw(robot.n, 5, seed=8)
     wrench = np.random.default_rng(3).normal(size=(3, 6))
@@ -239,7 +239,7 @@ def test_torque_rates_are_the_derivatives_of_the_torques():
 
 
 def test_dynamics_do_not_depend_on_the_coordinates_of_a_joint():
-    """A ball in yaw, pitch and roll and by its rotation vector: one motion, one wrench."""
+    """A ball by yaw, pitch and roll and by a rotation vector: the same motion and wrench."""
     angles = grown(2)
     vector = replace(angles, joints=(ExponentialJoint.spherical(), *angles.joints[1:]))
     q, qd, qdd, qddd = draw(angles.n, 4, seed=5)
@@ -260,7 +260,7 @@ def test_dynamics_do_not_depend_on_the_coordinates_of_a_joint():
     ours, theirs = vector.inverse_dynamics(*state), angles.inverse_dynamics(q, qd, qdd, qddd)
     for k in range(2):
         assert error(ours[k][3:], theirs[k][3:]) < 1e-13
-    # tau = S^T F and tau' = S'^T F + S^T F' with one F
+    # tau = S^T F and tau' = S'^T F + S^T F' with the same F
     F = np.linalg.solve(S[0][:3].T, theirs.tau[BALL])
     assert error(Z[0][:3].T @ F, ours.tau[BALL]) < 1e-13
     Fd = np.linalg.solve(S[0][:3].T, theirs.tau_dot[BALL] - S[1][:3].T @ F)
@@ -268,11 +268,11 @@ def test_dynamics_do_not_depend_on_the_coordinates_of_a_joint():
     assert error(vector.forward_dynamics(*state[:2], ours.tau), state[2]) < 1e-12
 
 
-# Pinocchio, whose velocities of planar and floating joints are V = S q' in other order
+# Pinocchio: its velocities of planar and floating joints are V = S q' in another order
 
 
 class Twin:
-    """A robot of a ball, a plane, a free body and a revolute joint, here and there."""
+    """A robot with a ball, planar, floating and revolute joint, here and in Pinocchio."""
 
     rows: ClassVar = ([0, 1, 2], [3, 4, 2], [3, 4, 5, 0, 1, 2], [2])
 
@@ -303,7 +303,7 @@ class Twin:
             self.model.appendBodyToJoint(k, body, pin.SE3.Identity())
 
     def map(self, q, qd):
-        """Their q, and G, G' with their v = G q'."""
+        """Pinocchio's q, and G, G' with its velocity v = G q'."""
         n = self.robot.n
         position, G, Gd = [], np.zeros((n, n)), np.zeros((n, n))
         for joint, own, rows in zip(
@@ -343,14 +343,16 @@ def test_pinocchio_agrees(seed):
         assert error(twin.robot.forward_dynamics(q, qd, tau), qdd) < 1e-11
 
 
-# what is refused
+# errors
 
 
 def test_a_singular_parametrisation_is_named():
     robot = grown(1)
     q = np.zeros((3, robot.n))
     q[1, 1] = np.pi / 2
-    with pytest.raises(dyn.DynamicsError, match=r"'joint1'.*lost rank.*pitch \+-90 deg.*Exponent"):
+    with pytest.raises(
+        dyn.DynamicsError, match=r"'joint1'.*loses rank.*pitch of \+-90 deg.*Exponent"
+    ):
         robot.forward_dynamics(q, 0 * q, 0 * q)
     held = robot.hybrid_dynamics(q, 0 * q, prescribed=["joint1"], qdd=0 * q, tau=0 * q)
     assert np.isfinite(held.tau).all()
@@ -373,8 +375,8 @@ def test_a_body_without_inertia_is_named():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_rounding_is_no_inertia(seed):
-    """What is left of a point mass on the axis, seen from frames anywhere, is not quite zero."""
+def test_rounding_error_does_not_count_as_inertia(seed):
+    """In other frames, the inertia of a point mass on the axis is not exactly zero."""
     tree = random_tree(3, seed, kinds=("revolute",), branching=0.0)
     e, v = tree.screws[2, :3], tree.screws[2, 3:]
     on_axis = dyn.se3.inverse(tree.poses[2]) @ np.r_[np.cross(e, v) + 0.37 * e, 1]
@@ -402,19 +404,19 @@ def test_rounding_is_no_inertia(seed):
         ({"x": "base_1"}, "group 'x': expected a sequence"),
     ],
 )
-def test_groups_that_are_no_joint(groups, message):
+def test_invalid_groups(groups, message):
     with pytest.raises(dyn.DynamicsError, match=message):
         MultiDofModel.from_model(with_multidof(), groups)
 
 
-def test_wrong_robots_are_refused():
+def test_invalid_robots_are_rejected():
     robot = grown(1)
     for changes, message in (
         ({"parents": (-1, 1, 0, 2, 1)}, "joint 'joint2': parent 1"),
         ({"joints": robot.joints[:4]}, "4 joints, 5 parents"),
-        ({"joints": (np.zeros(6), *robot.joints[1:])}, "joint 'joint1'.*none of them zero"),
-        ({"joint_names": ("a",) * 5}, "two joint names are 'a'"),
-        ({"coordinate_names": ("a", "b")}, "2 coordinate names where there must be 12"),
+        ({"joints": (np.zeros(6), *robot.joints[1:])}, "joint 'joint1'.*one to six nonzero screws"),
+        ({"joint_names": ("a",) * 5}, "duplicate joint name 'a'"),
+        ({"coordinate_names": ("a", "b")}, "coordinate names: expected 12, got 2"),
         ({"placements": np.ones((5, 4, 4))}, "no rotation"),
         ({"inertias": -robot.inertias}, "body 'body1'.*mass"),
         ({"gravity": (0, 0)}, "gravity: expected shape"),
@@ -431,9 +433,9 @@ def test_wrong_arguments_are_named():
         robot.inverse_dynamics(np.where(np.arange(12) == 3, np.nan, 0), zero, zero)
     with pytest.raises(dyn.InputError, match="qdddd was given without qddd"):
         robot.inverse_dynamics(zero, zero, zero, None, zero)
-    with pytest.raises(dyn.InputError, match="no body 'hand'; there are body1"):
+    with pytest.raises(dyn.InputError, match="unknown body 'hand'; expected one of body1"):
         robot.inverse_dynamics(zero, zero, zero, wrenches={"hand": np.zeros(6)})
-    with pytest.raises(dyn.InputError, match="no joint 'hip'; there are joint1"):
+    with pytest.raises(dyn.InputError, match="unknown joint 'hip'; expected one of joint1"):
         robot.hybrid_dynamics(zero, zero, prescribed=["hip"], qdd=zero, tau=zero)
     with pytest.raises(dyn.InputError, match=r"tau: expected shape \(..., 12\)"):
         robot.forward_dynamics(zero, zero, zero[:1])

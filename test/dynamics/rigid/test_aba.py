@@ -1,4 +1,4 @@
-"""Forward and hybrid dynamics: the inverse of the inverse, energy, and Pinocchio's ABA."""
+"""Forward and hybrid dynamics (ABA) against the inverse dynamics, energy, and Pinocchio's ABA."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from reference import DIGITS, dynamics, energy, error, exact
-from robots import aligned_model, panda, random_tree, to_pinocchio, with_multidof
+from robots import aligned_model, draw, panda, random_tree, to_pinocchio, with_multidof
 
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def draw(model, count, *batch, seed=1):
-    return np.random.default_rng(seed).normal(size=(count, *batch, model.n))
 
 
 def some_wrenches(model, *batch, seed=2):
@@ -32,8 +28,8 @@ def digits_lost(model, q):
 
 @settings(max_examples=20)
 @given(SEEDS)
-def test_the_motion_of_a_torque_needs_that_torque(seed):
-    """inverse(forward(tau)) = tau, and forward(inverse(q'')) = q'', to the condition of M."""
+def test_forward_and_inverse_dynamics_invert_each_other(seed):
+    """inverse(forward(tau)) = tau and forward(inverse(q'')) = q'', up to the condition of M."""
     model = random_tree(6, seed).with_reflected_inertia(np.full(6, 0.2))
     q, qd, tau = draw(model, 3, 5, seed=seed)
     wrenches = some_wrenches(model, 5)
@@ -47,8 +43,8 @@ def test_the_motion_of_a_torque_needs_that_torque(seed):
 
 @settings(max_examples=10)
 @given(SEEDS)
-def test_power_is_the_change_of_energy(seed):
-    """d/dt (T + U) = tau . q' from first principles, moving with the computed acceleration."""
+def test_power_equals_the_change_of_energy(seed):
+    """d/dt (T + U) = tau . q' from first principles, along the computed acceleration."""
     model = random_tree(6, seed)
     q, qd, tau = draw(model, 3, seed=seed)
     qdd = dyn.forward_dynamics(model, q, qd, tau)
@@ -70,7 +66,7 @@ def test_pinocchio_agrees(seed):
 
 
 def test_a_pendulum_by_hand():
-    """A point mass on a massless rod, with and without a push in the world's axes."""
+    """A point mass on a massless rod, with and without an external wrench."""
     m, length, angle = 2.0, 0.7, 0.4
     body = dyn.spatial_inertia(m, (length, 0, 0), np.zeros((3, 3)))
     model = dyn.model_from_screws([-1], [[0, -1, 0, 0, 0, 0]], [np.eye(4)], [body])
@@ -81,7 +77,7 @@ def test_a_pendulum_by_hand():
     assert pushed == pytest.approx(fall + 3.5 / (m * length**2), rel=1e-14)
 
 
-def test_a_singular_mass_matrix_is_refused_with_the_configuration():
+def test_a_singular_mass_matrix_is_rejected_with_the_configuration():
     """A point mass that the second joint carries onto the axis of the first one."""
     point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
     arm = dyn.model_from_screws(
@@ -94,7 +90,7 @@ def test_a_singular_mass_matrix_is_refused_with_the_configuration():
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
-def test_batches_hold_single_results(shape):
+def test_batches_equal_single_results(shape):
     model = random_tree(6, 3)
     q, qd, tau = draw(model, 3, *shape)
     wrenches = some_wrenches(model, *shape)
@@ -118,13 +114,13 @@ def test_arguments_broadcast():
 
 @pytest.mark.parametrize("name", ["q", "qd", "tau"])
 @pytest.mark.parametrize("bad", [None, 0.0, [1.0], np.full(5, np.inf), np.zeros(5) * 1j, ["a"] * 5])
-def test_bad_input_is_refused_and_named(name, bad):
+def test_bad_input_is_rejected_and_named(name, bad):
     arguments = {"q": np.zeros(5), "qd": np.zeros(5), "tau": np.zeros(5)} | {name: bad}
     with pytest.raises(dyn.InputError, match=rf"\b{name}\b"):
         dyn.forward_dynamics(random_tree(5, 5), **arguments)
 
 
-def test_shapes_that_do_not_fit_are_listed():
+def test_incompatible_shapes_are_listed():
     model = random_tree(5, 5)
     with pytest.raises(
         dyn.InputError, match=r"states \(2,\), tau \(3,\), wrenches \(\), base \(\)"
@@ -164,7 +160,7 @@ def test_rates_of_the_torque_give_the_rates_of_the_acceleration(seed):
 
 
 @pytest.mark.parametrize("robot", [panda, with_multidof], ids=lambda robot: robot.__name__)
-def test_rates_are_the_inverse_of_those_of_the_inverse_dynamics(robot):
+def test_rates_invert_those_of_the_inverse_dynamics(robot):
     model = robot()
     state = draw(model, 5, 3)
     tau = dyn.inverse_dynamics(model, *state)
@@ -178,7 +174,7 @@ def test_rates_are_the_inverse_of_those_of_the_inverse_dynamics(robot):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_any_split_gives_the_rest_of_one_motion(seed):
+def test_any_set_of_prescribed_joints_gives_the_same_motion(seed):
     model = random_tree(7, seed).with_reflected_inertia(np.full(7, 0.1))
     q, qd, qdd = draw(model, 3, 4, seed=seed)
     wrenches, base = some_wrenches(model, 4), dyn.BaseMotion(twist=[1, 2, 3, 4, 5, 6])
@@ -197,7 +193,7 @@ def test_any_split_gives_the_rest_of_one_motion(seed):
     np.testing.assert_array_equal(found.tau[:, ~is_held], tau[:, ~is_held])
 
 
-def test_the_ends_are_forward_and_inverse_dynamics():
+def test_extreme_cases_are_forward_and_inverse_dynamics():
     model = random_tree(6, 7)
     q, qd, given = draw(model, 3, 3)
     forward = dyn.hybrid_dynamics(model, q, qd, prescribed=[], qdd=np.full(6, np.nan), tau=given)
@@ -210,8 +206,8 @@ def test_the_ends_are_forward_and_inverse_dynamics():
     assert error(inverse.tau, dyn.inverse_dynamics(model, q, qd, given).tau) < 1e-15
 
 
-def test_a_prescribed_joint_may_carry_nothing():
-    """A point mass on the axis of the first joint: free it is undetermined, prescribed it moves."""
+def test_a_prescribed_joint_needs_no_inertia():
+    """A point mass on the axis of joint 1, whose acceleration is undetermined unless prescribed."""
     point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
     arm = dyn.model_from_screws(
         [-1, 0], [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]], [np.eye(4)] * 2, [0 * point, point]
@@ -237,16 +233,16 @@ def test_a_prescribed_joint_may_carry_nothing():
         ({"tau": np.full(5, np.nan)}, r"tau\[0\] \(joint 'joint1'\) is nan"),
     ],
 )
-def test_bad_hybrid_input_is_refused_and_named(change, message):
+def test_bad_hybrid_input_is_rejected_and_named(change, message):
     arguments = {"prescribed": ["joint2"], "qdd": np.zeros(5), "tau": np.zeros(5)} | change
     with pytest.raises(dyn.InputError, match=message):
         dyn.hybrid_dynamics(random_tree(5, 5), np.zeros(5), np.zeros(5), **arguments)
 
 
-# A moving base, and any scalars
+# Moving base, generic scalars
 
 
-def test_a_moving_base_is_that_of_the_inverse_dynamics():
+def test_a_moving_base_acts_as_in_the_inverse_dynamics():
     model = random_tree(6, 8)
     rng = np.random.default_rng(9)
     state = draw(model, 5)
@@ -263,7 +259,7 @@ def test_a_moving_base_is_that_of_the_inverse_dynamics():
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_recursions_are_exact(seed):
-    """Over 40-digit numbers, forward after inverse is the identity to 33 digits."""
+    """With 40-digit numbers, forward after inverse dynamics is the identity to 33 digits."""
     model = aligned_model(seed)
     q, qd, qdd = exact(draw(model, 3, seed=seed))
     choice = {"sin": mp.sin, "cos": mp.cos}

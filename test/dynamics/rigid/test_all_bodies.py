@@ -1,4 +1,4 @@
-"""Screws, inertias and momenta of all bodies: those of Jacobians, of frames, of Pinocchio."""
+"""Screws, inertias and momenta of all bodies against Jacobians, body frames and Pinocchio."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_screws_are_the_columns_of_the_jacobians(model):
 
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
-def test_inertias_and_momenta_are_those_of_the_bodies_where_they_are(model):
+def test_inertias_and_momenta_are_those_of_the_moved_bodies(model):
     q, qd = draw(model, 2, 4)
     bodies, motion = spatial_bodies(model, q, qd), dyn.forward_kinematics(model, q, qd)
     assert error(bodies.twists, motion.twist) < EQUAL
@@ -53,7 +53,7 @@ def test_pinocchio_agrees_on_screws_and_their_rates(seed):
 
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
-def test_sums_and_paths_are_those_of_the_tree(model):
+def test_sums_and_paths_follow_the_tree(model):
     values = np.random.default_rng(2).normal(size=(3, model.n, 2, 2))
     sums = subtree_sums(model, values, -3)
     paths = model.moved_by
@@ -69,7 +69,7 @@ def test_states_broadcast_and_are_checked():
     both = spatial_bodies(model, q[:, None], qd)
     assert both.inertias.shape == (3, 3, model.n, 6, 6)
     assert error(both.momenta[1, 2], spatial_bodies(model, q[1], qd[2]).momenta, 2) < 1e-15
-    with pytest.raises(dyn.InputError, match="qd is needed"):
+    with pytest.raises(dyn.InputError, match="qd is required"):
         spatial_bodies(model, q, None)
     with pytest.raises(dyn.InputError, match=r"qd\[2\] \(joint 'joint3'\) is nan"):
         spatial_bodies(model, q[0], [0, 0, np.nan, 0, 0, 0, 0])

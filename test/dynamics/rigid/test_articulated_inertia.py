@@ -25,8 +25,8 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 @settings(max_examples=20)
 @given(SEEDS, st.integers(1, 8), st.integers(0, 4))
-def test_a_split_of_the_joints_solves_its_part_of_the_mass_matrix(seed, n, count):
-    """M_vv x_v = b_v with x_u = 0, and f_u = M_uv x_v: blocks of the CRBA's matrix."""
+def test_prescribed_joints_leave_a_block_of_the_mass_matrix(seed, n, count):
+    """M_vv x_v = b_v with x_u = 0, and f_u = M_uv x_v: blocks of the matrix of the CRBA."""
     rng = np.random.default_rng(seed)
     model = random_tree(n, seed).with_reflected_inertia(rng.uniform(0, 1, n))
     q, b = rng.normal(size=(2, 3, n))
@@ -72,7 +72,7 @@ def test_columns_and_batches_broadcast():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_with_all_joints_prescribed_it_is_the_inertia_of_all_that_is_carried(seed):
+def test_with_all_joints_prescribed_it_is_the_composite_inertia(seed):
     model = random_tree(6, seed)
     q = np.random.default_rng(seed).normal(size=6)
     bodies, _, _ = body_rows(model, (q,))
@@ -97,7 +97,7 @@ def test_with_all_joints_prescribed_it_is_the_inertia_of_all_that_is_carried(see
         (np.full(5, np.nan), r"q\[0\] \(joint 'joint1'\) is nan"),
     ],
 )
-def test_bad_input_is_refused_and_named(q, message):
+def test_bad_input_is_rejected_and_named(q, message):
     model = random_tree(5, 4)
     with pytest.raises(dyn.InputError, match=message):
         articulated_bodies(model, q)
@@ -114,7 +114,7 @@ def test_bad_input_is_refused_and_named(q, message):
     assert factorised.solve_columns(np.zeros((5, 0))).shape == (2, 5, 0)
 
 
-def test_a_joint_without_inertia_is_refused_unless_it_is_prescribed():
+def test_a_joint_without_inertia_is_rejected_unless_it_is_prescribed():
     point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
     arm = dyn.model_from_screws(
         [-1, 0], [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]], [np.eye(4)] * 2, [0 * point, point]
@@ -125,8 +125,8 @@ def test_a_joint_without_inertia_is_refused_unless_it_is_prescribed():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_rounding_is_no_inertia(seed):
-    """The same arm anywhere: what is left of the point mass on the axis is rounding, not zero."""
+def test_rounding_error_does_not_count_as_inertia(seed):
+    """In other places the inertia about the axis is rounding error instead of zero."""
     place = dyn.se3.exp(np.random.default_rng(seed).normal(size=6))
     point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
     screws = dyn.se3.Ad(place) @ np.array([[0, 0, 1.0, 0, 0, 0], [0, 0, 0, 1.0, 0, 0]]).T

@@ -1,4 +1,4 @@
-"""Christoffel symbols: their definition, first principles, and the two closed forms."""
+"""Christoffel symbols against their definition, first principles, and each other."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_velocity_forces_from_first_principles_determine_them(function, model):
 
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
-def test_definition_by_derivatives_of_the_mass_matrix(model):
+def test_symbols_are_derivatives_of_the_mass_matrix(model):
     """[M18d] after (85): Gamma_ijk = (dM_ik/dq_j + dM_ij/dq_k - dM_jk/dq_i) / 2."""
     q = draw(model, 1)[0]
     slopes = dyn.rigid.mass_matrix_dot(model, q, np.eye(model.n))  # [k, i, j]: dM_ij / dq_k
@@ -70,7 +70,7 @@ def test_both_closed_forms_agree_and_are_symmetric(seed):
 @settings(max_examples=10)
 @given(SEEDS)
 def test_lagrange_equations_in_components(seed):
-    """[M18d] (85), with gravity among the forces: M q'' + Gamma q' q' + g = tau."""
+    """[M18d] (85) with gravity: M q'' + Gamma q' q' + g = tau."""
     model = random_tree(6, seed).with_reflected_inertia(np.full(6, 0.2))
     q, qd, qdd = draw(model, 3, seed=seed)
     turning = np.einsum("ijk,j,k", dyn.christoffel_symbols(model, q), qd, qd)
@@ -88,7 +88,7 @@ def test_two_link_planar_by_hand(function):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_three_joints_need_a_body_that_all_of_them_move(function):
+def test_symbols_of_joints_without_a_common_body_are_zero(function):
     model = random_tree(7, 2)
     symbols = function(model, draw(model, 1)[0])
     paths = [np.isin(range(model.n), model.path(i)) for i in range(model.n)]
@@ -99,7 +99,7 @@ def test_three_joints_need_a_body_that_all_of_them_move(function):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
-def test_batches_hold_single_results(function, shape):
+def test_batches_equal_single_results(function, shape):
     model = random_tree(6, 3)
     (q,) = draw(model, 1, *shape)
     symbols = function(model, q)
@@ -110,7 +110,7 @@ def test_batches_hold_single_results(function, shape):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("bad", [None, 0.0, [1.0], np.full(5, np.nan), np.zeros(5) * 1j, ["a"] * 5])
-def test_bad_input_is_refused(function, bad):
+def test_bad_input_is_rejected(function, bad):
     with pytest.raises(dyn.InputError, match=r"\bq\b"):
         function(random_tree(5, 6), bad)
 

@@ -1,4 +1,4 @@
-"""The Christoffel Coriolis matrix and M': skew symmetry, first principles, Pinocchio, symbols."""
+"""The Coriolis matrix and M': skew symmetry, first principles, Pinocchio, Christoffel symbols."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def exact_mass_matrix(model, q):
 @settings(max_examples=20)
 @given(SEEDS)
 def test_skew_symmetry(seed):
-    """x^T (M' - 2C) x = 0 for every x, not for q' alone."""
+    """x^T (M' - 2C) x = 0 for every x, not only for q'."""
     model = random_tree(6, seed)
     q, qd = draw(model, 2, 5, seed=seed)
     defect = dyn.rigid.mass_matrix_dot(model, q, qd) - 2 * dyn.coriolis_matrix(model, q, qd)
@@ -39,7 +39,7 @@ def test_skew_symmetry(seed):
 
 @pytest.mark.parametrize("model", [panda(), random_tree(6, 8)], ids=repr)
 def test_rate_of_the_mass_matrix_from_first_principles(model):
-    """A central difference in 40 digits; the rotors do not change it."""
+    """A central difference with 40 digits; rotors make no difference."""
     q, qd = draw(model, 2)
     step = mp.mpf(10) ** -12
     ahead, behind = (exact_mass_matrix(model, ref.exact(q) + s * qd) for s in (step, -step))
@@ -60,7 +60,7 @@ def test_velocity_forces_from_first_principles(seed):
 
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
-def test_it_is_the_contraction_of_the_symbols(model):
+def test_the_matrix_is_the_contraction_of_the_symbols(model):
     q, qd = draw(model, 2, 4)
     symbols = dyn.christoffel_symbols(model, q)
     contracted = (symbols @ qd[:, None, :, None])[..., 0]
@@ -81,7 +81,7 @@ def test_pinocchio_agrees(seed):
 @settings(max_examples=10)
 @given(SEEDS)
 def test_linear_in_the_rates_and_symmetric_in_two_of_them(seed):
-    """C(q, a) b = C(q, b) a, which the matrix of (84) does not have."""
+    """C(q, a) b = C(q, b) a, which does not hold for the matrix of (84)."""
     model = random_tree(6, seed)
     q, a, b = draw(model, 3, seed=seed)
     Ca, Cb = dyn.coriolis_matrix(model, q, a), dyn.coriolis_matrix(model, q, b)
@@ -96,7 +96,7 @@ def test_two_link_planar_by_hand():
     np.testing.assert_allclose(C, [[h * 0.7, h * 2.0], [-h * 1.3, 0]], atol=1e-15)
 
 
-def test_joints_that_move_no_common_body_do_not_interact():
+def test_joints_without_a_common_body_do_not_interact():
     model = random_tree(7, 2)
     q, qd = draw(model, 2)
     apart = ~np.any([np.outer(*[np.isin(range(7), model.path(i))] * 2) for i in range(7)], axis=0)
@@ -110,7 +110,7 @@ FUNCTIONS = (dyn.coriolis_matrix, dyn.rigid.mass_matrix_dot)
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
-def test_batches_hold_single_results(function, shape):
+def test_batches_equal_single_results(function, shape):
     model = random_tree(6, 3)
     q, qd = draw(model, 2, *shape)
     matrices = function(model, q, qd)
@@ -135,7 +135,7 @@ def test_states_broadcast_and_are_never_written_to(function):
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("place", range(2))
 @pytest.mark.parametrize("bad", [None, 0.0, np.full(5, np.nan), np.zeros(5) * 1j, ["a"] * 5])
-def test_bad_input_is_refused_and_named(function, place, bad):
+def test_bad_input_is_rejected_and_named(function, place, bad):
     state = [np.zeros(5), np.zeros(5)]
     state[place] = bad
     with pytest.raises(dyn.InputError, match=rf"\b{('q', 'qd')[place]}\b"):

@@ -1,4 +1,4 @@
-"""The mass matrix: of the kinetic energy, of the inverse dynamics, and as Pinocchio sees it."""
+"""The mass matrix (CRBA) against kinetic energy, inverse dynamics and Pinocchio."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_symmetric_and_positive_definite(seed):
 
 @settings(max_examples=20)
 @given(SEEDS)
-def test_accelerations_and_bias_make_the_torque(seed):
+def test_torque_is_mass_matrix_times_acceleration_plus_bias(seed):
     model = random_tree(6, seed)
     q, qd, qdd = np.random.default_rng(seed).normal(size=(3, 10, model.n))
     bias = dyn.inverse_dynamics(model, q, qd, np.zeros(model.n)).tau
@@ -70,7 +70,7 @@ def test_pinocchio_agrees(seed):
         assert error(dyn.gravity_forces(model, q), twin.from_pin(weight)) < 1e-12
 
 
-def test_branches_do_not_couple_through_a_fixed_base():
+def test_branches_on_a_fixed_base_are_decoupled():
     model = random_tree(6, 3)
     legs = dyn.model_from_screws(
         [*model.parents, *np.where(model.parents < 0, -1, model.parents + model.n)],
@@ -101,7 +101,7 @@ def test_gravity_forces_are_the_gradient_of_the_potential(seed):
     assert error(dyn.gravity_forces(model, q), np.array(gradient)) < 1e-13
 
 
-def test_gravity_forces_on_a_base_are_of_gravity_as_seen_from_it():
+def test_gravity_forces_on_a_tilted_base():
     model, base = random_tree(6, 7), random_base(8)
     q, R = configuration(model, 4), base.pose[:3, :3]
     seen = model.with_gravity(R.T @ model.gravity)
@@ -114,7 +114,7 @@ def test_gravity_forces_on_a_base_are_of_gravity_as_seen_from_it():
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
-def test_batches_hold_single_results(shape):
+def test_batches_equal_single_results(shape):
     model = random_tree(6, 5)
     q = configuration(model, *shape)
     M, g = dyn.mass_matrix(model, q), dyn.gravity_forces(model, q)
@@ -127,7 +127,7 @@ def test_batches_hold_single_results(shape):
 
 @pytest.mark.parametrize("function", [dyn.mass_matrix, dyn.gravity_forces])
 @pytest.mark.parametrize("bad", [None, 0.0, [1.0], np.full(5, np.nan), np.zeros(5) * 1j, ["a"] * 5])
-def test_bad_input_is_refused(function, bad):
+def test_bad_input_is_rejected(function, bad):
     with pytest.raises(dyn.InputError, match="q"):
         function(random_tree(5, 6), bad)
 

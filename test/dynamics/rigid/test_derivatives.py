@@ -1,4 +1,4 @@
-"""Derivatives of the dynamics as matrices: complex steps, first principles, Pinocchio, laws."""
+"""Derivatives of the dynamics: complex steps, first principles, Pinocchio, laws of mechanics."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def some_wrenches(model, *batch, seed=2):
 
 
 def complex_steps(function, rows):
-    """The matrices of derivatives of `function` of complex rows (n,), one by each row."""
+    """The derivatives (n, n) of `function` by each of its rows (n,), by complex steps."""
     matrices = []
     for k in range(len(rows)):
         columns = []
@@ -107,7 +107,7 @@ def test_inverse_dynamics_from_first_principles():
     assert worst(dyn.inverse_dynamics_derivatives(model, *rows), differences(model, rows)) < 1e-13
 
 
-def test_the_recursion_is_exact_over_exact_numbers():
+def test_the_recursion_is_exact():
     model = aligned_model(2, 4)
     rows = draw(model, 3).round(2)
     n, joints = model.n, exact(model.joint_rows)
@@ -153,7 +153,7 @@ def test_pinocchio_agrees(seed):
 @settings(max_examples=15)
 @given(SEEDS)
 def test_the_laws_of_mechanics(seed):
-    """dQ/dq' = 2 C with Christoffel's C, dQ/dq'' = M; dQ/dq at rest is the potential's Hessian."""
+    """dQ/dq' = 2 C, dQ/dq'' = M; at rest dQ/dq is the Hessian of the potential energy."""
     model = with_rotors(random_tree(6, seed))
     q, qd, qdd = draw(model, 3, seed=seed)
     _, by_rates, M = dyn.inverse_dynamics_derivatives(model, q, qd, qdd)
@@ -165,7 +165,7 @@ def test_the_laws_of_mechanics(seed):
 
 @settings(max_examples=15)
 @given(SEEDS)
-def test_forward_is_the_inverse_of_inverse(seed):
+def test_forward_derivatives_invert_inverse_derivatives(seed):
     """tau(q, q', q''(q, q', tau)) = tau, differentiated."""
     model = with_rotors(random_tree(6, seed))
     q, qd, qdd = draw(model, 3, 4, seed=seed)
@@ -179,7 +179,7 @@ def test_forward_is_the_inverse_of_inverse(seed):
     assert error(M @ back.dqdd_dtau, np.broadcast_to(np.eye(6), M.shape), 2) < lost
 
 
-def test_a_moving_base_is_a_body_that_joints_move():
+def test_a_moving_base_is_equivalent_to_a_body_moved_by_joints():
     rng = np.random.default_rng(4)
     arm = with_rotors(random_tree(5, 6))
     robot = dyn.model_from_screws(
@@ -191,7 +191,7 @@ def test_a_moving_base_is_a_body_that_joints_move():
     ).with_reflected_inertia([*np.zeros(6), *arm.reflected_inertia])
     rows = draw(robot, 3)
     moving = dyn.forward_kinematics(robot, *rows)
-    # The arm is mounted on the body that is at its pose A at q = 0; seen from there it starts at 1.
+    # The arm is mounted on the last body of the carrier, whose pose at q = 0 is A.
     pose = moving.pose[5] @ dyn.se3.inverse(robot.poses[5])
     base = dyn.BaseMotion(pose, moving.twist[5], moving.acceleration[5])
     wrenches = {robot.body_names[-1]: rng.normal(size=6)}
@@ -206,7 +206,7 @@ def test_a_moving_base_is_a_body_that_joints_move():
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 4), (0,)])
-def test_batches_hold_single_results(shape):
+def test_batches_equal_single_results(shape):
     model = random_tree(6, 3)
     rows = draw(model, 3, *shape)
     wrenches = some_wrenches(model, *shape)
@@ -230,7 +230,7 @@ def test_arguments_broadcast():
 
 @pytest.mark.parametrize("bad", [None, 0.0, [1.0], np.full(5, np.inf), np.zeros(5) * 1j, ["a"] * 5])
 @pytest.mark.parametrize("place", range(3))
-def test_bad_input_is_refused_and_named(place, bad):
+def test_bad_input_is_rejected_and_named(place, bad):
     for function, names in (
         (dyn.inverse_dynamics_derivatives, ("q", "qd", "qdd")),
         (dyn.forward_dynamics_derivatives, ("q", "qd", "tau")),

@@ -1,4 +1,4 @@
-"""The solvers of the control cycle: equal to the functions, in their own memory."""
+"""The solvers for the derivatives equal the functions and reuse their memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_solver_equals_the_function(Solver, function, n):
 
 
 @each_solver
-def test_wrenches_stay_as_they_were_set(Solver, function):
+def test_wrenches_keep_their_values(Solver, function):
     model = random_tree(6, 2)
     solver, wrenches = Solver(model), some_wrenches(model)
     for body, W in wrenches.items():
@@ -47,7 +47,7 @@ def test_wrenches_stay_as_they_were_set(Solver, function):
         assert worst(solver(*rows), function(model, *rows, wrenches=wrenches)) < 1e-12
 
 
-def test_the_accelerations_come_with_their_derivatives():
+def test_the_solver_also_gives_the_accelerations():
     model = random_tree(6, 3)
     solver = dyn.rigid.ForwardDynamicsDerivativesSolver(model)
     rows = draw(model, 3)
@@ -56,7 +56,7 @@ def test_the_accelerations_come_with_their_derivatives():
 
 
 @each_solver
-def test_a_solver_works_in_the_same_memory_for_ever(Solver, function):
+def test_a_solver_reuses_its_memory(Solver, function):
     model = random_tree(6, 4)
     solver = Solver(model)
     addresses = [part.ctypes.data for part in solver(*draw(model, 3))]
@@ -69,7 +69,7 @@ def test_a_solver_works_in_the_same_memory_for_ever(Solver, function):
 
 @each_solver
 @pytest.mark.parametrize("bad", [[1.0], np.full(6, np.nan), np.zeros((2, 6)), None])
-def test_a_refused_state_changes_nothing(Solver, function, bad):
+def test_a_rejected_state_changes_nothing(Solver, function, bad):
     model = random_tree(6, 5)
     solver, rows = Solver(model), draw(model, 3)
     before = [part.copy() for part in solver(*rows)]
@@ -79,7 +79,7 @@ def test_a_refused_state_changes_nothing(Solver, function, bad):
     np.testing.assert_array_equal(solver.result, before)
 
 
-def test_a_singular_mass_matrix_is_refused_with_the_configuration():
+def test_a_singular_mass_matrix_is_rejected_with_the_configuration():
     point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
     arm = dyn.model_from_screws(
         [-1, 0], [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]], [np.eye(4)] * 2, [0 * point, point]

@@ -1,4 +1,4 @@
-"""Energy, momentum and centre of mass: of the particles, of Pinocchio, and conserved."""
+"""Energy, momentum and centre of mass: particles, Pinocchio, and conservation laws."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def momentum_of_particles(model, state):
 
 
 def floating_tree(gravity=(0.0, 0.0, 0.0)):
-    """A robot of five bodies whose root no joint holds."""
+    """A free-floating robot of five bodies."""
     arms = random_tree(4, 5, branching=0.6)
     return dyn.model_from_screws(
         [-1, *(arms.parents + 1)],
@@ -56,7 +56,7 @@ def drift(model, tau, seconds=1.0):
 
 
 @pytest.mark.parametrize("model", [with_rotors(x) for x in ROBOTS], ids=repr)
-def test_energies_and_momentum_of_the_particles(model):
+def test_energies_and_momentum_are_those_of_the_particles(model):
     q, qd = draw(model, 2)
     kinetic, potential = ref.energy(model, [q, qd])
     assert dyn.rigid.kinetic_energy(model, q, qd) == pytest.approx(float(kinetic[0]), rel=1e-13)
@@ -70,7 +70,7 @@ def test_energies_and_momentum_of_the_particles(model):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_pinocchio_agrees(seed):
-    model = random_tree(6, seed)  # Pinocchio leaves the rotors out of the energy
+    model = random_tree(6, seed)  # Pinocchio's energy does not include the rotors
     twin = to_pinocchio(model)
     data = twin.model.createData()
     for q, qd in zip(*draw(model, 2, 3, seed=seed), strict=True):
@@ -87,7 +87,7 @@ def test_pinocchio_agrees(seed):
 
 
 def test_two_link_planar_by_hand():
-    """Point masses on rods: T = m v^2 / 2, U = m g z, c and P from where they are."""
+    """Point masses on rods: T = m v^2 / 2, U = m g z, centre of mass and momentum."""
     from robots import two_link_planar
 
     model = two_link_planar()
@@ -109,7 +109,7 @@ def test_two_link_planar_by_hand():
     np.testing.assert_allclose(dyn.rigid.spatial_momentum(model, q, qd), Pi, atol=1e-14)
 
 
-def test_the_zero_of_the_potential_is_the_inertial_origin():
+def test_the_potential_energy_is_zero_at_the_inertial_origin():
     body = dyn.spatial_inertia(3.0, np.zeros(3), 0.1 * np.eye(3))
     model = dyn.model_from_screws([-1], [dyn.prismatic((0, 0, 1))], [np.eye(4)], [body])
     assert dyn.rigid.potential_energy(model, [0.0]) == 0
@@ -121,8 +121,8 @@ def test_the_zero_of_the_potential_is_the_inertial_origin():
 
 @settings(max_examples=8)
 @given(SEEDS)
-def test_power_is_the_change_of_energy(seed):
-    """(T + U)' of the particles is what the joints and the applied wrenches give."""
+def test_power_equals_the_change_of_energy(seed):
+    """(T + U)' of the particles is the power of the joints and the applied wrenches."""
     model = with_rotors(random_tree(5, seed))
     q, qd, qdd = draw(model, 3, seed=seed)
     W = np.random.default_rng(seed).normal(size=(model.n, 6))
@@ -137,8 +137,8 @@ def test_power_is_the_change_of_energy(seed):
 
 @settings(max_examples=8)
 @given(SEEDS)
-def test_momentum_changes_by_what_acts_from_outside(seed):
-    """Pi' of the particles: applied wrenches, weight, and what the joints on the base transmit."""
+def test_momentum_changes_by_external_wrenches(seed):
+    """Pi' of the particles: applied wrenches, weight, and wrenches of the joints on the base."""
     model = random_tree(5, seed)
     q, qd, qdd = draw(model, 3, seed=seed)
     W = np.random.default_rng(seed).normal(size=(model.n, 6))
@@ -152,7 +152,7 @@ def test_momentum_changes_by_what_acts_from_outside(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_pinocchio_agrees_on_the_rate_of_the_momentum(seed):
-    """The sum of the Newton-Euler equations of all bodies, taken to the centre of mass."""
+    """The sum of the Newton-Euler equations of all bodies, about the centre of mass."""
     model = random_tree(6, seed)
     twin = to_pinocchio(model)
     data = twin.model.createData()
@@ -171,7 +171,7 @@ def test_pinocchio_agrees_on_the_rate_of_the_momentum(seed):
 
 
 def test_a_floating_robot_keeps_energy_and_momentum():
-    """No gravity, no torques: to the accuracy of the integrator; its centre goes straight on."""
+    """No gravity, no torques: to the accuracy of the integrator; the centre moves uniformly."""
     model = floating_tree()
     t, q, qd = drift(model, np.zeros(model.n))
     assert np.ptp(q, axis=0).max() > 0.3
@@ -183,7 +183,7 @@ def test_a_floating_robot_keeps_energy_and_momentum():
     np.testing.assert_allclose(c, c[0] + t[:, None] * velocity, atol=1e-9)
 
 
-def test_inner_torques_change_the_energy_but_not_the_momentum():
+def test_joint_torques_change_the_energy_but_not_the_momentum():
     model = floating_tree()
     tau = np.concatenate([np.zeros(6), [0.4, -0.3, 0.2, 0.1]])
     _, q, qd = drift(model, tau, 0.5)
@@ -217,7 +217,7 @@ TAILS = ((), (6,), (), (3,))
 
 
 @pytest.mark.parametrize("shape", [(), (2, 3), (0,)])
-def test_batches_hold_single_results(shape):
+def test_batches_equal_single_results(shape):
     model = with_rotors(random_tree(6, 3))
     state = draw(model, 2, *shape)
     for function, rows, tail in zip(FUNCTIONS, (2, 2, 1, 1), TAILS, strict=True):
@@ -238,7 +238,7 @@ def test_states_broadcast():
 
 @pytest.mark.parametrize("place", range(2))
 @pytest.mark.parametrize("bad", [None, 0.0, np.full(5, np.nan), np.zeros(5) * 1j, ["a"] * 5])
-def test_bad_input_is_refused_and_named(place, bad):
+def test_bad_input_is_rejected_and_named(place, bad):
     model = random_tree(5, 5)
     state = [np.zeros(5), np.zeros(5)]
     state[place] = bad
@@ -248,7 +248,7 @@ def test_bad_input_is_refused_and_named(place, bad):
                 function(model, *state[:rows])
 
 
-def test_a_robot_without_mass_has_no_centre():
+def test_a_robot_without_mass_has_no_centre_of_mass():
     wheel = np.diag((0.1, 0.1, 0.1, 0, 0, 0))
     model = dyn.model_from_screws([-1], [dyn.revolute((0, 0, 1))], [np.eye(4)], [wheel])
     with pytest.raises(dyn.ModelError, match="no mass"):

@@ -1,4 +1,4 @@
-"""The solver of the control cycle for q'' and its derivatives."""
+"""The forward-dynamics solver for the control cycle."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ import pytest
 
 from multibody_dynamics import dynamics as dyn
 from reference import error
-from robots import panda, random_tree
+from robots import draw, panda, random_tree
 
 ROBOTS = [panda(), random_tree(6, 1), random_tree(1, 2)]
-
-
-def draw(model, count, seed=1):
-    return np.random.default_rng(seed).normal(size=(count, model.n))
 
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
@@ -22,7 +18,7 @@ def test_solver_equals_the_function(model, order):
     solver = dyn.ForwardDynamicsSolver(model, order)
     W = np.random.default_rng(2).normal(size=(3, 6))
     for seed in range(3):
-        q, qd, *torques = draw(model, 3 + order, seed)
+        q, qd, *torques = draw(model, 3 + order, seed=seed)
         solver.applied_wrenches[-1] = W * (seed > 0)
         wrenches = {model.body_names[-1]: solver.applied_wrenches[-1]}
         found = solver(q, qd, *torques)
@@ -49,7 +45,7 @@ def test_forward_after_inverse_is_the_identity():
         assert error(row, wanted) < 1e-13 * lost
 
 
-def test_what_is_refused_changes_nothing():
+def test_rejected_input_changes_nothing():
     model = random_tree(4, 3)
     solver = dyn.ForwardDynamicsSolver(model, 1)
     rows = draw(model, 4)
@@ -69,7 +65,7 @@ def test_what_is_refused_changes_nothing():
         solver.state = np.zeros((2, 4))
 
 
-def test_a_singular_configuration_is_told():
+def test_a_singular_configuration_is_reported():
     point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
     arm = dyn.model_from_screws(
         [-1, 0], [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]], [np.eye(4)] * 2, [0 * point, point]
@@ -78,5 +74,5 @@ def test_a_singular_configuration_is_told():
     with pytest.raises(dyn.DynamicsError, match=r"singular.*'joint1' has no inertia"):
         solver([0.0, -1.0], np.zeros(2), np.zeros(2))
     assert not solver.update()
-    solver.state[0] = 0.0, -1.0 + 1e-6  # little inertia is enough, in every cycle
+    solver.state[0] = 0.0, -1.0 + 1e-6  # a small inertia is enough, from the next call on
     assert all(solver.update() for _ in range(300))

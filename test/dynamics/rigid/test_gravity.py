@@ -28,8 +28,8 @@ def test_wrenches_and_rates_from_first_principles(seed):
 
 @settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
-def test_they_are_what_gravity_adds_to_the_torques(seed):
-    """Torques and rates with gravity less those without: derivatives of the sum of J_i^T W_i."""
+def test_they_are_the_contribution_of_gravity_to_the_torques(seed):
+    """Torques and rates with gravity minus those without: sum of J_i^T W_i and its derivatives."""
     model = random_tree(6, seed)
     state = np.random.default_rng(seed).normal(size=(5, model.n))
     full = dyn.inverse_dynamics(model, *state)
@@ -55,8 +55,8 @@ def test_they_are_what_gravity_adds_to_the_torques(seed):
         assert np.abs(with_it - without - part).max() < 1e-12 * np.abs(with_it).max()
 
 
-def test_they_hold_the_bodies_against_gravity():
-    """Applied to the bodies, rates and all, they leave nothing of gravity in any torque."""
+def test_applied_to_the_bodies_they_cancel_gravity():
+    """Applied to the bodies with their rates, they remove gravity from all torques and rates."""
     model = random_tree(6, 1)
     state = np.random.default_rng(2).normal(size=(5, model.n))
     W = dyn.rigid.gravity_wrenches(model, *state[:3])
@@ -67,7 +67,7 @@ def test_they_hold_the_bodies_against_gravity():
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,)])
-def test_batches_hold_single_results(shape):
+def test_batches_equal_single_results(shape):
     model = random_tree(6, 3)
     rows = np.random.default_rng(4).normal(size=(3, *shape, model.n))
     result = dyn.rigid.gravity_wrenches(model, *rows)
@@ -79,7 +79,7 @@ def test_batches_hold_single_results(shape):
 
 @pytest.mark.parametrize("position", range(3))
 @pytest.mark.parametrize("bad", [None, 0.0, np.full(5, np.nan), np.zeros(5) * 1j])
-def test_bad_input_is_refused(position, bad):
+def test_bad_input_is_rejected(position, bad):
     model = random_tree(5, 5)
     rows = [np.zeros(5)] * 3
     rows[position] = bad

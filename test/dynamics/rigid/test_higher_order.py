@@ -1,4 +1,4 @@
-"""Inverse dynamics of any order against the same power series, which know no order either."""
+"""Inverse dynamics of any order against power series of the motion."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_order_six_from_first_principles(seed):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_order_six_is_exact(seed):
-    """Over 40-digit numbers it agrees to 32 digits: no term is missing, however small."""
+    """With 40-digit numbers it agrees to 32 digits: not even a small term is missing."""
     model = aligned_model(seed)
     angles = exact(motion_of(model, 6, seed=seed))
     choice = {"sin": mp.sin, "cos": mp.cos}
@@ -49,7 +49,7 @@ def test_order_six_is_exact(seed):
 
 
 @pytest.mark.parametrize("robot", [panda, with_multidof], ids=lambda robot: robot.__name__)
-def test_order_two_is_the_fast_special_case(robot):
+def test_order_two_equals_inverse_dynamics(robot):
     model = robot()
     state = motion_of(model, 2, 3)
     W = np.random.default_rng(2).normal(size=(3, 3, 6))
@@ -75,10 +75,10 @@ def test_twists_of_any_order(seed):
     assert dyn.rigid.higher_order_kinematics(model, state[:2]).shape == (model.n, 1, 6)
 
 
-def test_batches_and_lower_orders_are_parts_of_the_whole():
+def test_batches_and_lower_orders_agree_with_the_whole():
     model = random_tree(4, 5)
     state = motion_of(model, 3, 2, 3)
-    W = np.random.default_rng(6).normal(size=(3, 2, 6))  # fewer rates than the order, own batch
+    W = np.random.default_rng(6).normal(size=(3, 2, 6))  # fewer rates than the order
     whole = dyn.rigid.higher_order_inverse_dynamics(model, state, wrenches={"body2": W})
     assert whole.shape == (2, 3, 4, model.n)
     for i, j in np.ndindex(2, 3):
@@ -102,12 +102,12 @@ def test_batches_and_lower_orders_are_parts_of_the_whole():
         (np.zeros((2, 3, 4)), {"body1": np.zeros((3, 1, 6))}, "batch dimensions"),
     ],
 )
-def test_bad_input_is_refused_and_named(derivatives, wrenches, message):
+def test_bad_input_is_rejected_and_named(derivatives, wrenches, message):
     with pytest.raises(dyn.InputError, match=message):
         dyn.rigid.higher_order_inverse_dynamics(random_tree(4, 7), derivatives, wrenches=wrenches)
 
 
-def test_generic_refuses_wrong_shapes():
+def test_generic_rejects_wrong_shapes():
     model = random_tree(4, 7)
     with pytest.raises(dyn.InputError, match=r"derivatives: expected \(3 or more, 4\) scalars"):
         dyn.rigid.generic_higher_order_inverse_dynamics(model, np.zeros((3, 5)))

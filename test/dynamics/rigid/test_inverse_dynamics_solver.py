@@ -1,4 +1,4 @@
-"""The solver of the control cycle: equal to the function, in its own memory."""
+"""The inverse-dynamics solver equals the function and reuses its memory."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.core.compilation import IS_COMPILED
 from reference import error
-from robots import random_base, random_tree
+from robots import draw, random_base, random_tree
 
 ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
-
-
-def random_states(model, *batch, seed=1):
-    return np.random.default_rng(seed).normal(size=(5, *batch, model.n))
 
 
 def random_wrenches(model, seed=2):
@@ -37,7 +33,7 @@ def test_solver_equals_the_function(n, name):
     model = random_tree(n, n).with_reflected_inertia(np.full(n, 0.3))
     solver = dyn.InverseDynamicsSolver(model, name)
     for seed in range(5):
-        state = random_states(model, seed=seed)
+        state = draw(model, 5, seed=seed)
         expected = dyn.inverse_dynamics(model, *state, representation=name)
         assert worst(solver(*state), expected) < 1e-15
         solver.result[:] = np.nan
@@ -46,31 +42,31 @@ def test_solver_equals_the_function(n, name):
         assert worst(solver.result, expected) < 1e-15
 
 
-def test_solver_works_in_the_same_memory_for_ever():
+def test_solver_reuses_its_memory():
     model = random_tree(6, 18)
     solver = dyn.InverseDynamicsSolver(model)
     state, result = solver.state, solver.result
-    first = solver(*random_states(model))
+    first = solver(*draw(model, 5))
     addresses = [array.ctypes.data for array in (state, result, *first)]
-    second = solver(*random_states(model, seed=2))
+    second = solver(*draw(model, 5, seed=2))
     assert solver.state is state
     assert solver.result is result
     assert [x.ctypes.data for x in (solver.state, solver.result, *second)] == addresses
     assert (state.shape, result.shape) == ((5, model.n), (3, model.n))
     assert all(np.shares_memory(part, result) for part in second)
-    np.testing.assert_array_equal(state, random_states(model, seed=2))
+    np.testing.assert_array_equal(state, draw(model, 5, seed=2))
     np.testing.assert_array_equal(result, np.array(first))
 
 
 @pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
-def test_solver_takes_wrenches_and_tells_those_between_the_bodies(name):
+def test_solver_takes_applied_wrenches_and_gives_interbody_wrenches(name):
     model = random_tree(6, 19)
     solver = dyn.InverseDynamicsSolver(model, name)
-    state, wrenches = random_states(model), random_wrenches(model)
+    state, wrenches = draw(model, 5), random_wrenches(model)
     for body, W in wrenches.items():
         solver.applied_wrenches[model.body_index(body)] = W
     loaded = dyn.inverse_dynamics(model, *state, wrenches=wrenches, representation=name)
-    for _ in range(2):  # they stay as they were set
+    for _ in range(2):  # they keep their values
         assert worst(solver(*state), loaded) < 1e-15
     transmitted = dyn.rigid.interbody_wrenches(model, *state, wrenches=wrenches)
     motion = dyn.forward_kinematics(model, *state)
@@ -79,21 +75,21 @@ def test_solver_takes_wrenches_and_tells_those_between_the_bodies(name):
     for i, W in enumerate(transmitted):
         rates = [motion.twist[i], motion.acceleration[i]]
         expected = dyn.convert_wrench(joint[i], rates, W, "spatial", seen_as)
-        tolerance = 1e-15 if name == "spatial" else 1e-12  # else by another recursion
+        tolerance = 1e-15 if name == "spatial" else 1e-12  # other recursions round differently
         assert error(solver.interbody_wrenches[i], np.array(expected)) < tolerance
     solver.applied_wrenches[:] = 0
     free = dyn.inverse_dynamics(model, *state, representation=name)
     assert worst(solver(*state), free) < 1e-15
 
 
-def test_a_single_rate_of_a_wrench_is_not_overlooked():
+def test_each_rate_of_a_wrench_has_an_effect():
     model = random_tree(6, 19)
     for name in dyn.REPRESENTATIONS:
         solver = dyn.InverseDynamicsSolver(model, name)
         for body, rate, component in ((0, 0, 0), (5, 1, 3), (3, 2, 5)):
-            before = solver(*random_states(model))[rate].copy()
+            before = solver(*draw(model, 5))[rate].copy()
             solver.applied_wrenches[body, rate, component] = 1e3
-            assert error(solver(*random_states(model))[rate], before) > 1e-3
+            assert error(solver(*draw(model, 5))[rate], before) > 1e-3
             solver.applied_wrenches[:] = 0
 
 
@@ -101,10 +97,10 @@ def test_a_single_rate_of_a_wrench_is_not_overlooked():
 def test_solver_takes_the_motion_of_the_base(name):
     model = random_tree(6, 19)
     solver = dyn.InverseDynamicsSolver(model, name)
-    state, base = random_states(model), random_base(20)
+    state, base = draw(model, 5), random_base(20)
     solver.set_base(base)
     expected = dyn.inverse_dynamics(model, *state, base=base, representation=name)
-    for _ in range(2):  # it stays as it was set
+    for _ in range(2):  # it keeps its motion
         assert worst(solver(*state), expected) < 1e-15
     for bad in (random_base(21, 1), dyn.BaseMotion(twist=np.full(6, np.nan))):
         with pytest.raises(dyn.InputError, match="base"):
@@ -116,9 +112,9 @@ def test_solver_takes_the_motion_of_the_base(name):
 
 
 @pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
-def test_a_payload_is_taken_up_and_put_down_while_running(name):
+def test_a_payload_is_picked_up_and_put_down_while_running(name):
     model = random_tree(6, 22)
-    state, base = random_states(model), random_base(23)
+    state, base = draw(model, 5), random_base(23)
     loaded = model.with_payload("body6", 2.0, (0.1, 0.2, 0.3), np.eye(3), name="crate")
     loaded = loaded.with_gravity((1.0, 2.0, -3.0))
     solver = dyn.InverseDynamicsSolver(model, name)
@@ -131,7 +127,7 @@ def test_a_payload_is_taken_up_and_put_down_while_running(name):
         expected = dyn.inverse_dynamics(robot, *state, base=base, representation=name)
         assert worst(solver(*state), expected) < 1e-15
     for other in (random_tree(6, 24), random_tree(5, 22)):
-        with pytest.raises(dyn.InputError, match="other joints"):
+        with pytest.raises(dyn.InputError, match=r"joints of robot .* differ from"):
             solver.set_model(other)
     assert solver.model is loaded
     assert (
@@ -140,10 +136,10 @@ def test_a_payload_is_taken_up_and_put_down_while_running(name):
     )
 
 
-def test_solvers_do_not_share_anything():
+def test_solvers_share_no_buffers():
     models = [random_tree(6, 20), random_tree(6, 21)]
     solvers = [dyn.InverseDynamicsSolver(model) for model in (*models, models[0])]
-    states = [random_states(model, seed=k) for k, model in enumerate((*models, models[0]))]
+    states = [draw(model, 5, seed=k) for k, model in enumerate((*models, models[0]))]
     solvers[2].applied_wrenches[:] = 1
     for solver, state in zip(solvers, states, strict=True):
         solver(*state)
@@ -151,7 +147,7 @@ def test_solvers_do_not_share_anything():
         assert worst(solver.result, dyn.inverse_dynamics(solver.model, *state)) < 1e-15
 
 
-def test_solver_takes_what_the_function_takes():
+def test_solver_accepts_the_input_of_the_function():
     model = random_tree(6, 22)
     solver = dyn.InverseDynamicsSolver(model)
     whole = np.arange(5 * model.n).reshape(5, model.n) % 4
@@ -170,11 +166,11 @@ def test_solver_takes_what_the_function_takes():
     assert worst(solver(*solver.state), expected) == 0
 
 
-@pytest.mark.parametrize("last", [np.asarray, list])  # a list is not for machine code
-def test_solver_takes_its_own_state_in_another_order(last):
+@pytest.mark.parametrize("last", [np.asarray, list])  # compiled code takes no list
+def test_solver_accepts_permuted_rows_of_its_own_state(last):
     model = random_tree(6, 22)
     solver = dyn.InverseDynamicsSolver(model)
-    state, order = random_states(model), [1, 0, 4, 2, 3]
+    state, order = draw(model, 5), [1, 0, 4, 2, 3]
     solver.state[:] = state
     result = solver(*solver.state[order])  # a copy
     expected = np.array(result)
@@ -212,12 +208,12 @@ BAD_ROWS = {
 
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("name", BAD_ROWS)
-def test_solver_refuses_bad_rows_and_stays_as_it_was(row, name):
+def test_rejected_rows_leave_the_solver_unchanged(row, name):
     model = random_tree(5, 23)
     solver = dyn.InverseDynamicsSolver(model)
-    solver(*random_states(model))
+    solver(*draw(model, 5))
     before = solver.state.copy(), solver.result.copy()
-    rows = dict(zip(ROWS, random_states(model, seed=2), strict=True))
+    rows = dict(zip(ROWS, draw(model, 5, seed=2), strict=True))
     rows[row] = BAD_ROWS[name]
     with pytest.raises(dyn.InputError, match=rf"^{row}\b"):
         solver(**rows)
@@ -225,35 +221,35 @@ def test_solver_refuses_bad_rows_and_stays_as_it_was(row, name):
     np.testing.assert_array_equal(solver.result, before[1])
 
 
-def test_solver_of_one_joint_refuses_a_scalar():
+def test_solver_of_one_joint_rejects_a_scalar():
     solver = dyn.InverseDynamicsSolver(random_tree(1, 24))
     with pytest.raises(dyn.InputError, match=r"qd: expected shape"):
         solver([0.1], 0.2, [0.3], [0.4], [0.5])
 
 
-def test_solver_forgets_a_bad_state():
-    """update() checks nothing; what it made of NaN is gone with the next state."""
+def test_nan_does_not_outlast_its_state():
+    """update() checks nothing, but a NaN has no effect on the next state."""
     model = random_tree(6, 25)
     solver = dyn.InverseDynamicsSolver(model)
     solver.state[:] = np.nan
     solver.update()
     assert np.isnan(solver.result).all()
-    state = random_states(model)
+    state = draw(model, 5)
     assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) < 1e-15
 
 
-def test_solver_refuses_an_unknown_representation():
+def test_solver_rejects_an_unknown_representation():
     with pytest.raises(dyn.InputError, match="spatial, body, hybrid, mixed"):
         dyn.InverseDynamicsSolver(random_tree(6, 26), representation="world")
 
 
 @pytest.mark.parametrize("way", ["update", "call"])
 @pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
-def test_solver_allocates_nothing_that_stays(way, name):
+def test_solver_allocates_no_lasting_memory(way, name):
     model = random_tree(6, 27)
     solver = dyn.InverseDynamicsSolver(model, name)
     solver.applied_wrenches[2] = 1.0
-    rows = tuple(random_states(model))
+    rows = tuple(draw(model, 5))
     cycle = solver.update if way == "update" else lambda: solver(*rows)
     owned = [solver.state, solver.result, solver.applied_wrenches, model.joint_rows, *rows]
 
@@ -272,13 +268,13 @@ def test_solver_allocates_nothing_that_stays(way, name):
     after, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert after - before < 64
-    assert peak - before < 1024  # the frames of the calls; an array of this robot has 200 bytes
+    assert peak - before < 1024  # call frames; an array of this robot takes 200 bytes
     assert [sys.getrefcount(array) for array in owned] == counts
     assert native_allocations() == native
 
 
 def native_allocations():
-    """How many blocks Numba's own memory manager holds."""
+    """The number of blocks that Numba's memory manager holds."""
     if not IS_COMPILED:
         return 0
     from numba.core.runtime import _nrt_python, rtsys

@@ -53,7 +53,7 @@ def test_columns_of_joints_off_the_path_are_zero(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_an_applied_wrench_takes_its_power_from_the_joints(model):
+def test_the_power_of_a_wrench_is_that_of_its_joint_torques(model):
     q, qd, qdd = RNG.normal(size=(3, model.n))
     W = RNG.normal(size=6)
     body = deepest(model)
@@ -62,7 +62,7 @@ def test_an_applied_wrench_takes_its_power_from_the_joints(model):
     np.testing.assert_allclose(free - loaded, dyn.jacobian(model, q, body).T @ W, atol=1e-11)
 
 
-def test_a_frame_is_seen_at_its_own_origin():
+def test_a_frame_has_its_own_origin():
     model = MODELS[0].with_payload("body3", 1.0, (0.1, 0.2, 0.3), name="tool")
     q, qd = RNG.normal(size=(2, model.n))
     offset = dyn.se3.exp(np.array([0.3, -0.2, 0.5, 0.1, 0.7, -0.4]))
@@ -110,7 +110,7 @@ def test_on_a_moving_base_the_derivative_is_the_slope_along_the_motion(model, re
     np.testing.assert_allclose(Jd, slope, atol=1e-9 * (1 + np.abs(J).max()))
 
 
-def test_the_base_does_not_move():
+def test_the_jacobian_of_the_base_is_zero():
     model = MODELS[0]
     assert np.all(dyn.jacobian(model, np.ones(model.n), model.base_name) == 0)
 

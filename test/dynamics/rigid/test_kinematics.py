@@ -1,4 +1,4 @@
-"""[M21] Algorithm 1 against power series of products of exponentials, and a moving base."""
+"""Forward kinematics against power series of products of exponentials, and on moving bases."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.rigid.kinematics import base_rows
 from reference import derivatives, error, exact, motion, moved_by, times, twists
-from robots import random_base, random_tree, to_pinocchio
+from robots import draw, random_base, random_tree, to_pinocchio
 
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def random_states(model, *batch, seed=1):
-    return np.random.default_rng(seed).normal(size=(5, *batch, model.n))
 
 
 def rates(base):
@@ -29,7 +25,7 @@ def rates(base):
 @given(SEEDS, st.sampled_from([1.0, 10.0]))
 def test_poses_and_rates_from_first_principles(seed, size):
     model = random_tree(6, seed)
-    state = random_states(model, seed=seed) * size ** np.arange(5)[:, None]
+    state = draw(model, 5, seed=seed) * size ** np.arange(5)[:, None]
     poses = motion(model, state).poses
     for representation in dyn.REPRESENTATIONS:
         result = dyn.forward_kinematics(model, *state, representation=representation)
@@ -43,7 +39,7 @@ def test_poses_and_rates_from_first_principles(seed, size):
 @given(SEEDS)
 def test_a_base_moves_everything(seed):
     model = random_tree(6, seed)
-    state, base = random_states(model, seed=seed), random_base(seed)
+    state, base = draw(model, 5, seed=seed), random_base(seed)
     poses = motion(model, state, moved_by(base.pose, rates(base))).poses
     for representation in dyn.REPRESENTATIONS:
         result = dyn.forward_kinematics(model, *state, base=base, representation=representation)
@@ -54,11 +50,11 @@ def test_a_base_moves_everything(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_moving_base_is_a_chain_of_joints_before_the_robot(seed):
-    """Mounted on the last body of another robot, it moves as on a base with that body's motion."""
+def test_a_moving_base_is_equivalent_to_joints_before_the_robot(seed):
+    """A robot on the last body of another one moves as on a base with the motion of that body."""
     robot, carrier = random_tree(6, seed), random_tree(6, seed + 100)
     whole, base = mounted(robot, carrier, seed)
-    state = random_states(whole, seed=seed)
+    state = draw(whole, 5, seed=seed)
     expected = dyn.forward_kinematics(whole, *state)
     on_base = dyn.forward_kinematics(robot, *state[:, carrier.n :], base=base(state))
     for part, full in zip(on_base, expected, strict=True):
@@ -66,7 +62,7 @@ def test_a_moving_base_is_a_chain_of_joints_before_the_robot(seed):
 
 
 def mounted(robot, carrier, seed):
-    """`robot` standing on the last body of `carrier`, and that body's motion as a BaseMotion."""
+    """`robot` mounted on the last body of `carrier`, and that motion as a BaseMotion."""
     parents = [*carrier.parents, *np.where(robot.parents < 0, -1, robot.parents) + carrier.n]
     parents[carrier.n :] = [carrier.n - 1 if p < 0 else p + carrier.n for p in robot.parents]
     foot = se3.exp(np.random.default_rng(seed).normal(size=6))  # robot's base in that body
@@ -89,11 +85,11 @@ def mounted(robot, carrier, seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_pinocchio_agrees(seed):
-    """Poses and spatial velocities of the body frames; its accelerations are not componentwise."""
+    """Poses and spatial velocities; Pinocchio's accelerations are not componentwise."""
     model = random_tree(6, seed)
     twin = to_pinocchio(model)
     data = twin.model.createData()
-    q, qd = random_states(model, seed=seed)[:2]
+    q, qd = draw(model, 5, seed=seed)[:2]
     pin.forwardKinematics(twin.model, data, twin.to_pin(q), twin.to_pin(qd))
     pin.updateFramePlacements(twin.model, data)
     result = dyn.forward_kinematics(model, q, qd)
@@ -120,7 +116,7 @@ def test_a_planar_arm_by_hand():
 
 def test_gravity_does_not_enter():
     model = random_tree(6, 1)
-    state = random_states(model)
+    state = draw(model, 5)
     for one, other in zip(
         dyn.forward_kinematics(model, *state),
         dyn.forward_kinematics(model.with_gravity((1, 2, 3)), *state),
@@ -131,9 +127,9 @@ def test_gravity_does_not_enter():
 
 @pytest.mark.parametrize("given", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
-def test_what_the_input_does_not_determine_is_none(given, representation):
+def test_undetermined_results_are_none(given, representation):
     model = random_tree(6, 2)
-    state = random_states(model)
+    state = draw(model, 5)
     full = dyn.forward_kinematics(model, *state, representation=representation)
     result = dyn.forward_kinematics(model, *state[:given], representation=representation)
     for k, (part, whole) in enumerate(zip(result, full, strict=True)):
@@ -144,9 +140,9 @@ def test_what_the_input_does_not_determine_is_none(given, representation):
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
 @pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
-def test_batches_hold_single_results(shape, representation):
+def test_batches_equal_single_results(shape, representation):
     model = random_tree(6, 3)
-    state, base = random_states(model, *shape), random_base(4, *shape)
+    state, base = draw(model, 5, *shape), random_base(4, *shape)
     result = dyn.forward_kinematics(model, *state, base=base, representation=representation)
     assert result.pose.shape == (*shape, model.n, 4, 4)
     assert all(x.shape == (*shape, model.n, 6) for x in result[1:])
@@ -163,7 +159,7 @@ def test_batches_hold_single_results(shape, representation):
 
 def test_states_and_base_broadcast():
     model = random_tree(6, 5)
-    q, qd = random_states(model, 3, 1)[0], random_states(model, 4)[1]
+    q, qd = draw(model, 5, 3, 1)[0], draw(model, 5, 4)[1]
     twist = np.random.default_rng(6).normal(size=(2, 1, 1, 6))
     base = dyn.BaseMotion(twist=twist)
     result = dyn.forward_kinematics(model, q, qd, base=base)
@@ -182,7 +178,7 @@ def test_frames_of_merged_links_payloads_and_the_base():
         plain.parents, plain.screws, plain.poses, plain.inertias,
         frames={"flange": dyn.model.Frame(2, offset), "socket": dyn.model.Frame(-1, offset)},
     ).with_payload("flange", 1.0, name="load")  # fmt: skip
-    q = random_states(model, 2, 3)[0]
+    q = draw(model, 5, 2, 3)[0]
     poses = dyn.forward_kinematics(model, q).pose
     assert error(dyn.frame_pose(model, q, "flange"), poses[..., 2, :, :] @ offset, 2) < 1e-15
     assert error(dyn.frame_pose(model, q, "load"), poses[..., 2, :, :] @ offset, 2) < 1e-15
@@ -194,7 +190,7 @@ def test_frames_of_merged_links_payloads_and_the_base():
 
 
 @pytest.mark.parametrize("bad", ["nobody", 5, -1, 1.0, None])
-def test_an_unknown_body_is_refused(bad):
+def test_an_unknown_body_is_rejected(bad):
     model = random_tree(5, 7)
     with pytest.raises(dyn.InputError, match="body"):
         dyn.frame_pose(model, np.zeros(model.n), bad)
@@ -224,16 +220,16 @@ def test_an_unknown_body_is_refused(bad):
         ({"base": 3}, "base: expected a BaseMotion, got 3"),
     ],
 )
-def test_bad_input_is_refused_and_named(change, message):
+def test_bad_input_is_rejected_and_named(change, message):
     model = random_tree(5, 8)
     arguments = dict(zip(("q", "qd", "qdd", "qddd", "qdddd"), np.zeros((5, 5)), strict=True))
     with pytest.raises(dyn.InputError, match=message):
         dyn.forward_kinematics(model, **(arguments | change))
 
 
-def test_a_frame_on_a_base_somewhere_is_where_the_base_takes_it():
+def test_frames_move_with_the_pose_of_the_base():
     model, base = random_tree(6, 12), random_base(13, 2)
-    q = random_states(model, 2)[0]
+    q = draw(model, 5, 2)[0]
     for body in (*model.body_names, model.base_name):
         expected = base.pose @ dyn.frame_pose(model, q, body)
         assert error(dyn.frame_pose(model, q, body, base=base), expected, 2) < 1e-14
@@ -241,7 +237,7 @@ def test_a_frame_on_a_base_somewhere_is_where_the_base_takes_it():
 
 def test_arguments_are_never_written_to():
     model = random_tree(6, 9)
-    state, base = random_states(model, 3), random_base(10, 3)
+    state, base = draw(model, 5, 3), random_base(10, 3)
     arrays = [*state, base.pose, *rates(base)]
     before = [array.copy() for array in arrays]
     for array in arrays:
@@ -261,11 +257,11 @@ def test_no_base_motion_is_a_base_at_rest(representation, gravity):
     np.testing.assert_array_equal(base_rows(None, representation, gravity), expected)
 
 
-def test_points_far_from_the_origin_keep_their_digits():
-    """Some metres away, as the project promises: a robot moved by 5 m in every direction."""
+def test_points_far_from_the_origin_stay_accurate():
+    """A robot moved by 5 m in every direction, within the promise of some metres."""
     model = random_tree(6, 11)
     place = se3.from_rotation_translation(np.eye(3), [5.0, -5.0, 5.0])
-    state = random_states(model)
+    state = draw(model, 5)
     near = dyn.forward_kinematics(model, *state, representation="body")
     base = dyn.BaseMotion(place)
     far = dyn.forward_kinematics(model, *state, base=base, representation="body")
@@ -274,7 +270,7 @@ def test_points_far_from_the_origin_keep_their_digits():
 
 
 def test_the_reference_differentiates_a_known_motion():
-    """The tests' own measure: r = Rot_z(t^2) (1, 0, 0) + (0, 0, t^3), derived by hand."""
+    """A check of the reference: r = Rot_z(t^2) (1, 0, 0) + (0, 0, t^3), differentiated by hand."""
     body = dyn.spatial_inertia(1.0, np.zeros(3), np.eye(3))
     screws = [[0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 0, 1]]
     pose = se3.from_rotation_translation(np.eye(3), [1.0, 0, 0])
@@ -286,7 +282,7 @@ def test_the_reference_differentiates_a_known_motion():
     assert error(times(C, C)[0], C[0] @ C[0], 2) == 0
 
 
-def test_the_motion_of_a_base_does_not_change():
+def test_a_base_motion_is_immutable():
     given = [np.eye(4), *np.ones((4, 6))]
     base = dyn.BaseMotion(*given)
     for array in given:

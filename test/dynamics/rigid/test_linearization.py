@@ -1,4 +1,4 @@
-"""Linear models: pendulums by hand, the nonlinear robot close by, and control by them."""
+"""Linear models: pendulums by hand, the nonlinear robot nearby, and control design."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HANGING, UPRIGHT = np.array([np.pi / 2, 0.0]), np.array([-np.pi / 2, 0.0])
 
 
 def pendulum(m=2.0, length=0.7):
-    """A point mass on a rod that turns about y; at q = 0 along x, at pi/2 it hangs."""
+    """A point mass on a rod that turns about y; it points along x at q = 0 and down at pi/2."""
     body = dyn.spatial_inertia(m, (length, 0, 0), np.zeros((3, 3)))
     return dyn.model_from_screws([-1], [dyn.revolute((0, 1, 0))], [np.eye(4)], [body])
 
@@ -120,8 +120,8 @@ def test_the_equations_of_motion_are_those_of_the_state_space():
     assert error(linear.mass @ qdd + linear.damping @ dqd + linear.stiffness @ dq, dtau) < 1e-12
 
 
-def test_the_robot_moves_like_its_linear_model_close_by():
-    """The difference after a while is of second order in the deviation."""
+def test_near_the_operating_point_the_robot_follows_the_linear_model():
+    """The difference after some time is of second order in the deviation."""
     model, damping, end = two_link_planar(), np.array([0.4, 0.2]), 0.25
     linear = dyn.rigid.linearize(model, [0.3, 0.8], damping=damping)
     start, push = np.array([0.7, -0.4, 0.5, 0.6]), np.array([1.0, -0.5])
@@ -138,7 +138,7 @@ def test_the_robot_moves_like_its_linear_model_close_by():
 
 
 def test_lqr_holds_the_double_pendulum_upright():
-    """Both joints driven, and the elbow alone: stable where the linear plant says so."""
+    """With both joints driven, and with the elbow alone."""
     model = two_link_planar()
     for inputs in (None, ["shoulder"]):
         linear = dyn.rigid.linearize(model, UPRIGHT, inputs=inputs)
@@ -164,13 +164,13 @@ def test_lqr_holds_the_double_pendulum_upright():
         assert np.abs(states[-1] - target).max() < 1e-3
 
 
-def test_without_a_motor_there_is_no_control():
+def test_without_inputs_there_is_nothing_to_control():
     linear = dyn.rigid.linearize(two_link_planar(), UPRIGHT, inputs=[])
     assert linear.B.shape == (4, 0)
     assert linear.D.shape == (4, 0)
 
 
-def test_outputs_are_what_is_asked_for():
+def test_outputs_are_those_requested():
     model = panda()
     q, qd, tau = operating_point(model)
     hand = model.body_names[-1]
@@ -191,7 +191,7 @@ def test_outputs_are_what_is_asked_for():
 
 
 def test_a_wrench_keeps_its_direction_while_the_robot_turns():
-    """On a slide that joint 1 turns about y: Q_2 = m q_2'' ... - F sin q_1, by hand."""
+    """By hand, on a slide that joint 1 turns about y: Q_2 = m q_2'' ... - F sin q_1."""
     body = dyn.spatial_inertia(2.0, (0.7, 0, 0), np.eye(3))
     slide = dyn.model_from_screws(
         [-1, 0],
@@ -206,7 +206,7 @@ def test_a_wrench_keeps_its_direction_while_the_robot_turns():
     assert change == pytest.approx(np.array([[0, 0], [-force * np.cos(angle), 0]]), rel=1e-13)
 
 
-def test_scipy_takes_it():
+def test_conversion_to_scipy():
     from scipy.signal import StateSpace, lsim
 
     linear = dyn.rigid.linearize(pendulum(), [np.pi / 2], damping=[0.5], outputs=["q"])
@@ -221,7 +221,7 @@ def test_scipy_takes_it():
         np.testing.assert_array_equal(found, expected)
 
 
-def test_batches_hold_single_results():
+def test_batches_equal_single_results():
     model = random_tree(4, 5)
     q, qd, tau = draw(model, 3, 2, 3)
     linear = dyn.rigid.linearize(
@@ -237,7 +237,7 @@ def test_batches_hold_single_results():
         linear.to_scipy()
 
 
-def test_it_is_immutable():
+def test_a_linear_model_is_immutable():
     q = HANGING.copy()
     linear = dyn.rigid.linearize(two_link_planar(), q)
     with pytest.raises(ValueError, match="read-only"):

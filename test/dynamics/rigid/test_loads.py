@@ -31,7 +31,7 @@ each_robot = pytest.mark.parametrize("model", ROBOTS.values(), ids=ROBOTS.keys()
 
 
 def exerted(model, state, load, base=None):
-    """Minus what the load alone needs, as it is in the frame of BODY: derivatives (k, 6)."""
+    """Minus the wrench that the load in the frame of BODY needs, with derivatives (k, 6)."""
     inertias = np.zeros((model.n, 6, 6))
     inertias[BODY] = load
     return -dynamics(model, state, base=base, inertias=inertias).needed[:, BODY]
@@ -62,7 +62,7 @@ def test_a_load_follows_newton_and_euler(seed, body, displaced):
 
 
 @each_robot
-def test_a_load_is_a_payload(model):
+def test_a_load_acts_like_a_payload(model):
     rng = np.random.default_rng(52)
     state, load = random_state(model, 53), random_inertia(rng)
     mass, com, inertia_com = inertia.decompose(load)
@@ -103,7 +103,7 @@ def test_a_load_is_picked_up_while_the_solver_runs():
 
 @settings(max_examples=8)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([BODY, "flange"]), st.booleans())
-def test_a_load_cell_reads_what_is_beyond_it(seed, cell, displaced):
+def test_a_load_cell_reads_everything_beyond_it(seed, cell, displaced):
     model, rng = with_flange(seed), np.random.default_rng(seed)
     state, load, push = random_state(model, seed), random_inertia(rng), rng.normal(size=(3, 6))
     frame = se3.exp(rng.normal(size=6)) if displaced else None
@@ -139,7 +139,7 @@ def test_a_push_reads_positive():
 
 @each_robot
 def test_a_cell_in_the_middle_of_an_arm_reads_minus_what_its_joint_transmits(model):
-    """Beyond it: its whole body, what pushes on that, and the joints that the body carries."""
+    """Beyond the cell: its whole body, the wrenches on it, and the joints that it carries."""
     state, push = random_state(model, 65), np.random.default_rng(66).normal(size=(3, 6))
     wrenches = {model.body_names[BODY]: push}
     inside = dyn.rigid.interbody_wrenches(model, *state, wrenches=wrenches)
@@ -150,7 +150,7 @@ def test_a_cell_in_the_middle_of_an_arm_reads_minus_what_its_joint_transmits(mod
 
 
 @each_robot
-def test_a_joint_takes_its_torque_from_the_wrench_it_transmits(model):
+def test_the_torque_of_a_joint_follows_from_its_wrench(model):
     """Q^(k) = X . W^(k) + rotor q^(k+2): the screw X is constant in the frame of its body."""
     model = model.with_reflected_inertia(np.linspace(0.1, 0.5, model.n))
     state, push = random_state(model, 67), np.random.default_rng(68).normal(size=(3, 6))
@@ -173,10 +173,10 @@ def test_joint_wrenches_against_first_principles(seed):
         assert error(joints[i], in_frame(moving.poses[i], transmitted[:, i])) < 1e-12
 
 
-# Shapes, and what is refused
+# Shapes and errors
 
 
-def test_as_many_rates_come_back_as_the_motion_determines():
+def test_the_result_has_as_many_rates_as_the_motion_determines():
     model = with_flange(71)
     state, load = random_state(model, 72), random_inertia(np.random.default_rng(73))
     functions = (
@@ -193,7 +193,7 @@ def test_as_many_rates_come_back_as_the_motion_determines():
             np.testing.assert_allclose(part, full[:count], rtol=1e-14, atol=1e-14)
 
 
-def test_batches_hold_single_results():
+def test_batches_equal_single_results():
     model, rng = with_flange(74), np.random.default_rng(75)
     state, push = rng.normal(size=(5, 4, 1, model.n)), rng.normal(size=(2, 6))
     load, frames = random_inertia(rng), se3.exp(rng.normal(size=(2, 6)))

@@ -1,4 +1,4 @@
-"""One rigid body: momentum and its balance in all frames, from the motion of its particles."""
+"""One rigid body: momentum and Newton-Euler equations in all frames, against its particles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = ("twist", "acceleration", "jerk", "jounce")
 
 
 class Body:
-    """A body in some motion: `pose` and its time series `C`, `M_b`, and its particles `J`."""
+    """A moving body: `pose` and its time series `C`, the inertia `M_b`, and its particles `J`."""
 
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
@@ -34,7 +34,7 @@ class Body:
         return ref.twists(self.C, representation).astype(float)
 
     def seen(self, integral, representation):
-        """integral a p^T dm as derivatives of (m, f) in the frame of a representation."""
+        """(m, f) from integral a p^T dm, with derivatives, in the frame of a representation."""
         if representation == "mixed":
             turned, fixed = (self.seen(integral, x) for x in ("body", "hybrid"))
             return np.concatenate([turned[:, :3], fixed[:, 3:]], axis=-1)
@@ -56,7 +56,7 @@ def observed(integral, frame):
 
 
 def inertia_in(body, frame):
-    """The series of M (6, 6) in a frame: linear in integral p p^T dm."""
+    """The series of M (6, 6) in a frame, which is linear in integral p p^T dm."""
     placed = ref.times(ref.inverse(frame), body.C)
     J = ref.times(placed @ body.J, ref.transpose(placed))
     M = np.zeros((len(J), 6, 6), dtype=object)
@@ -70,7 +70,7 @@ def inertia_in(body, frame):
 
 
 def random_frame(rng):
-    """A moving frame that measures at one body and resolves in another, and its time series."""
+    """A moving frame with the origin of one body and the axes of another, and its time series."""
     poses, rates = [random_pose(rng) for _ in range(2)], rng.normal(size=(2, 3, 6))
     origin, axes = (ref.moved_by(*x) for x in zip(poses, rates, strict=True))
     axes[:, :3, 3] = origin[:, :3, 3]
@@ -83,7 +83,7 @@ def random_frame(rng):
 @pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
 @settings(max_examples=10)
 @given(SEEDS)
-def test_wrench_and_rates_of_the_particles(representation, seed):
+def test_wrench_and_rates_are_those_of_the_particles(representation, seed):
     body = Body(seed)
     pull = ref.times(ref.rate(ref.rate(body.C)), body.J @ ref.transpose(body.C))
     expected = body.seen(pull, representation)
@@ -99,7 +99,7 @@ def test_wrench_and_rates_of_the_particles(representation, seed):
 @pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
 @settings(max_examples=10)
 @given(SEEDS)
-def test_momentum_of_the_particles(representation, seed):
+def test_momentum_is_that_of_the_particles(representation, seed):
     body = Body(seed)
     flow = ref.times(ref.rate(body.C), body.J @ ref.transpose(body.C))
     twist = body.rates(representation)[0]
@@ -110,7 +110,7 @@ def test_momentum_of_the_particles(representation, seed):
 @pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
 @settings(max_examples=10)
 @given(SEEDS)
-def test_inertia_and_its_rate_of_the_particles(representation, seed):
+def test_inertia_and_its_rate_are_those_of_the_particles(representation, seed):
     body = Body(seed)
     frame = body.frame("hybrid" if representation == "mixed" else representation)
     M = inertia_in(body, frame)
@@ -134,8 +134,8 @@ def test_inertia_and_its_rate_of_the_particles(representation, seed):
 
 @settings(max_examples=10)
 @given(SEEDS)
-def test_a_frame_that_measures_at_one_body_and_resolves_in_another(seed):
-    """[M18d] (62)-(64): motion, inertia, momentum, wrench and rates in a frame moving anyhow."""
+def test_a_frame_with_the_origin_of_one_body_and_the_axes_of_another(seed):
+    """[M18d] (62)-(64): motion, inertia, momentum, wrench and rates in a moving frame."""
     body = Body(seed)
     frame, series = random_frame(body.rng)
     own = ref.twists(series, "body")[:3].astype(float)
@@ -170,7 +170,7 @@ def test_a_frame_that_measures_at_one_body_and_resolves_in_another(seed):
     )
 
 
-# the equations as they are printed, or corrected
+# the equations of the paper, corrected where needed
 
 
 @settings(max_examples=10)
@@ -235,7 +235,7 @@ def test_compact_equations(seed):
 @settings(max_examples=10)
 @given(SEEDS)
 def test_momentum_balance(seed):
-    """[M18d] (36), (41), and (52) with the term that its print lacks."""
+    """[M18d] (36), (41), and (52) with its missing term."""
     body = Body(seed)
     flow = ref.times(ref.rate(body.C), body.J @ ref.transpose(body.C))
     fixed = (body.pose, body.M_b)
@@ -297,7 +297,7 @@ def test_power_is_the_same_in_all_representations(seed):
     np.testing.assert_allclose(powers, powers[0], rtol=1e-10)
 
 
-def test_representations_are_those_of_frames():
+def test_representations_belong_to_frames():
     body = Body(5)
     still = dyn.rigid.MovingFrame(np.eye(4), *np.zeros((3, 6)))
     hybrid = body.rates("hybrid")
@@ -321,7 +321,7 @@ def test_representations_are_those_of_frames():
         )
 
 
-def test_a_free_body_keeps_its_spin():
+def test_a_free_body_keeps_its_momentum():
     """No wrench: omega' = Theta^-1 (Theta omega x omega), [M18d] (45), and r_c' constant."""
     Theta = np.diag((0.2, 0.3, 0.45))
     M_b = dyn.spatial_inertia(2.0, np.zeros(3), Theta)
@@ -339,7 +339,7 @@ def test_a_free_body_keeps_its_spin():
 
 
 @pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
-def test_batches_broadcast_and_hold_single_results(representation):
+def test_batches_broadcast_and_equal_single_results(representation):
     rng = np.random.default_rng(3)
     pose = np.array([random_pose(rng) for _ in range(3)])
     M_b = np.array([random_inertia(rng) for _ in range(2)])[:, None]
@@ -385,7 +385,7 @@ def test_frames_broadcast():
 
 @pytest.mark.parametrize("place", range(6))
 @pytest.mark.parametrize("bad", [None, 0.0, np.full((6, 6), np.nan), np.zeros(6) * 1j, "text"])
-def test_bad_input_is_refused_and_named(place, bad):
+def test_bad_input_is_rejected_and_named(place, bad):
     arguments = [np.eye(4), np.eye(6), *np.zeros((4, 6))]
     arguments[place] = bad
     with pytest.raises(dyn.InputError, match=("pose", "M_b", *NAMES)[place]):
@@ -401,7 +401,7 @@ def test_other_mistakes_are_explained():
     with pytest.raises(dyn.InputError, match=r"pose \(2,\), M_b \(\), twist \(3,\)"):
         dyn.rigid.rigid_body_momentum(np.tile(np.eye(4), (2, 1, 1)), np.eye(6), np.zeros((3, 6)))
     frame = dyn.rigid.MovingFrame(np.eye(4), zero)
-    with pytest.raises(dyn.InputError, match=r"frame\.acceleration is needed"):
+    with pytest.raises(dyn.InputError, match=r"frame\.acceleration is required"):
         dyn.rigid.newton_euler_rates(
             np.eye(4), np.eye(6), zero, zero, zero, zero, representation=frame
         )

@@ -1,4 +1,4 @@
-"""Q, Q' and Q'' in every representation: first principles, other routes, and their promises."""
+"""Inverse dynamics (RNEA) with rates, in every representation, against first principles."""
 
 from __future__ import annotations
 
@@ -14,18 +14,14 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from reference import DIGITS, dynamics, error, exact, motion, moved_by
-from robots import aligned_model, panda, random_base, random_tree, to_pinocchio, with_multidof
+from robots import aligned_model, draw, panda, random_base, random_tree, to_pinocchio, with_multidof
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
 
 
-def random_states(model, *batch, seed=1):
-    return np.random.default_rng(seed).normal(size=(5, *batch, model.n))
-
-
 def mounted(robot, carrier):
-    """One robot: `robot` standing on the last body of `carrier`."""
+    """One robot: `robot` mounted on the last body of `carrier`."""
     last = carrier.n - 1
     at_zero = carrier.poses[last]
     return dyn.model_from_screws(
@@ -61,11 +57,11 @@ def worst(result, expected):
 @settings(max_examples=25)
 @given(SEEDS, st.integers(1, 7), st.sampled_from([1.0, 10.0]))
 def test_torques_and_rates_from_first_principles(seed, n, speed):
-    """Trees of every joint, gravity from anywhere, rotors, wrenches with rates, a moving base."""
+    """Trees with all joint types, tilted gravity, rotors, wrenches with rates, a moving base."""
     rng = np.random.default_rng(seed)
     model = random_tree(n, seed, gravity=rng.normal(scale=9, size=3))
     model = model.with_reflected_inertia(rng.uniform(0, 2, n))
-    state = random_states(model, seed=seed) * speed ** np.arange(5)[:, None]
+    state = draw(model, 5, seed=seed) * speed ** np.arange(5)[:, None]
     wrenches, base = random_wrenches(model, seed=seed), random_base(seed)
     expected = dynamics(model, state, by_index(model, wrenches), series_of(base)).torques
     for name in dyn.REPRESENTATIONS:
@@ -80,16 +76,16 @@ def test_torques_and_rates_from_first_principles(seed, n, speed):
 @pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
 def test_robots_with_fixed_links_and_with_massless_bodies(robot, name):
     model = robot()
-    state, wrenches = random_states(model), random_wrenches(model)
+    state, wrenches = draw(model, 5), random_wrenches(model)
     result = dyn.inverse_dynamics(model, *state, wrenches=wrenches, representation=name)
     assert worst(result, dynamics(model, state, by_index(model, wrenches)).torques) < 1e-12
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_recursion_is_exact(seed):
-    """Over 40-digit numbers it agrees to 33 digits: no term is missing, however small."""
+    """With 40-digit numbers it agrees to 33 digits: not even a small term is missing."""
     model = aligned_model(seed).with_reflected_inertia([0, 1, 0.5, 0, 2])
-    state, wrenches = random_states(model, seed=seed), random_wrenches(model)
+    state, wrenches = draw(model, 5, seed=seed), random_wrenches(model)
     exactly = {body: exact(W) for body, W in wrenches.items()}
     expected = dynamics(model, state, by_index(model, wrenches)).torques
     over_exact_numbers = {"wrenches": exactly, "sin": mp.sin, "cos": mp.cos}
@@ -104,10 +100,10 @@ def test_the_recursion_is_exact(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_inertial_parameter_of_every_body_counts_by_itself(seed):
-    """Mass, first moments and the six moments of inertia: each adds what its particles need."""
+def test_every_inertial_parameter_of_every_body_has_its_own_effect(seed):
+    """Mass, first moments and the six moments of inertia, each against its particles."""
     model = random_tree(4, seed)
-    state = random_states(model, seed=seed)
+    state = draw(model, 5, seed=seed)
     name = ("spatial", "body", "hybrid")[seed]
     before = np.array(dyn.inverse_dynamics(model, *state, representation=name))
     moving = motion(model, state)
@@ -140,10 +136,10 @@ def unit_inertia(k):
 
 
 @pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
-def test_rotors_feel_the_joint_motion_only(name):
+def test_rotors_depend_on_the_joint_motion_only(name):
     model = random_tree(6, 1)
     rotors = np.arange(1.0, model.n + 1)
-    state = random_states(model)
+    state = draw(model, 5)
     plain = dyn.inverse_dynamics(model, *state, representation=name)
     with_rotors = model.with_reflected_inertia(rotors)
     geared = dyn.inverse_dynamics(with_rotors, *state, representation=name)
@@ -159,7 +155,7 @@ def test_pinocchio_agrees_on_the_torque(seed):
     model = random_tree(6, seed).with_reflected_inertia(np.full(6, 0.1))
     twin = to_pinocchio(model)
     data = twin.model.createData()
-    for q, qd, qdd in np.swapaxes(random_states(model, 5, seed=seed)[:3], 0, 1):
+    for q, qd, qdd in np.swapaxes(draw(model, 5, 5, seed=seed)[:3], 0, 1):
         expected = twin.from_pin(pin.rnea(twin.model, data, *map(twin.to_pin, (q, qd, qdd))))
         assert error(dyn.inverse_dynamics(model, q, qd, qdd).tau, expected) < 1e-12
 
@@ -168,7 +164,7 @@ def test_pinocchio_agrees_on_the_torque(seed):
 @given(SEEDS)
 def test_complex_steps_along_the_motion_give_the_rates(seed):
     model = random_tree(6, seed)
-    state = random_states(model, seed=seed)
+    state = draw(model, 5, seed=seed)
     wrenches = random_wrenches(model, seed=seed)
     result = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
     h = 1e-30
@@ -202,10 +198,10 @@ def test_a_pendulum_by_hand():
 
 @settings(max_examples=10)
 @given(SEEDS)
-def test_every_body_by_itself_is_in_balance(seed):
-    """What a body gets from its joint and the world, less what it hands on, is what it needs."""
+def test_every_body_is_in_balance(seed):
+    """The wrenches of its joint and of the world, minus those passed on, move each body."""
     model = random_tree(6, seed)
-    state, wrenches, base = random_states(model, seed=seed), random_wrenches(model), random_base(1)
+    state, wrenches, base = draw(model, 5, seed=seed), random_wrenches(model), random_base(1)
     W = dyn.rigid.interbody_wrenches(model, *state, wrenches=wrenches, base=base)
     assert W.shape == (model.n, 3, 6)
     expected = dynamics(model, state, by_index(model, wrenches), series_of(base))
@@ -226,7 +222,7 @@ def test_every_body_by_itself_is_in_balance(seed):
 @pytest.mark.parametrize("given", [3, 4, 5])
 def test_transmitted_wrenches_have_as_many_rates_as_are_determined(given):
     model = random_tree(6, 2)
-    state = random_states(model, 4)
+    state = draw(model, 5, 4)
     W = dyn.rigid.interbody_wrenches(model, *state[:given])
     assert W.shape == (4, model.n, given - 2, 6)
     full = dyn.rigid.interbody_wrenches(model, *state)
@@ -236,10 +232,10 @@ def test_transmitted_wrenches_have_as_many_rates_as_are_determined(given):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_moving_base_is_a_chain_of_joints_before_the_robot(seed):
+def test_a_moving_base_is_equivalent_to_joints_before_the_robot(seed):
     robot, carrier = random_tree(6, seed), random_tree(3, seed + 50)
     whole = mounted(robot, carrier)
-    state = random_states(whole, 3, seed=seed)
+    state = draw(whole, 5, 3, seed=seed)
     carried = dyn.forward_kinematics(carrier, *state[..., : carrier.n])
     base = dyn.BaseMotion(*(x[:, -1] for x in carried))
     result = dyn.inverse_dynamics(robot, *state[..., carrier.n :], base=base)
@@ -250,10 +246,10 @@ def test_a_moving_base_is_a_chain_of_joints_before_the_robot(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_wrench_in_the_hand_of_a_robot_on_a_moving_base(seed):
+def test_a_wrench_on_the_hand_of_a_robot_on_a_moving_base(seed):
     robot, carrier = random_tree(6, seed), random_tree(3, seed + 50)
     whole = mounted(robot, carrier)
-    state = random_states(whole, 4, seed=seed)
+    state = draw(whole, 5, 4, seed=seed)
     own, hand = state[..., carrier.n :], robot.n - 1
     carried = dyn.forward_kinematics(carrier, *state[..., : carrier.n])
     base = dyn.BaseMotion(*(x[:, -1] for x in carried))
@@ -266,9 +262,9 @@ def test_a_wrench_in_the_hand_of_a_robot_on_a_moving_base(seed):
     assert worst(result, [part[..., carrier.n :] for part in full]) < 1e-12
 
 
-def test_a_base_that_falls_freely_carries_no_weight():
+def test_a_robot_on_a_freely_falling_base_is_weightless():
     model = random_tree(6, 3)
-    q = random_states(model)[0]
+    q = draw(model, 5)[0]
     falling = dyn.BaseMotion(acceleration=[0, 0, 0, *model.gravity])
     zero = np.zeros(model.n)
     tau = dyn.inverse_dynamics(model, q, zero, zero, base=falling).tau
@@ -280,9 +276,9 @@ def test_a_base_that_falls_freely_carries_no_weight():
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
 @pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
-def test_batches_hold_single_results(shape, name):
+def test_batches_equal_single_results(shape, name):
     model = random_tree(6, 4)
-    state, wrenches = random_states(model, *shape), random_wrenches(model, *shape)
+    state, wrenches = draw(model, 5, *shape), random_wrenches(model, *shape)
     base = random_base(5, *shape)
     choice = {"wrenches": wrenches, "base": base, "representation": name}
     result = dyn.inverse_dynamics(model, *state, **choice)
@@ -301,7 +297,7 @@ def test_batches_hold_single_results(shape, name):
 
 def test_arguments_broadcast():
     model = random_tree(6, 6)
-    q, others = random_states(model, 3, 1)[0], random_states(model, 4)[1:]
+    q, others = draw(model, 5, 3, 1)[0], draw(model, 5, 4)[1:]
     W = np.random.default_rng(7).normal(size=(2, 1, 1, 3, 6))
     result = dyn.inverse_dynamics(model, q, *others, wrenches={"body1": W})
     assert result.tau.shape == (2, 3, 4, model.n)
@@ -311,18 +307,18 @@ def test_arguments_broadcast():
 
 
 @pytest.mark.parametrize("given", [3, 4, 5])
-def test_what_the_input_does_not_determine_is_none(given):
+def test_undetermined_results_are_none(given):
     model = random_tree(6, 8)
-    state = random_states(model)
+    state = draw(model, 5)
     full = dyn.inverse_dynamics(model, *state)
     result = dyn.inverse_dynamics(model, *state[:given])
     assert [part is None for part in result] == [k + 3 > given for k in range(3)]
     assert worst(result[: given - 2], full[: given - 2]) < 1e-15
 
 
-def test_all_representations_give_one_torque():
+def test_all_representations_give_the_same_torque():
     model = random_tree(6, 9)
-    state = random_states(model)
+    state = draw(model, 5)
     spatial = dyn.inverse_dynamics(model, *state)
     for name in dyn.REPRESENTATIONS:
         assert worst(dyn.inverse_dynamics(model, *state, representation=name), spatial) < 1e-13
@@ -332,7 +328,7 @@ def test_all_representations_give_one_torque():
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_bad_number_in_any_row_is_named_with_its_joint(row, bad):
     model = random_tree(5, 10)
-    state = dict(zip(ROWS, random_states(model, 2), strict=True))
+    state = dict(zip(ROWS, draw(model, 5, 2), strict=True))
     state[row][1, 3] = bad
     message = rf"{row}\[1, 3\] \(joint '{model.joint_names[3]}'\) is {bad}"
     with pytest.raises(dyn.InputError, match=message):
@@ -358,7 +354,7 @@ def test_a_bad_number_in_any_row_is_named_with_its_joint(row, bad):
         ({"base": dyn.BaseMotion(twist=np.zeros(5))}, "base.twist"),
     ],
 )  # fmt: skip
-def test_bad_input_is_refused_and_named(change, message):
+def test_bad_input_is_rejected_and_named(change, message):
     arguments = dict(zip(ROWS, np.zeros((5, 5)), strict=True)) | change
     for function in (dyn.inverse_dynamics, dyn.rigid.interbody_wrenches):
         if function is dyn.inverse_dynamics or "representation" not in change:
@@ -366,7 +362,7 @@ def test_bad_input_is_refused_and_named(change, message):
                 function(random_tree(5, 11), **arguments)
 
 
-def test_integers_and_single_precision_are_taken():
+def test_integers_and_single_precision_are_accepted():
     model = random_tree(6, 12)
     whole = np.arange(5 * model.n).reshape(5, model.n) % 4
     expected = dyn.inverse_dynamics(model, *whole.astype(float))
@@ -376,9 +372,9 @@ def test_integers_and_single_precision_are_taken():
 
 
 def test_arguments_are_never_written_to():
-    """Nor must they be contiguous or writeable."""
+    """Arguments need not be contiguous or writeable."""
     model = random_tree(6, 13)
-    wide = random_states(model, 6)
+    wide = draw(model, 5, 6)
     wrenches, base = random_wrenches(model), random_base(14)
     arrays = [wide, *wrenches.values(), *vars(base).values()]
     before = [array.copy() for array in arrays]
@@ -394,14 +390,14 @@ def test_arguments_are_never_written_to():
         np.testing.assert_array_equal(array, old)
 
 
-# Any scalars
+# Generic scalars
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 @pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
 def test_generic_over_arrays_is_a_batch(count, name):
     model = random_tree(6, 15)
-    state = random_states(model, count)
+    state = draw(model, 5, count)
     expected = dyn.inverse_dynamics(model, *state)
     columns = np.swapaxes(state, 1, 2)
     result = dyn.generic_inverse_dynamics(model, *columns, representation=name)
@@ -410,18 +406,18 @@ def test_generic_over_arrays_is_a_batch(count, name):
         assert error(np.array(list(part)).T, whole) < 1e-13
 
 
-def test_generic_over_floats_is_the_compiled_one():
+def test_generic_over_floats_equals_the_compiled_function():
     model = random_tree(6, 16)
-    state, wrenches = random_states(model), random_wrenches(model)
+    state, wrenches = draw(model, 5), random_wrenches(model)
     expected = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
     result = dyn.generic_inverse_dynamics(model, *state, wrenches=wrenches)
     assert worst(result.astype(float), expected) < 1e-13
 
 
 @pytest.mark.parametrize("given", [3, 4, 5])
-def test_generic_returns_what_the_input_determines(given):
+def test_generic_returns_only_determined_rates(given):
     model = random_tree(6, 16)
-    state, wrenches = random_states(model), random_wrenches(model)
+    state, wrenches = draw(model, 5), random_wrenches(model)
     result = dyn.generic_inverse_dynamics(model, *state[:given], wrenches=wrenches)
     full = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
     assert result.shape == (given - 2, model.n)
@@ -429,16 +425,16 @@ def test_generic_returns_what_the_input_determines(given):
 
 
 @pytest.mark.parametrize("missing", ROWS[:4])
-def test_generic_refuses_gaps(missing):
+def test_generic_rejects_gaps(missing):
     model = random_tree(6, 16)
-    rows = dict(zip(ROWS, random_states(model), strict=True)) | {missing: None}
+    rows = dict(zip(ROWS, draw(model, 5), strict=True)) | {missing: None}
     with pytest.raises(dyn.InputError, match=f"needs {missing}; given: .*qdddd"):
         dyn.generic_inverse_dynamics(model, **rows)
 
 
-def test_generic_refuses_wrong_lengths_and_names():
+def test_generic_rejects_wrong_lengths_and_names():
     model = random_tree(6, 17)
-    state = random_states(model)
+    state = draw(model, 5)
     with pytest.raises(dyn.InputError, match="qd: expected"):
         dyn.generic_inverse_dynamics(model, state[0], state[1][:-1], state[2])
     with pytest.raises(dyn.InputError, match="nobody"):

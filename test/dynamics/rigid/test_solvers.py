@@ -1,4 +1,4 @@
-"""What every solver of the control cycle promises about its robot, its base and its memory."""
+"""Robot, base and buffers of every solver for the control cycle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from multibody_dynamics import dynamics as dyn
 from reference import error
 from robots import random_base, random_tree
 
-# Each solver with the function that it is the fast form of.
+# Each solver with the function that it must equal.
 SOLVERS = {
     "inverse": (dyn.InverseDynamicsSolver, 5, dyn.inverse_dynamics),
     "forward": (
@@ -30,7 +30,7 @@ def check(solver, function, model, rows, base):
 
 
 @pytest.mark.parametrize("kind", SOLVERS)
-def test_robot_and_base_may_be_exchanged(kind):
+def test_robot_and_base_can_be_exchanged(kind):
     make, count, function = SOLVERS[kind]
     model = random_tree(6, 22)
     loaded = model.with_payload("body6", 2.0, (0.1, 0.2, 0.3), np.eye(3), name="crate")
@@ -44,19 +44,21 @@ def test_robot_and_base_may_be_exchanged(kind):
         solver.set_model(robot)
         solver.set_base(base)
         assert solver.model is robot
-        for _ in range(2):  # they stay as they were set
+        for _ in range(2):  # they keep their values
             check(solver, function, robot, rows, base)
 
 
 @pytest.mark.parametrize("kind", SOLVERS)
-def test_what_does_not_fit_is_refused_and_changes_nothing(kind):
+def test_a_different_robot_is_rejected_and_changes_nothing(kind):
     make, count, function = SOLVERS[kind]
     model, base = random_tree(6, 22), random_base(3)
     rows = np.random.default_rng(2).normal(size=(count, 6))
     solver = make(model)
     solver.set_base(base)
     for other in (random_tree(6, 24), random_tree(5, 22)):
-        with pytest.raises(dyn.InputError, match=f"other joints.*new {make.__name__}"):
+        with pytest.raises(
+            dyn.InputError, match=f"joints of robot .* differ from .*new {make.__name__}"
+        ):
             solver.set_model(other)
     for bad in (random_base(21, 1), dyn.BaseMotion(twist=np.full(6, np.nan))):
         with pytest.raises(dyn.InputError, match="base"):

@@ -1,4 +1,4 @@
-"""Wrenches from a body's frame to the world with their rates, and what is refused."""
+"""Wrenches with rates from body frames to the inertial frame, and their errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_rates_are_those_of_the_moving_frame(seed, body):
 @settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 2, "tool"]))
 def test_a_contact_has_a_frame_of_its_own(seed, body):
-    """A wrench in a frame on the body is one in the frame of a link that sits there."""
+    """A wrench in a frame on the body equals one in the frame of a link at the same place."""
     model = with_tool(seed)
     rng = np.random.default_rng(seed)
     state, W, contact = (
@@ -61,7 +61,7 @@ def test_a_contact_has_a_frame_of_its_own(seed, body):
 
 
 def test_contacts_in_a_batch():
-    """A foot with four corners: all of its contacts at once."""
+    """A foot with four corners: all contacts at once."""
     model = with_tool(14)
     rng = np.random.default_rng(15)
     state, W = rng.normal(size=(3, 5, 1, model.n)), rng.normal(size=(4, 3, 6))
@@ -73,7 +73,7 @@ def test_contacts_in_a_batch():
         assert error(result[i, k], single) < 1e-15
 
 
-def test_a_frame_that_is_none_is_refused():
+def test_an_invalid_frame_is_rejected():
     model = with_tool(16)
     zero, W = np.zeros(model.n), np.zeros(6)
     with pytest.raises(dyn.InputError, match="frame: its rotation is no rotation matrix"):
@@ -84,7 +84,7 @@ def test_a_frame_that_is_none_is_refused():
         dyn.wrench_to_world(model, np.zeros((2, 5)), zero, zero, 0, W, frame=[np.eye(4)] * 3)
 
 
-def test_a_wrench_that_stands_still_in_the_hand_moves_in_the_world():
+def test_a_wrench_at_rest_in_the_hand_moves_in_the_world():
     model = with_tool(1)
     rng = np.random.default_rng(2)
     state, W = rng.normal(size=(3, model.n)), rng.normal(size=6)
@@ -109,7 +109,7 @@ def test_power_does_not_depend_on_the_frame(body):
 
 
 def test_a_base_that_moves_carries_the_wrench_with_it():
-    """A robot that stands still on a moving base: the wrench moves as one in the base's frame."""
+    """On a robot at rest on a moving base, the wrench moves with the base."""
     model = with_tool(3)
     rng = np.random.default_rng(4)
     q, zero, W = rng.normal(size=model.n), np.zeros(model.n), rng.normal(size=(3, 6))
@@ -120,7 +120,7 @@ def test_a_base_that_moves_carries_the_wrench_with_it():
     assert error(result, by_hand(pose, W)) < 1e-12
 
 
-def test_batches_hold_single_results():
+def test_batches_equal_single_results():
     model = with_tool(5)
     rng = np.random.default_rng(6)
     q, qd, qdd = rng.normal(size=(3, 4, 1, model.n))
@@ -166,7 +166,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_wrench_is_refused_by_name(name):
+def test_a_bad_wrench_is_rejected_by_name(name):
     model = with_tool(10)
     W, message = BAD[name]
     zero = np.zeros(model.n)
@@ -177,7 +177,7 @@ def test_a_bad_wrench_is_refused_by_name(name):
 
 
 @pytest.mark.parametrize("bad", [np.ones(6), [np.ones(6)]])
-def test_wrenches_without_names_are_refused(bad):
+def test_wrenches_without_names_are_rejected(bad):
     model, zero = with_tool(10), np.zeros(with_tool(10).n)
     for call in (
         dyn.inverse_dynamics,
@@ -191,7 +191,7 @@ def test_wrenches_without_names_are_refused(bad):
         dyn.rigid.higher_order_inverse_dynamics(model, np.zeros((3, model.n)), wrenches=bad)
 
 
-def test_a_wrench_on_what_does_not_move_is_refused():
+def test_a_wrench_on_the_base_is_rejected():
     model = with_tool(11)
     zero = np.zeros(model.n)
     with pytest.raises(dyn.InputError, match="base"):
@@ -202,7 +202,7 @@ def test_a_wrench_on_what_does_not_move_is_refused():
         dyn.inverse_dynamics(model, zero, zero, zero, wrenches={"hand": np.zeros(6)})
 
 
-def test_wrenches_that_do_not_fit_together_are_listed():
+def test_incompatible_wrenches_are_listed():
     model = with_tool(12)
     zero = np.zeros(model.n)
     uneven = {"tool": np.zeros((2, 6)), "body1": np.zeros((4, 6))}
@@ -217,7 +217,7 @@ def test_wrenches_that_do_not_fit_together_are_listed():
 
 
 @pytest.mark.parametrize("missing", range(3))
-def test_motion_that_is_not_given_is_refused(missing):
+def test_missing_rates_of_the_motion_are_rejected(missing):
     model = with_tool(13)
     rows = [None if k == missing else np.zeros(model.n) for k in range(3)]
     with pytest.raises(dyn.InputError, match="q"):

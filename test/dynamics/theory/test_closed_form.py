@@ -1,4 +1,4 @@
-"""The motion equations from the matrices of the whole system, [M18d] section 5."""
+"""Equations of motion from the matrices of the whole system, [M18d] section 5."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROBOTS = [with_rotors(x) for x in (panda(), random_tree(6, 0), random_tree(6, 1)
 
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
-def test_mass_matrix_is_that_of_composite_inertias(model):
+def test_mass_matrix_equals_that_of_composite_inertias(model):
     """[M18d] (81) against the CRBA."""
     (q,) = draw(model, 1, 5)
     assert error(dyn.theory.mass_matrix_closed_form(model, q), dyn.mass_matrix(model, q), 2) < EQUAL
@@ -45,7 +45,7 @@ def test_velocity_forces_of_both_coriolis_matrices(seed):
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
 def test_long_and_short_form_of_the_coriolis_matrix(model):
-    """[M18d] (84) is the second form of (83), and that the first."""
+    """[M18d] (84) equals the second form of (83), which equals the first."""
     q, qd = draw(model, 2, 3)
     s = dyn.theory.system_kinematics(model, q, qd)
     M = np.zeros((model.n, 6, model.n, 6))
@@ -73,7 +73,7 @@ def test_only_the_christoffel_matrix_is_skew_compatible(model):
         defect = rate - 2 * function(model, q, qd)
         defect = np.abs(defect + defect.T).max()
         assert defect < EQUAL * size if skew else defect > 0.1 * size
-        # along q' itself both lose no energy
+        # along q' itself both preserve energy
         assert abs(qd @ (rate - 2 * function(model, q, qd)) @ qd) < 1e-12 * size * (qd @ qd)
 
 
@@ -95,7 +95,7 @@ def test_projection_equations_from_first_principles(representation, seed):
 
 @pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
-def test_projection_equations_are_the_recursion(model, representation):
+def test_projection_equations_equal_the_recursion(model, representation):
     q, qd, qdd = draw(model, 3, 5)
     W = {model.body_names[-1]: np.random.default_rng(2).normal(size=(5, 6))}
     expected = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=W).tau
@@ -114,7 +114,7 @@ FUNCTIONS = (
 
 @pytest.mark.parametrize(("function", "rows"), FUNCTIONS)
 @pytest.mark.parametrize("shape", [(), (2, 3), (0,)])
-def test_batches_hold_single_results(function, rows, shape):
+def test_batches_equal_single_results(function, rows, shape):
     model = ROBOTS[1]
     state = draw(model, rows, *shape)
     result = function(model, *state)
@@ -144,7 +144,7 @@ def test_states_and_wrenches_broadcast(representation):
     )
 
 
-def test_shapes_that_do_not_fit_are_listed():
+def test_incompatible_shapes_are_listed():
     model = ROBOTS[1]
     q, qd, qdd = np.zeros((2, 6)), np.zeros(6), np.zeros((3, 6))
     with pytest.raises(dyn.InputError, match=r"q \(2,\), qd \(\), qdd \(3,\)"):
@@ -153,7 +153,7 @@ def test_shapes_that_do_not_fit_are_listed():
 
 @pytest.mark.parametrize("place", range(3))
 @pytest.mark.parametrize("bad", [None, 0.0, np.full(5, np.nan), np.zeros(5) * 1j, ["a"] * 5])
-def test_bad_input_is_refused_and_named(place, bad):
+def test_bad_input_is_rejected_and_named(place, bad):
     state = [np.zeros(5)] * 3
     state[place] = bad
     for function, rows in FUNCTIONS:

@@ -1,4 +1,4 @@
-"""One tree described in three ways: the same poses, against exact products of exponentials."""
+"""Descriptions of a tree: the same poses, against exact products of exponentials."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_conversions_keep_the_poses(model, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_conversions_arrive_at_what_is_read_off_the_model(kind):
+def test_conversions_agree_with_the_model(kind):
     model = random_tree(7, seed=8)
     frames = dyn.theory.JointFrameDescription.of(model).frames_in_body
     for converted in conversions(kind.of(model), frames):
@@ -78,8 +78,8 @@ def test_conversions_arrive_at_what_is_read_off_the_model(kind):
             np.testing.assert_allclose(getattr(converted, name), values, atol=1e-14, err_msg=name)
 
 
-def test_screws_of_the_three_descriptions():
-    """X_i, Y_i, Z_i from each other, [M18d] (94), and the parent's X^p_i, [M18k] (7)."""
+def test_screws_of_the_descriptions():
+    """X_i, Y_i and Z_i from each other, [M18d] (94), and X^p_i of the parent, [M18k] (7)."""
     model = random_tree(7, seed=8)
     joint, body, parent, spatial = (kind.of(model) for kind in KINDS)
     for i, p in enumerate(model.parents):
@@ -103,7 +103,7 @@ def test_joint_frames_of_a_model_have_z_along_the_axis():
 
 
 def test_the_frames_of_a_urdf_are_the_b_i():
-    """The joint frames of a URDF are its body frames: placements as Pinocchio reads them."""
+    """The joint frames of a URDF are its body frames, with the placements of Pinocchio."""
     twin = pin.buildModelFromUrdf(str(PANDA))
     description = dyn.theory.BodyScrewDescription.of(panda())
     for i, name in enumerate(panda().joint_names):
@@ -114,7 +114,7 @@ def test_the_frames_of_a_urdf_are_the_b_i():
 
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=25)
-def test_joint_frames_are_free(seed):
+def test_joint_frames_can_be_chosen_freely(seed):
     model = random_tree(5, seed=2)
     q = np.random.default_rng(seed).uniform(-6, 6, model.n)
     body = dyn.theory.BodyScrewDescription.of(model)
@@ -126,7 +126,7 @@ def test_joint_frames_are_free(seed):
 
 
 def test_body_frames_in_the_inertial_frame_make_body_and_spatial_screws_equal():
-    """[M18k] 2.4, end: parts that are all designed in one CAD frame have A_i = 1, Y_i = X_i."""
+    """[M18k] 2.4, end: for parts designed in one CAD frame A_i = 1 and Y_i = X_i."""
     rng = np.random.default_rng(3)
     parents, one = (-1, 0, 1, 0), np.broadcast_to(np.eye(4), (4, 4, 4))
     screws = [random_screw(rng, kind) for kind in ("revolute", "helical", "prismatic", "revolute")]
@@ -141,7 +141,7 @@ def test_body_frames_in_the_inertial_frame_make_body_and_spatial_screws_equal():
 
 
 @pytest.mark.parametrize("model", MODELS[1:], ids=lambda model: model.name)
-def test_a_model_comes_back_from_its_descriptions(model):
+def test_a_model_is_recovered_from_its_descriptions(model):
     options = {
         "joint_names": model.joint_names,
         "body_names": model.body_names,
@@ -192,7 +192,7 @@ def test_joints_with_several_degrees_of_freedom():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_batches_hold_single_results_and_the_reference_is_the_pose_at_zero(kind):
+def test_batches_equal_single_results_and_the_reference_is_the_pose_at_zero(kind):
     model = MODELS[1]
     description = kind.of(model)
     q = RNG.uniform(-3, 3, (2, 3, model.n))
@@ -223,8 +223,8 @@ MIRROR = ONE * np.array([1, 1, -1, 1])[:, None]
     ("parents", "poses", "screws", "message"),
     [
         ((-1, 1), ONE, np.ones((2, 6)), r"parents\[1\] is 1; expected -1 \(the base\)"),
-        ((-1, 0.5), ONE, np.ones((2, 6)), "expected one whole number per body"),
-        ((), ONE[:0], np.ones((0, 6)), "expected one whole number per body"),
+        ((-1, 0.5), ONE, np.ones((2, 6)), "expected one integer per body"),
+        ((), ONE[:0], np.ones((0, 6)), "expected one integer per body"),
         ((-1, 0), ONE[:1], np.ones((2, 6)), r"relative_poses: expected shape \(2, 4, 4\)"),
         ((-1, 0), SCALED, np.ones((2, 6)), "the last row of a pose"),
         ((-1, 0), MIRROR, np.ones((2, 6)), r"relative_poses: its rotation\[0\] is no rotation"),
@@ -233,14 +233,14 @@ MIRROR = ONE * np.array([1, 1, -1, 1])[:, None]
         ((-1, 0), ONE, [np.ones(6), [np.nan] * 6], r"screws.*is nan"),
     ],
 )
-def test_what_is_no_tree_is_refused(parents, poses, screws, message):
+def test_invalid_trees_are_rejected(parents, poses, screws, message):
     with pytest.raises(dyn.ModelError, match=message):
         dyn.theory.BodyScrewDescription(parents, poses, screws)
     with pytest.raises(dyn.ModelError, match=message):
         dyn.theory.model_from_body_screws(parents, poses, screws, np.array([np.eye(6)] * 2))
 
 
-def test_coordinates_that_do_not_fit_are_refused():
+def test_wrong_coordinates_are_rejected():
     description = dyn.theory.SpatialScrewDescription.of(MODELS[1])
     with pytest.raises(dyn.InputError, match=r"q: expected shape \(..., 9\)"):
         description.poses(np.zeros(8))
@@ -264,7 +264,7 @@ def test_the_arm_is_the_same_in_three_descriptions(dimensions):
 
 
 @pytest.mark.parametrize("dimensions", DIMENSIONS)
-def test_its_remote_centre_stays_and_its_instrument_passes_through_it(dimensions):
+def test_the_remote_centre_is_fixed_and_on_the_instrument(dimensions):
     model, shape = (ARM[name](**dimensions) for name in ("remote_centre_arm", "geometry"))
     q = RNG.uniform(-np.pi, np.pi, (200, model.n)) * (0.1, 1, 1, 1, 1)
     incision, instrument = (dyn.frame_pose(model, q, name) for name in ("incision", "instrument"))
@@ -278,6 +278,6 @@ def test_its_remote_centre_stays_and_its_instrument_passes_through_it(dimensions
     assert np.ptp(instrument[:, :3, 2], axis=0).min() > 0.5
 
 
-def test_an_unknown_description_of_the_arm_is_refused():
+def test_an_unknown_description_of_the_arm_is_rejected():
     with pytest.raises(ValueError, match="'screws' is not one of joint frames, body screws"):
         ARM["remote_centre_arm"]("screws")

@@ -70,7 +70,7 @@ def test_second_time_derivative(model, representation):
 @each_representation
 @each_robot
 def test_gradient_and_hessian_along_any_line(model, representation):
-    """A generic direction u leaves no entry out: dJ u and d2J u u."""
+    """dJ u and d2J u u in a generic direction u, on which every entry has an effect."""
     q, u = random_state(model, seed=32)[:2]
     body = deepest(model)
     gradient = dyn.theory.jacobian_gradient(model, q, body, representation=representation)
@@ -114,7 +114,7 @@ def test_sixth_order_of_a_single_joint(representation):
         assert np.abs(partial - expected).max() < 1e-13
 
 
-# Among each other
+# Against each other
 
 
 @each_representation
@@ -150,7 +150,7 @@ def test_time_derivatives_are_sums_of_partial_ones(model, representation):
 
 
 @each_representation
-def test_batches_hold_single_results(representation):
+def test_batches_equal_single_results(representation):
     model = ROBOTS["tree"]
     body, at = deepest(model), {"representation": representation}
     rng = np.random.default_rng(36)
@@ -174,7 +174,7 @@ def test_batches_hold_single_results(representation):
 
 
 @each_robot
-def test_the_way_of_the_origin_does_not_depend_on_the_order_of_joints(model):
+def test_derivatives_of_the_origin_are_symmetric_in_the_joints(model):
     """Linear hybrid columns are derivatives of r: their gradient is symmetric in j and k too."""
     q, body = random_state(model, seed=37)[0], deepest(model)
     gradient = dyn.theory.jacobian_gradient(model, q, body, representation="hybrid")[3:]
@@ -195,7 +195,7 @@ def test_a_frame_has_its_own_derivatives(representation):
     assert error(Jdd, exact_rates(model, state, "camera", representation)[2], axes=2) < 1e-13
 
 
-def test_joints_off_the_path_have_no_part():
+def test_joints_off_the_path_have_no_effect():
     model = ROBOTS["tree"]
     q, body = random_state(model, seed=39)[0], deepest(model)
     off = [j for j in range(model.n) if j not in model.path(body)]
@@ -217,7 +217,7 @@ def test_joints_off_the_path_have_no_part():
 
 
 class Chain:
-    """The path to one body of a tree in the symbols of the paper, joints counted along it."""
+    """The path to one body of a tree in the symbols of the paper, with joints numbered along it."""
 
     def __init__(self, model):
         q, qd, qdd, qddd, _ = random_state(model, seed=41)
@@ -270,7 +270,7 @@ def test_body_fixed_acceleration_6(c):
     assert error(found, c.rates("body")[1][-1]) < 1e-13
 
 
-def test_body_fixed_derivative_7_in_the_frame_between(c):
+def test_body_fixed_derivative_7_in_the_intermediate_frame(c):
     """dJ_ij/dq_k = -Ad_{C_ik} ad_{kX_k} J_kj, j < k."""
     J = c.J["body"]
     for j, k in product(c.N, c.N):
@@ -350,7 +350,7 @@ def test_hybrid_time_derivative_26_corrected(c):
 
 
 def test_hybrid_time_derivatives_27_and_30(c):
-    """The former with Ad_{r_ij} and ad_{V^h_j} - ad_{r_i'}, r_ij = r_j - r_i."""
+    """(27) with Ad_{r_ij} and ad_{V^h_j} - ad_{r_i'}, r_ij = r_j - r_i."""
     V, Vd, _ = c.rates("hybrid")
     r = c.pose[:, :3, 3]
     for j in c.N:
@@ -396,7 +396,7 @@ def test_hybrid_jerk_32_corrected(c):
 
 
 def test_mixed_derivatives_33_corrected(c):
-    """Of the three printed relations only that of the acceleration holds as it stands."""
+    """Of the three printed relations only that of the acceleration is correct."""
     RT = np.eye(6)
     RT[:3, :3] = c.pose[-1, :3, :3].T
     V, Vd, Vdd = (x[-1] for x in c.rates("hybrid"))
@@ -407,7 +407,7 @@ def test_mixed_derivatives_33_corrected(c):
     assert error(c.Jd["mixed"], c.Jd["hybrid"] @ RT.T - turned, axes=2) < 1e-13
 
 
-# What is refused
+# Errors
 
 
 def test_bad_arguments_are_named():

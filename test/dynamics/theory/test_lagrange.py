@@ -1,4 +1,4 @@
-"""Lagrange's equations: derivatives of the energy of the particles, and the torques."""
+"""Lagrange's equations against the energy of particles and the recursion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROBOTS = [with_rotors(x) for x in (panda(), random_tree(6, 0), random_tree(6, 1)
 
 
 def slopes(model, q, qd, of):
-    """dT/dq or dT/dq' by central differences in 40 digits."""
+    """dT/dq or dT/dq' by central differences with 40 digits."""
     step = mp.mpf(10) ** -12
     state = ref.exact([q, qd])
     result = []
@@ -32,14 +32,14 @@ def slopes(model, q, qd, of):
 
 
 @pytest.mark.parametrize("model", ROBOTS[:3], ids=repr)
-def test_derivatives_of_the_energy_of_the_particles(model):
+def test_derivatives_are_those_of_the_energy_of_the_particles(model):
     q, qd = draw(model, 2)
     assert error(dyn.theory.kinetic_energy_gradient(model, q, qd), slopes(model, q, qd, 0)) < EQUAL
     assert error(dyn.theory.generalized_momentum(model, q, qd), slopes(model, q, qd, 1)) < EQUAL
 
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
-def test_the_momentum_is_that_of_the_mass_matrix(model):
+def test_the_momentum_is_mass_matrix_times_rates(model):
     q, qd = draw(model, 2, 5)
     p = dyn.theory.generalized_momentum(model, q, qd)
     assert error(p, (dyn.mass_matrix(model, q) @ qd[..., None])[..., 0]) < EQUAL
@@ -48,7 +48,7 @@ def test_the_momentum_is_that_of_the_mass_matrix(model):
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
 def test_the_gradient_is_the_contraction_of_the_symbols(model):
-    """dT/dq_k = sum_ij Gamma_ijk q'_i q'_j, as dM/dq_k is the symmetric part of 2 Gamma_k."""
+    """dT/dq_k = sum_ij Gamma_ijk q'_i q'_j, since dM/dq_k is the symmetric part of 2 Gamma_k."""
     q, qd = draw(model, 2)
     expected = np.einsum("ijk,i,j", dyn.christoffel_symbols(model, q), qd, qd)
     assert error(dyn.theory.kinetic_energy_gradient(model, q, qd), expected) < EQUAL
@@ -84,7 +84,7 @@ FUNCTIONS = (
 
 @pytest.mark.parametrize(("function", "rows"), [*zip(FUNCTIONS, (2, 2, 3), strict=True)])
 @pytest.mark.parametrize("shape", [(), (2, 3), (0,)])
-def test_batches_hold_single_results(function, rows, shape):
+def test_batches_equal_single_results(function, rows, shape):
     model = ROBOTS[1]
     state = draw(model, rows, *shape)
     result = function(model, *state)
@@ -106,7 +106,7 @@ def test_states_and_wrenches_broadcast():
         dyn.theory.lagrange_equations(model, q, qd, qdd, wrenches={body: W[:, 0, 0]})
 
 
-def test_shapes_that_do_not_fit_are_listed():
+def test_incompatible_shapes_are_listed():
     model = ROBOTS[1]
     q, qd, qdd = np.zeros((2, 6)), np.zeros(6), np.zeros((3, 6))
     with pytest.raises(dyn.InputError, match=r"q \(2,\), qd \(\), qdd \(3,\)"):
@@ -115,7 +115,7 @@ def test_shapes_that_do_not_fit_are_listed():
 
 @pytest.mark.parametrize("place", range(3))
 @pytest.mark.parametrize("bad", [None, 0.0, np.full(5, np.nan), np.zeros(5) * 1j, ["a"] * 5])
-def test_bad_input_is_refused_and_named(place, bad):
+def test_bad_input_is_rejected_and_named(place, bad):
     state = [np.zeros(5)] * 3
     state[place] = bad
     for function, rows in zip(FUNCTIONS, (2, 2, 3), strict=True):

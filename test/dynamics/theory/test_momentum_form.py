@@ -31,7 +31,7 @@ def momenta_of_particles(model, state):
 
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
-def test_momenta_of_the_particles(model):
+def test_momenta_are_those_of_the_particles(model):
     q, qd = draw(model, 2)
     Pi = dyn.theory.body_momenta(model, q, qd)
     assert error(Pi, momenta_of_particles(model, [q, qd])[0], 2) < 1e-13
@@ -47,7 +47,7 @@ def test_momenta_determine_the_rates(model):
     assert error(again, qd) < 1e-14 * digits_lost(free, q)
 
 
-def test_of_momenta_that_no_motion_has_the_nearest_in_kinetic_energy():
+def test_inconsistent_momenta_give_the_nearest_motion_in_kinetic_energy():
     """Least squares with the inverse inertias of the bodies as weights."""
     model = random_tree(6, 4)
     (q,) = draw(model, 1)
@@ -66,7 +66,7 @@ def test_of_momenta_that_no_motion_has_the_nearest_in_kinetic_energy():
 @settings(max_examples=8)
 @given(SEEDS)
 def test_rates_from_first_principles(seed):
-    """Pi_i' of the particles in the motion that the torques and wrenches cause."""
+    """Pi_i' of the particles along the motion caused by the torques and wrenches."""
     model = random_tree(5, seed).with_reflected_inertia(np.full(5, 0.1))
     q, qd, tau = draw(model, 3, seed=seed)
     W = {model.body_names[1]: np.random.default_rng(seed).normal(size=6)}
@@ -81,8 +81,8 @@ def test_rates_from_first_principles(seed):
 
 @settings(max_examples=8)
 @given(SEEDS)
-def test_joint_forces_are_what_is_left_of_the_rates(seed):
-    """sum_i J_i^T (Pi_i' - W_i) = tau with gravity among the W_i, as (79) has it."""
+def test_momentum_rates_give_the_joint_torques(seed):
+    """sum_i J_i^T (Pi_i' - W_i) = tau, (79), with gravity among the W_i."""
     model = random_tree(5, seed)
     q, qd, tau = draw(model, 3, seed=seed)
     Pi = dyn.theory.body_momenta(model, q, qd)
@@ -94,8 +94,8 @@ def test_joint_forces_are_what_is_left_of_the_rates(seed):
     assert np.abs(forces - tau).max() < 1e-13 * size * digits_lost(model, q)
 
 
-def test_a_loose_integration_keeps_the_momentum_to_rounding():
-    """The advantage that the paper names: the sum of the momenta is linear in the state."""
+def test_a_coarse_integration_preserves_the_momentum_to_rounding():
+    """The advantage named by the paper: the sum of the momenta is linear in the state."""
     arm = random_tree(3, 6, branching=0.6)
     model = dyn.model_from_screws(
         [-1, *(arm.parents + 1)],
@@ -128,7 +128,7 @@ def test_a_loose_integration_keeps_the_momentum_to_rounding():
 
 
 @pytest.mark.parametrize("shape", [(), (2, 3), (0,)])
-def test_batches_hold_single_results(shape):
+def test_batches_equal_single_results(shape):
     model = random_tree(6, 3)
     q, qd, tau = draw(model, 3, *shape)
     Pi = dyn.theory.body_momenta(model, q, qd)
@@ -156,16 +156,18 @@ def test_arguments_broadcast():
 
 @pytest.mark.parametrize("name", ["q", "momenta", "tau"])
 @pytest.mark.parametrize("bad", [None, 0.0, np.full((5, 5), np.nan), np.zeros(5) * 1j, "text"])
-def test_bad_input_is_refused_and_named(name, bad):
+def test_bad_input_is_rejected_and_named(name, bad):
     arguments = {"q": np.zeros(5), "momenta": np.zeros((5, 6)), "tau": np.zeros(5)} | {name: bad}
     with pytest.raises(dyn.InputError, match=rf"\b{name}\b"):
         dyn.theory.momentum_equations(random_tree(5, 5), **arguments)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_robot_that_only_its_rotor_holds_is_refused(seed):
-    """A point mass on its own joint axis has no momentum, however fast it turns; what is left of
-    its inertia is rounding, of either sign."""
+def test_a_robot_with_only_rotor_inertia_is_rejected(seed):
+    """A point mass on its own joint axis has no momentum at any speed.
+
+    Its computed inertia is rounding error of either sign.
+    """
     rng = np.random.default_rng(seed)
     axis, point = rng.normal(size=(2, 3))
     pose = random_pose(rng)
@@ -184,7 +186,7 @@ def test_a_robot_that_only_its_rotor_holds_is_refused(seed):
         dyn.theory.rates_of_momenta(model, q, dyn.theory.body_momenta(model, q, qd))
 
 
-def test_heavy_rotors_cost_no_digits():
+def test_heavy_rotors_do_not_reduce_accuracy():
     model = random_tree(6, 4)
     q, qd = draw(model, 2)
     momenta = dyn.theory.body_momenta(model, q, qd)

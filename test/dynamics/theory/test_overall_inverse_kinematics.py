@@ -1,4 +1,4 @@
-"""Joints from the motion of all bodies: exact for consistent data, optimal for any other."""
+"""Joint motion from the motion of all bodies: exact for consistent data, optimal otherwise."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def noisy(poses, size, seed=0):
     return poses @ se3.exp(size * np.random.default_rng(seed).normal(size=(*poses.shape[:-2], 6)))
 
 
-# consistent data: the joints themselves
+# consistent data: exact joint motion
 
 
 @each_method
 @each_model
-def test_positions_come_back_from_exact_poses(model, method):
+def test_exact_poses_give_the_positions(model, method):
     q = 3 * random_state(model, seed=2)[0]
     exact = np.array([C[0] for C in motion(model, [q]).poses], dtype=float)
     found = dyn.theory.joint_positions_from_poses(model, exact, reference=q + 2, method=method)
@@ -43,7 +43,7 @@ def test_positions_come_back_from_exact_poses(model, method):
 @each_method
 @each_representation
 @each_model
-def test_rates_and_accelerations_come_back_from_exact_motions(model, representation, method):
+def test_exact_motions_give_rates_and_accelerations(model, representation, method):
     q, qd, qdd = 2 * random_state(model, seed=5)[:3]
     exact = [twists(C, representation) for C in motion(model, [q, qd, qdd]).poses]
     V, V_dot = np.array(exact, dtype=float).swapaxes(0, 1)
@@ -58,7 +58,7 @@ def test_rates_and_accelerations_come_back_from_exact_motions(model, representat
 
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=25)
-def test_a_reference_within_half_a_turn_tells_the_turns(seed):
+def test_a_reference_within_half_a_turn_determines_the_turns(seed):
     model = MODELS[1]
     rng = np.random.default_rng(seed)
     q = rng.uniform(-30, 30, model.n)
@@ -69,8 +69,8 @@ def test_a_reference_within_half_a_turn_tells_the_turns(seed):
 
 
 @pytest.mark.parametrize("rate", [1.0, 3.0])
-def test_without_reference_a_helical_joint_tells_its_turns_and_a_revolute_one_cannot(rate):
-    """`rate`: a screw that is not of unit length, so that q is not the angle."""
+def test_without_reference_only_helical_joints_determine_their_turns(rate):
+    """`rate` scales the screw from unit length; q is then not the angle."""
     screws = rate * np.array(
         [dyn.revolute((0, 1, 2), (0.1, 0.2, 0.3)), dyn.helical((1, 0, 1), (0.3, 0.1, 0), -0.004),
          dyn.prismatic((1, 1, 0))]
@@ -84,10 +84,10 @@ def test_without_reference_a_helical_joint_tells_its_turns_and_a_revolute_one_ca
     found = dyn.theory.joint_positions_from_poses(model, dyn.forward_kinematics(model, q).pose)
     np.testing.assert_allclose(found.joints, q - turn, atol=1e-12)
     np.testing.assert_allclose(found.residual, 0, atol=1e-13)
-    told = dyn.theory.joint_positions_from_poses(
+    helical = dyn.theory.joint_positions_from_poses(
         model, dyn.forward_kinematics(model, q).pose, reference=q
     )
-    np.testing.assert_allclose(told.joints, q, atol=1e-12)
+    np.testing.assert_allclose(helical.joints, q, atol=1e-12)
 
 
 def test_half_a_turn_is_found_up_to_a_full_one():
@@ -99,7 +99,7 @@ def test_half_a_turn_is_found_up_to_a_full_one():
 
 @each_model
 def test_accelerations_are_those_of_the_papers_components(model):
-    """[M18d] remark 1 (11) and its components, remark 3, with the acceleration dotted."""
+    """[M18d] remark 1 (11) and its components, remark 3, with the missing dot."""
     q, qd, qdd = random_state(model, seed=7)[:3]
     body = dyn.forward_kinematics(model, q, qd, qdd, representation="body")
     found = dyn.theory.joint_accelerations_from_motion(
@@ -120,12 +120,12 @@ def test_accelerations_are_those_of_the_papers_components(model):
             )
 
 
-# inconsistent data: what is optimal, and for what
+# inconsistent data: what each method minimises
 
 
 @each_representation
 def test_the_projection_solves_for_the_relative_twists(representation):
-    """[M18k] (27) is the pseudoinverse solution of (I - D) V = X q', and not that of V = J q'."""
+    """[M18k] (27) is the pseudoinverse solution of (I - D) V = X q', not that of V = J q'."""
     model = MODELS[1]
     q, V = RNG.normal(size=model.n), RNG.normal(size=(model.n, 6))
     k = dyn.theory.system_kinematics(model, q, representation=representation)
@@ -139,7 +139,7 @@ def test_the_projection_solves_for_the_relative_twists(representation):
 
 @pytest.mark.parametrize("shape", ["none", "bodies", "components", "matrices"])
 @each_representation
-def test_least_squares_are_least(representation, shape):
+def test_least_squares_minimise_the_weighted_residual(representation, shape):
     model = MODELS[1]
     n = model.n
     q, V = RNG.normal(size=n), RNG.normal(size=(n, 6))
@@ -162,7 +162,7 @@ def test_least_squares_are_least(representation, shape):
 
 
 @pytest.mark.parametrize("weighed", [False, True])
-def test_least_squares_of_poses_are_least(weighed):
+def test_least_squares_of_poses_minimise_the_weighted_residual(weighed):
     model = MODELS[1]
     q = random_state(model, seed=3)[0]
     poses = noisy(dyn.forward_kinematics(model, q).pose, 0.02)
@@ -186,7 +186,7 @@ def test_least_squares_of_poses_are_least(weighed):
 
 
 @each_method
-def test_an_error_shows_in_the_residual_where_it_is(method):
+def test_the_residual_locates_an_error(method):
     model = random_tree(5, seed=3, branching=0)
     q = random_state(model)[0]
     poses = dyn.forward_kinematics(model, q).pose.copy()
@@ -204,7 +204,7 @@ def test_an_error_shows_in_the_residual_where_it_is(method):
 
 
 def test_bodies_without_weight_need_no_data():
-    """Motion capture sees the six bodies, not the massless ones within their joints."""
+    """Motion capture observes the six bodies, not the massless ones inside their joints."""
     model = MODELS[3]
     observed = np.array([np.any(M) for M in model.inertias], dtype=float)
     assert observed.sum() == 6 < model.n
@@ -223,7 +223,7 @@ def test_bodies_without_weight_need_no_data():
 
 
 def test_kinetic_energy_is_the_same_weight_in_all_frames():
-    """Other body frames on the same bodies: the inertias as weights do not notice."""
+    """With the inertias as weights, the choice of body frames has no effect."""
     model = MODELS[2]
     q, qd = random_state(model, seed=6)[:2]
     rng = np.random.default_rng(8)
@@ -250,11 +250,11 @@ def test_kinetic_energy_is_the_same_weight_in_all_frames():
         assert error(ours, theirs) > 1e-3
 
 
-# shapes and refusals
+# shapes and errors
 
 
 @each_method
-def test_batches_hold_single_results(method):
+def test_batches_equal_single_results(method):
     model = MODELS[1]
     q, qd, qdd = RNG.normal(size=(3, 2, 3, model.n))
     moving = dyn.forward_kinematics(model, q, qd, qdd)
@@ -292,7 +292,7 @@ def test_arguments_are_never_written_to():
     np.testing.assert_array_equal(q, before[1])
 
 
-def test_joints_that_nothing_observes_are_named():
+def test_unobserved_joints_are_named():
     model = panda()
     q, V = np.full(model.n, 0.3), np.zeros((model.n, 6))
     weights = np.ones(model.n)
@@ -309,8 +309,8 @@ def test_joints_that_nothing_observes_are_named():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "guess"}, "method 'guess' is neither 'projection' nor 'least_squares'"),
-        ({"weights": np.ones(7)}, "weights belong to the method 'least_squares'"),
+        ({"method": "guess"}, "method: expected 'projection' or 'least_squares', got 'guess'"),
+        ({"weights": np.ones(7)}, "weights are only used by the method 'least_squares'"),
         ({"method": "least_squares", "weights": np.ones(3)}, r"weights: expected \(7,\), \(7, 6\)"),
         ({"method": "least_squares", "weights": -np.ones(7)}, "weights of body '.*1': not symm"),
         (

@@ -1,4 +1,4 @@
-"""The matrices of all bodies: their factors, inverses and derivatives, against exact motions."""
+"""System Jacobian: factors, inverses and derivatives, against exact motions."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_a_is_the_resolvent_of_d(model, representation):
 
 @each_representation
 @each_model
-def test_blocks_take_a_twist_from_one_body_to_another(model, representation):
-    """A rigid motion V of two bodies: block (i, j) takes its components at j to those at i."""
+def test_blocks_transform_a_twist_from_one_body_to_another(model, representation):
+    """A common rigid motion of two bodies: block (i, j) maps its components at j to those at i."""
     k = dyn.theory.system_kinematics(model, state(model, seed=2)[0], representation=representation)
     V = RNG.normal(size=6)
     at = [dyn.convert_twist(C, [V], "spatial", representation)[0] for C in k.pose]
@@ -166,7 +166,7 @@ def test_the_mass_matrix_is_the_projection_of_all_inertias(model):
 
 
 @each_representation
-def test_batches_hold_single_results(representation):
+def test_batches_equal_single_results(representation):
     model = MODELS[1]
     q, qd = RNG.normal(size=(2, 1, model.n)), RNG.normal(size=(3, model.n))
     qdd = RNG.normal(size=(2, 3, model.n))
@@ -185,7 +185,7 @@ def test_batches_hold_single_results(representation):
     assert error(factors.A_inverse[1], single.A_inverse, axes=2) < 1e-14
 
 
-def test_what_is_handed_out_cannot_be_changed():
+def test_the_matrices_are_read_only():
     k = dyn.theory.system_kinematics(MODELS[0], *state(MODELS[0])[:2])
     for array in (k.J, k.A, k.V, k.pose, k.qd):
         with pytest.raises(ValueError, match="read-only"):
@@ -210,17 +210,17 @@ def test_bad_arguments_are_named():
         _ = dyn.theory.system_kinematics(model, zero, zero, representation="spatial").a
     with pytest.raises(dyn.InputError, match="matrix b is defined in spatial and body"):
         _ = dyn.theory.system_kinematics(model, zero, zero, representation="hybrid").b
-    with pytest.raises(dyn.InputError, match="screws 'hybrid' are neither"):
+    with pytest.raises(dyn.InputError, match="screws: expected 'spatial' or 'body', got 'hybrid'"):
         dyn.theory.spatial_factors(model, zero, "hybrid")
 
 
 @pytest.mark.parametrize("D", [np.eye(3), np.ones((2, 3)), 1.0, [[np.nan]]])
-def test_only_nilpotent_matrices_have_this_resolvent(D):
+def test_a_matrix_that_is_not_nilpotent_is_rejected(D):
     with pytest.raises(dyn.InputError):
         dyn.theory.resolvent(D)
 
 
-def test_the_resolvent_of_nothing_and_of_a_batch():
+def test_the_resolvent_of_an_empty_matrix_and_of_a_batch():
     strict = np.tril(RNG.normal(size=(4, 5, 5)), -1)
     assert error(dyn.theory.resolvent(strict), np.linalg.inv(np.eye(5) - strict), axes=2) < 1e-12
     np.testing.assert_array_equal(dyn.theory.resolvent(np.zeros((2, 2))), np.eye(2))
