@@ -29,20 +29,18 @@ filtered_deflection     (k, n) deflections of damped springs along a motion
 limit_margins           The margin to every finite limit along a motion
 motor_motion            How the motors must move and what they must push that the links move ...
 Beyond  what a spring does beyond its travel: "raise" or "continue"
-actuator_cycle  the scalar functions of actuators and springs that compiled cycles call
+flat_map  the scalar functions of actuators and springs that compiled cycles call
 actuator_rows  the constants of all actuators as one table for compiled cycles
 """
 
-from . import actuator_cycle
+from . import flat_map
 from .actuator_cycle import (
     VARIANTS,
     MotorCommand,
     MotorFeedforward,
     SpringSolver,
     actuator_rows,
-    friction,
     resting_second_outputs,
-    springs_recursion,
 )
 from .actuator_description import load_actuators
 from .actuator_kinds import (
@@ -53,9 +51,9 @@ from .actuator_kinds import (
     SeriesElastic,
     StiffnessDrive,
     VariableStiffness,
-    smooth_friction,
 )
 from .actuators import Actuators
+from .flat_map import friction, smooth_friction, springs_recursion
 from .flatness import (
     LimitMargin,
     MotorMotion,
@@ -81,5 +79,5 @@ __all__ = [
     "actuator_rows", "friction", "springs_recursion", "VARIANTS", "LimitMargin",
     "MotorMotion", "filtered_deflection", "limit_margins", "motor_motion",
     "Beyond",
-    "actuator_cycle",
+    "flat_map",
 ]  # fmt: skip

@@ -21,8 +21,8 @@ from .actuator_kinds import (
     Rows,
     SeriesElastic,
     VariableStiffness,
-    smooth_friction,
 )
+from .flat_map import smooth_friction
 from .springs import Beyond
 
 TorqueSource = Literal["spring_deflection", "torque_sensor", "motor_torque"]
@@ -219,7 +219,7 @@ class Actuators:
     def friction(self, velocity: Any) -> Array:
         """Torque (..., m) in N m that friction takes at the motor velocities (..., m) in rad/s."""
         v = as_array("velocity", velocity, (len(self.motors),), self.motor_names)
-        return smooth_friction(v, *self._friction)
+        return np.asarray(smooth_friction(v, *self._friction))
 
     def friction_slope(self, velocity: Any) -> Array:
         """Derivative (..., m) of the friction by the velocity, N m s/rad."""

@@ -86,7 +86,7 @@ def motor_motion(
         return [np.broadcast_to(array[..., k, i], batch) for k in range(3)]
 
     m = len(actuators.motors)
-    result = np.empty((5, *batch, m))
+    result = np.empty((6, *batch, m))
     for i, actuator, motors, j in actuators.each():
         chosen = () if second is None or actuator.second_output is None else rows(second, j)
         phi = None if deflection is None else np.broadcast_to(deflection[..., i], batch)
@@ -94,8 +94,7 @@ def motor_motion(
             found = actuator.motor_rows(rows(state, i), rows(torque, i), chosen, phi, beyond)
         for motor, values in zip(motors, found, strict=True):
             result[..., motor] = values
-    position, velocity, acceleration, load, bent = result
-    effort = actuators.motor_torque(velocity, acceleration, load)
+    position, velocity, acceleration, _, bent, effort = result
     return MotorMotion(position, velocity, acceleration, effort, bent)
 
 

@@ -39,7 +39,7 @@ from ..elastic import (
     greatest_stiffness,
     springs_recursion,
 )
-from ..elastic import actuator_cycle as cycle
+from ..elastic import flat_map as cycle
 from ..model import MultibodyModel, inertia
 from ..rigid import (
     forward_dynamics_cycle,

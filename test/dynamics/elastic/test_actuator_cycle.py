@@ -11,8 +11,6 @@ import yaml
 
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuator_cycle import (
-    BEYOND_TRAVEL,
-    SECOND_OUTPUT_CLIPPED,
     VARIANTS,
     MotorFeedforward,
     SpringSolver,
@@ -29,6 +27,7 @@ from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     VariableStiffness,
 )
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.elastic.flat_map import BEYOND_TRAVEL, SECOND_OUTPUT_CLIPPED
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.springs import (
     CubicSpring,
