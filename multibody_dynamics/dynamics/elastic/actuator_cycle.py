@@ -22,14 +22,11 @@ from .flat_map import (
     MOTOR,
     MOTOR_ROW,
     SECOND_OUTPUT_CLIPPED,
-    JointArrays,
-    LinkRows,
-    MotorArrays,
     compiled_advance_filters,
     compiled_feedforward,
-    compiled_spring_motion,
+    compiled_springs,
 )
-from .spring_tables import SpringTables, spring_tables
+from .spring_tables import spring_tables
 from .springs import Spring
 
 VARIANTS: Mapping[str, tuple[float, float]] = {
@@ -133,20 +130,25 @@ class MotorFeedforward:
         self.load = np.zeros(m)
         self.flags = np.zeros(m, dtype=np.int64)
         joints, motors, laws, pieces = actuator_rows(actuators)
-        springs = SpringTables(laws, pieces)
         self._update = partial(
             compiled_feedforward,
             joints,
             motors,
-            springs,
+            laws,
+            pieces,
+            None,
             np.array(VARIANTS[variant]),
-            LinkRows(self.state, self.torque, self.stiffness),
+            self.state,
+            self.torque,
+            self.stiffness,
             self.deflection,
-            MotorArrays(self.bent, self.load, self.result, self.flags),
+            self.bent,
+            self.load,
+            self.result,
+            self.flags,
         )
-        self._advance = partial(
-            compiled_advance_filters, joints, springs, self.torque, self.deflection
-        )
+        tables = (joints, laws, pieces, None)
+        self._advance = partial(compiled_advance_filters, *tables, self.torque, self.deflection)
         self._has_filters = bool(actuators.is_damped.any())
 
     def update(self) -> MotorCommand:
@@ -208,14 +210,21 @@ class SpringSolver:
         self.deflection = np.zeros(m)
         joints, _, laws, pieces = actuator_rows(actuators)
         self.update = partial(
-            compiled_spring_motion,
+            compiled_springs,
             joints,
-            SpringTables(laws, pieces),
-            (self.q, self.qd, self.theta, self.thetad),
+            laws,
+            pieces,
+            None,
+            self.q,
+            self.qd,
+            self.theta,
+            self.thetad,
             self.stiffness,
-            JointArrays(
-                self.torque, self.torque_rate, self.stiffness_felt, self.load, self.deflection
-            ),
+            self.torque,
+            self.torque_rate,
+            self.stiffness_felt,
+            self.load,
+            self.deflection,
         )
         self._lower, self._upper = actuators.spring_travel.T
         self.update()

@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 
 from ..core import Array, InputError, as_real
 from . import flat_map
-from .flat_map import SECOND_OUTPUT_CLIPPED, JointArrays, LinkRows, MotorArrays
+from .flat_map import SECOND_OUTPUT_CLIPPED
 from .spring_tables import SpringTables, fitting, spring_tables
 from .springs import Beyond, LinearSpring, Spring, solve_increasing
 
@@ -178,32 +178,21 @@ class Actuator(ABC):
         rows = given.reshape(len(given), -1)
         count = rows.shape[1]
         filtered = np.zeros(batch) if deflection is None else np.broadcast_to(deflection, batch)
-        bent = np.zeros((count, m))
-        bent[:, : len(self.springs)] = np.nan  # no guess
-        outputs = MotorArrays(
-            bent.reshape(-1),
-            np.zeros(count * m),
-            np.zeros((4, count * m)),
-            np.zeros(count * m, dtype=np.int64),
-        )
         joints, motors = self._copies(count)
         joints[:, [flat_map.SOFTEST, flat_map.STIFFEST]] = 0.0, np.inf  # checked, never clipped
-        fitting(flat_map.compiled_feedforward, flat_map.feedforward, self._tables)(
-            joints,
-            motors,
-            self._tables,
-            np.ones(2),
-            LinkRows(rows[:3], rows[3:6], rows[6:]),
-            np.array(filtered, dtype=np.float64).reshape(-1),
-            outputs,
-        )
-        clipped = (outputs.flags.reshape(*batch, m)[..., 0] & SECOND_OUTPUT_CLIPPED) > 0
+        links = rows[:3], rows[3:6], rows[6:], np.array(filtered, dtype=np.float64).reshape(-1)
+        bent = np.zeros((count, m))
+        bent[:, : len(self.springs)] = np.nan  # no guess
+        load, result = np.zeros((count, m)), np.zeros((4, count, m))
+        flags = np.zeros((count, m), dtype=np.int64)
+        run = fitting(flat_map.compiled_feedforward, flat_map.feedforward_cycle, self._tables)
+        written = bent.reshape(-1), load.reshape(-1), result.reshape(4, -1), flags.reshape(-1)
+        run(joints, motors, *self._tables, np.ones(2), *links, *written)
+        clipped = (flags[:, 0] & SECOND_OUTPUT_CLIPPED) > 0
         if beyond == "raise" and clipped.any():
-            self._refuse_second_output(given[3][clipped], given[6][clipped])
-        position, velocity, acceleration, torque = outputs.result.reshape(4, *batch, m)
-        load, bent = (row.reshape(*batch, m) for row in (outputs.load, outputs.bent))
-        found = (position, velocity, acceleration, load, bent, torque)
-        return tuple(MotorRows(*(row[..., j] for row in found)) for j in range(m))
+            self._refuse_second_output(rows[3, clipped], rows[6, clipped])
+        found = np.concatenate((result[:3], [load, bent], result[3:])).reshape(6, *batch, m)
+        return tuple(MotorRows(*found[..., j]) for j in range(m))
 
     def _check_motion(  # noqa: B027 (nothing to check unless overridden)
         self, Q: Array, second: Array, deflection: Array | None, beyond: Beyond
@@ -225,7 +214,7 @@ class Actuator(ABC):
         batch = given.shape[1:]
         count = prod(batch)
         rotors = given[2 : 2 + 2 * m].reshape(2, m, count).transpose(0, 2, 1).reshape(2, -1)
-        second = given[2 + 2 * m :].reshape(-1, count) if len(k) else np.zeros((2, count))
+        second = given[2 + 2 * m :].reshape(2, count) if len(k) else np.zeros((2, count))
         unknown = np.nan if not self.springs else 0.0
         of_joint = np.full((3, count), unknown)
         of_motors = np.full((2, count * m), unknown)
@@ -233,13 +222,10 @@ class Actuator(ABC):
             of_joint[2], of_motors[1] = np.inf, 0.0
         if self.joint_row[flat_map.DAMPING] > 0.0:
             of_joint[1] = np.nan
-        fitting(flat_map.compiled_spring_motion, flat_map.spring_motion, self._tables)(
-            self._copies(count)[0],
-            self._tables,
-            (*given[:2].reshape(2, count), *rotors),
-            second,
-            JointArrays(*of_joint, *of_motors),
-        )
+        run = fitting(flat_map.compiled_springs, flat_map.springs_recursion, self._tables)
+        links = given[:2].reshape(2, count)
+        joints, _ = self._copies(count)
+        run(joints, *self._tables, *links, *rotors, second, *of_joint, *of_motors)
         loads, deflections = of_motors.reshape(2, *batch, m)
         for j, spring in enumerate(self.springs):
             spring.checked_deflection(deflections[..., j], beyond)
@@ -367,7 +353,7 @@ class SeriesElastic(Actuator):
         rows = given.reshape(4, -1)
         joints, _ = self._copies(rows.shape[1])
         advance = fitting(flat_map.compiled_advance_filters, flat_map.advance_filters, self._tables)
-        advance(joints, self._tables, rows[1:], rows[0], float(dt))
+        advance(joints, *self._tables, rows[1:], rows[0], float(dt))
         return given[0]
 
 

@@ -88,7 +88,7 @@ def spring_tables(springs: Sequence[Spring], *, own_laws: bool = False) -> Sprin
         steps = np.diff(starts)[:, None] ** powers
         rows[1:, POTENTIAL] = np.cumsum((coefficients[:-1] / powers * steps).sum(axis=1))
         tables.laws[k, LEAST:] = [
-            law_on_travel(tables, k, end)[0] if isfinite(end) else end for end in spring.travel
+            law_on_travel(*tables, k, end)[0] if isfinite(end) else end for end in spring.travel
         ]
         first = last + 1
     return tables
@@ -104,37 +104,6 @@ def _piece(laws, pieces, k, phi):
         else:
             high = middle - 1
     return low
-
-
-@inlined
-def _law(laws, pieces, own, k, phi):
-    """s, s', s'', s''' on the travel."""
-    if own is not None and own[k] is not None:
-        s, s1, s2, s3 = own[k].law(np.array(phi))
-        return np.float64(s), np.float64(s1), np.float64(s2), np.float64(s3)
-    piece = _piece(laws, pieces, k, phi)
-    x = phi - pieces[piece, START]
-    degree = int(laws[k, DEGREE])
-    s, s1, s2, s3 = pieces[piece, COEFFICIENT + degree], 0.0, 0.0, 0.0
-    for j in range(degree - 1, -1, -1):
-        s3 = s3 * x + s2
-        s2 = s2 * x + s1
-        s1 = s1 * x + s
-        s = s * x + pieces[piece, COEFFICIENT + j]
-    return s, s1, 2.0 * s2, 6.0 * s3
-
-
-@inlined
-def _potential(laws, pieces, own, k, phi):
-    """The energy on the travel."""
-    if own is not None and own[k] is not None:
-        return np.float64(own[k].potential(np.array(phi)))
-    piece = _piece(laws, pieces, k, phi)
-    x = phi - pieces[piece, START]
-    energy = 0.0
-    for j in range(int(laws[k, DEGREE]), -1, -1):
-        energy = (energy + pieces[piece, COEFFICIENT + j] / (j + 1)) * x
-    return pieces[piece, POTENTIAL] + energy
 
 
 @inlined
@@ -158,21 +127,31 @@ def _bracket(laws, pieces, own, k, torque):
 
 
 @inlined
-def law_on_travel(springs, k, phi):
+def law_on_travel(laws, pieces, own, k, phi):
     """s, s', s'', s''' of spring k at phi, or at the nearer end of its travel."""
-    laws = springs.laws
     phi = min(max(phi, laws[k, LOWER]), laws[k, UPPER])
-    return _law(laws, springs.pieces, springs.own, k, phi)
+    if own is not None and own[k] is not None:
+        s, s1, s2, s3 = own[k].law(np.array(phi))
+        return np.float64(s), np.float64(s1), np.float64(s2), np.float64(s3)
+    piece = _piece(laws, pieces, k, phi)
+    x = phi - pieces[piece, START]
+    degree = int(laws[k, DEGREE])
+    s, s1, s2, s3 = pieces[piece, COEFFICIENT + degree], 0.0, 0.0, 0.0
+    for j in range(degree - 1, -1, -1):
+        s3 = s3 * x + s2
+        s2 = s2 * x + s1
+        s1 = s1 * x + s
+        s = s * x + pieces[piece, COEFFICIENT + j]
+    return s, s1, 2.0 * s2, 6.0 * s3
 
 
 @inlined
-def spring_law(springs, k, phi):
+def spring_law(laws, pieces, own, k, phi):
     """s, s', s'', s''' of spring k at phi; along its tangents beyond the travel."""
-    laws = springs.laws
     if laws[k, DEGREE] == 1.0:
-        slope = springs.pieces[int(laws[k, FIRST]), COEFFICIENT + 1]
+        slope = pieces[int(laws[k, FIRST]), COEFFICIENT + 1]
         return slope * phi, slope, 0.0, 0.0
-    s, s1, s2, s3 = law_on_travel(springs, k, phi)
+    s, s1, s2, s3 = law_on_travel(laws, pieces, own, k, phi)
     if phi < laws[k, LOWER]:
         return s + s1 * (phi - laws[k, LOWER]), s1, 0.0, 0.0
     if phi > laws[k, UPPER]:
@@ -181,32 +160,38 @@ def spring_law(springs, k, phi):
 
 
 @inlined
-def spring_energy(springs, k, phi):
+def spring_energy(laws, pieces, own, k, phi):
     """Energy in J stored in spring k at phi, up to a constant."""
-    laws = springs.laws
     inside = min(max(phi, laws[k, LOWER]), laws[k, UPPER])
-    s, s1, _, _ = law_on_travel(springs, k, inside)
+    s, s1, _, _ = law_on_travel(laws, pieces, own, k, inside)
     excess = phi - inside
-    stored = _potential(laws, springs.pieces, springs.own, k, inside)
-    return stored + (s + 0.5 * s1 * excess) * excess
+    beyond = (s + 0.5 * s1 * excess) * excess
+    if own is not None and own[k] is not None:
+        return np.float64(own[k].potential(np.array(inside))) + beyond
+    piece = _piece(laws, pieces, k, inside)
+    x = inside - pieces[piece, START]
+    energy = 0.0
+    for j in range(int(laws[k, DEGREE]), -1, -1):
+        energy = (energy + pieces[piece, COEFFICIENT + j] / (j + 1)) * x
+    return pieces[piece, POTENTIAL] + energy + beyond
 
 
 @inlined
-def spring_deflection(springs, k, torque, guess):
+def spring_deflection(laws, pieces, own, k, torque, guess):
     """phi with s(phi) = torque of spring k: Newton's method from the guess, or else bisection."""
-    laws = springs.laws
     if laws[k, DEGREE] == 1.0:
-        return torque / springs.pieces[int(laws[k, FIRST]), COEFFICIENT + 1]
+        return torque / pieces[int(laws[k, FIRST]), COEFFICIENT + 1]
     lower, upper = laws[k, LOWER], laws[k, UPPER]
     if torque < laws[k, LEAST]:
-        return lower + (torque - laws[k, LEAST]) / law_on_travel(springs, k, lower)[1]
+        return lower + (torque - laws[k, LEAST]) / law_on_travel(laws, pieces, own, k, lower)[1]
     if torque > laws[k, GREATEST]:
-        return upper + (torque - laws[k, GREATEST]) / law_on_travel(springs, k, upper)[1]
-    lower, upper = _bracket(laws, springs.pieces, springs.own, k, torque)
+        return upper + (torque - laws[k, GREATEST]) / law_on_travel(laws, pieces, own, k, upper)[1]
+    if not isfinite(upper - lower):
+        lower, upper = _bracket(laws, pieces, own, k, torque)
     resolution = 2.0 * _EPS * max(abs(lower), abs(upper))
     phi = guess if lower <= guess <= upper else 0.5 * (lower + upper)
     for _ in range(200):
-        s, slope, _, _ = law_on_travel(springs, k, phi)
+        s, slope, _, _ = law_on_travel(laws, pieces, own, k, phi)
         if s >= torque:
             upper = phi
         if s <= torque:
@@ -229,11 +214,11 @@ def deflection_rates(s1, s2, Qd, Qdd):
 
 
 @inlined
-def spring_deflection_motion(springs, k, torque, guess):
+def spring_deflection_motion(laws, pieces, own, k, torque, guess):
     """phi, phi', phi'' of spring k at `torque` = (Q, Q', Q'')."""
     Q, Qd, Qdd = torque
-    phi = spring_deflection(springs, k, Q, guess)
-    _, s1, s2, _ = spring_law(springs, k, phi)
+    phi = spring_deflection(laws, pieces, own, k, Q, guess)
+    _, s1, s2, _ = spring_law(laws, pieces, own, k, phi)
     phid, phidd = deflection_rates(s1, s2, Qd, Qdd)
     return phi, phid, phidd
 
@@ -246,17 +231,18 @@ LAW, ENERGY, DEFLECTION = range(3)
 
 def evaluate_spring(springs, quantity, values, result):
     """The quantity of spring 0 at the values (N,): rows of result (4, N), s to s''' or one row."""
+    laws, pieces, own = springs
     for i in range(values.shape[0]):
         if quantity == LAW:
-            s, s1, s2, s3 = spring_law(springs, 0, values[i])
+            s, s1, s2, s3 = spring_law(laws, pieces, own, 0, values[i])
             result[0, i] = s
             result[1, i] = s1
             result[2, i] = s2
             result[3, i] = s3
         elif quantity == ENERGY:
-            result[0, i] = spring_energy(springs, 0, values[i])
+            result[0, i] = spring_energy(laws, pieces, own, 0, values[i])
         else:
-            result[0, i] = spring_deflection(springs, 0, values[i], np.nan)
+            result[0, i] = spring_deflection(laws, pieces, own, 0, values[i], np.nan)
 
 
 _compiled_evaluate = compiled(evaluate_spring)

@@ -164,7 +164,20 @@ def _slope(mechanics, actuators, links, applied, scratch, springs, parts, second
     state, torques = scratch[0], scratch[1]
     n, m = joints.shape[0], motors.shape[0]
     springs_recursion(
-        joints, laws, pieces, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
+        joints,
+        laws,
+        pieces,
+        None,
+        q,
+        qd,
+        theta,
+        thetad,
+        second,
+        torque,
+        rate,
+        felt,
+        load,
+        deflection,
     )
     for i in range(n):
         if joints[i, cycle.KIND] == cycle.RIGID:
