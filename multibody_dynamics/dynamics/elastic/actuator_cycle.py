@@ -169,7 +169,7 @@ class MotorFeedforward:
         """What could not be had at the last update, by motor; empty if nothing."""
         texts = {
             BEYOND_TRAVEL: "spring beyond its travel",
-            SECOND_OUTPUT_CLIPPED: "stiffness or pretension cannot be had",
+            SECOND_OUTPUT_CLIPPED: "requested stiffness is infeasible; clipped to its range",
         }
         return tuple(
             f"{self.actuators.motor_names[j]}: {text}"

@@ -335,6 +335,7 @@ def _reduced(torque, stiffness):
     return u, ud, (torque[2] - 2.0 * kd * ud - kdd * u) / k
 
 
+# wide: flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def _variable(joints, motors, laws, pieces, own, i, moves, given, bend, outputs):
     """The motors of joint i, of variable stiffness, whose spring the torque `bend` bends."""
@@ -358,6 +359,7 @@ def _variable(joints, motors, laws, pieces, own, i, moves, given, bend, outputs)
         outputs.flags[j] |= SECOND_OUTPUT_CLIPPED
 
 
+# wide: as above
 @inlined
 def _antagonistic(joints, motors, laws, pieces, own, i, moves, given, bend, outputs):
     """The two motors of joint i, whose springs the torque `bend` bends."""
@@ -387,6 +389,7 @@ def _antagonistic(joints, motors, laws, pieces, own, i, moves, given, bend, outp
         flags[j + 1] |= SECOND_OUTPUT_CLIPPED
 
 
+# wide: as above
 @inlined
 def feedforward(joints, motors, laws, pieces, own, bending, given, filtered, outputs):
     """The motors that move all joints along `given` (LinkRows), into `outputs` (MotorArrays).

@@ -56,23 +56,13 @@ def motor_motion(
 
     Raises InputError that names the joint, for wrong shapes and missing rates too.
     """
-    names, n = actuators.joint_names, actuators.n
-    if isinstance(torque, tuple):
-        if any(row is None for row in torque):
-            raise InputError(
-                "torque: Q' or Q'' is missing: inverse_dynamics gives them for qddd and qdddd"
-            )
-        torque = np.stack(torque, axis=-2)
-    torque = as_array("torque", torque, (3, n), names)
-    state = as_real("state", state)
-    if state.ndim < 2 or state.shape[-2] < 3:
-        raise InputError(f"state: expected rows q, q', q'' (..., 3, {n}), got {state.shape}")
-    state = as_array("state", state[..., :3, :], (3, n), names)
+    n, names = actuators.n, actuators.joint_names
+    state, torque = _link_rows(actuators, state, torque)
     second = actuators.second_outputs(stiffness, 3)
     if second is None and actuators.variable_joints:
         raise InputError(
-            f"stiffness: joints {', '.join(actuators.variable_joints)} have a second motor: give "
-            f"rows k, k', k'' of theirs"
+            f"stiffness: joints {', '.join(actuators.variable_joints)} have a second output "
+            f"(stiffness or pretension): give its rows k, k', k''"
         )
     given = {"state": state.shape[:-2], "torque": torque.shape[:-2]}
     if second is not None:
@@ -96,6 +86,22 @@ def motor_motion(
             result[..., motor] = values
     position, velocity, acceleration, _, bent, effort = result
     return MotorMotion(position, velocity, acceleration, effort, bent)
+
+
+def _link_rows(actuators: Actuators, state: Any, torque: Any) -> tuple[Array, Array]:
+    """q, q', q'' and Q, Q', Q'' (..., 3, n), checked."""
+    names, n = actuators.joint_names, actuators.n
+    if isinstance(torque, tuple):
+        if any(row is None for row in torque):
+            raise InputError(
+                "torque: Q' or Q'' is missing: inverse_dynamics gives them for qddd and qdddd"
+            )
+        torque = np.stack(torque, axis=-2)
+    torque = as_array("torque", torque, (3, n), names)
+    state = as_real("state", state)
+    if state.ndim < 2 or state.shape[-2] < 3:
+        raise InputError(f"state: expected rows q, q', q'' (..., 3, {n}), got {state.shape}")
+    return as_array("state", state[..., :3, :], (3, n), names), torque
 
 
 def filtered_deflection(

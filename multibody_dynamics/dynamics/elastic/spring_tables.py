@@ -22,14 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core import Array, InputError, compiled, inlined
-
-if TYPE_CHECKING:
-    from .springs import Spring
 
 FIRST = 0
 LAST = 1
@@ -55,8 +52,8 @@ class SpringTables(NamedTuple):
     own: Any = None
 
 
-def spring_tables(springs: Sequence[Spring], *, own_laws: bool = False) -> SpringTables:
-    """The tables of these springs.
+def spring_tables(springs: Sequence[Any], *, own_laws: bool = False) -> SpringTables:
+    """The tables of these :class:`.Spring` objects.
 
     Raises InputError for a law that is not a piecewise polynomial, unless `own_laws`: such tables
     are for plain Python only.

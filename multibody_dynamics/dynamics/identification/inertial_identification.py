@@ -54,6 +54,7 @@ class Identified:
     rank: int
 
 
+# long: the steps of one least-squares problem, in order. wide: the rows of a recording, options
 def identify_parameters(
     model: MultibodyModel,
     q: Any,
@@ -308,7 +309,8 @@ def _residual(model: MultibodyModel, rows: list[Array], friction: JointFriction,
 def _errors(
     R: Array, variance: Array, model: MultibodyModel, inertial: int, with_friction: bool
 ) -> dict[str, float]:
-    """Of the friction, as if the inertias were known (they hold others, which are not told)."""
+    """Standard errors of the friction, with the inertial parameters marginalised: they come first
+    in R, so its last rows are what the torques say of the friction once the inertias are fitted."""
     if not with_friction:
         return {}
     square = R[inertial:, inertial:]

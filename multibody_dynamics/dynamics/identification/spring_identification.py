@@ -185,6 +185,7 @@ class SpringFit:
         return "\n".join(["spring:", *(f"  {each}" for each in lines)])
 
 
+# long: checks, fits and choice of one law, in order. wide: the rows of a recording, options
 def identify_spring(
     deflection: Any,
     torque: Any,
