@@ -73,7 +73,7 @@ def actuator_rows(actuators: Actuators) -> ActuatorRows:
 
 
 def resting_second_outputs(actuators: Actuators) -> Array:
-    """(v,) the middle of what can be had without load."""
+    """(v,) mid-range second outputs (stiffness or pretension) without load."""
     ranges = [
         each.second_output_range(np.zeros(()))
         for each in actuators.actuators
@@ -96,14 +96,14 @@ class MotorFeedforward:
     Attributes
     ----------
     stiffness : (3, v) the second outputs of `actuators.variable_joints` with two rates, stiffness
-        or pretension; written by the caller, at first at rest in the middle of what can be had.
+        or pretension; written by the caller, initially at rest in the middle of the range.
     deflection : (n,) state of the damped joints; NaN, as at first, settles at the next update.
     result : (4, m), with the rows `command`.
     bent : (m,) deflection of the spring in front of each motor.
     load : (m,) what that spring, or a rigid joint, asks of it: tau_m less rotor and friction.
     flags : (m,) integers, sums of BEYOND_TRAVEL and SECOND_OUTPUT_CLIPPED; see `problems`.
 
-    The caller answers for finite numbers. An instance is for one thread.
+    Inputs must be finite; they are not checked. An instance serves one thread.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class MotorFeedforward:
         self.deflection[self.actuators.is_damped] = np.nan
 
     def problems(self) -> tuple[str, ...]:
-        """What could not be had at the last update, by motor; empty if nothing."""
+        """Problems of the last update, by motor; empty if there were none."""
         texts = {
             BEYOND_TRAVEL: "spring beyond its travel",
             SECOND_OUTPUT_CLIPPED: "requested stiffness is infeasible; clipped to its range",
@@ -182,7 +182,7 @@ class MotorFeedforward:
 class SpringSolver:
     """:meth:`.Actuators.springs` for the control cycle: in place, compiled, nothing allocated.
 
-    Fill q, qd (n,), theta, thetad (m,), and `stiffness` (2, v) where no motor tells it; call
+    Fill q, qd (n,), theta, thetad (m,), and `stiffness` (2, v) where no motor sets it; call
     `update()`; read `torque`, `torque_rate`, `stiffness_felt` (n,), `load`, `deflection` (m,) and
     `beyond_travel` (m,). NaN for what deflections do not tell, as there; beyond the travel the laws
     go on along their tangents. Rows that are not given are own zeros.

@@ -82,7 +82,7 @@ class Motor:
     """Inertia of rotor and gear, friction and limits, on the link side of the gear.
 
     Units of a revolute joint; those of a prismatic one are kg, N s/m, N and m/s.
-    Raises InputError for values that no hardware has.
+    Raises InputError for values that are not physical.
     """
 
     inertia: float  # kg m^2
@@ -123,12 +123,12 @@ class Actuator(ABC):
 
     @property
     def second_output(self) -> Literal["stiffness", "pretension"] | None:
-        """What the joint has to be told beside its motion."""
+        """The second output (stiffness or pretension) of the joint, or None."""
         return None
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """By which the names of the motors differ from that of the joint."""
+        """Suffixes that make the name of the joint into those of its motors."""
         return ("",)
 
     @property
@@ -239,11 +239,11 @@ class Actuator(ABC):
     ) -> Array:
         """Where the link is while the motors are at theta and the joint torque is Q.
 
-        k: the stiffness where it is an input that no motor shows; deflection: of a damped spring.
+        k: the stiffness where it is an input that no motor sets; deflection: of a damped spring.
         """
 
     def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
-        """Least and greatest second output that can be had with the joint torque Q.
+        """Least and greatest feasible second output at the joint torque Q.
 
         torque_share : of the torque limits of the motors, that holds it at rest; limits do not
         count if it is not given. The least is above the greatest where Q itself is too much.
@@ -379,9 +379,9 @@ class VariableStiffness(Actuator):
     """Q = k g(phi): a spring whose stiffness k is an input of its own, the second flat output.
 
     stiffness_range : least and greatest k in N m/rad, positive. A drive beyond the range sets what
-        it says, but a tenth of the least k is always there: nobody may divide by less.
+        it says, but k is never taken below a tenth of its minimum.
     shape : the law g in rad, with the slope 1 at zero; LinearSpring(1.0) gives Q = k phi.
-    drive : what sets k; None if k is simply there, and its rates cost nothing.
+    drive : what sets k; None if k is a free input whose rates cost nothing.
     """
 
     motor: Motor

@@ -26,7 +26,7 @@ from .flat_map import smooth_friction
 from .springs import Beyond
 
 TorqueSource = Literal["spring_deflection", "torque_sensor", "motor_torque"]
-"""Where the joint torque of a robot comes from when it is measured."""
+"""The source of a measured joint torque."""
 
 
 class Springs(NamedTuple):
@@ -49,9 +49,9 @@ class Actuators:
     <joint>_stiffness for a stiffness drive: m motors, in the order of the joints. Raises InputError
     for names that are not different or not as many as the actuators.
 
-    torque_sources : of each joint, what tells its torque Q when it is measured: "torque_sensor", or
-        as it is if nothing is given, "spring_deflection" of a joint with a spring, "motor_torque"
-        of a rigid one. Observers of the state and of disturbances follow it.
+    torque_sources : for each joint, the source of its measured torque Q: "torque_sensor", or the
+        default, "spring_deflection" for a joint with a spring and "motor_torque" for a rigid one.
+        State and disturbance observers use it.
     """
 
     joint_names: tuple[str, ...]
@@ -396,6 +396,6 @@ class Actuators:
 
     @contextmanager
     def named(self, i: int) -> Iterator[None]:
-        """InputErrors from within name the joint."""
+        """Prefix any InputError raised inside with the name of the joint."""
         with refused_as(InputError, f"joint '{self.joint_names[i]}'"):
             yield

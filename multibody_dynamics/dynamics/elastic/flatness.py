@@ -40,7 +40,7 @@ def motor_motion(
     deflection: Any = None,
     beyond: Beyond = "raise",
 ) -> MotorMotion:
-    """How the motors must move and what they must push that the links move along `state`.
+    """Motion and torque of the motors that move the links along `state`: the flat map.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def motor_motion(
     deflection : (..., n) of damped springs, the state of their filter (see
         :meth:`.Actuators.deflection_after`, :func:`filtered_deflection`); other entries are not
         used.
-    beyond : "raise" refuses springs beyond their travel and stiffnesses that cannot be had;
-        "continue" goes on along tangents, for :func:`limit_margins` to say by how much.
+    beyond : "raise" refuses springs beyond their travel and infeasible stiffnesses; "continue"
+        follows the tangents, and :func:`limit_margins` then reports by how much.
 
     Raises InputError that names the joint, for wrong shapes and missing rates too.
     """
@@ -136,7 +136,7 @@ def filtered_deflection(
 
 
 class LimitMargin(NamedTuple):
-    """How near a motion comes to one limit: the instant at which it is nearest or farthest out."""
+    """How close a motion comes to one limit, at the instant when it is closest or farthest out."""
 
     name: str  # of the motor or the joint
     quantity: str  # "motor torque", "motor speed", "deflection", "joint torque", "stiffness", ...
@@ -165,7 +165,7 @@ def limit_margins(
     """The margin to every finite limit along a motion, the most used limit first.
 
     Torque and speed of the motors, travel of the springs, joint torque, and stiffness (pretension)
-    between what can be had at Q. All limits hold if the first `left` is not negative; limits are
+    within its feasible range at Q. All limits hold if the first `left` is not negative; limits are
     looked at at the given times only.
 
     Parameters

@@ -1,14 +1,15 @@
 """Spring laws: torque s(phi) of a deflection phi = theta - q, increasing, on a limited travel.
 
-The spring of a series elastic joint obeys Q = s(phi). Where the motor must be to give a torque with
-given rates follows by implicit differentiation (s', s'', s''' are derivatives by phi):
+The spring of a series elastic joint obeys Q = s(phi). The deflection for a torque with given
+rates follows by implicit differentiation (s', s'', s''' are derivatives by phi):
 
     phi = s^-1(Q),    phi' = Q' / s',    phi'' = (Q'' - s'' phi'^2) / s'.
 
 Units: rad and N m for a revolute joint, m and N for a prismatic one, on the link side of the gear.
 
-Beyond its travel a law is not known: that is an InputError, or, with ``beyond="continue"``, the law
-goes on along its tangents (a plan that needs 110 % of the travel shall say so, not fail).
+Beyond its travel a law is unknown, and evaluating it raises InputError. With ``beyond="continue"``
+the law continues along its tangents instead, which lets a plan report that it needs 110 % of the
+travel.
 """
 
 from __future__ import annotations

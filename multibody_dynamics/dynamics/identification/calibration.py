@@ -21,16 +21,16 @@ HIDDEN = 1e-6  # a smaller component in the directions without effect is roundin
 
 
 class Calibration(NamedTuple):
-    """What :func:`calibrate` found.
+    """The result of :func:`calibrate`.
 
     values : (p,) the parameters, in the order of the errors; rad or m.
     model : the robot with these errors.
     residuals : measured against `model`: (k, 6), the displacement of the frame as a twist in its
         own axes, rad and m; or (k, 3), the way between the positions in inertial axes, m.
     rank : how many combinations of the parameters the measurements determine.
-    unidentifiable : the names of the parameters that they do not determine by themselves.
-    converged : whether the search came to an end.
-    errors : the error screws that were asked for.
+    unidentifiable : names of the parameters that they do not determine individually.
+    converged : whether the search converged.
+    errors : the error screws that were requested.
     """
 
     values: Array
@@ -42,7 +42,7 @@ class Calibration(NamedTuple):
     errors: tuple[ErrorScrew, ...]
 
     def describe(self) -> str:
-        """A line for each parameter, and what is left of the errors."""
+        """A line for each parameter, and the remaining residuals."""
         rows = [
             f"{error.name:40} {value:+.6e} {error.unit}"
             + (" (not determined)" if error.name in self.unidentifiable else "")
@@ -66,7 +66,7 @@ def calibrate(
     noise: tuple[float, float] = (1.0, 1.0),
     tolerance: float = 1e-8,
 ) -> Calibration:
-    """The errors with which the robot has `frame` where it was measured, by least squares.
+    """Kinematic calibration: the errors that best explain the measurements of `frame`.
 
     Levenberg-Marquardt (SciPy) with exact derivatives: the residual of a pose is the twist
     r = log(C(pi)^-1 C_measured) in the axes of the frame, and dr/dpi = -dexp_r^-1 J with the
@@ -76,7 +76,7 @@ def calibrate(
     ----------
     q : (k, n) the joint positions, as the encoders give them.
     measured : (k, 4, 4) poses of the frame, or (k, 3) positions of its origin, in the inertial
-        frame. Where the measuring system is not quite there, the first joint has this error, too.
+        frame. A misplacement of the measuring system appears as an error of the first joint.
     noise : standard deviations of a measured rotation (rad) and position (m), which weigh the two
         against each other.
     tolerance : combinations of parameters whose effect is smaller than this, relative to the
