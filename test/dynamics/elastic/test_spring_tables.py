@@ -70,7 +70,7 @@ def exact_law(spring: Spring, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @each_law
 def test_the_law_is_that_of_the_spring_on_its_travel_and_beyond(k, spring):
     phi = deflections(spring)
-    found = np.array([tables.spring_law(TABLES, k, x) for x in phi]).T
+    found = np.array([tables.spring_law(*TABLES, k, x) for x in phi]).T
     wanted, _ = exact_law(spring, phi)
     scale = np.abs(wanted).max(axis=1, keepdims=True).clip(1e-300)
     # s''' of a quintic spline is what its degree leaves of the digits
@@ -83,10 +83,10 @@ def test_the_law_is_that_of_the_spring_on_its_travel_and_beyond(k, spring):
 @each_law
 def test_at_the_ends_of_the_travel_the_law_is_the_inner_one(k, spring):
     for end in filter(np.isfinite, spring.travel):
-        inner = tables.law_on_travel(TABLES, k, end)
-        assert tables.spring_law(TABLES, k, end) == inner
+        inner = tables.law_on_travel(*TABLES, k, end)
+        assert tables.spring_law(*TABLES, k, end) == inner
         outside = end + np.copysign(1.0, end - 0.5 * sum(np.clip(spring.travel, -1, 1)))
-        assert tables.law_on_travel(TABLES, k, outside) == inner
+        assert tables.law_on_travel(*TABLES, k, outside) == inner
 
 
 @each_law
@@ -94,7 +94,7 @@ def test_the_energy_is_that_of_the_spring(k, spring):
     phi = deflections(spring)
     _, wanted = exact_law(spring, phi)
     digits = {"rtol": 1e-13, "atol": 1e-14 * np.abs(wanted).max()}
-    found = [tables.spring_energy(TABLES, k, x) for x in phi]
+    found = [tables.spring_energy(*TABLES, k, x) for x in phi]
     np.testing.assert_allclose(found, wanted, **digits)
     np.testing.assert_allclose(spring.energy(phi, beyond="continue"), wanted, **digits)
 
@@ -104,7 +104,7 @@ def test_the_energy_is_that_of_the_spring(k, spring):
 def test_the_inverse_does_not_depend_on_the_guess(k, spring, guess):
     phi = deflections(spring)
     torque = exact_law(spring, phi)[0][0]
-    found = [tables.spring_deflection(TABLES, k, Q, guess) for Q in torque]
+    found = [tables.spring_deflection(*TABLES, k, Q, guess) for Q in torque]
     np.testing.assert_allclose(found, phi, rtol=1e-13, atol=1e-15)
     batch = spring.deflection(torque, beyond="continue")
     np.testing.assert_allclose(batch, phi, rtol=1e-13, atol=1e-15)
@@ -119,7 +119,7 @@ def test_the_motion_of_the_deflection_is_that_of_the_spring(k, spring):
     wanted = phi, rates[0] / s1, (rates[1] - s2 * (rates[0] / s1) ** 2) / s1
     found = np.array(
         [
-            tables.spring_deflection_motion(TABLES, k, each, 0.1)
+            tables.spring_deflection_motion(*TABLES, k, each, 0.1)
             for each in zip(torque, *rates, strict=True)
         ]
     ).T
@@ -144,7 +144,7 @@ def test_no_springs_and_a_changed_spring():
     laws, pieces, _ = tables.spring_tables([])
     assert laws.shape[0] == pieces.shape[0] == 0
     stiffer = replace(SPRINGS["linear"], K=351.0)  # type: ignore[type-var]
-    assert tables.spring_law(tables.spring_tables([stiffer]), 0, 0.1)[:2] == (35.1, 351.0)
+    assert tables.spring_law(*tables.spring_tables([stiffer]), 0, 0.1)[:2] == (35.1, 351.0)
 
 
 def test_an_unknown_law_is_refused():
