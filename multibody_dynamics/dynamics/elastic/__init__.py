@@ -1,50 +1,52 @@
-"""Springs and motors of elastic joints: the flat map between link and motor, knowing no dynamics.
+"""Elastic joints: springs, motors, and the flat map between links and motors.
 
-CubicSpring             s = K phi + K3 phi^3, hardening: K > 0 in N m/rad, K3 >= 0 in N m/rad^3.
-LinearSpring            s = K phi, K > 0 in N m/rad.
-PolynomialSpring        s = c_1 phi + c_2 phi^2 + ..., coefficients from c_1 on in N m/rad^i
-Spring                  An increasing law with the travel (lower, upper)
-TableSpring             A C4 increasing law through the points of a data sheet or a measurement.
-greatest_stiffness      The greatest s' on the travel
-Antagonistic            Two motors that pull at the link from both sides
-Motor                   Inertia of rotor and gear, friction and limits
-Rigid                   Motor and link are one
-SeriesElastic           A spring of any law between motor and link
-StiffnessDrive          The motor that sets a stiffness k = k_0 + kappa theta_k
-VariableStiffness       Q = k g(phi): a spring whose stiffness k is an input of its own
-Actuator                What moves one joint: its motors and the springs in front of them.
-smooth_friction         Torque that friction takes
-Actuators               The actuators of a robot, in the order of its joints.
-load_actuators          The actuators of a robot from a YAML file or its mapping
-MotorCommand            theta, theta', theta'' and tau_m on the link side of the gear
-MotorFeedforward        motor_motion for the control cycle
-SpringSolver            Actuators.springs for the control cycle
-resting_second_outputs  (v,) the middle of what can be had without load.
-friction                Torque that friction takes from motor j.
-springs_recursion       Q, Q', stiffness of the joints (n,)
-VARIANTS                ?? }
-LimitMargin             How near a motion comes to one limit
-MotorMotion             theta, theta', theta'' and tau_m of the m motors
-filtered_deflection     (k, n) deflections of damped springs along a motion
-limit_margins           The margin to every finite limit along a motion
-motor_motion            How the motors must move and what they must push that the links move ...
-LinearArm               M x'' + D x' + K x = 0 of an arm near rest, x = (q, theta), as matrices
-rigid_rotors            (n,) inertias of the rotors that move with their links, kg m^2
-Beyond  what a spring does beyond its travel: "raise" or "continue"
-actuator_cycle  the scalar functions of actuators and springs that compiled cycles call
-actuator_rows  the constants of all actuators as one table for compiled cycles
+A joint is rigid, series elastic, of variable stiffness, or antagonistic. Given the motion of the
+links and the joint torques Q, Q', Q'', the flat map yields motion and torque of the motors. This
+room contains no rigid-body dynamics: Q comes from `inverse_dynamics`.
+
+Actuators               the actuators of a robot, one per joint, in the order of its joints
+load_actuators          Actuators from a YAML description
+Motor                   inertia, gear ratio, friction and limits of a motor, link side of the gear
+Rigid                   an actuator without a spring
+SeriesElastic           a spring of any law between motor and link, with or without a damper
+VariableStiffness       Q = k g(phi), where the stiffness k is a second input
+StiffnessDrive          the motor that sets the stiffness of a VariableStiffness
+Antagonistic            two motors that pull at the link from both sides through springs
+Actuator                base class of all kinds of actuators
+smooth_friction         viscous and smoothed Coulomb friction torque of a motor
+Spring                  base class of all spring laws: torque s(phi) over a limited travel
+LinearSpring            s = K phi
+CubicSpring             s = K phi + K3 phi^3, hardening
+PolynomialSpring        s = c_1 phi + c_2 phi^2 + ... over a finite travel
+TableSpring             a smooth increasing law through the points of a data sheet
+Beyond                  what happens beyond the travel of a spring: "raise" or "continue"
+greatest_stiffness      the greatest stiffness of a spring over its travel, N m/rad
+motor_motion            the flat map: motion and torque of the motors that move the links as desired
+MotorMotion             theta, theta', theta'', tau_m and spring deflections, (..., m) each
+filtered_deflection     deflections (k, n) of damped springs along a motion
+limit_margins           margins to the limits of motors, springs and joint torques along a motion
+LinearArm               M x'' + D x' + K x = 0 near rest, x = (q, theta), as matrices
+rigid_rotors            inertias (n,) of the rotors that move with their links, kg m^2 or kg
+LimitMargin             how close a motion comes to one limit, and when
+MotorFeedforward        the flat map in the control cycle: compiled, in place, without allocation
+MotorCommand            theta, theta', theta'' and tau_m of the motors, (m,) each
+VARIANTS                how springs enter the feedforward: full, quasi_static or rigid
+SpringSolver            joint torques, their rates and motor loads in the control cycle
+resting_second_outputs  mid-range stiffnesses or pretensions (v,) without load
+actuator_rows           the actuators as tables of numbers for compiled code
+flat_map                the functions over scalars behind all of this, and columns of the tables
+friction                friction torque of one motor, for compiled code
+springs_recursion       joint torques and motor loads of one state, for compiled code
 """
 
-from . import actuator_cycle
+from . import flat_map
 from .actuator_cycle import (
     VARIANTS,
     MotorCommand,
     MotorFeedforward,
     SpringSolver,
     actuator_rows,
-    friction,
     resting_second_outputs,
-    springs_recursion,
 )
 from .actuator_description import load_actuators
 from .actuator_kinds import (
@@ -55,16 +57,10 @@ from .actuator_kinds import (
     SeriesElastic,
     StiffnessDrive,
     VariableStiffness,
-    smooth_friction,
 )
 from .actuators import Actuators
-from .flatness import (
-    LimitMargin,
-    MotorMotion,
-    filtered_deflection,
-    limit_margins,
-    motor_motion,
-)
+from .flat_map import friction, smooth_friction, springs_recursion
+from .flatness import LimitMargin, MotorMotion, filtered_deflection, limit_margins, motor_motion
 from .linear_arm import LinearArm, rigid_rotors
 from .springs import (
     Beyond,
@@ -77,13 +73,18 @@ from .springs import (
 )
 
 __all__ = [
-    "CubicSpring", "LinearSpring", "PolynomialSpring", "Spring", "TableSpring",
-    "greatest_stiffness", "Antagonistic", "Motor", "Rigid", "SeriesElastic", "StiffnessDrive",
-    "VariableStiffness", "Actuator", "smooth_friction", "Actuators", "load_actuators",
-    "MotorCommand", "MotorFeedforward", "SpringSolver", "resting_second_outputs",
-    "actuator_rows", "friction", "springs_recursion", "VARIANTS", "LimitMargin",
-    "MotorMotion", "filtered_deflection", "limit_margins", "motor_motion",
-    "Beyond",
-    "actuator_cycle",
+    # actuators of a robot
+    "Actuators", "load_actuators", "Motor", "Rigid", "SeriesElastic", "VariableStiffness",
+    "StiffnessDrive", "Antagonistic", "Actuator", "smooth_friction",
+    # laws of springs
+    "Spring", "LinearSpring", "CubicSpring", "PolynomialSpring", "TableSpring", "Beyond",
+    "greatest_stiffness",
+    # planning
+    "motor_motion", "MotorMotion", "filtered_deflection", "limit_margins", "LimitMargin",
+    # near rest
     "LinearArm", "rigid_rotors",
+    # control cycle
+    "MotorFeedforward", "MotorCommand", "VARIANTS", "SpringSolver", "resting_second_outputs",
+    # inside other compiled cycles
+    "actuator_rows", "flat_map", "friction", "springs_recursion",
 ]  # fmt: skip

@@ -39,13 +39,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from math import factorial
-from typing import Any, Literal, NamedTuple
+from functools import cached_property
+from math import prod
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core import Array, InputError, as_real
+from . import flat_map
+from .flat_map import SECOND_OUTPUT_CLIPPED
+from .spring_tables import SpringTables, fitting, spring_tables
 from .springs import Beyond, LinearSpring, Spring, solve_increasing
 
 Rows = Sequence[Array]
@@ -60,6 +64,7 @@ class MotorRows(NamedTuple):
     acceleration: Array
     load: Array
     deflection: Array
+    torque: Array
 
 
 class SpringRows(NamedTuple):
@@ -77,7 +82,7 @@ class Motor:
     """Inertia of rotor and gear, friction and limits, on the link side of the gear.
 
     Units of a revolute joint; those of a prismatic one are kg, N s/m, N and m/s.
-    Raises InputError for values that no hardware has.
+    Raises InputError for values that are not physical.
     """
 
     inertia: float  # kg m^2
@@ -100,10 +105,12 @@ class Motor:
             if np.isinf(value) and not may_be_infinite:
                 raise InputError(f"{each.name} of the motor is {value:g}: must be finite")
 
-
-def smooth_friction(velocity: Array, viscous: Any, coulomb: Any, coulomb_velocity: Any) -> Array:
-    """Torque that friction takes: viscous, and Coulomb's, smoothed through zero."""
-    return np.asarray(viscous * velocity + coulomb * np.tanh(velocity / coulomb_velocity))
+    @property
+    def row(self) -> tuple[float, ...]:
+        """The MOTOR row of :mod:`flat_map`."""
+        return (
+            self.inertia, self.viscous, self.coulomb, self.coulomb_velocity, self.torque_limit
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -116,12 +123,12 @@ class Actuator(ABC):
 
     @property
     def second_output(self) -> Literal["stiffness", "pretension"] | None:
-        """What the joint has to be told beside its motion."""
+        """The second output (stiffness or pretension) of the joint, or None."""
         return None
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """By which the names of the motors differ from that of the joint."""
+        """Suffixes that make the name of the joint into those of its motors."""
         return ("",)
 
     @property
@@ -129,23 +136,102 @@ class Actuator(ABC):
         """The travel of the spring in front of each motor."""
         return ((-np.inf, np.inf),) * len(self.motors)
 
-    @abstractmethod
+    @property
+    def springs(self) -> tuple[Spring, ...]:
+        """Those in front of the first motors."""
+        return ()
+
+    @cached_property
+    def joint_row(self) -> Array:
+        """The JOINT row of :mod:`flat_map`, for an actuator by itself."""
+        row = np.zeros(flat_map.JOINT_ROW)
+        for column, value in self.columns().items():
+            row[column] = value
+        return row
+
+    def columns(self) -> dict[int, float]:
+        """The entries of its JOINT row that are not zero."""
+        raise InputError(f"{type(self).__name__}: not known to the control cycle")
+
+    @cached_property
+    def _tables(self) -> SpringTables:
+        return spring_tables(self.springs, own_laws=True)
+
+    def _copies(self, count: int) -> tuple[Array, Array]:
+        """JOINT and MOTOR rows of a robot with `count` such joints: a batch in one call."""
+        joints = np.tile(self.joint_row, (count, 1))
+        joints[:, flat_map.MOTOR] = len(self.motors) * np.arange(count)
+        joints[:, flat_map.SECOND] = np.arange(count)
+        return joints, np.tile([motor.row for motor in self.motors], (count, 1))
+
     def motor_rows(
         self, q: Rows, Q: Rows, second: Rows, deflection: Array | None, beyond: Beyond
     ) -> tuple[MotorRows, ...]:
-        """Where the motors must be that the joint moves along q under the torque Q.
+        """The motion of the motors that moves the joint along q under the torque Q.
 
-        second: the second output, if there is one; deflection: of a damped spring, its state.
+        second: the second output, if the joint has one; deflection: of a damped spring, its state.
         """
+        chosen = second if self.second_output is not None else ()
+        given = np.array(np.broadcast_arrays(*q, *Q, *chosen), dtype=np.float64)
+        batch, m = given.shape[1:], len(self.motors)
+        self._check_motion(given[3:6], given[6:], deflection, beyond)
+        rows = given.reshape(len(given), -1)
+        count = rows.shape[1]
+        filtered = np.zeros(batch) if deflection is None else np.broadcast_to(deflection, batch)
+        joints, motors = self._copies(count)
+        joints[:, [flat_map.SOFTEST, flat_map.STIFFEST]] = 0.0, np.inf  # checked, never clipped
+        links = rows[:3], rows[3:6], rows[6:], np.array(filtered, dtype=np.float64).reshape(-1)
+        bent = np.zeros((count, m))
+        bent[:, : len(self.springs)] = np.nan  # no guess
+        load, result = np.zeros((count, m)), np.zeros((4, count, m))
+        flags = np.zeros((count, m), dtype=np.int64)
+        run = fitting(flat_map.compiled_feedforward, flat_map.feedforward_cycle, self._tables)
+        written = bent.reshape(-1), load.reshape(-1), result.reshape(4, -1), flags.reshape(-1)
+        run(joints, motors, *self._tables, np.ones(2), *links, *written)
+        clipped = (flags[:, 0] & SECOND_OUTPUT_CLIPPED) > 0
+        if beyond == "raise" and clipped.any():
+            self._refuse_second_output(rows[3, clipped], rows[6, clipped])
+        found = np.concatenate((result[:3], [load, bent], result[3:])).reshape(6, *batch, m)
+        return tuple(MotorRows(*found[..., j]) for j in range(m))
 
-    @abstractmethod
+    def _check_motion(  # noqa: B027 (nothing to check unless overridden)
+        self, Q: Array, second: Array, deflection: Array | None, beyond: Beyond
+    ) -> None:
+        """InputError for what the springs cannot do, unless `beyond` allows it."""
+
+    def _refuse_second_output(self, Q: Array, second: Array) -> None:  # noqa: B027
+        """InputError for second outputs that are infeasible at the torques Q, both (k,)."""
+
     def spring_rows(
         self, q: Array, qd: Array, theta: Rows, thetad: Rows, k: Rows, beyond: Beyond
     ) -> SpringRows:
         """What the springs do with the link at q and the motors at theta, each with its rate.
 
-        k: stiffness and its rate where it is an input that no motor shows.
+        k: stiffness and its rate where it is an input that no motor sets.
         """
+        m = len(self.motors)
+        given = np.array(np.broadcast_arrays(q, qd, *theta, *thetad, *k), dtype=np.float64)
+        batch = given.shape[1:]
+        count = prod(batch)
+        rotors = given[2 : 2 + 2 * m].reshape(2, m, count).transpose(0, 2, 1).reshape(2, -1)
+        second = given[2 + 2 * m :].reshape(2, count) if len(k) else np.zeros((2, count))
+        unknown = np.nan if not self.springs else 0.0
+        of_joint = np.full((3, count), unknown)
+        of_motors = np.full((2, count * m), unknown)
+        if not self.springs:
+            of_joint[2], of_motors[1] = np.inf, 0.0
+        if self.joint_row[flat_map.DAMPING] > 0.0:
+            of_joint[1] = np.nan
+        run = fitting(flat_map.compiled_springs, flat_map.springs_recursion, self._tables)
+        links = given[:2].reshape(2, count)
+        joints, _ = self._copies(count)
+        run(joints, *self._tables, *links, *rotors, second, *of_joint, *of_motors)
+        loads, deflections = of_motors.reshape(2, *batch, m)
+        for j, spring in enumerate(self.springs):
+            spring.checked_deflection(deflections[..., j], beyond)
+        torque, rate, stiffness = of_joint.reshape(3, *batch)
+        columns = [tuple(rows[..., j] for j in range(m)) for rows in (loads, deflections)]
+        return SpringRows(torque, rate, stiffness, *columns)
 
     @abstractmethod
     def link_position(
@@ -153,11 +239,11 @@ class Actuator(ABC):
     ) -> Array:
         """Where the link is while the motors are at theta and the joint torque is Q.
 
-        k: the stiffness where it is an input that no motor shows; deflection: of a damped spring.
+        k: the stiffness where it is an input that no motor sets; deflection: of a damped spring.
         """
 
     def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
-        """Least and greatest second output that can be had with the joint torque Q.
+        """Least and greatest feasible second output at the joint torque Q.
 
         torque_share : of the torque limits of the motors, that holds it at rest; limits do not
         count if it is not given. The least is above the greatest where Q itself is too much.
@@ -175,17 +261,8 @@ class Rigid(Actuator):
     def motors(self) -> tuple[Motor, ...]:
         return (self.motor,)
 
-    def motor_rows(
-        self, q: Rows, Q: Rows, second: Rows, deflection: Array | None, beyond: Beyond
-    ) -> tuple[MotorRows, ...]:
-        return (MotorRows(q[0], q[1], q[2], Q[0], np.zeros_like(q[0])),)
-
-    def spring_rows(
-        self, q: Array, qd: Array, theta: Rows, thetad: Rows, k: Rows, beyond: Beyond
-    ) -> SpringRows:
-        unknown = np.full_like(q, np.nan)
-        stiff = np.full_like(q, np.inf)
-        return SpringRows(unknown, unknown, stiff, (unknown,), (np.zeros_like(q),))
+    def columns(self) -> dict[int, float]:
+        return {flat_map.KIND: flat_map.RIGID}
 
     def link_position(
         self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
@@ -211,33 +288,27 @@ class SeriesElastic(Actuator):
         return (self.motor,)
 
     @property
+    def springs(self) -> tuple[Spring, ...]:
+        return (self.spring,)
+
+    @property
     def limits_of_springs(self) -> tuple[tuple[float, float], ...]:
         return (self.spring.travel,)
 
-    def motor_rows(
-        self, q: Rows, Q: Rows, second: Rows, deflection: Array | None, beyond: Beyond
-    ) -> tuple[MotorRows, ...]:
+    def columns(self) -> dict[int, float]:
+        return {flat_map.KIND: flat_map.SERIES, flat_map.DAMPING: self.damping}
+
+    def _check_motion(
+        self, Q: Array, second: Array, deflection: Array | None, beyond: Beyond
+    ) -> None:
         if self.damping == 0.0:
-            phi, phid, phidd = self.spring.deflection_motion(*Q, beyond=beyond)
+            self.spring.checked_torque(Q[0], beyond)
         elif deflection is None:
             raise InputError(
                 "the deflection of a damped spring is a state of the feedforward: give `deflection`"
             )
         else:
-            phi = deflection
-            s, slope, _, _ = self.spring.derivatives(phi, beyond=beyond)
-            phid = (Q[0] - s) / self.damping
-            phidd = (Q[1] - slope * phid) / self.damping
-        return (MotorRows(q[0] + phi, q[1] + phid, q[2] + phidd, Q[0], phi),)
-
-    def spring_rows(
-        self, q: Array, qd: Array, theta: Rows, thetad: Rows, k: Rows, beyond: Beyond
-    ) -> SpringRows:
-        phi, phid = theta[0] - q, thetad[0] - qd
-        s, slope, _, _ = self.spring.derivatives(phi, beyond=beyond)
-        torque = s + self.damping * phid
-        rate = slope * phid if self.damping == 0.0 else np.full_like(phid, np.nan)
-        return SpringRows(torque, rate, slope, (torque,), (phi,))
+            self.spring.checked_deflection(deflection, beyond)
 
     def link_position(
         self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
@@ -258,10 +329,9 @@ class SeriesElastic(Actuator):
         Exact for a linear law and a torque that is a parabola of time; in general to second order
         in the time constant.
         """
-        phi, _, phidd = self.spring.deflection_motion(*Q, beyond=beyond)
-        slope = self.spring.stiffness(phi, beyond=beyond)
-        phid = (Q[1] - self.damping * phidd) / slope
-        return self.spring.deflection(Q[0] - self.damping * phid, beyond=beyond)
+        self.spring.checked_torque(Q[0], beyond)
+        settled = self._filtered(np.full_like(Q[0], np.nan), Q, 0.0)
+        return self.spring.checked_deflection(settled, beyond)
 
     def deflection_after(
         self, phi: Array, Q: Rows, dt: float, *, beyond: Beyond = "raise"
@@ -275,20 +345,16 @@ class SeriesElastic(Actuator):
         """
         if self.damping == 0.0:
             return phi
-        s, slope, _, _ = self.spring.derivatives(phi, beyond=beyond)
-        push = (Q[0] - s, Q[1], Q[2])
-        if isinstance(self.spring, LinearSpring):
-            return np.asarray(phi + _relaxed(push, slope, self.damping, dt))
-        middle = end = np.zeros_like(phi)
-        for _ in range(4):
-            rest = [
-                self.spring.torque(phi + x, beyond="continue") - s - slope * x
-                for x in (middle, end)
-            ]
-            first, second = (4.0 * rest[0] - rest[1]) / dt, 4.0 * (rest[1] - 2.0 * rest[0]) / dt**2
-            bent = (push[0], push[1] - first, push[2] - second)
-            middle, end = (_relaxed(bent, slope, self.damping, t) for t in (0.5 * dt, dt))
-        return np.asarray(phi + end)
+        return self._filtered(self.spring.checked_deflection(phi, beyond), Q, dt)
+
+    def _filtered(self, phi: Array, Q: Rows, dt: float) -> Array:
+        """phi after dt; where it is NaN, from the settled deflection on."""
+        given = np.array(np.broadcast_arrays(phi, *Q), dtype=np.float64)
+        rows = given.reshape(4, -1)
+        joints, _ = self._copies(rows.shape[1])
+        advance = fitting(flat_map.compiled_advance_filters, flat_map.advance_filters, self._tables)
+        advance(joints, *self._tables, rows[1:], rows[0], float(dt))
+        return given[0]
 
 
 @dataclass(frozen=True)
@@ -308,17 +374,14 @@ class StiffnessDrive:
             )
 
 
-LEAST_SHARE = 0.1  # of the least stiffness
-
-
 @dataclass(frozen=True)
 class VariableStiffness(Actuator):
     """Q = k g(phi): a spring whose stiffness k is an input of its own, the second flat output.
 
     stiffness_range : least and greatest k in N m/rad, positive. A drive beyond the range sets what
-        it says, but a tenth of the least k is always there: nobody may divide by less.
+        it says, but k is never taken below a tenth of its minimum.
     shape : the law g in rad, with the slope 1 at zero; LinearSpring(1.0) gives Q = k phi.
-    drive : what sets k; None if k is simply there, and its rates cost nothing.
+    drive : what sets k; None if k is a free input whose rates cost nothing.
     """
 
     motor: Motor
@@ -347,14 +410,32 @@ class VariableStiffness(Actuator):
         return "stiffness"
 
     @property
+    def springs(self) -> tuple[Spring, ...]:
+        return (self.shape,)
+
+    @property
     def limits_of_springs(self) -> tuple[tuple[float, float], ...]:
         return (self.shape.travel, (-np.inf, np.inf))[: len(self.motors)]
 
-    def motor_rows(
-        self, q: Rows, Q: Rows, second: Rows, deflection: Array | None, beyond: Beyond
-    ) -> tuple[MotorRows, ...]:
-        """With u = Q / k: u' = (Q' - k' u) / k, u'' = (Q'' - 2 k' u' - k'' u) / k, g(phi) = u."""
-        k, kd, kdd = second
+    def columns(self) -> dict[int, float]:
+        least, greatest = self.stiffness_range
+        row = {
+            flat_map.KIND: flat_map.VARIABLE,
+            flat_map.SOFTEST: least,
+            flat_map.STIFFEST: greatest,
+        }
+        if self.drive is not None:
+            row |= {
+                flat_map.DRIVEN: 1.0,
+                flat_map.OFFSET: self.drive.offset,
+                flat_map.GAIN: self.drive.gain,
+            }
+        return row
+
+    def _check_motion(
+        self, Q: Array, second: Array, deflection: Array | None, beyond: Beyond
+    ) -> None:
+        k = second[0]
         least, greatest = self.stiffness_range
         wrong = ~(k > 0.0) if beyond == "continue" else (k < least) | (k > greatest)
         if wrong.any():
@@ -362,43 +443,17 @@ class VariableStiffness(Actuator):
                 f"stiffness of {k[wrong][0]:.6g} N m/rad: must be from {least:.6g} to "
                 f"{greatest:.6g} N m/rad"
             )
-        u = Q[0] / k
-        ud = (Q[1] - kd * u) / k
-        udd = (Q[2] - 2.0 * kd * ud - kdd * u) / k
-        phi, phid, phidd = self.shape.deflection_motion(u, ud, udd, beyond=beyond)
-        rows = MotorRows(q[0] + phi, q[1] + phid, q[2] + phidd, Q[0], phi)
-        if self.drive is None:
-            return (rows,)
-        gain = self.drive.gain
-        load = gain * self.shape.energy(phi, beyond=beyond)
-        position = (k - self.drive.offset) / gain
-        return rows, MotorRows(position, kd / gain, kdd / gain, load, np.zeros_like(phi))
-
-    def spring_rows(
-        self, q: Array, qd: Array, theta: Rows, thetad: Rows, k: Rows, beyond: Beyond
-    ) -> SpringRows:
-        phi, phid = theta[0] - q, thetad[0] - qd
-        if self.drive is None:
-            value, rate = k
-        else:
-            value, rate, is_driven = self.driven(theta[1], thetad[1])
-        g, slope, _, _ = self.shape.derivatives(phi, beyond=beyond)
-        torque = value * g
-        torque_rate = rate * g + value * slope * phid
-        if self.drive is None:
-            return SpringRows(torque, torque_rate, value * slope, (torque,), (phi,))
-        load = is_driven * self.drive.gain * self.shape.energy(phi, beyond=beyond)
-        deflections = (phi, np.zeros_like(phi))
-        return SpringRows(torque, torque_rate, value * slope, (torque, load), deflections)
+        self.shape.checked_torque(Q[0] / k, beyond)
 
     def driven(self, position: Array, velocity: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
         """k and k' where the drive is, and whether it sets them there: below LEAST_SHARE of the
         range it does not."""
         assert self.drive is not None
-        k = np.asarray(self.drive.offset + self.drive.gain * position)
-        least = LEAST_SHARE * self.stiffness_range[0]
-        is_driven = k >= least
-        return np.maximum(k, least), self.drive.gain * velocity * is_driven, is_driven
+        drive, softest = self.drive, self.stiffness_range[0]
+        k, rate, sets = flat_map.driven_stiffness(
+            drive.offset, drive.gain, softest, position, velocity
+        )
+        return np.asarray(k), np.asarray(rate), sets
 
     def link_position(
         self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
@@ -449,7 +504,7 @@ class Antagonistic(Actuator):
     def __post_init__(self) -> None:
         if self.regulates not in ("stiffness", "pretension"):
             raise InputError(f"regulates '{self.regulates}': must be stiffness or pretension")
-        for motor, spring in zip(self.motors, self._springs, strict=True):
+        for motor, spring in zip(self.motors, self.springs, strict=True):
             _check_parts(motor, spring)
             if not np.isfinite(spring.travel).all():
                 raise InputError("an antagonistic spring needs a finite travel")
@@ -470,7 +525,7 @@ class Antagonistic(Actuator):
         return "_agonist", "_antagonist"
 
     @property
-    def _springs(self) -> tuple[Spring, Spring]:
+    def springs(self) -> tuple[Spring, Spring]:
         return self.agonist_spring, self.antagonist_spring
 
     @property
@@ -481,92 +536,35 @@ class Antagonistic(Actuator):
     def limits_of_springs(self) -> tuple[tuple[float, float], ...]:
         return self.agonist_spring.travel, self.antagonist_spring.travel
 
-    def motor_rows(
-        self, q: Rows, Q: Rows, second: Rows, deflection: Array | None, beyond: Beyond
-    ) -> tuple[MotorRows, ...]:
+    def columns(self) -> dict[int, float]:
+        by_stiffness = self.regulates == "stiffness"
+        return {flat_map.KIND: flat_map.BY_STIFFNESS if by_stiffness else flat_map.BY_PRETENSION}
+
+    def _check_motion(
+        self, Q: Array, second: Array, deflection: Array | None, beyond: Beyond
+    ) -> None:
         if self.regulates == "pretension":
-            extensions: tuple[Rows, ...] = tuple(
-                spring.deflection_motion(
-                    *(p + side * T for p, T in zip(second, Q, strict=True)), beyond=beyond
-                )
-                for spring, side in zip(self._springs, (0.5, -0.5), strict=True)
-            )
-        else:
-            extensions = self._extensions(Q, second, beyond)
-        motors = []
-        for spring, phi, side in zip(self._springs, extensions, (1.0, -1.0), strict=True):
-            position, velocity, acceleration = (
-                x + side * extension for x, extension in zip(q, phi, strict=True)
-            )
-            load = side * spring.torque(phi[0], beyond="continue")
-            motors.append(MotorRows(position, velocity, acceleration, load, phi[0]))
-        return tuple(motors)
+            self.agonist_spring.checked_torque(second[0] + 0.5 * Q[0], beyond)
+            self.antagonist_spring.checked_torque(second[0] - 0.5 * Q[0], beyond)
 
-    def _extensions(self, Q: Rows, sigma: Rows, beyond: Beyond) -> tuple[Rows, Rows]:
-        """phi_a and phi_b with rates, of s_a(phi_a) - s_b(phi_b) = Q, s_a' + s_b' = sigma:
-
-        [ s_a'   -s_b'  ] [ phi_a' ]   [ Q'     ]
-        [ s_a''   s_b'' ] [ phi_b' ] = [ sigma' ]   and once more differentiated.
-        """
-        found = self._newton(Q[0], sigma[0])
-        phi_a, phi_b = self._bracketed(Q[0], sigma[0], beyond) if found is None else found
-        (_, a1, a2, a3), (_, b1, b2, b3) = self._laws(phi_a, phi_b)
-        det = a1 * b2 + b1 * a2
-
-        def solved(torque: Array, bend: Array) -> tuple[Array, Array]:
-            return (b2 * torque + b1 * bend) / det, (a1 * bend - a2 * torque) / det
-
-        da, db = solved(Q[1], sigma[1])
-        dda, ddb = solved(Q[2] - a2 * da**2 + b2 * db**2, sigma[2] - a3 * da**2 - b3 * db**2)
-        return (phi_a, da, dda), (phi_b, db, ddb)
-
-    def _newton(self, Q: Array, sigma: Array) -> tuple[Array, Array] | None:
-        """The extensions by Newton's method from the middle of the travels; None if not found."""
-        travels = np.array([spring.travel for spring in self._springs])
-        lower, upper = (travels[:, k].reshape(2, *(1,) * Q.ndim) for k in (0, 1))
-        phi = np.broadcast_to(0.5 * (lower + upper), (2, *Q.shape))
-        for _ in range(20):
-            (a, a1, a2, _), (b, b1, b2, _) = self._laws(*phi)
-            torque, bend = Q - a + b, sigma - a1 - b1
-            det = a1 * b2 + b1 * a2
-            if (det <= 0.0).any():
-                return None
-            step = np.array([b2 * torque + b1 * bend, a1 * bend - a2 * torque]) / det
-            phi = np.minimum(np.maximum(phi + step, lower), upper)
-            if (np.abs(step) < 1e-8 * (upper - lower)).all():  # the next one would be below 1e-15
-                return phi[0], phi[1]
-        return None
-
-    def _bracketed(self, Q: Array, sigma: Array, beyond: Beyond) -> tuple[Array, Array]:
-        """The extensions by way of the pretension, with which the stiffness increases: slower, but
-        sure, and knows what cannot be had."""
-        half = 0.5 * Q
-
-        def stiffness(p: Array) -> tuple[Array, Array]:
-            (_, a1, a2, _), (_, b1, b2, _) = self._laws(*self._at_pretension(p, half))
-            return a1 + b1, a2 / a1 + b2 / b1
-
+    def _refuse_second_output(self, Q: Array, second: Array) -> None:
         least, greatest = self._pretension_range(Q)
-        if beyond == "raise" and (none := least > greatest).any():
+        if (none := least > greatest).any():
             raise InputError(
                 f"joint torque of {Q[none][0]:.6g} N m is beyond what springs of torques "
                 f"{self.agonist_spring.torque_range} and {self.antagonist_spring.torque_range} give"
             )
-        p = solve_increasing(stiffness, sigma, least, np.maximum(least, greatest))
-        off = np.abs(stiffness(p)[0] - sigma) > 1e-9 * np.abs(sigma)
-        if beyond == "raise" and off.any():
-            low, high = (end[off][0] for end in self.second_output_range(Q))
-            raise InputError(
-                f"stiffness of {sigma[off][0]:.6g} N m/rad cannot be had at a joint torque of "
-                f"{Q[off][0]:.6g} N m: {low:.6g} to {high:.6g} N m/rad"
-            )
-        return self._at_pretension(p, half)
+        low, high = (end[0] for end in self.second_output_range(Q))
+        raise InputError(
+            f"stiffness of {second[0]:.6g} N m/rad is infeasible at a joint torque of "
+            f"{Q[0]:.6g} N m: must be from {low:.6g} to {high:.6g} N m/rad"
+        )
 
     def _laws(self, phi_a: Array, phi_b: Array) -> tuple[tuple[Array, ...], ...]:
         """s, s', s'', s''' of both springs, at the nearer end of the travel if beyond."""
         return tuple(
-            spring.law(np.minimum(np.maximum(phi, spring.travel[0]), spring.travel[1]))
-            for spring, phi in zip(self._springs, (phi_a, phi_b), strict=True)
+            tuple(spring.derivatives(np.clip(phi, *spring.travel)))
+            for spring, phi in zip(self.springs, (phi_a, phi_b), strict=True)
         )
 
     def _at_pretension(self, p: Array, half: Array) -> tuple[Array, Array]:
@@ -575,22 +573,13 @@ class Antagonistic(Actuator):
         return a, self.antagonist_spring.deflection(p - half, beyond="continue")
 
     def _pretension_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
-        (a_low, a_high), (b_low, b_high) = (spring.torque_range for spring in self._springs)
+        (a_low, a_high), (b_low, b_high) = (spring.torque_range for spring in self.springs)
         a_high, b_high = (
             min(high, torque_share * motor.torque_limit)
             for high, motor in zip((a_high, b_high), self.motors, strict=True)
         )
         half = 0.5 * Q
         return np.maximum(a_low - half, b_low + half), np.minimum(a_high - half, b_high + half)
-
-    def spring_rows(
-        self, q: Array, qd: Array, theta: Rows, thetad: Rows, k: Rows, beyond: Beyond
-    ) -> SpringRows:
-        phi_a, phi_b = theta[0] - q, q - theta[1]
-        s_a, a1, _, _ = self.agonist_spring.derivatives(phi_a, beyond=beyond)
-        s_b, b1, _, _ = self.antagonist_spring.derivatives(phi_b, beyond=beyond)
-        rate = a1 * (thetad[0] - qd) - b1 * (qd - thetad[1])
-        return SpringRows(s_a - s_b, rate, a1 + b1, (s_a, -s_b), (phi_a, phi_b))
 
     def link_position(
         self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
@@ -629,21 +618,3 @@ def _check_parts(motor: Motor, *springs: Spring) -> None:
             raise InputError(f"expected a Spring, such as LinearSpring(stiffness), got {spring!r}")
     if motor.inertia == 0.0:
         raise InputError("inertia of the motor is 0: must be greater than zero behind a spring")
-
-
-def _relaxed(push: Rows, stiffness: Array, damping: float, t: float) -> Array:
-    """x(t) of d x' + K x = P + P' t + P'' t^2 / 2, x(0) = 0, with phi-functions of z = -K t / d:
-
-    x = t / d (P phi_1(z) + P' t phi_2(z) + P'' t^2 phi_3(z)),  phi_k+1 = (phi_k - 1 / k!) / z.
-    """
-    z = -stiffness * t / damping
-    near = np.where(z > -1.0, z, 0.0)
-    series = sum(near**j / factorial(j + 3) for j in range(18))
-    second = near * series + 0.5
-    small = (near * second + 1.0, second, series)
-    far = np.where(z > -1.0, -1.0, z)
-    first = np.expm1(far) / far
-    second = (first - 1.0) / far
-    large = (first, second, (second - 0.5) / far)
-    one, two, three = (np.where(z > -1.0, a, b) for a, b in zip(small, large, strict=True))
-    return np.asarray(t / damping * (push[0] * one + push[1] * t * two + push[2] * t**2 * three))

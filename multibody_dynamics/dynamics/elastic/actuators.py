@@ -21,12 +21,12 @@ from .actuator_kinds import (
     Rows,
     SeriesElastic,
     VariableStiffness,
-    smooth_friction,
 )
+from .flat_map import smooth_friction
 from .springs import Beyond
 
 TorqueSource = Literal["spring_deflection", "torque_sensor", "motor_torque"]
-"""Where the joint torque of a robot comes from when it is measured."""
+"""The source of a measured joint torque."""
 
 
 class Springs(NamedTuple):
@@ -49,9 +49,9 @@ class Actuators:
     <joint>_stiffness for a stiffness drive: m motors, in the order of the joints. Raises InputError
     for names that are not different or not as many as the actuators.
 
-    torque_sources : of each joint, what tells its torque Q when it is measured: "torque_sensor", or
-        as it is if nothing is given, "spring_deflection" of a joint with a spring, "motor_torque"
-        of a rigid one. Observers of the state and of disturbances follow it.
+    torque_sources : for each joint, the source of its measured torque Q: "torque_sensor", or the
+        default, "spring_deflection" for a joint with a spring and "motor_torque" for a rigid one.
+        State and disturbance observers use it.
     """
 
     joint_names: tuple[str, ...]
@@ -219,7 +219,7 @@ class Actuators:
     def friction(self, velocity: Any) -> Array:
         """Torque (..., m) in N m that friction takes at the motor velocities (..., m) in rad/s."""
         v = as_array("velocity", velocity, (len(self.motors),), self.motor_names)
-        return smooth_friction(v, *self._friction)
+        return np.asarray(smooth_friction(v, *self._friction))
 
     def friction_slope(self, velocity: Any) -> Array:
         """Derivative (..., m) of the friction by the velocity, N m s/rad."""
@@ -396,6 +396,6 @@ class Actuators:
 
     @contextmanager
     def named(self, i: int) -> Iterator[None]:
-        """InputErrors from within name the joint."""
+        """Prefix any InputError raised inside with the name of the joint."""
         with refused_as(InputError, f"joint '{self.joint_names[i]}'"):
             yield

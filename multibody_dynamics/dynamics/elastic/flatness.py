@@ -40,7 +40,7 @@ def motor_motion(
     deflection: Any = None,
     beyond: Beyond = "raise",
 ) -> MotorMotion:
-    """How the motors must move and what they must push that the links move along `state`.
+    """Motion and torque of the motors that move the links along `state`: the flat map.
 
     Parameters
     ----------
@@ -51,28 +51,18 @@ def motor_motion(
     deflection : (..., n) of damped springs, the state of their filter (see
         :meth:`.Actuators.deflection_after`, :func:`filtered_deflection`); other entries are not
         used.
-    beyond : "raise" refuses springs beyond their travel and stiffnesses that cannot be had;
-        "continue" goes on along tangents, for :func:`limit_margins` to say by how much.
+    beyond : "raise" refuses springs beyond their travel and infeasible stiffnesses; "continue"
+        follows the tangents, and :func:`limit_margins` then reports by how much.
 
     Raises InputError that names the joint, for wrong shapes and missing rates too.
     """
-    names, n = actuators.joint_names, actuators.n
-    if isinstance(torque, tuple):
-        if any(row is None for row in torque):
-            raise InputError(
-                "torque: Q' or Q'' is missing: inverse_dynamics gives them for qddd and qdddd"
-            )
-        torque = np.stack(torque, axis=-2)
-    torque = as_array("torque", torque, (3, n), names)
-    state = as_real("state", state)
-    if state.ndim < 2 or state.shape[-2] < 3:
-        raise InputError(f"state: expected rows q, q', q'' (..., 3, {n}), got {state.shape}")
-    state = as_array("state", state[..., :3, :], (3, n), names)
+    n, names = actuators.n, actuators.joint_names
+    state, torque = _link_rows(actuators, state, torque)
     second = actuators.second_outputs(stiffness, 3)
     if second is None and actuators.variable_joints:
         raise InputError(
-            f"stiffness: joints {', '.join(actuators.variable_joints)} have a second motor: give "
-            f"rows k, k', k'' of theirs"
+            f"stiffness: joints {', '.join(actuators.variable_joints)} have a second output "
+            f"(stiffness or pretension): give its rows k, k', k''"
         )
     given = {"state": state.shape[:-2], "torque": torque.shape[:-2]}
     if second is not None:
@@ -86,7 +76,7 @@ def motor_motion(
         return [np.broadcast_to(array[..., k, i], batch) for k in range(3)]
 
     m = len(actuators.motors)
-    result = np.empty((5, *batch, m))
+    result = np.empty((6, *batch, m))
     for i, actuator, motors, j in actuators.each():
         chosen = () if second is None or actuator.second_output is None else rows(second, j)
         phi = None if deflection is None else np.broadcast_to(deflection[..., i], batch)
@@ -94,9 +84,24 @@ def motor_motion(
             found = actuator.motor_rows(rows(state, i), rows(torque, i), chosen, phi, beyond)
         for motor, values in zip(motors, found, strict=True):
             result[..., motor] = values
-    position, velocity, acceleration, load, bent = result
-    effort = actuators.motor_torque(velocity, acceleration, load)
+    position, velocity, acceleration, _, bent, effort = result
     return MotorMotion(position, velocity, acceleration, effort, bent)
+
+
+def _link_rows(actuators: Actuators, state: Any, torque: Any) -> tuple[Array, Array]:
+    """q, q', q'' and Q, Q', Q'' (..., 3, n), checked."""
+    names, n = actuators.joint_names, actuators.n
+    if isinstance(torque, tuple):
+        if any(row is None for row in torque):
+            raise InputError(
+                "torque: Q' or Q'' is missing: inverse_dynamics gives them for qddd and qdddd"
+            )
+        torque = np.stack(torque, axis=-2)
+    torque = as_array("torque", torque, (3, n), names)
+    state = as_real("state", state)
+    if state.ndim < 2 or state.shape[-2] < 3:
+        raise InputError(f"state: expected rows q, q', q'' (..., 3, {n}), got {state.shape}")
+    return as_array("state", state[..., :3, :], (3, n), names), torque
 
 
 def filtered_deflection(
@@ -131,7 +136,7 @@ def filtered_deflection(
 
 
 class LimitMargin(NamedTuple):
-    """How near a motion comes to one limit: the instant at which it is nearest or farthest out."""
+    """How close a motion comes to one limit, at the instant when it is closest or farthest out."""
 
     name: str  # of the motor or the joint
     quantity: str  # "motor torque", "motor speed", "deflection", "joint torque", "stiffness", ...
@@ -160,7 +165,7 @@ def limit_margins(
     """The margin to every finite limit along a motion, the most used limit first.
 
     Torque and speed of the motors, travel of the springs, joint torque, and stiffness (pretension)
-    between what can be had at Q. All limits hold if the first `left` is not negative; limits are
+    within its feasible range at Q. All limits hold if the first `left` is not negative; limits are
     looked at at the given times only.
 
     Parameters

@@ -1,28 +1,32 @@
-"""Spring laws as flat rows of numbers, for the control cycle: every law is a piecewise polynomial.
+"""The spring law s(phi) over scalars: value, derivatives, energy and inverse, written once.
+
+Compiled code runs these functions in the control cycle and over batches. A law is a piecewise
+polynomial, and tables of numbers describe the springs of a robot:
 
 ``LAW`` row: one spring
     FIRST, LAST                the rows of its pieces, LAST included
     DEGREE                     of the polynomials; 1: a straight line
-    LOWER, UPPER               its travel, beyond which it goes on along its tangents
-    LEAST, GREATEST            the torques there
+    LOWER, UPPER               its travel; the law continues along its tangents beyond it
+    LEAST, GREATEST            the torques at the ends of the travel
 
 ``PIECE`` row: s = c_0 + c_1 x + ... with x = phi - START, from START to that of the next piece
-    START, POTENTIAL           and the work of the spring up to there
+    START, POTENTIAL           and the energy stored up to START
     COEFFICIENT                c_0, c_1 ...
 
-:mod:`springs` has the same laws for arrays, checked. The functions here are scalar and compiled.
+A law of the user's own, a subclass of :class:`.Spring` that is not a piecewise polynomial, is an
+object in `SpringTables.own`. The same functions then run in plain Python and call that object;
+where `own` is None, the compiler drops those branches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.interpolate import PPoly
 
-from ..core import Array, InputError, inlined
-from .springs import CubicSpring, LinearSpring, PolynomialSpring, Spring, TableSpring
+from ..core import Array, InputError, compiled, inlined
 
 FIRST = 0
 LAST = 1
@@ -40,40 +44,51 @@ COEFFICIENT = 2
 _EPS = float(np.finfo(np.float64).eps)
 
 
-def spring_tables(springs: Sequence[Spring]) -> tuple[Array, Array]:
-    """The rows of the laws (len(springs), LAW_ROW) and those of all their pieces.
+class SpringTables(NamedTuple):
+    """LAW rows, PIECE rows, and None or, for plain Python, a spring of its own law per LAW row."""
 
-    Raises InputError for a law of another class than those of :mod:`springs`.
+    laws: Array
+    pieces: Array
+    own: Any = None
+
+
+def spring_tables(springs: Sequence[Any], *, own_laws: bool = False) -> SpringTables:
+    """The tables of these :class:`.Spring` objects.
+
+    Raises InputError for a law that is not a piecewise polynomial, unless `own_laws`: such tables
+    are for plain Python only.
     """
-    polynomials = [_polynomials(spring) for spring in springs]
-    degree = max((coefficients.shape[1] - 1 for _, coefficients in polynomials), default=0)
-    laws = np.zeros((len(springs), LAW_ROW))
-    pieces = np.zeros((sum(len(starts) for starts, _ in polynomials), COEFFICIENT + degree + 1))
+    polynomials = [spring.polynomials() for spring in springs]
+    own = [
+        spring if found is None else None
+        for spring, found in zip(springs, polynomials, strict=True)
+    ]
+    for spring in filter(None, () if own_laws else own):
+        raise InputError(
+            f"{type(spring).__name__}: compiled code needs a law of piecewise polynomials"
+        )
+    known = [(np.zeros(1), np.zeros((1, 1))) if found is None else found for found in polynomials]
+    degree = max((coefficients.shape[1] - 1 for _, coefficients in known), default=0)
+    tables = SpringTables(
+        np.zeros((len(springs), LAW_ROW)),
+        np.zeros((sum(len(starts) for starts, _ in known), COEFFICIENT + degree + 1)),
+        tuple(own) if any(own) else None,
+    )
     first = 0
-    for law, spring, (starts, coefficients) in zip(laws, springs, polynomials, strict=True):
+    for k, (spring, (starts, coefficients)) in enumerate(zip(springs, known, strict=True)):
         last, width = first + len(starts) - 1, coefficients.shape[1]
-        law[:] = (first, last, width - 1, *spring.travel, *spring.torque_range)
-        rows = pieces[first : last + 1]
+        tables.laws[k, :LEAST] = first, last, width - 1, *spring.travel
+        rows = tables.pieces[first : last + 1]
         rows[:, START] = starts
-        rows[:, POTENTIAL] = spring.potential(starts)
         rows[:, COEFFICIENT : COEFFICIENT + width] = coefficients
+        powers = np.arange(1, width + 1)
+        steps = np.diff(starts)[:, None] ** powers
+        rows[1:, POTENTIAL] = np.cumsum((coefficients[:-1] / powers * steps).sum(axis=1))
+        tables.laws[k, LEAST:] = [
+            law_on_travel(*tables, k, end)[0] if isfinite(end) else end for end in spring.travel
+        ]
         first = last + 1
-    return laws, pieces
-
-
-def _polynomials(spring: Spring) -> tuple[Array, Array]:
-    """Starts (p,) of the pieces and their coefficients (p, degree + 1), lowest first."""
-    if isinstance(spring, LinearSpring):
-        return np.zeros(1), np.array([[0.0, spring.K]])
-    if isinstance(spring, CubicSpring):
-        return np.zeros(1), np.array([[0.0, spring.K, 0.0, spring.K3]])
-    if isinstance(spring, PolynomialSpring):
-        return np.zeros(1), np.array([[0.0, *spring.coefficients]])
-    if isinstance(spring, TableSpring):
-        law = PPoly.from_spline(spring.spline)
-        real = np.diff(law.x) > 0.0  # the knots at both ends are repeated
-        return law.x[:-1][real], law.c.T[real][:, ::-1]
-    raise InputError(f"{type(spring).__name__}: no piecewise polynomial is known for this law")
+    return tables
 
 
 @inlined
@@ -89,9 +104,32 @@ def _piece(laws, pieces, k, phi):
 
 
 @inlined
-def law_on_travel(laws, pieces, k, phi):
+def _bracket(laws, pieces, own, k, torque):
+    """Finite ends of an interval that holds the deflection of a torque within the range."""
+    lower, upper = laws[k, LOWER], laws[k, UPPER]
+    if own is not None and own[k] is not None:
+        end = 1.0
+        while not isfinite(lower) and own[k].law(np.array(min(-end, upper)))[0] > torque:
+            end *= 2.0
+        lower = lower if isfinite(lower) else min(-end, upper)
+        while not isfinite(upper) and own[k].law(np.array(max(end, lower)))[0] < torque:
+            end *= 2.0
+        return lower, upper if isfinite(upper) else max(end, lower)
+    tangent = pieces[int(laws[k, FIRST]), COEFFICIENT + 1]
+    if not isfinite(lower):  # only for hardening laws, which lie beyond their tangent at zero
+        lower = min(torque / tangent, 0.0)
+    if not isfinite(upper):
+        upper = max(torque / tangent, 0.0)
+    return lower, upper
+
+
+@inlined
+def law_on_travel(laws, pieces, own, k, phi):
     """s, s', s'', s''' of spring k at phi, or at the nearer end of its travel."""
     phi = min(max(phi, laws[k, LOWER]), laws[k, UPPER])
+    if own is not None and own[k] is not None:
+        s, s1, s2, s3 = own[k].law(np.array(phi))
+        return np.float64(s), np.float64(s1), np.float64(s2), np.float64(s3)
     piece = _piece(laws, pieces, k, phi)
     x = phi - pieces[piece, START]
     degree = int(laws[k, DEGREE])
@@ -105,12 +143,12 @@ def law_on_travel(laws, pieces, k, phi):
 
 
 @inlined
-def spring_law(laws, pieces, k, phi):
+def spring_law(laws, pieces, own, k, phi):
     """s, s', s'', s''' of spring k at phi; along its tangents beyond the travel."""
     if laws[k, DEGREE] == 1.0:
         slope = pieces[int(laws[k, FIRST]), COEFFICIENT + 1]
         return slope * phi, slope, 0.0, 0.0
-    s, s1, s2, s3 = law_on_travel(laws, pieces, k, phi)
+    s, s1, s2, s3 = law_on_travel(laws, pieces, own, k, phi)
     if phi < laws[k, LOWER]:
         return s + s1 * (phi - laws[k, LOWER]), s1, 0.0, 0.0
     if phi > laws[k, UPPER]:
@@ -119,39 +157,38 @@ def spring_law(laws, pieces, k, phi):
 
 
 @inlined
-def spring_energy(laws, pieces, k, phi):
-    """The work in J that bends spring k to phi, up to the constant of `Spring.energy`."""
+def spring_energy(laws, pieces, own, k, phi):
+    """Energy in J stored in spring k at phi, up to a constant."""
     inside = min(max(phi, laws[k, LOWER]), laws[k, UPPER])
+    s, s1, _, _ = law_on_travel(laws, pieces, own, k, inside)
+    excess = phi - inside
+    beyond = (s + 0.5 * s1 * excess) * excess
+    if own is not None and own[k] is not None:
+        return np.float64(own[k].potential(np.array(inside))) + beyond
     piece = _piece(laws, pieces, k, inside)
     x = inside - pieces[piece, START]
-    degree = int(laws[k, DEGREE])
-    work = 0.0
-    for j in range(degree, -1, -1):
-        work = (work + pieces[piece, COEFFICIENT + j] / (j + 1)) * x
-    s, s1, _, _ = law_on_travel(laws, pieces, k, inside)
-    excess = phi - inside
-    return pieces[piece, POTENTIAL] + work + (s + 0.5 * s1 * excess) * excess
+    energy = 0.0
+    for j in range(int(laws[k, DEGREE]), -1, -1):
+        energy = (energy + pieces[piece, COEFFICIENT + j] / (j + 1)) * x
+    return pieces[piece, POTENTIAL] + energy + beyond
 
 
 @inlined
-def spring_deflection(laws, pieces, k, torque, guess):
+def spring_deflection(laws, pieces, own, k, torque, guess):
     """phi with s(phi) = torque of spring k: Newton's method from the guess, or else bisection."""
-    first = int(laws[k, FIRST])
     if laws[k, DEGREE] == 1.0:
-        return torque / pieces[first, COEFFICIENT + 1]
+        return torque / pieces[int(laws[k, FIRST]), COEFFICIENT + 1]
     lower, upper = laws[k, LOWER], laws[k, UPPER]
     if torque < laws[k, LEAST]:
-        return lower + (torque - laws[k, LEAST]) / law_on_travel(laws, pieces, k, lower)[1]
+        return lower + (torque - laws[k, LEAST]) / law_on_travel(laws, pieces, own, k, lower)[1]
     if torque > laws[k, GREATEST]:
-        return upper + (torque - laws[k, GREATEST]) / law_on_travel(laws, pieces, k, upper)[1]
-    if not isfinite(lower):  # only of hardening laws, which are beyond their tangent at zero
-        lower = min(torque / pieces[first, COEFFICIENT + 1], 0.0)
-    if not isfinite(upper):
-        upper = max(torque / pieces[first, COEFFICIENT + 1], 0.0)
+        return upper + (torque - laws[k, GREATEST]) / law_on_travel(laws, pieces, own, k, upper)[1]
+    if not isfinite(upper - lower):
+        lower, upper = _bracket(laws, pieces, own, k, torque)
     resolution = 2.0 * _EPS * max(abs(lower), abs(upper))
     phi = guess if lower <= guess <= upper else 0.5 * (lower + upper)
     for _ in range(200):
-        s, slope, _, _ = law_on_travel(laws, pieces, k, phi)
+        s, slope, _, _ = law_on_travel(laws, pieces, own, k, phi)
         if s >= torque:
             upper = phi
         if s <= torque:
@@ -167,9 +204,57 @@ def spring_deflection(laws, pieces, k, torque, guess):
 
 
 @inlined
-def spring_deflection_motion(laws, pieces, k, torque, rate, acceleration, guess):
-    """phi, phi', phi'' of spring k that give Q, Q', Q''."""
-    phi = spring_deflection(laws, pieces, k, torque, guess)
-    _, s1, s2, _ = spring_law(laws, pieces, k, phi)
-    phid = rate / s1
-    return phi, phid, (acceleration - s2 * phid * phid) / s1
+def deflection_rates(s1, s2, Qd, Qdd):
+    """phi' and phi'' where s' and s'' are those at phi; of scalars or arrays."""
+    phid = Qd / s1
+    return phid, (Qdd - s2 * phid * phid) / s1
+
+
+@inlined
+def spring_deflection_motion(laws, pieces, own, k, torque, guess):
+    """phi, phi', phi'' of spring k at `torque` = (Q, Q', Q'')."""
+    Q, Qd, Qdd = torque
+    phi = spring_deflection(laws, pieces, own, k, Q, guess)
+    _, s1, s2, _ = spring_law(laws, pieces, own, k, phi)
+    phid, phidd = deflection_rates(s1, s2, Qd, Qdd)
+    return phi, phid, phidd
+
+
+# Batches
+
+LAW, ENERGY, DEFLECTION = range(3)
+"""What `evaluate` computes of a spring, from phi, phi, and s."""
+
+
+def evaluate_spring(springs, quantity, values, result):
+    """The quantity of spring 0 at the values (N,): rows of result (4, N), s to s''' or one row."""
+    laws, pieces, own = springs
+    for i in range(values.shape[0]):
+        if quantity == LAW:
+            s, s1, s2, s3 = spring_law(laws, pieces, own, 0, values[i])
+            result[0, i] = s
+            result[1, i] = s1
+            result[2, i] = s2
+            result[3, i] = s3
+        elif quantity == ENERGY:
+            result[0, i] = spring_energy(laws, pieces, own, 0, values[i])
+        else:
+            result[0, i] = spring_deflection(laws, pieces, own, 0, values[i], np.nan)
+
+
+_compiled_evaluate = compiled(evaluate_spring)
+
+
+def fitting(
+    machine_code: Callable[..., Any], plain: Callable[..., Any], tables: SpringTables
+) -> Callable[..., Any]:
+    """The machine code of a function, or where own laws do not allow it the plain function."""
+    return machine_code if tables.own is None else np.errstate(all="ignore")(plain)
+
+
+def evaluated(tables: SpringTables, quantity: int, values: Array) -> Array:
+    """(4, ...) rows of `evaluate_spring` at values (...)."""
+    result = np.zeros((4, values.size))
+    run = fitting(_compiled_evaluate, evaluate_spring, tables)
+    run(tables, quantity, np.ascontiguousarray(values).reshape(-1), result)
+    return result.reshape(4, *values.shape)

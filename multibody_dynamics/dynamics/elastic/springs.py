@@ -1,14 +1,15 @@
 """Spring laws: torque s(phi) of a deflection phi = theta - q, increasing, on a limited travel.
 
-The spring of a series elastic joint obeys Q = s(phi). Where the motor must be to give a torque with
-given rates follows by implicit differentiation (s', s'', s''' are derivatives by phi):
+The spring of a series elastic joint obeys Q = s(phi). The deflection for a torque with given
+rates follows by implicit differentiation (s', s'', s''' are derivatives by phi):
 
     phi = s^-1(Q),    phi' = Q' / s',    phi'' = (Q'' - s'' phi'^2) / s'.
 
 Units: rad and N m for a revolute joint, m and N for a prismatic one, on the link side of the gear.
 
-Beyond its travel a law is not known: that is an InputError, or, with ``beyond="continue"``, the law
-goes on along its tangents (a plan that needs 110 % of the travel shall say so, not fail).
+Beyond its travel a law is unknown, and evaluating it raises InputError. With ``beyond="continue"``
+the law continues along its tangents instead, which lets a plan report that it needs 110 % of the
+travel.
 """
 
 from __future__ import annotations
@@ -17,13 +18,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from scipy.interpolate import BSpline, PPoly
-from scipy.optimize import lsq_linear
 
 from ..core import Array, InputError, as_array, check_choice
+from .spring_tables import (
+    DEFLECTION,
+    ENERGY,
+    LAW,
+    SpringTables,
+    deflection_rates,
+    evaluated,
+    spring_tables,
+)
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline
 
 Beyond = Literal["raise", "continue"]
 
@@ -40,8 +51,9 @@ class DeflectionMotion(NamedTuple):
 class Spring(ABC):
     """An increasing law with the travel (lower, upper), infinite where there is no limit.
 
-    Every method takes arrays of any shape. Raises InputError for NaN, infinity and values beyond
-    the travel (see `Beyond`).
+    A subclass with a law of its own defines `law` and `potential`. It serves for planning, in plain
+    Python; the control cycle needs a piecewise polynomial. Every other method takes arrays of any
+    shape, and raises InputError for NaN, infinity and values beyond the travel (see `Beyond`).
     """
 
     travel: tuple[float, float] = (-np.inf, np.inf)
@@ -54,35 +66,31 @@ class Spring(ABC):
 
     @abstractmethod
     def law(self, phi: Array) -> tuple[Array, ...]:
-        """s, s', s'', s''' on the travel; nothing is checked."""
+        """s, s', s'', s''' on the travel, unchecked."""
 
     @abstractmethod
     def potential(self, phi: Array) -> Array:
-        """The integral of s on the travel; nothing is checked."""
+        """The integral of s on the travel, unchecked."""
 
-    def _inverse(self, torque: Array) -> Array:
-        """phi with s(phi) = torque, which is in the range."""
-        return solve_increasing(lambda phi: self.law(phi)[:2], torque, *self.travel)
+    def polynomials(self) -> tuple[Array, Array] | None:
+        """Starts (p,) of the pieces and their coefficients (p, degree + 1), lowest power first;
+        None if the law is not a piecewise polynomial."""
+        return None
+
+    @cached_property
+    def tables(self) -> SpringTables:
+        """The law as :mod:`spring_tables` evaluates it."""
+        return spring_tables([self], own_laws=True)
 
     @cached_property
     def torque_range(self) -> tuple[float, float]:
         """The torques at the ends of the travel."""
-        lower, upper = (
-            float(self.law(np.array(end))[0]) if np.isfinite(end) else float(end)
-            for end in self.travel
-        )
+        lower, upper = self.tables.laws[0, -2:].tolist()
         return lower, upper
 
     def derivatives(self, phi: Any, *, beyond: Beyond = "raise") -> Array:
         """(4, ...): s, s', s'' and s''' at the deflections phi (...)."""
-        phi = as_array("deflection", phi, ())
-        inside = self._within("deflection", phi, self.travel, beyond)
-        rows = np.array(self.law(inside))
-        outside = phi != inside
-        if outside.any():
-            rows[0] += rows[1] * (phi - inside)
-            rows[2:, outside] = 0.0
-        return rows
+        return evaluated(self.tables, LAW, self.checked_deflection(phi, beyond))
 
     def torque(self, phi: Any, *, beyond: Beyond = "raise") -> Array:
         """s(phi) in N m."""
@@ -93,22 +101,12 @@ class Spring(ABC):
         return self.derivatives(phi, beyond=beyond)[1]
 
     def energy(self, phi: Any, *, beyond: Beyond = "raise") -> Array:
-        """The work in J that bends the spring to phi, up to a constant."""
-        phi = as_array("deflection", phi, ())
-        inside = self._within("deflection", phi, self.travel, beyond)
-        s, slope, _, _ = self.law(inside)
-        excess = phi - inside
-        return np.asarray(self.potential(inside) + (s + 0.5 * slope * excess) * excess)
+        """The energy in J stored in the spring at phi, up to a constant."""
+        return evaluated(self.tables, ENERGY, self.checked_deflection(phi, beyond))[0]
 
     def deflection(self, torque: Any, *, beyond: Beyond = "raise") -> Array:
         """phi in rad, the inverse of the law."""
-        torque = as_array("torque", torque, ())
-        inside = self._within("torque", torque, self.torque_range, beyond)
-        phi = self._inverse(inside)
-        if (outside := torque != inside).any():
-            slope = self.law(phi)[1]
-            phi = np.where(outside, phi + (torque - inside) / slope, phi)
-        return phi
+        return evaluated(self.tables, DEFLECTION, self.checked_torque(torque, beyond))[0]
 
     def deflection_motion(
         self, torque: Any, rate: Any, acceleration: Any, *, beyond: Beyond = "raise"
@@ -116,9 +114,8 @@ class Spring(ABC):
         """phi, phi', phi'' that give Q, Q', Q''."""
         phi = self.deflection(torque, beyond=beyond)
         _, s1, s2, _ = self.derivatives(phi, beyond="continue")
-        phid = as_array("torque rate", rate, ()) / s1
-        phidd = (as_array("torque acceleration", acceleration, ()) - s2 * phid**2) / s1
-        return DeflectionMotion(phi, phid, phidd)
+        rates = as_array("torque rate", rate, ()), as_array("torque acceleration", acceleration, ())
+        return DeflectionMotion(phi, *deflection_rates(s1, s2, *rates))
 
     def torque_motion(
         self, phi: Any, rate: Any, acceleration: Any, *, beyond: Beyond = "raise"
@@ -129,9 +126,16 @@ class Spring(ABC):
         phidd = as_array("deflection acceleration", acceleration, ())
         return s, s1 * phid, s1 * phidd + s2 * phid**2
 
-    def _within(
-        self, what: str, value: Array, limits: tuple[float, float], beyond: Beyond
-    ) -> Array:
+    def checked_deflection(self, phi: Any, beyond: Beyond) -> Array:
+        """`phi` as an array; InputError if it is beyond the travel and `beyond` is "raise"."""
+        return self._checked("deflection", phi, self.travel, beyond)
+
+    def checked_torque(self, torque: Any, beyond: Beyond) -> Array:
+        """The same for a torque."""
+        return self._checked("torque", torque, self.torque_range, beyond)
+
+    def _checked(self, what: str, value: Any, limits: tuple[float, float], beyond: Beyond) -> Array:
+        value = as_array(what, value, ())
         check_choice("beyond", beyond, get_args(Beyond))
         inside = np.minimum(np.maximum(value, limits[0]), limits[1])
         if beyond == "raise" and (outside := value != inside).any():
@@ -141,11 +145,25 @@ class Spring(ABC):
                 f"{self.travel[0]:.6g} to {self.travel[1]:.6g} (torques {self.torque_range[0]:.6g} "
                 f"to {self.torque_range[1]:.6g})"
             )
-        return inside
+        return value
 
 
 @dataclass(frozen=True)
-class LinearSpring(Spring):
+class PiecewisePolynomial(Spring):
+    """A spring whose law is that of its `polynomials`."""
+
+    @abstractmethod
+    def polynomials(self) -> tuple[Array, Array]: ...
+
+    def law(self, phi: Array) -> tuple[Array, ...]:
+        return tuple(evaluated(self.tables, LAW, phi))
+
+    def potential(self, phi: Array) -> Array:
+        return evaluated(self.tables, ENERGY, phi)[0]
+
+
+@dataclass(frozen=True)
+class LinearSpring(PiecewisePolynomial):
     """s = K phi, K > 0 in N m/rad."""
 
     K: float
@@ -154,19 +172,12 @@ class LinearSpring(Spring):
         super().__post_init__()
         _check_number("stiffness", self.K, positive=True)
 
-    def law(self, phi: Array) -> tuple[Array, ...]:
-        none = np.zeros_like(phi)
-        return self.K * phi, np.full_like(phi, self.K), none, none
-
-    def _inverse(self, torque: Array) -> Array:
-        return np.asarray(torque / self.K)
-
-    def potential(self, phi: Array) -> Array:
-        return np.asarray(0.5 * self.K * phi**2)
+    def polynomials(self) -> tuple[Array, Array]:
+        return np.zeros(1), np.array([[0.0, self.K]])
 
 
 @dataclass(frozen=True)
-class CubicSpring(Spring):
+class CubicSpring(PiecewisePolynomial):
     """s = K phi + K3 phi^3, hardening: K > 0 in N m/rad, K3 >= 0 in N m/rad^3."""
 
     K: float
@@ -177,30 +188,16 @@ class CubicSpring(Spring):
         _check_number("stiffness", self.K, positive=True)
         _check_number("cubic stiffness", self.K3)
 
-    def law(self, phi: Array) -> tuple[Array, ...]:
-        K, K3 = self.K, self.K3
-        square = phi**2
-        slope = K + 3.0 * K3 * square
-        return (K + K3 * square) * phi, slope, 6.0 * K3 * phi, np.full_like(phi, 6.0 * K3)
-
-    def _inverse(self, torque: Array) -> Array:
-        """By hyperbolic functions, and a step of Newton's method for what they lose."""
-        if self.K3 == 0.0:
-            return np.asarray(torque / self.K)
-        unit = np.sqrt(self.K / (3.0 * self.K3))
-        phi = 2.0 * unit * np.sinh(np.arcsinh(1.5 * torque / (self.K * unit)) / 3.0)
-        s, slope, _, _ = self.law(phi)
-        return np.asarray(phi - (s - torque) / slope)
-
-    def potential(self, phi: Array) -> Array:
-        return np.asarray(0.5 * self.K * phi**2 + 0.25 * self.K3 * phi**4)
+    def polynomials(self) -> tuple[Array, Array]:
+        cubic = (0.0, self.K3) if self.K3 > 0.0 else ()
+        return np.zeros(1), np.array([[0.0, self.K, *cubic]])
 
 
 @dataclass(frozen=True)
-class PolynomialSpring(Spring):
+class PolynomialSpring(PiecewisePolynomial):
     """s = c_1 phi + c_2 phi^2 + ..., coefficients from c_1 on in N m/rad^i; the travel is finite.
 
-    Raises InputError where s' is not positive everywhere on the travel, with the place.
+    Raises InputError where s' is not positive everywhere on the travel, with the deflection.
     """
 
     coefficients: tuple[float, ...]
@@ -213,28 +210,17 @@ class PolynomialSpring(Spring):
             raise InputError(f"coefficients of the spring: {given}: must be finite numbers")
         if not np.isfinite(self.travel).all():
             raise InputError("a polynomial spring needs a finite travel")
-        extrema = self._rows[2].roots() if len(given) > 1 else np.empty(0)
+        slope = np.polynomial.Polynomial((0.0, *given)).deriv()
+        extrema = slope.deriv().roots() if len(given) > 1 else np.empty(0)
         inner = np.real(extrema[np.abs(np.imag(extrema)) < 1e-9])
-        _check_increasing(self._rows[1], np.clip([*self.travel, *inner], *self.travel))
+        _check_increasing(slope, np.clip([*self.travel, *inner], *self.travel))
 
-    @cached_property
-    def _rows(self) -> tuple[np.polynomial.Polynomial, ...]:
-        law = np.polynomial.Polynomial((0.0, *self.coefficients))
-        return law, law.deriv(1), law.deriv(2), law.deriv(3)
-
-    @cached_property
-    def _highest_first(self) -> tuple[tuple[float, ...], ...]:
-        return tuple(tuple(row.coef[::-1].tolist()) for row in self._rows)
-
-    def law(self, phi: Array) -> tuple[Array, ...]:
-        return tuple(_horner(coefficients, phi) for coefficients in self._highest_first)
-
-    def potential(self, phi: Array) -> Array:
-        return np.asarray(self._rows[0].integ()(phi))
+    def polynomials(self) -> tuple[Array, Array]:
+        return np.zeros(1), np.array([[0.0, *self.coefficients]])
 
 
 @dataclass(frozen=True)
-class TableSpring(Spring):
+class TableSpring(PiecewisePolynomial):
     """A C4 increasing law through the points of a data sheet or a measurement.
 
     deflections, torques : (m,) both strictly increasing, m >= 2. The travel is that of the points
@@ -252,7 +238,7 @@ class TableSpring(Spring):
     deflections: tuple[float, ...]
     torques: tuple[float, ...]
     symmetric: bool = False
-    _rows: tuple[BSpline, ...] = field(init=False, repr=False, compare=False)
+    spline: BSpline = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         columns = []
@@ -288,8 +274,7 @@ class TableSpring(Spring):
         super().__post_init__()
 
         law = monotone_spline(phi, torque)
-        rows = (law, *(law.derivative(k) for k in (1, 2, 3)))
-        object.__setattr__(self, "_rows", rows)
+        object.__setattr__(self, "spline", law)
         off = np.abs(law(phi) - torque) / (torque[-1] - torque[0])
         if off.max() > 1e-6:
             raise InputError(
@@ -297,19 +282,17 @@ class TableSpring(Spring):
                 f"{phi[off.argmax()]:g} it is off by {off.max():.1e} of the range of torques; "
                 f"leave out points that jump"
             )
-        extrema = PPoly.from_spline(rows[2]).roots(extrapolate=False)
-        _check_increasing(rows[1], np.concatenate((phi, extrema[np.isfinite(extrema)])))
+        from scipy.interpolate import PPoly
 
-    @property
-    def spline(self) -> BSpline:
-        """s, of degree 5."""
-        return self._rows[0]
+        extrema = PPoly.from_spline(law.derivative(2)).roots(extrapolate=False)
+        _check_increasing(law.derivative(), np.concatenate((phi, extrema[np.isfinite(extrema)])))
 
-    def law(self, phi: Array) -> tuple[Array, ...]:
-        return tuple(np.asarray(row(phi)) for row in self._rows)
+    def polynomials(self) -> tuple[Array, Array]:
+        from scipy.interpolate import PPoly
 
-    def potential(self, phi: Array) -> Array:
-        return np.asarray(self._rows[0].antiderivative()(phi))
+        law = PPoly.from_spline(self.spline)
+        real = np.diff(law.x) > 0.0  # the knots at both ends are repeated
+        return law.x[:-1][real], law.c.T[real][:, ::-1]
 
 
 def monotone_spline(x: Array, y: Array, *, pieces: int = 4, least: float = 0.05) -> BSpline:
@@ -318,6 +301,9 @@ def monotone_spline(x: Array, y: Array, *, pieces: int = 4, least: float = 0.05)
     Its unknowns are y_0 and the B-spline coefficients of the slope; interpolation and smoothness
     are the rows of a least-squares problem with bounds, the former weighted by 1e9.
     """
+    from scipy.interpolate import BSpline
+    from scipy.optimize import lsq_linear
+
     degree = 5
     width, height = np.ptp(x), np.ptp(y)
     u, v = (x - x[0]) / width, (y - y[0]) / height
@@ -377,13 +363,6 @@ def solve_increasing(
         if (np.abs(step) <= resolution).all():
             break
     return x
-
-
-def _horner(highest_first: tuple[float, ...], x: Array) -> Array:
-    value: Any = highest_first[0]
-    for coefficient in highest_first[1:]:
-        value = value * x + coefficient
-    return np.asarray(value) if len(highest_first) > 1 else np.full_like(x, value)
 
 
 def _check_increasing(slope: Callable[[Array], Array], places: Array) -> None:

@@ -1,44 +1,47 @@
-"""What recordings say of the model: regressors, friction, springs, calibration, sensitivities.
+"""Identification: what recordings reveal about the parameters of a robot.
 
-BaseParameters                The combinations of parameters that the joint torques depend on
-Regressor                     Y (..., n, p) of the joint torques and of their rates
-base_parameters               The base parameters of a robot
-inertial_parameters           The parameters (10 n,) of the bodies with the payloads that they ...
-inverse_dynamics_regressor    Y (..., n, 10 n) with Q = Y inertial_parameters
-is_physically_consistent      Whether some body of finite extent has the ten parameters (
-parameter_names               The names of the columns of the regressor
-pseudo_inertia                The second moments of the mass, (..., 4, 4)
-with_inertial_parameters      The robot with other parameters (10 n,)
-JointFriction                 friction(v) = viscous v + offset + amplitude (L(steepness (v + ...
-Identified                    What was found. `friction` is in addition to what was known ...
-consistent_parameters         The ten parameters (
-identify_parameters           The parameters with which the robot explains its torques (k
-log_cholesky                  The inverse (..., 10) of consistent_parameters.
-nearest_consistent            Parameters (..., 10) of bodies that can exist
-KINDS                         ?? KINDS = ("friction", "payload", "inertia")
-SpringFit                     What one joint's samples say.
-identify_spring               The law of one spring from samples of phi, Q and phi', (k,) each
-motor_side_torque             Q = tau_m - M_m theta'' - friction(theta') in N m
-ZeroPhaseFilter               Low pass and derivatives 0
-noise_cutoff                  Frequencies (n,) in Hz at which the signals (k
-HIGHEST                       cut-off, as a share of the sampling rate
-Residuals                     Statistics of k samples of n signals
-ErrorScrew                    One geometric parameter
-errors_at                     The same parameters, seen from where they have `values` (p,).
-frame_errors                  The six errors of a frame fixed to a body
-jacobian_sensitivity          dJ/dpi (..., p, 6, n) of the geometric Jacobian of a body or ...
-joint_errors                  Errors in the placement of `joints` (default
-perturbed_model               The robot with the errors at finite `values` (p,)
-pose_sensitivity              The identification Jacobian (..., 6, p) of a body or frame
-torque_sensitivity            dQ/dpi (..., n, p) of the inverse dynamics
-twist_sensitivity             dV/dpi (..., 6, p) of the twist of a body or frame at given q and ...
-Calibration                   What calibrate found.
-calibrate                     The errors with which the robot has `frame` where it was ...
-HybridDynamicsSensitivity     dq''/dp and dtau/dp of all joints, the given ones among them
-ParameterDependence           What depends on p parameters
+Inertial parameters and joint friction by least squares over regressors, spring laws, kinematic
+calibration, and the sensitivities of the dynamics to parameters.
+
+inverse_dynamics_regressor    Y (..., n, 10 n) with Q = Y pi, and for the torque rates
+Regressor                     the regressors of Q, Q' and Q'', (..., n, p) each
+parameter_names               names of the columns of the regressor
+inertial_parameters           pi (10 n,): mass, first moments and inertia of every body
+with_inertial_parameters      the robot with other inertial parameters (10 n,)
+base_parameters               the base parameters of a robot: the identifiable combinations
+BaseParameters                base parameters, their names, and the map from pi
+pseudo_inertia                second moments of the mass (..., 4, 4) of parameters (..., 10)
+is_physically_consistent      whether a body with these ten parameters can exist
+identify_parameters           friction, payload or inertial parameters from recorded torques
+Identified                    the result of identify_parameters
+KINDS                         what identify_parameters can identify: friction, payload, inertia
+consistent_parameters         ten consistent parameters from log-Cholesky numbers (..., 10)
+log_cholesky                  the inverse of consistent_parameters
+nearest_consistent            physically consistent parameters close to the given ones
+JointFriction                 smooth friction of every joint as a function of its velocity
+identify_spring               the law of a spring from samples of deflection and torque
+SpringFit                     the result of identify_spring, as text or YAML
+motor_side_torque             Q from motor torque, velocity and acceleration, N m
+calibrate                     kinematic calibration from measured poses or positions of a frame
+Calibration                   the result of calibrate
+ErrorScrew                    one geometric error: a screw fixed to a body
+joint_errors                  error screws of the placement of joints
+frame_errors                  the six error screws of a frame fixed to a body
+errors_at                     the same errors, linearised at finite values (p,)
+perturbed_model               the robot with errors of finite values (p,)
+pose_sensitivity              identification Jacobian (..., 6, p) of a body or frame
+twist_sensitivity             derivative (..., 6, p) of the twist of a body or frame by the errors
+jacobian_sensitivity          derivative (..., p, 6, n) of the Jacobian by the errors
+torque_sensitivity            derivative (..., n, p) of the inverse dynamics by the errors
+ParameterDependence           how screws, masses, inertias or gravity depend on p parameters
+inverse_dynamics_sensitivity  dtau/dp (..., n, p) of the inverse dynamics, [K12] Table 5
 forward_dynamics_sensitivity  dq''/dp (..., n, p) of the forward dynamics
 hybrid_dynamics_sensitivity   dq''/dp and dtau/dp (..., n, p) of the hybrid dynamics
-inverse_dynamics_sensitivity  dtau/dp (..., n, p) of the inverse dynamics, [K12] Table 5.
+HybridDynamicsSensitivity     the result of hybrid_dynamics_sensitivity
+ZeroPhaseFilter               low-pass filter with derivatives, without phase lag, for recordings
+noise_cutoff                  frequencies (n,) in Hz above which signals are noise
+HIGHEST                       the greatest cut-off frequency, as a share of the sampling rate
+Residuals                     running statistics of the residuals of n signals
 """
 
 from .calibration import Calibration, calibrate
@@ -85,14 +88,22 @@ from .residuals import Residuals
 from .spring_identification import SpringFit, identify_spring, motor_side_torque
 
 __all__ = [
-    "BaseParameters", "Regressor", "base_parameters", "inertial_parameters",
-    "inverse_dynamics_regressor", "is_physically_consistent", "parameter_names",
-    "pseudo_inertia", "with_inertial_parameters", "JointFriction", "Identified",
-    "consistent_parameters", "identify_parameters", "log_cholesky", "nearest_consistent",
-    "KINDS", "SpringFit", "identify_spring", "motor_side_torque", "ZeroPhaseFilter",
-    "noise_cutoff", "HIGHEST", "Residuals", "ErrorScrew", "errors_at", "frame_errors",
-    "jacobian_sensitivity", "joint_errors", "perturbed_model", "pose_sensitivity",
-    "torque_sensitivity", "twist_sensitivity", "Calibration", "calibrate",
-    "HybridDynamicsSensitivity", "ParameterDependence", "forward_dynamics_sensitivity",
-    "hybrid_dynamics_sensitivity", "inverse_dynamics_sensitivity",
+    # regressors
+    "inverse_dynamics_regressor", "Regressor", "parameter_names", "inertial_parameters",
+    "with_inertial_parameters", "base_parameters", "BaseParameters", "pseudo_inertia",
+    "is_physically_consistent",
+    # inertia and friction
+    "identify_parameters", "Identified", "KINDS", "consistent_parameters", "log_cholesky",
+    "nearest_consistent", "JointFriction",
+    # springs
+    "identify_spring", "SpringFit", "motor_side_torque",
+    # kinematic calibration
+    "calibrate", "Calibration", "ErrorScrew", "joint_errors", "frame_errors", "errors_at",
+    "perturbed_model", "pose_sensitivity", "twist_sensitivity", "jacobian_sensitivity",
+    "torque_sensitivity",
+    # derivatives by other parameters
+    "ParameterDependence", "inverse_dynamics_sensitivity", "forward_dynamics_sensitivity",
+    "hybrid_dynamics_sensitivity", "HybridDynamicsSensitivity",
+    # recordings
+    "ZeroPhaseFilter", "noise_cutoff", "HIGHEST", "Residuals",
 ]  # fmt: skip

@@ -16,23 +16,21 @@ from ..model import MultibodyModel
 from ..rigid import frame_pose
 from .geometric_sensitivity import Errors, ErrorScrew, errors_at, perturbed_model, pose_sensitivity
 
-CONVERGED = (
-    1e-12  # relative changes of the parameters and of the sum of squares that end the search
-)
-HIDDEN = 1e-6  # a smaller part of a unit vector in what has no effect is rounding
+CONVERGED = 1e-12  # relative change of the parameters and of the sum of squares at convergence
+HIDDEN = 1e-6  # a smaller component in the directions without effect is rounding
 
 
 class Calibration(NamedTuple):
-    """What :func:`calibrate` found.
+    """The result of :func:`calibrate`.
 
     values : (p,) the parameters, in the order of the errors; rad or m.
     model : the robot with these errors.
     residuals : measured against `model`: (k, 6), the displacement of the frame as a twist in its
         own axes, rad and m; or (k, 3), the way between the positions in inertial axes, m.
     rank : how many combinations of the parameters the measurements determine.
-    unidentifiable : the names of the parameters that they do not determine by themselves.
-    converged : whether the search came to an end.
-    errors : the error screws that were asked for.
+    unidentifiable : names of the parameters that they do not determine individually.
+    converged : whether the search converged.
+    errors : the error screws that were requested.
     """
 
     values: Array
@@ -44,7 +42,7 @@ class Calibration(NamedTuple):
     errors: tuple[ErrorScrew, ...]
 
     def describe(self) -> str:
-        """A line for each parameter, and what is left of the errors."""
+        """A line for each parameter, and the remaining residuals."""
         rows = [
             f"{error.name:40} {value:+.6e} {error.unit}"
             + (" (not determined)" if error.name in self.unidentifiable else "")
@@ -57,6 +55,7 @@ class Calibration(NamedTuple):
         return "\n".join(rows)
 
 
+# long: with its documentation
 def calibrate(
     model: MultibodyModel,
     errors: Errors,
@@ -67,7 +66,7 @@ def calibrate(
     noise: tuple[float, float] = (1.0, 1.0),
     tolerance: float = 1e-8,
 ) -> Calibration:
-    """The errors with which the robot has `frame` where it was measured, by least squares.
+    """Kinematic calibration: the errors that best explain the measurements of `frame`.
 
     Levenberg-Marquardt (SciPy) with exact derivatives: the residual of a pose is the twist
     r = log(C(pi)^-1 C_measured) in the axes of the frame, and dr/dpi = -dexp_r^-1 J with the
@@ -77,7 +76,7 @@ def calibrate(
     ----------
     q : (k, n) the joint positions, as the encoders give them.
     measured : (k, 4, 4) poses of the frame, or (k, 3) positions of its origin, in the inertial
-        frame. Where the measuring system is not quite there, the first joint has this error, too.
+        frame. A misplacement of the measuring system appears as an error of the first joint.
     noise : standard deviations of a measured rotation (rad) and position (m), which weigh the two
         against each other.
     tolerance : combinations of parameters whose effect is smaller than this, relative to the
@@ -86,20 +85,8 @@ def calibrate(
 
     Raises InputError for wrong shapes or names, NaN or infinity, and if no error has any effect.
     """
-    positions = np.ndim(measured) == 2
-    q = as_array("q", q, (model.n,), model.joint_names)
-    target = as_array("measured", measured, (3,) if positions else (4, 4))
-    sigma = as_array("noise", noise, (2,))
-    if q.ndim != 2 or target.shape[:1] != q.shape[:1] or target.ndim > 3:
-        raise InputError(
-            f"calibrate: expected q (k, {model.n}) and measured (k, 4, 4) or (k, 3), got "
-            f"{q.shape} and {target.shape}"
-        )
-    if not errors:
-        raise InputError("calibrate: errors is empty; `joint_errors` and `frame_errors` make some")
-    if sigma.ndim != 1 or not (sigma > 0).all():
-        raise InputError(f"noise: expected two positive standard deviations, got {noise}")
-    weights = (1 / (sigma[1:] if positions else sigma)).repeat(3)
+    q, target, weights = _checked(model, errors, q, measured, noise)
+    positions = target.ndim == 2
 
     def compare(values: Array) -> tuple[Array, Array]:
         """The residuals (k, 6) or (k, 3), and their derivatives (k, 6 or 3, p)."""
@@ -119,13 +106,10 @@ def calibrate(
         return (compare(values)[1] * weights[:, None]).reshape(-1, len(errors))
 
     J = derivative(np.zeros(len(errors)))
-    size = np.linalg.norm(J, axis=0)
-    if not size.any():
+    if not J.any():
         raise InputError(f"calibrate: no error has an effect on '{frame}' in these measurements")
-    scale = np.where(size > tolerance * size.max(), size, size.max())
-    effects, directions = np.linalg.svd(np.linalg.qr(J / scale, mode="r"))[1:]
-    rank = int(np.sum(effects > tolerance * effects[0]))
-    seen, unseen = directions[:rank].T / scale[:, None], directions[rank:]
+    seen, unseen = _directions(J, tolerance)
+    rank = seen.shape[1]
     solution = least_squares(
         lambda x: residual(seen @ x),
         np.zeros(rank),
@@ -144,3 +128,33 @@ def calibrate(
         bool(solution.success),
         tuple(errors),
     )
+
+
+def _checked(
+    model: MultibodyModel, errors: Errors, q: Any, measured: Any, noise: Any
+) -> tuple[Array, Array, Array]:
+    """q, the measurements, and the weights (6,) or (3,) of a residual; InputError."""
+    positions = np.ndim(measured) == 2
+    q = as_array("q", q, (model.n,), model.joint_names)
+    target = as_array("measured", measured, (3,) if positions else (4, 4))
+    sigma = as_array("noise", noise, (2,))
+    if q.ndim != 2 or target.shape[:1] != q.shape[:1] or target.ndim > 3:
+        raise InputError(
+            f"calibrate: expected q (k, {model.n}) and measured (k, 4, 4) or (k, 3), got "
+            f"{q.shape} and {target.shape}"
+        )
+    if not errors:
+        raise InputError("calibrate: errors is empty; `joint_errors` and `frame_errors` make some")
+    if sigma.ndim != 1 or not (sigma > 0).all():
+        raise InputError(f"noise: expected two positive standard deviations, got {noise}")
+    return q, target, (1 / (sigma[1:] if positions else sigma)).repeat(3)
+
+
+def _directions(J: Array, tolerance: float) -> tuple[Array, Array]:
+    """The combinations (p, rank) of parameters that a Jacobian J determines, scaled to the effects
+    of the parameters, and those (p - rank, p) that have no effect."""
+    size = np.linalg.norm(J, axis=0)
+    scale = np.where(size > tolerance * size.max(), size, size.max())
+    effects, directions = np.linalg.svd(np.linalg.qr(J / scale, mode="r"))[1:]
+    rank = int(np.sum(effects > tolerance * effects[0]))
+    return directions[:rank].T / scale[:, None], directions[rank:]

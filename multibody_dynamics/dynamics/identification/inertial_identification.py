@@ -40,7 +40,9 @@ CHUNK = 2000  # states of which the regressor is held at a time
 
 @dataclass(frozen=True, eq=False)
 class Identified:
-    """What was found. `friction` is in addition to what was known before; `parameters` (10 n,)
+    """The result of :func:`identify_parameters`.
+
+    `friction` is in addition to that of the model; `parameters` (10 n,)
     of the bodies with all that they carry, `payload` (10,) those of the payload in the frame of its
     body, `errors` {name: standard error} of the friction, for white residuals; rms (2, n) before
     and after, N m, on the samples that were used."""
@@ -54,6 +56,7 @@ class Identified:
     rank: int
 
 
+# long: the steps of one least-squares problem, in order. wide: the rows of a recording, options
 def identify_parameters(
     model: MultibodyModel,
     q: Any,
@@ -66,18 +69,20 @@ def identify_parameters(
     coulomb_velocity: float = COULOMB_VELOCITY,
     prior: float = PRIOR,
 ) -> Identified:
-    """The parameters with which the robot explains its torques (k, n) best; all arrays (k, n).
+    """Friction, payload or inertial parameters that best explain recorded torques.
+
+    All arrays are (k, n).
 
     Parameters
     ----------
     kinds : some of "friction" (viscous, smooth Coulomb, offset of every joint), "payload" (ten
         parameters of a load on one body, consistent) and "inertia" (all bodies, consistent).
-    payload_body : that carries the payload; the last one if None.
+    payload_body : the body that carries the payload; the last one if None.
     coulomb_velocity : rad/s, at which the smooth Coulomb friction is 76 % of the full.
-    prior : how much the logarithms and the shape of an inertia cost, to hold still what the torques
-        do not tell; relative to the variance of the torques. Joints weigh by their own variance.
+    prior : weight of the regularisation that holds the parameters that the torques do not determine
+        at their start, relative to the variance of the torques. Joints weigh by their own variance.
 
-    Raises InputError for kinds that are not, wrong shapes, NaN, and too few samples.
+    Raises InputError for unknown kinds, wrong shapes, NaN, and too few samples.
     """
     _check_kinds(kinds)
     rows = [
@@ -216,7 +221,7 @@ def _solved(R: Array, target: Array, start: Array, bodies: int, prior: float) ->
         hold = np.eye(count)[:inertial] * prior
         return np.concatenate([R @ by_x, hold])
 
-    # The friction is linear: the best one for the start begins.
+    # The friction enters linearly: start from its best fit at the initial inertia.
     rest = np.linalg.lstsq(
         R[:, inertial:], target - R[:, :inertial] @ consistent_parameters(theta).ravel(), rcond=None
     )[0]
@@ -308,7 +313,8 @@ def _residual(model: MultibodyModel, rows: list[Array], friction: JointFriction,
 def _errors(
     R: Array, variance: Array, model: MultibodyModel, inertial: int, with_friction: bool
 ) -> dict[str, float]:
-    """Of the friction, as if the inertias were known (they hold others, which are not told)."""
+    """Standard errors of the friction, with the inertial parameters marginalised: they come first
+    in R, so its last rows are what the torques say of the friction once the inertias are fitted."""
     if not with_friction:
         return {}
     square = R[inertial:, inertial:]

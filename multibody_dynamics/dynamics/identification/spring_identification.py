@@ -63,7 +63,7 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SpringFit:
-    """What one joint's samples say.
+    """The result of :func:`identify_spring` for one joint.
 
     spring, damping : the law s and d >= 0, N m s/rad. bias : b, N m. parameters : all of it with
     standard errors; of a table, torques at its points. covered : the deflections that occurred,
@@ -91,7 +91,7 @@ class SpringFit:
     recorded: tuple[float, float] | None = None
 
     def torque(self, deflection: Any, rate: Any = 0.0) -> Array:
-        """What the samples would have said at phi and phi': with damping and bias, N m."""
+        """Predicted torque samples at phi and phi', with damping and bias, N m."""
         s = self.spring.torque(deflection, beyond="continue")
         return np.asarray(s + self.damping * np.asarray(rate) + self.bias)
 
@@ -111,7 +111,7 @@ class SpringFit:
         return f"outliers: {' and '.join(reasons)} left out: compare without" if reasons else ""
 
     def describe(self) -> str:
-        """A line for each parameter, and how far they can be trusted."""
+        """A line for each parameter, and the quality of the fit."""
         force, angle = ("N", "m") if self.prismatic else ("N m", "rad")
         width, error = self.hysteresis
         lines = [f"{self.joint}: {self.law}"]
@@ -185,6 +185,7 @@ class SpringFit:
         return "\n".join(["spring:", *(f"  {each}" for each in lines)])
 
 
+# long: checks, fits and choice of one law, in order. wide: the rows of a recording, options
 def identify_spring(
     deflection: Any,
     torque: Any,
@@ -201,16 +202,16 @@ def identify_spring(
 
     Parameters
     ----------
-    rate : phi' in rad/s; without it nothing is said on damping and hysteresis.
+    rate : phi' in rad/s; without it, damping and hysteresis are not identified.
     law : one of LAWS, or "auto": the least BIC decides.
-    damping : whether there is a damper; None: the least BIC decides.
+    damping : whether the spring has a damper; None: the least BIC decides.
     bias : whether the torque may have a constant error. Not told from the law, and so zero, for a
         table whose deflections do not include zero.
     robust : leave out samples beyond OUTLIER robust standard deviations, iteratively reweighted.
     joint, prismatic : the name for messages; N and m instead of N m and rad.
 
-    Raises InputError, with the reason, for data that do not tell: too few, no movement of the
-    deflection, no significant or a negative stiffness, no law that increases.
+    Raises InputError, with the reason, for insufficient data: too few samples, no movement of the
+    deflection, an insignificant or negative stiffness, no increasing law.
     """
     phi, Q = as_array("deflection", deflection, ()), as_array("torque", torque, ())
     given = [phi, Q] if rate is None else [phi, Q, as_array("rate", rate, ())]

@@ -42,7 +42,7 @@ from ..elastic import (
     rigid_rotors,
     springs_recursion,
 )
-from ..elastic import actuator_cycle as cycle
+from ..elastic import flat_map as cycle
 from ..model import MultibodyModel
 from ..rigid import (
     forward_dynamics_cycle,
@@ -234,7 +234,7 @@ def _slope(tables, scratch, springs, parts, second, tau, dx):
     motion, torques = scratch.motion, scratch.torques
     n, m = joints.shape[0], motors.shape[0]
     springs_recursion(
-        joints, tables.laws, tables.pieces, q, qd, theta, thetad,
+        joints, tables.laws, tables.pieces, None, q, qd, theta, thetad,
         second, torque, rate, felt, load, deflection,
     )  # fmt: skip
     for i in range(n):

@@ -341,7 +341,10 @@ def test_problems_of_the_feedforward_are_those_of_the_law():
         assert law.problems() == ()
         if isinstance(law, LinearFeedback):
             law.update(*state, stiffness=[[1e6], [0.0], [0.0]])
-            assert law.problems()[0] == "elbow_agonist: stiffness or pretension cannot be had"
+            assert (
+                law.problems()[0]
+                == "elbow_agonist: requested stiffness is infeasible; clipped to its range"
+            )
 
 
 def test_bad_measurements_are_refused_by_name_and_leave_the_torque():

@@ -177,7 +177,10 @@ def test_zero_or_negative_stiffness_gives_finite_torques_and_is_reported(stiffne
     torque = law.update(hold(model.joint_names, rest)(0.0), rest, zero[:2], theta, zero)
     assert np.isfinite(torque).all()
     assert torque[1] * drive.gain > 0.0  # back into the range
-    assert "shoulder_stiffness: stiffness or pretension cannot be had" in law.problems()
+    assert (
+        "shoulder_stiffness: requested stiffness is infeasible; clipped to its range"
+        in law.problems()
+    )
 
 
 def test_a_spring_with_too_little_damping_is_refused_by_name():

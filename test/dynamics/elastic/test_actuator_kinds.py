@@ -133,7 +133,7 @@ def test_every_stiffness_in_the_range_can_be_had_and_none_beyond(where, part):
     found = actuator.spring_rows(*rows[:2], theta, rows[:2], (), "continue")
     np.testing.assert_allclose((found.torque, found.stiffness), (Q, sigma), rtol=1e-11, atol=1e-10)
     for outside in (low - 1.0, high + 1.0):
-        with pytest.raises(InputError, match=r"stiffness of .* cannot be had at a joint torque"):
+        with pytest.raises(InputError, match=r"stiffness of .* is infeasible at a joint torque"):
             actuator.motor_rows(rows, [Q, *rows[1:]], [outside, *rows[1:]], None, "raise")
 
 

@@ -1,4 +1,4 @@
-"""Springs as rows of numbers, against the laws that they were made of."""
+"""Spring laws over scalars, against polynomials of NumPy and splines of SciPy."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.polynomial import Polynomial
 
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic import spring_tables as tables
@@ -32,7 +33,7 @@ SPRINGS: dict[str, Spring] = {
     "short table": TableSpring((-0.2, 0.0, 0.4), (-20.0, 0.0, 80.0), travel=(-0.1, 0.3)),
     "symmetric table": TableSpring(POINTS, 200.0 * POINTS + 3e3 * POINTS**3, symmetric=True),
 }
-LAWS, PIECES = tables.spring_tables(list(SPRINGS.values()))
+TABLES = tables.spring_tables(list(SPRINGS.values()))
 each_law = pytest.mark.parametrize(("k", "spring"), list(enumerate(SPRINGS.values())), ids=SPRINGS)
 
 
@@ -43,73 +44,107 @@ def deflections(spring: Spring) -> np.ndarray:
     return np.concatenate((np.linspace(lower - width, upper + width, 200), [lower, upper]))
 
 
+def exact_law(spring: Spring, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """s to s''' (4, k) and the energy (k,), continued along the tangents."""
+    if isinstance(spring, TableSpring):
+        law = spring.spline
+        rows = [law, *(law.derivative(order) for order in (1, 2, 3)), law.antiderivative()]
+    else:
+        if isinstance(spring, LinearSpring):
+            coefficients: tuple[float, ...] = (spring.K,)
+        elif isinstance(spring, CubicSpring):
+            coefficients = (spring.K, 0.0, spring.K3)
+        else:
+            assert isinstance(spring, PolynomialSpring)
+            coefficients = spring.coefficients
+        law = Polynomial([0.0, *coefficients])
+        rows = [law, *(law.deriv(order) for order in (1, 2, 3)), law.integ()]
+    inside = np.clip(phi, *spring.travel)
+    s, slope, second, third, energy = (np.asarray(row(inside)) for row in rows)
+    excess = phi - inside
+    on_travel = excess == 0.0
+    found = np.array([s + slope * excess, slope, second * on_travel, third * on_travel])
+    return found, energy + (s + 0.5 * slope * excess) * excess
+
+
 @each_law
 def test_the_law_is_that_of_the_spring_on_its_travel_and_beyond(k, spring):
     phi = deflections(spring)
-    found = np.array([tables.spring_law(LAWS, PIECES, k, x) for x in phi]).T
-    wanted = spring.derivatives(phi, beyond="continue")
+    found = np.array([tables.spring_law(*TABLES, k, x) for x in phi]).T
+    wanted, _ = exact_law(spring, phi)
     scale = np.abs(wanted).max(axis=1, keepdims=True).clip(1e-300)
     # s''' of a quintic spline is what its degree leaves of the digits
     digits = np.array([[1e-14], [1e-14], [1e-13], [1e-12]])
     assert (np.abs(found - wanted) <= digits * scale).all()
+    batch = spring.derivatives(phi, beyond="continue")  # compiled, which may fuse operations
+    assert (np.abs(batch - wanted) <= digits * scale).all()
 
 
 @each_law
 def test_at_the_ends_of_the_travel_the_law_is_the_inner_one(k, spring):
     for end in filter(np.isfinite, spring.travel):
-        inner = tables.law_on_travel(LAWS, PIECES, k, end)
-        assert tables.spring_law(LAWS, PIECES, k, end) == inner
+        inner = tables.law_on_travel(*TABLES, k, end)
+        assert tables.spring_law(*TABLES, k, end) == inner
         outside = end + np.copysign(1.0, end - 0.5 * sum(np.clip(spring.travel, -1, 1)))
-        assert tables.law_on_travel(LAWS, PIECES, k, outside) == inner
+        assert tables.law_on_travel(*TABLES, k, outside) == inner
 
 
 @each_law
 def test_the_energy_is_that_of_the_spring(k, spring):
     phi = deflections(spring)
-    found = [tables.spring_energy(LAWS, PIECES, k, x) for x in phi]
-    wanted = spring.energy(phi, beyond="continue")
-    np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-14 * np.abs(wanted).max())
+    _, wanted = exact_law(spring, phi)
+    digits = {"rtol": 1e-13, "atol": 1e-14 * np.abs(wanted).max()}
+    found = [tables.spring_energy(*TABLES, k, x) for x in phi]
+    np.testing.assert_allclose(found, wanted, **digits)
+    np.testing.assert_allclose(spring.energy(phi, beyond="continue"), wanted, **digits)
 
 
 @each_law
 @pytest.mark.parametrize("guess", [0.0, 0.2, -7.0, np.nan])
 def test_the_inverse_does_not_depend_on_the_guess(k, spring, guess):
     phi = deflections(spring)
-    torque = spring.torque(phi, beyond="continue")
-    found = [tables.spring_deflection(LAWS, PIECES, k, Q, guess) for Q in torque]
+    torque = exact_law(spring, phi)[0][0]
+    found = [tables.spring_deflection(*TABLES, k, Q, guess) for Q in torque]
     np.testing.assert_allclose(found, phi, rtol=1e-13, atol=1e-15)
+    batch = spring.deflection(torque, beyond="continue")
+    np.testing.assert_allclose(batch, phi, rtol=1e-13, atol=1e-15)
 
 
 @each_law
 def test_the_motion_of_the_deflection_is_that_of_the_spring(k, spring):
     rng = np.random.default_rng(k)
-    torque = spring.torque(deflections(spring)[:-2], beyond="continue")
+    phi = deflections(spring)[:-2]
+    (torque, s1, s2, _), _ = exact_law(spring, phi)
     rates = rng.normal(size=(2, len(torque)))
-    wanted = spring.deflection_motion(torque, *rates, beyond="continue")
+    wanted = phi, rates[0] / s1, (rates[1] - s2 * (rates[0] / s1) ** 2) / s1
     found = np.array(
         [
-            tables.spring_deflection_motion(LAWS, PIECES, k, *each, 0.1)
+            tables.spring_deflection_motion(*TABLES, k, each, 0.1)
             for each in zip(torque, *rates, strict=True)
         ]
     ).T
-    for row, want in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(row, want, rtol=1e-11, atol=1e-13 * np.abs(want).max())
+    batch = spring.deflection_motion(torque, *rates, beyond="continue")
+    for row, each, want in zip(found, batch, wanted, strict=True):
+        digits = {"rtol": 1e-11, "atol": 1e-13 * np.abs(want).max()}
+        np.testing.assert_allclose(row, want, **digits)
+        np.testing.assert_allclose(each, want, **digits)
 
 
 def test_each_law_has_its_own_pieces():
-    counts = LAWS[:, tables.LAST] - LAWS[:, tables.FIRST] + 1
-    assert counts.sum() == len(PIECES)
-    assert (LAWS[1:, tables.FIRST] == LAWS[:-1, tables.LAST] + 1).all()
+    laws, pieces, own = TABLES
+    counts = laws[:, tables.LAST] - laws[:, tables.FIRST] + 1
+    assert counts.sum() == len(pieces)
+    assert (laws[1:, tables.FIRST] == laws[:-1, tables.LAST] + 1).all()
     assert counts[list(SPRINGS).index("symmetric table")] == 48  # 12 intervals, 4 pieces each
-    assert LAWS[list(SPRINGS).index("straight polynomial"), tables.DEGREE] == 1
+    assert laws[list(SPRINGS).index("straight polynomial"), tables.DEGREE] == 1
+    assert own is None
 
 
 def test_no_springs_and_a_changed_spring():
-    laws, pieces = tables.spring_tables([])
+    laws, pieces, _ = tables.spring_tables([])
     assert laws.shape[0] == pieces.shape[0] == 0
     stiffer = replace(SPRINGS["linear"], K=351.0)  # type: ignore[type-var]
-    laws, pieces = tables.spring_tables([stiffer])
-    assert tables.spring_law(laws, pieces, 0, 0.1)[:2] == (35.1, 351.0)
+    assert tables.spring_law(*tables.spring_tables([stiffer]), 0, 0.1)[:2] == (35.1, 351.0)
 
 
 def test_an_unknown_law_is_refused():
