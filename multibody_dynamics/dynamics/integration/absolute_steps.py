@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import isfinite
 
 from ..core import compiled, inlined
-from ..lie import dexp_inv_se3, dexp_inv_so3, rotation, stumpff, translation
+from ..lie.exponentials import dexp_inv_se3, dexp_inv_so3, rotation, stumpff, translation
 from ..lie.screws import (
     add,
     cross,

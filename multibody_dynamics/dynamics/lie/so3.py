@@ -13,15 +13,19 @@ coefficients come from :func:`stumpff`, which is exact to rounding on both sides
 
 from __future__ import annotations
 
-from math import factorial
 from typing import Any
 
 import numpy as np
 
 from ..core import Array, InputError, as_array
+from .exponentials import (
+    CROSSOVER,
+    cotangent,
+    quaternion_products,
+    stumpff_closed,
+    stumpff_series,
+)
 
-_CROSSOVER = 3.0  # rad: below it closed forms cancel, above it the series grow long
-_SERIES_TERMS = 12  # the first one left out is below 1e-19 at the crossover
 ROTATION_TOLERANCE = 1e-6  # largest entry of R R^T - 1 in what log takes for a rotation
 
 
@@ -58,13 +62,8 @@ def log(R: Any) -> Array:
     Raises InputError for what is no rotation: R R^T off 1 by more than 1e-6, or det R < 0.
     """
     R = as_rotation("R", R)
-    # 4 h h^T of the unit quaternion h = (cos(x/2), sin(x/2) omega/x). Each column is parallel to h;
-    # the one with the largest diagonal entry, at least 1, loses no digits.
-    trace = np.trace(R, axis1=-2, axis2=-1)
-    H = np.empty((*trace.shape, 4, 4))
-    H[..., 0, 0] = 1 + trace
-    H[..., 0, 1:] = H[..., 1:, 0] = 2 * vee(R)
-    H[..., 1:, 1:] = R + R.swapaxes(-1, -2) + (1 - trace)[..., None, None] * np.eye(3)
+    entries = np.moveaxis(R.reshape(*R.shape[:-2], 9), -1, 0)
+    H = np.moveaxis(np.array(quaternion_products(entries)), (0, 1), (-2, -1))
     pivot = np.argmax(np.diagonal(H, axis1=-2, axis2=-1), axis=-1)
     h = np.take_along_axis(H, pivot[..., None, None], axis=-1)[..., 0]
     h = np.where(h[..., :1] < 0, -h, h)  # h and -h are one rotation: at most half a turn
@@ -134,43 +133,12 @@ def as_rotation(name: str, value: Any) -> Array:
     return R
 
 
-# The scalar coefficients, each written once; se3 uses them too.
-
-
 def stumpff(omega: Any) -> list[Array]:
-    """The functions c_0 ... c_6 of x = |omega|, each (..., 1, 1), ready to multiply matrices.
-
-    c_k(x) = sum_j (-x^2)^j / (2j + k)!, that is c_0 = cos x, c_1 = sin x / x,
-    c_2 = (1 - cos x) / x^2, c_3 = (x - sin x) / x^3. They satisfy
-
-        x^2 c_{k+2} = 1/k! - c_k        c_k' = x (k c_{k+2} - c_{k+1})
-
-    The recurrence loses digits upwards where x is small, and none downwards.
-    """
+    """The coefficients c_0 ... c_6 of :mod:`.exponentials` at x = |omega|, each (..., 1, 1)."""
     x = np.hypot.reduce(as_array("omega", omega, (3,)), axis=-1)[..., None, None]
-    z = np.minimum(x, _CROSSOVER) ** 2
-    near = [np.empty_like(x)] * 5 + [_series(z, 5), _series(z, 6)]
-    for k in reversed(range(5)):
-        near[k] = 1 / factorial(k) - z * near[k + 2]
-    y = np.maximum(x, _CROSSOVER)
-    far = [np.cos(y), np.sin(y) / y, 2 * (np.sin(y / 2) / y) ** 2]
-    for k in range(1, 5):
-        far.append((1 / factorial(k) - far[k]) / y**2)
-    return [np.where(x < _CROSSOVER, n, f) for n, f in zip(near, far, strict=True)]
-
-
-def _series(z: Array, k: int) -> Array:
-    """c_k by its series in z = x^2."""
-    terms = [(-1) ** j / factorial(2 * j + k) for j in range(_SERIES_TERMS)]
-    return np.polynomial.polynomial.polyval(z, terms)
-
-
-def cotangent(c: list[Array]) -> tuple[Array, Array]:
-    """g = (1 - (x/2) cot(x/2)) / x^2 and g'/x from the functions c of :func:`stumpff`.
-
-    As quotients neither cancels near zero, where g = 1/12 + x^2/720 + ... (Bernoulli numbers).
-    """
-    return (c[3] - 2 * c[4]) / (2 * c[2]), (c[5] - 4 * c[6]) / (2 * c[2])
+    near = stumpff_series(np.minimum(x, CROSSOVER) ** 2)
+    far = stumpff_closed(np.maximum(x, CROSSOVER))
+    return [np.where(x < CROSSOVER, n, f) for n, f in zip(near, far, strict=True)]
 
 
 def polynomial(omega: Any, f: Array | float, g: Array | float) -> Array:

@@ -22,7 +22,7 @@ from ..lie import Representation, convert_twist, se3
 from ..model import MultibodyModel
 from ..model.records import ANGULAR, BODY_ROW, LINEAR, POSE
 from ..recursions import pose_recursion, store_trig
-from .pose_errors import pose_errors
+from .pose_errors import Targets, ToolsOnArm, pose_errors
 from .tool_task import COMPONENTS, Task
 
 LENGTH = 0.5  # m: an error of 1 rad weighs as much as one of this length
@@ -43,12 +43,11 @@ def bodies_on_base(n):
 
 
 @inlined
-def evaluate(constants, targets, axes, state, trig, bodies, error, J):
+def evaluate(arm, goal, state, trig, bodies, error, J):
     """The errors and their derivative at state[0]."""
-    parents, joints, carriers, chosen, tools = constants
-    store_trig(joints, state, trig)
-    pose_recursion(parents, joints, trig, state, bodies)
-    pose_errors(parents, joints, bodies, carriers, chosen, tools, targets, axes, error, J)
+    store_trig(arm.joints, state, trig)
+    pose_recursion(arm.parents, arm.joints, trig, state, bodies)
+    pose_errors(arm, goal, bodies, error, J)
 
 
 @inlined
@@ -113,11 +112,12 @@ def damped_step(H, slope, free, damping, dq):
     return True
 
 
-def _search(constants, targets, axes, weights, lower, upper, tolerance, iterations, starts, found):
+def _search(arm, goal, lower, upper, tolerance, iterations, starts, found):
     """Minimise from one of the starts (s, n) after the other; the best goes to `found` (n,).
 
     Returns whether every error is within the tolerance, the number of steps, the starts needed.
     """
+    weights = arm.weights
     n, m = starts.shape[1], weights.shape[0]
     bodies, trig = bodies_on_base(n), np.empty((2, n))
     state, error, J = np.empty((1, n)), np.empty(m), np.empty((m, n))
@@ -126,7 +126,7 @@ def _search(constants, targets, axes, weights, lower, upper, tolerance, iteratio
     best, steps = np.inf, 0
     for s in range(starts.shape[0]):
         state[0] = starts[s]
-        evaluate(constants, targets, axes, state, trig, bodies, error, J)
+        evaluate(arm, goal, state, trig, bodies, error, J)
         cost = cost_of(weights, error)
         mu, before, polished = 0.5, cost, False
         for k in range(iterations + 1):
@@ -152,7 +152,7 @@ def _search(constants, targets, axes, weights, lower, upper, tolerance, iteratio
                 continue
             for i in range(n):
                 next_state[0, i] = min(max(state[0, i] + dq[i], lower[i]), upper[i])
-            evaluate(constants, targets, axes, next_state, trig, bodies, next_error, next_J)
+            evaluate(arm, goal, next_state, trig, bodies, next_error, next_J)
             next_cost = cost_of(weights, next_error)
             if next_cost < cost:
                 state, next_state = next_state, state
@@ -168,12 +168,12 @@ def _search(constants, targets, axes, weights, lower, upper, tolerance, iteratio
     return False, steps, starts.shape[0]
 
 
-def _errors(constants, targets, axes, q, error, J):
+def _errors(arm, goal, q, error, J):
     """The errors (m,) and their derivative (m, n) at q (n,)."""
     n = q.shape[0]
     state = np.empty((1, n))
     state[0] = q
-    evaluate(constants, targets, axes, state, np.empty((2, n)), bodies_on_base(n), error, J)
+    evaluate(arm, goal, state, np.empty((2, n)), bodies_on_base(n), error, J)
 
 
 _compiled_search = compiled(_search)
@@ -257,16 +257,16 @@ class InverseKinematicsSolver:
         self.lower, self.upper = _limits(model, limits)
         chosen = np.array([[x in task.components for x in COMPONENTS] for task in self.tasks])
         weights = np.where(np.arange(6) < 3, LENGTH**2, 1.0) * chosen
-        self._weights = weights[chosen]
         self._places = np.nonzero(chosen)  # task and component of each error
         bodies, offsets = zip(*(task.tool_in(model) for task in self.tasks), strict=True)
         self._tools = model.body_in_joint[list(bodies)] @ np.stack(offsets)
-        self._constants = (
+        self._arm = ToolsOnArm(
             model.parents,
             np.array(model.joint_rows),
             np.array(bodies) + 1,
             chosen,
             _flat(self._tools),
+            weights[chosen],
         )
         self.middle, self._starts = self._draw(int(starts), seed)
 
@@ -354,6 +354,11 @@ class InverseKinematicsSolver:
         return np.clip(state + step, np.minimum(self.lower, state), np.maximum(self.upper, state))
 
     @property
+    def size(self) -> int:
+        """Number m of prescribed components of all tasks."""
+        return len(self._arm.weights)
+
+    @property
     def target_shape(self) -> tuple[int, ...]:
         """(4, 4), or (k, 4, 4) for a sequence of k bodies."""
         return (4, 4) if self.is_single else (len(self.tasks), 4, 4)
@@ -366,28 +371,27 @@ class InverseKinematicsSolver:
         starts = np.random.default_rng(seed).uniform(low, high, (count, self.model.n))
         return (low + high) / 2, starts
 
-    def _goal(self, poses: Array) -> tuple[Array, Array]:
-        """What the compiled code takes: targets (k, 12), and axes (k, 9) row by row."""
+    def _goal(self, poses: Array) -> Targets:
+        """The targets (k, 4, 4) as the compiled code takes them."""
         poses = poses.reshape(-1, 4, 4)
         axes = [
             C[:3, :3].T if task.is_turning else task.axis_rows
             for task, C in zip(self.tasks, poses, strict=True)
         ]
-        return _flat(poses), np.array(axes).reshape(-1, 9)
+        return Targets(_flat(poses), np.array(axes).reshape(-1, 9))
 
     def _search(
-        self, goal: tuple[Array, Array], lower: Array, upper: Array, starts: Array
+        self, goal: Targets, lower: Array, upper: Array, starts: Array
     ) -> tuple[Array, bool, int, int]:
         q = np.empty(self.model.n)
         success, iterations, needed = _compiled_search(
-            self._constants, *goal, self._weights, lower, upper, self.tolerance,
-            self.max_iterations, starts, q,
-        )  # fmt: skip
+            self._arm, goal, lower, upper, self.tolerance, self.max_iterations, starts, q
+        )
         return q, bool(success), int(iterations), int(needed)
 
-    def _errors(self, q: Array, goal: tuple[Array, Array]) -> tuple[Array, Array]:
-        error, J = np.empty(len(self._weights)), np.empty((len(self._weights), self.model.n))
-        _compiled_errors(self._constants, *goal, np.ascontiguousarray(q), error, J)
+    def _errors(self, q: Array, goal: Targets) -> tuple[Array, Array]:
+        error, J = np.empty(self.size), np.empty((self.size, self.model.n))
+        _compiled_errors(self._arm, goal, np.ascontiguousarray(q), error, J)
         return error, J
 
     def _residual(self, error: Array) -> Array:
@@ -405,11 +409,11 @@ class InverseKinematicsSolver:
         allowed = (moved >= self.lower) & (moved <= self.upper)
         return np.where(allowed, moved, q) if any_limits else moved
 
-    def _reason(self, q: Array, goal: tuple[Array, Array], residual: Array) -> str:
+    def _reason(self, q: Array, goal: Targets, residual: Array) -> str:
         """Why there is no solution, as far as it can be told."""
-        model, m = self.model, len(self._weights)
+        model, m = self.model, self.size
         for k, task in enumerate(self.tasks):
-            beyond = _beyond_reach(model, task, self._tools[k], goal[0][k, 9:], self._travel())
+            beyond = _beyond_reach(model, task, self._tools[k], goal.poses[k, 9:], self._travel())
             if beyond > 0:
                 return f"out of reach by at least {beyond:.3g} m: the target of '{task.body}'"
         off = f"the closest is {residual[:, 0].max():.3g} m and {residual[:, 1].max():.3g} rad off"

@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError, TrajectoryError, as_array, compiled, inlined, leibniz, times
+from ..core import Array, InputError, TrajectoryError, as_array, compiled, leibniz, times
 from ..lie import Representation, check_representation, convert_twist, se3, so3
+from ..lie.exponentials import exp_se3
 from ..lie.screws import (
     ad,
     add,
@@ -47,30 +48,6 @@ from .tool_task import TaskMotion
 
 WINDOW = 12  # how many poses before and after its own two a joint of a spline knows of
 JOINED = 1e-9  # rad and m: what the end of one path and the start of the next may differ by
-
-
-@inlined
-def exponential(w, v):
-    """exp of the screw (w, v): rotation row by row and translation, exact also where w is small."""
-    x2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    x = np.sqrt(x2)
-    c1 = 1.0 if x == 0 else np.sin(x) / x
-    c2 = 0.5 if x == 0 else 2 * (np.sin(x / 2) / x) ** 2
-    if x > 1:
-        c3 = (1 - c1) / x2
-    else:  # (x - sin x) / x^3 by its series
-        c3 = 1.0
-        for k in range(9, 1, -1):
-            c3 = 1 - c3 * x2 / (2 * k * (2 * k + 1))
-        c3 = c3 / 6
-    a, b, c = w
-    R = (
-        1 - c2 * (b * b + c * c), c2 * a * b - c1 * c, c2 * a * c + c1 * b,
-        c2 * a * b + c1 * c, 1 - c2 * (a * a + c * c), c2 * b * c - c1 * a,
-        c2 * a * c - c1 * b, c2 * b * c + c1 * a, 1 - c2 * (a * a + b * b),
-    )  # fmt: skip
-    u = cross(w, v)
-    return R, add(v, muladd(c2, u, scale(c3, cross(w, u))))
 
 
 def _chain(base, screws, states, poses, rates):
@@ -97,7 +74,7 @@ def _chain(base, screws, states, poses, rates):
             V2 = muladd_screw(q3, S0, muladd_screw(2 * q2, S1, muladd_screw(q1, S2, V2)))
             V1 = muladd_screw(q2, S0, muladd_screw(q1, S1, V1))
             V0 = muladd_screw(q1, S0, V0)
-            E, d = exponential(scale(q, w), scale(q, v))
+            E, d = exp_se3((scale(q, w), scale(q, v)))
             p = add(p, rotate(R, d))
             R = matmul(R, E)
         for r in range(3):

@@ -58,76 +58,34 @@ class TaskSpaceSolver(ModelSolver):
         super().__init__(model, bodies)
         self.tasks = as_tasks(tasks)
         self.resolution = resolution = resolution or RedundancyResolution()
-        plan = _plan(model, self.tasks, resolution)
-        count, m, hard = len(self.tasks), len(plan.components), plan.hard
-        self.rows = plan.rows
+        plan, damping, self.rows = _plan(model, self.tasks, resolution)
+        frames = recursion.tool_frames(plan, bodies)
+        frames.axes[:, 0] = [task.axis_rows for task in self.tasks]
+        m = len(plan.components)
+        system = recursion.joint_system(_wishes(model, resolution), m)
         self.state: Array = np.zeros((5, n))
         self.torques: Array = np.zeros((3, n))
         self.missing: Array = np.zeros((4, m))
         self.prescribed: Array = np.zeros((5, n))
-        self.targets: Array = np.zeros((count, TARGET_ROW))
+        self.targets: Array = np.zeros((len(self.tasks), TARGET_ROW))
+        self.jacobian: Array = system.A[0]
         self._before = np.zeros((5, n))
-        A = np.zeros((4, m, n))
-        self.jacobian: Array = A[0]
-        self._lost, self._excess, self._scales = np.zeros(4), np.zeros(m), plan.scales
+        self._lost, self._ahead, self._scales = damping.lost, system.multipliers[0], plan.scales
         self._exact = resolution.feedback == 0 and resolution.damping is None
-        trig, factors = np.empty((2, n)), (np.zeros((n + m, m)), np.zeros((m, m)))
-        frames = [np.zeros((count, 5, 3, 3)) for _ in range(2)]
-        axes = np.zeros((count, 5, 3, 3))
-        axes[:, 0] = [task.axis_rows for task in self.tasks]
-        motion = np.zeros((count, recursion.MOTION, 5, 3))
-        moving = (*frames, axes, motion, np.zeros((2, 5, 3)), A, *factors)
-        grams = np.zeros((2, 4, hard, hard))
-        tools = (plan.links, plan.tools, plan.components, plan.scales)
+        self._prescribed = system.wishes[:, recursion.PRESCRIBED] != 0
+        robot, bundles = self._constants[:2], (*plan, *frames, *system)
         self._solve_rates: Callable[[], bool] = partial(
-            recursion.solve,
-            *self._constants[:2],
-            *tools,
-            plan.softness,
-            hard,
-            plan.moved,
-            plan.wishes,
-            plan.options,
-            self.targets,
-            self.prescribed,
-            self.state,
-            trig,
-            bodies,
-            *moving,
-            *grams,
-            np.zeros((hard, hard)),
-            self._lost,
-            np.zeros((4, m)),
-            np.zeros((4, m)),
-            np.zeros(n),
-            self.missing,
-        )
+            recursion.solve, *robot, self.targets, self.prescribed, self.state, self.missing,
+            *bundles, *damping,
+        )  # fmt: skip
         self._solve_dynamics: Callable[[], None] = partial(
-            CYCLES["spatial"],
-            *self._constants,
-            2,
-            self.state,
-            self.applied_wrenches.reshape(n, 18),
-            trig,
-            bodies,
-            self.torques,
+            CYCLES["spatial"], *self._constants, 2, self.state,
+            self.applied_wrenches.reshape(n, 18), system.trig, bodies, self.torques,
+        )  # fmt: skip
+        others = (*robot, self.targets, self.state, damping.hard, np.zeros(m), *bundles)
+        self._polish: Callable[[int, float], float] = lambda steps, tolerance: recursion.polish(
+            steps, tolerance, *others
         )
-        self._polish: Callable[[int, float], float] = partial(
-            recursion.polish,
-            *self._constants[:2],
-            *tools,
-            hard,
-            plan.moved,
-            plan.wishes,
-            self.targets,
-            self.state,
-            trig,
-            bodies,
-            *moving,
-            np.zeros((4, m)),
-            self._excess,
-        )
-        self._prescribed = plan.wishes[:, recursion.PRESCRIBED] != 0
         self._solve_rates()
         self._solve_dynamics()
         self._polish(0, CONVERGED)
@@ -152,7 +110,7 @@ class TaskSpaceSolver(ModelSolver):
         state = self.state.copy()
         self._polish(0, CONVERGED)
         self.state[:] = state
-        return np.asarray(self._excess / self._scales)
+        return np.asarray(self._ahead / self._scales)
 
     def take(self, motions: TaskMotion | Sequence[TaskMotion]) -> None:
         """Write the motions of the tools, one per task, into `targets`."""
@@ -324,24 +282,10 @@ def task_inverse_dynamics(
     return TaskDynamics(*map(np.ascontiguousarray, (*rows, missing)))
 
 
-class _Plan(NamedTuple):
-    """The tasks and the resolution as the recursion takes them."""
-
-    links: np.ndarray
-    tools: Array
-    components: np.ndarray
-    scales: Array
-    softness: Array
-    hard: int
-    moved: np.ndarray
-    wishes: Array
-    options: Array
-    rows: tuple[slice, ...]
-
-
 def _plan(
     model: MultibodyModel, tasks: tuple[Task, ...], resolution: RedundancyResolution
-) -> _Plan:
+) -> tuple[recursion.ToolPlan, recursion.DampingTerms, tuple[slice, ...]]:
+    """The tasks and their damping as the recursion takes them, and the rows of each task."""
     n = model.n
     links = np.zeros((len(tasks), recursion.LINK), dtype=np.int64)
     tools = np.zeros((len(tasks), recursion.TOOL))
@@ -363,8 +307,7 @@ def _plan(
         components += [COMPONENTS.index(name) for name in task.components]
         softness += [float(task.softness)] * task.size
     hard = sum(task.size for task in tasks if task.softness == 0)
-    wishes = _wishes(model, resolution)
-    serving = int(np.count_nonzero(wishes[:, recursion.ROOT]))
+    serving = model.n - len(set(map(model.joint_index, resolution.prescribed)))
     damping = resolution.damping
     if hard > serving:
         names = ", ".join(f"'{task.body}'" for task in tasks if task.softness == 0)
@@ -385,8 +328,8 @@ def _plan(
     scales = np.where(kinds < 3, 1.0, 1 / resolution.length)
     moved = np.array([model.moved_by[model.body_index(task.body)] for task in tasks])
     rows = tuple(slices[t] for t in range(len(tasks)))
-    soft = np.array(softness)
-    return _Plan(links, tools, kinds, scales, soft, hard, moved, wishes, options, rows)
+    plan = recursion.ToolPlan(links, tools, kinds, scales, moved)
+    return plan, recursion.damping_terms(options, np.array(softness), hard), rows
 
 
 def _wishes(model: MultibodyModel, resolution: RedundancyResolution) -> Array:

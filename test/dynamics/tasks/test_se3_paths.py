@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +10,8 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3, so3
 from multibody_dynamics.dynamics.core.batches import times as apply
-from multibody_dynamics.dynamics.tasks.se3_paths import Product, exponential
-from reference import constant, error, exact, moved_by, rigid, series, times, twists
+from multibody_dynamics.dynamics.tasks.se3_paths import Product
+from reference import constant, error, moved_by, rigid, series, times, twists
 from reference import exponential as series_exponential
 from robots import random_pose
 
@@ -153,17 +152,6 @@ def test_a_sample_is_what_calls_give():
         np.testing.assert_array_equal(motion.pose[k], single.pose)
         for rate, one in zip(motion.rates, single.rates, strict=True):
             np.testing.assert_allclose(rate[k], one, rtol=1e-13, atol=1e-13)
-
-
-@pytest.mark.parametrize("size", [0.0, 1e-300, 1e-8, 0.3, 0.999, 1.001, 3.0, 7.0])
-def test_exponentials_of_all_sizes(size):
-    X = np.array([0.6, -0.48, 0.64, 2.0, 0.3, -1.0])
-    X[:3] *= size
-    R, p = exponential(tuple(X[:3]), tuple(X[3:]))
-    C = mp.expm(mp.matrix(exact(se3.hat(X)).tolist()))
-    expected = np.array(C.tolist(), dtype=float)
-    np.testing.assert_allclose(np.reshape(R, (3, 3)), expected[:3, :3], atol=4e-16)
-    np.testing.assert_allclose(p, expected[:3, 3], atol=4e-15)
 
 
 # what the paths are
