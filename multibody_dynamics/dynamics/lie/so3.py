@@ -2,13 +2,14 @@
 
 A rotation vector ``omega`` is (..., 3) in rad, a rotation matrix ``R`` is (..., 3, 3). ``1`` is the
 identity, ``w^ = hat(omega)`` and ``x = |omega|``. Every function raises InputError for a wrong
-trailing shape and for anything but finite real numbers; batches may be empty.
+trailing shape and for anything but finite real numbers; batches may be empty. Use the functions by
+way of the module: ``so3.exp``, ``so3.log``, ``so3.dexp``.
 
-Results are accurate to 1e-14 of their largest component for x from 0 to beyond 2 pi; the rounding
-of x itself costs ``eps x`` at many turns. No formula switches to a truncated one: the scalar
-coefficients come from :func:`stumpff`, which is exact to rounding on both sides of its crossover.
+Results are accurate to 1e-14 of their largest component for x from 0 to beyond 2 pi; after many
+turns the rounding of x itself adds ``eps x``. No formula is truncated near zero: the scalar
+coefficients are those of :mod:`.exponentials`, accurate to rounding at any angle.
 
-[MT13] Mueller and Terze 2013. Its (9) prints (1 - cos x) / x where (1 - cos x) / x^2 is right.
+[MT13] Mueller and Terze 2013.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from .exponentials import (
     stumpff_series,
 )
 
-ROTATION_TOLERANCE = 1e-6  # largest entry of R R^T - 1 in what log takes for a rotation
+ROTATION_TOLERANCE = 1e-6  # largest entry of R R^T - 1 that is accepted of a rotation
 
 
 def hat(omega: Any) -> Array:
@@ -44,7 +45,7 @@ def vee(matrix: Any) -> Array:
 
 
 def exp(omega: Any) -> Array:
-    """The rotation about `omega` by its length; [MT13] (9), corrected.
+    """The rotation about the axis `omega` by the angle |omega|; [MT13] (9), corrected.
 
     R = 1 + (sin x / x) w^ + ((1 - cos x) / x^2) w^^2
     """
@@ -55,18 +56,20 @@ def exp(omega: Any) -> Array:
 def log(R: Any) -> Array:
     """The rotation vector (..., 3) with exp(log(R)) = R and length at most pi.
 
-    A float64 R fixes omega to ~eps x, and to no better than ~eps absolutely near pi. At pi both
-    signs of the axis are right, and the rounding of R decides. An orthogonality defect of R passes
-    into the result.
+    A float64 R determines omega to about eps x, and near pi no better than eps. At pi both signs of
+    the axis are valid, and the rounding of R decides. An orthogonality defect of R enters the
+    result.
 
-    Raises InputError for what is no rotation: R R^T off 1 by more than 1e-6, or det R < 0.
+    Raises InputError for an invalid rotation: an entry of R R^T - 1 above 1e-6, or det R < 0.
     """
     R = as_rotation("R", R)
     entries = np.moveaxis(R.reshape(*R.shape[:-2], 9), -1, 0)
     H = np.moveaxis(np.array(quaternion_products(entries)), (0, 1), (-2, -1))
     pivot = np.argmax(np.diagonal(H, axis1=-2, axis2=-1), axis=-1)
     h = np.take_along_axis(H, pivot[..., None, None], axis=-1)[..., 0]
-    h = np.where(h[..., :1] < 0, -h, h)  # h and -h are one rotation: at most half a turn
+    h = np.where(
+        h[..., :1] < 0, -h, h
+    )  # h and -h are the same rotation; this one is at most half a turn
     cosine, u = h[..., :1], h[..., 1:]
     sine = np.hypot.reduce(u, axis=-1, keepdims=True)  # hypot: the square of 1e-170 is not 0
     return 2 * np.arctan2(sine, cosine) / np.where(sine > 0, sine, 1) * u
@@ -78,7 +81,7 @@ def inverse(R: Any) -> Array:
 
 
 def Ad(R: Any) -> Array:
-    """Ad_R = R: how a change of frame acts on angular velocities."""
+    """Ad_R = R: transforms angular velocities."""
     return as_array("R", R, (3, 3)).copy()
 
 
@@ -88,7 +91,7 @@ def ad(omega: Any) -> Array:
 
 
 def coAd(R: Any) -> Array:
-    """coAd_R = Ad_R^-T = R: how a change of frame acts on moments."""
+    """coAd_R = Ad_R^-T = R: transforms moments."""
     return Ad(R)
 
 
@@ -107,17 +110,17 @@ def dexp(omega: Any) -> Array:
 
 
 def dexp_inv(omega: Any) -> Array:
-    """The inverse of dexp, with the coefficient of :func:`cotangent`; [MT13] (11).
+    """The inverse of dexp; [MT13] (11).
 
     dexp_omega^-1 = 1 - w^/2 + ((1 - (x/2) cot(x/2)) / x^2) w^^2
 
-    It has a pole at x = 2 pi; the relative error grows like eps x / |2 pi - x|.
+    There is a pole at x = 2 pi, near which the relative error grows like eps x / |2 pi - x|.
     """
     return polynomial(omega, -0.5, cotangent(stumpff(omega))[0])
 
 
 def as_rotation(name: str, value: Any) -> Array:
-    """`value` as rotation matrices (..., 3, 3), or an InputError that says which one is none."""
+    """`value` as rotation matrices (..., 3, 3); InputError that names the first invalid one."""
     R = as_array(name, value, (3, 3))
     with np.errstate(over="ignore", invalid="ignore"):
         defect = np.abs(R @ R.swapaxes(-1, -2) - np.eye(3)).max(axis=(-2, -1))

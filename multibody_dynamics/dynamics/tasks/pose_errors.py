@@ -1,14 +1,13 @@
-"""How far tools are from where they should be, with the derivative by the joints; compiled.
+"""Pose errors of tools and their Jacobian with respect to the joint positions; compiled.
 
-A tool with pose C = (R, p) has the target C_t = (R_t, p_t). In inertial axes the error is
+A tool at the pose C = (R, p) has the target C_t = (R_t, p_t). In inertial axes the error is
 
     omega = log(R_t R^T)          d = p_t - p
 
-and, as omega' = -dexp_{-omega}^-1 w for a tool that turns with w, its derivative is exact also
-where the error is large. A task takes some of its components along the axes that it names. Where
-two rotations are prescribed, the error is that to the nearest of all targets that are turned about
-the third axis; that this nearest one moves, too, is left out of the derivative, being of the order
-of the error.
+Since omega' = -dexp_{-omega}^-1 w for a tool with angular velocity w, the derivative is exact even
+for large errors. A task selects components along its own axes. If it prescribes two rotations, the
+error is the one to the nearest of all targets turned about the third axis; the derivative neglects
+that this nearest target moves as well, an effect of the order of the error.
 """
 
 from __future__ import annotations
@@ -39,15 +38,16 @@ from ..model.records import ANGULAR, LINEAR, POSE, POSITION
 
 @inlined
 def transpose(R):
+    """R^T, row by row."""
     return (R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8])
 
 
 @inlined
 def without_turn(w, x, u):
-    """The quaternion (w, x), turned about the unit vector u until it has no part along u."""
+    """The quaternion (w, x), turned about the unit vector u until its part along u is zero."""
     along = dot(x, u)
     size = sqrt(w * w + along * along)
-    if size < 1e-12:  # half a turn about an axis normal to u: all turns are equally far
+    if size < 1e-12:  # half a turn about an axis normal to u: all are equally near
         return w, x
     c, s = w / size, -along / size
     return w * c - s * along, muladd(w * s, u, muladd(c, x, scale(s, cross(u, x))))
@@ -55,7 +55,7 @@ def without_turn(w, x, u):
 
 @inlined
 def tool_pose(bodies, b, tools, k):
-    """Rotation and position of tool k, which is fixed to the joint frame in row b."""
+    """Rotation and position of tool k, which is fixed to the joint frame of row b."""
     Rb = load_rotation(bodies, b, POSE)
     R = matmul(Rb, load_rotation(tools, k, 0))
     return R, add(load_vector(bodies, b, POSITION), rotate(Rb, load_vector(tools, k, 9)))

@@ -1,8 +1,9 @@
-"""Joint motion to the fourth derivative from that of tools: [M21] Algorithm 2, generalised.
+"""Inverse kinematics to the fourth derivative: [M21] Algorithm 2, generalised; compiled.
 
-The rate c of a task is what its tool moves too fast, plus `feedback` times what it is ahead; it has
-to vanish with its derivatives, and c^(k) is linear in the joint rate q^(k+1) with the Jacobian A.
-The rates nearest to a secondary motion z that do so, or almost do so, solve
+The residual rate c of a task is the velocity of its tool relative to the target, plus `feedback`
+times the error in position. It must vanish with its derivatives, and c^(k) is linear in q^(k+1),
+with the Jacobian A. The joint rates nearest to a secondary motion z that achieve this, exactly or
+with damping, solve
 
     W (q' - z) = A^T mu         W: weights of the joints, mu: multipliers
     A q' + c_0 = -L mu          c_0 = c at q' = 0, L: damping, diagonal
@@ -13,10 +14,10 @@ whose k-th derivative by the Leibniz rule has the same matrix: with G = A W^-1 A
     G mu^(k) = -c_0^(k) - sum_{j>0} C(k,j) L^(j) mu^(k-j) - A a
     q^(k+1)  = a + W^-1 A^T mu^(k)
 
-and one factorisation serves all orders. c_0^(k) comes from the forward kinematics at the rates
-known so far and q^(k+1) = 0, as in the paper; so do the derivatives of the joint screws, in A^(k),
-that the multipliers need. G is never formed: Q R = [W^-1/2 A^T; L^1/2] has R^T R = G. Where A is
-square and L = 0, q^(k+1) = -A^-1 c_0^(k), which is Algorithm 2.
+and one factorisation serves all orders. As in the paper, c_0^(k) follows from the forward
+kinematics at the rates known so far and q^(k+1) = 0, and so do the derivatives of the joint screws
+in A^(k). G is never formed, since Q R = [W^-1/2 A^T; L^1/2] has R^T R = G. If A is square and
+L = 0, then q^(k+1) = -A^-1 c_0^(k), which is Algorithm 2.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ DAMPING_BEGINS, DAMPING_COMPLETE = 0.1, 0.5
 INDEPENDENT = 1e-12
 
 
-# The compiled functions take these bundles entry by entry, as a named tuple that comes from Python
-# costs 0.2 us per entry. Within, a function is given the bundles it needs; each is small, since all
-# entries are passed on.
+# `solve` and `polish` take the entries of these bundles as separate arguments, since unpacking a
+# named tuple from Python costs Numba 0.2 us per entry. The bundles are small because a compiled
+# function that is given one receives all of its entries.
 
 
 class ToolPlan(NamedTuple):
@@ -141,7 +142,7 @@ def damping_terms(options: Array, softness: Array, hard: int) -> DampingTerms:
 
 @inlined
 def smooth_step(x):
-    """0 below 0, 1 above 1, between them the C4 polynomial; with its first three derivatives."""
+    """C4 step from 0 at x <= 0 to 1 at x >= 1, with its first three derivatives."""
     if x <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
     if x >= 1.0:
@@ -166,8 +167,8 @@ def chain(k, f, x1, x2, x3):
 
 @inlined
 def turn(vectors, spin, order):
-    """Derivatives up to `order` of three vectors (5, 3, 3) that turn with the angular velocity
-    `spin` (5, 3)."""
+    """Write the derivatives up to `order` of three vectors (5, 3, 3) that turn with the angular
+    velocity `spin` (5, 3)."""
     for j in range(order):
         for i in range(3):
             total = (0.0, 0.0, 0.0)
@@ -181,7 +182,7 @@ def turn(vectors, spin, order):
 
 @inlined
 def take_targets(plan, targets, frames):
-    """The axes of the target frames and of the tasks, to the fourth derivative."""
+    """Write the axes of the target frames and of the tasks, to the fourth derivative."""
     links, desired, axes = plan.links, frames.desired, frames.axes
     for t in range(links.shape[0]):
         for i in range(3):
@@ -195,7 +196,7 @@ def take_targets(plan, targets, frames):
 
 @inlined
 def move_tools(k, plan, targets, frames):
-    """Where the tools are, how they move to order k, and how far they are from their targets."""
+    """Write the frames of the tools and their motion relative to the targets, to order k."""
     links, tools, bodies = plan.links, plan.tools, frames.bodies
     desired, turned, motion = frames.desired, frames.turned, frames.motion
     for t in range(links.shape[0]):
@@ -223,7 +224,7 @@ def move_tools(k, plan, targets, frames):
                 motion[t, RELATIVE_SPIN, j, x] = spin[j, x] - targets[t, column]
                 motion[t, RELATIVE_PLACE, j + 1, x] = velocity[x] - targets[t, column + 3]
         turn(turned[t], spin, k)
-        for j in range(k + 1):  # sum of desired axis x axis: zero where they agree
+        for j in range(k + 1):  # sum of desired axis x tool axis: zero if they agree
             total = (0.0, 0.0, 0.0)
             for i in range(3):
                 weight = tools[t, TOOL_WEIGHTS + i]
@@ -248,7 +249,7 @@ def along(k, axes, t, axis, vectors):
 
 @inlined
 def excess(k, plan, feedback, frames, result):
-    """c^(k) of all rows; with k = -1 how far the tasks are ahead of their targets."""
+    """Write c^(k) of all rows to `result`; with k = -1, the errors in position instead."""
     links, components, scales = plan.links, plan.components, plan.scales
     axes, motion = frames.axes, frames.motion
     for t in range(links.shape[0]):
@@ -270,7 +271,7 @@ def excess(k, plan, feedback, frames, result):
 
 @inlined
 def jacobian_derivative(k, plan, frames, column, A):
-    """A^(k) (m, n) from the joint screws and their derivatives."""
+    """Write A^(k) (m, n) from the joint screws and their derivatives; `column` is scratch."""
     links, components, scales = plan.links, plan.components, plan.scales
     bodies, axes = frames.bodies, frames.axes
     for t in range(links.shape[0]):
@@ -295,9 +296,10 @@ def jacobian_derivative(k, plan, frames, column, A):
 
 @inlined
 def factorise(A, wishes, damping, count, Q, R):
-    """Q R = [W^-1/2 A^T; L^1/2] of the first `count` rows, by Gram and Schmidt, twice for accuracy.
+    """QR factorisation of [W^-1/2 A^T; L^1/2] for the first `count` rows of A.
 
-    Q is (n + m, m), R (m, m) upper triangular. False where a row depends on those before it.
+    By Gram-Schmidt, applied twice for accuracy. Q is (n + m, m), R (m, m) upper triangular. False
+    if a row depends on previous ones.
     """
     m, n = A.shape
     for i in range(count):
@@ -332,7 +334,7 @@ def factorise(A, wishes, damping, count, Q, R):
 
 @inlined
 def solve_transposed(R, count, y):
-    """y becomes R^-T y."""
+    """Overwrite y with R^-T y."""
     for i in range(count):
         for j in range(i):
             y[i] -= R[j, i] * y[j]
@@ -341,7 +343,7 @@ def solve_transposed(R, count, y):
 
 @inlined
 def solve_upper(R, count, y):
-    """y becomes R^-1 y."""
+    """Overwrite y with R^-1 y."""
     for k in range(count):
         i = count - 1 - k
         for j in range(i + 1, count):
@@ -351,7 +353,7 @@ def solve_upper(R, count, y):
 
 @inlined
 def wish(k, i, wishes, prescribed, state):
-    """z_i^(k): what joint i is to do if the tasks do not care, from its own motion so far."""
+    """z_i^(k), the secondary motion of joint i, from its motion so far."""
     if wishes[i, PRESCRIBED] != 0.0:
         return prescribed[k + 1, i]
     gain, speed = wishes[i, POSTURE_GAIN], wishes[i, SPEED]
@@ -370,7 +372,7 @@ def wish(k, i, wishes, prescribed, state):
 
 @inlined
 def invert(G, X):
-    """X = G^-1 of a symmetric positive definite matrix, by Gauss and Jordan."""
+    """Write X = G^-1 of a symmetric positive definite matrix by Gauss-Jordan elimination."""
     m = G.shape[0]
     X[:] = G
     for p in range(m):
@@ -390,9 +392,9 @@ def invert(G, X):
 def lost_directions(k, A, wishes, terms):
     """The k-th derivative of tau = sum eps^2 / (sigma^2 + eps^2), eps^2 being the threshold.
 
-    The sum is over the singular values of the hard rows A W^-1/2: each direction that is lost adds
-    1 to it. As the trace of eps^2 (A W^-1 A^T + eps^2)^-1 it is analytic, where singular values
-    cross too. G and X (4, hard, hard) hold the matrix and its inverse, with derivatives.
+    The sum is over the singular values of the hard rows of A W^-1/2; each lost direction adds 1.
+    Being the trace of eps^2 (A W^-1 A^T + eps^2)^-1, it is analytic even where singular values
+    cross. G and X hold this matrix and its inverse, with derivatives.
     """
     hard, threshold = terms.hard, terms.options[THRESHOLD]
     G, X, rest = terms.G, terms.X, terms.rest
@@ -431,8 +433,8 @@ def lost_directions(k, A, wishes, terms):
 
 @inlined
 def damp(k, A, wishes, terms):
-    """L^(k) of all rows: of the hard ones lambda^2 = strength^2 smooth_step(x(tau)), of the soft
-    ones the square of their softness. `lost` (4,) keeps tau and its derivatives."""
+    """Write L^(k): lambda^2 = strength^2 smooth_step(x(tau)) for the hard rows, the square of
+    their softness for the soft ones."""
     lost, damping, strength = terms.lost, terms.diagonal, terms.options[STRENGTH]
     value = 0.0
     if strength > 0.0:
@@ -449,9 +451,10 @@ def damp(k, A, wishes, terms):
 
 
 def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
-    """q' and its three derivatives at q, in `state` (5, n), and what is missing of the task rates.
+    """Write q' and its three derivatives at q to `state` (5, n), the unmet task rates to `errors`.
 
-    False where the rows are not independent; the rates in `state` are worthless then.
+    `bundles` are the entries of ToolPlan, ToolFrames, JointSystem and DampingTerms. Returns False
+    if the rows are dependent; the rates in `state` are then meaningless.
     """
     plan, frames = ToolPlan(*bundles[:PLAN]), ToolFrames(*bundles[PLAN:FRAMES])
     wishes, trig, column, A, Q, R, multipliers, step = bundles[FRAMES:SYSTEM]
@@ -507,8 +510,12 @@ def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
 
 
 def _polish(steps, tolerance, parents, joints, targets, state, hard, undamped, *bundles):
-    """Newton's method for q: how far the hard rows are from their targets in the end, in rad and m
-    over the length; `state` loses its rates."""
+    """Newton's method for q; returns the remaining error of the hard rows, in rad and m over the
+    length.
+
+    `bundles` are the entries of ToolPlan, ToolFrames and JointSystem; `undamped` (m,) is zero. The
+    rates in `state` are lost, and the errors are left in the first row of the multipliers.
+    """
     plan, frames = ToolPlan(*bundles[:PLAN]), ToolFrames(*bundles[PLAN:FRAMES])
     wishes, trig, column, A, Q, R, multipliers, _ = bundles[FRAMES:]
     n, bodies, ahead = parents.shape[0], frames.bodies, multipliers[0]
@@ -534,7 +541,7 @@ def _polish(steps, tolerance, parents, joints, targets, state, hard, undamped, *
             for r in range(hard):
                 state[4, i] -= wishes[i, ROOT] * Q[i, r] * ahead[r]
             largest = max(largest, abs(state[4, i]))
-        for i in range(n):  # at most 1 rad or m at a time
+        for i in range(n):  # at most 1 rad or m per step
             state[0, i] += state[4, i] / largest
             state[4, i] = 0.0
     return distance

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -140,8 +141,8 @@ print(json.dumps([twist.tolist(), sum(stats.cache_hits.values()), kinematics.__f
 """
 
 
-def test_an_edited_helper_takes_effect(tmp_path):
-    """Although the recursion's own file, which is all that Numba looks at, stays as it was."""
+def test_an_edited_helper_takes_effect_and_a_reworded_docstring_compiles_nothing(tmp_path):
+    """Numba's own cache looks only at the recursion's file, and at nothing but its date."""
     shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
     cache = {CACHE_VARIABLE: str(tmp_path / "cache")}
 
@@ -169,6 +170,13 @@ def test_an_edited_helper_takes_effect(tmp_path):
     assert start() == (first, 1)
     screws.write_text(source)
     assert start() == (first, 1)  # the machine code of the old text is still there, and right
+
+    recursion = screws.parents[1] / "recursions" / "spatial.py"
+    text = recursion.read_text()
+    reworded, count = re.subn(r'    """(?=\S)', '    """Reworded.\n\n    ', text)
+    assert count >= 3  # the docstrings of the compiled functions themselves
+    recursion.write_text("# A comment that moves every line.\n" + reworded)
+    assert start() == (first, 1)
 
 
 def test_an_inlined_function_stays_the_function_that_it_was():

@@ -201,7 +201,7 @@ def test_a_limit_without_velocity_or_effort_leaves_them_unlimited():
 def test_a_limit_without_bounds_is_zero_as_urdf_says_and_noted():
     model = dyn.parse_urdf(one_joint('<limit velocity="1" effort="1"/>'))
     assert (model.limits.lower[0], model.limits.upper[0]) == (0, 0)
-    assert any("shoulder" in note and "may not move" in note for note in model.notes)
+    assert any("shoulder" in note and "cannot move" in note for note in model.notes)
 
 
 @pytest.mark.parametrize(

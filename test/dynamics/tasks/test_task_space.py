@@ -247,7 +247,7 @@ def test_a_singularity_and_a_target_out_of_reach_are_refused_and_change_nothing(
         solver.follow(far, 0.01)
     np.testing.assert_array_equal(solver.state, before)
     two_r = Task("panda_link2", "position", se3.exp([0, 0, 0, 0, -0.3, 0]))
-    with pytest.raises(dyn.InputError, match=r"singular at q = .* give a damping"):
+    with pytest.raises(dyn.InputError, match=r"singular at q = .* set a damping"):
         dyn.tasks.TaskSpaceSolver(model, two_r)(dyn.tasks.task_motion(model, two_r, READY), READY)
     np.testing.assert_array_equal(solver.follow(target)[0], before[0])
 
@@ -276,7 +276,7 @@ def test_a_payload_is_carried_from_the_next_call_on():
     [
         ([HAND, HAND], None, "12 components .* more than the 7 joints"),
         (HAND, Resolution(prescribed=["panda_joint1", 1]), "more than the 5 joints"),
-        (Task("panda_link8", softness=0.1), None, "one task must come first"),
+        (Task("panda_link8", softness=0.1), None, "one task must have first priority"),
         (Task("panda_link0"), None, "no joint moves"),
         (HAND, Resolution(prescribed=["elbow"]), "no joint 'elbow'"),
         (HAND, Resolution(posture=np.zeros(6)), "posture"),
