@@ -520,7 +520,7 @@ def test_errors_name_the_file(tmp_path):
         ('rpy="0.4 0.5 -0.6"', 'quat_xyzw="0 0 0 1"', ["'shoulder'", "quat_xyzw", "rpy"]),
         ('effort="4"', 'effort="strong"', ["'shoulder'", "<limit>", "effort", "'strong'"]),
         ("<axis ", '<axis xyz="0 1 0"/><axis ', ["'shoulder'", "two <axis>"]),
-        ("</joint>", '<mimic joint="x"/></joint>', ["'shoulder'", "<mimic>", "joint of its own"]),
+        ("</joint>", '<mimic joint="x"/></joint>', ["'shoulder'", "<mimic>", "independent joint"]),
         ("</joint>", '<dynamics damping="x"/></joint>', ["'shoulder'", "damping", "'x'"]),
         ('<mass value="2"/>', "", ["link 'base'", "<mass>"]),
         ('<mass value="2"/>', '<mass value="NaN"/>', ["link 'base'", "<mass>", "'NaN'"]),

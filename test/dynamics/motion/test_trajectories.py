@@ -697,8 +697,8 @@ def test_match_joints_puts_names_in_order() -> None:
     [
         (["shoulder", "elbow"], "missing: wrist"),
         (["shoulder", "elbow", "wrist", "gripper"], "unknown: gripper"),
-        (["shoulder", "elbow", "elbow", "wrist"], "given twice: elbow"),
-        (["a", "elbow", "elbow"], "given twice: elbow; unknown: a; missing: shoulder, wrist"),
+        (["shoulder", "elbow", "elbow", "wrist"], "duplicate: elbow"),
+        (["a", "elbow", "elbow"], "duplicate: elbow; unknown: a; missing: shoulder, wrist"),
     ],
 )
 def test_match_joints_names_every_fault(names: list[str], says: str) -> None:
