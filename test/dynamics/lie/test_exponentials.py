@@ -1,4 +1,4 @@
-"""Over tuples of scalars the same as so3 and se3, at every angle."""
+"""Exponentials and logarithms over tuples of scalars, at every angle."""
 
 import mpmath as mp
 import numpy as np
@@ -17,7 +17,7 @@ def screw(x):
 
 
 @pytest.mark.parametrize("angle", ANGLES)
-def test_exponentials_are_those_of_se3(angle):
+def test_exponentials_equal_those_of_se3(angle):
     x = np.append(X[:3] * angle / np.linalg.norm(X[:3]), X[3:])
     omega, v = screw(x)
     c = exponentials.stumpff(omega)
@@ -28,7 +28,7 @@ def test_exponentials_are_those_of_se3(angle):
 
 
 @pytest.mark.parametrize("angle", ANGLES)
-def test_inverse_differentials_are_those_of_se3(angle):
+def test_inverse_differentials_equal_those_of_se3(angle):
     x = np.append(X[:3] * angle / np.linalg.norm(X[:3]), X[3:])
     y = np.array([0.3, -1.0, 2.0, 0.7, 0.1, -0.4])
     c = exponentials.stumpff(screw(x)[0])
@@ -40,7 +40,7 @@ def test_inverse_differentials_are_those_of_se3(angle):
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-300, 1e-8, 0.3, 0.999, 1.001, 3.0, 7.0])
-def test_exponentials_of_all_sizes(size):
+def test_exp_se3_at_all_angles_is_the_matrix_exponential(size):
     X = np.array([0.6, -0.48, 0.64, 2.0, 0.3, -1.0])
     X[:3] *= size
     R, p = exponentials.exp_se3(screw(X))
@@ -51,7 +51,7 @@ def test_exponentials_of_all_sizes(size):
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-170, 1e-9, 0.0999, 0.1001, 1.0, 3.1415, np.pi])
-def test_logarithms_of_all_sizes(angle):
+def test_quaternion_logarithms_at_all_angles(angle):
     for axis in np.vstack([np.eye(3), -np.eye(3), [[0.6, 0.0, -0.8], [1 / 3, -2 / 3, 2 / 3]]]):
         w, x = exponentials.quaternion(tuple(so3.exp(angle * axis).ravel()))
         omega = exponentials.quaternion_log(w, x)

@@ -149,7 +149,7 @@ def test_dexp_inv_inverts_dexp(angle):
 
 
 @pytest.mark.parametrize("angle", ANGLES)
-def test_log_of_the_same_float64_matrix(angle):
+def test_log_against_50_digits(angle):
     for X in grid(angle):
         C = se3.exp(X)
         result = se3.log(C)
@@ -170,7 +170,7 @@ def test_dexp_is_the_right_trivialised_derivative_of_exp(angle):
     assert error(se3.hat(se3.dexp(-X) @ rate), body) < 1e-14
 
 
-def test_printed_equations_of_mueller_and_terze_where_they_keep_their_digits():
+def test_printed_equations_of_mueller_and_terze_where_they_are_accurate():
     X = np.array([0.6, -1.1, 0.7, 0.2, 0.5, -0.9])
     omega, v = X[:3], X[3:]
     x, A = np.linalg.norm(omega), se3.ad(X)
@@ -184,7 +184,7 @@ def test_printed_equations_of_mueller_and_terze_where_they_keep_their_digits():
 
 
 @pytest.mark.parametrize("distance", [1e-2, 1e-5, -1e-5, 1e-9])
-def test_dexp_inv_loses_digits_only_as_its_pole_demands(distance):
+def test_dexp_inv_loses_digits_only_near_its_pole(distance):
     X = np.array([*((2 * np.pi - distance) * AXIS), 0.5, 0.7, -0.4])
     expected = exact_dexp_inv(exact_series(exact_ad(exact(X)), 1))
     eps = np.finfo(float).eps * 2 * np.pi / abs(distance)
@@ -285,7 +285,7 @@ def test_ad_is_the_commutator_of_the_matrices(X, Y):
 
 @property_of_all
 @given(screws(7))
-def test_dexp_and_exp_fit_together(X):
+def test_dexp_and_exp_are_consistent(X):
     A, J = se3.ad(X), se3.dexp(X)
     scale = np.ones((6, 6))
     scale[3:, :3] = np.linalg.norm(X[3:])
@@ -343,7 +343,7 @@ def test_arguments_are_neither_written_nor_returned(function: Callable):
 
 @pytest.mark.parametrize("bad", [np.zeros(3), np.zeros((6, 2)), 1.0, [np.nan, 0, 0, 0, 0, 0]])
 @pytest.mark.parametrize("function", SCREW_FUNCTIONS, ids=lambda f: f.__name__)
-def test_screw_functions_refuse_what_is_no_screw(function: Callable, bad):
+def test_screw_functions_refuse_invalid_screws(function: Callable, bad):
     with pytest.raises(InputError, match="X"):
         function(bad)
 
@@ -359,6 +359,6 @@ def test_screw_functions_refuse_what_is_no_screw(function: Callable, bad):
         (np.eye(4) + np.eye(4)[::-1], "last row"),
     ],
 )
-def test_log_refuses_what_is_no_pose(bad, found):
+def test_log_refuses_invalid_poses(bad, found):
     with pytest.raises(InputError, match=found):
         se3.log(bad)

@@ -157,7 +157,7 @@ def test_dexp_inv_is_equation_11_of_mueller_and_terze():
 
 
 @pytest.mark.parametrize("angle", ANGLES)
-def test_log_of_the_same_float64_matrix(angle):
+def test_log_against_50_digits(angle):
     for omega in rotation_vectors(angle):
         R = so3.exp(omega)
         result = so3.log(R)
@@ -188,7 +188,7 @@ def test_angles_whose_square_underflows(length):
     assert error(so3.log(so3.exp(omega)), omega) < 1e-15
 
 
-def test_log_is_continuous_through_the_change_of_pivot():
+def test_log_is_continuous_across_a_change_of_pivot():
     angles = np.linspace(1.5, 3.1, 400)
     omegas = np.multiply.outer(angles, AXES)
     assert np.abs(so3.log(so3.exp(omegas)) - omegas).max() < 1e-14 * np.pi
@@ -196,7 +196,7 @@ def test_log_is_continuous_through_the_change_of_pivot():
 
 @property_of_all
 @given(vectors(10))
-def test_exp_is_a_rotation_that_turns_back_with_its_inverse(omega):
+def test_exp_is_a_rotation_undone_by_its_inverse(omega):
     R = so3.exp(omega)
     assert np.abs(R @ R.T - np.eye(3)).max() < 1e-14
     assert np.linalg.det(R) == pytest.approx(1, abs=1e-14)
@@ -212,7 +212,7 @@ def test_log_inverts_exp(omega):
 
 @property_of_all
 @given(vectors(100))
-def test_exp_inverts_log_and_log_is_the_shortest_way(omega):
+def test_exp_inverts_log_and_log_is_shortest(omega):
     R = so3.exp(omega)
     assert np.linalg.norm(so3.log(R)) <= np.pi + 1e-15
     assert error(so3.exp(so3.log(R)), R) < 1e-14
@@ -226,7 +226,7 @@ def test_turns_about_one_axis_add_up(omega, s, t):
 
 @property_of_all
 @given(vectors(7))
-def test_dexp_and_exp_fit_together(omega):
+def test_dexp_and_exp_are_consistent(omega):
     W, J = so3.hat(omega), so3.dexp(omega)
     assert error(np.eye(3) + W @ J, so3.exp(omega)) < 1e-14
     assert error(so3.Ad(so3.exp(omega)) @ so3.dexp(-omega), J) < 1e-14
@@ -293,7 +293,7 @@ def test_integers_and_single_precision_are_taken_as_float64():
 
 @pytest.mark.parametrize("bad", [np.zeros(4), np.zeros((3, 2)), 1.0, [np.nan, 0, 0], [1j, 0, 0]])
 @pytest.mark.parametrize("function", VECTOR_FUNCTIONS, ids=lambda f: f.__name__)
-def test_vector_functions_refuse_what_is_no_vector(function: Callable, bad):
+def test_vector_functions_refuse_invalid_vectors(function: Callable, bad):
     with pytest.raises(InputError, match="omega"):
         function(bad)
 
@@ -311,11 +311,11 @@ def test_vector_functions_refuse_what_is_no_vector(function: Callable, bad):
         ([np.eye(3), np.diag([1, 1, -1])], r"R\[1\] is no rotation matrix.*reflection"),
     ],
 )
-def test_log_refuses_what_is_no_rotation(bad, found):
+def test_log_refuses_invalid_rotations(bad, found):
     with pytest.raises(InputError, match=found):
         so3.log(bad)
 
 
-def test_log_takes_a_rotation_in_single_precision():
+def test_log_accepts_a_rotation_in_single_precision():
     omega = np.array([0.3, -0.4, 0.5])
     assert error(so3.log(so3.exp(omega).astype(np.float32)), omega) < 1e-6

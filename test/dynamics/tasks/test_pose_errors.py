@@ -1,4 +1,4 @@
-"""Errors of tools: the definition by logarithms, the derivative by differences, the free turn."""
+"""Pose errors against logarithms, their derivative against differences, the free rotation."""
 
 from __future__ import annotations
 
@@ -93,5 +93,5 @@ def test_next_to_the_solution_the_derivative_with_a_free_turn_is_right():
     np.testing.assert_allclose(J, difference(model, task, goal, q), atol=1e-7)
 
 
-def test_half_a_turn_across_the_free_axis_stays():
+def test_half_a_turn_across_the_free_axis_is_unchanged():
     assert without_turn(0.0, (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)) == (0.0, (1.0, 0.0, 0.0))
