@@ -4,9 +4,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from lie_reference import exact
 from multibody_dynamics.dynamics import se3, so3
 from multibody_dynamics.dynamics.lie import exponentials
-from reference import exact
 
 X = np.random.default_rng(81).standard_normal(6)
 ANGLES = [0.0, 1e-300, 1e-9, 1e-4, 0.03, 1.0, 2.99, 3.01, 6.0]

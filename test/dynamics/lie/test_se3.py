@@ -1,4 +1,4 @@
-"""SE(3): the laws of the group, and 50-digit references with omega and v scaled independently."""
+"""SE(3): group laws, and 50-digit references with omega and v scaled independently."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lie_reference import (
+    ANGLES,
+    BEYOND,
+    error,
+    exact,
+    exact_hat3,
+    exact_inverse,
+    exact_rotation,
+    exact_rotation_log,
+    exact_series,
+    vectors,
+)
 from multibody_dynamics.dynamics import se3, so3
 from multibody_dynamics.dynamics.core.errors import InputError
 
-mp.mp.dps = 50
 property_of_all = settings(max_examples=60, deadline=None, derandomize=True)
 
-SMALL = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5)
-ANGLES = (*SMALL, 1.0, 2.0, np.nextafter(3.0, 0.0), 3.0, np.pi - 1e-9, np.pi)
-BEYOND = (5.0, 7.0)
 LENGTHS = (0.0, 1e-12, 1e-6, 1.0, 1e3)
 AXIS = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
 DIRECTIONS = (np.array([0.5, 0.7, -0.4]), AXIS, np.cross(AXIS, [0, 0, 1]))
 
 SCREW_FUNCTIONS = (se3.hat, se3.exp, se3.ad, se3.coad, se3.dexp, se3.dexp_inv)
 POSE_FUNCTIONS = (se3.vee, se3.log, se3.inverse, se3.Ad, se3.coAd)
-
-
-def vectors(longest: float) -> st.SearchStrategy:
-    """Vectors of every length from 1e-12 to `longest`."""
-    directions = st.tuples(*[st.floats(-1, 1)] * 3).filter(lambda d: np.linalg.norm(d) > 0.1)
-    lengths = st.floats(-12, np.log10(longest)).map(lambda e: 10**e)
-    return st.builds(lambda d, s: s * np.array(d) / np.linalg.norm(d), directions, lengths)
 
 
 def screws(largest_angle: float = 3.1) -> st.SearchStrategy:
@@ -42,13 +43,6 @@ def poses() -> st.SearchStrategy:
     return st.builds(se3.from_rotation_translation, vectors(3.1).map(so3.exp), vectors(1e3))
 
 
-def error(actual, expected) -> float:
-    """The largest difference, relative to the largest component."""
-    difference = np.abs(np.array(actual, dtype=object) - expected).max()
-    size = np.abs(expected).max()
-    return float(difference / size if size else difference)
-
-
 def block_error(actual, expected) -> float:
     """The worst error() of the rotation and translation parts of two screws, poses or 6x6 maps."""
     parts = {
@@ -57,15 +51,6 @@ def block_error(actual, expected) -> float:
         (6, 6): (np.s_[:3, :3], np.s_[:3, 3:], np.s_[3:, :3], np.s_[3:, 3:]),
     }[np.shape(actual)]
     return max(error(actual[part], expected[part]) for part in parts)
-
-
-def exact(array):
-    return np.vectorize(mp.mpf, otypes=[object])(array)
-
-
-def exact_hat3(omega):
-    x, y, z = omega
-    return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]], dtype=object)
 
 
 def exact_hat(X):
@@ -81,21 +66,6 @@ def exact_ad(X):
     return matrix
 
 
-def exact_series(A, shift: int = 0):
-    """sum_k A^k / (k + shift)! of a 50-digit matrix: exp for shift 0, dexp of ad for 1."""
-    term = exact(np.eye(len(A))) / mp.factorial(shift)
-    total, k = term, shift
-    while np.abs(term).max() > mp.mpf(10) ** -40:
-        k += 1
-        term = term @ A / k
-        total = total + term
-    return total
-
-
-def exact_inverse(A):
-    return np.array((mp.matrix(A.tolist()) ** -1).tolist(), dtype=object).reshape(A.shape)
-
-
 def exact_dexp_inv(dexp):
     """[[P, 0], [D, P]]^-1 by its blocks."""
     P = exact_inverse(dexp[:3, :3])
@@ -106,20 +76,9 @@ def exact_dexp_inv(dexp):
 
 
 def exact_log(C, near):
-    """The logarithm of a pose whose float64 rotation is first made exact (Newton's polar steps).
-
-    Within rounding of a half turn both signs of omega are right: take the one near `near`.
-    """
-    R, p = exact(C[:3, :3]), exact(C[:3, 3])
-    for _ in range(4):
-        R = (R + exact_inverse(R).T) / 2
-    skew = (R - R.T) / 2
-    u = np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
-    sine = mp.sqrt(u @ u)
-    angle = mp.atan2(sine, (np.trace(R) - 1) / 2)
-    if u @ near < 0 and mp.pi - angle < 1e-15:
-        angle -= 2 * mp.pi
-    omega = u if sine == 0 else u / sine * angle
+    """The logarithm of a pose whose float64 rotation is made exact; see exact_rotation_log."""
+    omega = exact_rotation_log(exact_rotation(C[:3, :3]), near)
+    p = exact(C[:3, 3])
     return np.concatenate([omega, exact_inverse(exact_series(exact_hat3(omega), 1)) @ p])
 
 
