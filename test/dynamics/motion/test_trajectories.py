@@ -409,7 +409,7 @@ def test_splice_drops_points_that_are_past_or_immediate() -> None:
     np.testing.assert_array_equal(new.knots, [1.0, 3.0])
     assert new.peak_values()[0].max() == 4  # straight there
     assert splice(running, 1.0, times, points, lead=0.0).knots.tolist() == [1.0, 1.0005, 3.0]
-    with pytest.raises(TrajectoryError, match=r"all 4 points are in the past.*3 s.*now is 3 s"):
+    with pytest.raises(TrajectoryError, match=r"all 4 points are in the past.*3 s.*it is now 3 s"):
         splice(running, 3.0, times, points)
 
 
