@@ -1,4 +1,4 @@
-"""A recursion as plain Python over one state, in joint frames: what the tests of each look into."""
+"""Runs a recursion as plain Python for one state, for tests of its intermediate results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dynamics from first principles, to 40 digits: what the tests hold the recursions against.
+"""Dynamics from first principles to 40 digits, the reference for the recursions.
 
 A body is its particles p, known by J = integral p p^T dm (4x4, homogeneous), and moves by a product
 of matrix exponentials C(t). All else is the power series of C in time: no screw algebra, no inertia
@@ -21,7 +21,7 @@ DIGITS = 40
 
 
 def exact(values: Any) -> np.ndarray:
-    """Float64 numbers as they are, for arithmetic with 40 digits."""
+    """Float64 numbers, unrounded, as numbers with 40 digits."""
     mp.mp.dps = DIGITS
     array = np.asarray(values)
     result = np.empty(array.shape, dtype=object)
@@ -31,7 +31,7 @@ def exact(values: Any) -> np.ndarray:
 
 
 def error(actual: Any, expected: Any, axes: int = 1) -> float:
-    """The largest difference over the largest component, of each vector (matrix with `axes` 2)."""
+    """Largest difference relative to the largest component, over vectors (matrices: `axes` 2)."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert actual.shape == expected.shape, (actual.shape, expected.shape)
     if not actual.size:
@@ -52,7 +52,7 @@ def series(derivatives: Any) -> np.ndarray:
 
 
 def derivatives(x: np.ndarray) -> np.ndarray:
-    """The values of a function and of its derivatives at t = 0."""
+    """Values of a function and its derivatives at t = 0."""
     return np.array([x[k] * mp.factorial(k) for k in range(len(x))])
 
 
@@ -62,12 +62,12 @@ def constant(x: np.ndarray, count: int) -> np.ndarray:
 
 
 def rate(x: np.ndarray) -> np.ndarray:
-    """The time derivative; one order less is known of it."""
+    """The time derivative, known to one order less."""
     return np.array([k * x[k] for k in range(1, len(x))])
 
 
 def times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The product of two series of matrices, as far as both are known."""
+    """The product of two series of matrices, to the order to which both are known."""
     count = min(len(a), len(b))
     return np.array([sum(a[j] @ b[k - j] for j in range(k + 1)) for k in range(count)])
 
@@ -207,7 +207,7 @@ def dynamics(
     inertias: Any = None,
     moving: Motion | None = None,
 ) -> Dynamics:
-    """Everything that order len(state) - 3 of the dynamics is about.
+    """All quantities of the dynamics of order len(state) - 3.
 
     `applied` is {body index: (k, 6)}, the wrench that the world applies and its derivatives, in
     inertial axes about the inertial origin. `inertias` (n, 6, 6) replaces those of the model;

@@ -1,4 +1,4 @@
-"""Robots for the tests: the Panda, generated ones with nothing left zero, their Pinocchio twins."""
+"""Robots for the tests: the Panda, random robots without zeros, and their Pinocchio twins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def panda() -> MultibodyModel:
 
 
 def random_inertia(rng: np.random.Generator) -> Array:
-    """M (6, 6) of twelve point masses: a body that can exist, with nothing zero."""
+    """Spatial inertia (6, 6) of twelve point masses: physically possible, with no entry zero."""
     points = rng.normal(scale=0.15, size=(12, 3)) * rng.uniform(0.3, 1, 3) + rng.normal(0, 0.1, 3)
     masses = rng.uniform(0.05, 0.6, 12)
     return sum(
@@ -43,7 +43,7 @@ def random_pose(rng: np.random.Generator, reach: float = 0.4) -> Array:
 
 
 def random_screw(rng: np.random.Generator, kind: str) -> Array:
-    """A joint screw with its axis anywhere, missing the origin by some decimetres."""
+    """A joint screw with a random axis, some decimetres away from the origin."""
     axis, point = rng.normal(size=3), rng.uniform(-0.5, 0.5, 3)
     if kind == "prismatic":
         return joints.prismatic(axis)
@@ -58,10 +58,10 @@ def random_tree(
     branching: float = 0.4,
     gravity: Sequence[float] = TILTED,
 ) -> MultibodyModel:
-    """A tree of n bodies: axes off every frame, frames turned and displaced, full inertias.
+    """A random tree of n bodies with axes off the body frames, general poses and full inertias.
 
-    `branching` is the chance that a body is not mounted on the one before it; the numbering is then
-    not depth-first. `branching=0` gives a chain. Equal arguments give equal robots.
+    `branching` is the probability that a body is not mounted on the previous one; the numbering is
+    then not depth-first. `branching=0` gives a chain. Equal arguments give equal robots.
     """
     rng = np.random.default_rng(seed)
     parents = [
@@ -79,7 +79,7 @@ def random_tree(
 
 
 def aligned_model(seed: int, n: int = 5) -> MultibodyModel:
-    """A tree whose every number is a small multiple of a power of two: exact in float64."""
+    """A tree whose numbers are all small multiples of a power of two, exact in float64."""
     rng = np.random.default_rng(seed)
     eighths = lambda *shape: rng.integers(-8, 9, shape) / 8  # noqa: E731
     parents = [-1, *(int(rng.integers(-1, i)) for i in range(1, n))]
@@ -103,7 +103,7 @@ def aligned_model(seed: int, n: int = 5) -> MultibodyModel:
 def two_link_planar(l1: float = 1.0, l2: float = 0.7) -> MultibodyModel:
     """Two point masses of 1.5 and 0.8 kg at the ends of rods that turn about y; gravity along -z.
 
-    At q = 0 the rods lie along x; its equations of motion stand in every textbook.
+    At q = 0 the rods lie along x. A textbook example with known equations of motion.
     """
     y = (0, 1, 0)
     point = np.zeros((3, 3))
@@ -122,7 +122,7 @@ def two_link_planar(l1: float = 1.0, l2: float = 0.7) -> MultibodyModel:
 
 
 def with_multidof(seed: int = 3) -> MultibodyModel:
-    """A branched robot of joints with several degrees of freedom: 6 bodies with mass, 16 joints."""
+    """A branched robot with joints of several degrees of freedom: 6 bodies with mass, 16 joints."""
     rng = np.random.default_rng(seed)
     return model_from_screws(
         (-1, 0, 1, 1, 3, 2),
@@ -157,24 +157,24 @@ def draw(model: MultibodyModel, count: int, *batch: int, seed: int = 1) -> Array
 
 
 def random_base(seed: int, *batch: int) -> BaseMotion:
-    """A base somewhere, with a twist, an acceleration, a jerk and a jounce (*batch, 6)."""
+    """A random base pose with twist, acceleration, jerk and jounce (*batch, 6)."""
     rng = np.random.default_rng(seed)
     return BaseMotion(exp(rng.normal(size=(*batch, 6))), *rng.normal(size=(4, *batch, 6)))
 
 
 def with_rotors(model: MultibodyModel) -> MultibodyModel:
-    """The robot with another reflected inertia in every joint."""
+    """The robot with a different reflected inertia in every joint."""
     return model.with_reflected_inertia(np.linspace(0.1, 0.5, model.n))
 
 
 class PinocchioTwin(NamedTuple):
-    """A Pinocchio model of the same robot; `order[i]`: the place of our joint i in its vectors."""
+    """A Pinocchio model of the same robot; `order[i]` is the position of joint i in its vectors."""
 
     model: pin.Model
     order: Array
 
     def to_pin(self, vector: Array) -> Array:
-        """Joint values in our order to Pinocchio's; along the last axis."""
+        """Reorder joint values along the last axis from our order to that of Pinocchio."""
         out = np.empty_like(vector)
         out[..., self.order] = vector
         return out

@@ -1,4 +1,4 @@
-"""Joint rates from task rates to 40 digits, from the problem that they solve; first order only.
+"""Joint rates from task rates to 40 digits, from the optimisation problem that defines them.
 
 `rates(t)` solves W (q' - z) = A^T mu, A q' + c_0 = -L mu at one time, with A from products of
 exponentials and no recursion. What the package says of q'', q''' and q'''' must be the derivatives
@@ -86,7 +86,7 @@ def placed(model, q):
 
 
 class Reference:
-    """A motion q(t) with derivatives `state` (5, n), targets of tasks, and what q' has to be."""
+    """A motion q(t) with derivatives `state` (5, n), targets of tasks, and the required q'."""
 
     def __init__(self, model, tasks, targets, state, resolution, prescribed=None):
         self.model, self.tasks, self.resolution = model, tasks, resolution

@@ -5,25 +5,80 @@
     model = dyn.load_urdf("panda.urdf")
     tau, tau_dot, tau_ddot = dyn.inverse_dynamics(model, q, qd, qdd, qddd, qdddd)
 
-SI units; twists (omega, v) and wrenches (m, f) angular part first. docs/symbols.md has the symbols.
+SI units; twists (omega, v) and wrenches (m, f) with the angular part first; float64 arrays with
+leading batch dimensions (..., n). docs/symbols.md lists the symbols.
 
-The names below are those of everyday use. Everything else is in its room; a room imports only from
-the rooms listed above it, and is loaded when it is first used:
+The names below are those of everyday use; all others are in their rooms, such as
+``dyn.control.make_controller``. A room imports only from the rooms above it in this list:
 
-    core            errors, checked inputs, quantities with units, compilation
-    lie             SO(3), SE(3), screws, and the four representations of twists
-    model           the robot, from URDF, joint screws or a Denavit-Hartenberg table
-    recursions      the O(n) recursions, one for each representation of twists
-    motion          desired motions over time and their limits
-    elastic         springs, motors, and the flat map between them and the links
-    rigid           kinematics, Jacobians, inverse and forward dynamics, derivatives
-    tasks           inverse kinematics, redundancy, task-space motion, paths in SE(3)
-    control         gains, control laws, observers, time scaling
-    plant           the simulated arm with its sensors
-    identification  regressors, friction, springs, calibration, sensitivities
-    mechanisms      joints of several degrees of freedom, closed loops
-    theory          the papers' closed forms, against which the recursions are checked
-    integration     integration on Lie groups, bodies in absolute coordinates
+core                          errors, checked inputs, quantities with units, compilation
+lie                           SO(3), SE(3), screws, and the four representations of twists
+model                         the robot, from URDF, joint screws or a Denavit-Hartenberg table
+recursions                    the O(n) recursions, one for each representation of twists
+motion                        desired motions over time and their limits
+elastic                       springs, motors, and the flat map between them and the links
+rigid                         kinematics, Jacobians, inverse and forward dynamics, derivatives
+tasks                         inverse kinematics, redundancy, task-space motion, paths in SE(3)
+control                       gains, control laws, observers, time scaling
+plant                         the simulated arm with its sensors
+identification                regressors, friction, springs, calibration, sensitivities
+mechanisms                    joints with several degrees of freedom, closed loops
+theory                        the papers' closed forms, against which the recursions are checked
+integration                   integration on Lie groups, bodies in absolute coordinates
+
+load_urdf                     robot from a URDF file
+parse_urdf                    robot from URDF text
+model_from_screws             robot from joint screws, reference poses and inertias
+model_from_dh                 robot from a Denavit-Hartenberg table
+MultibodyModel                the robot: an immutable tree of n bodies, each moved by one joint
+spatial_inertia               spatial inertia (6, 6) from mass, centre of mass and inertia
+revolute                      screw (6,) of a rotation about an axis
+prismatic                     screw (6,) of a translation along an axis
+helical                       screw (6,) of a rotation that advances along its axis
+cylindrical                   screws (2, 6) of a translation along an axis and a rotation about it
+universal                     screws (2, 6) of two rotations about intersecting axes
+spherical                     screws (3, 6) of yaw, pitch and roll
+planar                        screws (3, 6) of motion in a plane
+floating                      screws (6, 6) of free motion
+
+forward_kinematics            poses, twists, accelerations, jerks and jounces of all bodies
+BodyMotion                    its result
+BaseMotion                    given motion of the base
+frame_pose                    pose (..., 4, 4) of a body or frame
+jacobian                      Jacobian (..., 6, n) of a body or frame
+jacobian_dot                  its time derivative (..., 6, n)
+convert_twist                 twist and its derivatives in another representation
+convert_wrench                wrench and its derivatives in another representation
+wrench_to_world               wrench given in a body's own frame, for the argument `wrenches`
+to_linear_first               (omega, v) to (v, omega), as in Pinocchio and ROS
+from_linear_first             (v, omega) to (omega, v)
+REPRESENTATIONS               names of the four representations of twists
+
+inverse_dynamics              torques Q and their rates Q', Q'' by recursive Newton-Euler (RNEA)
+InverseDynamics               its result: tau, tau_dot, tau_ddot, each (..., n)
+InverseDynamicsSolver         the same in a control cycle, without allocation
+generic_inverse_dynamics      the same over complex, mpmath or symbolic scalars, uncompiled
+forward_dynamics              q'' (..., n) from torques by the articulated-body algorithm (ABA)
+ForwardDynamicsSolver         the same in a control cycle, without allocation
+hybrid_dynamics               q'' of some joints and torques of the others
+mass_matrix                   mass matrix (..., n, n) by composite rigid bodies (CRBA)
+coriolis_matrix               Coriolis matrix C (..., n, n) with M' - 2 C skew-symmetric
+christoffel_symbols           Christoffel symbols (..., n, n, n) of the mass matrix
+gravity_forces                torques (..., n) that hold the arm against gravity
+inverse_dynamics_derivatives  derivatives of the torques by q, q' and q''
+forward_dynamics_derivatives  derivatives of q'' by q, q' and the torques
+
+load_actuators                springs and motors of the joints from a YAML file
+Actuators                     springs and motors of all joints
+interpolate                   minimum-jerk trajectory through given points
+
+so3                           rotation group SO(3): exp, log, dexp, ...
+se3                           rigid motions SE(3): exp, log, Ad, dexp, ...
+DynamicsError                 base class of all exceptions of the package; a ValueError
+ModelError                    a robot description that cannot be right
+InputError                    an argument of the wrong shape, kind, name or value
+TrajectoryError               a trajectory that cannot be followed
+ModelWarning                  a robot description that is usable but suspicious
 """
 
 from importlib import import_module
@@ -119,7 +174,7 @@ __all__ = [
     "DynamicsError", "ModelError", "InputError", "TrajectoryError", "ModelWarning",
 ]  # fmt: skip
 
-# Rooms that no rigid robot needs, and the names that are shown of them here: PEP 562.
+# Loaded when first used (PEP 562): rooms that rigid robots do not need, and names from them.
 _ROOMS_LOADED_LATER = frozenset(
     ("motion", "elastic", "tasks", "control", "plant", "identification", "mechanisms", "theory",
      "integration")

@@ -1,40 +1,43 @@
-"""What every room stands on: errors, checked inputs, quantities with units, and the compiler.
+"""The ground floor of the package: errors, checked inputs, quantities with units, compilation.
 
-quantities        Quantities as a data sheet has them, {value, unit, side of the gear}
-DynamicsError     Anything that this package refuses.
-InputError        An argument of the wrong shape, kind, name or value
-ModelError        A robot description that cannot be right; names the joint, link or tag.
-ModelWarning      A robot description that is usable but suspicious
-TrajectoryError   A trajectory that cannot be followed; names the point and the joint.
-refused_as        An InputError from within is one of this `kind`, and begins with `where`.
-Array             ?? Array = NDArray[np.float64]
-as_array          `value` as a float64 array (..., *tail); never a copy where none is needed.
-broadcast_shapes  The common batch shape of several arguments, or an InputError that lists them.
-check_choice      InputError that lists the choices, for what is none of them.
-as_state          Stack q, q', ... of n joints into one batch.
-cached_array      A cached property of an object that does not change: nor can the array.
-check_sequence    InputError for what is no sequence, and for a string, which is one of letters.
-exactly           `value` as an array of that shape, not of a batch; InputError.
-read_only         A copy that nobody can write to, for objects that do not change.
-as_path           The path of a file; InputError for what can be none.
-as_real           `value` as a float64 array of any shape; never a copy where none is needed.
-TWIST_ROWS        ?? TWIST_ROWS = ("twist", "acceleration", "jerk", "jounce")
-spread            `array` (..., *tail) broadcast to the batch `shape`, as a copy (N, *tail).
-as_mapping        What is given by name, nothing for None
-STATE_ROWS        ?? STATE_ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
-as_partial        as_array (..., n) of which only the entries `used` (n,) matter.
-locked            `array` itself, which nobody can write to from now on.
-times             The products (..., m) of matrices (..., m, n) and vectors (..., n)
-transposed        Matrices (..., m, n) as a view (..., n, m).
-leibniz           The k-th derivative of multiply(a, b): sum_j C(k, j) multiply(a^(j), b^(k-j)).
-product           The stack of the matrix product a b, as far as both are known.
-inlined           `function` itself, which compiled code may call from now on.
-compiled          The machine code of a recursion
-IS_COMPILED       ??
-when_compiling    Have `tell` say, once, that something inside must be compiled first
-CheckedRows       `values` (k, n), filled by take with k <= 5 rows of n numbers
-Baumgarte  Baumgarte's stabilisation: the rates at which violated constraints decay
-product_rule  the Leibniz rule for stacks of derivatives
+Every public function checks its arguments with the functions of this room, refuses what is wrong
+with one of its exceptions, and returns float64 arrays. The recursions are marked and compiled here.
+
+DynamicsError     base class of all exceptions of this package; also a ValueError
+InputError        an argument of the wrong shape, kind, name or value
+ModelError        a robot description that cannot be right
+TrajectoryError   a trajectory that cannot be followed; an InputError
+ModelWarning      a robot description that is usable but suspicious
+refused_as        context that turns an InputError into another kind of DynamicsError
+Array             type of a float64 array
+STATE_ROWS        names of q ... q'''' in messages: q, qd, qdd, qddd, qdddd
+TWIST_ROWS        names of a twist and its derivatives: twist, acceleration, jerk, jounce
+as_array          value as a finite float64 array (..., *tail)
+exactly           value as a finite float64 array of exactly one shape
+as_partial        value as an array (..., n) of which only some entries matter
+as_real           value as a float64 array of any shape, NaN and infinity allowed
+as_state          q, q', ... broadcast and stacked into one batch of states (N, 5, n)
+as_mapping        value as a mapping {name: value}; empty for None
+as_path           value as the path of a file
+check_choice      InputError unless a value is one of the choices
+check_sequence    InputError unless a value is a sequence other than a string
+broadcast_shapes  common batch shape of several arguments
+spread            array broadcast to a batch shape, as a contiguous copy (N, *tail)
+read_only         read-only copy of an array
+locked            the array itself, made read-only
+cached_array      cached property that holds a read-only array
+CheckedRows       rows of numbers from the caller, checked and copied by machine code every cycle
+times             products of matrices (..., m, n) and vectors (..., n)
+transposed        matrices (..., m, n) as a view (..., n, m)
+product_rule      Leibniz rule for stacks of time derivatives: products and linear systems
+leibniz           k-th derivative of a bilinear product
+product           stack of derivatives of a matrix product
+Baumgarte         rates of Baumgarte's constraint stabilisation, 1/s
+quantities        quantities of a data sheet, {value, unit, side of the gear}, and their YAML files
+compiled          machine code of a recursion, kept on disk
+inlined           marks a small function that compiled code may call
+IS_COMPILED       whether Numba is installed and its compiler switched on
+when_compiling    context that reports once if something must be compiled first
 """
 
 from . import product_rule, quantities
@@ -65,11 +68,17 @@ from .inputs import (
 from .product_rule import leibniz, product
 
 __all__ = [
-    "quantities", "product_rule", "DynamicsError", "InputError", "ModelError", "ModelWarning",
-    "TrajectoryError", "refused_as", "Array", "as_array", "broadcast_shapes", "check_choice",
-    "as_state", "cached_array", "check_sequence", "exactly", "read_only", "as_path", "as_real",
-    "TWIST_ROWS", "spread", "as_mapping", "STATE_ROWS", "as_partial", "locked", "times",
-    "transposed", "leibniz", "product", "inlined", "compiled", "IS_COMPILED", "when_compiling",
-    "CheckedRows",
-    "Baumgarte",
+    # errors
+    "DynamicsError", "InputError", "ModelError", "TrajectoryError", "ModelWarning", "refused_as",
+    # checked inputs
+    "Array", "STATE_ROWS", "TWIST_ROWS",
+    "as_array", "exactly", "as_partial", "as_real", "as_state", "as_mapping", "as_path",
+    "check_choice", "check_sequence", "broadcast_shapes", "spread",
+    "read_only", "locked", "cached_array", "CheckedRows",
+    # products and their derivatives
+    "times", "transposed", "product_rule", "leibniz", "product", "Baumgarte",
+    # data sheets
+    "quantities",
+    # compilation
+    "compiled", "inlined", "IS_COMPILED", "when_compiling",
 ]  # fmt: skip

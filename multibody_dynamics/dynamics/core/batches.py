@@ -1,4 +1,4 @@
-"""Products of whole batches of matrices and vectors."""
+"""Products and transposes of batches of matrices and vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def times(matrix: NDArray[Any], vector: NDArray[Any]) -> NDArray[Any]:
-    """The products (..., m) of matrices (..., m, n) and vectors (..., n), which broadcast."""
+    """Products (..., m) of matrices (..., m, n) and vectors (..., n), broadcast."""
     return np.asarray((matrix @ vector[..., None])[..., 0])
 
 

@@ -1,4 +1,4 @@
-"""Baumgarte's stabilisation: violated constraints decay instead of drifting."""
+"""Baumgarte's constraint stabilisation: constraint violations decay instead of drifting."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .inputs import exactly
 
 @dataclass(frozen=True)
 class Baumgarte:
-    """Draws a drifting state back: A q'' + A' q' + 2 alpha A q' + beta^2 f = 0, both in 1/s.
+    """Rates of Baumgarte stabilisation, A q'' + A' q' + 2 alpha A q' + beta^2 f = 0; both in 1/s.
 
-    alpha = beta: what is violated decays with critical damping. Raises InputError for negative or
-    infinite rates.
+    With alpha = beta a constraint violation decays with critical damping. Raises InputError for
+    negative or infinite rates.
     """
 
     alpha: float

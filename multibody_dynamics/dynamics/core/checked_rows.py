@@ -1,4 +1,4 @@
-"""Rows of numbers that a caller hands in every cycle: checked and copied by machine code."""
+"""Rows of numbers that a caller passes every cycle, checked and copied by machine code."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ ROWS = 5
 
 
 def _take(scratch, values, row0, row1, row2, row3, row4):
-    """The first k rows into `values` (k, n) if they fit and are finite; else it stays as it was.
+    """Copy the first k rows into `values` (k, n); False, and no change, if any is unfit.
 
-    By way of `scratch` (k, n), as the rows may be those of `values` itself in another order. They
-    come one by one: in a tuple Numba takes arrays of a foreign byte order for its own.
+    A row is unfit if its length is wrong or a number is not finite. The copy goes through `scratch`
+    (k, n), since the rows may be those of `values` itself in another order. The rows are separate
+    arguments because Numba ignores the byte order of arrays inside a tuple.
     """
     rows = (row0, row1, row2, row3, row4)
     for k in range(values.shape[0]):
@@ -39,7 +40,7 @@ _compiling = Lock()
 
 
 def _compile() -> None:
-    """Once, for arrays of float64 in one piece; from then on nothing may stop to compile."""
+    """Compile once for contiguous float64 arrays; any other type then raises TypeError."""
     with _compiling:
         if not _compiled_take.signatures:  # type: ignore[attr-defined]
             one = np.zeros((1, 1))
@@ -48,9 +49,9 @@ def _compile() -> None:
 
 
 class CheckedRows:
-    """`values` (k, n), filled by :meth:`take` with k <= 5 rows of n numbers, all of them or none.
+    """An array `values` (k, n), k <= 5, whose rows :meth:`take` sets, either all or none.
 
-    `names` are those of the rows, `labels` those of the n numbers, for the messages.
+    `names` are those of the rows and `labels` those of the columns, for error messages.
     """
 
     def __init__(self, names: Sequence[str], labels: Sequence[str], values: Array) -> None:
@@ -62,13 +63,13 @@ class CheckedRows:
             _compile()
 
     def take(self, rows: tuple[Any, ...]) -> None:
-        """Check and copy; InputError for a wrong number or length of rows, NaN or infinity."""
+        """Check and copy the rows; InputError for a wrong number or length, NaN or infinity."""
         if len(rows) != len(self._names):
             raise InputError(f"expected {', '.join(self._names)}; got {len(rows)} rows")
         try:
             if IS_COMPILED and _compiled_take(self._scratch, self._values, *rows, *self._unused):
                 return
-        except TypeError:  # lists, float32, strided: not for machine code
+        except TypeError:  # lists, float32 or strided arrays: the slow path below
             pass
         shape = self._values.shape[1:]
         checked = [
@@ -78,4 +79,4 @@ class CheckedRows:
         for name, row in zip(self._names, checked, strict=True):
             if row.shape != shape:
                 raise InputError(f"{name}: expected shape {shape}, got {row.shape}")
-        self._values[:] = np.stack(checked)  # a copy: they may be rows of the values
+        self._values[:] = np.stack(checked)  # stacked first, as they may be rows of the values

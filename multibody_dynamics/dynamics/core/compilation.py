@@ -1,12 +1,13 @@
-"""One source for fast and for exact: the recursions compiled by Numba, or left as they are.
+"""Compilation of the recursions by Numba, from the same source that runs uncompiled.
 
-``inlined`` marks a small function that compiled code may call; it stays the plain Python function
-that it was. ``compiled`` gives the machine code of a recursion, kept on disk for the next start.
+``inlined`` marks a small function that compiled code may call; it remains a plain Python function.
+``compiled`` returns the machine code of a recursion, which is kept on disk for the next start.
 
-Numba's own cache looks only at the file of the recursion: after an edit of a helper elsewhere it
-would serve stale machine code, and after a reworded docstring it would compile again. So the cache
-folder is named by a hash of the statements of this library, without docstrings and comments, of the
-Numba version and of the processor; inside it, dates and line numbers do not matter.
+Numba's own cache looks only at the file of the recursion: it would serve stale machine code after
+an edit of a helper elsewhere, and compile again after a reworded docstring. Here the cache folder
+is named by a hash of all statements of this library (docstrings and comments are left out), of the
+Numba version and of the processor. Inside the folder a function is found by its module and name;
+dates and line numbers play no part.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _LIBRARY = __name__.rsplit(".", 2)[0]  # multibody_dynamics.dynamics
 
 
 def source_digest(folder: Path) -> str:
-    """Hash of the Python sources below `folder` without docstrings and comments, of the Numba
-    version and of the processor."""
+    """Hash of the statements of all Python files below `folder`, of the Numba version and of the
+    processor. Docstrings and comments do not count."""
     return _digest(folder, _statements)
 
 
@@ -51,7 +52,7 @@ def _digest(folder: Path, read: Callable[[bytes], bytes]) -> str:
 
 
 def _statements(source: bytes) -> bytes:
-    """The syntax tree of a module without docstrings; comments and line numbers are not in it."""
+    """The syntax tree of a module, without docstrings, comments and line numbers."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
@@ -62,7 +63,7 @@ def _statements(source: bytes) -> bytes:
 
 
 def _remembered_digest(base: Path, folder: Path) -> str:
-    """`source_digest`, looked up below `base` by the bytes of the files: parsing takes 0.5 s."""
+    """`source_digest`, kept below `base` under a hash of the bytes, since parsing takes 0.5 s."""
     note = base / "sources" / _digest(folder, bytes)
     try:
         return note.read_text(encoding="ascii")
@@ -77,9 +78,11 @@ def _remembered_digest(base: Path, folder: Path) -> str:
 
 
 def cache_directory() -> Path | None:
-    """Where machine code is kept: $MULTIBODY_DYNAMICS_CACHE_DIR, $NUMBA_CACHE_DIR, else the user's
-    cache folder, or a folder below the temporary one that belongs to the user; None, and no cache,
-    where nothing of this can be written."""
+    """The folder that keeps the machine code; None if none is writable, and nothing is cached.
+
+    It lies below $MULTIBODY_DYNAMICS_CACHE_DIR, else $NUMBA_CACHE_DIR, else the user's cache
+    folder; if that is not writable, below a folder of the user's own in the temporary one.
+    """
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     chosen = os.environ.get(CACHE_VARIABLE) or os.environ.get("NUMBA_CACHE_DIR")
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
@@ -88,7 +91,7 @@ def cache_directory() -> Path | None:
     for base in (Path(chosen or home) / "multibody_dynamics", fallback):
         try:
             base.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # Whoever owns the folder decides what code runs here; the temporary one is everybody's.
+            # Whoever owns the folder decides what code runs here, and anybody may create it.
             if base is fallback and base.stat().st_uid != user:
                 continue
             folder = base / _remembered_digest(base, sources)
@@ -103,7 +106,7 @@ def cache_directory() -> Path | None:
 if numba is None:
     warnings.warn(
         "Numba is not installed: the dynamics run in plain Python, correct but some hundred times "
-        "slower; not for a control cycle. Install it with 'pip install numba'.",
+        "slower, too slow for a control cycle. Install it with 'pip install numba'.",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -117,7 +120,7 @@ _CACHE = cache_directory() if IS_COMPILED else None
 if IS_COMPILED:
 
     class _OneFolder:
-        """Numba's locator of machine code: by module and name in one folder, whatever its date."""
+        """Cache locator for Numba: one folder, files named by module and function, no dates."""
 
         def __init__(self, function: Callable[..., Any]) -> None:
             self._module = function.__module__
@@ -146,22 +149,22 @@ if IS_COMPILED:
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` itself, which compiled code may call from now on."""
+    """Mark `function` as callable from compiled code, and return it unchanged."""
     return register_jitable(function) if IS_COMPILED else function
 
 
 def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., Any]:
-    """The machine code of a recursion: fused multiply-add allowed, no other liberty taken.
+    """The machine code of a recursion. Fused multiply-add is allowed, no other fast-math.
 
-    Functions made by one factory need a `variant` of their own: Numba keeps and numbers machine
-    code by name, and two processes that compile at the same time would exchange theirs.
+    Functions made by one factory each need their own `variant`: Numba files machine code by name,
+    and two processes that compile at the same time would exchange theirs.
     """
     if not IS_COMPILED:
         return function
     if variant:
         function.__qualname__ = f"{function.__qualname__}.{variant}"
     machine_code = numba.njit(fastmath={"contract"}, error_model="numpy")(function)
-    # The name of the folder stands for the sources of this library, not for those of others.
+    # The name of the folder covers the sources of this library only.
     if _CACHE and function.__module__.startswith(f"{_LIBRARY}."):
         machine_code._cache = _FunctionCache(function)
     return machine_code
@@ -171,10 +174,10 @@ def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., A
 def when_compiling(
     tell: Callable[[str], object], check: Callable[[], object] = lambda: None
 ) -> Iterator[None]:
-    """Have `tell` say, once, that something inside must be compiled first: it can take a minute.
+    """Report by `tell`, once, if anything inside must be compiled first, which can take a minute.
 
-    check: called again and again meanwhile; what it raises ends the compiling. Let that be no
-    Exception: those the compiler may take for its own.
+    `check` is called repeatedly while compiling; raising from it ends the compilation. It should
+    raise a BaseException that is not an Exception, which the compiler might handle as its own.
     """
     if not IS_COMPILED:
         yield
@@ -182,7 +185,7 @@ def when_compiling(
     kept = f"kept in {_CACHE} for the next start" if _CACHE else "lost at the end"
 
     class Steps(event.Listener):
-        """Of the compiler, which there are not for what is loaded from disk."""
+        """Listens to compiler passes, which do not run for machine code loaded from disk."""
 
         def __init__(self) -> None:
             self.told = False
@@ -194,7 +197,7 @@ def when_compiling(
             check()
 
         def on_end(self, event: Any) -> None:
-            """What began was told of."""
+            """Nothing to report on completion."""
 
     with event.install_listener("numba:run_pass", Steps()):
         yield

@@ -1,4 +1,4 @@
-"""The package's own exceptions: one base class, so that one `except` catches them all."""
+"""The exceptions of the package, with one base class for a single `except`."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from contextlib import contextmanager
 
 
 class DynamicsError(ValueError):
-    """Anything that this package refuses."""
+    """Base class of all errors that this package raises on purpose."""
 
 
 class ModelError(DynamicsError):
-    """A robot description that cannot be right; names the joint, link or tag."""
+    """A robot description that cannot be right; the message names the joint, link or tag."""
 
 
 class InputError(DynamicsError):
-    """An argument of the wrong shape, kind, name or value; names the argument and the joint."""
+    """An argument of the wrong shape, kind, name or value; the message names it and the joint."""
 
 
 class TrajectoryError(InputError):
-    """A trajectory that cannot be followed; names the point and the joint."""
+    """A trajectory that cannot be followed; the message names the point and the joint."""
 
 
 class ModelWarning(UserWarning):
-    """A robot description that is usable but suspicious, or of which a part is ignored."""
+    """A robot description that is usable but suspicious, or partly ignored."""
 
 
 @contextmanager
 def refused_as(kind: type[DynamicsError], where: str = "") -> Iterator[None]:
-    """An InputError from within is one of this `kind`, and begins with `where`."""
+    """Re-raise an InputError from within as this `kind`, its message prefixed with `where`."""
     try:
         yield
     except InputError as error:

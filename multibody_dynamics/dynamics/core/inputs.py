@@ -1,4 +1,4 @@
-"""What a caller hands in, as finite float64 arrays; or an InputError that says what is wrong."""
+"""Arguments as finite float64 arrays, or an InputError that says what is wrong with them."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ TWIST_ROWS = ("twist", "acceleration", "jerk", "jounce")
 
 
 def as_real(name: str, value: Any) -> Array:
-    """`value` as a float64 array of any shape; never a copy where none is needed."""
+    """`value` as a float64 array of any shape; copied only if it has to be converted."""
     try:
         raw = np.asarray(value)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: not an array of numbers ({error})") from None
     if raw.dtype.kind not in "fiu":
         raise InputError(f"{name}: expected real numbers, got an array of {raw.dtype}")
-    with np.errstate(over="ignore"):  # of a long double: infinite, which is for others to refuse
+    with np.errstate(over="ignore"):  # a large long double becomes inf; callers check
         return np.asarray(raw, dtype=np.float64)
 
 
 def read_only(value: Any, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """A copy that nobody can write to, for objects that do not change."""
+    """A read-only copy, for immutable objects."""
     return locked(np.array(value, dtype=dtype))
 
 
 def locked(array: SomeArray) -> SomeArray:
-    """`array` itself, which nobody can write to from now on."""
+    """`array` itself, made read-only."""
     array.flags.writeable = False
     return array
 
 
 def cached_array(function: Callable[[Any], SomeArray]) -> cached_property[SomeArray]:
-    """A cached property of an object that does not change: nor can the array."""
+    """A cached property of an immutable object, whose array is made read-only."""
     return cached_property(wraps(function)(lambda self: locked(function(self))))
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """InputError that lists the choices, for what is none of them."""
+    """InputError that lists the choices unless `value` is one of them."""
     if value not in choices:
         raise InputError(f"{name} {value!r} is not one of {', '.join(choices)}")
 
 
 def check_sequence(name: str, value: Any, of: str) -> None:
-    """InputError for what is no sequence, and for a string, which is one of letters."""
+    """InputError unless `value` is a sequence; a string does not count as one."""
     if isinstance(value, str):
         raise InputError(f"{name}: expected a sequence of {of}, got the string '{value}'")
     if not isinstance(value, Iterable):
@@ -64,14 +64,14 @@ def check_sequence(name: str, value: Any, of: str) -> None:
 
 
 def as_mapping(name: str, value: Any) -> Mapping[str, Any]:
-    """What is given by name, nothing for None; InputError for anything but a mapping."""
+    """`value` as a mapping, empty for None; InputError for anything else."""
     if not isinstance(value, Mapping | None):
         raise InputError(f"{name}: expected a mapping {{name: value}}, got {type(value).__name__}")
     return value or {}
 
 
 def as_path(value: Any) -> Path:
-    """The path of a file; InputError for what can be none."""
+    """`value` as a path; InputError if it cannot be one."""
     if not isinstance(value, str | PathLike) or not str(value):
         raise InputError(f"expected the path of a file, got {value!r}")
     return Path(value)
@@ -80,10 +80,10 @@ def as_path(value: Any) -> Path:
 def as_array(
     name: str, value: Any, tail: tuple[int, ...], labels: Sequence[str] | None = None
 ) -> Array:
-    """`value` as a float64 array (..., *tail); never a copy where none is needed.
+    """`value` as a float64 array (..., *tail); copied only if it has to be converted.
 
-    `labels` name the entries along the last axis that has their number, so that a bad number can
-    be reported with its joint. Raises InputError for anything but finite reals.
+    `labels` name the entries along the last axis of their length, for reporting a bad number with
+    its joint. Raises InputError for anything but finite real numbers.
     """
     array = as_real(name, value)
     if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
@@ -101,7 +101,7 @@ def as_array(
 
 
 def exactly(name: str, value: Any, shape: tuple[int, ...]) -> Array:
-    """`value` as an array of that shape, not of a batch; InputError."""
+    """`value` as an array of exactly this shape, no batch; otherwise InputError."""
     array = as_array(name, value, shape)
     if array.shape != shape:
         raise InputError(f"{name}: expected shape {shape}, got {array.shape}")
@@ -111,9 +111,9 @@ def exactly(name: str, value: Any, shape: tuple[int, ...]) -> Array:
 def as_partial(
     name: str, value: Any, used: NDArray[np.bool_], labels: Sequence[str] | None = None
 ) -> Array:
-    """:func:`as_array` (..., n) of which only the entries `used` (n,) matter.
+    """:func:`as_array` (..., n) in which only the entries `used` (n,) matter.
 
-    The others may be anything, NaN too; they come back as zeros.
+    The others may be anything, including NaN; they are returned as zeros.
     """
     row = as_real(name, value)
     if row.shape[-1:] == used.shape:
@@ -124,10 +124,10 @@ def as_partial(
 def as_state(
     labels: Sequence[str], *rows: Any, names: Sequence[str] = STATE_ROWS
 ) -> tuple[Array, tuple[int, ...], int]:
-    """Stack q, q', ... of n joints into one batch.
+    """Broadcast q, q', ... (..., n) of n joints and stack them into one batch.
 
-    Returns the states (N, 5, n), the batch shape (...) with N its product, and how many rows were
-    given. Rows (..., n) broadcast against each other. A gap is an InputError.
+    Returns the states (N, 5, n), the batch shape (...) with N its product, and the number of rows
+    given. A gap, such as qdddd without qddd, is an InputError.
     """
     n = len(labels)
     given = [k for k, row in enumerate(rows) if row is not None]
@@ -147,13 +147,13 @@ def as_state(
 def spread(array: Array, shape: tuple[int, ...], tail: tuple[int, ...]) -> Array:
     """`array` (..., *tail) broadcast to the batch `shape`, as a copy (N, *tail).
 
-    All batches have one memory layout then, and one machine code serves them.
+    All batches then have the same memory layout, and the same machine code serves them.
     """
     return np.array(np.broadcast_to(array, (*shape, *tail)), order="C").reshape(prod(shape), *tail)
 
 
 def broadcast_shapes(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The common batch shape of several arguments, or an InputError that lists them."""
+    """Common batch shape of several arguments; InputError that lists them if there is none."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

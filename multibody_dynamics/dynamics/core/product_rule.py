@@ -1,8 +1,9 @@
-"""Products and linear systems that are differentiated in time, order by order.
+"""Leibniz rule: time derivatives of products and of solutions of linear systems, to any order.
 
-A *stack* is a list [x, x', x'', ...] of the derivatives of one quantity. The Leibniz rule with the
-binomial coefficients C(k, j) makes the stack of a product, and solved for its last term that of the
-solution of a linear system.
+A *stack* is a list [x, x', x'', ...] of a quantity and its time derivatives. The Leibniz rule, with
+the binomial coefficients C(k, j), gives the stack of a product; solved for its last term, it gives
+the stack of the solution of a linear system. Functions whose names would collide with others are
+called by way of the module: ``product_rule.apply``, ``product_rule.solve``.
 """
 
 from __future__ import annotations
@@ -20,24 +21,24 @@ Stack = Sequence[NDArray[Any]] | NDArray[Any]
 
 
 def leibniz(k: int, multiply: Callable[..., Any], a: Stack, b: Stack) -> NDArray[Any]:
-    """The k-th derivative of multiply(a, b): sum_j C(k, j) multiply(a^(j), b^(k-j))."""
+    """The k-th derivative of a bilinear product: sum_j C(k, j) multiply(a^(j), b^(k-j))."""
     return np.asarray(sum(comb(k, j) * multiply(a[j], b[k - j]) for j in range(k + 1)))
 
 
 def product(a: Stack, b: Stack) -> list[NDArray[Any]]:
-    """The stack of the matrix product a b, as far as both are known."""
+    """The stack of the matrix product a b, to the order to which both are known."""
     return [leibniz(k, np.matmul, a, b) for k in range(min(len(a), len(b)))]
 
 
 def apply(a: Stack, x: Stack) -> list[NDArray[Any]]:
-    """The same for matrices (..., r, c) and vectors (..., c)."""
+    """The stack of the product a x of matrices (..., r, c) and vectors (..., c)."""
     return [leibniz(k, times, a, x) for k in range(min(len(a), len(x)))]
 
 
 def solve(inverse: NDArray[Any], a: Stack, b: Stack) -> list[NDArray[Any]]:
-    """The stack x of the solution of a x = b, for vectors b (..., r).
+    """The stack of the solution x of a x = b, for vectors b (..., r).
 
-    x^(k) = a^-1 (b^(k) - sum_{j > 0} C(k, j) a^(j) x^(k-j)). `inverse` is that of a[0].
+    x^(k) = a^-1 (b^(k) - sum_{j > 0} C(k, j) a^(j) x^(k-j)), where `inverse` is a[0]^-1.
     """
     x: list[NDArray[Any]] = []
     for k in range(min(len(a), len(b))):
@@ -47,4 +48,5 @@ def solve(inverse: NDArray[Any], a: Stack, b: Stack) -> list[NDArray[Any]]:
 
 
 def transpose(a: Stack) -> list[NDArray[Any]]:
+    """The stack of the transposed matrices, as views."""
     return [transposed(x) for x in a]

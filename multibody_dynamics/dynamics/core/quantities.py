@@ -1,6 +1,7 @@
-"""Quantities as a data sheet has them, {value, unit, side of the gear}, and the YAML around them.
+"""Quantities of a data sheet, {value, unit, side of the gear}, and the YAML files that hold them.
 
-Inside the package everything is in SI units on the link side of the gear.
+Readers return SI units on the link side of the gear, which is what the package uses throughout.
+Every function takes `where`, the file and keys that lead to a value, and raises InputError with it.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _TO_LINK_SIDE = {
     "force": 1, "velocity": -1, "angle": -1,
     "hardening": 2, "stiffness gain": 1, "linear stiffness gain": 1,
 }  # fmt: skip
-"""Power of the gear ratio that takes a quantity from the motor side to the link side."""
+"""Power of the gear ratio that converts a quantity from the motor side to the link side."""
 
 _MOTOR_QUANTITIES = {
     "inertia": ("motor_inertia", "inertia"),
@@ -64,10 +65,10 @@ _MOTOR_QUANTITIES = {
 def joint_entries(
     source: str | PathLike[str] | Mapping[str, Any], joint_names: Sequence[str], what: str
 ) -> tuple[str, Mapping[str, Any]]:
-    """Where the data of the joints stand, for messages, and the entry of each joint of the robot.
+    """The name of the source, for messages, and the entry of each joint of the robot.
 
-    source: a YAML file, or its mapping, which is then called `what`. Raises InputError for joints
-    that the robot has not or that the file has not.
+    `source` is a YAML file, or its contents as a mapping, which messages then call `what`. Raises
+    InputError for joints that are missing in the file or unknown to the robot.
     """
     if isinstance(source, Mapping):
         where, data = what, source
@@ -91,7 +92,7 @@ def joint_entries(
 
 
 def joint_motion(entry: Mapping[str, Any], where: str, joint_type: str | None) -> str:
-    """revolute or prismatic; InputError if the robot's joint (where its type is given) is not."""
+    """The motion, revolute or prismatic; InputError if it contradicts the robot's joint type."""
     motion = entry.get("motion", "revolute")
     if motion not in ("revolute", "prismatic"):
         raise InputError(f"{where}: motion {motion!r}: must be revolute (the default) or prismatic")
@@ -101,14 +102,15 @@ def joint_motion(entry: Mapping[str, Any], where: str, joint_type: str | None) -
 
 
 class Gear(NamedTuple):
-    """Motor travel per link travel, and the motions (revolute, prismatic) of its two sides."""
+    """A gear: motor travel per link travel, and the motion (revolute, prismatic) of each side."""
 
     ratio: float
     motions: Mapping[str, str]  # of "motor" and "link"
 
 
 def motor_values(data: Any, where: str, motion: str) -> tuple[dict[str, float], Gear]:
-    """Inertia, friction, limits and gear_ratio of a motor, by their names in the package."""
+    """Inertia, friction, limits and gear ratio of a motor by their names in the package, and its
+    gear."""
     optional = tuple(key for key in _MOTOR_QUANTITIES if key != "inertia")
     motor = entries(data, f"{where}: motor", ("gear_ratio", "inertia"), optional)
     if ("coulomb_friction" in motor) != ("coulomb_velocity" in motor):
@@ -130,7 +132,7 @@ def motor_values(data: Any, where: str, motion: str) -> tuple[dict[str, float], 
 
 
 def _gear_ratio(value: Any, where: str, motion: str) -> tuple[float, str]:
-    """Motor travel per link travel, and the motion of the motor."""
+    """Gear ratio (motor travel per link travel) and the motion of the motor."""
     if not isinstance(value, Mapping):
         return positive(value, where), motion
     if motion == "revolute":
@@ -141,13 +143,13 @@ def _gear_ratio(value: Any, where: str, motion: str) -> tuple[float, str]:
 
 
 def quantity(data: Any, where: str, dimension: str, gear: Gear) -> float:
-    """A value with unit and side of the gear, in SI units on the link side."""
+    """A value {value, unit, side} in SI units on the link side."""
     entry = entries(data, where, required=("value", "unit", "side"), optional=())
     return number(entry["value"], where) * to_link_side(entry, where, dimension, gear)
 
 
 def quantities(data: Any, where: str, dimension: str, gear: Gear) -> tuple[float, ...]:
-    """Values with one unit and side, {values: [...], unit, side}, likewise."""
+    """Values {values: [...], unit, side} in SI units on the link side."""
     entry = entries(data, where, required=("values", "unit", "side"), optional=())
     factor = to_link_side(entry, where, dimension, gear)
     return tuple(value * factor for value in numbers(entry["values"], where))
@@ -161,7 +163,7 @@ def numbers(values: Any, where: str) -> tuple[float, ...]:
 
 
 def to_link_side(entry: Mapping[str, Any], where: str, dimension: str, gear: Gear) -> float:
-    """The factor that takes a value with this unit and side to SI units on the link side."""
+    """Factor that converts a value with this unit and side to SI units on the link side."""
     side = entry["side"]
     if side not in gear.motions:
         raise InputError(f"{where}: side {side!r}: must be motor or link (of the gear)")
@@ -170,7 +172,7 @@ def to_link_side(entry: Mapping[str, Any], where: str, dimension: str, gear: Gea
 
 
 def _factor(unit: Any, where: str, dimension: str, motion: str) -> float:
-    """SI value of a unit; spaces and the sign of multiplication do not matter."""
+    """SI value of a unit; spaces and multiplication signs do not matter."""
 
     def plain(text: str) -> str:
         for old, new in ((" ", ""), ("*", ""), ("·", ""), (".", ""), ("²", "^2")):
@@ -187,7 +189,7 @@ def _factor(unit: Any, where: str, dimension: str, motion: str) -> float:
 
 
 def number(value: Any, where: str) -> float:
-    """A YAML number, or the text of one: other readers of YAML 1.1 leave 1e4 a string."""
+    """A YAML number, or its text: other YAML 1.1 readers load 1e4 as a string."""
     try:
         if isinstance(value, bool):
             raise ValueError
@@ -200,7 +202,7 @@ def number(value: Any, where: str) -> float:
 
 
 def positive(value: Any, where: str) -> float:
-    """A number greater than zero and finite."""
+    """A finite number greater than zero."""
     found = number(value, where)
     if not 0.0 < found < np.inf:
         raise InputError(f"{where}: {found:g}: must be greater than zero and finite")
@@ -210,9 +212,9 @@ def positive(value: Any, where: str) -> float:
 def entries(
     data: Any, where: str, required: Sequence[str], optional: Sequence[str] | None
 ) -> Mapping[str, Any]:
-    """A mapping with the required keys and none but these and the optional ones (None: any).
+    """`data` as a mapping with the required keys and no others than the optional ones (None: any).
 
-    Where no key is required, a section that is left empty is an empty mapping.
+    If no key is required, an empty section counts as an empty mapping.
     """
     if data is None and not required:
         return {}
@@ -231,7 +233,7 @@ def entries(
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader that refuses a key given twice, of which YAML would silently drop one."""
+    """SafeLoader that refuses duplicate keys, of which YAML would silently drop one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
@@ -244,7 +246,7 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
     def construct_yaml_number(self, node: yaml.ScalarNode) -> Any:
-        """YAML 1.1 takes 100:1 for sixty times 100 and 1, a data sheet for a gear ratio."""
+        """Refuse 100:1, a gear ratio on a data sheet but 60 * 100 + 1 in YAML 1.1."""
         if ":" in node.value:
             line = node.start_mark.line + 1
             raise InputError(f"{node.value} is no plain number (line {line}); write a ratio as one")
@@ -254,7 +256,7 @@ class _Loader(yaml.SafeLoader):
 
 for _kind in ("int", "float"):
     _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_yaml_number)
-_Loader.add_implicit_resolver(  # 1e-4 as in YAML 1.2; YAML 1.1 asks for a point and a sign
+_Loader.add_implicit_resolver(  # 1e-4 as in YAML 1.2; YAML 1.1 requires a point and a sign
     "tag:yaml.org,2002:float",
     re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"),
     list("-+.0123456789"),
@@ -262,6 +264,7 @@ _Loader.add_implicit_resolver(  # 1e-4 as in YAML 1.2; YAML 1.1 asks for a point
 
 
 def read_yaml(path: str | PathLike[str]) -> Any:
+    """The contents of a YAML file; InputError if it cannot be read or parsed."""
     file = as_path(path)
     try:
         text = file.read_text(encoding="utf-8")

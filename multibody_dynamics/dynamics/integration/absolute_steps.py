@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import Array, compiled, inlined
-from ..lie import dexp_inv_se3, dexp_inv_so3, rotation, stumpff, translation
+from ..lie.exponentials import dexp_inv_se3, dexp_inv_so3, rotation, stumpff, translation
 from ..lie.screws import (
     add,
     cross,

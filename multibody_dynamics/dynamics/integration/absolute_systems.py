@@ -36,7 +36,8 @@ from ..core import (
     refused_as,
     times,
 )
-from ..lie import SE3, ProductGroup, R, SO3xR3, se3, so3
+from ..lie import se3, so3
+from ..lie.lie_groups import SE3, ProductGroup, R, SO3xR3
 from ..model import inertia as inertias
 from . import index_one as rows
 from .free_screws import ForbiddenMotions, forbidden_motions, frames_in_bodies

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import Array, Baumgarte, DynamicsError, InputError, as_array, exactly
-from ..lie import Element, se3
+from ..lie import se3
+from ..lie.lie_groups import Element
 from .absolute_steps import (
     DONE,
     REFUSED,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Array, DynamicsError, InputError, exactly, inlined
-from ..lie import Element, ProductGroup
+from ..lie.lie_groups import Element, ProductGroup
 from .butcher import ButcherTableau, tableau
 
 Field = Callable[[float, Element], Any]

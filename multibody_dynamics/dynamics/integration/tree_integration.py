@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import Array, InputError, as_array, as_mapping, read_only
-from ..lie import Element, ProductGroup, R
+from ..lie.lie_groups import Element, ProductGroup, R
 from ..model import MultibodyModel
 from ..rigid import ForwardDynamicsDerivativesSolver, ForwardDynamicsSolver
 from .butcher import ButcherTableau

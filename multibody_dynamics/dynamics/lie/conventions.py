@@ -13,7 +13,7 @@ REPRESENTATIONS: tuple[str, ...] = get_args(Representation)
 
 
 def check_representation(name: str) -> Representation:
-    """`name` itself, or an InputError that lists the four representations."""
+    """`name` itself if it is a representation; otherwise InputError that lists all four."""
     check_choice("representation", name, REPRESENTATIONS)
     return name  # type: ignore[return-value]
 
@@ -21,18 +21,18 @@ def check_representation(name: str) -> Representation:
 def to_linear_first(screw: Any) -> Array:
     """(omega, v) to (v, omega), or (m, f) to (f, m): the order of Pinocchio, jaxlie and ROS.
 
-    `screw` is (..., 6); a copy is returned.
+    `screw` is (..., 6); returns a copy.
     """
     return np.roll(as_array("screw", screw, (6,)), 3, axis=-1)
 
 
 def from_linear_first(screw: Any) -> Array:
-    """(v, omega) to (omega, v), or (f, m) to (m, f); `screw` is (..., 6), a copy is returned."""
+    """(v, omega) to (omega, v), or (f, m) to (m, f); `screw` is (..., 6); returns a copy."""
     return np.roll(as_array("screw", screw, (6,)), -3, axis=-1)
 
 
 class Symbol(NamedTuple):
-    """One line of the table of symbols: what the papers write, and what the code calls it."""
+    """One row of the table of symbols: the symbol of the papers and its name in the code."""
 
     symbol: str
     name: str

@@ -1,7 +1,8 @@
-"""State spaces that are products of SE(3), SO(3) x R^3, SO(3) and R^n; [MT13] sections 2 and 3.
+"""State spaces of the integrators: products of SE(3), SO(3) x R^3, SO(3) and R^n.
 
-An element is a tuple with an entry per factor; of the Lie algebra, one flat vector x. All that an
-integrator needs of a group is its product, exp and dexp^-1.
+[MT13] sections 2 and 3. An element of a product is a tuple with one array per factor; an element of
+its Lie algebra is one flat vector x. A group provides what a Munthe-Kaas integrator needs: product,
+exp and dexp^-1.
 """
 
 from __future__ import annotations
@@ -20,27 +21,31 @@ Element = tuple[Array, ...]
 
 
 class Factor(Protocol):
-    """A group with elements as arrays and an algebra of `dimension` coordinates."""
+    """A group whose elements are arrays and whose Lie algebra has `dimension` coordinates."""
 
     @property
     def dimension(self) -> int: ...
 
     def check(self, name: str, value: Any) -> Array:
-        """`value` as an element, or an InputError that says why it is none."""
+        """`value` as an element; InputError if it is none."""
         ...
 
-    def product(self, X: Array, Y: Array) -> Array: ...
+    def product(self, X: Array, Y: Array) -> Array:
+        """The product X Y of two elements."""
+        ...
 
-    def exp(self, x: Array) -> Array: ...
+    def exp(self, x: Array) -> Array:
+        """The element exp(x) of a vector x (dimension,)."""
+        ...
 
     def dexp_inv(self, x: Array, y: Array) -> Array:
-        """dexp_x^-1 y, of the right-trivialised differential."""
+        """dexp_x^-1 y, the inverse of the right-trivialised differential."""
         ...
 
 
 @dataclass(frozen=True)
 class SE3:
-    """Poses (4, 4) under C_1 C_2; twists (omega, v), left-trivialised the body-fixed one."""
+    """Poses (4, 4) under C_1 C_2; the left-trivialised velocity is the body-fixed twist."""
 
     dimension: ClassVar[int] = 6
 
@@ -78,7 +83,7 @@ class SO3xR3:
 
 @dataclass(frozen=True)
 class SO3:
-    """Rotations (3, 3); left-trivialised velocities are body-fixed."""
+    """Rotations (3, 3); the left-trivialised velocity is body-fixed."""
 
     dimension: ClassVar[int] = 3
 
@@ -133,12 +138,12 @@ class ProductGroup:
         return sum(factor.dimension for factor in self.factors)
 
     def split(self, x: Array) -> list[Array]:
-        """The parts of an algebra vector (dimension,) that belong to the factors, as views."""
+        """Views of the parts of an algebra vector (dimension,) that belong to each factor."""
         ends = np.cumsum([0, *(factor.dimension for factor in self.factors)])
         return [x[a:b] for a, b in pairwise(ends)]
 
     def check(self, name: str, value: Any) -> Element:
-        """`value` as an element; InputError if it has other entries, or wrong ones."""
+        """`value` as an element; InputError if the number or the kind of its entries is wrong."""
         entries = tuple(value)
         if len(entries) != len(self.factors):
             raise InputError(f"{name}: {len(entries)} entries for {len(self.factors)} factors")

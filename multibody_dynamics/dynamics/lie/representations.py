@@ -1,7 +1,7 @@
-"""Twists, wrenches and their time derivatives from one representation into another.
+"""Conversion of twists, wrenches and their time derivatives between the four representations.
 
-With C = (R, r) the pose of a body frame, [M18k] table 3 and [M18d] (98)-(100), the latter with
-V^s = Ad_r V^h where (99) prints V^b:
+With C = (R, r) the pose of a body frame, [M18k] table 3 and [M18d] (98)-(100), where (99) prints
+V^b in V^s = Ad_r V^h:
 
     spatial: (omega, r' + r x omega)    the wrench about the inertial origin, inertial axes
     body:    (R^T omega, R^T r')        about the body origin, body axes
@@ -9,7 +9,7 @@ V^s = Ad_r V^h where (99) prints V^b:
     mixed:   (R^T omega, r')            the moment in body axes, the force in inertial axes
 
 Twist and wrench of one representation are dual: their product is the power. Derivatives are
-componentwise in each representation. Every conversion goes by way of the hybrid one.
+componentwise in each representation. Every conversion goes through the hybrid representation.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from .conventions import Representation, check_representation
 def convert_twist(
     pose: Any, rates: Sequence[Any], source: Representation, target: Representation
 ) -> list[Array]:
-    """The twist of a body at `pose` (..., 4, 4) and its derivatives; [M18k] table 3.
+    """Convert the twist of a body and its time derivatives to another representation.
 
-    `rates` holds the twist (..., 6) in the representation `source`, then as many time derivatives
-    of it as are known; rad/s, m/s and per s^k: `[twist]`, or `[twist, acceleration]`, and so on,
-    or one array with the derivatives along its first axis. A list of the same in the representation
-    `target` is returned.
-    The second derivative of the mixed twist is not what [M18d] (33) prints: its angular part is
-    R^T (omega'' - omega x omega').
+    `pose` (..., 4, 4) is the pose of the body. `rates` holds the twist (..., 6) in the
+    representation `source`, then any number of its time derivatives, in rad/s, m/s and per s^k: a
+    list `[twist]`, `[twist, acceleration]`, ..., or one array with the derivatives along its first
+    axis. Returns a list of the same in the representation `target`; [M18k] table 3. The angular
+    part of the second derivative of the mixed twist is R^T (omega'' - omega x omega'), unlike what
+    [M18d] (33) prints.
 
-    Raises InputError for wrong shapes, NaN, infinity, a pose that is none, unknown names.
+    Raises InputError for wrong shapes, NaN, infinity, an invalid pose and unknown representations.
     """
     check_representation(source)
     check_representation(target)
@@ -48,11 +48,11 @@ def convert_twist(
 def change_body_frame(
     pose: Any, rates: Sequence[Any], S: Any, representation: Representation
 ) -> list[Array]:
-    """The twist and derivatives of another frame on the same body, [M18k] remark 7 and (21).
+    """The twist and its derivatives of another frame fixed to the same body, [M18k] remark 7.
 
-    The body frame moves at `pose` (..., 4, 4) with `rates` as in :func:`convert_twist`; the other
-    one has the constant pose `S` (..., 4, 4) in it, hence `pose @ S` in the inertial frame. The
-    spatial twist is the same for both, the body-fixed one becomes Ad_S^-1 V^b.
+    The body frame has the pose `pose` (..., 4, 4) and moves with `rates` as in
+    :func:`convert_twist`; the other frame has the constant pose `S` (..., 4, 4) in it. The spatial
+    twist is the same for both frames; the body-fixed one becomes Ad_S^-1 V^b, (21).
     """
     check_representation(representation)
     C, S = se3.as_pose("pose", pose), se3.as_pose("S", S)
@@ -64,7 +64,7 @@ def change_body_frame(
 def moved_to_frame(
     pose: Array, rates: list[Array], S: Array, representation: Representation
 ) -> list[Array]:
-    """:func:`change_body_frame` of arrays that are known to be right."""
+    """:func:`change_body_frame` without checking its arguments."""
     if representation == "spatial":
         return rates
     if representation == "body":
@@ -83,15 +83,15 @@ def convert_wrench(
     source: Representation,
     target: Representation,
 ) -> list[Array]:
-    """A wrench in the frame of a moving body and its derivatives, dual to :func:`convert_twist`.
+    """Convert a wrench on a moving body and its derivatives, dual to :func:`convert_twist`.
 
     `wrenches` holds the wrench (..., 6) in the representation `source` of the frame at `pose`
-    (..., 4, 4), then any number of time derivatives of its components; N m, N and per s^k. `twists`
-    is the motion of that frame in the same representation, the twist first, at least one entry for
-    each derivative of the wrench. Between spatial and body this is W^s = Ad_C^-T W^b, [M18d] (35),
-    and Ad_C^T W^s' = W^b' - ad_{V^b}^T W^b, [M21] (35) corrected, [M18d] (41).
+    (..., 4, 4), then any number of time derivatives of its components, in N m, N and per s^k.
+    `twists` holds the twist of that frame in the same representation, then its derivatives, at
+    least one entry for each derivative of the wrench. Between spatial and body, W^s = Ad_C^-T W^b,
+    [M18d] (35), and Ad_C^T W^s' = W^b' - ad_{V^b}^T W^b, [M21] (35) corrected, [M18d] (41).
 
-    Raises InputError as :func:`convert_twist`, and where `twists` are missing.
+    Raises InputError as :func:`convert_twist`, and if `twists` has too few entries.
     """
     check_representation(source)
     check_representation(target)
@@ -122,7 +122,7 @@ def convert_wrench(
 
 
 class _Motion(NamedTuple):
-    """A moving frame in inertial axes: R, then omega, omega', ... and r, r', r'', ..."""
+    """A moving frame in inertial axes: R, [omega, omega', ...] and [r, r', r'', ...]."""
 
     R: Array
     omega: list[Array]
@@ -154,7 +154,7 @@ def _twists(motion: _Motion, representation: str) -> list[Array]:
 
 
 def _carried(r: Array, omega: list[Array], v: list[Array] | None = None) -> list[Array]:
-    """r, r', r'', ... of a point at r that moves with r' = v + omega x r; v is zero if None."""
+    """[r, r', r'', ...] of a point r with the velocity r' = v + omega x r; v = 0 if None."""
     points = [r]
     for k in range(len(omega)):
         turned = leibniz(k, np.cross, omega, points)
@@ -163,9 +163,9 @@ def _carried(r: Array, omega: list[Array], v: list[Array] | None = None) -> list
 
 
 def _turned(R: Array, spin: list[Array], vectors: list[Array]) -> list[Array]:
-    """R y, (R y)', (R y)'', ... for vectors y, y', y'', ..., where R' = R spin~.
+    """[R y, (R y)', (R y)'', ...] from `vectors` [y, y', y'', ...], where R' = R spin~.
 
-    As (R y)' = R (y' + spin x y), the k-th is R (d/dt + spin x)^k y.
+    Since (R y)' = R (y' + spin x y), the k-th derivative is R (d/dt + spin x)^k y.
     """
     turned = []
     while vectors:
@@ -188,10 +188,12 @@ def _joined(angular: list[Array], linear: list[Array]) -> list[Array]:
 
 
 def _batch(pose: Any, **screws: Sequence[Any]) -> tuple[Array, Iterator[list[Array]]]:
-    """A pose and lists of screws, checked, copied and broadcast to one batch."""
+    """A pose and lists of screws, checked and broadcast to one batch; the screws are copies."""
     C = se3.as_pose("pose", pose)
     for name, given in screws.items():
-        if isinstance(given, np.ndarray) and given.ndim < C.ndim:  # its rows are those of a batch
+        if (
+            isinstance(given, np.ndarray) and given.ndim < C.ndim
+        ):  # its first axis would be the batch
             raise InputError(
                 f"{name}: expected a list, the quantity itself and then its derivatives, each "
                 f"(..., 6); got one array of shape {given.shape} with poses {C.shape}"

@@ -1,12 +1,13 @@
-"""Screw algebra over tuples of scalars: the words in which the recursions are written.
+"""Screw algebra over tuples of scalars: the vocabulary of the recursions.
 
 A vector is ``(x, y, z)``. A twist is ``(omega, v)`` and a wrench ``(m, f)``, angular part first.
 A rotation is a tuple of nine entries, row by row; a symmetric 3x3 matrix is ``(xx, xy, xz, yy, yz,
 zz)``. The scalars may be floats, NumPy arrays (a batch of states), complex or mpmath numbers, or
-CasADi symbols: nothing here branches, and nothing is ever done but ``+``, ``-`` and ``*``.
+CasADi symbols, since these functions never branch and use only ``+``, ``-`` and ``*``.
 
-Every function is plain Python that Numba inlines into a compiled recursion
-(:func:`~.compilation.inlined`).
+Every function is plain Python that compiled recursions may call (:func:`~.compilation.inlined`).
+The ``load_``, ``store_`` and ``accumulate_`` functions read and write the flat rows of
+:mod:`.records`, at row i from column k.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def rotate_symmetric(R, A):
 
 @inlined
 def about_origin(Theta, m, c):
-    """Theta - m c~ c~: the inertia about the origin of a mass m at c, which has Theta about c."""
+    """Theta - m c~ c~: inertia about the origin of a body with mass m, COM c and Theta about c."""
     d = dot(c, c)
     return (
         Theta[0] + m * (d - c[0] * c[0]), Theta[1] - m * c[0] * c[1], Theta[2] - m * c[0] * c[2],
@@ -182,7 +183,7 @@ def ad(X, Y):
 
 @inlined
 def coad(X, W):
-    """-ad_X^T W: what motion along X adds to the rate of a wrench, [M18d] (41)."""
+    """-ad_X^T W: the rate of a wrench W that moves along with the twist X, [M18d] (41)."""
     return (
         add(cross(X[0], W[0]), cross(X[1], W[1])),
         cross(X[0], W[1]),
@@ -195,7 +196,7 @@ def pair(V, W):
     return dot(V[0], W[0]) + dot(V[1], W[1])
 
 
-# reading and writing the flat rows that the recursions work on
+# rows of numbers
 
 
 @inlined
@@ -223,7 +224,7 @@ def store_screw(row, i, k, X):
 
 @inlined
 def accumulate_screw(row, i, k, X):
-    """Add X to the screw that stands there, and return the sum."""
+    """Add X to the stored screw and return the sum."""
     total = add_screws(load_screw(row, i, k), X)
     store_screw(row, i, k, total)
     return total
@@ -239,7 +240,7 @@ def load_symmetric(row, i, k):
 
 @inlined
 def accumulate_symmetric(row, i, k, A):
-    """Add A to the symmetric matrix that stands there."""
+    """Add A to the stored symmetric matrix."""
     for j in range(6):
         row[i, k + j] += A[j]
 

@@ -3,11 +3,12 @@
 A screw or twist ``X = (omega, v)`` is (..., 6), angular part first; a pose ``C = [[R, p], [0, 1]]``
 is (..., 4, 4); a wrench is (m, f). Radians and metres. ``w^``, ``v^`` and ``p^`` are so3.hat of
 omega, v and p, and ``x = |omega|``. Every function raises InputError for a wrong trailing shape and
-for anything but finite real numbers; batches may be empty.
+for anything but finite real numbers; batches may be empty. Use the functions by way of the module:
+``se3.exp``, ``se3.log``, ``se3.Ad``.
 
-Each block of a result is accurate to 1e-14 of its largest component whatever the scales of omega
-and v, which are independent, for x from 0 to beyond 2 pi. Near x = 2 pi, where dexp is singular,
-the translation of exp is accurate relative to v.
+Each block of a result is accurate to 1e-14 of its largest component for x from 0 to beyond 2 pi,
+whatever the magnitudes of omega and v. Near x = 2 pi, where dexp is singular, the translation of
+exp is accurate relative to v.
 
 [MT13] Mueller and Terze 2013, [M21] Mueller 2021.
 """
@@ -51,7 +52,7 @@ def exp(X: Any) -> Array:
     """The pose [[exp(omega), dexp_omega v], [0, 1]].
 
     [MT13] (8) writes the same translation as (1 - exp(omega)) (omega x v) / x^2 + h omega with
-    h = omega . v / x^2, which loses its digits where x is small. dexp_omega does not.
+    h = omega . v / x^2, which loses digits for small x; dexp_omega v does not.
     """
     omega, v = _split(X)
     return from_rotation_translation(so3.exp(omega), times(so3.dexp(omega), v))
@@ -60,8 +61,8 @@ def exp(X: Any) -> Array:
 def log(C: Any) -> Array:
     """The screw (..., 6) with exp(log(C)) = C and x <= pi: omega = log(R), v = dexp_omega^-1 p.
 
-    At x = pi both signs of omega are right, each with its own v (see so3.log).
-    Raises InputError for what is no pose: no rotation R, or a last row other than (0, 0, 0, 1).
+    At x = pi both signs of omega are valid, each with its own v (see so3.log). Raises InputError
+    for an invalid pose: R is no rotation, or the last row is not (0, 0, 0, 1).
     """
     C = as_array("C", C, (4, 4))
     if np.any(np.abs(C[..., 3, :] - (0, 0, 0, 1)) > so3.ROTATION_TOLERANCE):
@@ -77,22 +78,23 @@ def inverse(C: Any) -> Array:
 
 
 def Ad(C: Any) -> Array:
-    """Ad_C = [[R, 0], [p^ R, R]] (..., 6, 6): takes a twist from the body frame to the inertial."""
+    """Ad_C = [[R, 0], [p^ R, R]] (..., 6, 6): transforms a twist from the body frame to the
+    inertial frame."""
     R, p = _parts(C)
     return _blocks(R, np.zeros_like(R), so3.hat(p) @ R, R)
 
 
 def coAd(C: Any) -> Array:
-    """coAd_C = Ad_C^-T = [[R, p^ R], [0, R]]: takes a wrench from the body frame to the inertial.
+    """coAd_C = Ad_C^-T = [[R, p^ R], [0, R]] (..., 6, 6): transforms a wrench like Ad_C a twist.
 
-    The power (Ad_C V) . (coAd_C W) = V . W does not change.
+    The power is invariant: (Ad_C V) . (coAd_C W) = V . W.
     """
     R, p = _parts(C)
     return _blocks(R, so3.hat(p) @ R, np.zeros_like(R), R)
 
 
 def ad(X: Any) -> Array:
-    """ad_X = [[w^, 0], [v^, w^]], the derivative of Ad; [M21] (37), [MT13] (7).
+    """ad_X = [[w^, 0], [v^, w^]] (..., 6, 6), the derivative of Ad; [M21] (37), [MT13] (7).
 
     ad_X Y is the Lie bracket (screw product) [X, Y].
     """
@@ -102,7 +104,7 @@ def ad(X: Any) -> Array:
 
 
 def coad(X: Any) -> Array:
-    """coad_X = -ad_X^T = [[w^, v^], [0, w^]], the derivative of coAd."""
+    """coad_X = -ad_X^T = [[w^, v^], [0, w^]] (..., 6, 6), the derivative of coAd."""
     omega, v = _split(X)
     W = so3.hat(omega)
     return _blocks(W, so3.hat(v), np.zeros_like(W), W)
@@ -126,16 +128,16 @@ def dexp_inv(X: Any) -> Array:
     dexp_X^-1 = [[P, 0], [D, P]], P = dexp_omega^-1 = 1 - w^/2 + g w^^2
     D = -v^/2 + g (w^ v^ + v^ w^) + (omega . v) (g'/x) w^^2
 
-    The same as [MT13] (10), whose differences of reciprocals lose 2e-11 at x = 1e-2 and 3e-5 at
-    1e-4. It has a pole at x = 2 pi; the relative error grows like eps x / |2 pi - x|, in D like its
-    square.
+    Equal to [MT13] (10), whose differences of reciprocals have errors of 2e-11 at x = 1e-2 and 3e-5
+    at 1e-4. There is a pole at x = 2 pi, near which the relative error grows like eps x / |2 pi -
+    x|, in D like its square.
     """
     g, dg = so3.cotangent(so3.stumpff(_split(X)[0]))
     return _tangent(X, -0.5, g, 0, dg)
 
 
 def as_pose(name: str, value: Any) -> Array:
-    """`value` as poses (..., 4, 4), or an InputError that says why it is none."""
+    """`value` as poses (..., 4, 4); InputError, with the reason, if one is invalid."""
     C = as_array(name, value, (4, 4))
     so3.as_rotation(f"{name}: its rotation", C[..., :3, :3])
     if np.any(C[..., 3, :] != (0, 0, 0, 1)):

@@ -2,27 +2,32 @@
 
 A rotation vector ``omega`` is (..., 3) in rad, a rotation matrix ``R`` is (..., 3, 3). ``1`` is the
 identity, ``w^ = hat(omega)`` and ``x = |omega|``. Every function raises InputError for a wrong
-trailing shape and for anything but finite real numbers; batches may be empty.
+trailing shape and for anything but finite real numbers; batches may be empty. Use the functions by
+way of the module: ``so3.exp``, ``so3.log``, ``so3.dexp``.
 
-Results are accurate to 1e-14 of their largest component for x from 0 to beyond 2 pi; the rounding
-of x itself costs ``eps x`` at many turns. No formula switches to a truncated one: the scalar
-coefficients come from :func:`stumpff`, which is exact to rounding on both sides of its crossover.
+Results are accurate to 1e-14 of their largest component for x from 0 to beyond 2 pi; after many
+turns the rounding of x itself adds ``eps x``. No formula is truncated near zero: the scalar
+coefficients are those of :mod:`.exponentials`, accurate to rounding at any angle.
 
-[MT13] Mueller and Terze 2013. Its (9) prints (1 - cos x) / x where (1 - cos x) / x^2 is right.
+[MT13] Mueller and Terze 2013.
 """
 
 from __future__ import annotations
 
-from math import factorial
 from typing import Any
 
 import numpy as np
 
 from ..core import Array, InputError, as_array
+from .exponentials import (
+    CROSSOVER,
+    cotangent,
+    quaternion_products,
+    stumpff_closed,
+    stumpff_series,
+)
 
-_CROSSOVER = 3.0  # rad: below it closed forms cancel, above it the series grow long
-_SERIES_TERMS = 12  # the first one left out is below 1e-19 at the crossover
-ROTATION_TOLERANCE = 1e-6  # largest entry of R R^T - 1 in what log takes for a rotation
+ROTATION_TOLERANCE = 1e-6  # largest entry of R R^T - 1 that is accepted of a rotation
 
 
 def hat(omega: Any) -> Array:
@@ -40,7 +45,7 @@ def vee(matrix: Any) -> Array:
 
 
 def exp(omega: Any) -> Array:
-    """The rotation about `omega` by its length; [MT13] (9), corrected.
+    """The rotation about the axis `omega` by the angle |omega|; [MT13] (9), corrected.
 
     R = 1 + (sin x / x) w^ + ((1 - cos x) / x^2) w^^2
     """
@@ -51,23 +56,20 @@ def exp(omega: Any) -> Array:
 def log(R: Any) -> Array:
     """The rotation vector (..., 3) with exp(log(R)) = R and length at most pi.
 
-    A float64 R fixes omega to ~eps x, and to no better than ~eps absolutely near pi. At pi both
-    signs of the axis are right, and the rounding of R decides. An orthogonality defect of R passes
-    into the result.
+    A float64 R determines omega to about eps x, and near pi no better than eps. At pi both signs of
+    the axis are valid, and the rounding of R decides. An orthogonality defect of R enters the
+    result.
 
-    Raises InputError for what is no rotation: R R^T off 1 by more than 1e-6, or det R < 0.
+    Raises InputError for an invalid rotation: an entry of R R^T - 1 above 1e-6, or det R < 0.
     """
     R = as_rotation("R", R)
-    # 4 h h^T of the unit quaternion h = (cos(x/2), sin(x/2) omega/x). Each column is parallel to h;
-    # the one with the largest diagonal entry, at least 1, loses no digits.
-    trace = np.trace(R, axis1=-2, axis2=-1)
-    H = np.empty((*trace.shape, 4, 4))
-    H[..., 0, 0] = 1 + trace
-    H[..., 0, 1:] = H[..., 1:, 0] = 2 * vee(R)
-    H[..., 1:, 1:] = R + R.swapaxes(-1, -2) + (1 - trace)[..., None, None] * np.eye(3)
+    entries = np.moveaxis(R.reshape(*R.shape[:-2], 9), -1, 0)
+    H = np.moveaxis(np.array(quaternion_products(entries)), (0, 1), (-2, -1))
     pivot = np.argmax(np.diagonal(H, axis1=-2, axis2=-1), axis=-1)
     h = np.take_along_axis(H, pivot[..., None, None], axis=-1)[..., 0]
-    h = np.where(h[..., :1] < 0, -h, h)  # h and -h are one rotation: at most half a turn
+    h = np.where(
+        h[..., :1] < 0, -h, h
+    )  # h and -h are the same rotation; this one is at most half a turn
     cosine, u = h[..., :1], h[..., 1:]
     sine = np.hypot.reduce(u, axis=-1, keepdims=True)  # hypot: the square of 1e-170 is not 0
     return 2 * np.arctan2(sine, cosine) / np.where(sine > 0, sine, 1) * u
@@ -79,7 +81,7 @@ def inverse(R: Any) -> Array:
 
 
 def Ad(R: Any) -> Array:
-    """Ad_R = R: how a change of frame acts on angular velocities."""
+    """Ad_R = R: transforms angular velocities."""
     return as_array("R", R, (3, 3)).copy()
 
 
@@ -89,7 +91,7 @@ def ad(omega: Any) -> Array:
 
 
 def coAd(R: Any) -> Array:
-    """coAd_R = Ad_R^-T = R: how a change of frame acts on moments."""
+    """coAd_R = Ad_R^-T = R: transforms moments."""
     return Ad(R)
 
 
@@ -108,17 +110,17 @@ def dexp(omega: Any) -> Array:
 
 
 def dexp_inv(omega: Any) -> Array:
-    """The inverse of dexp, with the coefficient of :func:`cotangent`; [MT13] (11).
+    """The inverse of dexp; [MT13] (11).
 
     dexp_omega^-1 = 1 - w^/2 + ((1 - (x/2) cot(x/2)) / x^2) w^^2
 
-    It has a pole at x = 2 pi; the relative error grows like eps x / |2 pi - x|.
+    There is a pole at x = 2 pi, near which the relative error grows like eps x / |2 pi - x|.
     """
     return polynomial(omega, -0.5, cotangent(stumpff(omega))[0])
 
 
 def as_rotation(name: str, value: Any) -> Array:
-    """`value` as rotation matrices (..., 3, 3), or an InputError that says which one is none."""
+    """`value` as rotation matrices (..., 3, 3); InputError that names the first invalid one."""
     R = as_array(name, value, (3, 3))
     with np.errstate(over="ignore", invalid="ignore"):
         defect = np.abs(R @ R.swapaxes(-1, -2) - np.eye(3)).max(axis=(-2, -1))
@@ -134,43 +136,12 @@ def as_rotation(name: str, value: Any) -> Array:
     return R
 
 
-# The scalar coefficients, each written once; se3 uses them too.
-
-
 def stumpff(omega: Any) -> list[Array]:
-    """The functions c_0 ... c_6 of x = |omega|, each (..., 1, 1), ready to multiply matrices.
-
-    c_k(x) = sum_j (-x^2)^j / (2j + k)!, that is c_0 = cos x, c_1 = sin x / x,
-    c_2 = (1 - cos x) / x^2, c_3 = (x - sin x) / x^3. They satisfy
-
-        x^2 c_{k+2} = 1/k! - c_k        c_k' = x (k c_{k+2} - c_{k+1})
-
-    The recurrence loses digits upwards where x is small, and none downwards.
-    """
+    """The coefficients c_0 ... c_6 of :mod:`.exponentials` at x = |omega|, each (..., 1, 1)."""
     x = np.hypot.reduce(as_array("omega", omega, (3,)), axis=-1)[..., None, None]
-    z = np.minimum(x, _CROSSOVER) ** 2
-    near = [np.empty_like(x)] * 5 + [_series(z, 5), _series(z, 6)]
-    for k in reversed(range(5)):
-        near[k] = 1 / factorial(k) - z * near[k + 2]
-    y = np.maximum(x, _CROSSOVER)
-    far = [np.cos(y), np.sin(y) / y, 2 * (np.sin(y / 2) / y) ** 2]
-    for k in range(1, 5):
-        far.append((1 / factorial(k) - far[k]) / y**2)
-    return [np.where(x < _CROSSOVER, n, f) for n, f in zip(near, far, strict=True)]
-
-
-def _series(z: Array, k: int) -> Array:
-    """c_k by its series in z = x^2."""
-    terms = [(-1) ** j / factorial(2 * j + k) for j in range(_SERIES_TERMS)]
-    return np.polynomial.polynomial.polyval(z, terms)
-
-
-def cotangent(c: list[Array]) -> tuple[Array, Array]:
-    """g = (1 - (x/2) cot(x/2)) / x^2 and g'/x from the functions c of :func:`stumpff`.
-
-    As quotients neither cancels near zero, where g = 1/12 + x^2/720 + ... (Bernoulli numbers).
-    """
-    return (c[3] - 2 * c[4]) / (2 * c[2]), (c[5] - 4 * c[6]) / (2 * c[2])
+    near = stumpff_series(np.minimum(x, CROSSOVER) ** 2)
+    far = stumpff_closed(np.maximum(x, CROSSOVER))
+    return [np.where(x < CROSSOVER, n, f) for n, f in zip(near, far, strict=True)]
 
 
 def polynomial(omega: Any, f: Array | float, g: Array | float) -> Array:

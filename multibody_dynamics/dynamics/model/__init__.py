@@ -1,31 +1,31 @@
-"""The robot: a tree of bodies and joint screws, from URDF, DH tables or the papers' data.
+"""The robot: a tree of rigid bodies and joint screws, from URDF, joint screws or a DH table.
 
-records            The memory that the recursions work on
-inertia            Spatial inertia of a rigid body
-joints             Joint screws of the usual joints
-spatial_inertia    M^b (6, 6) about the origin of the body frame, [M21] (12).
-cylindrical        (2, 6): translation along the axis, rotation about it.
-floating           (6, 6): translations x, y, z, then yaw, pitch and roll about `point`
-helical            Rotation by q rad, advancing `pitch` m per radian along the axis
-planar             (3, 6): translations x and y in the plane
-prismatic          Translation by q m along `axis` (3,): (0, e).
-revolute           Rotation by q rad about the line through `point` (3,) along `axis` (3,)
-spherical          (3, 6): yaw, pitch and roll, R = Rot_z(q_1) Rot_y(q_2) Rot_x(q_3)
-universal          (2, 6): rotation about `axis1`
-Frame              A frame that moves with a body
-JointLimits        What the joints allow, each (n,), infinite where nothing is stated.
-MultibodyModel     A tree of n bodies; body i is moved by joint i
-model_from_screws  A robot as the papers give it
-model_state        q, q', ... of a robot as one batch, see as_state
-check_model        InputError for what is no robot.
-STANDARD_GRAVITY   ?? STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-check_parent       ModelError unless joint i stands on the base
-screw_type         The kind of joint that a screw (6,) describes
-load_urdf          The robot of a URDF file, joints depth-first from the root
-parse_urdf         The robot of a URDF text, a `robot_description`; see load_urdf.
-DHRow              One line of the table: alpha and theta in rad, a and d in m
-LinkInertia        Mass in kg, centre of mass (3,) in m, inertia about it (3, 3) in kg m^2
-model_from_dh      The serial robot of a Denavit-Hartenberg table
+load_urdf          robot from a URDF file
+parse_urdf         robot from URDF text, such as a `robot_description`
+model_from_screws  robot from joint screws, reference poses and inertias, as in the papers
+model_from_dh      serial robot from a Denavit-Hartenberg table
+DHRow              one row of a DH table
+LinkInertia        mass, centre of mass and inertia of a link in its DH frame
+MultibodyModel     the robot: an immutable tree of n bodies, body i moved by joint i
+Frame              a frame fixed to a body: index of the body, pose (4, 4)
+JointLimits        lower, upper, velocity and effort limits, each (n,)
+STANDARD_GRAVITY   (0, 0, -9.81) m/s^2
+revolute           screw (6,) of a rotation about an axis
+prismatic          screw (6,) of a translation along an axis
+helical            screw (6,) of a rotation that advances along its axis
+cylindrical        screws (2, 6) of a translation along an axis and a rotation about it
+universal          screws (2, 6) of two rotations about intersecting axes
+spherical          screws (3, 6) of yaw, pitch and roll about a point
+planar             screws (3, 6) of two translations in a plane and the rotation about its normal
+floating           screws (6, 6) of three translations, then yaw, pitch and roll
+spatial_inertia    spatial inertia (6, 6) from mass, centre of mass and inertia about it
+joints             the screws above, names of their coordinates, and vector helpers
+inertia            spatial inertia: composition, decomposition, change of frame, checks
+records            layout of the rows of numbers that the recursions work on
+screw_type         "revolute", "prismatic" or "helical", read off a screw (6,)
+model_state        q, q', ... of a robot as one batch of states
+check_model        InputError unless the argument is a MultibodyModel
+check_parent       ModelError unless a parent is the base or an earlier body
 """
 
 from . import inertia, joints, records
@@ -55,9 +55,14 @@ from .multibody_model import (
 from .urdf import load_urdf, parse_urdf
 
 __all__ = [
-    "records", "inertia", "joints", "spatial_inertia", "cylindrical", "floating", "helical",
-    "planar", "prismatic", "revolute", "spherical", "universal", "Frame", "JointLimits",
-    "MultibodyModel", "model_from_screws", "model_state", "check_model", "STANDARD_GRAVITY",
-    "check_parent", "screw_type", "load_urdf", "parse_urdf", "DHRow", "LinkInertia",
-    "model_from_dh",
+    # the robot
+    "load_urdf", "parse_urdf", "model_from_screws", "model_from_dh", "DHRow", "LinkInertia",
+    "MultibodyModel", "Frame", "JointLimits", "STANDARD_GRAVITY",
+    # joint screws and inertia
+    "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar",
+    "floating", "spatial_inertia",
+    # modules
+    "joints", "inertia", "records",
+    # for functions that take a model
+    "screw_type", "model_state", "check_model", "check_parent",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""A robot from its table of Denavit-Hartenberg parameters, in either of the two conventions."""
+"""A serial robot from its Denavit-Hartenberg (DH) parameters, standard or modified."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .multibody_model import MultibodyModel, model_from_screws
 
 
 class DHRow(NamedTuple):
-    """One line of the table: alpha and theta in rad, a and d in m; `joint` says which one moves.
+    """One row of the table: alpha and theta in rad, a and d in m.
 
-    q adds to theta ("revolute") or to d ("prismatic"); what the table states is its offset.
+    q is added to theta if the `joint` is "revolute", and to d if it is "prismatic".
     """
 
     alpha: float
@@ -43,13 +43,13 @@ def model_from_dh(
     base: Any | None = None,
     **options: Any,
 ) -> MultibodyModel:
-    """The serial robot of a Denavit-Hartenberg table; body i has the frame of row i as its own.
+    """The serial robot of a Denavit-Hartenberg table. The frame of body i is that of row i.
 
     "standard": T_i = Rot_z(theta) Trans_z(d) Trans_x(a) Rot_x(alpha), [M21] (5); the axis of joint
     i is z of frame i - 1. "modified" (Craig): T_i = Rot_x(alpha) Trans_x(a) Rot_z(theta)
-    Trans_z(d) with alpha_{i-1} and a_{i-1} in row i; the axis is z of frame i. [M21] states the
-    first, but the frames that it prints for the Panda are of the second, as is the published table
-    of that robot. So there is no default.
+    Trans_z(d) with alpha_{i-1} and a_{i-1} in row i; the axis is z of frame i. There is no default:
+    [M21] states the first, but the frames that it prints for the Panda, like the published table of
+    that robot, follow the second.
 
     `base` (4, 4) is the pose of frame 0 in the inertial frame. The screws follow from the poses at
     q = 0, [M21] Remark 1. `options` are those of :func:`.model_from_screws`. Raises ModelError,

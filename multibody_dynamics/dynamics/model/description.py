@@ -1,4 +1,4 @@
-"""A robot as a table that a person can hold against a data sheet."""
+"""Tables of a robot, to compare with its data sheet."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..core import Array
 from ..lie import se3
 from .inertia import decompose, principal_moments
 
-Robot = Any  # a MultibodyModel, whose method `describe` this is: its module imports this one
+Robot = Any  # a MultibodyModel; its module imports this one
 
 
 def describe(model: Robot) -> str:
-    """Tables of joints, screws, limits, bodies, inertias, merged frames and payloads; the notes."""
+    """Tables of joints, screws, limits, bodies, inertias, merged frames and payloads; notes."""
     lines = [
         f"{model.name}: {model.n} joints; base '{model.base_name}'",
         f"gravity {_vector(model.gravity)} m/s^2",
@@ -139,13 +139,13 @@ def _rpy(pose: Array) -> Array:
     R = pose[:3, :3]
     cosine = np.hypot(R[0, 0], R[1, 0])
     pitch = np.arctan2(-R[2, 0], cosine)
-    if cosine < 1e-9:  # roll and yaw turn about one axis: all of it is given to the roll
+    if cosine < 1e-9:  # roll and yaw share one axis: attribute all of it to roll
         return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
 def _number(value: float) -> str:
-    """Seven digits; what is only rounding, beside numbers of a robot, is zero."""
+    """Seven digits; values below 1e-12, which are rounding, are shown as zero."""
     return f"{0.0 if abs(value) < 1e-12 else value:.7g}"
 
 
@@ -154,7 +154,7 @@ def _vector(values: Iterable[float]) -> str:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns as wide as they must be, two spaces apart."""
+    """Left-aligned columns, two spaces apart."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

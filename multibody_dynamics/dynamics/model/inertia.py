@@ -1,4 +1,9 @@
-"""Spatial inertia of a rigid body: 6x6, angular part first, [M21] (12) and (13)."""
+"""Spatial inertia (6, 6) of a rigid body, angular part first; [M21] (12) and (13).
+
+M = [[I, m c~], [-m c~, m 1]] with mass m, centre of mass (COM) c and inertia I about the origin of
+the frame. This module composes and decomposes it, moves it to another frame, and checks that a body
+can have it.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +15,15 @@ import numpy as np
 from ..core import Array, ModelError, ModelWarning, as_array
 from ..lie import se3, so3
 
-# A data sheet prints five digits or so; what they leave open is no fault of the body.
-ROUNDING = 1e-6
-# What is left of the inertia of a point mass when it is taken back to its centre of mass.
-CANCELLATION = 1e-12
+ROUNDING = 1e-6  # relative; data sheets print about five digits
+CANCELLATION = 1e-12  # relative; of a point mass far from the origin, moved back to its COM
 
 
 def spatial_inertia(mass: float, com: Any, inertia_com: Any) -> Array:
     """M^b (6, 6) about the origin of the body frame, [M21] (12).
 
-    `mass` in kg; `com` (3,) in m, from the frame's origin; `inertia_com` (3, 3) in kg m^2, about
-    the centre of mass. All in the axes of the body frame.
+    `mass` in kg; `com` (3,) in m from that origin; `inertia_com` (3, 3) in kg m^2 about the centre
+    of mass. All in the axes of the body frame.
     """
     c = so3.hat(as_array("com", com, (3,)))
     inertia = as_array("inertia_com", inertia_com, (3, 3))
@@ -31,7 +34,7 @@ def spatial_inertia(mass: float, com: Any, inertia_com: Any) -> Array:
 def decompose(M: Any) -> tuple[float, Array, Array]:
     """Mass, centre of mass (3,) and inertia about it (3, 3) of a spatial inertia (6, 6).
 
-    A massless body has its centre of mass at the origin.
+    The centre of mass of a massless body is the origin.
     """
     M = as_array("M", M, (6, 6))
     mass = float(np.trace(M[3:, 3:]) / 3)
@@ -41,21 +44,21 @@ def decompose(M: Any) -> tuple[float, Array, Array]:
 
 
 def transform(M: Any, C: Any) -> Array:
-    """The inertia M of frame b, seen from the frame in which b has the pose C, [M21] (13)."""
+    """The spatial inertia M of frame b in the frame in which b has the pose C, [M21] (13)."""
     coAd = se3.coAd(C)
     return coAd @ as_array("M", M, (6, 6)) @ np.swapaxes(coAd, -1, -2)
 
 
 def principal_moments(inertia_com: Array) -> Array:
-    """The principal moments of inertia (3,), ascending, kg m^2."""
+    """Principal moments of inertia (3,) in ascending order, kg m^2."""
     return np.asarray(np.linalg.eigvalsh((inertia_com + inertia_com.T) / 2))
 
 
 def check(M: Array, what: str) -> None:
-    """Raise ModelError for what no body can have; `what` names it in the message.
+    """Raise ModelError if no body can have the spatial inertia M; `what` names it in the message.
 
-    That is: a structure other than [M21] (12), a negative mass, or an inertia about the centre of
-    mass that is not positive semidefinite.
+    Refused are a structure other than [M21] (12), a negative mass, and an inertia about the centre
+    of mass that is not positive semidefinite.
     """
     if M.shape != (6, 6) or not np.isfinite(M).all():
         raise ModelError(f"{what}: the spatial inertia must be 6x6 and finite")
@@ -79,9 +82,10 @@ def check(M: Array, what: str) -> None:
 
 
 def check_triangle(M: Array, what: str, *, strict: bool = False) -> None:
-    """Warn (ModelWarning; ModelError with `strict`) if one principal moment exceeds the other two.
+    """Warn if a principal moment exceeds the sum of the other two; ModelError with `strict`.
 
-    No distribution of mass has that, but identified and hand-written models often do.
+    No mass distribution violates this triangle inequality, but identified and hand-written models
+    often do.
     """
     moments = principal_moments(decompose(M)[2])
     if moments[2] <= moments[0] + moments[1] + _slack(M, moments):

@@ -1,4 +1,4 @@
-"""The robot: a tree of rigid bodies, each moved by one joint; immutable."""
+"""The robot model: an immutable tree of rigid bodies, each moved by one joint."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from .records import ANGULAR, COM, INERTIA, JOINT_ROW, LINEAR, MASS, PLACEMENT, 
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "helical")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-PARALLEL = 1e-12  # a component of a screw smaller than this, relatively, is rounding
+PARALLEL = 1e-12  # relative; smaller components of a screw are rounding
 
 
 class Frame(NamedTuple):
-    """A frame that moves with a body: its pose (4, 4) in the frame of body `body` (-1: base)."""
+    """A frame fixed to a body: its pose (4, 4) in the frame of body `body` (-1: base)."""
 
     body: int
     pose: Array
 
 
 class JointLimits(NamedTuple):
-    """What the joints allow, each (n,), infinite where nothing is stated.
+    """Position, velocity and effort limits of the joints, each (n,); infinite if unstated.
 
     lower, upper in rad or m; velocity in rad/s or m/s; effort in N m or N.
     """
@@ -55,12 +55,13 @@ class JointLimits(NamedTuple):
 
     @classmethod
     def unlimited(cls, n: int) -> JointLimits:
+        """Infinite limits of n joints."""
         infinite = np.full(n, np.inf)
         return cls(-infinite, infinite, infinite, infinite)
 
 
 class Payload(NamedTuple):
-    """A load fixed to a body, and its spatial inertia (6, 6) in that body's frame."""
+    """A load fixed to a body, with its spatial inertia (6, 6) in the frame of that body."""
 
     body: int
     inertia: Array
@@ -76,19 +77,17 @@ class MultibodyModel:
     Attributes
     ----------
     parents : (n,) int, the body that joint i is mounted on; -1 is the base.
-    screws : (n, 6) Y_i, joint screws at q = 0, inertial axes and origin; rad for an angle, m for a
-        translation.
+    screws : (n, 6) Y_i, joint screws at q = 0 in the inertial frame, per rad or per m.
     poses : (n, 4, 4) A_i, body frame to inertial frame at q = 0.
-    link_inertias : (n, 6, 6) M^b_i about the origin of the body frame, in its axes, without the
-        payloads; `inertias` is with them.
+    link_inertias : (n, 6, 6) M^b_i about the origin of the body frame, in its axes, without
+        payloads; `inertias` includes them.
     gravity : (3,) in m/s^2, inertial axes, e.g. (0, 0, -9.81).
-    reflected_inertia : (n,) rotor inertia on the link side of the gear, kg m^2 or kg; the torque of
-        a rigid joint includes it. For an elastic joint it is the motor's and must be zero here.
+    reflected_inertia : (n,) rotor inertia on the link side of the gear, kg m^2 or kg, included in
+        the torque of a rigid joint. It must be zero for an elastic joint, whose motor carries it.
     frames : every name that functions accept as a `body`: bodies, links merged into them, payloads.
 
-    All arrays are read-only; copies and pickles are built and checked anew. `==` asks whether two
-    are the same object, not whether they describe the same robot. Raises ModelError where the data
-    cannot be a robot.
+    All arrays are read-only; copies and pickles are validated like new models. `==` compares
+    identity, not content. Raises ModelError if the data cannot be a robot.
     """
 
     name: str
@@ -185,7 +184,7 @@ class MultibodyModel:
                 raise ModelError(f"frame '{name}': a body or the base has this name; give another")
 
     def __reduce__(self) -> tuple[Any, tuple[()]]:
-        """Copies and pickles go through the constructor, as a mapping proxy cannot be copied."""
+        """Copy and pickle through the constructor, since a mapping proxy cannot be pickled."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         values |= {"frames": dict(self.frames), "payloads": dict(self.payloads)}
         return partial(type(self), **values), ()
@@ -195,11 +194,11 @@ class MultibodyModel:
 
     @property
     def n(self) -> int:
-        """The number of joints, of bodies and of coordinates."""
+        """Number of joints, bodies and coordinates."""
         return len(self.joint_names)
 
     def joint_index(self, joint: str | int) -> int:
-        """The index of a joint (name or index); InputError lists the names there are."""
+        """Index of a joint given by name or index; InputError lists the known names."""
         if isinstance(joint, str):
             if joint in self.joint_names:
                 return self.joint_names.index(joint)
@@ -211,7 +210,7 @@ class MultibodyModel:
         return int(joint)
 
     def frame(self, body: str | int) -> Frame:
-        """The frame of a body (index or name), of a link merged into it or of a payload."""
+        """Frame of a body (name or index), of a link merged into one, or of a payload."""
         if isinstance(body, str):
             if body in self.frames:
                 return self.frames[body]
@@ -223,14 +222,14 @@ class MultibodyModel:
         return self.frames[self.body_names[body]]
 
     def body_index(self, body: str | int) -> int:
-        """The index of the moving body that a name belongs to; the base is refused."""
+        """Index of the moving body that a name belongs to; InputError for the base."""
         index = self.frame(body).body
         if index < 0:
             raise InputError(f"'{body}' belongs to the base, which no joint moves")
         return index
 
     def path(self, body: str | int) -> list[int]:
-        """The joints between the base and a body, in this order."""
+        """Indices of the joints from the base to a body."""
         chain = []
         i = self.frame(body).body
         while i >= 0:
@@ -240,7 +239,7 @@ class MultibodyModel:
 
     @cached_array
     def moved_by(self) -> NDArray[np.bool_]:
-        """(n, n): [i, j] is true where joint j moves body i, being on the path from the base."""
+        """(n, n): [i, j] is true if joint j moves body i, being on the path from the base to it."""
         paths = np.eye(self.n, dtype=bool)
         for i, parent in enumerate(self.parents):
             if parent >= 0:
@@ -252,7 +251,8 @@ class MultibodyModel:
         return replace(self, gravity=gravity)
 
     def with_reflected_inertia(self, reflected_inertia: Any) -> MultibodyModel:
-        """The same robot with rotor inertias (n,), or {joint name: value}, on the link side."""
+        """The same robot with rotor inertias (n,), or {joint name: value}, on the link side of the
+        gear."""
         if isinstance(reflected_inertia, Mapping):
             values = self.reflected_inertia.copy()
             for joint, value in reflected_inertia.items():
@@ -273,10 +273,10 @@ class MultibodyModel:
         *,
         name: str = "payload",
     ) -> MultibodyModel:
-        """The robot with a load in its hand; `without_payload` takes it off again, exactly.
+        """The robot with a load fixed to a body; `without_payload` removes it exactly.
 
         `mass` in kg; `com` (3,) in m and `inertia_com` (3, 3) in kg m^2 in the frame of `body`,
-        which may be a link that was merged into a moving one.
+        which may be a link merged into a moving body.
         """
         if name in self.payloads or name in self.frames:
             raise InputError(f"the name '{name}' is taken in robot '{self.name}'; give another")
@@ -291,7 +291,7 @@ class MultibodyModel:
         )
 
     def without_payload(self, name: str = "payload") -> MultibodyModel:
-        """The robot without a load that `with_payload` gave it."""
+        """The robot without a load that was added by `with_payload`."""
         if name not in self.payloads:
             there = ", ".join(self.payloads) or "none"
             raise InputError(f"no payload '{name}' on robot '{self.name}'; attached: {there}")
@@ -303,19 +303,19 @@ class MultibodyModel:
 
     @cached_array
     def inertias(self) -> Array:
-        """M^b_i (n, 6, 6) of the bodies with the payloads that they carry."""
+        """M^b_i (n, 6, 6) of the bodies, including their payloads."""
         total = self.link_inertias.copy()
         for load in self.payloads.values():
             total[load.body] += load.inertia
         return total
 
     def describe(self) -> str:
-        """A table of the robot that a person can hold against a data sheet."""
+        """Tables of the robot as text, to compare with its data sheet."""
         return describe(self)
 
     @cached_array
     def joint_rows(self) -> Array:
-        """The constants of the recursions, (n, JOINT_ROW), see :mod:`.records`."""
+        """Constants of the recursions, (n, JOINT_ROW), see :mod:`.records`."""
         rows = np.zeros((self.n, JOINT_ROW))
         placed: list[Array] = []
         for i in range(self.n):
@@ -341,22 +341,24 @@ class MultibodyModel:
 
     @cached_array
     def body_in_joint(self) -> Array:
-        """The pose of each body frame in its joint frame, (n, 4, 4)."""
+        """Pose (n, 4, 4) of each body frame in its joint frame."""
         return np.stack([se3.inverse(_joint_frame(X)[0]) for X in self.body_screws])
 
 
 def check_model(model: Any) -> None:
-    """InputError for what is no robot."""
+    """InputError unless `model` is a MultibodyModel."""
     if not isinstance(model, MultibodyModel):
         raise InputError(f"model: expected a MultibodyModel, got {model!r}")
 
 
 def model_state(model: MultibodyModel, *rows: Any) -> tuple[Array, tuple[int, ...], int]:
-    """q, q', ... of a robot as one batch, see :func:`.as_state`; InputError for no robot too."""
+    """q, q', ... of a robot as one batch, see :func:`.as_state`; checks `model`, too."""
     check_model(model)
     return as_state(model.joint_names, *rows)
 
 
+# wide: parents, screws, poses, inertias are required; the rest is keyword-only with defaults
+# long: two thirds are the documentation of the parameters
 def model_from_screws(
     parents: Sequence[int],
     screws: Any,
@@ -375,26 +377,26 @@ def model_from_screws(
     notes: Sequence[str] = (),
     strict: bool = False,
 ) -> MultibodyModel:
-    """A robot as the papers give it: joint screws Y_i and reference poses A_i, [M21] section II.
+    """A robot from joint screws Y_i, reference poses A_i and inertias M^b_i, [M21] section II.
 
     Parameters
     ----------
     parents : n indices, -1 for the base; a parent comes before its children.
     screws : (n, 6) Y_i = (e, y x e + h e), or (0, e) for a prismatic joint, inertial frame, q = 0.
-        Helical joints have the pitch h in m/rad. e need not be of unit length: q scales with it.
-        Instead of a (6,) an entry may be a stack (k, 6), a joint with k degrees of freedom (see
-        :mod:`.joints`): it becomes k joints with massless bodies in between.
+        Helical joints have the pitch h in m/rad. e need not be of unit length; q scales with it.
+        An entry may be a stack (k, 6), a joint with k degrees of freedom (see :mod:`.joints`),
+        which becomes k joints with massless bodies in between.
     poses : (n, 4, 4) A_i.
     inertias : (n, 6, 6) M^b_i about the origin of the body frame, see :func:`.spatial_inertia`.
-    joint_names : one per entry, default joint1 ...; the joints of a stack are `<name>_1` ...
-        `<name>_k`, or as a sequence of k names says. Their massless bodies are `<joint>_body`.
+    joint_names : one per entry, default joint1 ...; the joints of a stack are named `<name>_1` ...
+        `<name>_k`, or by a sequence of k names. Their massless bodies are named `<joint>_body`.
     body_names : one per entry, default body1 ...
-    joint_types, reflected_inertia, limits : one per joint, those of a stack counted singly; the
-        types are read off the screws if not given.
-    frames : `Frame.body` counts as `parents` do.
+    joint_types, reflected_inertia, limits : one per joint, counting each joint of a stack; by
+        default the types are read off the screws.
+    frames : by name; `Frame.body` is an index like those of `parents`.
 
-    Raises ModelError; a violated triangle inequality of an inertia is a ModelWarning, or with
-    `strict` an error.
+    Raises ModelError. An inertia that violates the triangle inequality causes a ModelWarning, or a
+    ModelError with `strict`.
     """
     with refused_as(ModelError):
         check_sequence("parents", parents, "indices")
@@ -433,7 +435,7 @@ def model_from_screws(
 
 
 class _Singly(NamedTuple):
-    """Joints of one degree of freedom each; `last` is the final one of each of the caller's."""
+    """Joints with one degree of freedom each; `last` is the final one of each original joint."""
 
     parents: list[int]
     screws: list[Array]
@@ -452,7 +454,7 @@ def _singly(
     joints: Sequence[str | Sequence[str]],
     bodies: Sequence[str],
 ) -> _Singly:
-    """The joints of `model_from_screws` with every stack of screws taken apart."""
+    """The joints of `model_from_screws` with every stack of screws split up."""
     n = len(parents)
     if len(screws) != n:
         raise ModelError(f"screws: expected {n} of them, one per parent, got {len(screws)}")
@@ -501,7 +503,7 @@ def _default_names(kind: str, names: Sequence[Any] | None, n: int) -> Sequence[A
 
 
 def check_parent(joint: str, parent: Any, i: int) -> None:
-    """ModelError unless joint i stands on the base, or on the body of an earlier joint."""
+    """ModelError unless the parent of joint i is the base or the body of an earlier joint."""
     if not isinstance(parent, (int, np.integer)) or not -1 <= parent < i:
         raise ModelError(
             f"joint '{joint}': parent {parent} must be a whole number, -1 (the base) or the index "
@@ -517,13 +519,13 @@ def _check_frame_body(name: str, body: Any, n: int) -> None:
 
 
 def _check_rigid(what: str, pose: Any) -> None:
-    """ModelError unless `pose` is one rotation and one translation (4, 4)."""
+    """ModelError unless `pose` is a single rigid transformation (4, 4)."""
     with refused_as(ModelError, f"{what} is no rigid transformation"):
         se3.as_pose("C", exactly("C", pose, (4, 4)))
 
 
 def screw_type(Y: Array) -> str:
-    """The kind of joint that a screw (6,) describes: revolute, prismatic or helical."""
+    """Type of joint that a screw (6,) describes: revolute, prismatic or helical."""
     angular, linear = Y[:3], Y[3:]
     if not np.any(angular):
         return "prismatic"
@@ -533,10 +535,10 @@ def screw_type(Y: Array) -> str:
 
 
 def _joint_frame(X: Array) -> tuple[Array, float, float]:
-    """The frame, in the body frame, whose z axis carries the joint screw X (6,) of the body frame.
+    """The joint frame F of the joint screw X (6,), both in the body frame; z is the joint axis.
 
-    Returns its pose (4, 4) and (a, h) with X = Ad_F (0, 0, a, 0, 0, h). Its origin is the point of
-    the axis nearest to the body's.
+    Returns the pose of F (4, 4), then a and h with X = Ad_F (0, 0, a, 0, 0, h). The origin of F is
+    the point of the axis nearest to the origin of the body.
     """
     e, v = X[:3], X[3:]
     a = float(np.linalg.norm(e))

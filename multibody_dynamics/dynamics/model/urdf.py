@@ -1,13 +1,13 @@
-"""A robot from URDF, the robot description of ROS.
+"""Loads a robot from URDF, the robot description format of ROS.
 
-What is read: links with their inertials; joints that are revolute, continuous, prismatic, fixed,
-planar or floating, with axis, origin and limits. Fixed joints are merged: the inertia of the child
-is added to the moving body, and the child stays a frame of that body under its own name. Planar and
-floating joints become compositions (:func:`.planar`, :func:`.floating`): joints `<joint>_x`, `_y`,
-`_yaw`, or `_x`, `_y`, `_z`, `_yaw`, `_pitch`, `_roll`, of which the last three are URDF's rpy.
+Links are read with their inertials; revolute, continuous, prismatic, fixed, planar and floating
+joints with axis, origin and limits. Fixed joints are merged: the inertia of the child is added to
+the moving body, and the child remains a frame of that body under its own name. Planar and floating
+joints become chains (:func:`.planar`, :func:`.floating`) of joints `<joint>_x`, `_y`, `_yaw`, or
+`_x`, `_y`, `_z`, `_yaw`, `_pitch`, `_roll`, of which the last three are the rpy of URDF.
 
-urdf_parser_py reads the numbers. It accepts much that is no robot, refuses robots for tags that do
-not concern their dynamics, and expands entities; so it is given only what was checked here.
+urdf_parser_py parses the numbers. It accepts invalid robots, rejects valid ones for tags that do
+not concern the dynamics, and expands entities; therefore it only sees elements checked here.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from .multibody_model import (
 )
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
-UNIT = 1e-6  # an axis further from unit length is mentioned
+UNIT = 1e-6  # an axis whose length differs from 1 by more is noted
 
-# The tags that are read: how many numbers their attributes hold (0: a name), and what they contain.
+# Tags that are read: number of values of each attribute (0: a name), and their content.
 ATTRIBUTES: dict[str, dict[str, int]] = {
     "robot": {"name": 0},
     "link": {"name": 0},
@@ -58,10 +58,10 @@ CONTENT = {
     "inertial": ("origin", "mass", "inertia"),
     "joint": ("origin", "axis", "parent", "child", "limit"),
 }
-OPTIONAL = {"origin", "limit"}  # tags of which no attribute is required
+OPTIONAL = {"origin", "limit"}  # tags without required attributes
 REQUIRED = {"inertial": ("mass", "inertia"), "joint": ("parent", "child")}
 LOSSES = ("damping", "friction")
-# The tags that have no part in the dynamics: of the first ones not a word, the others are noted.
+# Tags without effect on the dynamics: the first are skipped silently, the others are noted.
 SILENT = {"visual", "collision", "material"}
 HARMLESS = {
     "transmission", "gazebo", "ros2_control", "sensor", "safety_controller", "calibration", "mimic",
@@ -72,11 +72,11 @@ HARMLESS_ATTRIBUTES_OF = {"robot", "link", "limit"}
 def load_urdf(
     path: str | os.PathLike[str], gravity: Any = STANDARD_GRAVITY, *, strict: bool = False
 ) -> MultibodyModel:
-    """The robot of a URDF file, joints depth-first from the root, siblings in document order.
+    """The robot of a URDF file; joints depth-first from the root, siblings in document order.
 
-    `gravity` (3,) in m/s^2, axes of the root link. Raises ModelError, naming the file, the joint or
-    link and what would be right, also where the file cannot be read. With `strict` a violated
-    triangle inequality of an inertia is an error instead of a ModelWarning.
+    `gravity` (3,) is in m/s^2, in the axes of the root link. Raises ModelError if the file cannot
+    be read or is no valid robot; the message names the file, the joint or link, and the remedy. An
+    inertia that violates the triangle inequality causes a ModelWarning, or with `strict` an error.
     """
     if str(path).lstrip().startswith("<"):
         raise ModelError("load_urdf takes the path of a file; for URDF text use parse_urdf")
@@ -92,7 +92,7 @@ def load_urdf(
 def parse_urdf(
     xml_text: str | bytes, gravity: Any = STANDARD_GRAVITY, *, strict: bool = False
 ) -> MultibodyModel:
-    """The robot of a URDF text, a `robot_description`; see :func:`load_urdf`."""
+    """The robot of URDF text, such as a `robot_description`; see :func:`load_urdf`."""
     return _load(xml_text, gravity, strict, source="")
 
 
@@ -117,14 +117,14 @@ def _load(text: str | bytes, gravity: Any, strict: bool, source: str) -> Multibo
 
 
 class _Builder(ElementTree.TreeBuilder):
-    """Refuses a DOCTYPE before any entity of it is seen."""
+    """Refuses a DOCTYPE before any of its entities is expanded."""
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
         raise ModelError("a DOCTYPE is not allowed in a URDF: it can define entities; remove it")
 
 
 def _document(text: str | bytes) -> ElementTree.Element:
-    """The <robot> element of well-formed XML, in any encoding that expat reads."""
+    """The <robot> element of an XML document in any encoding that expat reads."""
     if not isinstance(text, (str, bytes)):
         raise ModelError(f"URDF text must be str or bytes, got {type(text).__name__}")
     if not text.strip():
@@ -139,7 +139,7 @@ def _document(text: str | bytes) -> ElementTree.Element:
         is_path = isinstance(text, str) and "<" not in text
         hint = "; load_urdf takes the path of a file, parse_urdf its text" if is_path else ""
         raise ModelError(f"not well-formed XML: {error}{hint}") from None
-    namespace = root.tag[: root.tag.rfind("}") + 1]  # that of xmlns="...", which Drake's files have
+    namespace = root.tag[: root.tag.rfind("}") + 1]  # from xmlns="...", as in Drake's files
     for node in root.iter():
         node.tag = node.tag.removeprefix(namespace)
         if "xacro" in node.tag[: node.tag.rfind("}") + 1]:
@@ -155,7 +155,7 @@ def _is_xacro(found: str) -> ModelError:
 
 @dataclass
 class _Ignored:
-    """What was not read, each with the places where it stood."""
+    """Ignored tags and attributes, each with the places where it occurs."""
 
     suspicious: dict[str, list[str]] = field(default_factory=dict)
     harmless: dict[str, list[str]] = field(default_factory=dict)
@@ -169,7 +169,7 @@ def _listed(ignored: dict[str, list[str]]) -> list[str]:
 
 
 def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTree.Element:
-    """A copy of `node` with what is read and nothing else, its numbers checked."""
+    """A copy of `node` with only the tags and attributes that are read, its numbers checked."""
     tag = node.tag
     kept = ElementTree.Element(tag)
     if "name" in ATTRIBUTES[tag]:
@@ -195,7 +195,7 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
 def _sift_attributes(
     node: ElementTree.Element, where: str, ignored: _Ignored, kept: ElementTree.Element
 ) -> None:
-    """The attributes of `node` that are read go into `kept`."""
+    """Copy the attributes of `node` that are read into `kept`."""
     tag = node.tag
     for key, count in ATTRIBUTES[tag].items():
         value = node.get(key)
@@ -211,7 +211,7 @@ def _sift_attributes(
     if tag == "joint" and node.get("type") not in JOINT_TYPES:
         known = ", ".join(JOINT_TYPES)
         raise ModelError(f"{where} has the type '{node.get('type')}'; the types are {known}")
-    if tag == "limit":  # which the parser requires
+    if tag == "limit":  # the parser requires both
         for key in ("velocity", "effort"):
             kept.set(key, node.get(key, "inf"))
     for key in sorted(node.keys() - ATTRIBUTES[tag].keys()):
@@ -223,11 +223,11 @@ def _sift_attributes(
 def _ignore_child(
     node: ElementTree.Element, child: ElementTree.Element, where: str, ignored: _Ignored
 ) -> None:
-    """Note a tag that is not read; ModelError for one without which the robot is another."""
+    """Note a tag that is not read; ModelError if ignoring it would change the robot."""
     if child.tag == "mimic" and node.get("type") != "fixed":
         raise ModelError(
-            f"{where} has a <mimic>, which is not modelled: remove the tag, so that it is a "
-            "joint of its own whose coupling the caller commands, or make the joint fixed"
+            f"{where} has a <mimic>, which is not modelled: remove the tag and command the "
+            "coupled motion as that of an independent joint, or make the joint fixed"
         )
     if child.tag == "dynamics":
         loss = any(_numbers(child.get(key, "0"), 1, f"{where}: {key}")[0] for key in LOSSES)
@@ -241,7 +241,7 @@ def _ignore_child(
 
 
 def _numbers(text: str, count: int, where: str) -> list[float]:
-    """`count` finite numbers, or a ModelError that says which one is not."""
+    """`count` finite numbers; ModelError names the first that is not."""
     words = text.split()
     if len(words) != count:
         raise ModelError(f"{where} must hold {count} numbers, got '{text}'")
@@ -259,7 +259,7 @@ def _numbers(text: str, count: int, where: str) -> list[float]:
 
 
 def _check_tree(robot: URDF) -> tuple[str, dict[str, list[Any]]]:
-    """The root link, and the joints that each link carries; ModelError unless it is one tree."""
+    """The root link, and the joints mounted on each link; ModelError unless they form one tree."""
     for kind, things in (("link", robot.links), ("joint", robot.joints)):
         for name, times in Counter(thing.name for thing in things).items():
             if times > 1:
@@ -276,7 +276,7 @@ def _check_tree(robot: URDF) -> tuple[str, dict[str, list[Any]]]:
         if joint.child in carrier:
             raise ModelError(
                 f"link '{joint.child}' is the child of two joints, '{carrier[joint.child]}' and "
-                f"'{joint.name}'; a closed loop cannot be written so, and a tree has one"
+                f"'{joint.name}'; URDF cannot describe a loop; a link has one parent"
             )
         carrier[joint.child] = joint.name
         carried[joint.parent].append(joint)
@@ -318,7 +318,9 @@ def _build(robot: URDF, gravity: Any, strict: bool, ignored: _Ignored) -> Multib
         joint = waiting.pop()
         waiting.extend(carried[joint.child][::-1])
         body, pose = frames[joint.parent]
-        mount = pose @ _pose(joint.origin)  # of the joint, in the frame of the body it stands on
+        mount = pose @ _pose(
+            joint.origin
+        )  # pose of the joint in the frame of the body that carries it
         if joint.type == "fixed":
             frames[joint.child] = Frame(body, mount)
             if body >= 0:
@@ -377,7 +379,7 @@ def _inertia(link: Any) -> Array:
 
 
 def _screws(joint: Any, notes: list[str]) -> tuple[Array, tuple[str, ...]]:
-    """The screws (k, 6) of a moving joint in its own frame, and what its coordinates are called."""
+    """Screws (k, 6) of a moving joint in its own frame, and the suffixes of its coordinates."""
     if joint.type == "floating":
         return joints.floating(), tuple(f"_{name}" for name in joints.FLOATING)
     axis = (1.0, 0.0, 0.0) if joint.axis is None else joint.axis
@@ -393,7 +395,7 @@ def _screws(joint: Any, notes: list[str]) -> tuple[Array, tuple[str, ...]]:
 
 
 def _limits(joint: Any, k: int, notes: list[str]) -> Array:
-    """(4, k) lower, upper, velocity, effort; infinite where the URDF states none."""
+    """(4, k) lower, upper, velocity, effort; infinite if the URDF states none."""
     limits = np.array(JointLimits.unlimited(k))
     if joint.limit is None or joint.type in ("planar", "floating"):
         if joint.type in ("revolute", "prismatic"):
@@ -407,12 +409,12 @@ def _limits(joint: Any, k: int, notes: list[str]) -> Array:
     if lower > upper or velocity < 0 or effort < 0:
         raise ModelError(
             f"joint '{joint.name}': limits lower {lower:g}, upper {upper:g}, velocity "
-            f"{velocity:g}, effort {effort:g}; lower must not exceed upper, none of the others be "
-            "negative"
+            f"{velocity:g}, effort {effort:g}; lower must not exceed upper; velocity and "
+            "effort must not be negative"
         )
     if lower == upper or velocity == 0 or effort == 0:
         notes.append(
-            f"joint '{joint.name}' may not move by its <limit>: lower {lower:g}, upper {upper:g}, "
-            f"velocity {velocity:g}, effort {effort:g}"
+            f"joint '{joint.name}' cannot move within its <limit>: lower {lower:g}, upper "
+            f"{upper:g}, velocity {velocity:g}, effort {effort:g}"
         )
     return limits

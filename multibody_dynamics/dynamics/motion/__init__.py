@@ -1,27 +1,27 @@
-"""Desired motions over time, and the limits within which they are driven.
+"""Desired joint motions over time, continuous to the fourth derivative, and their limits.
 
-Reference           A joint motion q(t) with its derivatives through the fourth, all continuous.
-Trajectory          Polynomials of degree 9 between knots
-hold                Rest at q (n,), at all times; `time` is its start_time and end_time.
-interpolate         The motion of least jerk through the given points
-splice              From the state of `running` at time t through new points
-stop                From the state of `running` at time t to rest, wherever that is
-sum_of_sines        The exciting motion of dynamic identification (C. Gaz et al., RA-L 2019
-chain_rule          (5, 5) matrix from d^k q/ds^k to d^k q/dt^k, k = 0..4, given s, s', s''
-REST                speed below which a point is at rest, rad/s or m/s
-match_joints        Indices p (n,) that put `given` into the order of `wanted`
-JointCommandLimits  What the drives may be asked for, each (n,) and positive
-LimitEvent          A joint wanted more of a quantity than its limit allows.
-check_reference     What `check_motion` finds anywhere on a reference
-distance_to_limits  Distance (n,) to the nearer position limit, negative outside
-DERIVATIVES  q and its four derivatives, as they are called in tables
-MOTIONS  the kinds of demo motions
-Points  A motion as a JointTrajectory carries it
-approach_time  Duration of a move from rest to rest over a distance
-exciting_motion  A sum of sines that begins and ends at rest
-reproduction_error  How far the interpolation of sampled points is from the motion
-rest_to_rest_motion  A motion through random waypoints from rest to rest
-sampled  A motion as points of equal distance in time
+Reference            a joint motion q(t) with its derivatives through the fourth, (5, n)
+Trajectory           a reference of polynomials of degree 9 between knots
+interpolate          minimum-jerk trajectory through given points
+splice               trajectory from the state of a running reference through new points
+stop                 trajectory from the state of a running reference to rest
+hold                 trajectory at rest
+sum_of_sines         periodic exciting motion for identification, from rest to rest
+chain_rule           matrix (5, 5) from derivatives by s to derivatives by t, for a time law s(t)
+match_joints         indices (n,) that reorder joints by name
+REST                 speed below which a point is at rest, rad/s or m/s
+JointCommandLimits   limits of torque, torque rate and motor speed of the drives, each (n,)
+LimitEvent           a joint exceeded a limit: the quantity, its value and the limit
+check_reference      position and velocity limits that a reference exceeds anywhere
+distance_to_limits   distance (n,) to the nearer position limit, negative outside
+exciting_motion      demo motion: a sum of sines within the limits of a robot
+rest_to_rest_motion  demo motion: through waypoints within the limits of a robot
+MOTIONS              names of the demo motions
+approach_time        duration of a motion from rest to rest over given distances, in s
+sampled              a motion as points at equal intervals
+Points               points of a motion, as in trajectory_msgs/JointTrajectory
+reproduction_error   largest error of a motion interpolated from its points, (5,)
+DERIVATIVES          q and its four derivatives as column titles
 """
 
 from .demo_motions import (
@@ -49,15 +49,12 @@ from .trajectories import (
 )
 
 __all__ = [
-    "Reference", "Trajectory", "hold", "interpolate", "splice", "stop", "sum_of_sines",
-    "chain_rule", "REST", "match_joints", "JointCommandLimits", "LimitEvent", "check_reference",
-    "distance_to_limits",
-    "DERIVATIVES",
-    "MOTIONS",
-    "Points",
-    "approach_time",
-    "exciting_motion",
-    "reproduction_error",
-    "rest_to_rest_motion",
-    "sampled",
+    # references
+    "Reference", "Trajectory", "interpolate", "splice", "stop", "hold", "sum_of_sines",
+    "chain_rule", "match_joints", "REST",
+    # limits
+    "JointCommandLimits", "LimitEvent", "check_reference", "distance_to_limits",
+    # demo motions
+    "exciting_motion", "rest_to_rest_motion", "MOTIONS", "approach_time",
+    "sampled", "Points", "reproduction_error", "DERIVATIVES",
 ]  # fmt: skip

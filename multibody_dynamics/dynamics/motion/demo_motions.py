@@ -1,7 +1,7 @@
-"""Motions to show a robot with, and the points that carry them in a message. No ROS.
+"""Demo motions of a robot, and the points that represent them in a message; without ROS.
 
-Both kinds begin and end at rest. Where a motion is not given by numbers it is made from the limits
-of the joints, so that any robot has one.
+All motions begin and end at rest. A motion that is not given by numbers is derived from the limits
+of the joints, which works for any robot.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ DERIVATIVES = ("q", "q'", "q''", "q'''", "q''''")
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 HARMONICS = 5
 WAYPOINTS = 8
-GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)  # its multiples modulo 1 never bunch: phases that look random
+GOLDEN = 0.5 * (
+    np.sqrt(5.0) - 1.0
+)  # its multiples modulo 1 are evenly spread: phases that look random
 
-# What counts as the range and speed of a joint that states none.
+# Assumed range and speed of joints without limits.
 UNLIMITED_HALF_RANGE = {"prismatic": 0.2}  # m; all others pi rad
 UNLIMITED_SPEED = {"prismatic": 0.5}  # m/s; all others 2 rad/s
 
 
 class Points(NamedTuple):
-    """A motion as a JointTrajectory carries it: times (k,) s, the rest (k, n) or None."""
+    """Points of a motion, as in a JointTrajectory: times (k,) in s, the others (k, n) or None."""
 
     times: Array
     positions: Array
@@ -35,6 +37,7 @@ class Points(NamedTuple):
     accelerations: Array | None = None
 
 
+# wide: the parameters of trajectory_node, keyword-only
 def exciting_motion(
     model: MultibodyModel,
     *,
@@ -47,11 +50,12 @@ def exciting_motion(
     reach: float = 0.5,
     speed: float = 0.5,
 ) -> Reference:
-    """A sum of sines, see :func:`.sum_of_sines`; `ramp` seconds longer at both ends.
+    """A sum of sines, see :func:`.sum_of_sines`, extended by `ramp` seconds at both ends.
 
-    offset (n,) in rad, cosine and sine (n L,) row by row, the amplitudes of the velocity in rad/s;
-    all three or none. frequency in rad/s. Without numbers each joint moves about the middle of its
-    range, and reach and speed are the shares of half range and velocity limit that it may use.
+    `offset` (n,) in rad; `cosine` and `sine` (n L,), joint by joint, are velocity amplitudes in
+    rad/s; give all three or none. `frequency` in rad/s. Without them each joint moves about the
+    middle of its range; `reach` and `speed` are the fractions of half its range and of its velocity
+    limit that it uses.
     """
     n = model.n
     if offset or cosine or sine:
@@ -78,10 +82,11 @@ def rest_to_rest_motion(
     reach: float = 0.5,
     speed: float = 0.5,
 ) -> Reference:
-    """From rest through points evenly spaced in time to rest, with least jerk.
+    """Minimum-jerk motion from rest to rest through points that are evenly spaced in time.
 
-    waypoints (k n,) in rad, point by point. Without them each joint moves to and fro about the
-    middle of its range, ending where it began; reach and speed are as in :func:`exciting_motion`.
+    `waypoints` (k n,) in rad, point by point. Without them each joint moves back and forth about
+    the middle of its range and ends where it began; `reach` and `speed` are as in
+    :func:`exciting_motion`.
     """
     n = model.n
     if waypoints:
@@ -103,7 +108,7 @@ def rest_to_rest_motion(
 
 
 def sampled(motion: Reference, period: float) -> Points:
-    """The motion every `period` seconds or a little less, with velocities and accelerations."""
+    """Points of a motion at intervals of at most `period` seconds, with q' and q''."""
     count = int(np.ceil(motion.duration / period - 1e-9)) + 1
     times = np.linspace(0.0, motion.duration, count)
     states = motion.sample(motion.start_time + times)
@@ -111,8 +116,7 @@ def sampled(motion: Reference, period: float) -> Points:
 
 
 def reproduction_error(motion: Reference, points: Points) -> Array:
-    """(5,) greatest differences of q..q'''' between the motion and what `interpolate` makes of the
-    points, in between them."""
+    """Largest errors (5,) of q ... q'''' between the points if `interpolate` connects them."""
     again = interpolate(motion.joint_names, *points)
     times = np.linspace(0.0, motion.duration, 8 * len(points.times) + 1)
     difference = again.sample(times) - motion.sample(motion.start_time + times)
@@ -120,8 +124,8 @@ def reproduction_error(motion: Reference, points: Points) -> Array:
 
 
 def approach_time(model: MultibodyModel, distance: Array, speed: float) -> float:
-    """Seconds in which every joint can go the distance (n,), rest to rest, at this share of its
-    velocity limit. From rest to rest, C4, the greatest speed is 315/128 times the mean."""
+    """Time in s in which every joint can travel the distance (n,), from rest to rest, at the
+    fraction `speed` of its velocity limit. The C4 motion peaks at 315/128 of its mean speed."""
     _, _, velocity = _limits(model)
     return float((315.0 / 128.0 * np.abs(distance) / (speed * velocity)).max())
 
@@ -132,14 +136,14 @@ def _fitted(
     reach: float,
     speed: float,
 ) -> tuple[Array, Array]:
-    """Middle and size (n,) with which motion(middle, size) uses the shares of range and speed."""
+    """Middle and size (n,) for which motion(middle, size) uses these fractions of its limits."""
     middle, half_range, velocity = _limits(model)
     unit = motion(np.zeros(model.n), np.ones(model.n)).peak_values()
     return middle, np.minimum(reach * half_range / unit[0], speed * velocity / unit[1])
 
 
 def _limits(model: MultibodyModel) -> tuple[Array, Array, Array]:
-    """Middle of the range, half range and speed of every joint, (n,) each, all finite."""
+    """Middle of the range, half the range, and speed limit of every joint, each (n,), finite."""
     lower, upper, velocity, _ = model.limits
     types = model.joint_types
     bounded = np.isfinite(lower) & np.isfinite(upper)

@@ -1,6 +1,6 @@
-"""Limits of joint commands and motions, in units per second and never per tick.
+"""Limits of joint commands and motions; rates are per second, never per cycle.
 
-Rotary joints: rad, N m, N m/s. Prismatic joints: m, N, N/s.
+Revolute joints: rad, N m, N m/s. Prismatic joints: m, N, N/s.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .trajectories import Reference
 
 
 class LimitEvent(NamedTuple):
-    """A joint wanted more of a quantity than its limit allows."""
+    """A quantity of a joint exceeded its limit."""
 
     joint: str
     quantity: str  # "torque", "torque rate", "motor speed", "position", "velocity"
@@ -31,7 +31,7 @@ class LimitEvent(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointCommandLimits:
-    """What the drives may be asked for, each (n,) and positive; None or inf: unlimited.
+    """Limits of the commands to the drives, each (n,) and positive; None or inf for no limit.
 
     torque (N m), torque_rate (N m/s), motor_speed (rad/s), on the same side of the gear as the
     commands. Raises InputError for other values.
@@ -59,11 +59,11 @@ class JointCommandLimits:
     def apply(
         self, torque: Array, previous: Array, dt: float
     ) -> tuple[Array, tuple[LimitEvent, ...]]:
-        """The torque (n,) that may be sent dt seconds after `previous` (n,), and what was cut.
+        """The permitted torque (n,) dt seconds after `previous` (n,), and an event for each clip.
 
-        The torque is cut to its limit first, then its change to the rate: a limit that was lowered
-        in operation is approached without a jump. Raises InputError where a number is not finite or
-        dt is not positive.
+        The torque is clipped to its limit first, then its change to the rate limit, and so a limit
+        that is lowered in operation is approached without a jump. Raises InputError if a number is
+        not finite or dt is not positive.
         """
         torque = self._vector("torque", torque)
         previous = self._vector("previous torque", previous)
@@ -85,7 +85,7 @@ class JointCommandLimits:
         )
 
     def apply_speed(self, speed: Array) -> tuple[Array, tuple[LimitEvent, ...]]:
-        """The motor speed (n,) cut to its limit, and what was cut."""
+        """The motor speed (n,) clipped to its limit, and an event for each clip."""
         speed = as_array("motor speed", speed, (len(self.joint_names),), self.joint_names)
         limited = np.minimum(np.maximum(speed, -self.motor_speed), self.motor_speed)
         if (limited == speed).all():
@@ -93,7 +93,7 @@ class JointCommandLimits:
         return limited, _events(self.joint_names, "motor speed", speed, limited, limited != speed)
 
     def _vector(self, name: str, value: Array) -> Array:
-        """`value` as float64 (n,); where it already is, it may still contain NaN."""
+        """`value` as float64 (n,); checked for NaN only if it has to be converted."""
         n = len(self.joint_names)
         if isinstance(value, np.ndarray) and value.shape == (n,) and value.dtype == np.float64:
             return value
@@ -106,7 +106,7 @@ class JointCommandLimits:
 def check_motion(
     joint_names: Sequence[str], limits: JointLimits, state: Array
 ) -> tuple[LimitEvent, ...]:
-    """Joints outside their position and velocity limits; `state` has rows q, q' and any more.
+    """Joints outside their position and velocity limits; `state` (2 or more, n) begins with q, q'.
 
     NaN counts as outside.
     """
@@ -121,7 +121,7 @@ def check_motion(
 
 
 def check_reference(limits: JointLimits, reference: Reference) -> tuple[LimitEvent, ...]:
-    """What `check_motion` finds anywhere on a reference, with the extreme values of each joint."""
+    """`check_motion` for the whole reference, with the extreme values of each joint."""
     least, greatest = (
         check_motion(reference.joint_names, limits, state) for state in reference.extremes()
     )
@@ -129,15 +129,15 @@ def check_reference(limits: JointLimits, reference: Reference) -> tuple[LimitEve
 
 
 def distance_to_limits(limits: JointLimits, q: Array) -> Array:
-    """Distance (n,) to the nearer position limit, negative outside, inf where there is none."""
+    """Distance (n,) to the nearer position limit; negative outside, infinite without limits."""
     return np.minimum(q - limits.lower, limits.upper - q)
 
 
 def soft_limit_scale(limits: JointLimits, q: Array, qd: Array, margin: Array | float) -> Array:
-    """Factors (n,) in 0..1 for motion with velocity qd at q: how much of it may continue.
+    """Factors (n,) in 0..1 by which soft limits scale a motion with velocity qd at q.
 
-    1 away from limits, at rest and when leaving a limit; over the last `margin` (rad, m) before the
-    limit ahead it falls linearly to 0, and stays there beyond.
+    1 away from limits, at rest and when moving away from a limit; falls linearly to 0 over the last
+    `margin` (rad, m) before the limit ahead, and is 0 beyond.
     """
     if not np.all(np.asarray(margin) > 0.0):
         raise InputError(f"margin of the soft limits: {margin}; it must be positive")

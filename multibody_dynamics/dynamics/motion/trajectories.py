@@ -1,19 +1,20 @@
 """References for elastic robots: joint motions continuous through the fourth derivative.
 
-The motor torque of an elastic joint contains q'''', so a reference gives q, q', q'', q''', q'''' at
-every time, without a jump in any of them. Two kinds share one interface, `Reference`: points
-connected by polynomials (`interpolate`, `splice`, `hold`, `stop`), and the `sum_of_sines`.
+The motor torque of an elastic joint depends on q''''. A reference therefore provides q, q', q'',
+q''' and q'''' at any time, all of them continuous. Two kinds share the interface `Reference`:
+points connected by polynomials (`interpolate`, `splice`, `hold`, `stop`), and `sum_of_sines`.
 
-Between two points the motion is the polynomial of degree 9 that is fixed by the derivatives 0..4
-at both. Those that are not given are chosen so that the integral of the squared jerk over the
-whole motion is least. Where only positions are given this is the quintic spline, except near the
-ends, where the motion starts and stops at rest. Minimum jerk, and not a higher derivative, since
-the natural spline of degree 9 overshoots wildly where points are unevenly spaced; and an integral
-over time, since what remains of an optimal motion is optimal: the rest of a trajectory, sent again
-at one of its points, changes nothing, and at any other time little.
+Between two points the motion is the polynomial of degree 9 determined by the derivatives 0..4 at
+both. Derivatives that are not given are chosen to minimise the integral of the squared jerk over
+the whole motion. If only positions are given this is the quintic spline, except near the ends,
+where the motion starts and stops at rest. The jerk is minimised rather than a higher derivative
+because the natural spline of degree 9 overshoots wildly between unevenly spaced points. As the
+cost is an integral over time, the remainder of an optimal motion is optimal: resending the
+remaining points of a trajectory changes nothing at one of its points, and little in between.
 
-Times are seconds on the trajectory's own axis. Keep it near zero (since start, not since 1970), or
-the rounding of t shows in q''''. Positions are in rad, of prismatic joints in m.
+Times are seconds on the time axis of the trajectory. Keep them near zero (since the start, not
+since 1970), or the rounding of t becomes visible in q''''. Positions are in rad, or in m for
+prismatic joints.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 
 from ..core import Array, TrajectoryError, as_array, refused_as
 
-SHORTEST = 1e-9  # s, least time between points; messages resolve no less
+SHORTEST = 1e-9  # s, least time between points, the resolution of messages
 REST = float(np.finfo(np.float32).eps)  # speed below which a point is at rest, rad/s or m/s
 
-# Hermite basis on [0, 1], ten polynomials: datum k of polynomial k is one, its others are zero. The
-# data are the derivatives 0..4 at 0, then those at 1.
+# Hermite basis on [0, 1]: ten polynomials, of which polynomial k has datum k equal to one and the
+# other data zero. The data are the derivatives 0..4 at 0, then those at 1.
 _ORDER = np.tile(np.arange(5.0), 2)
 _HERMITE = BPoly.from_derivatives([0.0, 1.0], [np.eye(10)[:5], np.eye(10)[5:]])
 
@@ -72,18 +73,20 @@ _GRID = np.linspace(0.0, 1.0, 65)
 class Reference(ABC):
     """A joint motion q(t) with its derivatives through the fourth, all continuous.
 
-    Before `start_time` and after `end_time` the first and the last position are held. Where the
-    motion does not start (end) at rest, an earlier (later) time raises TrajectoryError.
-    Immutable and without buffers: threads may share it.
+    Before `start_time` and after `end_time` the first and the last position are held. If the motion
+    does not start (end) at rest, an earlier (later) time raises TrajectoryError. Immutable and
+    thread-safe.
     """
 
-    _first: Array  # states (5, n) at start_time and end_time
+    _first: Array  # state (5, n) at start_time, and at end_time
     _last: Array
 
     def __init__(self, joint_names: Sequence[str], start_time: float, end_time: float) -> None:
         self.joint_names = tuple(joint_names)
         if not self.joint_names or len(set(self.joint_names)) < len(self.joint_names):
-            raise TrajectoryError(f"joint names must be there and differ, got {list(joint_names)}")
+            raise TrajectoryError(
+                f"joint names must be non-empty and unique, got {list(joint_names)}"
+            )
         self.start_time = float(start_time)
         self.end_time = float(end_time)
 
@@ -93,7 +96,7 @@ class Reference(ABC):
 
     @abstractmethod
     def extremes(self) -> tuple[Array, Array]:
-        """Least and greatest values (5, n) of q..q'''', among samples: good to about 1 %."""
+        """Smallest and largest values (5, n) of q..q'''', from samples; accurate to about 1 %."""
 
     def __call__(self, t: float) -> Array:
         """State (5, n) at time t: q, q', q'', q''', q'''' in rad (m), rad/s, ..., rad/s^4."""
@@ -125,12 +128,12 @@ class Reference(ABC):
         return not self._last[1:].any()
 
     def peak_values(self) -> Array:
-        """Greatest magnitudes (5, n) of q..q'''', to compare with limits."""
+        """Peak magnitudes (5, n) of q..q'''', to compare with limits."""
         return np.maximum(*np.abs(self.extremes()))
 
     def _outside(self, t: float) -> Array:
         if not isfinite(t):
-            raise TrajectoryError(f"a trajectory was asked for its state at t = {t}")
+            raise TrajectoryError(f"a trajectory has no state at t = {t}")
         early = t <= self.start_time
         edge, state = (self.start_time, self._first) if early else (self.end_time, self._last)
         if t != edge and state[1:].any():
@@ -171,8 +174,8 @@ class Trajectory(Reference):
     def extremes(self) -> tuple[Array, Array]:
         least = self.states.min(axis=0).ravel()
         greatest = self.states.max(axis=0).ravel()
-        # A polynomial stays in the range of its Bernstein coefficients: those whose coefficients
-        # stay in the range of all knots need no samples.
+        # A polynomial stays within the range of its Bernstein coefficients. It needs no samples if
+        # these are within the range of the values at the knots.
         low, high = self._table.min(axis=1), self._table.max(axis=1)
         segment, entry = np.nonzero((low < least) | (high > greatest))
         samples = self._table[segment, :, entry] @ _bernstein(_GRID[:, None]).T
@@ -182,7 +185,7 @@ class Trajectory(Reference):
 
 
 class SumOfSines(Reference):
-    """A periodic motion along its own time s, which starts and stops smoothly: `sum_of_sines`."""
+    """A periodic motion with a time law that starts and stops smoothly; made by `sum_of_sines`."""
 
     def __init__(
         self,
@@ -238,18 +241,18 @@ def interpolate(
     start: Any = None,
     end: Any = None,
 ) -> Trajectory:
-    """The motion of least jerk through the given points, as in trajectory_msgs/JointTrajectory.
+    """Minimum-jerk trajectory through given points, as in trajectory_msgs/JointTrajectory.
 
     times : (k,) s, not negative, increasing.
-    positions, velocities, accelerations : (k, n) or k rows. What is not given is None: the whole
-        argument, a row, or an element; an empty row, as in messages; a row of NaN. A point with
-        nothing is an error, as is any other NaN. The last point needs all positions, the first too
-        if there is no `start`; points in between may have velocities alone.
-    start, end : (5, n) states at the first and last time. Default: rest, at the first and the last
-        position. A velocity given there is then an error. An acceleration is disregarded: planners
-        state the one just after the start, while a motion from rest begins with zero.
+    positions, velocities, accelerations : (k, n) or k rows. Anything may be omitted: the whole
+        argument, a row or an element as None; a row also as an empty one, as in messages, or as
+        one of NaN. A point without any data is an error, as is any other NaN. The last point needs
+        all positions, as does the first without `start`; other points may have velocities alone.
+    start, end : (5, n) states at the first and last time. Default: rest at the first and the last
+        position. In that case a velocity given there is an error, and an acceleration is ignored,
+        since planners state the one just after the start, and a motion from rest begins with zero.
 
-    Raises TrajectoryError, which names the point and the joint.
+    Raises TrajectoryError that names the point and the joint.
     """
     knots = _checked_times(times)
     data = _checked_points(joint_names, len(knots), positions, velocities, accelerations)
@@ -269,12 +272,13 @@ def splice(
     end: Any = None,
     lead: float = 1e-3,
 ) -> Trajectory:
-    """From the state of `running` at time t through new points; continuous through q'''' at t.
+    """Trajectory from the state of `running` at time t through new points, continuous to q''''.
 
-    Points as in `interpolate`, in the joint order of `running`, on its time axis. Those at or
-    before t + lead (s) are dropped; if none is left, TrajectoryError. The lead is there because
-    reaching a point just after t that is off the running motion, if only by rounding, takes very
-    large derivatives. Compare `peak_values` with the limits before following the result.
+    The points are as in `interpolate`, in the joint order of `running` and on its time axis. Those
+    at or before t + lead (s) are dropped; if none remains, TrajectoryError is raised. The lead
+    avoids the very large derivatives that it takes to reach a point just after t that deviates from
+    the running motion, if only by rounding. Compare `peak_values` with the limits before following
+    the result.
     """
     names = running.joint_names
     start = running(t)
@@ -284,7 +288,7 @@ def splice(
     if not later.any():
         raise TrajectoryError(
             f"all {len(knots)} points are in the past: the last was due at {knots[-1]:.9g} s,"
-            f" and now is {t:.9g} s (with a lead of {lead:.9g} s)"
+            f" and it is now {t:.9g} s (with a lead of {lead:.9g} s)"
         )
     _put_state(data[-1], "end", "last", end, names)
     knots = np.concatenate(([t], knots[later]))
@@ -293,7 +297,7 @@ def splice(
 
 
 def hold(joint_names: Sequence[str], q: Any, time: float = 0.0) -> Trajectory:
-    """Rest at q (n,), at all times; `time` is its start_time and end_time."""
+    """Trajectory at rest at q (n,) at all times; `time` is its start_time and end_time."""
     states = np.zeros((1, 5, len(joint_names)))
     states[0, 0] = _array("q", q, (len(joint_names),), joint_names)
     return Trajectory(joint_names, np.array([time], dtype=np.float64), states)
@@ -302,12 +306,12 @@ def hold(joint_names: Sequence[str], q: Any, time: float = 0.0) -> Trajectory:
 def stop(
     running: Reference, t: float, *, duration: float | None = None, acceleration: Any = None
 ) -> Trajectory:
-    """From the state of `running` at time t to rest, wherever that is, with least jerk.
+    """Minimum-jerk trajectory from the state of `running` at time t to rest, at any position.
 
-    Either the `duration` (s) is given, or `acceleration` limits (n,) > 0: then all joints stop
-    together in the least time (to 5 %, from 1 ms to 100 s) in which no joint exceeds its limit or,
-    where that is larger, its acceleration at t. If the jerk at t carries a joint beyond that in any
-    case, the time with the least excess is taken: no state is refused.
+    Give either the `duration` (s) or `acceleration` limits (n,) > 0. With limits, all joints stop
+    together in the shortest time (to 5 %, from 1 ms to 100 s) in which none exceeds its limit or,
+    if larger, its acceleration at t. If the jerk at t makes that impossible, the time with the
+    least excess is taken; no state is refused.
     """
     if (duration is None) == (acceleration is None):
         raise TrajectoryError("stop: give either a duration or acceleration limits")
@@ -327,9 +331,9 @@ def stop(
 
 
 def _stop_duration(state: Array, limits: Array) -> float:
-    """Least time (s) of a stop from `state` (5, n) within acceleration limits (n,); see `stop`."""
+    """Shortest time (s) of a stop from `state` (5, n) within acceleration limits (n,)."""
     durations = np.geomspace(1e-3, 1e2, 240)
-    travel = -_JERK[:, 5] @ _JERK[:, 1:5] / (_JERK[:, 5] @ _JERK[:, 5])  # makes the jerk least
+    travel = -_JERK[:, 5] @ _JERK[:, 1:5] / (_JERK[:, 5] @ _JERK[:, 5])  # of least jerk
     basis = _HERMITE.derivative(2)(_GRID)
     response = basis[:, 1:5] + np.outer(basis[:, 5], travel)
     start = state[1:] * durations[:, None, None] ** (np.arange(1.0, 5.0)[:, None] - 2.0)
@@ -350,14 +354,14 @@ def sum_of_sines(
     ramp: float = 0.5,
     start_time: float = 0.0,
 ) -> SumOfSines:
-    """The exciting motion of dynamic identification (C. Gaz et al., RA-L 2019; [12] of [M21]).
+    """Exciting motion for dynamic identification (C. Gaz et al., RA-L 2019; [12] of [M21]).
 
     q_j = q0_j + sum_l a_jl / (l w) sin(l w s) - b_jl / (l w) cos(l w s),  l = 1..L
 
-    with the offset q0 (n,), the velocity amplitudes a, b (n, L) and the frequency w in rad/s,
-    a number or (n,). The time s is t - start_time - ramp, from 0 to `duration`; during `ramp`
-    seconds before and after, ds/dt rises smoothly from 0 to 1 and falls back. So the motion starts
-    at rest at s = -ramp / 2, ends at rest at duration + ramp / 2, and never leaves its path.
+    with the offset q0 (n,), the velocity amplitudes a, b (n, L), and the frequency w in rad/s, a
+    number or (n,). The time s = t - start_time - ramp runs from 0 to `duration`; during `ramp`
+    seconds before and after, ds/dt rises smoothly from 0 to 1 and falls back to 0. The motion thus
+    starts at rest at s = -ramp / 2 and ends at rest at duration + ramp / 2, always on its path.
     """
     n = len(joint_names)
     harmonics = np.shape(a)[-1] if np.ndim(a) else 0
@@ -375,11 +379,11 @@ def sum_of_sines(
 def match_joints(wanted: Sequence[str], given: Sequence[str]) -> NDArray[np.intp]:
     """Indices p (n,) that put `given` into the order of `wanted`: given[p[i]] == wanted[i].
 
-    Raises TrajectoryError that names duplicate, unknown and missing joints.
+    Raises TrajectoryError that lists duplicate, unknown and missing joints.
     """
     index = {name: i for i, name in enumerate(given)}
     faults = {
-        "given twice": [name for i, name in enumerate(given) if index[name] != i],
+        "duplicate": [name for i, name in enumerate(given) if index[name] != i],
         "unknown": [name for name in index if name not in set(wanted)],
         "missing": [name for name in wanted if name not in index],
     }
@@ -390,7 +394,7 @@ def match_joints(wanted: Sequence[str], given: Sequence[str]) -> NDArray[np.intp
 
 
 def chain_rule(s: Sequence[float]) -> Array:
-    """(5, 5) matrix from d^k q/ds^k to d^k q/dt^k, k = 0..4, given s, s', s'', s''', s''''."""
+    """Matrix (5, 5) from d^k q/ds^k to d^k q/dt^k, k = 0..4, given s, s', s'', s''', s''''."""
     _, s1, s2, s3, s4 = s
     return np.array(
         [
@@ -404,7 +408,7 @@ def chain_rule(s: Sequence[float]) -> Array:
 
 
 def _ramp_up(t: float, ramp: float) -> tuple[float, float, float, float, float]:
-    """s..s'''' at 0 <= t <= ramp, where s' rises from 0 to 1 as a C3 step and s reaches zero."""
+    """s..s'''' at 0 <= t <= ramp; s' is a C3 step from 0 to 1, and s ends at zero."""
     u = t / ramp
     return (
         ramp * (u**5 * (7.0 + u * (-14.0 + u * (10.0 - 2.5 * u))) - 0.5),
@@ -421,7 +425,8 @@ def _bernstein(u: float | Array) -> Array:
 
 
 def _segments(states: Array, step: Array) -> Array:
-    """(10, m - 1, n): states at both ends of each segment; origin its start, unit its length."""
+    """(10, m - 1, n): states at both ends of each segment, relative to its start, in units of its
+    length."""
     by_order = states.swapaxes(0, 1)
     data = np.concatenate((by_order[:, :-1], by_order[:, 1:]))
     data[5] -= data[0]
@@ -431,10 +436,10 @@ def _segments(states: Array, step: Array) -> Array:
 
 
 def _least_jerk(knots: Array, data: Array) -> Array:
-    """Complete the states (m, 5, n) at the knots: NaN becomes the value that makes the jerk least.
+    """Complete the states (m, 5, n) at the knots: NaN becomes the value that minimises the jerk.
 
-    With x the states stacked, the cost is x^T H x with a banded H, and (H x)_free = 0. That the
-    first state is given makes the free part positive definite.
+    With the stacked states x the cost is x^T H x with a banded H, and (H x)_free = 0. The free part
+    is positive definite because the first state is given.
     """
     m, _, n = data.shape
     for i in np.flatnonzero(np.isnan(data).all(axis=(1, 2))).tolist():
@@ -459,7 +464,7 @@ def _least_jerk(knots: Array, data: Array) -> Array:
     states = data.copy()
     states[:, 0] -= data[0, 0]
     states[np.isnan(data)] = 0.0
-    alike: dict[bytes, list[int]] = {}  # joints with the same entries given share a factorisation
+    alike: dict[bytes, list[int]] = {}  # joints with the same given entries share a factorisation
     for j in range(n):
         alike.setdefault(given[:, j].tobytes(), []).append(j)
     for joints in alike.values():
@@ -470,11 +475,11 @@ def _least_jerk(knots: Array, data: Array) -> Array:
 
 
 def _minimise(diagonals: Array, free: NDArray[np.bool_], states: Array, step: Array) -> Array:
-    """Minimise the cost over the `free` (5 m,) entries of the states, by Newton's method.
+    """Minimise the cost over the `free` (5 m,) entries of the states by Newton's method.
 
-    One step would do in exact arithmetic. Next to a segment 1e5 times shorter, H has lost what the
-    longer one adds to it; two more steps restore that from the gradient, which is taken from the
-    deviation of each segment from a parabola and loses nothing.
+    In exact arithmetic one step would suffice. Next to a segment that is 1e5 times shorter, the
+    contribution of the longer one to H is lost to rounding. Two more steps restore it from the
+    gradient, which is computed without loss from the deviation of each segment from a parabola.
     """
     size = len(free)
     lower = diagonals.copy()
@@ -530,7 +535,7 @@ def _checked_times(times: Any) -> Array:
 
 
 def _checked_points(joint_names: Sequence[str], count: int, *kinds: Any) -> Array:
-    """(count, 5, n) derivatives 0..4 at the points, NaN where not given."""
+    """Derivatives 0..4 at the points, (count, 5, n); NaN if not given."""
     data = np.full((count, 5, len(joint_names)), np.nan)
     for k, kind in enumerate(("positions", "velocities", "accelerations")):
         if kinds[k] is None:
@@ -548,14 +553,14 @@ def _checked_points(joint_names: Sequence[str], count: int, *kinds: Any) -> Arra
 
 
 def _is_plain(table: Any, shape: tuple[int, int]) -> bool:
-    """Whether a table has only rows that are finite or all NaN, and needs no closer look."""
+    """Whether each row of a table is finite or all NaN, which needs no further checks."""
     if not isinstance(table, np.ndarray) or table.shape != shape or table.dtype != np.float64:
         return False
     return bool((np.isfinite(table).all(axis=1) | np.isnan(table).all(axis=1)).all())
 
 
 def _put_row(out: Array, name: str, row: Any, joint_names: Sequence[str]) -> None:
-    """Write what is given of one row into `out` (n,)."""
+    """Write the given values of one row to `out` (n,)."""
     values = _as_list(name, row)
     if len(values) not in (0, len(out)):
         raise TrajectoryError(
@@ -581,7 +586,7 @@ def _as_list(name: str, values: Any) -> list[Any]:
 
 
 def _put_state(out: Array, name: str, which: str, state: Any, joint_names: Sequence[str]) -> None:
-    """Make `out` (5, n), the data of the first or last point, the given state or rest."""
+    """Set `out` (5, n), the data of the first or last point, to the given state or to rest."""
     if state is not None:
         state = _array(name, state, (5, len(joint_names)), joint_names)
         for k, kind in enumerate(("position", "velocity")):

@@ -1,14 +1,18 @@
-"""The O(n) recursions, one for each representation of twists, written over scalars.
+"""The O(n) recursions: recursive Newton-Euler (RNEA) to the second derivative of the torques.
 
-spatial               The recursions in spatial representation, [M21] Algorithms 1 and 3
-body_fixed            The recursions in body-fixed representation, [M18d] section 4.1
-hybrid                The recursions in hybrid representation
-mixed                 The recursions in mixed representation, [M18k] section 3.4
-batch_trig            The same for a batch: state (5, n, N), returns (2, n, N).
-store_trig            Sine and cosine of the joint angles a_i q_i of one state (5, n)
-generic_trig          The same of n scalars of any kind, by their own functions: (2, n) objects.
-pose_recursion        The poses of all joint frames; row 0 of `bodies` holds that of the base.
-angular_momentum_dot  h, h* and h' from omega and omega'.
+There is one module per representation of twists, each with a forward recursion (poses, twists,
+accelerations, jerks, jounces) and a backward recursion (wrenches, torques and their rates). They
+are written over scalars, and run compiled, over batches, and over complex or mpmath numbers.
+
+spatial               recursions in spatial representation, [M21] Algorithms 1 and 3
+body_fixed            recursions in body-fixed representation, the fastest
+hybrid                recursions in hybrid representation
+mixed                 recursions in mixed representation
+pose_recursion        poses of all joint frames
+store_trig            sines and cosines of the joint angles of one state
+batch_trig            sines and cosines of the joint angles of a batch of states
+generic_trig          sines and cosines of joint angles that are scalars of any kind
+angular_momentum_dot  angular momentum of a body about its centre of mass, and its rate
 """
 
 from . import body_fixed, hybrid, mixed, spatial
@@ -16,6 +20,8 @@ from .angular_momentum import angular_momentum_dot
 from .poses import batch_trig, generic_trig, pose_recursion, store_trig
 
 __all__ = [
-    "spatial", "body_fixed", "hybrid", "mixed", "batch_trig", "store_trig", "generic_trig",
-    "pose_recursion", "angular_momentum_dot",
+    # inverse dynamics, one module per representation
+    "spatial", "body_fixed", "hybrid", "mixed",
+    # what they and other recursions share
+    "pose_recursion", "store_trig", "batch_trig", "generic_trig", "angular_momentum_dot",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """The angular momentum of a body about its centre of mass, in inertial axes, and its derivatives.
 
-h = Theta omega with an inertia Theta that turns with the body. Below, x* = x' - omega x x is the
-derivative of x as seen from the body: there Theta* = 0, and all derivatives come of omega alone.
+h = Theta omega with an inertia Theta that rotates with the body. Below, x* = x' - omega x x is the
+derivative of x seen from the body, in which Theta* = 0 and only omega is differentiated.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..lie.screws import add, add3, cross, scale, subtract, symmetric_times
 
 @inlined
 def angular_momentum_dot(Theta, w, w1):
-    """h, h* and h' from omega and omega'."""
+    """h, h* and h' from Theta, omega and omega'."""
     h = symmetric_times(Theta, w)
     hs = symmetric_times(Theta, w1)  # omega* = omega'
     return h, hs, add(hs, cross(w, h))
@@ -20,7 +20,7 @@ def angular_momentum_dot(Theta, w, w1):
 
 @inlined
 def angular_momentum_ddot(Theta, w, w1, w2, first):
-    """omega**, h**, (h')* and h''; `first` is what `angular_momentum_dot` gave."""
+    """omega**, h**, (h')* and h''; `first` is the result of `angular_momentum_dot`."""
     h, hs, h1 = first
     w2s = subtract(w2, cross(w, w1))
     hss = symmetric_times(Theta, w2s)
@@ -30,7 +30,7 @@ def angular_momentum_ddot(Theta, w, w1, w2, first):
 
 @inlined
 def angular_momentum_dddot(Theta, w, w1, w2, w3, first, second):
-    """h''' alone; `second` is what `angular_momentum_ddot` gave."""
+    """h'''; `second` is the result of `angular_momentum_ddot`."""
     h, hs, h1 = first
     w2s, hss, h1s, h2 = second
     w3s = add3(w3, scale(-2, cross(w, w2)), cross(w, cross(w, w1)))  # omega***

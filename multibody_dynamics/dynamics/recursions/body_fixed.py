@@ -1,10 +1,11 @@
-"""The recursions in body-fixed representation, [M18d] section 4.1, [M21] (40) to (42) corrected.
+"""Recursive Newton-Euler in body-fixed representation, [M18d] section 4.1.
 
-Twists and wrenches of a body are in its joint frame, whose z axis carries the joint. There the
-joint screw Z = (0, 0, a, 0, 0, h) and the inertia are constant, and one recursion differentiated is
-the next: with A = Ad_{C_{i,parent}}, A' = -q' ad_Z A, and no pose in the inertial frame appears.
+The derivatives are [M21] (40) to (42), corrected. Twists and wrenches of a body are in its joint
+frame, whose z axis is the joint axis. There the joint screw Z = (0, 0, a, 0, 0, h) and the inertia
+are constant, and each recursion follows from the previous one by differentiation, with A' = -q'
+ad_Z A for A = Ad_{C_{i,parent}}. No pose in the inertial frame is needed.
 
-In the rows of the bodies, the slot of the joint screw holds C_{parent,i} instead.
+The rows of the bodies hold C_{parent,i} in the columns of the joint screw.
 """
 
 from __future__ import annotations
@@ -57,20 +58,20 @@ RELATIVE = SCREW  # rotation (9) and position (3) of the joint frame in that of 
 
 @inlined
 def pull(R, d, V):
-    """Ad^-1_C V: the twist of the parent, seen from a frame with pose C = (R, d) in it."""
+    """Ad_C^-1 V: a twist in the frame of the parent, seen in a frame with the pose C = (R, d)."""
     return (rotate_back(R, V[0]), rotate_back(R, add(V[1], cross(V[0], d))))
 
 
 @inlined
 def push(R, d, W):
-    """Ad^-T_C W: the wrench on the child, in the frame of the parent."""
+    """Ad_C^-T W: a wrench in the frame of the child, seen in the frame of the parent."""
     f = rotate(R, W[1])
     return (add(rotate(R, W[0]), cross(d, f)), f)
 
 
 @inlined
 def pull_wrench(R, d, W):
-    """Ad_C^T W: a wrench, seen from a frame with pose C = (R, d)."""
+    """Ad_C^T W: a wrench, seen in a frame with the pose C = (R, d)."""
     return (rotate_back(R, subtract(W[0], cross(d, W[1]))), rotate_back(R, W[1]))
 
 
@@ -97,10 +98,10 @@ def advance(a, h, rate, X):
 
 @inlined
 def forward_recursion(parents, joints, trig, state, order, bodies):
-    """Twists and derivatives of all bodies, [M18d] (66), differentiated up to the jounce.
+    """Twists of all bodies and their derivatives up to the jounce, [M18d] (66) differentiated.
 
     Parameters as of :func:`.spatial.forward_recursion`. Row 0 of `bodies` holds the motion of the
-    base in body-fixed representation; written are TWIST and RELATIVE, not POSE.
+    base in body-fixed representation. Writes TWIST and RELATIVE, but not POSE.
     """
     for i in range(parents.shape[0]):
         p = parents[i] + 1
@@ -117,7 +118,7 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
         store_rotation(bodies, b, RELATIVE, R)
         store_vector(bodies, b, RELATIVE + 9, d)
 
-        # with T = A V_parent and its successors: V = T + Z q'
+        # V = T + Z q' with T = A V_parent, and derivatives
         V0 = advance(a, h, q1, pull(R, d, load_screw(bodies, p, TWIST)))
         T1 = pull(R, d, load_screw(bodies, p, TWIST + 6))
         V1 = subtract_screw(T1, ad_joint(a, h, scale_screw(q1, V0)))
@@ -144,17 +145,17 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
 
 @inlined
 def kinematics_recursion(parents, joints, trig, state, order, bodies):
-    """As :func:`forward_recursion`, and the POSE of all bodies, which the dynamics do without."""
+    """:func:`forward_recursion` and the POSE of all bodies, which the dynamics do not need."""
     pose_recursion(parents, joints, trig, state, bodies)
     forward_recursion(parents, joints, trig, state, order, bodies)
 
 
 @inlined
 def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies):
-    """What the world applies, (n, 18) in inertial axes and origin: taken off the rows.
+    """Subtract the applied wrenches (n, 18), in the inertial frame, from the rows.
 
-    W^b = Ad_C^T W and its derivatives, [M21] (35) corrected. It needs the poses, which nothing else
-    does, and the acceleration without the gravity that came in with the base.
+    W^b = Ad_C^T W and its derivatives, [M21] (35) corrected. This needs the poses, and the
+    acceleration without the gravity that enters with that of the base.
     """
     pose_recursion(parents, joints, trig, state, bodies)
     g = (gravity[0], gravity[1], gravity[2])
@@ -177,9 +178,10 @@ def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies
                 accumulate_screw(bodies, b, WRENCH + 12, subtract_screw(turned, x2))
 
 
+# long: reads like the algorithm of the paper
 @inlined
 def backward_recursion(parents, joints, gravity, state, order, bodies, result):
-    """[M18d] (67) for a tree and its derivatives: the joint forces and their rates.
+    """Joint torques and their rates: [M18d] (67) for a tree, differentiated.
 
     The momentum balance is taken at the centre of mass, with its velocity u and the angular
     momentum h = Theta omega both in the axes of the body, where mass and inertia are constant:

@@ -1,10 +1,10 @@
-"""The recursions in hybrid representation, [M18d] section 4.3, differentiated.
+"""Recursive Newton-Euler in hybrid representation, [M18d] section 4.3, differentiated.
 
 Twists and wrenches of a body are in inertial axes, about the origin r of its joint frame:
 V = (omega, r'). From body to body only the reference point moves, by d = r_i - r_parent.
 
-In the rows of the bodies, the slots of the joint screw hold the joint axis z and d, each with two
-derivatives.
+The rows of the bodies hold the joint axis z and d, each with two derivatives, in the columns of the
+joint screw.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from .poses import place
 
 @inlined
 def forward_recursion(parents, joints, trig, state, order, bodies):
-    """Poses, twists and derivatives of all bodies, [M18d] (75) in the form (72), to the jounce.
+    """Poses and twists of all bodies with derivatives to the jounce, [M18d] (75) in the form (72).
 
     With omega, omega', ... of the parent, in which z is fixed,
 
@@ -102,10 +102,10 @@ kinematics_recursion = forward_recursion
 
 @inlined
 def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies):
-    """What the world applies, (n, 18) in inertial axes and origin: taken off the rows.
+    """Subtract the applied wrenches (n, 18), in the inertial frame, from the rows.
 
-    The moment about r is m - r x f, with its derivatives; the gravity that came in with the
-    acceleration of the base is taken out of r''.
+    The moment about r is m - r x f, with its derivatives; r'' is taken without the gravity that
+    enters with the acceleration of the base.
     """
     g = (gravity[0], gravity[1], gravity[2])
     for i in range(parents.shape[0]):
@@ -125,16 +125,17 @@ def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies
                 accumulate_screw(bodies, b, WRENCH + 12, (subtract(moved, m2), scale(-1, f2)))
 
 
+# long: reads like the algorithm of the paper
 @inlined
 def backward_recursion(parents, joints, gravity, state, order, bodies, result):
-    """[M18d] (76) for a tree and its derivatives: the joint forces and their rates.
+    """Joint torques and their rates: [M18d] (76) for a tree, differentiated.
 
-    The momentum balance is taken at the centre of mass, c away from r,
+    The momentum balance is taken at the centre of mass r + c,
 
         f = m (r'' + c''),   W = (h' + c x f, f),
 
-    and (m + d x f, f) goes to the parent. Parameters as of :func:`.spatial.backward_recursion`.
-    `gravity` is not used: it is part of the acceleration of the base.
+    and (m + d x f, f) acts on the parent. Parameters as of :func:`.spatial.backward_recursion`;
+    `gravity` is not used, since it is part of the acceleration of the base.
     """
     for k in range(parents.shape[0]):
         i = parents.shape[0] - 1 - k

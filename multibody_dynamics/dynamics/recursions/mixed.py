@@ -1,12 +1,12 @@
-"""The recursions in mixed representation, [M18k] section 3.4, [M18d] sections 2.4 and 3.4.
+"""Recursive Newton-Euler in mixed representation, [M18k] section 3.4, [M18d] sections 2.4, 3.4.
 
 The angular velocity of a body is in the axes of its joint frame, the velocity r' of the origin of
-that frame in inertial axes: V = (R^T omega, r'), and a wrench likewise (R^T m, f). The two halves
-move differently from body to body, which is why this form has no other place than the balance of a
-single body, (56) and (57). The joint forces have their own recursion; their rates are found in the
-body-fixed representation, into which the motion is converted.
+that frame in inertial axes: V = (R^T omega, r'). A wrench is (R^T m, f). Since the two halves
+transform differently from body to body, this form suits the balance of a single body, (56) and
+(57). The torques have a recursion of their own; their rates are computed in the body-fixed
+representation, to which the motion is converted.
 
-In the rows of the bodies, the slot of the joint screw holds C_{parent,i}, as in `body_fixed`.
+The rows of the bodies hold C_{parent,i} in the columns of the joint screw, as in `body_fixed`.
 """
 
 from __future__ import annotations
@@ -52,9 +52,10 @@ from .body_fixed import RELATIVE
 from .poses import place
 
 
+# long: reads like the algorithm of the paper
 @inlined
 def kinematics_recursion(parents, joints, trig, state, order, bodies):
-    """Poses, twists and derivatives of all bodies, [M18k] (68), differentiated to the jounce.
+    """Poses and twists of all bodies, [M18k] (68), with derivatives to the jounce.
 
     The angular half is the body-fixed recursion. For the other, with x_0 = d the position of the
     origin in the frame of the parent, and ~ the derivative with the parent's axes held, the k-th
@@ -126,13 +127,13 @@ def kinematics_recursion(parents, joints, trig, state, order, bodies):
 
 @inlined
 def turn(a, rate, w, moved):
-    """w + a (rate z - z x moved), the z axis being that of the joint."""
+    """w + a (rate z - z x moved), where z is the joint axis (0, 0, 1)."""
     return (w[0] + a * moved[1], w[1] - a * moved[0], w[2] + a * rate)
 
 
 @inlined
 def to_body_fixed(n, order, bodies):
-    """The twists of all bodies into the body-fixed representation: v = R^T r', differentiated."""
+    """Convert the twists of all bodies to body-fixed representation: v = R^T r', differentiated."""
     for b in range(1, n + 1):
         R = load_rotation(bodies, b, POSE)
         w, r1 = load_screw(bodies, b, TWIST)
@@ -158,7 +159,7 @@ def to_body_fixed(n, order, bodies):
 
 @inlined
 def forward_recursion(parents, joints, trig, state, order, bodies):
-    """What the backward recursion starts from: the motion, body-fixed where rates are wanted."""
+    """The motion from which the backward recursion starts; body-fixed if rates are wanted."""
     kinematics_recursion(parents, joints, trig, state, order, bodies)
     if order > 0:
         to_body_fixed(parents.shape[0], order, bodies)
@@ -166,9 +167,9 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
 
 @inlined
 def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies):
-    """What the world applies, (n, 18) in inertial axes and origin: taken off the rows.
+    """Subtract the applied wrenches (n, 18), in the inertial frame, from the rows.
 
-    In mixed representation, (R^T (m - r x f), f), or body-fixed where rates are wanted.
+    The rows are in mixed representation, (R^T (m - r x f), f), or body-fixed if rates are wanted.
     """
     if order > 0:
         body_fixed.apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies)
@@ -182,10 +183,10 @@ def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies
 
 @inlined
 def backward_recursion(parents, joints, gravity, state, order, bodies, result):
-    """The joint forces by the balance (56), (57) of [M18d], and their rates body-fixed.
+    """Joint torques by the balance (56), (57) of [M18d]; their rates in body-fixed representation.
 
-    Parameters as of :func:`.spatial.backward_recursion`; where rates are wanted, after
-    `to_body_fixed`. `gravity` is not used: it is part of the acceleration of the base.
+    Parameters as of :func:`.spatial.backward_recursion`; if rates are wanted, after
+    `to_body_fixed`. `gravity` is not used, since it is part of the acceleration of the base.
     """
     if order > 0:
         body_fixed.backward_recursion(parents, joints, gravity, state, order, bodies, result)

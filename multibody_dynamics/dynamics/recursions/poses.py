@@ -1,4 +1,4 @@
-"""Where the joint frames are: the product of exponentials in two-frame form, [M18k] section 2."""
+"""Poses of the joint frames: the product of exponentials in two-frame form, [M18k] section 2."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..model.records import ANGULAR, LINEAR, PLACEMENT, POSE, POSITION
 
 @inlined
 def place(i, p, joints, trig, state, bodies):
-    """C_i = C_parent B_i exp(Z_i q_i), stored in row i + 1; p is the row of the parent.
+    """Write C_i = C_parent B_i exp(Z_i q_i) to row i + 1 of `bodies`; p is the row of the parent.
 
     Returns the joint axis z and the displacement d = r_i - r_parent, both in inertial axes.
     """
@@ -42,14 +42,14 @@ def place(i, p, joints, trig, state, bodies):
 
 @inlined
 def pose_recursion(parents, joints, trig, state, bodies):
-    """The poses of all joint frames; row 0 of `bodies` holds that of the base."""
+    """Write the poses of all joint frames; row 0 of `bodies` holds that of the base."""
     for i in range(parents.shape[0]):
         place(i, parents[i] + 1, joints, trig, state, bodies)
 
 
 @inlined
 def store_trig(joints, state, trig):
-    """Sine and cosine of the joint angles a_i q_i of one state (5, n), into trig (2, n)."""
+    """Write sine and cosine of the joint angles a_i q_i of one state (5, n) to `trig` (2, n)."""
     for i in range(state.shape[1]):
         angle = joints[i, ANGULAR] * state[0, i]
         trig[0, i] = sin(angle)
@@ -57,7 +57,7 @@ def store_trig(joints, state, trig):
 
 
 def batch_trig(joints: Array, state: Array) -> Array:
-    """The same for a batch: state (5, n, N), returns (2, n, N)."""
+    """Sines and cosines (2, n, N) of the joint angles of a batch of states (5, n, N)."""
     angle = joints[:, ANGULAR, None] * state[0]
     return np.stack([np.sin(angle), np.cos(angle)])
 
@@ -65,7 +65,7 @@ def batch_trig(joints: Array, state: Array) -> Array:
 def generic_trig(
     joints: Array, q: Sequence[Any], sine: Callable[[Any], Any], cosine: Callable[[Any], Any]
 ) -> NDArray[Any]:
-    """The same of n scalars of any kind, by their own functions: (2, n) objects."""
+    """Sines and cosines, (2, n) objects, of scalars q (n,) of any kind by their own functions."""
     trig = np.empty((2, len(joints)), dtype=object)
     for i, row in enumerate(joints):
         angle = row[ANGULAR] * q[i]

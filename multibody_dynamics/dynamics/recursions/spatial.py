@@ -1,7 +1,7 @@
-"""The recursions in spatial representation, [M21] Algorithms 1 and 3, [M18d] section 4.2.
+"""Recursive Newton-Euler in spatial representation, [M21] Algorithms 1 and 3, [M18d] section 4.2.
 
-Twists, joint screws and wrenches are in inertial axes about the inertial origin: they are added
-along the tree as they are, and only the inertia of a body has to be turned.
+Twists, joint screws and wrenches are in inertial axes about the inertial origin: along the tree
+they are added without a transformation, and only the inertia of a body has to be rotated.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from .poses import place
 
 @inlined
 def forward_recursion(parents, joints, trig, state, order, bodies):
-    """[M21] Algorithm 1 for a tree: poses, joint screws, twists and derivatives of all bodies.
+    """[M21] Algorithm 1 for a tree: poses, joint screws and twists of all bodies, with derivatives.
 
-    The derivatives of S_i are formed with the twist of the parent: ad_S S = 0 makes that equal to
-    the paper's form with the twist of body i, and it needs no second visit.
+    The derivatives of S_i use the twist of the parent. Since ad_S S = 0, this equals the paper's
+    form with the twist of body i, without a second pass.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
     joints : (n, JOINT_ROW) constants.
     trig : (2, n) sine and cosine of the joint angles a_i q_i.
     state : (5, n) q, q', q'', q''', q''''.
-    order : how many derivatives of the acceleration are wanted: 0, 1 (jerk) or 2 (jounce).
-    bodies : (n + 1, BODY_ROW), row 0 holds the motion of the base; written: POSE, TWIST, SCREW.
+    order : number of derivatives of the acceleration: 0, 1 (jerk) or 2 (jounce).
+    bodies : (n + 1, BODY_ROW); row 0 holds the motion of the base. Writes POSE, TWIST and SCREW.
     """
     for i in range(parents.shape[0]):
         p = parents[i] + 1
@@ -106,31 +106,33 @@ kinematics_recursion = forward_recursion
 
 @inlined
 def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies):
-    """What the world applies, (n, 18) in inertial axes and origin: taken off the rows as it is."""
+    """Subtract the applied wrenches (n, 18), in the inertial frame, from the rows."""
     for i in range(parents.shape[0]):
         for k in range(0, 6 * order + 6, 6):
             accumulate_screw(bodies, i + 1, WRENCH + k, minus_screw(load_screw(applied, i, k)))
 
 
+# long: reads like the algorithm of the paper
 @inlined
 def backward_recursion(parents, joints, gravity, state, order, bodies, result):
     """[M21] Algorithm 3 for a tree: the joint torques and their first `order` derivatives.
 
-    The momentum balance is taken at the centre of mass and then moved to the inertial origin,
-    which needs 3-vectors only: with c the COM and h = Theta omega the angular momentum about it,
+    The momentum balance is taken at the centre of mass (COM) c and then moved to the inertial
+    origin, with 3-vectors only: with the angular momentum h = Theta omega about the COM,
 
         W = (h' + c x f, f),   f = m (c'' - g),
 
-    and W', W'' are its derivatives by the product rule. Gravity enters as the force that it is; the
-    twists are free of it, and none of the corrections for a ground acceleration is needed.
+    and W', W'' follow by the product rule. Gravity enters as a force, not as an acceleration of the
+    base, so the twists are the true ones and need no corrections.
 
     Parameters
     ----------
-    parents, joints, state, order, bodies : as the forward recursion left them.
+    parents, joints, state, order : as of :func:`forward_recursion`.
     gravity : (3,).
-    bodies : on entry, WRENCH holds minus the wrench that the world applies to the body; on return
-        what the joint transmits to it ([M21] (30)); in row 0 what the ground gives the base.
-    result : (order + 1, n) or more rows, written up to row `order`: Q, Q', Q''.
+    bodies : after the forward recursion. On entry, WRENCH holds minus the wrench applied to the
+        body; on return, the wrench transmitted by its joint, [M21] (30), and in row 0 the wrench
+        that the ground exerts on the base.
+    result : (order + 1, n) or more rows; Q, Q', Q'' are written up to row `order`.
     """
     g = (gravity[0], gravity[1], gravity[2])
     for k in range(parents.shape[0]):

@@ -1,29 +1,32 @@
-"""Tools in task space: inverse kinematics to the fourth order, redundancy, paths in SE(3).
+"""Tool motions in task space: inverse kinematics to fourth order, redundancy, paths in SE(3).
 
-Task                     Components of the motion of one tool that are to follow a target.
-TaskMotion               The motion of a tool frame
-task_jacobian            (..., m, n): how the joints move the prescribed components
-task_motion              How the tool of a task moves while the joints do
-COMPONENTS               ?? COMPONENTS = ("rx", "ry", "rz", "x", "y", "z")
-GROUPS                   ?? }
-InverseKinematicsResult  Joint positions, and how well they do
-InverseKinematicsSolver  Inverse kinematics of one robot for one set of tasks and many targets.
-inverse_kinematics       Joint positions q (..., n) that bring a tool, or several at once
-Damping                  Damping that appears, smoothly in time
-Manipulability           How far a configuration is from singular, each (...)
-RedundancyResolution     Which of the joint motions that do the task is taken
-manipulability           Measures of the tasks at q (..., n)
-TaskDynamics             Joint motion, torques and their rates from the motion of tools
-TaskSpaceSolver          q ... q'''' from the motion of tools in the control cycle
-task_inverse_dynamics    [M21] Algorithms 2 and 3: from pose, twist
-PosePath                 The motion of a frame in time, with twist to jounce; all continuous.
-arc                      On the circle through three points
-circle                   On a circle about the line through `center` (3,) along `axis` (3,)
-concatenate              One path after the other, each from the end of the one before
-line                     The origin on a straight line, the orientation on the geodesic
-redirect                 From the state of `running` at time t to rest at `goal` (4, 4)
-screw_motion             From one pose (4, 4) to another about and along one fixed axis
-spline                   Through poses (k, 4, 4) at times (k,) in s, from rest to rest
+A task prescribes components of the motion of one tool. Inverse kinematics finds joint positions for
+tool poses; the task-space solver finds q' ... q'''' and torques with rates for tool motions.
+
+Task                     components of the motion of one tool that follow a target
+TaskMotion               pose, twist, acceleration, jerk and jounce of a tool frame
+COMPONENTS               names of the six components: rx, ry, rz, x, y, z
+GROUPS                   names of sets of components: pose, orientation, position, direction
+task_motion              motion of the tool of a task from q ... q''''
+task_jacobian            Jacobian (..., m, n) of the prescribed components
+inverse_kinematics       joint positions (..., n) for given tool poses
+InverseKinematicsSolver  inverse kinematics of one robot and set of tasks, for many targets
+InverseKinematicsResult  joint positions, success, residual, and the reason of a failure
+TaskSpaceSolver          q ... q'''', Q, Q' and Q'' from tool motions in the control cycle
+task_inverse_dynamics    q ... q'''', Q, Q' and Q'' from batches of tool motions
+TaskDynamics             result of task_inverse_dynamics, each (..., n)
+RedundancyResolution     how redundant joints share a task: weights, posture, limits, damping
+Damping                  damping near singularities, continuous to the fourth order
+manipulability           distance of configurations (..., n) from singularities
+Manipulability           Yoshikawa's measure, smallest singular value, condition number
+PosePath                 motion of a frame in time, continuous through the jounce
+line                     path with the origin on a straight line
+screw_motion             path about and along one fixed axis
+circle                   path on a circle or a helix
+arc                      path on the circle through three points
+spline                   path through given poses without stopping
+concatenate              one path after the other, with pauses
+redirect                 path from the state of a running path to rest at a new goal
 """
 
 from .inverse_kinematics_solver import (
@@ -37,9 +40,13 @@ from .task_space import TaskDynamics, TaskSpaceSolver, task_inverse_dynamics
 from .tool_task import COMPONENTS, GROUPS, Task, TaskMotion, task_jacobian, task_motion
 
 __all__ = [
-    "Task", "TaskMotion", "task_jacobian", "task_motion", "COMPONENTS", "GROUPS",
-    "InverseKinematicsResult", "InverseKinematicsSolver", "inverse_kinematics", "Damping",
-    "Manipulability", "RedundancyResolution", "manipulability", "TaskDynamics",
-    "TaskSpaceSolver", "task_inverse_dynamics", "PosePath", "arc", "circle", "concatenate",
-    "line", "redirect", "screw_motion", "spline",
+    # tasks
+    "Task", "TaskMotion", "COMPONENTS", "GROUPS", "task_motion", "task_jacobian",
+    # inverse kinematics
+    "inverse_kinematics", "InverseKinematicsSolver", "InverseKinematicsResult",
+    "TaskSpaceSolver", "task_inverse_dynamics", "TaskDynamics",
+    # redundancy and singularities
+    "RedundancyResolution", "Damping", "manipulability", "Manipulability",
+    # paths in SE(3)
+    "PosePath", "line", "screw_motion", "circle", "arc", "spline", "concatenate", "redirect",
 ]  # fmt: skip

@@ -1,13 +1,13 @@
-"""Joint positions for given poses of tools: Levenberg-Marquardt within the joint limits; compiled.
+"""Inverse kinematics by the Levenberg-Marquardt method within the joint limits; compiled.
 
-The squares of the errors e of :mod:`.pose_errors` are minimised from one start after the other,
-until one ends at zero. With their derivative J by q, a step solves
+The weighted squares of the errors e of :mod:`.pose_errors` are minimised from one start after
+another until one of them reaches zero. With the Jacobian J = de/dq, a step solves
 
     (J^T W J + (mu c + tiny) 1) dq = -J^T W e,    c = e^T W e
 
-for the joints that are free; those at a limit, and pushed against it, stay out of it. As the
-damping shrinks with the cost c, the convergence is quadratic, also where solutions are not isolated
-(Yamashita and Fukushima 2001; for arms Sugihara 2011). A start that no longer gains is given up.
+for the free joints; a joint at a limit that would be pushed against it is held. As the damping
+shrinks with the cost c, convergence is quadratic even if solutions are not isolated (Yamashita and
+Fukushima 2001; for arms Sugihara 2011). A start whose cost stops falling is abandoned.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ..lie import Representation, convert_twist, se3
 from ..model import MultibodyModel
 from ..model.records import ANGULAR, BODY_ROW, LINEAR, POSE
 from ..recursions import pose_recursion, store_trig
-from .pose_errors import pose_errors
+from .pose_errors import Targets, ToolsOnArm, pose_errors
 from .tool_task import COMPONENTS, Task
 
-LENGTH = 0.5  # m: an error of 1 rad weighs as much as one of this length
-PATIENCE = 8  # iterations in which the cost has to fall to GAIN, or the start is given up
+LENGTH = 0.5  # m: an error of this length weighs as much as one of 1 rad
+PATIENCE = 8  # iterations within which the cost must fall by the factor GAIN
 GAIN = 0.5
-TINY = 1e-14  # damping that is always there, relative to the trace of J^T W J
-SOFTER, HARDER = 0.25, 8.0  # what a good and a bad step make of mu
-WAY = 1.0  # m: a sliding joint without limits starts within this of zero
+TINY = 1e-14  # least damping, relative to the trace of J^T W J
+SOFTER, HARDER = 0.25, 8.0  # factors of mu after a good and a bad step
+WAY = 1.0  # m: range of the starts of an unlimited prismatic joint about zero
 
 
 @inlined
 def bodies_on_base(n):
-    """Rows for n bodies, with the base in the inertial frame."""
+    """Rows of n bodies on a base in the inertial frame."""
     bodies = np.zeros((n + 1, BODY_ROW))
     for k in range(0, 9, 4):
         bodies[0, POSE + k] = 1.0
@@ -43,16 +43,16 @@ def bodies_on_base(n):
 
 
 @inlined
-def evaluate(constants, targets, axes, state, trig, bodies, error, J):
+def evaluate(arm, goal, state, trig, bodies, error, J):
     """The errors and their derivative at state[0]."""
-    parents, joints, carriers, chosen, tools = constants
-    store_trig(joints, state, trig)
-    pose_recursion(parents, joints, trig, state, bodies)
-    pose_errors(parents, joints, bodies, carriers, chosen, tools, targets, axes, error, J)
+    store_trig(arm.joints, state, trig)
+    pose_recursion(arm.parents, arm.joints, trig, state, bodies)
+    pose_errors(arm, goal, bodies, error, J)
 
 
 @inlined
 def cost_of(weights, error):
+    """e^T W e."""
     cost = 0.0
     for r in range(error.shape[0]):
         cost += weights[r] * error[r] ** 2
@@ -61,7 +61,7 @@ def cost_of(weights, error):
 
 @inlined
 def normal_equations(weights, error, J, H, slope):
-    """H = J^T W J, its lower triangle, and slope = J^T W e; the trace of H."""
+    """Write the lower triangle of H = J^T W J, and slope = J^T W e; return the trace of H."""
     trace = 0.0
     for i in range(J.shape[1]):
         slope[i] = 0.0
@@ -77,9 +77,9 @@ def normal_equations(weights, error, J, H, slope):
 
 @inlined
 def damped_step(H, slope, free, damping, dq):
-    """Solve (H + damping 1) dq = -slope for the free joints by Cholesky's method, H = L L^T.
+    """Solve (H + damping 1) dq = -slope for the free joints by Cholesky factorisation.
 
-    L is written over H. False where rounding has made the matrix indefinite.
+    The factor overwrites H. Returns False if rounding has made the matrix indefinite.
     """
     n = slope.shape[0]
     for i in range(n):
@@ -113,11 +113,12 @@ def damped_step(H, slope, free, damping, dq):
     return True
 
 
-def _search(constants, targets, axes, weights, lower, upper, tolerance, iterations, starts, found):
-    """Minimise from one of the starts (s, n) after the other; the best goes to `found` (n,).
+def _search(arm, goal, lower, upper, tolerance, iterations, starts, found):
+    """Minimise from one of the starts (s, n) after another; writes the best q to `found` (n,).
 
-    Returns whether every error is within the tolerance, the number of steps, the starts needed.
+    Returns whether every error is within the tolerance, the number of steps and of starts used.
     """
+    weights = arm.weights
     n, m = starts.shape[1], weights.shape[0]
     bodies, trig = bodies_on_base(n), np.empty((2, n))
     state, error, J = np.empty((1, n)), np.empty(m), np.empty((m, n))
@@ -126,7 +127,7 @@ def _search(constants, targets, axes, weights, lower, upper, tolerance, iteratio
     best, steps = np.inf, 0
     for s in range(starts.shape[0]):
         state[0] = starts[s]
-        evaluate(constants, targets, axes, state, trig, bodies, error, J)
+        evaluate(arm, goal, state, trig, bodies, error, J)
         cost = cost_of(weights, error)
         mu, before, polished = 0.5, cost, False
         for k in range(iterations + 1):
@@ -134,7 +135,7 @@ def _search(constants, targets, axes, weights, lower, upper, tolerance, iteratio
                 if polished or k == iterations:
                     found[:] = state[0]
                     return True, steps, s + 1
-                polished = True  # one more step takes away what the tolerance leaves
+                polished = True  # one more step removes the error that the tolerance leaves
             if k == iterations:
                 break
             if k % PATIENCE == PATIENCE - 1:
@@ -152,7 +153,7 @@ def _search(constants, targets, axes, weights, lower, upper, tolerance, iteratio
                 continue
             for i in range(n):
                 next_state[0, i] = min(max(state[0, i] + dq[i], lower[i]), upper[i])
-            evaluate(constants, targets, axes, next_state, trig, bodies, next_error, next_J)
+            evaluate(arm, goal, next_state, trig, bodies, next_error, next_J)
             next_cost = cost_of(weights, next_error)
             if next_cost < cost:
                 state, next_state = next_state, state
@@ -168,12 +169,12 @@ def _search(constants, targets, axes, weights, lower, upper, tolerance, iteratio
     return False, steps, starts.shape[0]
 
 
-def _errors(constants, targets, axes, q, error, J):
-    """The errors (m,) and their derivative (m, n) at q (n,)."""
+def _errors(arm, goal, q, error, J):
+    """Write the errors (m,) and their derivative (m, n) at q (n,)."""
     n = q.shape[0]
     state = np.empty((1, n))
     state[0] = q
-    evaluate(constants, targets, axes, state, np.empty((2, n)), bodies_on_base(n), error, J)
+    evaluate(arm, goal, state, np.empty((2, n)), bodies_on_base(n), error, J)
 
 
 _compiled_search = compiled(_search)
@@ -181,15 +182,15 @@ _compiled_errors = compiled(_errors)
 
 
 class InverseKinematicsResult(NamedTuple):
-    """Joint positions, and how well they do. Without a batch plain numbers and a string.
+    """Joint positions and their quality. Without a batch, plain numbers and a string.
 
-    q : (..., n) rad, m, within the limits; the closest that was found where there is no success.
+    q : (..., n) rad, m, within the limits; without success the closest that was found.
     success : (...) whether every prescribed component is met to the tolerance.
-    iterations, starts : (...) steps of all starts together; starts that were needed.
-    residual : (..., 2), the position in m and the angle in rad, of what is prescribed; (..., k, 2)
-        for a sequence of k bodies.
-    reason : (...) "" or why not; it begins with "out of reach", "degrees of freedom", "joint
-        limit", "singular" or "iterations".
+    iterations, starts : (...) total number of steps; number of starts used.
+    residual : (..., 2) error in position (m) and in angle (rad) of the prescribed components;
+        (..., k, 2) for a sequence of k bodies.
+    reason : (...) "" on success, else a text that begins with "out of reach", "degrees of freedom",
+        "joint limit", "singular" or "iterations".
     """
 
     q: Array
@@ -208,18 +209,20 @@ class InverseKinematicsSolver:
 
     Parameters
     ----------
-    body : a name or an index, with the task that `components`, `offset` and `axes` describe, see
-        :class:`.Task`; or a `Task`; or a sequence of these, which are to be met at once.
+    body : a name or an index, with the task described by `components`, `offset` and `axes`, see
+        :class:`.Task`; or a `Task`; or a sequence of these, to be met simultaneously.
     limits : True for those of the model, False for none, or (lower, upper), each (n,).
-    starts : at most so many: the initial position, then others between the limits, drawn by `seed`;
-        within half a turn of zero where there are none. The same input gives the same result.
+    starts : maximum number of starts: the initial position, then random ones between the limits, or
+        within half a turn of zero for joints without limits. They are drawn from `seed`, and the
+        same input gives the same result.
     tolerance : of every prescribed component, rad and m.
-    max_iterations : of each start.
+    max_iterations : per start.
 
-    Raises InputError for an unknown body or one that belongs to the base, components or axes that
-    do not exist, a soft task, what is no pose, limits without room. An instance is for one thread.
+    Raises InputError for an unknown body or one that belongs to the base, unknown components or
+    axes, a soft task, an invalid pose, and lower limits above upper ones. Not thread-safe.
     """
 
+    # wide: the options of the search are keyword-only and have defaults
     def __init__(
         self,
         model: MultibodyModel,
@@ -257,25 +260,25 @@ class InverseKinematicsSolver:
         self.lower, self.upper = _limits(model, limits)
         chosen = np.array([[x in task.components for x in COMPONENTS] for task in self.tasks])
         weights = np.where(np.arange(6) < 3, LENGTH**2, 1.0) * chosen
-        self._weights = weights[chosen]
         self._places = np.nonzero(chosen)  # task and component of each error
         bodies, offsets = zip(*(task.tool_in(model) for task in self.tasks), strict=True)
         self._tools = model.body_in_joint[list(bodies)] @ np.stack(offsets)
-        self._constants = (
+        self._arm = ToolsOnArm(
             model.parents,
             np.array(model.joint_rows),
             np.array(bodies) + 1,
             chosen,
             _flat(self._tools),
+            weights[chosen],
         )
         self.middle, self._starts = self._draw(int(starts), seed)
 
     def solve(self, target: Any, initial: Any = None) -> InverseKinematicsResult:
-        """For one target (4, 4), or (k, 4, 4) of k bodies, in the inertial frame.
+        """Joint positions for one target (4, 4), or (k, 4, 4) for k bodies, in the inertial frame.
 
-        `initial` (n,) is where the search begins: it is the first to be tried, and joints that can
-        make full turns end next to it. Default: the middle between the limits, zero where there
-        are none. Raises InputError for wrong shapes, NaN, infinity and what is no pose.
+        `initial` (n,) is the first start, and joints that can make full turns end near it. Default:
+        the middle between the limits, zero without limits. Raises InputError for wrong shapes, NaN,
+        infinity and invalid poses.
         """
         poses = se3.as_pose("target", target)
         if poses.shape != self.target_shape:
@@ -308,14 +311,13 @@ class InverseKinematicsSolver:
     ) -> Array:
         """Closed-loop inverse kinematics (CLIK): from q (n,) to the q one cycle of `dt` s later.
 
-        The target is at `target` (4, 4) and moves with `twist` (6,), in the sequence of k bodies
-        (k, 4, 4) and (k, 6). What the error has to change by, for it to shrink by exp(-gain dt)
-        while the target goes on, is met by J^T (J J^T + damping 1)^-1; `gain` is in 1/s. A step
-        faster than a velocity limit of the model is shortened as a whole, and a joint does not pass
-        its limit; one that begins beyond it comes back. Nothing is searched: it follows, or falls
-        behind.
+        The target is at `target` (4, 4) and moves with `twist` (6,); (k, 4, 4) and (k, 6) for k
+        bodies. The step makes the error shrink by exp(-gain dt) while the target moves on, by the
+        damped inverse J^T (J J^T + damping 1)^-1; `gain` is in 1/s. A step that exceeds a velocity
+        limit of the model is scaled down as a whole. Joints do not pass their limits, and return if
+        they start beyond one. There is no search: the tool follows its target, or falls behind.
 
-        Raises InputError as :meth:`solve`, and for a `dt`, `gain` or `damping` that cannot be.
+        Raises InputError as :meth:`solve`, and for invalid `dt`, `gain` or `damping`.
         """
         model = self.model
         state = as_array("q", q, (model.n,), model.joint_names)
@@ -338,7 +340,7 @@ class InverseKinematicsSolver:
             ahead = self._errors(state, self._goal(se3.exp(spatial * dt) @ poses))[0]
         change = ahead - np.exp(-gain * dt) * error
         step, free = np.zeros(model.n), np.ones(model.n, dtype=bool)
-        while True:  # what a joint at its limit does not do is left to the others
+        while True:  # joints at their limits are held, and the others make up for them
             Jf, left = J * free, change + J @ np.where(free, 0.0, step)
             motion = Jf.T @ np.linalg.solve(Jf @ Jf.T + damping * np.eye(len(left)), left)
             step = np.where(free, -motion, step)
@@ -354,50 +356,54 @@ class InverseKinematicsSolver:
         return np.clip(state + step, np.minimum(self.lower, state), np.maximum(self.upper, state))
 
     @property
+    def size(self) -> int:
+        """Number m of prescribed components of all tasks."""
+        return len(self._arm.weights)
+
+    @property
     def target_shape(self) -> tuple[int, ...]:
         """(4, 4), or (k, 4, 4) for a sequence of k bodies."""
         return (4, 4) if self.is_single else (len(self.tasks), 4, 4)
 
     def _draw(self, count: int, seed: int) -> tuple[Array, Array]:
-        """The middle of the ranges (n,), and starts (count, n) in them."""
+        """The middle of the joint ranges (n,), and random starts (count, n) within them."""
         wide = np.where(self.model.joint_rows[:, ANGULAR] != 0, np.pi, WAY)
         low = np.where(np.isfinite(self.lower), self.lower, np.minimum(-wide, self.upper - wide))
         high = np.where(np.isfinite(self.upper), self.upper, np.maximum(wide, self.lower + wide))
         starts = np.random.default_rng(seed).uniform(low, high, (count, self.model.n))
         return (low + high) / 2, starts
 
-    def _goal(self, poses: Array) -> tuple[Array, Array]:
-        """What the compiled code takes: targets (k, 12), and axes (k, 9) row by row."""
+    def _goal(self, poses: Array) -> Targets:
+        """The targets (k, 4, 4) as the compiled code takes them."""
         poses = poses.reshape(-1, 4, 4)
         axes = [
             C[:3, :3].T if task.is_turning else task.axis_rows
             for task, C in zip(self.tasks, poses, strict=True)
         ]
-        return _flat(poses), np.array(axes).reshape(-1, 9)
+        return Targets(_flat(poses), np.array(axes).reshape(-1, 9))
 
     def _search(
-        self, goal: tuple[Array, Array], lower: Array, upper: Array, starts: Array
+        self, goal: Targets, lower: Array, upper: Array, starts: Array
     ) -> tuple[Array, bool, int, int]:
         q = np.empty(self.model.n)
         success, iterations, needed = _compiled_search(
-            self._constants, *goal, self._weights, lower, upper, self.tolerance,
-            self.max_iterations, starts, q,
-        )  # fmt: skip
+            self._arm, goal, lower, upper, self.tolerance, self.max_iterations, starts, q
+        )
         return q, bool(success), int(iterations), int(needed)
 
-    def _errors(self, q: Array, goal: tuple[Array, Array]) -> tuple[Array, Array]:
-        error, J = np.empty(len(self._weights)), np.empty((len(self._weights), self.model.n))
-        _compiled_errors(self._constants, *goal, np.ascontiguousarray(q), error, J)
+    def _errors(self, q: Array, goal: Targets) -> tuple[Array, Array]:
+        error, J = np.empty(self.size), np.empty((self.size, self.model.n))
+        _compiled_errors(self._arm, goal, np.ascontiguousarray(q), error, J)
         return error, J
 
     def _residual(self, error: Array) -> Array:
-        """(k, 2) positions and angles from errors (m,)."""
+        """(k, 2) errors in position and angle from the errors (m,)."""
         full = np.zeros((len(self.tasks), 2, 3))
         full.reshape(-1, 6)[self._places] = error
         return np.linalg.norm(full, axis=2)[:, ::-1]
 
     def _unwound(self, q: Array, near: Array, any_limits: bool = True) -> Array:
-        """The same poses, with full turns taken back towards `near` where the limits allow it."""
+        """The same configuration, moved by full turns towards `near` where the limits allow it."""
         joints = self.model.joint_rows
         turns = (joints[:, ANGULAR] != 0) & (joints[:, LINEAR] == 0)
         turn = 2 * np.pi / np.where(turns, joints[:, ANGULAR], 1.0)
@@ -405,11 +411,11 @@ class InverseKinematicsSolver:
         allowed = (moved >= self.lower) & (moved <= self.upper)
         return np.where(allowed, moved, q) if any_limits else moved
 
-    def _reason(self, q: Array, goal: tuple[Array, Array], residual: Array) -> str:
-        """Why there is no solution, as far as it can be told."""
-        model, m = self.model, len(self._weights)
+    def _reason(self, q: Array, goal: Targets, residual: Array) -> str:
+        """The most likely reason why no solution was found."""
+        model, m = self.model, self.size
         for k, task in enumerate(self.tasks):
-            beyond = _beyond_reach(model, task, self._tools[k], goal[0][k, 9:], self._travel())
+            beyond = _beyond_reach(model, task, self._tools[k], goal.poses[k, 9:], self._travel())
             if beyond > 0:
                 return f"out of reach by at least {beyond:.3g} m: the target of '{task.body}'"
         off = f"the closest is {residual[:, 0].max():.3g} m and {residual[:, 1].max():.3g} rad off"
@@ -432,7 +438,7 @@ class InverseKinematicsSolver:
         return f"iterations: none of {len(self._starts)} starts led to a solution; {off}"
 
     def _travel(self) -> Array:
-        """(n,) how far joints slide away from where they are at zero, in m."""
+        """(n,) largest translation of each joint away from its position at zero, in m."""
         way = np.abs(self.model.joint_rows[:, LINEAR])
         range_ = np.where(way > 0, np.maximum(np.abs(self.lower), np.abs(self.upper)), 0.0)
         return np.asarray(way * range_)
@@ -447,15 +453,16 @@ def inverse_kinematics(
     warm_start: bool = False,
     **options: Any,
 ) -> InverseKinematicsResult:
-    """Joint positions q (..., n) that bring a tool, or several at once, to a target.
+    """Joint positions q (..., n) at which a tool, or several simultaneously, reach a target.
 
     `target` is (..., 4, 4) in the inertial frame, or (..., k, 4, 4) for a sequence of k bodies;
-    `initial` (..., n). With `warm_start` each target of a batch begins at the solution of the one
-    before, as along a path. `body` and the `options` components, offset, axes, limits, starts,
-    tolerance, max_iterations, seed are those of :class:`InverseKinematicsSolver`.
+    `initial` is (..., n). With `warm_start` the search for each target of a batch starts at the
+    solution of the previous one, as along a path. `body` and the `options` components, offset,
+    axes, limits, starts, tolerance, max_iterations and seed are those of
+    :class:`InverseKinematicsSolver`.
 
-    A target that cannot be reached is no error: `success` is False, `reason` says why, and q is the
-    closest that was found. Raises InputError for wrong shapes, NaN, infinity, what is no pose, and
+    An unreachable target is no error: `success` is False, `reason` explains why, and q is the
+    closest that was found. Raises InputError for wrong shapes, NaN, infinity and invalid poses, and
     as the solver does.
     """
     solver = InverseKinematicsSolver(model, body, **options)
@@ -476,7 +483,7 @@ def inverse_kinematics(
     for pose, start in zip(poses, first, strict=True):
         follows = warm_start and found and found[-1].success
         found.append(solver.solve(pose, found[-1].q if follows else start))
-    kinds = (  # said, as an empty batch does not show them
+    kinds = (  # an empty batch has no values to infer them from
         (float, (model.n,)), (bool, ()), (int, ()), (int, ()), (float, (*tail[:-2], 2)), (str, ()),
     )  # fmt: skip
     return InverseKinematicsResult(
@@ -506,11 +513,11 @@ def _flat(poses: Array) -> Array:
 def _beyond_reach(
     model: MultibodyModel, task: Task, tool: Array, goal: Array, travel: Array
 ) -> float:
-    """By how much a point (3,) is farther from the first joint than the arm can stretch, in m.
+    """Distance in m by which a point (3,) lies beyond the reach of the arm, if it provably does.
 
-    Between a point on one joint axis and a point on the next the distance never changes, so their
-    sum, to the tool, bounds the reach; `travel` (n,) adds what sliding joints do. The points are
-    moved along the axes to make it small. Not above zero: nothing is known.
+    The distance between a point on one joint axis and a point on the next is constant, and the sum
+    of these distances up to the tool bounds the reach; `travel` (n,) adds that of prismatic joints.
+    The points are moved along the axes to tighten the bound. Zero or less proves nothing.
     """
     if len([x for x in task.components if x in COMPONENTS[3:]]) < 3:
         return 0.0

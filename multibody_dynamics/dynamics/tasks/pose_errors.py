@@ -1,21 +1,25 @@
-"""How far tools are from where they should be, with the derivative by the joints; compiled.
+"""Pose errors of tools and their Jacobian with respect to the joint positions; compiled.
 
-A tool with pose C = (R, p) has the target C_t = (R_t, p_t). In inertial axes the error is
+A tool at the pose C = (R, p) has the target C_t = (R_t, p_t). In inertial axes the error is
 
     omega = log(R_t R^T)          d = p_t - p
 
-and, as omega' = -dexp_{-omega}^-1 w for a tool that turns with w, its derivative is exact also
-where the error is large. A task takes some of its components along the axes that it names. Where
-two rotations are prescribed, the error is that to the nearest of all targets that are turned about
-the third axis; that this nearest one moves, too, is left out of the derivative, being of the order
-of the error.
+Since omega' = -dexp_{-omega}^-1 w for a tool with angular velocity w, the derivative is exact even
+for large errors. A task selects components along its own axes. If it prescribes two rotations, the
+error is the one to the nearest of all targets turned about the third axis; the derivative neglects
+that this nearest target moves as well, an effect of the order of the error.
 """
 
 from __future__ import annotations
 
-from math import atan2, sqrt, tan
+from math import sqrt
+from typing import NamedTuple
 
-from ..core import inlined
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import Array, inlined
+from ..lie.exponentials import dexp_inv_so3, quaternion, quaternion_log, stumpff
 from ..lie.screws import (
     add,
     cross,
@@ -31,102 +35,70 @@ from ..lie.screws import (
 )
 from ..model.records import ANGULAR, LINEAR, POSE, POSITION
 
-SMALL = 0.1  # rad: below it a coefficient is taken from its series
-
 
 @inlined
 def transpose(R):
+    """R^T, row by row."""
     return (R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8])
 
 
 @inlined
-def quaternion(R):
-    """(w, x) of a rotation with w >= 0; the largest component first, so that no digit is lost."""
-    xx, yy, zz = R[0], R[4], R[8]
-    a, b, c = R[7] - R[5], R[2] - R[6], R[3] - R[1]  # 4 w x
-    if xx + yy + zz > 0:
-        s = 2 * sqrt(1 + xx + yy + zz)
-        h = (s / 4, a / s, b / s, c / s)
-    elif xx >= yy and xx >= zz:
-        s = 2 * sqrt(1 + xx - yy - zz)
-        h = (a / s, s / 4, (R[1] + R[3]) / s, (R[2] + R[6]) / s)
-    elif yy >= zz:
-        s = 2 * sqrt(1 - xx + yy - zz)
-        h = (b / s, (R[1] + R[3]) / s, s / 4, (R[5] + R[7]) / s)
-    else:
-        s = 2 * sqrt(1 - xx - yy + zz)
-        h = (c / s, (R[2] + R[6]) / s, (R[5] + R[7]) / s, s / 4)
-    sign = -1.0 if h[0] < 0 else 1.0
-    return sign * h[0], (sign * h[1], sign * h[2], sign * h[3])
-
-
-@inlined
 def without_turn(w, x, u):
-    """The quaternion (w, x), turned about the unit vector u until it has no part along u."""
+    """The quaternion (w, x), turned about the unit vector u until its part along u is zero."""
     along = dot(x, u)
     size = sqrt(w * w + along * along)
-    if size < 1e-12:  # half a turn about an axis normal to u: all turns are equally far
+    if size < 1e-12:  # half a turn about an axis normal to u: all are equally near
         return w, x
     c, s = w / size, -along / size
     return w * c - s * along, muladd(w * s, u, muladd(c, x, scale(s, cross(u, x))))
 
 
 @inlined
-def rotation_vector(w, x):
-    """omega of the quaternion (w, x), and g = (1 - (y/2) cot(y/2)) / y^2, y = |omega|."""
-    sine = sqrt(dot(x, x))
-    y = 2 * atan2(sine, w)
-    if y < SMALL:
-        z = y * y
-        g = (1 + z / 60 * (1 + z / 42 * (1 + z / 40))) / 12
-        factor = 2.0 if sine == 0 else y / sine
-    else:
-        g = (1 - y / 2 / tan(y / 2)) / (y * y)
-        factor = y / sine
-    return scale(factor, x), g
-
-
-@inlined
-def dexp_inverse(omega, g, a):
-    """dexp_omega^-1 a = a - omega x a / 2 + g omega x (omega x a)."""
-    b = cross(omega, a)
-    return add(a, muladd(-0.5, b, scale(g, cross(omega, b))))
-
-
-@inlined
 def tool_pose(bodies, b, tools, k):
-    """Rotation and position of tool k, which is fixed to the joint frame in row b."""
+    """Rotation and position of tool k, which is fixed to the joint frame of row b."""
     Rb = load_rotation(bodies, b, POSE)
     R = matmul(Rb, load_rotation(tools, k, 0))
     return R, add(load_vector(bodies, b, POSITION), rotate(Rb, load_vector(tools, k, 9)))
 
 
-@inlined
-def pose_errors(parents, joints, bodies, carriers, chosen, tools, targets, axes, error, J):
-    """The errors of K tasks, m components in all, and their derivative by q.
+class ToolsOnArm(NamedTuple):
+    """A robot and K tools on it, with m prescribed components in all."""
 
-    Parameters
-    ----------
-    parents, joints : of the robot, see :mod:`.records`.
-    bodies : (n + 1, BODY_ROW) with the poses at q.
-    carriers : (K,) int, the row of the body that carries tool k.
-    chosen : (K, 6) bool, which components task k prescribes: three rotations, three translations.
-    tools, targets : (K, 12) rotation row by row, position; of the tool in the joint frame of its
-        body, of the target in the inertial frame.
-    axes : (K, 9), row by row the axes that the components are along.
-    error, J : (m,) and (m, n), written; rad and m.
+    parents: NDArray[np.int64]  # (n,) and
+    joints: Array  # (n, JOINT_ROW): of the robot, see :mod:`.records`
+    carriers: NDArray[np.int64]  # (K,) row of the body that carries tool k
+    chosen: NDArray[np.bool_]  # (K, 6) whether task k prescribes a rotation or translation
+    tools: Array  # (K, 12) pose of the tool in the joint frame of its body
+    weights: Array  # (m,) of the squared errors
+
+
+class Targets(NamedTuple):
+    """Where the tools should be, and the axes along which that is measured."""
+
+    poses: Array  # (K, 12) in the inertial frame
+    axes: Array  # (K, 9) axes of the components, row by row
+
+
+@inlined
+def pose_errors(arm, goal, bodies, error, J):
+    """The errors (m,) of the tools and their derivative (m, n) by q, written; rad and m.
+
+    `bodies` (n + 1, BODY_ROW) holds the poses at q; `arm` and `goal` are :class:`ToolsOnArm` and
+    :class:`Targets`.
     """
+    parents, joints, carriers, chosen = arm.parents, arm.joints, arm.carriers, arm.chosen
     first = 0
     for k in range(carriers.shape[0]):
-        R, p = tool_pose(bodies, carriers[k], tools, k)
-        A = load_rotation(axes, k, 0)
-        w, x = quaternion(matmul(load_rotation(targets, k, 0), transpose(R)))
+        R, p = tool_pose(bodies, carriers[k], arm.tools, k)
+        A = load_rotation(goal.axes, k, 0)
+        w, x = quaternion(matmul(load_rotation(goal.poses, k, 0), transpose(R)))
         if chosen[k, 0] + chosen[k, 1] + chosen[k, 2] == 2:
             free = (1.0 - chosen[k, 0], 1.0 - chosen[k, 1], 1.0 - chosen[k, 2])
             w, x = without_turn(w, x, rotate_back(A, free))
-        omega, g = rotation_vector(w, x)
+        omega = quaternion_log(w, x)
+        c_omega = stumpff(omega)
         angle = rotate(A, omega)
-        way = rotate(A, subtract(load_vector(targets, k, 9), p))
+        way = rotate(A, subtract(load_vector(goal.poses, k, 9), p))
         r = first
         for c in range(6):
             if chosen[k, c]:
@@ -142,7 +114,7 @@ def pose_errors(parents, joints, bodies, carriers, chosen, tools, targets, axes,
             turn = scale(joints[i, ANGULAR], z)
             lever = subtract(p, load_vector(bodies, i + 1, POSITION))
             way = rotate(A, muladd(joints[i, LINEAR], z, cross(turn, lever)))
-            angle = rotate(A, dexp_inverse(scale(-1.0, omega), g, turn))
+            angle = rotate(A, dexp_inv_so3(scale(-1.0, omega), turn, c_omega))
             r = first
             for c in range(6):
                 if chosen[k, c]:

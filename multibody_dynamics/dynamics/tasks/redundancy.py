@@ -1,5 +1,4 @@
-"""How the joints share a task: weights, secondary motion, damping near singularities; and how well
-they can."""
+"""Redundancy resolution: weights, secondary motion, damping near singularities, manipulability."""
 
 from __future__ import annotations
 
@@ -19,16 +18,17 @@ NOT_NEGATIVE = ("posture_gain", "limit_speed", "feedback")
 
 @dataclass(frozen=True)
 class Damping:
-    """Damping that appears, smoothly in time, where the tasks lose a direction, and only there.
+    """Damping that sets in smoothly where the tasks lose a direction, and is zero elsewhere.
 
     lambda^2 = strength^2 s(tau) with tau = sum_i eps^2 / (sigma_i^2 + eps^2) over the singular
     values of A W^-1/2 and eps = `singular_value`: each lost direction adds 1 to tau, which is
-    analytic in q, where singular values cross too. s is 0 below tau = 0.1 (the smallest one about 3
-    eps), 1 above 0.5 (eps) and four times continuously differentiable. There the joint rates are
-    below |task rates| / (2 strength). What is missing of the task rates is reported, by order.
+    analytic in q, even where singular values cross. s is 0 below tau = 0.1 (smallest singular value
+    about 3 eps), 1 above 0.5 (eps), and four times continuously differentiable. At full damping the
+    joint rates are below |task rates| / (2 strength). Solvers report the unmet part of the task
+    rates, order by order.
 
-    singular_value, strength: in the units of A W^-1/2, see `manipulability`; the default of the
-    strength is `singular_value`.
+    singular_value, strength: in the units of A W^-1/2, see `manipulability`; `strength` defaults to
+    `singular_value`.
     """
 
     singular_value: float = 0.03
@@ -42,30 +42,32 @@ class Damping:
 
     @property
     def lambda_max(self) -> float:
+        """The greatest lambda, which is the strength."""
         return self.singular_value if self.strength is None else self.strength
 
 
 @dataclass(frozen=True, eq=False)
 class RedundancyResolution:
-    """Which of the joint motions that do the task is taken: the one nearest to a secondary motion.
+    """Selects among the joint motions that fulfil a task the one nearest to a secondary motion z.
 
     Attributes
     ----------
-    weights : (n,) positive, W of |q' - z|_W^2 = sum_i w_i (q'_i - z_i)^2, which is least; default
-        1. A joint with a great weight moves little. Angles and translations need weights to share.
-    prescribed : joints (names or indices) that do not serve the task: their motion is given, and
-        the others do the rest, the joint space decomposition of [M21] remark 2.
+    weights : (n,) positive weights w of |q' - z|_W^2 = sum_i w_i (q'_i - z_i)^2, which is
+        minimised; default 1. A joint with a large weight moves little. If revolute and prismatic
+        joints share a task, weights make their rates comparable.
+    prescribed : joints (names or indices) whose motion is given; only the others serve the task,
+        the joint space decomposition of [M21] remark 2.
     posture, posture_gain : (n,) rad or m, and 1/s (a number or (n,)): z = -gain (q - posture), the
         descent along the gradient of the squared distance to it.
     limit_margin, limit_speed : rad or m, and rad/s or m/s (numbers or (n,)): within the margin of
-        a joint limit of the model z leads away from it, with up to the speed at the limit, the
-        gradient of a potential that is five times continuously differentiable.
-    damping : None leaves the tasks exact, and singularities are refused.
-    feedback : 1/s, how fast an error of the tool is brought back: e' = -feedback e with e in m, and
-        for rotations the sine of the angle; its derivatives are part of those of the joint rates.
+        a joint limit of the model, z leads away from it, with the given speed at the limit; it is
+        the gradient of a potential that is five times continuously differentiable.
+    damping : with None the tasks are met exactly, and a singularity is an error.
+    feedback : 1/s, rate at which an error of the tool decays: e' = -feedback e, with e in m or, for
+        rotations, the sine of the angle; its derivatives enter those of the joint rates.
     length : m; a translation by it counts as 1 rad, in damping and wherever a task is not exact.
 
-    Raises InputError for wrong numbers; shapes are checked against the robot by those who use it.
+    Raises InputError for wrong numbers; shapes are checked later, against the robot.
     """
 
     weights: Any = None
@@ -92,13 +94,13 @@ class RedundancyResolution:
                 object.__setattr__(self, name, read_only(values))
 
     def joint_weights(self, model: MultibodyModel) -> Array:
-        """W, (n,)."""
+        """The weights (n,) for a robot, 1 by default."""
         given = np.ones(model.n) if self.weights is None else self.weights
         return exactly("weights", given, (model.n,))
 
 
 class Manipulability(NamedTuple):
-    """How far a configuration is from singular, each (...): from the singular values sigma of A.
+    """Distance of a configuration from singularities by the singular values sigma of A, each (...).
 
     A = `task_jacobian` with translations over `length`, times W^-1/2: with weights of 1 and only
     revolute joints, the sigma are task rates (rad/s, or m/s over the length) by joint rate (rad/s).
@@ -117,10 +119,11 @@ def manipulability(
     weights: Any | None = None,
     length: float = 1.0,
 ) -> Manipulability:
-    """Measures of the tasks at q (..., n); see `Manipulability` for their units.
+    """Manipulability of tasks at q (..., n); see `Manipulability` for the units.
 
-    The product of singular values [Yoshikawa 1985] and their ratio depend on the length in m that
-    counts as 1 rad, for a task of both kinds. Raises InputError as `task_jacobian`.
+    For tasks with both rotations and translations, the product [Yoshikawa 1985] and the ratio of
+    singular values depend on the `length` in m that counts as 1 rad. Raises InputError as
+    `task_jacobian`.
     """
     w = RedundancyResolution(weights=weights, length=length).joint_weights(model)
     A = task_jacobian(model, tasks, q, length=length) / np.sqrt(w)

@@ -1,19 +1,19 @@
-"""References for end-effectors: motions of a frame in SE(3), continuous through the jounce.
+"""Paths in SE(3): motions of an end-effector frame, continuous through the jounce.
 
 Every path is a product of exponentials, [M21] (4), with screws X_i in the moving frame,
 
     C(t) = C_0 exp(X_1 q_1(t)) ... exp(X_m q_m(t)),
 
-a serial chain whose joints move by functions q_i that are continuous through the fourth derivative.
-Its twist, acceleration, jerk and jounce are those of [M21] Algorithm 1. `screw_motion` is a chain
-of one joint, a `line` of two, a `circle` and an `arc` of up to three. In a `spline` joint i goes
-from pose i - 1 to pose i, X_i = log(C_{i-1}^-1 C_i), and q_i is the motion of least jerk that is 0
-at all poses before and 1 at all after: the path passes exactly through the poses, and where only
-positions differ it is that of `interpolate`, through more than `WINDOW` poses up to some 1e-5 of
-their distances. No coordinates of rotations: nothing is singular.
+a serial chain with joint functions q_i that are continuous through the fourth derivative. Twist,
+acceleration, jerk and jounce follow from [M21] Algorithm 1. `screw_motion` is a chain of one
+joint, a `line` of two, a `circle` and an `arc` of up to three. In a `spline`, joint i moves from
+pose i - 1 to pose i, X_i = log(C_{i-1}^-1 C_i), and q_i is the minimum-jerk motion that is 0 at
+all poses before and 1 at all poses after. The path passes exactly through the poses. If only
+positions differ it equals that of `interpolate`; with more than `WINDOW` poses, to about 1e-5 of
+their distances. No coordinates of rotations are used, so there are no singularities.
 
-Paths can be given another law of time, put one after the other, and multiplied: `a @ b` is the
-motion b relative to a frame that moves as a.
+Paths can be retimed, concatenated and multiplied: `a @ b` is the motion b relative to a frame that
+moves as a.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError, TrajectoryError, as_array, compiled, inlined, leibniz, times
+from ..core import Array, InputError, TrajectoryError, as_array, compiled, leibniz, times
 from ..lie import Representation, check_representation, convert_twist, se3, so3
+from ..lie.exponentials import exp_se3
 from ..lie.screws import (
     ad,
     add,
@@ -45,36 +46,12 @@ from ..model.joints import unit
 from ..motion import Reference, Trajectory, chain_rule, interpolate, stop
 from .tool_task import TaskMotion
 
-WINDOW = 12  # how many poses before and after its own two a joint of a spline knows of
-JOINED = 1e-9  # rad and m: what the end of one path and the start of the next may differ by
-
-
-@inlined
-def exponential(w, v):
-    """exp of the screw (w, v): rotation row by row and translation, exact also where w is small."""
-    x2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    x = np.sqrt(x2)
-    c1 = 1.0 if x == 0 else np.sin(x) / x
-    c2 = 0.5 if x == 0 else 2 * (np.sin(x / 2) / x) ** 2
-    if x > 1:
-        c3 = (1 - c1) / x2
-    else:  # (x - sin x) / x^3 by its series
-        c3 = 1.0
-        for k in range(9, 1, -1):
-            c3 = 1 - c3 * x2 / (2 * k * (2 * k + 1))
-        c3 = c3 / 6
-    a, b, c = w
-    R = (
-        1 - c2 * (b * b + c * c), c2 * a * b - c1 * c, c2 * a * c + c1 * b,
-        c2 * a * b + c1 * c, 1 - c2 * (a * a + c * c), c2 * b * c - c1 * a,
-        c2 * a * c - c1 * b, c2 * b * c + c1 * a, 1 - c2 * (a * a + b * b),
-    )  # fmt: skip
-    u = cross(w, v)
-    return R, add(v, muladd(c2, u, scale(c3, cross(w, u))))
+WINDOW = 12  # poses before and after its own two that a joint of a spline depends on
+JOINED = 1e-9  # rad and m: largest gap between the end of one path and the start of the next
 
 
 def _chain(base, screws, states, poses, rates):
-    """The poses (N, 4, 4) and spatial twists with three derivatives (N, 4, 6) of a chain.
+    """Write the poses (N, 4, 4) and spatial twists with three derivatives (N, 4, 6) of a chain.
 
     base (4, 4), screws (m, 6) in the moving frame, states (N, 5, m): q and its derivatives.
     """
@@ -97,7 +74,7 @@ def _chain(base, screws, states, poses, rates):
             V2 = muladd_screw(q3, S0, muladd_screw(2 * q2, S1, muladd_screw(q1, S2, V2)))
             V1 = muladd_screw(q2, S0, muladd_screw(q1, S1, V1))
             V0 = muladd_screw(q1, S0, V0)
-            E, d = exponential(scale(q, w), scale(q, v))
+            E, d = exp_se3((scale(q, w), scale(q, v)))
             p = add(p, rotate(R, d))
             R = matmul(R, E)
         for r in range(3):
@@ -112,7 +89,7 @@ def _chain(base, screws, states, poses, rates):
 
 
 def _hybrid(poses, rates):
-    """Spatial rates (N, 4, 6) as hybrid ones, in place: v + omega x r and its derivatives."""
+    """Convert spatial rates (N, 4, 6) to hybrid ones in place: v + omega x r, differentiated."""
     for k in range(poses.shape[0]):
         r = (poses[k, 0, 3], poses[k, 1, 3], poses[k, 2, 3])
         w0, v0 = load_screw(rates[k], 0, 0)
@@ -134,17 +111,17 @@ _compiled_hybrid = compiled(_hybrid)
 
 
 def _moved(base: Array, screws: Array, states: Array) -> tuple[Array, Array]:
-    """The same for one chain: base (4, 4), screws (m, 6), states (N, 5, m)."""
+    """Poses and rates of a chain as new arrays; parameters as of `_chain`."""
     poses, rates = np.empty((len(states), 4, 4)), np.empty((len(states), 4, 6))
     _compiled_chain(base, screws, states, poses, rates)
     return poses, rates
 
 
 class PosePath(ABC):
-    """The motion of a frame in time, with twist to jounce; all continuous.
+    """The motion of a frame in time, with twist to jounce, all continuous.
 
-    Before `start_time` and after `end_time` the path rests at its ends; where a law of time does
-    not rest there, TrajectoryError. Immutable and without buffers: threads may share it.
+    Before `start_time` and after `end_time` the path rests at its ends; if its time law does not
+    rest there, such times raise TrajectoryError. Immutable and thread-safe.
     """
 
     def __init__(self, start_time: float, end_time: float) -> None:
@@ -152,14 +129,14 @@ class PosePath(ABC):
 
     @abstractmethod
     def spatial_rates(self, at: Array) -> tuple[Array, Array]:
-        """Poses (N, 4, 4) and the spatial twist to the jounce (N, 4, 6) at the times (N,)."""
+        """Poses (N, 4, 4) and spatial twist ... jounce (N, 4, 6) at the times (N,)."""
 
     def __call__(self, t: float, representation: Representation = "hybrid") -> TaskMotion:
         """Pose (4, 4), twist, acceleration, jerk and jounce (6,) at time t (s)."""
         return self._motion(np.array([t], dtype=np.float64), representation, ())
 
     def sample(self, at: Any, representation: Representation = "hybrid") -> TaskMotion:
-        """The same at times (k,): (k, 4, 4) and (k, 6)."""
+        """The same at the times (k,): pose (k, 4, 4), the others (k, 6)."""
         checked = as_array("times", at, ())
         if checked.ndim != 1:
             raise TrajectoryError(f"times: expected shape (k,), got {checked.shape}")
@@ -170,7 +147,7 @@ class PosePath(ABC):
     ) -> TaskMotion:
         check_representation(representation)
         if not np.isfinite(at).all():
-            raise TrajectoryError(f"a path was asked for its state at t = {at}")
+            raise TrajectoryError(f"a path has no state at t = {at}")
         poses, rates = self.spatial_rates(at)
         if representation == "hybrid":
             rates = np.ascontiguousarray(rates)
@@ -184,27 +161,28 @@ class PosePath(ABC):
 
     @property
     def duration(self) -> float:
-        """In s."""
+        """Duration in s."""
         return self.end_time - self.start_time
 
     def peak_values(self, count: int = 1000) -> Array:
-        """(4, 2): greatest |omega| and |r'| of the frame's origin, and of their first three
-        derivatives; rad, m, per s^k. Among `count` samples."""
+        """Peaks (4, 2) of |omega| and |r'| and of their first three derivatives, among `count`
+        samples; r is the origin of the frame; rad, m, per s^k."""
         motion = self.sample(np.linspace(self.start_time, self.end_time, count))
         rows = np.stack(motion.rates).reshape(4, -1, 2, 3)
         return np.asarray(np.linalg.norm(rows, axis=3).max(axis=1))
 
     def retimed(self, law: Reference) -> PosePath:
-        """The same poses by another law of time: at t this path at its own time s(t).
+        """The same path with another time law: at time t, the state of this path at its time s(t).
 
-        `law` has one coordinate, s in s, and stays between `start_time` and `end_time`.
+        `law` has one coordinate, s in seconds, which stays between `start_time` and `end_time`.
         """
         return Retimed(self, law)
 
     def within(self, limits: Any) -> PosePath:
-        """The same motion, slowed down as a whole until no peak exceeds `limits` (4, 2).
+        """The same path, slowed down uniformly until no peak exceeds `limits` (4, 2).
 
-        In the units of :meth:`peak_values`, infinite for none. What is slow enough stays.
+        The limits are in the units of :meth:`peak_values`; use infinity for none. A path that is
+        slow enough is returned unchanged.
         """
         bounds = np.asarray(limits, dtype=np.float64)
         if bounds.shape != (4, 2) or not np.all(bounds > 0):
@@ -214,12 +192,12 @@ class PosePath(ABC):
         return self if factor <= 1 else Stretched(self, factor)
 
     def __matmul__(self, other: PosePath) -> PosePath:
-        """C(t) = C_self(t) C_other(t): the other motion, relative to a frame that moves as this."""
+        """C(t) = C_self(t) C_other(t): the other motion relative to a frame moving as this."""
         return Product(self, other)
 
 
 class ScrewChain(PosePath):
-    """C_0 exp(X_1 s) ... exp(X_m s) with one law of time s(t) for all joints."""
+    """C_0 exp(X_1 s) ... exp(X_m s) with one time law s(t) for all joints."""
 
     def __init__(self, start: Array, screws: Array, law: Reference) -> None:
         super().__init__(law.start_time, law.end_time)
@@ -231,7 +209,7 @@ class ScrewChain(PosePath):
 
 
 class _Piece(NamedTuple):
-    """Between two poses: the chain of those joints of a spline that have not yet come to rest."""
+    """A spline between two poses: the chain of those joints that move there."""
 
     base: Array
     screws: Array
@@ -241,8 +219,8 @@ class _Piece(NamedTuple):
 class PoseSpline(PosePath):
     """Through poses (k, 4, 4) at times (k,) in s; made by :func:`spline`.
 
-    A joint deviates from 0 and 1 also some poses away, there and back, always less: by a factor of
-    some 0.4 for each. `WINDOW` poses away it is at rest.
+    The function of a joint also deviates from 0 and 1 some poses away from its own, by a factor of
+    about 0.4 less from one pose to the next. `WINDOW` poses away it is set to rest.
     """
 
     def __init__(self, at: Array, poses: Array) -> None:
@@ -279,7 +257,7 @@ class PoseSpline(PosePath):
 
 
 class Retimed(PosePath):
-    """A path whose own time is s(t); made by :meth:`PosePath.retimed`."""
+    """A path at its own time s(t); made by :meth:`PosePath.retimed`."""
 
     def __init__(self, path: PosePath, law: Reference) -> None:
         if law.n != 1:
@@ -347,20 +325,20 @@ Law = float | Reference
 
 
 def screw_motion(start: Any, goal: Any, law: Law) -> PosePath:
-    """From one pose (4, 4) to another about and along one fixed axis: C_0 exp(X s).
+    """Path from one pose (4, 4) to another about and along one fixed axis: C_0 exp(X s).
 
-    X = log(C_0^-1 C_1), less than half a turn. `law` is the duration in s, for the motion of least
-    jerk from rest to rest; or a :class:`.Reference` of one coordinate s, in which the path goes
-    from 0 to 1.
+    X = log(C_0^-1 C_1) turns by at most half a turn. `law` is the duration in s of a minimum-jerk
+    motion from rest to rest, or a :class:`.Reference` with one coordinate s, which is 0 at the
+    start and 1 at the goal.
 
-    Raises InputError for what is no pose, NaN, infinity; TrajectoryError for a bad law.
+    Raises InputError for an invalid pose, NaN and infinity, TrajectoryError for an invalid law.
     """
     C0, C1 = _one_pose("start", start), _one_pose("goal", goal)
     return ScrewChain(C0, se3.log(se3.inverse(C0) @ C1)[None], _law(law))
 
 
 def line(start: Any, goal: Any, law: Law) -> PosePath:
-    """The origin on a straight line, the orientation on the geodesic: R_0 exp(omega s).
+    """Path with the origin on a straight line and the orientation on the geodesic R_0 exp(omega s).
 
     Arguments and errors as :func:`screw_motion`.
     """
@@ -382,11 +360,11 @@ def circle(
     pitch: float = 0.0,
     orientation: Any = "turning",
 ) -> PosePath:
-    """On a circle about the line through `center` (3,) along `axis` (3,), by `angle` (rad).
+    """Path on a circle about the line through `center` (3,) along `axis` (3,), by `angle` (rad).
 
-    Any angle, several turns too; with a `pitch` (m/rad) it is a helix. The `orientation` is
-    "turning" with the radius, "fixed", or a rotation (3, 3) to arrive at, by the geodesic.
-    Other arguments and errors as :func:`screw_motion`.
+    The angle may be several turns; with a `pitch` (m/rad) the path is a helix. The `orientation` is
+    "turning" (with the radius), "fixed", or a rotation (3, 3) that is reached at the end on the
+    geodesic. Other arguments and errors as :func:`screw_motion`.
     """
     C0 = _one_pose("start", start)
     c, n = as_array("center", center, (3,)), unit("axis", axis)
@@ -404,10 +382,10 @@ def circle(
 
 
 def arc(start: Any, via: Any, goal: Any, law: Law) -> PosePath:
-    """On the circle through three points: the origin of `start`, `via` (3,), that of `goal`.
+    """Path on the circle through three points: the origin of `start`, `via` (3,), that of `goal`.
 
-    The orientation goes to that of `goal` by the geodesic. Raises TrajectoryError where the points
-    lie on a line; other arguments and errors as :func:`screw_motion`.
+    The orientation follows the geodesic to that of `goal`. Raises TrajectoryError if the points are
+    collinear; other arguments and errors as :func:`screw_motion`.
     """
     C0, C1, p = _one_pose("start", start), _one_pose("goal", goal), as_array("via", via, (3,))
     a, b = p - C0[:3, 3], C1[:3, 3] - C0[:3, 3]
@@ -422,14 +400,14 @@ def arc(start: Any, via: Any, goal: Any, law: Law) -> PosePath:
 
 
 def spline(at: Any, poses: Any) -> PoseSpline:
-    """Through poses (k, 4, 4) at times (k,) in s, from rest to rest; see :class:`PoseSpline`.
+    """Path through poses (k, 4, 4) at times (k,) in s, from rest to rest; see :class:`PoseSpline`.
 
-    On the way it does not stop. From one pose to the next it turns by less than half a turn. The
-    result depends neither on the inertial frame nor on which frame of a body is led through its
-    poses, as X_i is the same motion of all its points.
+    It does not stop on the way, and turns by less than half a turn from one pose to the next. The
+    resulting motion of a body depends neither on the inertial frame nor on the frame of the body
+    that is guided through the poses, since X_i is the same motion for all of its points.
 
-    Raises InputError for what is no pose, NaN, infinity; TrajectoryError for less than two poses
-    and for times that do not increase.
+    Raises InputError for an invalid pose, NaN and infinity, TrajectoryError for fewer than two
+    poses and for times that do not increase.
     """
     C, t = se3.as_pose("poses", poses), as_array("times", at, ())
     if t.ndim != 1 or C.shape != (len(t), 4, 4) or len(t) < 2:
@@ -442,13 +420,13 @@ def spline(at: Any, poses: Any) -> PoseSpline:
 
 
 def concatenate(paths: Sequence[PosePath], pauses: float | Sequence[float] = 0.0) -> PosePath:
-    """One path after the other, each from the end of the one before, after a pause in s.
+    """One path after another, with pauses (s) in between, on the time axis of the first.
 
-    The time is that of the first. Raises TrajectoryError where a path does not start where the one
-    before ends, or where it does not rest there.
+    Raises TrajectoryError if a path does not start where the previous one ends, or if either is not
+    at rest there.
     """
     if not paths:
-        raise TrajectoryError("concatenate: there is no path")
+        raise TrajectoryError("concatenate: no paths given")
     waits = np.broadcast_to(as_array("pauses", pauses, ()), (len(paths) - 1,))
     if np.any(waits < 0):
         raise TrajectoryError(f"pauses cannot be negative, got {pauses}")
@@ -471,14 +449,14 @@ def concatenate(paths: Sequence[PosePath], pauses: float | Sequence[float] = 0.0
 def redirect(
     running: PosePath, t: float, goal: Any, duration: float, *, stopping: float | None = None
 ) -> PosePath:
-    """From the state of `running` at time t to rest at `goal` (4, 4), continuous to the jounce.
+    """Path from the state of `running` at time t to rest at `goal` (4, 4).
 
-    The running path is brought to a stop within `stopping` s (default: half of the duration),
-    along itself, while the screw motion from there to the goal begins: the product of both.
-    Raises as :func:`screw_motion`.
+    Continuous through the jounce. It is a product: the running path stops along itself within
+    `stopping` s (default: half of the duration), while the screw motion from that stop to the goal
+    begins. Raises as :func:`screw_motion`.
     """
     goal = _one_pose("goal", goal)
-    passing = np.zeros((2, 5, 1))  # s = t, as long as nothing brakes
+    passing = np.zeros((2, 5, 1))  # s = t before braking
     passing[:, 0, 0], passing[:, 1] = (t, t + 1.0), 1.0
     now = Trajectory(["s"], np.array([t, t + 1.0]), passing)
     braking = stop(now, t, duration=duration / 2 if stopping is None else stopping)

@@ -1,8 +1,9 @@
-"""Joint motion to the fourth derivative from that of tools: [M21] Algorithm 2, generalised.
+"""Inverse kinematics to the fourth derivative: [M21] Algorithm 2, generalised; compiled.
 
-The rate c of a task is what its tool moves too fast, plus `feedback` times what it is ahead; it has
-to vanish with its derivatives, and c^(k) is linear in the joint rate q^(k+1) with the Jacobian A.
-The rates nearest to a secondary motion z that do so, or almost do so, solve
+The residual rate c of a task is the velocity of its tool relative to the target, plus `feedback`
+times the error in position. It must vanish with its derivatives, and c^(k) is linear in q^(k+1),
+with the Jacobian A. The joint rates nearest to a secondary motion z that achieve this, exactly or
+with damping, solve
 
     W (q' - z) = A^T mu         W: weights of the joints, mu: multipliers
     A q' + c_0 = -L mu          c_0 = c at q' = 0, L: damping, diagonal
@@ -13,19 +14,21 @@ whose k-th derivative by the Leibniz rule has the same matrix: with G = A W^-1 A
     G mu^(k) = -c_0^(k) - sum_{j>0} C(k,j) L^(j) mu^(k-j) - A a
     q^(k+1)  = a + W^-1 A^T mu^(k)
 
-and one factorisation serves all orders. c_0^(k) comes from the forward kinematics at the rates
-known so far and q^(k+1) = 0, as in the paper; so do the derivatives of the joint screws, in A^(k),
-that the multipliers need. G is never formed: Q R = [W^-1/2 A^T; L^1/2] has R^T R = G. Where A is
-square and L = 0, q^(k+1) = -A^-1 c_0^(k), which is Algorithm 2.
+and one factorisation serves all orders. As in the paper, c_0^(k) follows from the forward
+kinematics at the rates known so far and q^(k+1) = 0, and so do the derivatives of the joint screws
+in A^(k). G is never formed, since Q R = [W^-1/2 A^T; L^1/2] has R^T R = G. If A is square and
+L = 0, then q^(k+1) = -A^-1 c_0^(k), which is Algorithm 2.
 """
 
 from __future__ import annotations
 
 from math import comb, sqrt
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..core import compiled, inlined
+from ..core import Array, compiled, inlined
 from ..lie.screws import add, cross, load_rotation, load_vector, matmul, rotate
 from ..model.records import POSE, POSITION, SCREW, TWIST
 from ..recursions import store_trig
@@ -33,18 +36,18 @@ from ..recursions.spatial import forward_recursion
 
 BINOMIAL = np.array([[float(comb(k, j)) for j in range(5)] for k in range(5)])
 
-# columns of `links` (tasks, LINK): the row of the body, the rows of the task, whether its axes turn
+# columns of `ToolPlan.links`
 BODY, FIRST, END, TURNING = range(4)
 LINK = 4
-# columns of `tools` (tasks, TOOL): pose of the tool in the joint frame, weights of its three axes
+# columns of `ToolPlan.tools`; the pose of the tool comes first
 TOOL_POSITION, TOOL_WEIGHTS, TOOL = 9, 12, 15
-# columns of `wishes` (n, WISH)
+# columns of `JointSystem.wishes`
 ROOT, POSTURE, POSTURE_GAIN, LOWER, UPPER, MARGIN, SPEED, PRESCRIBED = range(8)
 WISH = 8
-# `options`
+# entries of `DampingTerms.options`
 FEEDBACK, THRESHOLD, STRENGTH, KEEPS = range(4)
 OPTION = 4
-# `motion` (tasks, MOTION, 5, 3): stacks of vectors
+# second axis of `ToolFrames.motion`: stacks of vectors
 SPIN, PLACE, RELATIVE_SPIN, RELATIVE_PLACE, TILT = range(5)
 MOTION = 5
 
@@ -52,9 +55,94 @@ DAMPING_BEGINS, DAMPING_COMPLETE = 0.1, 0.5
 INDEPENDENT = 1e-12
 
 
+# `solve` and `polish` take the entries of these bundles as separate arguments, since unpacking a
+# named tuple from Python costs Numba 0.2 us per entry. The bundles are small because a compiled
+# function that is given one receives all of its entries.
+
+
+class ToolPlan(NamedTuple):
+    """T tools, of which m components in all are prescribed, those of first priority first."""
+
+    links: NDArray[np.int64]  # (T, LINK) row of the body, rows of the task, whether its axes turn
+    tools: Array  # (T, TOOL) pose of the tool in the joint frame, weights of its three axes
+    components: NDArray[np.int64]  # (m,) index into COMPONENTS
+    scales: Array  # (m,) 1 for rotations, 1 / length for translations
+    moved: NDArray[np.bool_]  # (T, n) whether a joint moves the tool
+
+
+class ToolFrames(NamedTuple):
+    """The moving frames, with derivatives along the axis of length 5."""
+
+    bodies: Array  # (n + 1, BODY_ROW), the base in row 0
+    desired: Array  # (T, 5, 3, 3) axes of the target frames
+    turned: Array  # (T, 5, 3, 3) axes of the tool frames
+    axes: Array  # (T, 5, 3, 3) axes of the components; the caller writes those that do not turn
+    motion: Array  # (T, MOTION, 5, 3)
+
+
+class JointSystem(NamedTuple):
+    """The linear system for the joint rates, and the secondary motion of the joints."""
+
+    wishes: Array  # (n, WISH) weight and secondary motion of each joint
+    trig: Array  # (2, n)
+    column: Array  # (2, 5, 3) one column of the Jacobian, with derivatives
+    A: Array  # (4, m, n) the Jacobian and its derivatives
+    Q: Array  # (n + m, m)
+    R: Array  # (m, m)
+    multipliers: Array  # (4, m)
+    step: Array  # (n,)
+
+
+class DampingTerms(NamedTuple):
+    """The damping L, and what it is computed from."""
+
+    options: Array  # (OPTION,)
+    softness: Array  # (m,)
+    hard: int  # number of components of first priority
+    G: Array  # (4, hard, hard)
+    X: Array  # (4, hard, hard) the inverse of G
+    rest: Array  # (hard, hard)
+    lost: Array  # (4,) tau and its derivatives
+    diagonal: Array  # (4, m) of L
+
+
+PLAN = len(ToolPlan._fields)
+FRAMES = PLAN + len(ToolFrames._fields)
+SYSTEM = FRAMES + len(JointSystem._fields)
+
+
+def tool_frames(plan: ToolPlan, bodies: Array) -> ToolFrames:
+    """Room for the frames of the tools of a robot with the rows `bodies`."""
+    count = len(plan.links)
+    desired, turned, axes = np.zeros((3, count, 5, 3, 3))
+    return ToolFrames(bodies, desired, turned, axes, np.zeros((count, MOTION, 5, 3)))
+
+
+def joint_system(wishes: Array, m: int) -> JointSystem:
+    """Room for the linear system of m components."""
+    n = len(wishes)
+    return JointSystem(
+        wishes,
+        trig=np.empty((2, n)),
+        column=np.zeros((2, 5, 3)),
+        A=np.zeros((4, m, n)),
+        Q=np.zeros((n + m, m)),
+        R=np.zeros((m, m)),
+        multipliers=np.zeros((4, m)),
+        step=np.zeros(n),
+    )
+
+
+def damping_terms(options: Array, softness: Array, hard: int) -> DampingTerms:
+    """Room for the damping of components of which `hard` come first."""
+    G, X = np.zeros((2, 4, hard, hard))
+    rest, diagonal = np.zeros((hard, hard)), np.zeros((4, len(softness)))
+    return DampingTerms(options, softness, hard, G, X, rest, np.zeros(4), diagonal)
+
+
 @inlined
 def smooth_step(x):
-    """0 below 0, 1 above 1, between them the C4 polynomial; with its first three derivatives."""
+    """C4 step from 0 at x <= 0 to 1 at x >= 1, with its first three derivatives."""
     if x <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
     if x >= 1.0:
@@ -79,8 +167,8 @@ def chain(k, f, x1, x2, x3):
 
 @inlined
 def turn(vectors, spin, order):
-    """Derivatives up to `order` of three vectors (5, 3, 3) that turn with the angular velocity
-    `spin` (5, 3)."""
+    """Write the derivatives up to `order` of three vectors (5, 3, 3) that turn with the angular
+    velocity `spin` (5, 3)."""
     for j in range(order):
         for i in range(3):
             total = (0.0, 0.0, 0.0)
@@ -93,8 +181,9 @@ def turn(vectors, spin, order):
 
 
 @inlined
-def take_targets(links, targets, desired, axes):
-    """The axes of the target frames and of the tasks, to the fourth derivative."""
+def take_targets(plan, targets, frames):
+    """Write the axes of the target frames and of the tasks, to the fourth derivative."""
+    links, desired, axes = plan.links, frames.desired, frames.axes
     for t in range(links.shape[0]):
         for i in range(3):
             for x in range(3):
@@ -106,8 +195,10 @@ def take_targets(links, targets, desired, axes):
 
 
 @inlined
-def move_tools(k, bodies, links, tools, targets, desired, turned, motion):
-    """Where the tools are, how they move to order k, and how far they are from their targets."""
+def move_tools(k, plan, targets, frames):
+    """Write the frames of the tools and their motion relative to the targets, to order k."""
+    links, tools, bodies = plan.links, plan.tools, frames.bodies
+    desired, turned, motion = frames.desired, frames.turned, frames.motion
     for t in range(links.shape[0]):
         b = links[t, BODY]
         R = load_rotation(bodies, b, POSE)
@@ -133,7 +224,7 @@ def move_tools(k, bodies, links, tools, targets, desired, turned, motion):
                 motion[t, RELATIVE_SPIN, j, x] = spin[j, x] - targets[t, column]
                 motion[t, RELATIVE_PLACE, j + 1, x] = velocity[x] - targets[t, column + 3]
         turn(turned[t], spin, k)
-        for j in range(k + 1):  # sum of desired axis x axis: zero where they agree
+        for j in range(k + 1):  # sum of desired axis x tool axis: zero if they agree
             total = (0.0, 0.0, 0.0)
             for i in range(3):
                 weight = tools[t, TOOL_WEIGHTS + i]
@@ -157,8 +248,10 @@ def along(k, axes, t, axis, vectors):
 
 
 @inlined
-def excess(k, links, components, scales, axes, motion, feedback, result):
-    """c^(k) of all rows; with k = -1 how far the tasks are ahead of their targets."""
+def excess(k, plan, feedback, frames, result):
+    """Write c^(k) of all rows to `result`; with k = -1, the errors in position instead."""
+    links, components, scales = plan.links, plan.components, plan.scales
+    axes, motion = frames.axes, frames.motion
     for t in range(links.shape[0]):
         for i in range(links[t, FIRST], links[t, END]):
             axis = components[i] % 3
@@ -177,12 +270,14 @@ def excess(k, links, components, scales, axes, motion, feedback, result):
 
 
 @inlined
-def jacobian_derivative(k, bodies, links, components, scales, moved, axes, motion, column, A):
-    """A^(k) (m, n) from the joint screws and their derivatives; `column` (2, 5, 3) is scratch."""
+def jacobian_derivative(k, plan, frames, column, A):
+    """Write A^(k) (m, n) from the joint screws and their derivatives; `column` is scratch."""
+    links, components, scales = plan.links, plan.components, plan.scales
+    bodies, axes = frames.bodies, frames.axes
     for t in range(links.shape[0]):
-        place = motion[t, PLACE]
-        for joint in range(moved.shape[1]):
-            if not moved[t, joint]:
+        place = frames.motion[t, PLACE]
+        for joint in range(plan.moved.shape[1]):
+            if not plan.moved[t, joint]:
                 continue
             for j in range(k + 1):
                 v = load_vector(bodies, joint + 1, SCREW + 6 * j + 3)
@@ -201,9 +296,10 @@ def jacobian_derivative(k, bodies, links, components, scales, moved, axes, motio
 
 @inlined
 def factorise(A, wishes, damping, count, Q, R):
-    """Q R = [W^-1/2 A^T; L^1/2] of the first `count` rows, by Gram and Schmidt, twice for accuracy.
+    """QR factorisation of [W^-1/2 A^T; L^1/2] for the first `count` rows of A.
 
-    Q is (n + m, m), R (m, m) upper triangular. False where a row depends on those before it.
+    By Gram-Schmidt, applied twice for accuracy. Q is (n + m, m), R (m, m) upper triangular. False
+    if a row depends on previous ones.
     """
     m, n = A.shape
     for i in range(count):
@@ -238,7 +334,7 @@ def factorise(A, wishes, damping, count, Q, R):
 
 @inlined
 def solve_transposed(R, count, y):
-    """y becomes R^-T y."""
+    """Overwrite y with R^-T y."""
     for i in range(count):
         for j in range(i):
             y[i] -= R[j, i] * y[j]
@@ -247,7 +343,7 @@ def solve_transposed(R, count, y):
 
 @inlined
 def solve_upper(R, count, y):
-    """y becomes R^-1 y."""
+    """Overwrite y with R^-1 y."""
     for k in range(count):
         i = count - 1 - k
         for j in range(i + 1, count):
@@ -257,7 +353,7 @@ def solve_upper(R, count, y):
 
 @inlined
 def wish(k, i, wishes, prescribed, state):
-    """z_i^(k): what joint i is to do if the tasks do not care, from its own motion so far."""
+    """z_i^(k), the secondary motion of joint i, from its motion so far."""
     if wishes[i, PRESCRIBED] != 0.0:
         return prescribed[k + 1, i]
     gain, speed = wishes[i, POSTURE_GAIN], wishes[i, SPEED]
@@ -276,7 +372,7 @@ def wish(k, i, wishes, prescribed, state):
 
 @inlined
 def invert(G, X):
-    """X = G^-1 of a symmetric positive definite matrix, by Gauss and Jordan."""
+    """Write X = G^-1 of a symmetric positive definite matrix by Gauss-Jordan elimination."""
     m = G.shape[0]
     X[:] = G
     for p in range(m):
@@ -293,13 +389,15 @@ def invert(G, X):
 
 
 @inlined
-def lost_directions(k, A, wishes, threshold, hard, G, X, rest):
+def lost_directions(k, A, wishes, terms):
     """The k-th derivative of tau = sum eps^2 / (sigma^2 + eps^2), eps^2 being the threshold.
 
-    The sum is over the singular values of the hard rows A W^-1/2: each direction that is lost adds
-    1 to it. As the trace of eps^2 (A W^-1 A^T + eps^2)^-1 it is analytic, where singular values
-    cross too. G and X (4, hard, hard) hold the matrix and its inverse, with derivatives.
+    The sum is over the singular values of the hard rows of A W^-1/2; each lost direction adds 1.
+    Being the trace of eps^2 (A W^-1 A^T + eps^2)^-1, it is analytic even where singular values
+    cross. G and X hold this matrix and its inverse, with derivatives.
     """
+    hard, threshold = terms.hard, terms.options[THRESHOLD]
+    G, X, rest = terms.G, terms.X, terms.rest
     for i in range(hard):
         for j in range(hard):
             total = threshold if k == 0 and i == j else 0.0
@@ -334,54 +432,50 @@ def lost_directions(k, A, wishes, threshold, hard, G, X, rest):
 
 
 @inlined
-def damp(k, A, wishes, options, softness, hard, G, X, rest, lost, damping):
-    """L^(k) of all rows: of the hard ones lambda^2 = strength^2 smooth_step(x(tau)), of the soft
-    ones the square of their softness. `lost` (4,) keeps tau and its derivatives."""
+def damp(k, A, wishes, terms):
+    """Write L^(k): lambda^2 = strength^2 smooth_step(x(tau)) for the hard rows, the square of
+    their softness for the soft ones."""
+    lost, damping, strength = terms.lost, terms.diagonal, terms.options[STRENGTH]
     value = 0.0
-    if options[STRENGTH] > 0.0:
+    if strength > 0.0:
         width = 1.0 / (DAMPING_COMPLETE - DAMPING_BEGINS)
         if k == 0 or DAMPING_BEGINS < lost[0] < DAMPING_COMPLETE:
-            lost[k] = lost_directions(k, A, wishes, options[THRESHOLD], hard, G, X, rest)
+            lost[k] = lost_directions(k, A, wishes, terms)
             f = smooth_step((lost[0] - DAMPING_BEGINS) * width)
-            value = options[STRENGTH] * chain(
-                k, f, width * lost[1], width * lost[2], width * lost[3]
-            )
+            value = strength * chain(k, f, width * lost[1], width * lost[2], width * lost[3])
     for i in range(damping.shape[1]):
-        if i < hard:
+        if i < terms.hard:
             damping[k, i] = value
         else:
-            damping[k, i] = softness[i] ** 2 if k == 0 else 0.0
+            damping[k, i] = terms.softness[i] ** 2 if k == 0 else 0.0
 
 
-def _solve(
-    parents, joints,
-    links, tools, components, scales, softness, hard, moved, wishes, options,
-    targets, prescribed, state, trig, bodies,
-    desired, turned, axes, motion, column, A, Q, R, G, X, rest, lost, damping, multipliers, step,
-    errors,
-):  # fmt: skip
-    """q' and its three derivatives at q, in `state` (5, n), and what is missing of the task rates.
+def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
+    """Write q' and its three derivatives at q to `state` (5, n), the unmet task rates to `errors`.
 
-    False where the rows are not independent; the rates in `state` are worthless then.
+    `bundles` are the entries of ToolPlan, ToolFrames, JointSystem and DampingTerms. Returns False
+    if the rows are dependent; the rates in `state` are then meaningless.
     """
-    n, m = parents.shape[0], components.shape[0]
+    plan, frames = ToolPlan(*bundles[:PLAN]), ToolFrames(*bundles[PLAN:FRAMES])
+    wishes, trig, column, A, Q, R, multipliers, step = bundles[FRAMES:SYSTEM]
+    terms = DampingTerms(*bundles[SYSTEM:])
+    options, damping, bodies = terms.options, terms.diagonal, frames.bodies
+    n, m = parents.shape[0], plan.components.shape[0]
     keeps = options[KEEPS] != 0.0
     for i in range(n):
         if wishes[i, PRESCRIBED] != 0.0:
             state[0, i] = prescribed[0, i]
     state[1:] = 0.0
     store_trig(joints, state, trig)
-    take_targets(links, targets, desired, axes)
+    take_targets(plan, targets, frames)
     for k in range(4):
         forward_recursion(parents, joints, trig, state, max(k - 1, 0), bodies)
-        move_tools(k, bodies, links, tools, targets, desired, turned, motion)
+        move_tools(k, plan, targets, frames)
         mu = multipliers[k]
-        excess(k, links, components, scales, axes, motion, options[FEEDBACK], mu)
+        excess(k, plan, options[FEEDBACK], frames, mu)
         if k == 0 or keeps:
-            jacobian_derivative(
-                k, bodies, links, components, scales, moved, axes, motion, column, A[k]
-            )
-            damp(k, A, wishes, options, softness, hard, G, X, rest, lost, damping)
+            jacobian_derivative(k, plan, frames, column, A[k])
+            damp(k, A, wishes, terms)
         if k == 0 and not factorise(A[0], wishes, damping[0], m, Q, R):
             return False
         for i in range(n):
@@ -411,35 +505,34 @@ def _solve(
         if keeps:
             solve_upper(R, m, mu)
             for r in range(m):
-                errors[k, r] = (errors[k, r] + damping[0, r] * mu[r]) / scales[r]
+                errors[k, r] = (errors[k, r] + damping[0, r] * mu[r]) / plan.scales[r]
     return True
 
 
-def _polish(
-    parents, joints,
-    links, tools, components, scales, hard, moved, wishes,
-    targets, state, trig, bodies,
-    desired, turned, axes, motion, column, A, Q, R, damping, ahead,
-    steps, tolerance,
-):  # fmt: skip
-    """Newton's method for q: how far the hard rows are from their targets in the end, in rad and m
-    over the length; `state` loses its rates."""
-    n = parents.shape[0]
+def _polish(steps, tolerance, parents, joints, targets, state, hard, undamped, *bundles):
+    """Newton's method for q; returns the remaining error of the hard rows, in rad and m over the
+    length.
+
+    `bundles` are the entries of ToolPlan, ToolFrames and JointSystem; `undamped` (m,) is zero. The
+    rates in `state` are lost, and the errors are left in the first row of the multipliers.
+    """
+    plan, frames = ToolPlan(*bundles[:PLAN]), ToolFrames(*bundles[PLAN:FRAMES])
+    wishes, trig, column, A, Q, R, multipliers, _ = bundles[FRAMES:]
+    n, bodies, ahead = parents.shape[0], frames.bodies, multipliers[0]
     state[1:] = 0.0
-    damping[:] = 0.0
-    take_targets(links, targets, desired, axes)
+    take_targets(plan, targets, frames)
     for left in range(steps, -1, -1):
         store_trig(joints, state, trig)
         forward_recursion(parents, joints, trig, state, 0, bodies)
-        move_tools(0, bodies, links, tools, targets, desired, turned, motion)
-        excess(-1, links, components, scales, axes, motion, 0.0, ahead)
+        move_tools(0, plan, targets, frames)
+        excess(-1, plan, 0.0, frames, ahead)
         distance = 0.0
         for r in range(hard):
             distance = max(distance, abs(ahead[r]))
         if left == 0 or not distance > tolerance:
             return distance
-        jacobian_derivative(0, bodies, links, components, scales, moved, axes, motion, column, A[0])
-        if not factorise(A[0], wishes, damping[0], hard, Q, R):
+        jacobian_derivative(0, plan, frames, column, A[0])
+        if not factorise(A[0], wishes, undamped, hard, Q, R):
             return distance
         solve_transposed(R, hard, ahead)
         largest = 1.0
@@ -448,7 +541,7 @@ def _polish(
             for r in range(hard):
                 state[4, i] -= wishes[i, ROOT] * Q[i, r] * ahead[r]
             largest = max(largest, abs(state[4, i]))
-        for i in range(n):  # at most 1 rad or m at a time
+        for i in range(n):  # at most 1 rad or m per step
             state[0, i] += state[4, i] / largest
             state[4, i] = 0.0
     return distance

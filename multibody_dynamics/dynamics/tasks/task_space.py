@@ -1,4 +1,4 @@
-"""Joint motion to the fourth derivative, and torques with rates, from the motion of tools."""
+"""Task-space inverse dynamics: q ... q'''' and torques with rates from tool motions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from . import task_recursion as recursion
 from .redundancy import RedundancyResolution
 from .tool_task import COMPONENTS, TARGET_ROW, Task, TaskMotion, as_tasks
 
-AT_TARGET = 1e-6  # rad, and m over the length: what single precision leaves of a good q
-REACHED = 1e-9  # rad, and m over the length: a target that is missed by more is out of reach
+AT_TARGET = 1e-6  # rad, and m over the length: error of a good q in single precision
+REACHED = 1e-9  # rad, and m over the length: a target missed by more is out of reach
 CONVERGED = 1e-13
 POLISHING_STEPS, STARTING_STEPS = 8, 100
 
@@ -29,22 +29,22 @@ class TaskSpaceSolver(ModelSolver):
     >>> solver.start(target, q)  # at q, or as near to it as the target is
     >>> state = solver.follow(next_target, dt)  # (5, n), and solver.torques (3, n)
 
-    `follow` goes on from where the last call ended. Or by itself: write q into `solver.state[0]`
+    `follow` continues from where the last call ended. Alternatively, write q into `solver.state[0]`
     and the targets into `solver.targets` (tasks, TARGET_ROW), see `TaskMotion.rows`; call
     `solver.update()`; read
 
     state (5, n)           q, and q' ... q'''' of [M21] Algorithm 2, generalised in `task_recursion`
     torques (3, n)         Q, Q', Q'' of [M21] Algorithm 3, under `applied_wrenches` (n, 3, 6)
-    missing (4, m)         task rate ... jounce that were wanted and are not met, by damping or
-                           softness; rad/s, m/s; columns `solver.rows[i]` are those of task i
+    missing (4, m)         task rate ... jounce left unmet by damping or softness; rad/s, m/s;
+                           columns `solver.rows[i]` are those of task i
     jacobian (m, n)        of the tasks along their axes, translations over the length
     lost_directions        tau of `Damping`, 0 without
 
-    `solver.prescribed` (5, n) holds the motion of the joints that `resolution` prescribes. What
-    `update` returns is False where the tasks are singular; it checks nothing else. An instance is
-    for one thread. `set_base` and `set_model` are as of `InverseDynamicsSolver`.
+    `solver.prescribed` (5, n) holds the motion of the joints that `resolution` prescribes. `update`
+    returns False if the tasks are singular, and checks nothing else. Not thread-safe. `set_base`
+    and `set_model` are those of `InverseDynamicsSolver`.
 
-    Raises InputError for tasks that the robot cannot have, or more components than joints serve.
+    Raises InputError for tasks that do not fit the robot or have more components than joints serve.
     """
 
     def __init__(
@@ -58,82 +58,40 @@ class TaskSpaceSolver(ModelSolver):
         super().__init__(model, bodies)
         self.tasks = as_tasks(tasks)
         self.resolution = resolution = resolution or RedundancyResolution()
-        plan = _plan(model, self.tasks, resolution)
-        count, m, hard = len(self.tasks), len(plan.components), plan.hard
-        self.rows = plan.rows
+        plan, damping, self.rows = _plan(model, self.tasks, resolution)
+        frames = recursion.tool_frames(plan, bodies)
+        frames.axes[:, 0] = [task.axis_rows for task in self.tasks]
+        m = len(plan.components)
+        system = recursion.joint_system(_wishes(model, resolution), m)
         self.state: Array = np.zeros((5, n))
         self.torques: Array = np.zeros((3, n))
         self.missing: Array = np.zeros((4, m))
         self.prescribed: Array = np.zeros((5, n))
-        self.targets: Array = np.zeros((count, TARGET_ROW))
+        self.targets: Array = np.zeros((len(self.tasks), TARGET_ROW))
+        self.jacobian: Array = system.A[0]
         self._before = np.zeros((5, n))
-        A = np.zeros((4, m, n))
-        self.jacobian: Array = A[0]
-        self._lost, self._excess, self._scales = np.zeros(4), np.zeros(m), plan.scales
+        self._lost, self._ahead, self._scales = damping.lost, system.multipliers[0], plan.scales
         self._exact = resolution.feedback == 0 and resolution.damping is None
-        trig, factors = np.empty((2, n)), (np.zeros((n + m, m)), np.zeros((m, m)))
-        frames = [np.zeros((count, 5, 3, 3)) for _ in range(2)]
-        axes = np.zeros((count, 5, 3, 3))
-        axes[:, 0] = [task.axis_rows for task in self.tasks]
-        motion = np.zeros((count, recursion.MOTION, 5, 3))
-        moving = (*frames, axes, motion, np.zeros((2, 5, 3)), A, *factors)
-        grams = np.zeros((2, 4, hard, hard))
-        tools = (plan.links, plan.tools, plan.components, plan.scales)
+        self._prescribed = system.wishes[:, recursion.PRESCRIBED] != 0
+        robot, bundles = self._constants[:2], (*plan, *frames, *system)
         self._solve_rates: Callable[[], bool] = partial(
-            recursion.solve,
-            *self._constants[:2],
-            *tools,
-            plan.softness,
-            hard,
-            plan.moved,
-            plan.wishes,
-            plan.options,
-            self.targets,
-            self.prescribed,
-            self.state,
-            trig,
-            bodies,
-            *moving,
-            *grams,
-            np.zeros((hard, hard)),
-            self._lost,
-            np.zeros((4, m)),
-            np.zeros((4, m)),
-            np.zeros(n),
-            self.missing,
-        )
+            recursion.solve, *robot, self.targets, self.prescribed, self.state, self.missing,
+            *bundles, *damping,
+        )  # fmt: skip
         self._solve_dynamics: Callable[[], None] = partial(
-            CYCLES["spatial"],
-            *self._constants,
-            2,
-            self.state,
-            self.applied_wrenches.reshape(n, 18),
-            trig,
-            bodies,
-            self.torques,
+            CYCLES["spatial"], *self._constants, 2, self.state,
+            self.applied_wrenches.reshape(n, 18), system.trig, bodies, self.torques,
+        )  # fmt: skip
+        others = (*robot, self.targets, self.state, damping.hard, np.zeros(m), *bundles)
+        self._polish: Callable[[int, float], float] = lambda steps, tolerance: recursion.polish(
+            steps, tolerance, *others
         )
-        self._polish: Callable[[int, float], float] = partial(
-            recursion.polish,
-            *self._constants[:2],
-            *tools,
-            hard,
-            plan.moved,
-            plan.wishes,
-            self.targets,
-            self.state,
-            trig,
-            bodies,
-            *moving,
-            np.zeros((4, m)),
-            self._excess,
-        )
-        self._prescribed = plan.wishes[:, recursion.PRESCRIBED] != 0
         self._solve_rates()
         self._solve_dynamics()
         self._polish(0, CONVERGED)
 
     def update(self) -> bool:
-        """From `state[0]` and `targets` to all else; False where the tasks are singular."""
+        """Compute all results from `state[0]` and `targets`; False if the tasks are singular."""
         if not self._solve_rates():
             return False
         self._solve_dynamics()
@@ -141,18 +99,18 @@ class TaskSpaceSolver(ModelSolver):
 
     @property
     def lost_directions(self) -> float:
-        """tau of `Damping` at the last update: how many directions are as good as lost."""
+        """tau of `Damping` at the last update, about the number of lost directions."""
         return float(self._lost[0])
 
     def displacement(self) -> Array:
-        """(m,) how far the tools are from their targets now, in rad and m, in `rows`.
+        """Errors (m,) of the tools at the current state, in rad and m, task i in `rows[i]`.
 
-        What damping has led them off and feedback has not yet brought back.
+        They arise from damping, and from errors that feedback has not yet removed.
         """
         state = self.state.copy()
         self._polish(0, CONVERGED)
         self.state[:] = state
-        return np.asarray(self._excess / self._scales)
+        return np.asarray(self._ahead / self._scales)
 
     def take(self, motions: TaskMotion | Sequence[TaskMotion]) -> None:
         """Write the motions of the tools, one per task, into `targets`."""
@@ -167,31 +125,33 @@ class TaskSpaceSolver(ModelSolver):
             target[:] = row
 
     def __call__(self, motions: TaskMotion | Sequence[TaskMotion], q: Any) -> Array:
-        """`state` (5, n), a view, at q (n,) as it is; only with feedback does it matter where the
-        tools are. Raises InputError for bad input and at a singularity."""
+        """`state` (5, n), a view, at the given q (n,), which is not corrected; errors of the tools
+        matter only with feedback. Raises InputError for bad input and at a singularity."""
         self._begin(motions, q)
         self._solve()
         return self.state
 
     def start(self, motions: TaskMotion | Sequence[TaskMotion], q: Any) -> Array:
-        """`state` (5, n) where the tools of first priority are at their targets, found by Newton's
-        method from q (n,). Raises InputError where that fails."""
+        """`state` (5, n), a view, with the tools of first priority at their targets, found by
+        Newton's method from q (n,). Raises InputError if that fails."""
         self._begin(motions, q)
         self._reach(STARTING_STEPS)
         self._solve()
         return self.state
 
     def follow(self, motions: TaskMotion | Sequence[TaskMotion], dt: float = 0.0) -> Array:
-        """`state` (5, n) of the next cycle, `dt` s later: q by Taylor's series of the last state,
-        then Newton's method to the targets, then the rates.
+        """`state` (5, n), a view, of the next cycle, `dt` s later.
 
-        With feedback or damping q is what the series says; the feedback corrects it smoothly.
-        Raises InputError for a target out of reach and for a singularity, the state is as before;
-        and for damping without feedback, which would never bring back what it leads astray. Joint
-        limits are not looked at: `limit_speed` leads away from them, no more.
+        q is extrapolated by the Taylor series of the last state and corrected by Newton's method;
+        with feedback or damping it is not, and the feedback corrects it smoothly. The rates follow.
+        Raises InputError for a target out of reach and at a singularity, leaving the state
+        unchanged, and for damping without feedback, with which errors would never decay. Joint
+        limits are not enforced; `limit_speed` merely leads away from them.
         """
         if self.resolution.damping is not None and self.resolution.feedback == 0.0:
-            raise InputError("damping leads the tool astray: `follow` needs a feedback beside it")
+            raise InputError(
+                "damping causes errors of the tool: `follow` needs a feedback to remove them"
+            )
         self._before[:] = self.state
         self.take(motions)
         if dt:
@@ -220,7 +180,7 @@ class TaskSpaceSolver(ModelSolver):
             names = ", ".join(f"'{task.body}'" for task in self.tasks)
             raise InputError(
                 f"the target of {names} is not reached: {distance:.3g} rad (or m over the length) "
-                f"are left after {steps} steps; it is out of reach, too far for one cycle, or at a "
+                f"remain after {steps} steps; it is out of reach, too far for one cycle, or at a "
                 "singularity"
             )
 
@@ -230,15 +190,15 @@ class TaskSpaceSolver(ModelSolver):
             self.state[:] = self._before
             raise InputError(
                 f"the tasks are singular at q = {q}: some of their components cannot be moved; "
-                "give a damping, a softness, or fewer components"
+                "set a damping or a softness, or prescribe fewer components"
             )
 
 
 class TaskDynamics(NamedTuple):
     """Joint motion, torques and their rates from the motion of tools, each (..., n).
 
-    missing (..., 4, m): task rate ... jounce that were wanted and are not met, by damping or
-    softness, those of soft tasks last.
+    missing (..., 4, m): task rate ... jounce left unmet by damping or softness, those of soft tasks
+    last.
     """
 
     q: Array
@@ -253,9 +213,11 @@ class TaskDynamics(NamedTuple):
 
     @property
     def torques(self) -> InverseDynamics:
+        """Q, Q' and Q'' as the result of `inverse_dynamics`."""
         return InverseDynamics(self.tau, self.tau_dot, self.tau_ddot)
 
 
+# long: the checks of one batch, and the loop over it
 def task_inverse_dynamics(
     model: MultibodyModel,
     tasks: Task | Sequence[Task],
@@ -271,16 +233,16 @@ def task_inverse_dynamics(
 
     Parameters
     ----------
-    tasks, motions : as many as one another; the motions are batches (...).
-    q : (..., n) where the tools are at their targets, from a geometric inverse kinematics or
+    tasks, motions : equally many; the motions are batches (...).
+    q : (..., n) with the tools at their targets, from `inverse_kinematics` or
         `TaskSpaceSolver.start`.
-    resolution : how redundant joints share the task; default least rates.
-    prescribed : (..., 5, n) q ... q'''' of the joints that the resolution prescribes; the others'
-        columns are not looked at. Default: at rest at q.
-    wrenches : as of `inverse_dynamics`.
+    resolution : how redundant joints share the tasks; default: least rates.
+    prescribed : (..., 5, n) q ... q'''' of the joints that the resolution prescribes; other columns
+        are ignored. Default: at rest at q.
+    wrenches, base : as in `inverse_dynamics`.
 
-    Raises InputError for wrong shapes, NaN, too many components, at a singularity, and where the
-    tools are not at their targets though no feedback is to bring them there.
+    Raises InputError for wrong shapes, NaN, too many components, at a singularity, and if the tools
+    are not at their targets and there is no feedback to bring them there.
     """
     solver = TaskSpaceSolver(model, tasks, resolution)
     solver.set_base(base)
@@ -315,7 +277,7 @@ def task_inverse_dynamics(
         if solver._exact and (away := solver._polish(0, CONVERGED)) > AT_TARGET:
             raise InputError(
                 f"q: a tool is {away:.3g} rad (or m over the length) away from its target; find q "
-                "by inverse kinematics, or give a feedback that brings it there"
+                "by inverse kinematics, or set a feedback that brings it there"
             )
         solver._solve()
         states[index], torques[index] = solver.state, solver.torques
@@ -324,24 +286,10 @@ def task_inverse_dynamics(
     return TaskDynamics(*map(np.ascontiguousarray, (*rows, missing)))
 
 
-class _Plan(NamedTuple):
-    """The tasks and the resolution as the recursion takes them."""
-
-    links: np.ndarray
-    tools: Array
-    components: np.ndarray
-    scales: Array
-    softness: Array
-    hard: int
-    moved: np.ndarray
-    wishes: Array
-    options: Array
-    rows: tuple[slice, ...]
-
-
 def _plan(
     model: MultibodyModel, tasks: tuple[Task, ...], resolution: RedundancyResolution
-) -> _Plan:
+) -> tuple[recursion.ToolPlan, recursion.DampingTerms, tuple[slice, ...]]:
+    """The tasks and their damping as the recursion takes them, and the rows of each task."""
     n = model.n
     links = np.zeros((len(tasks), recursion.LINK), dtype=np.int64)
     tools = np.zeros((len(tasks), recursion.TOOL))
@@ -363,8 +311,7 @@ def _plan(
         components += [COMPONENTS.index(name) for name in task.components]
         softness += [float(task.softness)] * task.size
     hard = sum(task.size for task in tasks if task.softness == 0)
-    wishes = _wishes(model, resolution)
-    serving = int(np.count_nonzero(wishes[:, recursion.ROOT]))
+    serving = model.n - len(set(map(model.joint_index, resolution.prescribed)))
     damping = resolution.damping
     if hard > serving:
         names = ", ".join(f"'{task.body}'" for task in tasks if task.softness == 0)
@@ -373,7 +320,7 @@ def _plan(
             "leave some out or give a task softness"
         )
     if hard == 0:
-        raise InputError("one task must come first, with a softness of zero")
+        raise InputError("at least one task must have first priority, a softness of zero")
     is_square = len(components) == n and hard == n and damping is None
     options = np.zeros(recursion.OPTION)
     options[recursion.FEEDBACK] = resolution.feedback
@@ -385,12 +332,12 @@ def _plan(
     scales = np.where(kinds < 3, 1.0, 1 / resolution.length)
     moved = np.array([model.moved_by[model.body_index(task.body)] for task in tasks])
     rows = tuple(slices[t] for t in range(len(tasks)))
-    soft = np.array(softness)
-    return _Plan(links, tools, kinds, scales, soft, hard, moved, wishes, options, rows)
+    plan = recursion.ToolPlan(links, tools, kinds, scales, moved)
+    return plan, recursion.damping_terms(options, np.array(softness), hard), rows
 
 
 def _wishes(model: MultibodyModel, resolution: RedundancyResolution) -> Array:
-    """(n, WISH): what each joint is asked besides the tasks."""
+    """(n, WISH) weights and secondary motions of the joints."""
     n, names = model.n, model.joint_names
     wishes = np.zeros((n, recursion.WISH))
     wishes[:, recursion.ROOT] = 1 / np.sqrt(resolution.joint_weights(model))
@@ -407,7 +354,7 @@ def _wishes(model: MultibodyModel, resolution: RedundancyResolution) -> Array:
 
 
 def _each(name: str, value: Any, model: MultibodyModel) -> Array:
-    """A number for all joints, or one for each."""
+    """One number for all joints, or one per joint, as (n,)."""
     if np.ndim(value) == 0:
         return np.full(model.n, float(value))
     values = as_array(name, value, (model.n,), model.joint_names)

@@ -1,4 +1,4 @@
-"""Tasks: which components of the motion of a tool are prescribed, and that motion to the jounce."""
+"""Tasks: the prescribed components of the motion of a tool, and tool motions to the jounce."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ TARGET_ROW = SCREW  # the head of a body's row: pose, twist ... jounce; here hyb
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Components of the motion of one tool that are to follow a target.
+    """Components of the motion of one tool that follow a target.
 
     Attributes
     ----------
-    body : what carries the tool: a body, a link merged into one, or an index.
+    body : the body that carries the tool, or a link merged into one; a name or an index.
     components : "pose", "position", "orientation", "direction", or any of rx ry rz x y z: three
         rotations and three translations, along `axes`. "direction" is rx ry: the z axis of the tool
-        points where that of the target does, and the rotation about it is free. A single rotation
-        is that of a robot which turns its tool about this axis only, as a SCARA does.
+        points along that of the target, and the rotation about it is free. A single rotation is for
+        robots that turn their tool about this axis only, such as a SCARA.
     offset : (4, 4) pose of the tool frame in the frame of `body`.
-    axes : "inertial"; "tool", those of the target frame, which turn with it; or a rotation (3, 3)
-        with the axes as its columns. None is "inertial", but "tool" for two rotations.
-    softness : 0 for a task of first priority, met exactly. Above 0 it is of second priority, in
-        the room that the others leave: |q' - z|^2 + |e'|^2 / softness^2 is minimal, with the
-        secondary motion z and the rate e' that is missing; 0.01 leaves some 1e-4 of it unmet.
+    axes : "inertial"; "tool" for those of the target frame, which turn with it; or a rotation
+        (3, 3) with the axes as its columns. None is "tool" for two rotations, otherwise "inertial".
+    softness : 0 for a task of first priority, met exactly. Above 0 for one of second priority, met
+        as far as the others allow: |q' - z|^2 + |e'|^2 / softness^2 is minimised, with the
+        secondary motion z and the unmet task rate e'; 0.01 leaves about 1e-4 of it unmet.
 
-    Raises InputError for components that do not exist, twice the same, or two rotations about axes
-    that do not turn with the target, which no orientation could answer for; a bad pose or rotation.
+    Raises InputError for unknown or repeated components, an invalid pose or rotation, and two
+    rotations about axes that do not turn with the target, which define no orientation.
     """
 
     body: str | int
@@ -103,22 +103,22 @@ class Task:
 
     @property
     def size(self) -> int:
-        """How many components are prescribed."""
+        """Number of prescribed components."""
         return len(self.components)
 
     @property
     def rotations(self) -> tuple[int, ...]:
-        """Which of the three rotations are prescribed."""
+        """Indices of the prescribed rotations."""
         return tuple(i for i, name in enumerate(COMPONENTS[:3]) if name in self.components)
 
     @property
     def is_turning(self) -> bool:
-        """Whether the axes are those of the target frame."""
+        """Whether the axes turn with the target frame."""
         return isinstance(self.axes, str) and self.axes == "tool"
 
     @cached_array
     def axis_rows(self) -> Array:
-        """(3, 3), row by row the axes that stand still; the unit matrix for those of the target."""
+        """(3, 3), the constant axes row by row; the identity if they are those of the target."""
         return np.eye(3) if isinstance(self.axes, str) else self.axes.T
 
     def tool_in(self, model: MultibodyModel) -> tuple[int, Array]:
@@ -131,9 +131,8 @@ class Task:
 class TaskMotion:
     """The motion of a tool frame: pose (..., 4, 4) and twist, acceleration, jerk, jounce (..., 6).
 
-    The four are componentwise derivatives in `representation`, of the tool frame; None is zero.
-    Raises InputError for wrong shapes, NaN and infinity, what is no pose, and an unknown
-    representation.
+    The rates are componentwise derivatives in `representation`, of the tool frame; None means zero.
+    Raises InputError for wrong shapes, NaN, infinity, an invalid pose or representation.
     """
 
     pose: Any
@@ -186,6 +185,7 @@ class TaskMotion:
         return TaskMotion(self.pose, twist, acceleration, jerk, jounce, representation)
 
 
+# wide: q and its four derivatives are spelled out, as in forward_kinematics
 def task_motion(
     model: MultibodyModel,
     task: Task,
@@ -198,9 +198,9 @@ def task_motion(
     base: BaseMotion | None = None,
     representation: Representation = "hybrid",
 ) -> TaskMotion:
-    """How the tool of a task moves while the joints do: forward kinematics, [M21] Algorithm 1.
+    """Motion of the tool of a task by forward kinematics, [M21] Algorithm 1.
 
-    q ... q'''' are (..., n); what is not given is zero. Raises InputError as `forward_kinematics`.
+    q ... q'''' are (..., n); None means zero. Raises InputError as `forward_kinematics`.
     """
     index, offset = task.tool_in(model)
     motion = forward_kinematics(
@@ -215,10 +215,10 @@ def task_motion(
 def task_jacobian(
     model: MultibodyModel, tasks: Task | Sequence[Task], q: Any, *, length: float = 1.0
 ) -> Array:
-    """(..., m, n): how the joints move the prescribed components, task after task, along its axes.
+    """Jacobian (..., m, n) of the prescribed components of all tasks, along their axes.
 
-    Rotations in rad, translations in units of `length` (m); axes of "tool" are those that the tool
-    itself has at q (..., n). Raises InputError as `jacobian`.
+    Rotations are in rad, translations in units of `length` (m). The axes "tool" are those of the
+    tool at q (..., n). Raises InputError as `jacobian`.
     """
     blocks = []
     for task in as_tasks(tasks):
@@ -235,7 +235,7 @@ def task_jacobian(
 
 
 def as_tasks(tasks: Task | Sequence[Task]) -> tuple[Task, ...]:
-    """One task or several as a tuple, or InputError."""
+    """One task, or a sequence of tasks, as a tuple; InputError for anything else."""
     chosen = (tasks,) if isinstance(tasks, Task) else tuple(tasks)
     if not chosen or not all(isinstance(task, Task) for task in chosen):
         raise InputError(f"tasks: expected a Task or a sequence of them, got {tasks!r}")

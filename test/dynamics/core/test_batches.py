@@ -1,4 +1,4 @@
-"""Batches of products against the single ones."""
+"""Batches of products against single products."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_matrices_and_vectors_broadcast():
     assert times(A[:0], x[:1]).shape == (0, 1, 3)
 
 
-def test_transposed_is_of_the_last_two_axes():
+def test_transposed_swaps_the_last_two_axes():
     A = np.random.default_rng(2).normal(size=(4, 3, 5))
     np.testing.assert_array_equal(transposed(A)[2], A[2].T)
     assert np.shares_memory(transposed(A), A)

@@ -1,4 +1,4 @@
-"""Rates of Baumgarte's stabilisation."""
+"""Rates of Baumgarte stabilisation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from multibody_dynamics.dynamics.core import Baumgarte, DynamicsError, InputError
 
 
-def test_the_rates_are_kept_and_cannot_be_changed():
+def test_rates_are_immutable():
     pull = Baumgarte(20.0, 10.0)
     assert (pull.alpha, pull.beta) == (20.0, 10.0)
     with pytest.raises(AttributeError):
@@ -25,7 +25,7 @@ def test_the_rates_are_kept_and_cannot_be_changed():
         ((1.0, [1.0, 2.0]), r"Baumgarte: beta: expected shape \(\)"),
     ],
 )
-def test_rates_that_cannot_be_are_refused(rates, message):
+def test_invalid_rates_are_refused(rates, message):
     with pytest.raises(InputError, match=message):
         Baumgarte(*rates)
     assert issubclass(InputError, DynamicsError)

@@ -1,4 +1,4 @@
-"""Rows of a cycle: all of them or none, whatever they are made of."""
+"""Rows of a cycle are taken all or none, whatever their type."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def rows():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_of_any_kind_are_taken(kind):
+def test_rows_of_any_kind_are_accepted(kind):
     taken, values = rows()
     wanted = np.array([[3.0, 1.0], [4.0, 1.0], [5.0, 9.0]])
     taken.take(tuple(KINDS[kind](row) for row in wanted))
     np.testing.assert_array_equal(values, wanted)
 
 
-def test_its_own_rows_may_come_in_another_order():
+def test_rows_of_the_values_may_be_permuted():
     taken, values = rows()
     taken.take((values[2], values[0], values[1]))
     np.testing.assert_array_equal(values, START[[2, 0, 1]])
@@ -55,14 +55,14 @@ def test_its_own_rows_may_come_in_another_order():
         ((START[0], START[1], np.array([np.inf, 1.0])), r"tau\[0\] \(joint 'a'\) is inf"),
     ],
 )
-def test_what_is_refused_changes_nothing(given, message):
+def test_refused_rows_change_nothing(given, message):
     taken, values = rows()
     with pytest.raises(InputError, match=message):
         taken.take(given)
     np.testing.assert_array_equal(values, START)
 
 
-def test_the_first_ones_may_be_made_by_many_threads_at_once():
+def test_several_threads_may_construct_the_first_ones():
     spec = spec_from_file_location(f"{checked_rows.__package__}.as_at_first", checked_rows.__file__)
     fresh = module_from_spec(spec)  # of which nothing is compiled yet
     spec.loader.exec_module(fresh)

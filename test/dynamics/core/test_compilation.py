@@ -1,9 +1,10 @@
-"""One source, compiled or not: the same numbers, from a cache on disk that is never stale."""
+"""Compiled and plain code give the same numbers, and the cache on disk is never stale."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,7 +34,7 @@ PACKAGE = Path(dyn.__file__).resolve().parents[1]
 
 
 def numbers():
-    """Something of everything that is compiled."""
+    """Results of all kinds of compiled functions."""
     model = random_tree(6, 1).with_reflected_inertia(np.full(6, 0.1))
     rng = np.random.default_rng(2)
     state, tau = rng.normal(size=(5, 4, model.n)), rng.normal(size=model.n)
@@ -57,7 +58,7 @@ def numbers():
 
 
 def machine_code():
-    """The compiled functions of this package, wherever they are kept."""
+    """All compiled functions of this package."""
     values = [
         value
         for name, module in sys.modules.items()
@@ -70,14 +71,14 @@ def machine_code():
 
 
 def cache_statistics():
-    """How many of this package's compiled functions came from the disk, and how many did not."""
+    """Numbers of compiled functions of this package that were and were not loaded from disk."""
     found = {id(x): x.stats for x in machine_code()}
     hits = sum(sum(stats.cache_hits.values()) for stats in found.values())
     return hits, sum(sum(stats.cache_misses.values()) for stats in found.values())
 
 
 def python(code, *arguments, first=PACKAGE.parent, **environment):
-    """Run `code` in a fresh interpreter that looks for modules in `first` and among these tests."""
+    """Run `code` in a fresh interpreter with the modules in `first` and of these tests."""
     paths = [str(first), *map(str, TESTS), os.environ.get("PYTHONPATH", "")]
     environment |= {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
@@ -140,8 +141,8 @@ print(json.dumps([twist.tolist(), sum(stats.cache_hits.values()), kinematics.__f
 """
 
 
-def test_an_edited_helper_takes_effect(tmp_path):
-    """Although the recursion's own file, which is all that Numba looks at, stays as it was."""
+def test_an_edited_helper_takes_effect_and_a_reworded_docstring_compiles_nothing(tmp_path):
+    """Numba's own cache looks only at the date of the recursion's own file."""
     shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
     cache = {CACHE_VARIABLE: str(tmp_path / "cache")}
 
@@ -170,6 +171,13 @@ def test_an_edited_helper_takes_effect(tmp_path):
     screws.write_text(source)
     assert start() == (first, 1)  # the machine code of the old text is still there, and right
 
+    recursion = screws.parents[1] / "recursions" / "spatial.py"
+    text = recursion.read_text()
+    reworded, count = re.subn(r'    """(?=\S)', '    """Reworded.\n\n    ', text)
+    assert count >= 3  # the docstrings of the compiled functions themselves
+    recursion.write_text("# A comment that moves every line.\n" + reworded)
+    assert start() == (first, 1)
+
 
 def test_an_inlined_function_stays_the_function_that_it_was():
     def triple(x):
@@ -180,7 +188,7 @@ def test_an_inlined_function_stays_the_function_that_it_was():
 
 
 def test_no_two_functions_keep_their_machine_code_under_one_name():
-    """Else two processes that compile at the same time may load the code of each other."""
+    """Otherwise two processes that compile at the same time may load each other's code."""
     code = [(x.py_func.__module__, x.py_func.__qualname__) for x in machine_code()]
     assert len(code) > 12
     assert sorted(set(code)) == sorted(code)
@@ -198,7 +206,7 @@ def test_compiled_functions_are_real_machine_code():
     assert fast.nopython_signatures
 
 
-def test_what_must_be_compiled_is_told_of_once(tmp_path, monkeypatch):
+def test_compilation_is_reported_once(tmp_path, monkeypatch):
     monkeypatch.setattr(compilation, "_CACHE", tmp_path)
     said: list[str] = []
     with when_compiling(said.append):
@@ -213,7 +221,7 @@ def test_what_must_be_compiled_is_told_of_once(tmp_path, monkeypatch):
     assert len(said) == 1
 
 
-def test_compiling_is_ended_by_what_the_check_raises():
+def test_an_exception_of_the_check_ends_the_compilation():
     class Enough(BaseException):
         pass
 
@@ -231,7 +239,7 @@ def test_compiling_is_ended_by_what_the_check_raises():
 
 
 def test_division_and_nan_follow_ieee():
-    """Fused operations are allowed, but nothing that would hide a NaN or turn 1/0 into an error."""
+    """Fused operations are allowed, but none that hides NaN or turns 1/0 into an error."""
 
     def quotient(a, b):
         return a / b, a - a == 0.0
@@ -251,7 +259,7 @@ def sources(tmp_path):
     return folder
 
 
-def test_the_digest_sees_edits_renamed_and_new_files(sources):
+def test_the_digest_changes_with_edited_renamed_and_new_files(sources):
     seen = {source_digest(sources)}
 
     def changed():
@@ -269,7 +277,7 @@ def test_the_digest_sees_edits_renamed_and_new_files(sources):
     changed()
 
 
-def test_the_digest_sees_no_docstring_and_no_comment(sources):
+def test_the_digest_ignores_docstrings_and_comments(sources):
     def text(comment, docstring, constant):
         head = f"{comment}\nclass A:\n    '{docstring}'\n    def f():\n        '{docstring}'\n"
         return f"{head}        return '{constant}'\n"
@@ -283,7 +291,7 @@ def test_the_digest_sees_no_docstring_and_no_comment(sources):
     assert source_digest(sources) != digest
 
 
-def test_the_digest_is_of_the_content_alone(sources, tmp_path):
+def test_the_digest_depends_on_the_content_only(sources, tmp_path):
     digest = source_digest(sources)
     (sources / "notes.txt").write_text("no source")
     os.utime(sources / "a.py", (1, 1))
@@ -293,7 +301,7 @@ def test_the_digest_is_of_the_content_alone(sources, tmp_path):
     assert source_digest(moved) == digest
 
 
-def test_the_digest_is_of_numba_and_the_processor(sources, monkeypatch):
+def test_the_digest_depends_on_numba_and_the_processor(sources, monkeypatch):
     digest = source_digest(sources)
     with monkeypatch.context() as changed:
         changed.setattr(compilation.numba, "__version__", "0.0.1")
@@ -306,7 +314,7 @@ def test_the_digest_is_of_numba_and_the_processor(sources, monkeypatch):
 
 @pytest.fixture
 def clean_environment(monkeypatch, tmp_path):
-    """No variable has a say in where the cache is; temporary files go to a folder of ours."""
+    """No variable influences where the cache is; temporary files go to a folder of the test."""
     for variable in (CACHE_VARIABLE, "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
@@ -315,7 +323,7 @@ def clean_environment(monkeypatch, tmp_path):
     return monkeypatch
 
 
-def test_the_cache_is_where_it_was_asked_for(clean_environment, tmp_path):
+def test_the_cache_is_in_the_requested_folder(clean_environment, tmp_path):
     assert cache_directory().is_relative_to(tmp_path / "home" / ".cache")
     for variable in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR", CACHE_VARIABLE):  # the later one wins
         clean_environment.setenv(variable, str(tmp_path / variable))
@@ -335,7 +343,7 @@ def test_a_folder_that_cannot_be_written_is_replaced(clean_environment, tmp_path
     assert cache_directory() is None
 
 
-def test_a_temporary_folder_of_somebody_else_is_not_trusted(clean_environment, tmp_path):
+def test_a_temporary_folder_of_another_user_is_not_trusted(clean_environment, tmp_path):
     (tmp_path / "a file").write_text("")
     clean_environment.setenv(CACHE_VARIABLE, str(tmp_path / "a file" / "cache"))
     assert cache_directory() is not None

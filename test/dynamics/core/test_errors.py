@@ -1,4 +1,4 @@
-"""One except clause catches everything that the package refuses, as a ValueError or by its name."""
+"""The exceptions form one hierarchy, and each error has the right type."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def test_hierarchy(error, parent):
     assert error.__bases__ == (parent,)
 
 
-def test_refusals_are_of_the_right_kind():
+def test_errors_have_the_right_type():
     with pytest.raises(dyn.InputError):
         dyn.to_linear_first([1, 2])
     with pytest.raises(dyn.ModelError):
         dyn.model_from_screws([], [], [], [])
 
 
-def test_an_input_error_becomes_one_of_another_kind_with_its_place():
+def test_refused_as_changes_type_and_prefix():
     for where, message in (("", "q is bad"), ("joint 'a'", "joint 'a': q is bad")):
         with pytest.raises(dyn.ModelError) as caught, refused_as(dyn.ModelError, where):
             raise dyn.InputError("q is bad")

@@ -1,4 +1,4 @@
-"""What callers hand in: taken as float64 where that loses nothing, else refused with the reason."""
+"""Arguments are converted to float64 without loss, or refused with the reason."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def test_real_numbers_become_float64(name):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_anything_else_is_refused_by_name(name):
+def test_anything_but_real_numbers_is_refused_by_name(name):
     with pytest.raises(InputError, match="qdd: "):
         as_array("qdd", REFUSED[name], (3,))
 
 
-def test_no_copy_where_none_is_needed():
+def test_float64_arrays_are_not_copied():
     q = np.zeros((4, 3))
     assert as_array("q", q, (3,)) is q
 
@@ -82,7 +82,7 @@ def test_a_wrong_shape_is_refused_with_both_shapes_and_the_joints(shape):
     assert "shoulder, elbow, wrist" in message
 
 
-def test_long_lists_of_joints_are_left_out():
+def test_long_lists_of_joints_are_omitted():
     with pytest.raises(InputError) as caught:
         as_array("q", np.zeros(3), (40,), [f"joint{k}" for k in range(40)])
     assert "joint1" not in str(caught.value)
@@ -115,11 +115,11 @@ def test_scalars():
         as_array("mass", np.nan, ())
 
 
-def test_float32_overflow_of_integers_is_no_infinity():
+def test_integers_beyond_float32_stay_finite():
     np.testing.assert_array_equal(as_array("q", np.array([2**62]), (1,)), [2.0**62])
 
 
-def test_a_number_too_great_for_float64_is_refused_without_a_warning():
+def test_a_number_too_large_for_float64_is_refused_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(InputError, match="q is inf"):
@@ -170,7 +170,7 @@ def test_gaps_are_refused(given, message):
         as_state(JOINTS, *rows)
 
 
-def test_shapes_that_do_not_fit_are_listed():
+def test_incompatible_shapes_are_listed():
     with pytest.raises(InputError, match=r"q \(4,\), qd \(5,\)"):
         as_state(JOINTS, np.zeros((4, 3)), np.zeros((5, 3)))
     with pytest.raises(InputError, match=r"a \(2,\), b \(\), c \(3,\)"):
@@ -188,7 +188,7 @@ def test_arguments_are_never_written_to():
         np.testing.assert_array_equal(row, old)
 
 
-def test_a_read_only_copy_stays_what_it_is():
+def test_a_read_only_copy_cannot_change():
     given = np.arange(3)
     copy = read_only(given)
     given[0] = 7
@@ -229,7 +229,7 @@ def test_paths_mappings_and_choices():
         check_choice("beyond", "foo", ("raise", "continue"))
 
 
-def test_of_a_partial_row_only_the_used_entries_count():
+def test_only_the_used_entries_of_a_partial_row_matter():
     used = np.array([True, False, True])
     row = as_partial("qdd", [[1, np.nan, 2], [3, np.inf, 4]], used, JOINTS)
     np.testing.assert_array_equal(row, [[1, 0, 2], [3, 0, 4]])

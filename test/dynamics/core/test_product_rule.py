@@ -24,7 +24,7 @@ def convolve(a, b, multiply):
     return [sum(multiply(a[j], b[k - j]) for j in range(k + 1)) for k in range(ORDERS)]
 
 
-def test_product_is_that_of_the_polynomials():
+def test_product_equals_that_of_polynomials():
     expected = stack(convolve(A, B, np.matmul))
     np.testing.assert_allclose(leibniz.product(stack(A), stack(B)), expected, rtol=1e-13)
 

@@ -1,4 +1,4 @@
-"""Quantities with unit and side of the gear, the data of motors, and what is wrong with them."""
+"""Quantities with unit and side of the gear, motor data, and error messages."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ SCREW = Gear(200.0, {"link": "prismatic", "motor": "revolute"})
         ("angle", "rad", -1),
     ],
 )
-def test_the_gear_takes_every_dimension_to_the_link_side(dimension, unit, power):
+def test_the_gear_converts_every_dimension_to_the_link_side(dimension, unit, power):
     data = {"value": 3.0, "unit": unit, "side": "motor"}
     assert quantity(data, "here", dimension, GEAR) == pytest.approx(3.0 * 50.0**power)
     assert quantity(data | {"side": "link"}, "here", dimension, GEAR) == 3.0
     assert quantity(data, "here", dimension, SCREW) == pytest.approx(3.0 * 200.0**power)
 
 
-def test_the_powers_fit_together():
+def test_the_powers_of_the_gear_ratio_are_consistent():
     """With phi_m = N phi and Q = N Q_m, K phi and K3 phi^3 are torques on either side."""
     N, phi = GEAR.ratio, 0.01
 
@@ -57,7 +57,7 @@ def test_the_powers_fit_together():
     np.testing.assert_allclose(K * (phi + h * phi**3), torque)
 
 
-def test_lists_have_one_unit_and_side():
+def test_lists_share_one_unit_and_side():
     data = {"values": [0, "1e1", 90], "unit": "deg", "side": "motor"}
     found = quantities(data, "here", "angle", GEAR)
     np.testing.assert_allclose(found, np.array([0.0, 10.0, 90.0]) * np.pi / 180.0 / 50.0)
@@ -82,7 +82,7 @@ def test_wrong_units_sides_and_numbers_are_named():
         number(True, "here")
 
 
-def test_an_empty_section_is_an_empty_mapping_where_no_key_is_required():
+def test_an_empty_section_without_required_keys_is_an_empty_mapping():
     assert entries(None, "here", (), None) == {}
     with pytest.raises(InputError, match="here: found None, expected a mapping with a, b"):
         entries(None, "here", ("a", "b"), None)
@@ -90,13 +90,13 @@ def test_an_empty_section_is_an_empty_mapping_where_no_key_is_required():
         entries(3, "here", (), None)
 
 
-def test_yaml_has_the_floats_of_yaml_1_2(tmp_path):
+def test_yaml_floats_follow_yaml_1_2(tmp_path):
     file = tmp_path / "numbers.yaml"
     file.write_text("[1e-4, -2E3, .5e1, 1.e2, 1e, e1, 1e-4x, 12, '1e4']")
     assert read_yaml(file) == [1e-4, -2e3, 5.0, 100.0, "1e", "e1", "1e-4x", 12, "1e4"]
 
 
-def test_a_motor_by_its_names_in_the_package():
+def test_motor_values_are_named_as_in_the_package():
     data = {
         "gear_ratio": 50,
         "inertia": {"value": 100.0, "unit": "g cm^2", "side": "motor"},
@@ -112,7 +112,7 @@ def test_a_motor_by_its_names_in_the_package():
     }  # fmt: skip
 
 
-def test_joints_are_those_of_the_robot():
+def test_joints_must_match_those_of_the_robot():
     where, joints = joint_entries({"joints": {"a": 1, "b": 2}}, ("b", "a"), "springs")
     assert (where, dict(joints)) == ("springs", {"a": 1, "b": 2})
     with pytest.raises(
@@ -126,7 +126,7 @@ def test_joints_are_those_of_the_robot():
             joint_entries(source, ("a",), "springs")
 
 
-def test_the_motion_must_be_that_of_the_robots_joint():
+def test_the_motion_must_match_the_joint_type():
     assert joint_motion({}, "here", "continuous") == "revolute"
     assert joint_motion({"motion": "prismatic"}, "here", None) == "prismatic"
     with pytest.raises(

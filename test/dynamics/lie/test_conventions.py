@@ -1,4 +1,4 @@
-"""The order of components, the four names, and a table of symbols that tells the truth."""
+"""Order of components, names of representations, and a table of symbols that matches the code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_linear_first_is_the_order_of_pinocchio():
 
 
 @pytest.mark.parametrize("shape", [(6,), (1, 6), (2, 3, 6), (0, 6)])
-def test_there_and_back(shape):
+def test_from_linear_first_inverts_to_linear_first(shape):
     screws = np.random.default_rng(1).normal(size=shape)
     moved = dyn.to_linear_first(screws)
     assert moved.shape == shape
@@ -39,7 +39,7 @@ def test_a_copy_is_returned(function):
 
 @pytest.mark.parametrize("function", [dyn.to_linear_first, dyn.from_linear_first])
 @pytest.mark.parametrize("bad", [np.zeros(5), 1.0, np.full(6, np.nan), np.zeros(6) * 1j, ["a"] * 6])
-def test_what_is_no_screw_is_refused(function, bad):
+def test_invalid_screws_are_refused(function, bad):
     with pytest.raises(dyn.InputError, match="screw"):
         function(bad)
 
@@ -56,7 +56,7 @@ def test_an_unknown_representation_is_refused_and_the_known_ones_are_listed(bad)
         check_representation(bad)
 
 
-def test_the_table_names_what_there_is():
+def test_the_table_lists_names_that_exist():
     names = {name for symbol in dyn.lie.SYMBOLS for name in symbol.name.split(", ")}
     assert names >= {*STATE_ROWS, *dyn.InverseDynamics._fields, *dyn.BodyMotion._fields}
     attributes = {*dir(dyn.MultibodyModel), *dyn.MultibodyModel.__dataclass_fields__}

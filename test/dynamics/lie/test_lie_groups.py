@@ -1,4 +1,4 @@
-"""Groups: the axioms, and dexp^-1 by differences of the product."""
+"""State spaces: the group axioms, and dexp^-1 by differences of the product."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def vectors(dimension, count, seed=5):
     return np.random.default_rng(seed).uniform(-1, 1, (count, dimension))
 
 
-def test_the_product_group_is_made_of_its_factors():
+def test_the_product_group_acts_factor_by_factor():
     x, y, z = vectors(GROUP.dimension, 3)
     assert GROUP.dimension == 19
     X, Y, Z = map(GROUP.exp, (x, y, z))
@@ -30,7 +30,7 @@ def test_the_product_group_is_made_of_its_factors():
 
 
 @pytest.mark.parametrize("factor", FACTORS, ids=names)
-def test_exp_of_one_direction_is_a_subgroup(factor):
+def test_exp_along_one_direction_is_a_subgroup(factor):
     x = vectors(factor.dimension, 1)[0]
     np.testing.assert_allclose(
         factor.product(factor.exp(0.3 * x), factor.exp(0.9 * x)), factor.exp(1.2 * x), atol=1e-15
@@ -52,7 +52,7 @@ def test_dexp_inv_is_the_inverse_of_the_differential(factor):
     np.testing.assert_allclose(moved, turned, atol=1e-9)
 
 
-def test_the_direct_product_translates_apart_from_rotation():
+def test_the_direct_product_translates_independently_of_rotation():
     C = se3.exp([0.3, -0.2, 0.5, 1.0, 2.0, 3.0])
     both = SO3xR3().product(C, C)
     np.testing.assert_allclose(both[:3, 3], 2 * C[:3, 3])
@@ -68,7 +68,7 @@ def test_groups_have_public_names():
     np.testing.assert_allclose(states[-1][0], dyn.so3.exp(w), atol=1e-14)
 
 
-def test_what_is_no_element_is_refused():
+def test_invalid_elements_are_refused():
     with pytest.raises(InputError, match="start: 1 entries for 4 factors"):
         GROUP.check("start", (np.eye(4),))
     with pytest.raises(InputError, match=r"start\[2\] in SO3.* no rotation matrix"):

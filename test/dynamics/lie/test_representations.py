@@ -35,7 +35,7 @@ def test_each_is_the_derivative_of_its_twist(representation, seed):
 
 @pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4])
-def test_as_many_rates_come_back_as_are_known(representation, count):
+def test_as_many_rates_are_returned_as_given(representation, count):
     pose, rates = random_motion(11)
     converted = dyn.convert_twist(pose, rates[:count], "spatial", representation)
     assert len(converted) == count
@@ -57,7 +57,7 @@ def test_batches_hold_single_results(representation):
         assert error([rate[index] for rate in converted], single) < 1e-15
 
 
-def test_the_representations_differ_in_axes_and_in_the_point_only():
+def test_the_representations_differ_only_in_axes_and_reference_point():
     pose, (V, *_) = random_motion(13)
     R, r = pose[:3, :3], pose[:3, 3]
     body, hybrid, mixed = (
@@ -92,14 +92,14 @@ def test_every_pair_of_table_3(source, target):
 
 @settings(max_examples=15)
 @given(SEEDS, *[st.sampled_from(dyn.REPRESENTATIONS)] * 3, st.floats(-3, 3))
-def test_a_detour_leads_to_the_same(seed, first, second, third, exponent):
+def test_conversions_compose(seed, first, second, third, exponent):
     pose, rates = random_motion(seed, size=10.0**exponent)
     there = dyn.convert_twist(pose, rates, first, second)
     around = dyn.convert_twist(pose, there, second, third)
     assert error(around, dyn.convert_twist(pose, rates, first, third)) < 1e-12
 
 
-def test_what_is_printed_of_the_mixed_jerk_misses_a_term():
+def test_the_printed_mixed_jerk_misses_a_term():
     """[M18d] (33) is right for the acceleration only, as omega x omega = 0."""
     pose, rates = random_motion(22)
     _, hybrid_d, hybrid_dd, _ = dyn.convert_twist(pose, rates, "spatial", "hybrid")
@@ -157,7 +157,7 @@ def test_wrenches_with_two_rates(source, target):
 
 @settings(max_examples=15)
 @given(SEEDS, *[st.sampled_from(dyn.REPRESENTATIONS)] * 2)
-def test_power_and_its_rates_are_the_same_in_all(seed, source, target):
+def test_power_and_its_rates_are_invariant(seed, source, target):
     """The k-th derivative of W . V, for k up to 3."""
     pose, motion = random_motion(seed)
     W = np.random.default_rng(seed + 1).normal(size=(4, 6))

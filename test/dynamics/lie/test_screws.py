@@ -1,4 +1,4 @@
-"""The tuple algebra against matrices, for every kind of scalar that it promises to take."""
+"""Screw algebra over tuples against matrices, for every supported kind of scalar."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def kind_of_result(name, kinds):
 
 
 def draw(rng, kinds, number):
-    """Arguments as arrays of the kind of numbers that `number` makes of whole ones."""
+    """Arguments as arrays of whole numbers converted by `number`."""
     arrays = []
     for kind in kinds:
         values = rng.integers(-9, 10, SIZES[kind])
@@ -109,7 +109,7 @@ def test_every_function_is_tested():
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("name", ALGEBRA)
-def test_tuples_are_matrices_exactly(name, number):
+def test_tuples_equal_matrices_exactly(name, number):
     kinds, expected = ALGEBRA[name]
     rng = np.random.default_rng(1)
     for _ in range(5):
@@ -120,7 +120,7 @@ def test_tuples_are_matrices_exactly(name, number):
 
 
 @pytest.mark.parametrize("name", ALGEBRA)
-def test_arrays_of_numbers_are_a_batch(name):
+def test_arrays_as_scalars_are_a_batch(name):
     kinds, _ = ALGEBRA[name]
     rng = np.random.default_rng(2)
     draws = [
@@ -143,7 +143,7 @@ KINDS = "ssvvvRRAXX"
 
 
 def everything(s, c, a, b, d, R, B, A, X, Y):
-    """Each function once, for the compiler."""
+    """Calls each function once, for the compiler."""
     return (
         screws.add(a, b), screws.add3(a, b, d), screws.subtract(a, b), screws.scale(s, a),
         screws.muladd(s, a, b), screws.dot(a, b), screws.cross(a, b), screws.rotate(R, a),
@@ -161,7 +161,7 @@ def test_compiled_code_calls_the_same_functions():
     assert flat(machine_code(*arguments)) == flat(everything(*arguments))
 
 
-def test_rows_are_read_and_written_where_they_should_be():
+def test_rows_are_read_and_written_in_the_right_place():
     row = np.arange(60.0).reshape(3, 20)
     before = row.copy()
     assert screws.load_vector(row, 1, 4) == (24, 25, 26)
@@ -194,7 +194,7 @@ def test_rows_hold_any_scalar():
 
 
 class Symbol:
-    """A scalar with nothing but + - *: no comparison, no function, no conversion."""
+    """A scalar that supports only + - *: no comparison, no function, no conversion."""
 
     def __init__(self, text):
         self.text = str(text)
@@ -209,7 +209,7 @@ class Symbol:
         return Symbol(f"{self.text} {other.text}")
 
 
-def test_symbols_go_through():
+def test_symbols_pass_through():
     a, b = (tuple(Symbol(f"{name}{k}") for k in "xyz") for name in "ab")
     assert [x.text for x in screws.cross(a, b)] == [
         "(ay bz - az by)", "(az bx - ax bz)", "(ax by - ay bx)",

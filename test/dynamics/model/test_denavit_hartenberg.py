@@ -73,7 +73,7 @@ def panda_from_screws():
 
 
 @pytest.mark.parametrize("build", [panda_from_dh, panda_from_screws])
-def test_the_panda_is_one_robot_from_urdf_dh_and_screws(build):
+def test_urdf_dh_and_screws_give_the_same_panda(build):
     ours, other = panda(), build()
     np.testing.assert_allclose(other.screws, ours.screws, atol=1e-12)
     np.testing.assert_allclose(other.poses, ours.poses, atol=1e-12)
@@ -85,7 +85,7 @@ def test_the_panda_is_one_robot_from_urdf_dh_and_screws(build):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-12 * np.abs(a).max())
 
 
-def test_the_panda_is_not_that_of_the_standard_convention():
+def test_the_panda_does_not_follow_the_standard_convention():
     """[M21] (5) with the paper's table would put frame 7 elsewhere than the paper's A_7."""
     other = model_from_dh(PANDA_TABLE, PANDA_INERTIAS, convention="standard")
     assert np.abs(other.poses[6, :3, 3] - (0.088, -0.068, 0.333)).max() < 1e-12
@@ -106,7 +106,7 @@ BODY = (1.0, (0.1, 0.2, 0.3), np.diag((0.2, 0.25, 0.3)))
 
 @settings(max_examples=40)
 @given(table=rows, convention=st.sampled_from(["standard", "modified"]), data=st.data())
-def test_frames_move_as_the_table_says(table, convention, data):
+def test_frames_move_according_to_the_table(table, convention, data):
     """The product of exponentials equals the product of the four elementary motions at q."""
     base = about("y", 0.4, 0.3) @ about("x", -1.1, 0.7)
     model = model_from_dh(table, [BODY] * len(table), convention=convention, base=base)
@@ -122,7 +122,7 @@ def test_frames_move_as_the_table_says(table, convention, data):
     assert model.joint_types == tuple(row.joint for row in table)
 
 
-def test_options_go_to_the_model():
+def test_options_are_passed_to_the_model():
     model = model_from_dh(
         PANDA_TABLE[:1], PANDA_INERTIAS[:1], convention="modified",
         joint_names=("j",), gravity=(1, 2, 3), name="one", reflected_inertia=[0.5],
@@ -145,6 +145,6 @@ def test_options_go_to_the_model():
         ([], [], "modified", "no moving joint"),
     ],
 )
-def test_what_is_refused(table, links, convention, word):
+def test_invalid_tables_are_refused(table, links, convention, word):
     with pytest.raises(dyn.DynamicsError, match=word):
         model_from_dh(table, links, convention=convention)

@@ -1,4 +1,4 @@
-"""The table that a person holds against a data sheet: every number of it is read back."""
+"""The tables of a robot: every number is read back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def numbers(cell):
     return [float(x) for x in cell.strip("()").split(", ")]
 
 
-def test_placements_are_the_origins_of_the_urdf():
+def test_placements_equal_the_origins_of_the_urdf():
     joints = {joint.find("child").get("link"): joint for joint in parse(PANDA).iter("joint")}
     for body, parent, *cells in rows(panda().describe(), "Placement"):
         assert parent == joints[body].find("parent").get("link")
@@ -64,7 +64,7 @@ def test_placements_are_the_origins_of_the_urdf():
 
 
 @pytest.mark.parametrize("model", [panda(), random_tree(6, 2), with_multidof()], ids=repr)
-def test_screws_and_placements_are_the_model(model):
+def test_screws_and_placements_determine_the_model(model):
     text = model.describe()
     for Y, cells in zip(model.screws, rows(text, "Screws"), strict=True):
         np.testing.assert_allclose([*map(numbers, cells[1:])], Y.reshape(2, 3), 1e-6, 1e-12)

@@ -1,4 +1,4 @@
-"""Spatial inertia against masses placed one by one."""
+"""Spatial inertia against systems of point masses."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ PARAMETERS = ("mass", "x", "y", "z", "xx", "xy", "xz", "yy", "yz", "zz")
 
 
 @pytest.mark.parametrize("parameter", range(10), ids=PARAMETERS)
-def test_each_parameter_by_itself(parameter):
+def test_each_parameter_separately(parameter):
     """M is that of the definition [M21] (12), entry by entry, for a change of one parameter."""
 
     def build(p):
@@ -121,7 +121,7 @@ def no_body(M, word):
         inertia.check(M, "link 'x'")
 
 
-def test_what_no_body_has():
+def test_impossible_inertias_are_refused():
     no_body(body((1, 1, 1), mass=-1.0), "negative")
     no_body(body((1, 1, -0.1)), "principal moments.*COM")
     no_body(np.full((6, 6), np.nan), "finite")
@@ -134,7 +134,7 @@ def test_what_no_body_has():
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
-def test_what_a_body_may_have(size):
+def test_possible_inertias_are_accepted(size):
     inertia.check(size * body((1, 1, 0)), "a rod")
     inertia.check(size * body((1, 1, 0), mass=0.0), "a rotor without mass")
     inertia.check(np.zeros((6, 6)), "nothing")
@@ -160,8 +160,8 @@ def test_principal_moments_do_not_depend_on_the_axes():
 
 
 @pytest.mark.parametrize("com", [(0.3, 0.0, 0.0), (0.07, -0.4, 0.9), (3.0, 2.0, 1.0)])
-def test_point_masses_pass_wherever_they_are(com):
-    """What rounding leaves of their inertia about the COM may be negative."""
+def test_point_masses_are_accepted_anywhere(com):
+    """After rounding, their inertia about the COM may be slightly negative."""
     M = inertia.spatial_inertia(0.1 + 0.2, com, np.zeros((3, 3)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""Joint screws: the motions they stand for, and joints of several degrees of freedom."""
+"""Joint screws: their motions, and joints with several degrees of freedom."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_turn_z_to_the_opposite(tilt):
 
 
 @pytest.mark.parametrize("axis", [(0, 0, 0), (0, np.nan, 1), (1, 0), ((1, 0, 0),) * 2])
-def test_an_axis_must_be_one(axis):
+def test_an_invalid_axis_is_refused(axis):
     for build in (dyn.revolute, dyn.prismatic, dyn.cylindrical, dyn.planar):
         with pytest.raises(dyn.InputError):
             build(axis)
@@ -181,7 +181,7 @@ def test_a_stack_gives_the_torques_of_its_joints_written_singly():
         ((-2,), ("wrist",), "parent -2"),
     ],
 )
-def test_stacks_that_do_not_fit(parents, names, word):
+def test_inconsistent_stacks_are_refused(parents, names, word):
     screws = [dyn.universal(POINT, (1, 0, 0), (0, 1, 0))]
     with pytest.raises(dyn.ModelError, match=word):
         dyn.model_from_screws(parents, screws, [np.eye(4)], [np.eye(6)], joint_names=names)

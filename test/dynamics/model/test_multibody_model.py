@@ -75,7 +75,7 @@ def test_limits_frames_and_payloads_are_read_only():
         model.name = "other"
 
 
-def test_the_caller_keeps_its_arrays():
+def test_arrays_of_the_caller_stay_writable_and_independent():
     given = parts()
     limits = dyn.model.JointLimits(*np.tile(np.array([[-1.0], [1], [2], [3]]), 3))
     frame = np.eye(4)
@@ -96,7 +96,7 @@ def test_the_caller_keeps_its_arrays():
     assert model.frames["tip"].pose[0, 3] == 0
 
 
-def test_variants_leave_the_original_alone():
+def test_variants_do_not_change_the_original():
     model = random_tree(3, 1)
     gravity, rotor = model.gravity.copy(), model.reflected_inertia.copy()
     other = model.with_gravity((1, 2, 3)).with_reflected_inertia((4, 5, 6))
@@ -187,7 +187,7 @@ TURNED = dyn.se3.exp([0.3, -0.4, 0.5, 1, 2, 3])
         ("joint 'joint2'.*reflected", {"reflected_inertia": (0, -1, 0)}),
     ],
 )
-def test_is_refused(word, changes):
+def test_impossible_robots_are_refused(word, changes):
     refused(word, **changes)
 
 
@@ -199,7 +199,7 @@ def test_poses_of_single_precision_are_accepted():
 
 
 @pytest.mark.parametrize("bad", [None, "panda"])
-def test_what_is_no_robot_is_refused(bad):
+def test_anything_but_a_model_is_refused(bad):
     zero = np.zeros(3)
     for call in (
         lambda: dyn.inverse_dynamics(bad, zero, zero, zero),
@@ -266,7 +266,7 @@ def test_triangle_inequality_is_a_warning_or_with_strict_an_error():
         build(strict=True)
 
 
-def test_screws_tell_the_type_of_the_joint():
+def test_joint_types_are_read_off_the_screws():
     screws = [dyn.revolute((1, 2, 3), (40, -50, 60)), dyn.prismatic((1, 0, 1))]
     assert build(screws=[*screws, dyn.helical((1, 2, 3), (4, 5, 6), 1e-4)]).joint_types == (
         "revolute", "prismatic", "helical",
@@ -300,7 +300,7 @@ def test_names_and_indices():
     assert repr(model) == "<MultibodyModel 'panda' with 7 joints>"
 
 
-def test_unknown_names_list_those_there_are():
+def test_errors_for_unknown_names_list_the_known_ones():
     model = panda()
     with pytest.raises(dyn.InputError, match=r"'elbow'.*panda_joint1"):
         model.joint_index("elbow")
@@ -343,7 +343,7 @@ def test_payload_has_the_torques_of_pinocchio():
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
 
 
-def test_payloads_come_off_without_a_trace():
+def test_payloads_are_removed_without_a_trace():
     model = panda()
     loaded = model.with_payload("panda_link8", *LOAD).with_payload(2, 0.3, name="camera")
     assert np.abs(loaded.inertias - model.inertias).max() > 0.1
@@ -355,7 +355,7 @@ def test_payloads_come_off_without_a_trace():
     assert set(back.frames) == set(model.frames)
 
 
-def test_payloads_come_off_in_any_order():
+def test_payloads_are_removed_in_any_order():
     one = panda().with_payload("panda_link8", *LOAD)
     both = one.with_payload("panda_link8", 1e-9, name="fly").with_payload(6, 1e9, name="whale")
     np.testing.assert_array_equal(

@@ -1,4 +1,4 @@
-"""The rows of constants: the same robot, written in joint frames whose z axes carry the joints."""
+"""Rows of constants: the robot in joint frames, whose z axes are the joint axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URDF in, model out; and every document that is no robot refused with a word of help."""
+"""Models from URDF, and helpful errors for every document that is no robot."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_merged_links_keep_their_own_frames():
     }  # fmt: skip
 
 
-def test_every_link_stands_where_pinocchio_puts_it():
+def test_every_link_has_the_pose_of_pinocchio():
     model = dyn.parse_urdf(TREE)
     other, data = pinocchio(TREE)
     q = np.array([0.3, -0.8, 1.1, 0.25])
@@ -201,7 +201,7 @@ def test_a_limit_without_velocity_or_effort_leaves_them_unlimited():
 def test_a_limit_without_bounds_is_zero_as_urdf_says_and_noted():
     model = dyn.parse_urdf(one_joint('<limit velocity="1" effort="1"/>'))
     assert (model.limits.lower[0], model.limits.upper[0]) == (0, 0)
-    assert any("shoulder" in note and "may not move" in note for note in model.notes)
+    assert any("shoulder" in note and "cannot move" in note for note in model.notes)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_a_body_on_a_floating_joint_falls_freely():
     np.testing.assert_allclose(tau, 0, atol=1e-13)
 
 
-def test_gravity_is_that_of_the_caller():
+def test_gravity_is_an_argument():
     assert dyn.parse_urdf(ARM, (1, 2, 3)).gravity.tolist() == [1, 2, 3]
     assert dyn.load_urdf(PANDA).gravity.tolist() == [0, 0, -9.81]
 
@@ -278,7 +278,7 @@ def test_gravity_is_that_of_the_caller():
 # Massless and impossible bodies
 
 
-def test_massless_links_are_fine_where_they_carry_or_are_fixed():
+def test_massless_links_may_carry_others_or_be_fixed():
     text = TREE
     for name in ("world", "upper", "camera", "tool", "base"):
         text = text.replace(link(name), f'<link name="{name}"/>')
@@ -287,7 +287,7 @@ def test_massless_links_are_fine_where_they_carry_or_are_fixed():
     assert model.inertias[2].any()
 
 
-def test_fixed_links_are_merged_before_a_body_is_judged():
+def test_fixed_links_are_merged_before_a_body_is_checked():
     text = TREE.replace(link("hand"), '<link name="hand"/>')
     assert dyn.parse_urdf(text).inertias[2].any()  # the tool's
 
@@ -300,7 +300,7 @@ def test_massless_moving_leaf():
 
 @pytest.mark.parametrize(("name", "body"), [("lower", "lower"), ("tool", "hand")])
 def test_negative_mass(name, body):
-    """It is judged of a moving body, with all the links that are fixed to it."""
+    """The mass is checked per moving body, including all links fixed to it."""
 
     def with_mass(mass):
         return TREE.replace(link(name), link(name).replace('value="2"', f'value="{mass}"'))
@@ -311,7 +311,7 @@ def test_negative_mass(name, body):
         assert model.inertias[model.body_index(body), 5, 5] == pytest.approx(1.95)
 
 
-def test_the_inertia_of_the_base_is_noted_and_does_nothing():
+def test_the_inertia_of_the_base_is_noted_and_has_no_effect():
     model = dyn.parse_urdf(TREE)
     assert any("world, base" in note and "without effect" in note for note in model.notes)
     negative = link("world").replace('<mass value="2"/>', '<mass value="-2"/>')
@@ -360,7 +360,7 @@ def test_friction_is_one_warning_and_a_note():
         ("<mass ", '<mass unit="g" ', "'unit'"),
     ],
 )
-def test_what_is_unknown_is_warned_of_by_name(old, new, what):
+def test_unknown_tags_and_attributes_are_named_in_a_warning(old, new, what):
     with pytest.warns(dyn.ModelWarning, match=re.escape(what)) as caught:
         model = dyn.parse_urdf(ARM.replace(old, new))
     assert len(caught) == 1
@@ -375,7 +375,7 @@ HARMLESS = """
 """
 
 
-def test_tags_of_others_are_noted_without_noise(capfd):
+def test_tags_of_other_tools_are_noted_without_a_warning(capfd):
     decorated = (
         TREE.replace("</robot>", HARMLESS + "</robot>")
         .replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" version="1.2" ')
@@ -418,7 +418,7 @@ def test_malformed(text):
     refused(text, "not well-formed")
 
 
-def test_a_path_for_a_text_and_a_text_for_a_path():
+def test_swapping_path_and_text_is_explained():
     refused("robots/arm.urdf", "load_urdf")
     with pytest.raises(dyn.ModelError, match="parse_urdf"):
         dyn.load_urdf(ARM)
@@ -459,7 +459,7 @@ def test_encodings_are_read(encoding):
 
 
 @pytest.mark.parametrize("encoding", ["utf-32", "utf-7", "no-such-encoding"])
-def test_encodings_that_nobody_reads(encoding):
+def test_unknown_encodings_are_refused(encoding):
     refused(f'<?xml version="1.0" encoding="{encoding}"?>{ARM}'.encode(), "not well-formed")
 
 
@@ -474,7 +474,7 @@ def test_encodings_that_nobody_reads(encoding):
         ),
     ],
 )
-def test_xacro_is_to_be_run_first(text):
+def test_xacro_files_are_recognised(text):
     refused(text, "xacro", "first")
 
 
@@ -520,7 +520,7 @@ def test_errors_name_the_file(tmp_path):
         ('rpy="0.4 0.5 -0.6"', 'quat_xyzw="0 0 0 1"', ["'shoulder'", "quat_xyzw", "rpy"]),
         ('effort="4"', 'effort="strong"', ["'shoulder'", "<limit>", "effort", "'strong'"]),
         ("<axis ", '<axis xyz="0 1 0"/><axis ', ["'shoulder'", "two <axis>"]),
-        ("</joint>", '<mimic joint="x"/></joint>', ["'shoulder'", "<mimic>", "joint of its own"]),
+        ("</joint>", '<mimic joint="x"/></joint>', ["'shoulder'", "<mimic>", "independent joint"]),
         ("</joint>", '<dynamics damping="x"/></joint>', ["'shoulder'", "damping", "'x'"]),
         ('<mass value="2"/>', "", ["link 'base'", "<mass>"]),
         ('<mass value="2"/>', '<mass value="NaN"/>', ["link 'base'", "<mass>", "'NaN'"]),
@@ -534,7 +534,7 @@ def test_an_impossible_joint_or_link(old, new, words):
     refused(ARM.replace(old, new), *words)
 
 
-def test_mimic_and_zero_axes_do_not_matter_on_fixed_joints():
+def test_mimic_and_zero_axes_are_ignored_on_fixed_joints():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         text = TREE.replace(
@@ -574,7 +574,7 @@ def test_mimic_and_zero_axes_do_not_matter_on_fixed_joints():
         ),
     ],
 )
-def test_what_is_no_tree(parts, words):
+def test_anything_but_a_tree_is_refused(parts, words):
     refused(robot(*parts), *words)
 
 
@@ -592,8 +592,8 @@ def test_a_long_chain_needs_no_recursion():
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_a_damaged_document_is_refused_with_an_error_of_ours(data):
-    """Cutting, doubling or changing a piece of the text gives a model or a ModelError, no other."""
+def test_a_damaged_document_gives_a_model_or_a_model_error(data):
+    """Cutting, doubling or changing a piece of the text never raises anything else."""
     start = data.draw(st.integers(0, len(TREE)))
     stop = data.draw(st.integers(start, min(len(TREE), start + 40)))
     doubled = TREE[start:stop] * 2

@@ -1,4 +1,4 @@
-"""Demo motions: in the limits of any robot, at rest at both ends, and carried by their points."""
+"""Demo motions: within the limits of any robot, at rest at both ends, reproduced by points."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def motions(model, **options):
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_within_the_shares_of_the_limits_and_one_of_them_used(which):
+def test_motions_use_the_given_fraction_of_the_limits(which):
     motion = list(motions(arm(), reach=0.6, speed=0.4))[which]
     states = motion.sample(np.linspace(0.0, motion.duration, 3001))
     middle, half = 0.5 * (RANGE.lower + RANGE.upper), 0.5 * (RANGE.upper - RANGE.lower)
@@ -71,7 +71,7 @@ def test_rest_to_rest_goes_through_its_points():
 
 
 def test_the_motion_of_the_demo_of_controllers_is_fast_and_within_the_limits():
-    """As the controller plans it: from the rest where the robot stands to the points as sent."""
+    """As the controller plans it: from rest at the current position through the given points."""
     file = share_directory() / "config" / "controllers_demo.yaml"
     nodes = yaml.safe_load(file.read_text(encoding="utf-8"))
     p = nodes["/**/trajectory_node"]["ros__parameters"]
@@ -84,7 +84,7 @@ def test_the_motion_of_the_demo_of_controllers_is_fast_and_within_the_limits():
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_numbers_that_make_no_points_are_refused(count):
+def test_incomplete_points_are_refused(count):
     with pytest.raises(InputError, match=f"waypoints: {count} numbers"):
         rest_to_rest_motion(arm(), duration=1.0, waypoints=[0.1] * count)
     with pytest.raises(InputError, match="expected"):
@@ -94,7 +94,7 @@ def test_numbers_that_make_no_points_are_refused(count):
 
 
 def published_panda_motion():
-    """What make demo sends: the numbers are in config/demo.yaml."""
+    """The motion of `make demo`, from config/demo.yaml."""
     file = share_directory() / "config" / "demo.yaml"
     p = yaml.safe_load(file.read_text())["/**/trajectory_node"]["ros__parameters"]
     numbers = {key: p[key] for key in ("duration", "ramp", "frequency", "offset", "cosine", "sine")}
@@ -109,7 +109,7 @@ def test_the_published_motion_stays_in_the_limits_of_the_panda():
     assert (motion.peak_values()[1] < limits.velocity).all()
 
 
-def test_points_every_20_ms_carry_the_motion():
+def test_points_every_20_ms_reproduce_the_motion():
     motion = published_panda_motion()
     points = sampled(motion, 0.02)
     again = interpolate(motion.joint_names, *points)
@@ -119,7 +119,7 @@ def test_points_every_20_ms_carry_the_motion():
     np.testing.assert_allclose(reproduction_error(motion, points), difference, rtol=0.5)
 
 
-def test_the_approach_keeps_to_the_speed():
+def test_the_approach_respects_the_speed():
     model = arm()
     distance = np.array([0.6, -0.02])
     duration = approach_time(model, distance, speed=0.5)

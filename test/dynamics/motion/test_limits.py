@@ -1,4 +1,4 @@
-"""Limits: per second and not per tick; what is cut is reported; what is not finite is refused."""
+"""Limits are per second, not per cycle; clips are reported; non-finite values are refused."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ properties = settings(max_examples=50, deadline=None, derandomize=True)
 torques = st.lists(st.floats(-200, 200), min_size=3, max_size=3).map(np.array)
 
 
-def test_what_is_allowed_passes_unchanged() -> None:
+def test_permitted_values_pass_unchanged() -> None:
     torque, previous = np.array([10.0, -20.0, 12.0]), np.array([9.5, -20.0, -12.0])
     limited, events = COMMANDS.apply(torque, previous, 1e-3)
     np.testing.assert_array_equal(limited, torque)
     assert events == ()
 
 
-def test_each_cut_is_reported_with_joint_quantity_wanted_and_allowed() -> None:
+def test_each_clip_is_reported_with_joint_quantity_value_and_limit() -> None:
     limited, events = COMMANDS.apply(np.array([100.0, -3.0, -13.0]), np.array([86.5, 0, 0]), 1e-3)
     np.testing.assert_allclose(limited, [87.0, -0.5, -12.0])
     assert events == (
@@ -69,7 +69,7 @@ def test_a_lowered_torque_limit_is_approached_without_a_jump() -> None:
 
 @given(torques, st.floats(-1, 1), st.floats(1e-4, 0.1))
 @properties
-def test_limits_are_kept_and_cutting_twice_changes_nothing(
+def test_limits_hold_and_clipping_twice_changes_nothing(
     torque: np.ndarray, part: float, dt: float
 ) -> None:
     previous = part * COMMANDS.torque
@@ -84,14 +84,14 @@ def test_limits_are_kept_and_cutting_twice_changes_nothing(
     }
 
 
-def test_without_limits_nothing_is_cut() -> None:
+def test_without_limits_nothing_is_clipped() -> None:
     torque = np.array([1e9, -1e9, 0.0])
     limited, events = JointCommandLimits(JOINTS).apply(torque, np.zeros(3), 1e-3)
     np.testing.assert_array_equal(limited, torque)
     assert events == ()
 
 
-def test_motor_speed_is_cut_and_reported() -> None:
+def test_motor_speed_is_clipped_and_reported() -> None:
     limits = JointCommandLimits(JOINTS, motor_speed=[2, 2, np.inf])
     limited, events = limits.apply_speed(np.array([3.0, -1.0, 50.0]))
     np.testing.assert_array_equal(limited, [2.0, -1.0, 50.0])
@@ -111,7 +111,7 @@ def test_motor_speed_is_cut_and_reported() -> None:
         ([0, 0, 0], [0, 0, 0], np.nan, "dt is nan"),
     ],
 )
-def test_what_cannot_be_limited_is_refused(torque, previous, dt, says) -> None:
+def test_invalid_torques_and_times_are_refused(torque, previous, dt, says) -> None:
     for kind in (list, lambda rows: np.array(rows, dtype=np.float64)):
         with pytest.raises(InputError, match=says):
             COMMANDS.apply(kind(torque), kind(previous), dt)
@@ -127,7 +127,7 @@ def test_what_cannot_be_limited_is_refused(torque, previous, dt, says) -> None:
         ({"torque": 5.0}, "torque: expected 3 limits"),
     ],
 )
-def test_impossible_limits_are_refused(limits: dict, says: str) -> None:
+def test_invalid_limits_are_refused(limits: dict, says: str) -> None:
     with pytest.raises(InputError, match=says):
         JointCommandLimits(JOINTS, **limits)
 
@@ -157,7 +157,7 @@ def test_motion_beyond_limits_is_named() -> None:
     assert found == [("elbow", "position"), ("shoulder", "velocity")]
 
 
-def test_a_reference_is_judged_by_its_extremes() -> None:
+def test_a_reference_is_checked_by_its_extremes() -> None:
     slow = interpolate(JOINTS, [0, 4], [[-2, 0, 0], [0, 1, 1]])
     assert check_reference(MOTION, slow) == ()
     fast = interpolate(JOINTS, [0, 1, 2], [[0, 0, 0.5], [0, 2, 0.5], [0, 0, 0.5]])

@@ -1,4 +1,4 @@
-"""References C4: against 40-digit minimisation, SciPy's splines, closed forms; laws; refusals."""
+"""C4 references against 40-digit minimisation, SciPy's splines, closed forms and invariances."""
 
 from __future__ import annotations
 
@@ -322,7 +322,7 @@ def test_rows_as_in_messages_as_arrays_and_as_lists() -> None:
     np.testing.assert_array_equal(of_arrays.states, of_lists.states)
 
 
-def test_accelerations_at_the_ends_give_way_to_rest() -> None:
+def test_accelerations_at_the_ends_are_replaced_by_rest() -> None:
     points = [[0, 0, 0], [1, 2, 3], [0, 1, 0]]
     bang = [[5, 5, 5], [0, 0, 0], [-5, -5, -5]]
     motion = interpolate(JOINTS, [0, 1, 2], points, accelerations=bang)
@@ -349,7 +349,7 @@ def test_hold_rests_at_all_times() -> None:
     np.testing.assert_array_equal(interpolate(JOINTS, [4], [[1, 2, 3]])(0), motion(0))
 
 
-def test_an_end_in_motion_says_so_beyond_it() -> None:
+def test_times_beyond_an_end_in_motion_are_refused() -> None:
     state = np.zeros((5, N))
     state[1] = 0.2
     motion = interpolate(JOINTS, [1, 2], [None, [1, 2, 3]], start=state)
@@ -388,7 +388,7 @@ def test_splice_is_continuous_and_reaches_the_new_points(seed: int, part: float)
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.9))
 @properties
-def test_what_remains_of_a_trajectory_is_optimal(seed: int, part: float) -> None:
+def test_the_remainder_of_a_trajectory_is_optimal(seed: int, part: float) -> None:
     rng = generator(seed)
     times, points = random_times(rng, 7), random_points(rng, 7)
     running = interpolate(JOINTS, times, *points)
@@ -402,14 +402,14 @@ def test_what_remains_of_a_trajectory_is_optimal(seed: int, part: float) -> None
     assert cost(splice(running, t, times, *points)) < cost(remaining) * (1 + 1e-9)
 
 
-def test_splice_drops_points_that_are_past_or_due_at_once() -> None:
+def test_splice_drops_points_that_are_past_or_immediate() -> None:
     running = hold(JOINTS, [0, 0, 0])
     times, points = [0, 1, 1.0005, 3], np.outer(np.arange(1, 5), np.ones(N))
     new = splice(running, 1.0, times, points)
     np.testing.assert_array_equal(new.knots, [1.0, 3.0])
     assert new.peak_values()[0].max() == 4  # straight there
     assert splice(running, 1.0, times, points, lead=0.0).knots.tolist() == [1.0, 1.0005, 3.0]
-    with pytest.raises(TrajectoryError, match=r"all 4 points are in the past.*3 s.*now is 3 s"):
+    with pytest.raises(TrajectoryError, match=r"all 4 points are in the past.*3 s.*it is now 3 s"):
         splice(running, 3.0, times, points)
 
 
@@ -486,7 +486,7 @@ def test_stop_at_rest_is_a_hold() -> None:
         ({"acceleration": [1, 1]}, "acceleration"),
     ],
 )
-def test_stop_refuses_what_it_cannot_mean(arguments: dict, says: str) -> None:
+def test_stop_refuses_ambiguous_and_invalid_arguments(arguments: dict, says: str) -> None:
     running = random_trajectory(0)
     with pytest.raises(TrajectoryError, match=says):
         stop(running, running.start_time + 1.0, **arguments)
@@ -670,7 +670,7 @@ def test_points_are_refused(arguments: dict, says: str) -> None:
         interpolate(**arguments)
 
 
-def test_what_is_handed_in_is_not_written_to_and_what_comes_out_is_fixed() -> None:
+def test_arguments_are_not_written_to_and_results_are_read_only() -> None:
     times, points, start = np.array([0.0, 1.0, 2.0]), np.array(POINTS), np.zeros((5, N))
     copies = times.copy(), points.copy(), start.copy()
     motion = interpolate(JOINTS, times, points, start=start)
@@ -686,7 +686,7 @@ def test_what_is_handed_in_is_not_written_to_and_what_comes_out_is_fixed() -> No
 # --- joint names ----------------------------------------------------------------------------------
 
 
-def test_match_joints_puts_names_in_order() -> None:
+def test_match_joints_reorders_names() -> None:
     given_names = ("wrist", "shoulder", "elbow")
     order = match_joints(JOINTS, given_names)
     assert [given_names[i] for i in order] == list(JOINTS)
@@ -697,8 +697,8 @@ def test_match_joints_puts_names_in_order() -> None:
     [
         (["shoulder", "elbow"], "missing: wrist"),
         (["shoulder", "elbow", "wrist", "gripper"], "unknown: gripper"),
-        (["shoulder", "elbow", "elbow", "wrist"], "given twice: elbow"),
-        (["a", "elbow", "elbow"], "given twice: elbow; unknown: a; missing: shoulder, wrist"),
+        (["shoulder", "elbow", "elbow", "wrist"], "duplicate: elbow"),
+        (["a", "elbow", "elbow"], "duplicate: elbow; unknown: a; missing: shoulder, wrist"),
     ],
 )
 def test_match_joints_names_every_fault(names: list[str], says: str) -> None:

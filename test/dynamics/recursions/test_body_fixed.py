@@ -89,7 +89,7 @@ def test_the_sparse_joint_screw_is_a_joint_screw():
         assert error(np.ravel(body_fixed.advance(a, h, 0.7, halves)), X + 0.7 * Z) < 1e-15
 
 
-def test_screws_and_wrenches_change_frames_as_they_should():
+def test_screws_and_wrenches_change_frames_correctly():
     rng = np.random.default_rng(2)
     C, X = se3.exp(rng.normal(size=6)), rng.normal(size=6)
     halves = (tuple(X[:3]), tuple(X[3:]))

@@ -44,7 +44,7 @@ def test_joint_frames_follow_the_product_of_exponentials(seed):
         assert error(d, C[i + 1, :3, 3] - C[model.parents[i] + 1, :3, 3]) < 1e-13
 
 
-def test_sines_and_cosines_are_of_the_angles():
+def test_sines_and_cosines_of_the_joint_angles():
     """A prismatic joint has none; a long screw turns further."""
     model = random_tree(6, 2, kinds=("revolute", "prismatic", "helical"))
     q = np.random.default_rng(3).normal(size=model.n)

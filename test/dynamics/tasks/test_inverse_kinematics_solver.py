@@ -1,4 +1,4 @@
-"""Inverse kinematics: forward(inverse), a closed form, singular poses, limits, reasons."""
+"""Inverse kinematics: forward(inverse), a closed form, singular poses, limits, failures."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_several_bodies_at_once():
 @pytest.mark.parametrize(
     "components", ["position", "orientation", "direction", "x y z rx ry", "z rx"]
 )
-def test_what_is_prescribed_is_met_and_the_rest_is_free(components):
+def test_prescribed_components_are_met_and_the_rest_is_free(components):
     model = panda()
     for q in reachable(model, 10, 5):
         target = dyn.frame_pose(model, q, HAND)
@@ -191,7 +191,7 @@ def test_the_same_input_gives_the_same_result_and_a_solver_remembers_nothing():
     np.testing.assert_array_equal(first, dyn.tasks.inverse_kinematics(model, poses, HAND).q)
 
 
-def test_a_batch_along_a_path_begins_each_at_the_one_before():
+def test_a_warm_start_begins_at_the_previous_solution():
     model = panda()
     q = np.linspace(*reachable(model, 2, 11), 50)
     poses = dyn.frame_pose(model, q, HAND)
@@ -298,7 +298,7 @@ def test_a_joint_limit_is_the_reason():
 
 
 def test_out_of_reach_by_at_least():
-    """For a chain of parallel axes the bound is the truth."""
+    """For a chain of parallel axes the bound is exact."""
     arm = two_link_planar()
     offset = se3.exp([0, 0, 0, 0.7, 0, 0])
     far = se3.exp([0, 0, 0, 1.9, 0, 0])
@@ -309,7 +309,7 @@ def test_out_of_reach_by_at_least():
     assert found.residual == pytest.approx([0.2, 0], abs=1e-6)
 
 
-def test_no_reachable_pose_is_said_to_be_out_of_reach():
+def test_no_reachable_pose_is_reported_out_of_reach():
     """Neither for turning nor for sliding joints, where the bound has to be right."""
     for model in (panda(), puma(), *(random_tree(6, seed) for seed in range(8))):
         limits = (np.full(model.n, -2.0), np.full(model.n, 2.0))
@@ -328,7 +328,7 @@ def test_far_away_in_front_of_the_panda():
     assert 0.5 < found.residual[0] < 2.0
 
 
-def test_too_few_degrees_of_freedom_and_an_orientation_that_cannot_be():
+def test_too_few_degrees_of_freedom_and_an_unreachable_orientation():
     arm = two_link_planar()
     found = dyn.tasks.inverse_kinematics(arm, se3.exp([0.1, 0, 0, 0.5, 0, 0]), 1)
     assert found.reason.startswith("degrees of freedom: 2 for 6 components")
@@ -385,7 +385,7 @@ def test_the_closed_loop_keeps_the_limits():
     assert left == pytest.approx(closest.residual[0], abs=1e-6)
 
 
-def test_the_closed_loop_keeps_the_speed():
+def test_the_closed_loop_respects_velocity_limits():
     model, q = panda(), np.array([0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0])
     solver = dyn.tasks.InverseKinematicsSolver(model, HAND)
     far = dyn.frame_pose(model, [1.5, 0.5, 0.5, -1.0, 1.0, 2.0, 2.0], HAND)
@@ -398,7 +398,7 @@ def test_the_closed_loop_keeps_the_speed():
     np.testing.assert_allclose(dyn.frame_pose(model, q, HAND), far, atol=1e-8)
 
 
-def test_the_closed_loop_comes_back_from_beyond_a_limit_with_the_speed_that_is_allowed():
+def test_the_closed_loop_returns_from_beyond_a_limit_at_the_permitted_speed():
     model, dt = panda(), 1e-3
     q = np.array([0.1, -0.5, 0.2, -2.0, 0.3, 1.6, 0.5])
     q[1] = model.limits.upper[1] + 0.05
@@ -410,7 +410,7 @@ def test_the_closed_loop_comes_back_from_beyond_a_limit_with_the_speed_that_is_a
     assert within_limits(model, q)
 
 
-def test_as_many_steps_as_allowed_are_enough():
+def test_the_last_permitted_step_counts():
     """A solution that the last step finds counts, and one at the start needs no step."""
     model, q = panda(), np.array([0.1, -0.5, 0.2, -2.0, 0.3, 1.6, 0.5])
     near = dyn.frame_pose(model, q + 0.02, HAND)

@@ -13,7 +13,7 @@ HAND = Task("panda_link7")
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 
-def test_manipulability_is_of_the_singular_values():
+def test_manipulability_follows_from_the_singular_values():
     q = READY + np.random.default_rng(1).normal(0, 0.3, (4, 7))
     weights = np.linspace(0.5, 2, 7)
     found = dyn.tasks.manipulability(panda(), HAND, q, weights=weights, length=0.5)
@@ -56,7 +56,7 @@ def test_lost_directions_are_counted():
         assert round(tau) == lost
 
 
-def test_damping_is_of_the_smallest_singular_value_by_default():
+def test_damping_strength_defaults_to_the_singular_value():
     assert dyn.tasks.Damping(0.02).lambda_max == 0.02
     assert dyn.tasks.Damping(0.02, 0.1).lambda_max == 0.1
 
@@ -87,7 +87,7 @@ def test_bad_numbers_are_refused(make, message):
         make()
 
 
-def test_a_resolution_does_not_change():
+def test_a_resolution_is_immutable():
     given = np.ones(7)
     resolution = dyn.tasks.RedundancyResolution(weights=given, posture=given, posture_gain=given)
     given[0] = -1

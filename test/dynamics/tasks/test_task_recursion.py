@@ -58,7 +58,7 @@ CASES = {
 
 
 def moving_target(model, task, q, seed, away):
-    """A target that moves anyhow, near to where the tool is at q."""
+    """A target with random motion, near the pose of the tool at q."""
     rng = np.random.default_rng(seed)
     pose = dyn.tasks.task_motion(model, task, q).pose @ se3.exp(away * rng.normal(size=6))
     return TaskMotion(pose, *rng.normal(0, 0.6, (4, 6)))

@@ -1,4 +1,4 @@
-"""From the motion of tools to joints and torques: exact, joints to spare, singular, refused."""
+"""From tool motions to joint motion and torques: square, redundant and singular arms; errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def distance(a, b):
 
 
 def elbow_stretched(t):
-    """A hand that is drawn out beyond the reach of the Panda, and back: C4, with analytic rates."""
+    """A hand motion beyond the reach of the Panda and back: C4, with analytic rates."""
     start = dyn.tasks.task_motion(panda(), HAND, READY).pose
     w, a = 2 * np.pi / 2.0, 0.25
     s = a * np.array([1 - np.cos(w * t), w * np.sin(w * t), w**2 * np.cos(w * t),
@@ -44,7 +44,7 @@ def elbow_stretched(t):
 # the joints of a robot that has none to spare: [M21] Algorithms 2 and 3
 
 
-def test_the_joints_of_an_arm_come_back_from_the_exact_motion_of_its_tool():
+def test_joint_motion_is_recovered_from_the_exact_motion_of_the_tool():
     model, task = arm(), Task(5, offset=OFFSET)
     state = random_state(model, seed=2)
     pose, rates = tool_motion(model, task, state)
@@ -81,7 +81,7 @@ def test_forward_of_inverse_and_batches():
         np.testing.assert_array_equal(together[1, 2], alone)
 
 
-def test_a_base_that_moves_is_taken_off():
+def test_the_motion_of_the_base_is_accounted_for():
     rng = np.random.default_rng(3)
     base = dyn.BaseMotion(se3.exp(rng.normal(size=6)), *rng.normal(size=(4, 6)))
     state = random_state(arm(), seed=2)
@@ -132,7 +132,7 @@ def test_the_joint_space_is_decomposed():
     np.testing.assert_array_equal([rate[2] for rate in held[1:5]], 0)
 
 
-def test_the_second_priority_never_disturbs_the_first_and_does_what_it_can():
+def test_second_priority_never_disturbs_first_priority():
     tasks = [Task("panda_link4", "position", softness=1e-3), HAND]
     targets = [dyn.tasks.task_motion(panda(), task, READY) for task in tasks]
     targets = [TaskMotion(m.pose, np.r_[0, 0, 0, 0, 0.1, 0]) for m in targets]
@@ -190,7 +190,7 @@ def test_the_solver_starts_at_a_target_and_follows_it_without_drift():
         assert np.abs(slope - states[1:-1, k + 1]).max() < 0.01 * size
 
 
-def test_feedback_brings_a_lost_tool_back_as_fast_as_it_says():
+def test_feedback_removes_an_error_at_the_given_rate():
     model = panda()
     solver = dyn.tasks.TaskSpaceSolver(model, HAND, Resolution(feedback=5.0))
     target = dyn.tasks.task_motion(model, HAND, READY)
@@ -204,8 +204,8 @@ def test_feedback_brings_a_lost_tool_back_as_fast_as_it_says():
     np.testing.assert_allclose(errors[100] / errors[0], np.exp(-5.0), rtol=0.03)
 
 
-def test_the_motion_through_a_singularity_is_finite_smooth_and_says_what_is_missing():
-    """The hand is pulled out of reach: the arm stretches, stays behind, and catches up."""
+def test_motion_through_a_singularity_is_finite_smooth_and_reports_unmet_rates():
+    """The target moves out of reach: the arm stretches, falls behind, and catches up."""
     model, dt = panda(), 0.001
     solver = dyn.tasks.TaskSpaceSolver(
         model, HAND, Resolution(damping=dyn.tasks.Damping(0.04), feedback=10.0, posture=READY)
@@ -247,12 +247,12 @@ def test_a_singularity_and_a_target_out_of_reach_are_refused_and_change_nothing(
         solver.follow(far, 0.01)
     np.testing.assert_array_equal(solver.state, before)
     two_r = Task("panda_link2", "position", se3.exp([0, 0, 0, 0, -0.3, 0]))
-    with pytest.raises(dyn.InputError, match=r"singular at q = .* give a damping"):
+    with pytest.raises(dyn.InputError, match=r"singular at q = .* set a damping"):
         dyn.tasks.TaskSpaceSolver(model, two_r)(dyn.tasks.task_motion(model, two_r, READY), READY)
     np.testing.assert_array_equal(solver.follow(target)[0], before[0])
 
 
-def test_damping_that_nothing_brings_back_is_refused():
+def test_damping_without_feedback_is_refused():
     solver = dyn.tasks.TaskSpaceSolver(panda(), HAND, Resolution(damping=dyn.tasks.Damping(0.04)))
     target = dyn.tasks.task_motion(panda(), HAND, READY)
     solver.start(target, READY)
@@ -260,7 +260,7 @@ def test_damping_that_nothing_brings_back_is_refused():
         solver.follow(target, 0.001)
 
 
-def test_a_payload_is_carried_from_the_next_call_on():
+def test_a_payload_takes_effect_at_the_next_call():
     solver = dyn.tasks.TaskSpaceSolver(panda(), HAND)
     motion = dyn.tasks.task_motion(panda(), HAND, *random_state(panda(), seed=4))
     q = random_state(panda(), seed=4)[0]
@@ -276,7 +276,7 @@ def test_a_payload_is_carried_from_the_next_call_on():
     [
         ([HAND, HAND], None, "12 components .* more than the 7 joints"),
         (HAND, Resolution(prescribed=["panda_joint1", 1]), "more than the 5 joints"),
-        (Task("panda_link8", softness=0.1), None, "one task must come first"),
+        (Task("panda_link8", softness=0.1), None, "one task must have first priority"),
         (Task("panda_link0"), None, "no joint moves"),
         (HAND, Resolution(prescribed=["elbow"]), "no joint 'elbow'"),
         (HAND, Resolution(posture=np.zeros(6)), "posture"),
@@ -284,7 +284,7 @@ def test_a_payload_is_carried_from_the_next_call_on():
         (HAND, Resolution(limit_margin=np.ones(3)), "limit_margin"),
     ],
 )
-def test_tasks_that_the_robot_cannot_have_are_refused(tasks, resolution, message):
+def test_tasks_that_do_not_fit_the_robot_are_refused(tasks, resolution, message):
     with pytest.raises(dyn.InputError, match=message):
         dyn.tasks.TaskSpaceSolver(panda(), tasks, resolution)
 

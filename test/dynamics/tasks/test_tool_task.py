@@ -1,4 +1,4 @@
-"""What a task is, and the motion of its tool."""
+"""Tasks, and the motion of their tools."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_components_have_one_order(components, expected):
     assert task.size == len(task.components)
 
 
-def test_two_rotations_turn_with_the_tool_and_others_stand():
+def test_axes_of_two_rotations_turn_and_others_are_constant():
     assert Task("hand", "direction").is_turning
     assert not Task("hand").is_turning
     assert Task("hand", "x y", axes="tool").is_turning
@@ -70,7 +70,7 @@ def test_rows_hold_rotation_position_and_rates():
     np.testing.assert_array_equal(row[TWIST:].reshape(4, 6), motion.rates)
 
 
-def test_motions_are_batches_and_what_is_not_given_is_zero():
+def test_motions_are_batches_and_missing_rates_are_zero():
     motion = TaskMotion(np.broadcast_to(OFFSET, (3, 4, 4)), RNG.normal(size=6))
     assert motion.shape == (3,)
     assert motion.rows.shape == (3, 36)
@@ -78,7 +78,7 @@ def test_motions_are_batches_and_what_is_not_given_is_zero():
 
 
 @pytest.mark.parametrize("axes", ["inertial", "tool", se3.exp([0.3, 1, -0.5, 0, 0, 0])[:3, :3]])
-def test_the_jacobian_of_tasks_is_what_the_tool_does_along_the_axes(axes):
+def test_the_task_jacobian_gives_tool_rates_along_the_axes(axes):
     model, q, qd = panda(), *RNG.normal(size=(2, 2, 7))
     tasks = [Task("panda_link8", "pose", OFFSET, axes), Task("panda_link4", "direction")]
     J = dyn.tasks.task_jacobian(model, tasks, q, length=0.5)
@@ -138,7 +138,7 @@ def test_bodies_that_no_joint_moves_are_refused():
             dyn.tasks.task_jacobian(panda(), tasks, np.zeros(7))
 
 
-def test_a_motion_does_not_change_and_has_a_representation_that_there_is():
+def test_a_motion_is_immutable_and_its_representation_known():
     pose, twist = np.eye(4), np.ones(6)
     motion = TaskMotion(pose, twist)
     pose[0, 3] = twist[0] = 5
