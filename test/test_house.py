@@ -154,6 +154,8 @@ def test_dynamics_shows_its_rooms_and_names_of_everyday_use():
         assert homes, f"dyn.{name} is in no room's face"
     with pytest.raises(AttributeError, match="no attribute 'no_such_room'"):
         dyn.no_such_room  # noqa: B018
+    with pytest.raises(AttributeError, match="it is dyn.integration.integrate$"):
+        dyn.integrate  # noqa: B018
 
 
 def run_python(program: str) -> list[str]:

@@ -97,7 +97,7 @@ def project_files() -> Iterator[Path]:
     """Every text file of the project."""
     folders = (NAME, "launch", "config", "resource", *DEVELOPMENT, "docs", "scripts", ".ci")
     found = [f for folder in folders for f in (ROOT / folder).rglob("*") if f.is_file()]
-    found += [f for f in ROOT.iterdir() if f.is_file()]
+    found += [f for f in ROOT.iterdir() if f.is_file() and f.name != ".git"]  # a worktree's
     for file in found:
         if "__pycache__" not in file.parts and b"\0" not in file.read_bytes():
             yield file

@@ -192,7 +192,15 @@ def __getattr__(name: str) -> Any:
     if room := _NAMES_LOADED_LATER.get(name):
         value = globals()[name] = getattr(import_module(f"{__name__}.{room}"), name)
         return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    shown = [] if name.startswith("_") else [f"dyn.{room}.{name}" for room in _rooms_with(name)]
+    hint = f"; it is {' and '.join(shown)}" if shown else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+
+
+def _rooms_with(name: str) -> list[str]:
+    """The rooms that show a name. This loads all of them, but only on the way to an error."""
+    rooms = __all__[: __all__.index("integration") + 1]
+    return [room for room in rooms if name in import_module(f"{__name__}.{room}").__all__]
 
 
 def __dir__() -> list[str]:

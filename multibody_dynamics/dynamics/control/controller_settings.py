@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core import Array, InputError, as_array, as_real
 from ..elastic import Actuators
-from ..model import MultibodyModel
+from ..model import MultibodyModel, check_model
 from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
 from .feedback_linearization import FeedbackLinearization
 from .gains import (
@@ -143,6 +143,13 @@ def make_controller(
 
     Raises InputError for settings that do not fit the robot, and for designs that are not stable.
     """
+    check_model(model)
+    for name, value, kind in (
+        ("actuators", actuators, Actuators),
+        ("settings", settings, ControllerSettings),
+    ):
+        if not isinstance(value, kind):
+            raise InputError(f"{name}: expected {kind.__name__}, got {value!r}")
     friction = 1.0 if settings.friction is None else settings.friction
     common: dict[str, Any] = {"friction": friction, "period": settings.period}
     if settings.law == "feedback_linearization":

@@ -268,7 +268,9 @@ def read_yaml(path: str | PathLike[str]) -> Any:
     file = as_path(path)
     try:
         text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
     try:
         return yaml.load(text, _Loader)

@@ -56,7 +56,8 @@ class Identified:
     rank: int
 
 
-# long: the steps of one least-squares problem, in order. wide: the rows of a recording, options
+# long: the steps of one least-squares problem, in order.
+# wide: the rows of a recording, and options.
 def identify_parameters(
     model: MultibodyModel,
     q: Any,

@@ -108,3 +108,16 @@ def test_invalid_settings_are_refused():
     model, actuators, _ = linear_arm()
     with pytest.raises(InputError, match="position"):
         make_controller(model, actuators, ControllerSettings(position=[0.0]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("panda", None, None), "model: expected a MultibodyModel, got 'panda'"),
+        ((panda(), None, ControllerSettings(position=np.zeros(7))), "actuators: expected Actuators"),
+        ((panda(), shipped("panda")[1], "motor_pd"), "settings: expected ControllerSettings, got"),
+    ],
+)
+def test_arguments_of_a_wrong_type_are_named(arguments, message):
+    with pytest.raises(InputError, match=message):
+        make_controller(*arguments)
