@@ -3,12 +3,17 @@
 Every public function checks its arguments with the functions of this room, refuses what is wrong
 with one of its exceptions, and returns float64 arrays. The recursions are marked and compiled here.
 
+Errors:
+
 DynamicsError     base class of all exceptions of this package; also a ValueError
 InputError        an argument of the wrong shape, kind, name or value
 ModelError        a robot description that cannot be right
 TrajectoryError   a trajectory that cannot be followed; an InputError
 ModelWarning      a robot description that is usable but suspicious
 refused_as        context that turns an InputError into another kind of DynamicsError
+
+Checked inputs:
+
 Array             type of a float64 array
 STATE_ROWS        names of q ... q'''' in messages: q, qd, qdd, qddd, qdddd
 TWIST_ROWS        names of a twist and its derivatives: twist, acceleration, jerk, jounce
@@ -27,13 +32,22 @@ read_only         read-only copy of an array
 locked            the array itself, made read-only
 cached_array      cached property that holds a read-only array
 CheckedRows       rows of numbers from the caller, checked and copied by machine code every cycle
+
+Products and their derivatives:
+
 times             products of matrices (..., m, n) and vectors (..., n)
 transposed        matrices (..., m, n) as a view (..., n, m)
 product_rule      Leibniz rule for stacks of time derivatives: products and linear systems
 leibniz           k-th derivative of a bilinear product
 product           stack of derivatives of a matrix product
 Baumgarte         rates of Baumgarte's constraint stabilisation, 1/s
+
+Data sheets:
+
 quantities        quantities of a data sheet, {value, unit, side of the gear}, and their YAML files
+
+Compilation:
+
 compiled          machine code of a recursion, kept on disk
 inlined           marks a small function that compiled code may call
 IS_COMPILED       whether Numba is installed and its compiler switched on

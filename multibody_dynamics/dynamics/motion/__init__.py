@@ -1,5 +1,7 @@
 """Desired joint motions over time, continuous to the fourth derivative, and their limits.
 
+References:
+
 Reference            a joint motion q(t) with its derivatives through the fourth, (5, n)
 Trajectory           a reference of polynomials of degree 9 between knots
 interpolate          minimum-jerk trajectory through given points
@@ -10,10 +12,16 @@ sum_of_sines         periodic exciting motion for identification, from rest to r
 chain_rule           matrix (5, 5) from derivatives by s to derivatives by t, for a time law s(t)
 match_joints         indices (n,) that reorder joints by name
 REST                 speed below which a point is at rest, rad/s or m/s
+
+Limits:
+
 JointCommandLimits   limits of torque, torque rate and motor speed of the drives, each (n,)
 LimitEvent           a joint exceeded a limit: the quantity, its value and the limit
 check_reference      position and velocity limits that a reference exceeds anywhere
 distance_to_limits   distance (n,) to the nearer position limit, negative outside
+
+Demo motions:
+
 exciting_motion      demo motion: a sum of sines within the limits of a robot
 rest_to_rest_motion  demo motion: through waypoints within the limits of a robot
 MOTIONS              names of the demo motions
