@@ -29,11 +29,11 @@ Modules:
 
 joints             the screws above, names of their coordinates, and vector helpers
 inertia            spatial inertia: composition, decomposition, change of frame, checks
-records            layout of the rows of numbers that the recursions work on
+records            layout of the rows of numbers that the recursions use
 
 Helpers for functions that take a model:
 
-screw_type         "revolute", "prismatic" or "helical", read off a screw (6,)
+screw_type         "revolute", "prismatic" or "helical", determined from a screw (6,)
 model_state        q, q', ... of a robot as one batch of states
 check_model        InputError unless the argument is a MultibodyModel
 check_parent       ModelError unless a parent is the base or an earlier body

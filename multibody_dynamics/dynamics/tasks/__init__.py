@@ -16,7 +16,7 @@ Inverse kinematics:
 
 inverse_kinematics       joint positions (..., n) for given tool poses
 InverseKinematicsSolver  inverse kinematics of one robot and set of tasks, for many targets
-InverseKinematicsResult  joint positions, success, residual, and the reason of a failure
+InverseKinematicsResult  joint positions, success, residual, and the reason for a failure
 TaskSpaceSolver          q ... q'''', Q, Q' and Q'' from tool motions in the control cycle
 task_inverse_dynamics    q ... q'''', Q, Q' and Q'' from batches of tool motions
 TaskDynamics             result of task_inverse_dynamics, each (..., n)

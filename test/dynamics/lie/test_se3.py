@@ -285,7 +285,7 @@ def test_from_rotation_translation_broadcasts():
     np.testing.assert_array_equal(C[:, :3, :3], [R, R])
     np.testing.assert_array_equal(C[:, :3, 3], p)
     np.testing.assert_array_equal(C[:, 3], [[0, 0, 0, 1]] * 2)
-    with pytest.raises(InputError, match="do not fit together"):
+    with pytest.raises(InputError, match="do not broadcast"):
         se3.from_rotation_translation(np.stack([R] * 3), p)
 
 

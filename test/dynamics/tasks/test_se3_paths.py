@@ -350,7 +350,7 @@ def test_bad_poses_are_refused():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda A: dyn.tasks.spline([0.0], [A]), "k from 2"),
+        (lambda A: dyn.tasks.spline([0.0], [A]), "k >= 2"),
         (lambda A: dyn.tasks.spline([0, 1, 1], [A, A, A]), "times must increase"),
         (lambda A: dyn.tasks.spline([0, 1], [A, A, A]), "poses"),
         (lambda A: dyn.tasks.line(A, A, 0.0), "duration must be positive"),
