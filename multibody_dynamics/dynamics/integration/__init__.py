@@ -17,18 +17,18 @@ examples               the systems of [MT13]: heavy top, pendulum, floating bodi
 Motion of these systems:
 
 integrate              motion of an absolute system by Munthe-Kaas methods, compiled
-generalized_alpha      the same for stiff systems: implicit, constraints of positions hold
+generalized_alpha      the same for stiff systems: implicit, without drift of positions
 integrate_momenta      motion of free bodies with exact conservation of the spatial momentum
-Integration            the result: states (k, n, ...), violations, energy, momentum, reactions
+Integration            result: states (k, n, ...), violations, energy, momentum, reactions
 absolute_acceleration  V' (n, 6) at one state, from the index-1 equations
-project_state          the nearest state without violation of a joint
+project_state          the nearest state that satisfies all joints
 
 Robots in joint coordinates:
 
 integrate_tree         motion of a robot under joint torques, springs and wrenches
 integrate_joints       motion of q'' = f(t, q, q'), one or a batch
 JointSprings           springs and dampers at the joints, N m/rad or N/m
-JointMotion            the result: time (k,), q and q' (k, ..., n)
+JointMotion            result: time (k,), q and q' (k, ..., n)
 
 General schemes:
 

@@ -55,7 +55,7 @@ def principal_moments(inertia_com: Array) -> Array:
 
 
 def check(M: Array, what: str) -> None:
-    """Raise ModelError if no rigid body can have the spatial inertia M, named `what` in it.
+    """Raise ModelError, naming `what`, if no rigid body can have the spatial inertia M.
 
     Rejects a structure other than [M21] (12), a negative mass, and an inertia about the centre of
     mass that is not positive semidefinite.
