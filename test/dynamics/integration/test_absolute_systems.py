@@ -183,7 +183,7 @@ def test_invalid_bodies_and_springs_raise():
         dyn.integration.SpringDamper("s", "ground", "a", np.zeros(3), np.zeros(3), -1.0)
     with pytest.raises(dyn.ModelError, match="spring 's': second_point: expected shape"):
         dyn.integration.SpringDamper("s", "ground", "a", np.zeros(3), np.zeros(2), 1.0)
-    with pytest.raises(dyn.ModelError, match="spring 's': has a rest length, but its points"):
+    with pytest.raises(dyn.ModelError, match="spring 's': its points coincide; with a rest length"):
         dyn.integration.SpringDamper("s", "ground", "a", np.ones(3), np.ones(3), 1.0, length=0.1)
     with pytest.warns(dyn.ModelWarning, match="body 'a': principal moments .* triangle"):
         dyn.integration.RigidBody(

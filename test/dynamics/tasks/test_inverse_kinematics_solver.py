@@ -430,9 +430,9 @@ def test_the_last_permitted_step_counts():
     [
         ({"body": "gripper"}, "no body or frame 'gripper'"),
         ({"body": "panda_link0"}, "belongs to the base"),
-        ({"body": []}, "need a body"),
+        ({"body": []}, "requires a body"),
         ({"target": np.full((4, 4), np.nan)}, "target.* is nan"),
-        ({"target": np.diag([1.0, 1, 2, 1])}, "no rotation matrix"),
+        ({"target": np.diag([1.0, 1, 2, 1])}, "not a rotation matrix"),
         ({"target": np.diag([1.0, 1, -1, 1])}, "reflection"),
         ({"target": np.eye(3)}, "target: expected shape"),
         ({"body": [HAND, 3]}, r"target: expected shape \(..., 2, 4, 4\)"),

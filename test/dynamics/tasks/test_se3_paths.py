@@ -343,7 +343,7 @@ def test_bad_poses_are_refused():
         for make in (dyn.tasks.screw_motion, dyn.tasks.line):
             with pytest.raises(dyn.InputError):
                 make(A, wrong, 1.0)
-    with pytest.raises(dyn.InputError, match="no rotation"):
+    with pytest.raises(dyn.InputError, match="not a rotation"):
         dyn.tasks.spline([0, 1], [A, scaled])
 
 
