@@ -104,7 +104,7 @@ from .time_scaling import (
 __all__ = [
     # control laws by name
     "ControllerSettings", "make_controller", "retune", "BANDWIDTHS",
-    # whole control cycles, as the nodes run them
+    # complete control cycles, as run by the nodes
     "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # controllers
     "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque", "HoldController",

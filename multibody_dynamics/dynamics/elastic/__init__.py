@@ -93,15 +93,15 @@ __all__ = [
     # actuators of a robot
     "Actuators", "load_actuators", "Motor", "Rigid", "SeriesElastic", "VariableStiffness",
     "StiffnessDrive", "Antagonistic", "Actuator", "smooth_friction",
-    # laws of springs
+    # spring laws
     "Spring", "LinearSpring", "CubicSpring", "PolynomialSpring", "TableSpring", "Beyond",
     "greatest_stiffness",
-    # planning
+    # flat map for planning
     "motor_motion", "MotorMotion", "filtered_deflection", "limit_margins", "LimitMargin",
     # near rest
     "LinearArm", "rigid_rotors",
     # control cycle
     "MotorFeedforward", "MotorCommand", "VARIANTS", "SpringSolver", "resting_second_outputs",
-    # inside other compiled cycles
+    # building blocks for other compiled cycles
     "actuator_rows", "flat_map", "friction", "springs_recursion",
 ]  # fmt: skip

@@ -41,9 +41,9 @@ frame_errors                  the six error screws of a frame fixed to a body
 errors_at                     the same errors, linearised at finite values (p,)
 perturbed_model               the robot with errors of finite values (p,)
 pose_sensitivity              identification Jacobian (..., 6, p) of a body or frame
-twist_sensitivity             derivative (..., 6, p) of the twist of a body or frame by the errors
-jacobian_sensitivity          derivative (..., p, 6, n) of the Jacobian by the errors
-torque_sensitivity            derivative (..., n, p) of the inverse dynamics by the errors
+twist_sensitivity             derivative (..., 6, p) of the twist of a body or frame with respect to the errors
+jacobian_sensitivity          derivative (..., p, 6, n) of the Jacobian with respect to the errors
+torque_sensitivity            derivative (..., n, p) of the inverse dynamics with respect to the errors
 
 Sensitivities to other parameters:
 
@@ -118,7 +118,7 @@ __all__ = [
     "calibrate", "Calibration", "ErrorScrew", "joint_errors", "frame_errors", "errors_at",
     "perturbed_model", "pose_sensitivity", "twist_sensitivity", "jacobian_sensitivity",
     "torque_sensitivity",
-    # derivatives by other parameters
+    # sensitivities to other parameters
     "ParameterDependence", "inverse_dynamics_sensitivity", "forward_dynamics_sensitivity",
     "hybrid_dynamics_sensitivity", "HybridDynamicsSensitivity",
     # recordings

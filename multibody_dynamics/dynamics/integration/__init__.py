@@ -53,7 +53,7 @@ __all__ = [
     # systems in absolute coordinates
     "AbsoluteSystem", "RigidBody", "BodyJoint", "SpringDamper", "SystemMatrices", "load_system",
     "examples",
-    # their motions
+    # motion of these systems
     "integrate", "generalized_alpha", "integrate_momenta", "Integration", "absolute_acceleration",
     "project_state",
     # robots in joint coordinates

@@ -54,7 +54,7 @@ class Integration:
     ----------
     pose : (k, n, 4, 4).
     velocity : (k, n, 6): (R^T omega, R^T r') of bodies in SE3, (R^T omega, r') in SO3xR3.
-    steps, refused : numbers of steps taken, and of steps repeated with a smaller length.
+    steps, refused : numbers of steps taken, and of steps rejected and repeated with a smaller one.
     applied : (k, n, 6) all wrenches applied, those of a wrench law included; None without a law.
     baumgarte : the stabilisation that `reaction` and `acceleration` contain, or None.
     """

@@ -66,7 +66,7 @@ class LoopClosure:
             raise ModelError(f"{what}: {len(screws)} free screws; a loop has at most five")
         if _rank(screws) < len(screws):
             raise ModelError(
-                f"{what}: its {len(screws)} free screws are dependent; give {_rank(screws)} of them"
+                f"{what}: its {len(screws)} free screws are dependent; give only {_rank(screws)}"
             )
         for key, value in zip(("free", "first_pose", "second_pose"), (screws, *poses), strict=True):
             object.__setattr__(self, key, read_only(value))

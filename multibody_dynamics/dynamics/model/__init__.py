@@ -74,6 +74,6 @@ __all__ = [
     "floating", "spatial_inertia",
     # modules
     "joints", "inertia", "records",
-    # for functions that take a model
+    # helpers for functions that take a model
     "screw_type", "model_state", "check_model", "check_parent",
 ]  # fmt: skip

@@ -187,7 +187,7 @@ __all__ = [
     "forward_dynamics", "forward_dynamics_rates", "ForwardDynamics", "ForwardDynamicsSolver",
     "generic_forward_dynamics", "hybrid_dynamics", "HybridDynamics", "articulated_bodies",
     "ArticulatedBodies",
-    # derivatives by q, q', and q'' or tau
+    # derivatives with respect to q, q', and q'' or tau
     "inverse_dynamics_derivatives", "InverseDynamicsDerivatives",
     "InverseDynamicsDerivativesSolver", "forward_dynamics_derivatives",
     "ForwardDynamicsDerivatives", "ForwardDynamicsDerivativesSolver", "linearize", "LinearModel",
