@@ -41,9 +41,9 @@ frame_errors                  the six error screws of a frame fixed to a body
 errors_at                     the same errors, linearised at finite values (p,)
 perturbed_model               the robot with errors of finite values (p,)
 pose_sensitivity              identification Jacobian (..., 6, p) of a body or frame
-twist_sensitivity             derivative (..., 6, p) of the twist of a body or frame along the errors
-jacobian_sensitivity          derivative (..., p, 6, n) of the Jacobian along the errors
-torque_sensitivity            derivative (..., n, p) of the inverse dynamics along the errors
+twist_sensitivity             sensitivity (..., 6, p) of the twist of a body or frame to the errors
+jacobian_sensitivity          sensitivity (..., p, 6, n) of the Jacobian to the errors
+torque_sensitivity            sensitivity (..., n, p) of the inverse dynamics to the errors
 
 Sensitivities to other parameters:
 

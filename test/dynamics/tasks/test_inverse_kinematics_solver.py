@@ -227,8 +227,8 @@ def test_joints_that_can_make_full_turns_end_next_to_the_initial_position():
 
 @pytest.mark.parametrize("q", [(0.3, 0.0), (0.3, np.pi), (0.3, 1e-5)])
 def test_stretched_and_folded_arms(q):
-    """At the edge of the workspace, where the Jacobian has lost rank and the error is of second order
-    in the joints, which are therefore determined to sqrt(eps) only."""
+    """At the edge of the workspace, where the Jacobian has lost rank and the error is of second
+    order in the joints, which are therefore determined to sqrt(eps) only."""
     model = two_link_planar()
     target = dyn.frame_pose(model, q, 1) @ se3.exp([0, 0, 0, 0.7, 0, 0])
     offset = se3.exp([0, 0, 0, 0.7, 0, 0])
