@@ -64,10 +64,10 @@ Dynamics:
 
 inverse_dynamics              torques Q and their rates Q', Q'' by recursive Newton-Euler (RNEA)
 InverseDynamics               result of inverse_dynamics: tau, tau_dot, tau_ddot, each (..., n)
-InverseDynamicsSolver         the same in a control cycle, without allocation
-generic_inverse_dynamics      the same over complex, mpmath or symbolic scalars, uncompiled
+InverseDynamicsSolver         inverse dynamics for the control cycle, without allocation
+generic_inverse_dynamics      inverse dynamics over complex, mpmath or symbolic scalars, uncompiled
 forward_dynamics              q'' (..., n) from torques by the articulated-body algorithm (ABA)
-ForwardDynamicsSolver         the same in a control cycle, without allocation
+ForwardDynamicsSolver         forward dynamics for the control cycle, without allocation
 hybrid_dynamics               q'' of some joints and torques of the others
 mass_matrix                   mass matrix (..., n, n) by composite rigid bodies (CRBA)
 coriolis_matrix               Coriolis matrix C (..., n, n) with M' - 2 C skew-symmetric

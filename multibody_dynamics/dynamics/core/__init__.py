@@ -1,7 +1,7 @@
 """Foundations of the package: errors, checked inputs, quantities with units, compilation.
 
 Every public function checks its arguments with the functions of this room, raises one of its
-exceptions if they are invalid, and returns float64 arrays. The recursions are compiled here, too.
+exceptions if any is invalid, and returns float64 arrays. This room also compiles the recursions.
 
 Errors:
 

@@ -11,8 +11,9 @@ loses digits where x is small; run downwards, it loses none. Below `CROSSOVER` i
 from the series of c_5 and c_6 and runs downwards; above, it starts from the closed forms of c_0,
 c_1 and c_2 and runs upwards.
 
-A vector is (x, y, z), a screw (omega, v), and a rotation nine entries, row by row. [MT13] Mueller
-and Terze 2013. Its (9) prints (1 - cos x) / x where (1 - cos x) / x^2 is correct.
+A vector is (x, y, z), a screw (omega, v), and a rotation nine entries, row by row.
+
+[MT13] Mueller and Terze 2013. Its (9) prints (1 - cos x) / x where (1 - cos x) / x^2 is correct.
 """
 
 from __future__ import annotations

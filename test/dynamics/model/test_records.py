@@ -71,7 +71,7 @@ def test_inertial_data_is_that_of_the_bodies(seed):
 @pytest.mark.parametrize("axis", [(0, 0, 1), (0, 0, -1), (1, 0, 0), (0, -1, 0), (1e-9, 0, -1)])
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "helical"])
 def test_joint_frames_along_any_axis(axis, kind):
-    """Including the axis opposite to z, where the smallest turn is undefined, and its neighbours."""
+    """Including the axis opposite to z, where the smallest turn is undefined, and axes near it."""
     e = np.array(axis) / np.linalg.norm(axis)
     point = np.array([0.3, -0.2, 0.5])
     Y = {
