@@ -8,8 +8,10 @@
 SI units; twists (omega, v) and wrenches (m, f) with the angular part first; float64 arrays with
 leading batch dimensions (..., n). docs/symbols.md lists the symbols.
 
-The names below are those of everyday use; all others are in their rooms, such as
-``dyn.control.make_controller``. A room imports only from the rooms above it in this list:
+The names below are for everyday use; all others are reached through their rooms, such as
+``dyn.control.make_controller``. A room imports only from the rooms above it in this list.
+
+Rooms:
 
 core                          errors, checked inputs, quantities with units, compilation
 lie                           SO(3), SE(3), screws, and the four representations of twists
@@ -26,6 +28,8 @@ mechanisms                    joints with several degrees of freedom, closed loo
 theory                        the papers' closed forms, against which the recursions are checked
 integration                   integration on Lie groups, bodies in absolute coordinates
 
+The robot:
+
 load_urdf                     robot from a URDF file
 parse_urdf                    robot from URDF text
 model_from_screws             robot from joint screws, reference poses and inertias
@@ -41,42 +45,50 @@ spherical                     screws (3, 6) of yaw, pitch and roll
 planar                        screws (3, 6) of motion in a plane
 floating                      screws (6, 6) of free motion
 
+Kinematics:
+
 forward_kinematics            poses, twists, accelerations, jerks and jounces of all bodies
-BodyMotion                    its result
+BodyMotion                    result of forward_kinematics
 BaseMotion                    given motion of the base
 frame_pose                    pose (..., 4, 4) of a body or frame
 jacobian                      Jacobian (..., 6, n) of a body or frame
-jacobian_dot                  its time derivative (..., 6, n)
+jacobian_dot                  time derivative of the Jacobian (..., 6, n)
 convert_twist                 twist and its derivatives in another representation
 convert_wrench                wrench and its derivatives in another representation
-wrench_to_world               wrench given in a body's own frame, for the argument `wrenches`
+wrench_to_world               transforms a wrench from a body's frame, for the argument `wrenches`
 to_linear_first               (omega, v) to (v, omega), as in Pinocchio and ROS
 from_linear_first             (v, omega) to (omega, v)
 REPRESENTATIONS               names of the four representations of twists
 
+Dynamics:
+
 inverse_dynamics              torques Q and their rates Q', Q'' by recursive Newton-Euler (RNEA)
-InverseDynamics               its result: tau, tau_dot, tau_ddot, each (..., n)
-InverseDynamicsSolver         the same in a control cycle, without allocation
-generic_inverse_dynamics      the same over complex, mpmath or symbolic scalars, uncompiled
+InverseDynamics               result of inverse_dynamics: tau, tau_dot, tau_ddot, each (..., n)
+InverseDynamicsSolver         inverse dynamics for the control cycle, without allocation
+generic_inverse_dynamics      inverse dynamics over complex, mpmath or symbolic scalars, uncompiled
 forward_dynamics              q'' (..., n) from torques by the articulated-body algorithm (ABA)
-ForwardDynamicsSolver         the same in a control cycle, without allocation
+ForwardDynamicsSolver         forward dynamics for the control cycle, without allocation
 hybrid_dynamics               q'' of some joints and torques of the others
 mass_matrix                   mass matrix (..., n, n) by composite rigid bodies (CRBA)
 coriolis_matrix               Coriolis matrix C (..., n, n) with M' - 2 C skew-symmetric
 christoffel_symbols           Christoffel symbols (..., n, n, n) of the mass matrix
 gravity_forces                torques (..., n) that hold the arm against gravity
-inverse_dynamics_derivatives  derivatives of the torques by q, q' and q''
-forward_dynamics_derivatives  derivatives of q'' by q, q' and the torques
+inverse_dynamics_derivatives  derivatives of the torques with respect to q, q' and q''
+forward_dynamics_derivatives  derivatives of q'' with respect to q, q' and the torques
+
+Elastic joints and desired motions:
 
 load_actuators                springs and motors of the joints from a YAML file
 Actuators                     springs and motors of all joints
 interpolate                   minimum-jerk trajectory through given points
 
+Lie groups and errors:
+
 so3                           rotation group SO(3): exp, log, dexp, ...
 se3                           rigid motions SE(3): exp, log, Ad, dexp, ...
 DynamicsError                 base class of all exceptions of the package; a ValueError
-ModelError                    a robot description that cannot be right
-InputError                    an argument of the wrong shape, kind, name or value
+ModelError                    an invalid robot description
+InputError                    an argument with a wrong shape, type, name or value
 TrajectoryError               a trajectory that cannot be followed
 ModelWarning                  a robot description that is usable but suspicious
 """

@@ -3,54 +3,66 @@
 Laws, observers and filters run in the control cycle and write into arrays of their own; gains are
 designed beforehand, for an arm at rest.
 
-ControllerSettings       A control law by name and plain numbers; what make_controller takes.
-make_controller          The controller that the settings name, with gains designed for the robot.
-retune                   Change the gains of a running controller between two updates.
-BANDWIDTHS               The names of the laws, each with its default bandwidth in rad/s.
+Control laws by name:
 
-FlatnessLaw              From measured signals and a desired motion to motor torques (m,), in N m.
-FlatnessSettings         What FlatnessLaw takes: all laws, the state estimation, the observer.
-ON_LINKS                 The name of the law that stops an arm without motor states.
-FeedforwardLaw           The torque feedforward of a desired motion (5, n), as a sum of named terms.
+ControllerSettings       a control law by name and plain numbers; what make_controller takes
+make_controller          the controller that the settings name, with gains designed for the robot
+retune                   change the gains of a running controller between two updates
+BANDWIDTHS               the names of the laws, each with its default bandwidth in rad/s
 
-Controller               Base class: from desired motion and measured state to motor torques (m,).
-LinearFeedback           Feedforward by the flat map, and linear feedback of link and motor errors.
-FeedbackLinearization    Exact feedback linearization, q'''' = v, with poles for every joint.
-ComputedTorque           The computed torque of a rigid arm, for comparison.
-HoldController           A damped stop, then a hold, by motor states alone.
-LinkDampingController    A slow stop by link states alone.
-BumplessTransfer         Changes over between controllers without a jump, within the motors' limits.
+Complete control cycles, as run by the nodes:
 
-JointPoles               Poles in 1/s for the error of every joint and second output.
-StateFeedbackGains       Gains (4, m) on the errors of q, q', theta, theta'; N m/rad and N m s/rad.
-optimal_gains            Linear-quadratic (LQR) gains, joint by joint.
-placed_gains             Gains by pole placement, joint by joint.
-motor_side_gains         PD gains of the motors from given numbers.
-motor_bandwidth_gains    PD gains that give each motor two poles at its bandwidth in rad/s.
-damping_gains            PD gains of the motors that damp the links behind their springs.
-delay_independent_gains  PD gains of the motors that stay stable under any realistic delay.
-closed_loop_poles        All poles in 1/s of the whole arm under LinearFeedback near rest at q.
-joint_resonances         (n,) resonance of each joint on its own, link against motor, in rad/s.
-inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free.
-inertias_held            (n,) M_ii: inertia moved by a joint while the others are locked.
+FlatnessLaw              from measured signals and a desired motion to motor torques (m,), in N m
+FlatnessSettings         what FlatnessLaw takes: all laws, the state estimation, the observer
+ON_LINKS                 the name of the law that stops an arm without motor states
+FeedforwardLaw           the torque feedforward of a desired motion (5, n), as a sum of named terms
 
-StateEstimator           q, q', theta, theta' from the signals that a robot measures.
-StateEstimation          The settings of StateEstimator.
-SOURCES                  The sources of the state, each with the signals that it needs.
-DerivativeFilter         Velocity, acceleration and jerk from sampled positions; causal.
-ORDERS                   The orders that DerivativeFilter can have.
-MAX_STEP                 Default gap in s after which filters and observers start anew.
-MotorSideObserver        Link and motor state from motor positions and motor torques alone.
-DisturbanceObserver      Momentum observer: residual (n,) that follows the external joint torques.
-chain_state              q'' and q''' from the measured state, by differential flatness.
-ChainState               What chain_state returns: q .. q''', Q and Q', each (..., n).
+Controllers:
 
-scale_time               Slow a motion down by the smallest factor that keeps all its limits.
-TimeScaling              What scale_time returns: the slower motion and the use of every limit.
-MotionLimits             Limits on torques, torque rates, speeds and spring deflections.
-slow_down                The same motion, slower by a given factor.
-JOINT_QUANTITIES         The quantities of MotionLimits that joints have.
-QUANTITIES               All quantities of MotionLimits.
+Controller               base class: from desired motion and measured state to motor torques (m,)
+LinearFeedback           feedforward by the flat map, and linear feedback of link and motor errors
+FeedbackLinearization    exact feedback linearization, q'''' = v, with poles for every joint
+ComputedTorque           the computed torque of a rigid arm, for comparison
+HoldController           a damped stop, then a hold, by motor states alone
+LinkDampingController    a slow stop by link states alone
+BumplessTransfer         changes over between controllers without a jump, within the motors' limits
+
+Gains and poles:
+
+JointPoles               poles in 1/s for the error of every joint and second output
+StateFeedbackGains       gains (4, m) on the errors of q, q', theta, theta'; N m/rad and N m s/rad
+optimal_gains            linear-quadratic (LQR) gains, joint by joint
+placed_gains             gains by pole placement, joint by joint
+motor_side_gains         PD gains of the motors from given numbers
+motor_bandwidth_gains    PD gains that give each motor two poles at its bandwidth in rad/s
+damping_gains            PD gains of the motors that damp the links behind their springs
+delay_independent_gains  PD gains of the motors that stay stable under any realistic delay
+closed_loop_poles        all poles in 1/s of the whole arm under LinearFeedback near rest at q
+joint_resonances         (n,) resonance of each joint on its own, link against motor, in rad/s
+inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free
+inertias_held            (n,) M_ii: inertia moved by a joint while the others are locked
+
+State estimation and observers:
+
+StateEstimator           q, q', theta, theta' from the signals that a robot measures
+StateEstimation          the settings of StateEstimator
+SOURCES                  the sources of the state, each with the signals that it needs
+DerivativeFilter         velocity, acceleration and jerk from sampled positions; causal
+ORDERS                   the orders that DerivativeFilter can have
+MAX_STEP                 default gap in s after which filters and observers start anew
+MotorSideObserver        link and motor state from motor positions and motor torques alone
+DisturbanceObserver      momentum observer: residual (n,) that follows the external joint torques
+chain_state              q'' and q''' from the measured state, by differential flatness
+ChainState               what chain_state returns: q .. q''', Q and Q', each (..., n)
+
+Time scaling:
+
+scale_time               slow a motion down by the smallest factor that keeps all its limits
+TimeScaling              what scale_time returns: the slower motion and the use of every limit
+MotionLimits             limits on torques, torque rates, speeds and spring deflections
+slow_down                the same motion, slower by a given factor
+JOINT_QUANTITIES         the quantities of MotionLimits that joints have
+QUANTITIES               all quantities of MotionLimits
 """
 
 from .bumpless_transfer import BumplessTransfer
@@ -92,7 +104,7 @@ from .time_scaling import (
 __all__ = [
     # control laws by name
     "ControllerSettings", "make_controller", "retune", "BANDWIDTHS",
-    # whole control cycles, as the nodes run them
+    # complete control cycles, as run by the nodes
     "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # controllers
     "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque", "HoldController",

@@ -1,24 +1,29 @@
-"""The ground floor of the package: errors, checked inputs, quantities with units, compilation.
+"""Foundations of the package: errors, checked inputs, quantities with units, compilation.
 
-Every public function checks its arguments with the functions of this room, refuses what is wrong
-with one of its exceptions, and returns float64 arrays. The recursions are marked and compiled here.
+Every public function checks its arguments with the functions of this room, raises one of its
+exceptions if any is invalid, and returns float64 arrays. This room also compiles the recursions.
+
+Errors:
 
 DynamicsError     base class of all exceptions of this package; also a ValueError
-InputError        an argument of the wrong shape, kind, name or value
-ModelError        a robot description that cannot be right
+InputError        an argument with a wrong shape, type, name or value
+ModelError        an invalid robot description
 TrajectoryError   a trajectory that cannot be followed; an InputError
 ModelWarning      a robot description that is usable but suspicious
-refused_as        context that turns an InputError into another kind of DynamicsError
+refused_as        context manager that re-raises an InputError as another DynamicsError
+
+Checked inputs:
+
 Array             type of a float64 array
 STATE_ROWS        names of q ... q'''' in messages: q, qd, qdd, qddd, qdddd
 TWIST_ROWS        names of a twist and its derivatives: twist, acceleration, jerk, jounce
 as_array          value as a finite float64 array (..., *tail)
-exactly           value as a finite float64 array of exactly one shape
+exactly           value as a finite float64 array of one exact shape
 as_partial        value as an array (..., n) of which only some entries matter
 as_real           value as a float64 array of any shape, NaN and infinity allowed
 as_state          q, q', ... broadcast and stacked into one batch of states (N, 5, n)
 as_mapping        value as a mapping {name: value}; empty for None
-as_path           value as the path of a file
+as_path           value as a file path
 check_choice      InputError unless a value is one of the choices
 check_sequence    InputError unless a value is a sequence other than a string
 broadcast_shapes  common batch shape of several arguments
@@ -26,18 +31,27 @@ spread            array broadcast to a batch shape, as a contiguous copy (N, *ta
 read_only         read-only copy of an array
 locked            the array itself, made read-only
 cached_array      cached property that holds a read-only array
-CheckedRows       rows of numbers from the caller, checked and copied by machine code every cycle
+CheckedRows       rows of numbers from the caller, checked and copied by compiled code every cycle
+
+Products and their derivatives:
+
 times             products of matrices (..., m, n) and vectors (..., n)
 transposed        matrices (..., m, n) as a view (..., n, m)
 product_rule      Leibniz rule for stacks of time derivatives: products and linear systems
 leibniz           k-th derivative of a bilinear product
 product           stack of derivatives of a matrix product
 Baumgarte         rates of Baumgarte's constraint stabilisation, 1/s
+
+Data sheets:
+
 quantities        quantities of a data sheet, {value, unit, side of the gear}, and their YAML files
-compiled          machine code of a recursion, kept on disk
+
+Compilation:
+
+compiled          machine code of a recursion, cached on disk
 inlined           marks a small function that compiled code may call
-IS_COMPILED       whether Numba is installed and its compiler switched on
-when_compiling    context that reports once if something must be compiled first
+IS_COMPILED       whether Numba is installed and enabled
+when_compiling    context manager that reports once if the code inside must be compiled first
 """
 
 from . import product_rule, quantities

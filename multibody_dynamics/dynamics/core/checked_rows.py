@@ -1,4 +1,4 @@
-"""Rows of numbers that a caller passes every cycle, checked and copied by machine code."""
+"""Rows of numbers that a caller passes every cycle, checked and copied by compiled code."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ROWS = 5
 
 
 def _take(scratch, values, row0, row1, row2, row3, row4):
-    """Copy the first k rows into `values` (k, n); False, and no change, if any is unfit.
+    """Copy the first k rows into `values` (k, n); if any is invalid, copy none and return False.
 
-    A row is unfit if its length is wrong or a number is not finite. The copy goes through `scratch`
-    (k, n), since the rows may be those of `values` itself in another order. The rows are separate
-    arguments because Numba ignores the byte order of arrays inside a tuple.
+    A row is invalid if its length is wrong or a number is not finite. The copy goes through
+    `scratch` (k, n), since the rows may be those of `values` itself in another order. The rows are
+    separate arguments because Numba ignores the byte order of arrays inside a tuple.
     """
     rows = (row0, row1, row2, row3, row4)
     for k in range(values.shape[0]):

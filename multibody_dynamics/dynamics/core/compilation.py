@@ -1,11 +1,11 @@
 """Compilation of the recursions by Numba, from the same source that runs uncompiled.
 
 ``inlined`` marks a small function that compiled code may call; it remains a plain Python function.
-``compiled`` returns the machine code of a recursion, which is kept on disk for the next start.
+``compiled`` returns the machine code of a recursion, which is cached on disk for the next start.
 
 Numba's own cache looks only at the file of the recursion: it would serve stale machine code after
-an edit of a helper elsewhere, and compile again after a reworded docstring. Here the cache folder
-is named by a hash of all statements of this library (docstrings and comments are left out), of the
+an edit of a helper elsewhere, and recompile after a reworded docstring. Here the cache folder is
+named by a hash of all statements of this library (docstrings and comments are left out), of the
 Numba version and of the processor. Inside the folder a function is found by its module and name;
 dates and line numbers play no part.
 """
@@ -81,7 +81,7 @@ def cache_directory() -> Path | None:
     """The folder that keeps the machine code; None if none is writable, and nothing is cached.
 
     It lies below $MULTIBODY_DYNAMICS_CACHE_DIR, else $NUMBA_CACHE_DIR, else the user's cache
-    folder; if that is not writable, below a folder of the user's own in the temporary one.
+    folder; if that is not writable, below a folder in the temporary directory that the user owns.
     """
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     chosen = os.environ.get(CACHE_VARIABLE) or os.environ.get("NUMBA_CACHE_DIR")
@@ -91,7 +91,7 @@ def cache_directory() -> Path | None:
     for base in (Path(chosen or home) / "multibody_dynamics", fallback):
         try:
             base.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # Whoever owns the folder decides what code runs here, and anybody may create it.
+            # The owner of the folder decides what code runs here, and any user could create it.
             if base is fallback and base.stat().st_uid != user:
                 continue
             folder = base / _remembered_digest(base, sources)
@@ -105,8 +105,8 @@ def cache_directory() -> Path | None:
 
 if numba is None:
     warnings.warn(
-        "Numba is not installed: the dynamics run in plain Python, correct but some hundred times "
-        "slower, too slow for a control cycle. Install it with 'pip install numba'.",
+        "Numba is not installed: the dynamics run in plain Python, correct but about a hundred "
+        "times slower, too slow for a control cycle. Install it with 'pip install numba'.",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -157,7 +157,7 @@ def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., A
     """The machine code of a recursion. Fused multiply-add is allowed, no other fast-math.
 
     Functions made by one factory each need their own `variant`: Numba files machine code by name,
-    and two processes that compile at the same time would exchange theirs.
+    and two processes that compile at the same time would pick up each other's.
     """
     if not IS_COMPILED:
         return function
@@ -174,7 +174,7 @@ def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., A
 def when_compiling(
     tell: Callable[[str], object], check: Callable[[], object] = lambda: None
 ) -> Iterator[None]:
-    """Report by `tell`, once, if anything inside must be compiled first, which can take a minute.
+    """Call `tell` once if the code inside must be compiled first, which can take a minute.
 
     `check` is called repeatedly while compiling; raising from it ends the compilation. It should
     raise a BaseException that is not an Exception, which the compiler might handle as its own.
@@ -182,7 +182,7 @@ def when_compiling(
     if not IS_COMPILED:
         yield
         return
-    kept = f"kept in {_CACHE} for the next start" if _CACHE else "lost at the end"
+    kept = f"cached in {_CACHE} for the next start" if _CACHE else "not cached"
 
     class Steps(event.Listener):
         """Listens to compiler passes, which do not run for machine code loaded from disk."""

@@ -7,15 +7,15 @@ from contextlib import contextmanager
 
 
 class DynamicsError(ValueError):
-    """Base class of all errors that this package raises on purpose."""
+    """Base class of all errors that this package raises deliberately."""
 
 
 class ModelError(DynamicsError):
-    """A robot description that cannot be right; the message names the joint, link or tag."""
+    """An invalid robot description; the message names the joint, link or tag."""
 
 
 class InputError(DynamicsError):
-    """An argument of the wrong shape, kind, name or value; the message names it and the joint."""
+    """An argument with a wrong shape, type, name or value; the message names it and the joint."""
 
 
 class TrajectoryError(InputError):
@@ -28,7 +28,7 @@ class ModelWarning(UserWarning):
 
 @contextmanager
 def refused_as(kind: type[DynamicsError], where: str = "") -> Iterator[None]:
-    """Re-raise an InputError from within as this `kind`, its message prefixed with `where`."""
+    """Re-raise an InputError from the block as `kind`, with its message prefixed by `where`."""
     try:
         yield
     except InputError as error:

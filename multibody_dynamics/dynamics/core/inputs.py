@@ -82,8 +82,8 @@ def as_array(
 ) -> Array:
     """`value` as a float64 array (..., *tail); copied only if it has to be converted.
 
-    `labels` name the entries along the last axis of their length, for reporting a bad number with
-    its joint. Raises InputError for anything but finite real numbers.
+    `labels` name the entries of the last axis that has as many, so that messages can name the joint
+    of a bad number. Raises InputError for anything but finite real numbers.
     """
     array = as_real(name, value)
     if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
@@ -158,4 +158,4 @@ def broadcast_shapes(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) ->
         return np.broadcast_shapes(*shapes)
     except ValueError:
         listed = ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
-        raise InputError(f"batch dimensions do not fit together: {listed}") from None
+        raise InputError(f"batch dimensions do not broadcast: {listed}") from None

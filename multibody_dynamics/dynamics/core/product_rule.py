@@ -3,7 +3,7 @@
 A *stack* is a list [x, x', x'', ...] of a quantity and its time derivatives. The Leibniz rule, with
 the binomial coefficients C(k, j), gives the stack of a product; solved for its last term, it gives
 the stack of the solution of a linear system. Functions whose names would collide with others are
-called by way of the module: ``product_rule.apply``, ``product_rule.solve``.
+called through the module: ``product_rule.apply``, ``product_rule.solve``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Quantities of a data sheet, {value, unit, side of the gear}, and the YAML files that hold them.
 
 Readers return SI units on the link side of the gear, which is what the package uses throughout.
-Every function takes `where`, the file and keys that lead to a value, and raises InputError with it.
+Every function takes `where`, the file and keys leading to a value, and raises InputError naming it.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ class Gear(NamedTuple):
 
 
 def motor_values(data: Any, where: str, motion: str) -> tuple[dict[str, float], Gear]:
-    """Inertia, friction, limits and gear ratio of a motor by their names in the package, and its
-    gear."""
+    """Inertia, friction, limits and gear ratio of a motor, keyed by their names in the package, and
+    its gear."""
     optional = tuple(key for key in _MOTOR_QUANTITIES if key != "inertia")
     motor = entries(data, f"{where}: motor", ("gear_ratio", "inertia"), optional)
     if ("coulomb_friction" in motor) != ("coulomb_velocity" in motor):
@@ -184,7 +184,8 @@ def _factor(unit: Any, where: str, dimension: str, motion: str) -> float:
         if plain(str(unit)) == plain(known):
             return factor
     raise InputError(
-        f"{where}: unit {unit!r} is not one of {', '.join(units)} (motion there is {motion})"
+        f"{where}: unit {unit!r} is not one of {', '.join(units)} "
+        f"(the motion on that side is {motion})"
     )
 
 
@@ -197,7 +198,7 @@ def number(value: Any, where: str) -> float:
     except (TypeError, ValueError):
         raise InputError(f"{where}: {value!r} is not a number") from None
     if np.isnan(found):
-        raise InputError(f"{where}: NaN is not a value")
+        raise InputError(f"{where}: NaN is not allowed")
     return found
 
 
@@ -212,7 +213,7 @@ def positive(value: Any, where: str) -> float:
 def entries(
     data: Any, where: str, required: Sequence[str], optional: Sequence[str] | None
 ) -> Mapping[str, Any]:
-    """`data` as a mapping with the required keys and no others than the optional ones (None: any).
+    """`data` as a mapping with all required keys, and otherwise only optional ones (None: any).
 
     If no key is required, an empty section counts as an empty mapping.
     """
@@ -233,7 +234,7 @@ def entries(
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader that refuses duplicate keys, of which YAML would silently drop one."""
+    """SafeLoader that rejects duplicate keys, which YAML would silently reduce to one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
@@ -246,10 +247,10 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
     def construct_yaml_number(self, node: yaml.ScalarNode) -> Any:
-        """Refuse 100:1, a gear ratio on a data sheet but 60 * 100 + 1 in YAML 1.1."""
+        """Reject 100:1, which is a gear ratio on a data sheet but 60 * 100 + 1 in YAML 1.1."""
         if ":" in node.value:
             line = node.start_mark.line + 1
-            raise InputError(f"{node.value} is no plain number (line {line}); write a ratio as one")
+            raise InputError(f"{node.value} is not a number (line {line}); write a ratio as one")
         kind = node.tag.rpartition(":")[2]
         return (self.construct_yaml_int if kind == "int" else self.construct_yaml_float)(node)
 

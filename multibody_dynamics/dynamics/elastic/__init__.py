@@ -4,6 +4,8 @@ A joint is rigid, series elastic, of variable stiffness, or antagonistic. Given 
 links and the joint torques Q, Q', Q'', the flat map yields motion and torque of the motors. This
 room contains no rigid-body dynamics: Q comes from `inverse_dynamics`.
 
+Actuators of a robot:
+
 Actuators               the actuators of a robot, one per joint, in the order of its joints
 load_actuators          Actuators from a YAML description
 Motor                   inertia, gear ratio, friction and limits of a motor, link side of the gear
@@ -14,6 +16,9 @@ StiffnessDrive          the motor that sets the stiffness of a VariableStiffness
 Antagonistic            two motors that pull at the link from both sides through springs
 Actuator                base class of all kinds of actuators
 smooth_friction         viscous and smoothed Coulomb friction torque of a motor
+
+Spring laws:
+
 Spring                  base class of all spring laws: torque s(phi) over a limited travel
 LinearSpring            s = K phi
 CubicSpring             s = K phi + K3 phi^3, hardening
@@ -21,18 +26,30 @@ PolynomialSpring        s = c_1 phi + c_2 phi^2 + ... over a finite travel
 TableSpring             a smooth increasing law through the points of a data sheet
 Beyond                  what happens beyond the travel of a spring: "raise" or "continue"
 greatest_stiffness      the greatest stiffness of a spring over its travel, N m/rad
+
+Flat map for planning:
+
 motor_motion            the flat map: motion and torque of the motors that move the links as desired
 MotorMotion             theta, theta', theta'', tau_m and spring deflections, (..., m) each
 filtered_deflection     deflections (k, n) of damped springs along a motion
 limit_margins           margins to the limits of motors, springs and joint torques along a motion
+LimitMargin             how close a motion comes to one limit, and when
+
+Near rest:
+
 LinearArm               M x'' + D x' + K x = 0 near rest, x = (q, theta), as matrices
 rigid_rotors            inertias (n,) of the rotors that move with their links, kg m^2 or kg
-LimitMargin             how close a motion comes to one limit, and when
+
+Control cycle:
+
 MotorFeedforward        the flat map in the control cycle: compiled, in place, without allocation
 MotorCommand            theta, theta', theta'' and tau_m of the motors, (m,) each
 VARIANTS                how springs enter the feedforward: full, quasi_static or rigid
 SpringSolver            joint torques, their rates and motor loads in the control cycle
 resting_second_outputs  mid-range stiffnesses or pretensions (v,) without load
+
+Building blocks for other compiled cycles:
+
 actuator_rows           the actuators as tables of numbers for compiled code
 flat_map                the functions over scalars behind all of this, and columns of the tables
 friction                friction torque of one motor, for compiled code
@@ -76,15 +93,15 @@ __all__ = [
     # actuators of a robot
     "Actuators", "load_actuators", "Motor", "Rigid", "SeriesElastic", "VariableStiffness",
     "StiffnessDrive", "Antagonistic", "Actuator", "smooth_friction",
-    # laws of springs
+    # spring laws
     "Spring", "LinearSpring", "CubicSpring", "PolynomialSpring", "TableSpring", "Beyond",
     "greatest_stiffness",
-    # planning
+    # flat map for planning
     "motor_motion", "MotorMotion", "filtered_deflection", "limit_margins", "LimitMargin",
     # near rest
     "LinearArm", "rigid_rotors",
     # control cycle
     "MotorFeedforward", "MotorCommand", "VARIANTS", "SpringSolver", "resting_second_outputs",
-    # inside other compiled cycles
+    # building blocks for other compiled cycles
     "actuator_rows", "flat_map", "friction", "springs_recursion",
 ]  # fmt: skip

@@ -3,6 +3,8 @@
 Inertial parameters and joint friction by least squares over regressors, spring laws, kinematic
 calibration, and the sensitivities of the dynamics to parameters.
 
+Regressors:
+
 inverse_dynamics_regressor    Y (..., n, 10 n) with Q = Y pi, and for the torque rates
 Regressor                     the regressors of Q, Q' and Q'', (..., n, p) each
 parameter_names               names of the columns of the regressor
@@ -12,6 +14,9 @@ base_parameters               the base parameters of a robot: the identifiable c
 BaseParameters                base parameters, their names, and the map from pi
 pseudo_inertia                second moments of the mass (..., 4, 4) of parameters (..., 10)
 is_physically_consistent      whether a body with these ten parameters can exist
+
+Inertia and friction:
+
 identify_parameters           friction, payload or inertial parameters from recorded torques
 Identified                    the result of identify_parameters
 KINDS                         what identify_parameters can identify: friction, payload, inertia
@@ -19,9 +24,15 @@ consistent_parameters         ten consistent parameters from log-Cholesky number
 log_cholesky                  the inverse of consistent_parameters
 nearest_consistent            physically consistent parameters close to the given ones
 JointFriction                 smooth friction of every joint as a function of its velocity
+
+Springs:
+
 identify_spring               the law of a spring from samples of deflection and torque
 SpringFit                     the result of identify_spring, as text or YAML
 motor_side_torque             Q from motor torque, velocity and acceleration, N m
+
+Kinematic calibration:
+
 calibrate                     kinematic calibration from measured poses or positions of a frame
 Calibration                   the result of calibrate
 ErrorScrew                    one geometric error: a screw fixed to a body
@@ -30,14 +41,20 @@ frame_errors                  the six error screws of a frame fixed to a body
 errors_at                     the same errors, linearised at finite values (p,)
 perturbed_model               the robot with errors of finite values (p,)
 pose_sensitivity              identification Jacobian (..., 6, p) of a body or frame
-twist_sensitivity             derivative (..., 6, p) of the twist of a body or frame by the errors
-jacobian_sensitivity          derivative (..., p, 6, n) of the Jacobian by the errors
-torque_sensitivity            derivative (..., n, p) of the inverse dynamics by the errors
+twist_sensitivity             sensitivity (..., 6, p) of the twist of a body or frame to the errors
+jacobian_sensitivity          sensitivity (..., p, 6, n) of the Jacobian to the errors
+torque_sensitivity            sensitivity (..., n, p) of the inverse dynamics to the errors
+
+Sensitivities to other parameters:
+
 ParameterDependence           how screws, masses, inertias or gravity depend on p parameters
 inverse_dynamics_sensitivity  dtau/dp (..., n, p) of the inverse dynamics, [K12] Table 5
 forward_dynamics_sensitivity  dq''/dp (..., n, p) of the forward dynamics
 hybrid_dynamics_sensitivity   dq''/dp and dtau/dp (..., n, p) of the hybrid dynamics
 HybridDynamicsSensitivity     the result of hybrid_dynamics_sensitivity
+
+Recordings:
+
 ZeroPhaseFilter               low-pass filter with derivatives, without phase lag, for recordings
 noise_cutoff                  frequencies (n,) in Hz above which signals are noise
 HIGHEST                       the greatest cut-off frequency, as a share of the sampling rate
@@ -101,7 +118,7 @@ __all__ = [
     "calibrate", "Calibration", "ErrorScrew", "joint_errors", "frame_errors", "errors_at",
     "perturbed_model", "pose_sensitivity", "twist_sensitivity", "jacobian_sensitivity",
     "torque_sensitivity",
-    # derivatives by other parameters
+    # sensitivities to other parameters
     "ParameterDependence", "inverse_dynamics_sensitivity", "forward_dynamics_sensitivity",
     "hybrid_dynamics_sensitivity", "HybridDynamicsSensitivity",
     # recordings

@@ -4,6 +4,8 @@
 constraints, after [MT13]; the other integrators cover stiff systems, free bodies, robots in joint
 coordinates, and general equations on Lie groups.
 
+Systems in absolute coordinates:
+
 AbsoluteSystem         rigid bodies in absolute coordinates with joints and springs
 RigidBody              a body: inertia (6, 6), initial pose and velocities
 BodyJoint              a joint between two bodies, or a body and the ground, by its free screws
@@ -11,16 +13,25 @@ SpringDamper           a spring and damper between points of two bodies, N/m and
 SystemMatrices         M, Q, J, eta, g of the constrained equations of motion at one state
 load_system            an absolute system from a YAML file or its mapping
 examples               the systems of [MT13]: heavy top, pendulum, floating bodies, closed loop
+
+Motion of these systems:
+
 integrate              motion of an absolute system by Munthe-Kaas methods, compiled
-generalized_alpha      the same for stiff systems: implicit, constraints of positions hold
+generalized_alpha      the same for stiff systems: implicit, without drift of positions
 integrate_momenta      motion of free bodies with exact conservation of the spatial momentum
-Integration            the result: states (k, n, ...), violations, energy, momentum, reactions
+Integration            result: states (k, n, ...), violations, energy, momentum, reactions
 absolute_acceleration  V' (n, 6) at one state, from the index-1 equations
-project_state          the nearest state without violation of a joint
+project_state          the nearest state that satisfies all joints
+
+Robots in joint coordinates:
+
 integrate_tree         motion of a robot under joint torques, springs and wrenches
 integrate_joints       motion of q'' = f(t, q, q'), one or a batch
 JointSprings           springs and dampers at the joints, N m/rad or N/m
-JointMotion            the result: time (k,), q and q' (k, ..., n)
+JointMotion            result: time (k,), q and q' (k, ..., n)
+
+General schemes:
+
 munthe_kaas            X' = X F(t, X) on a product of Lie groups, explicit, plain Python
 rosenbrock             x' = F(t, x) in R^n, A-stable, order 4
 ButcherTableau         an explicit Runge-Kutta method with error estimate and dense output
@@ -42,7 +53,7 @@ __all__ = [
     # systems in absolute coordinates
     "AbsoluteSystem", "RigidBody", "BodyJoint", "SpringDamper", "SystemMatrices", "load_system",
     "examples",
-    # their motions
+    # motion of these systems
     "integrate", "generalized_alpha", "integrate_momenta", "Integration", "absolute_acceleration",
     "project_state",
     # robots in joint coordinates

@@ -54,7 +54,7 @@ from .index_one import (
 from .munthe_kaas_method import step_factor
 
 CORRECTIONS = 10  # Newton's method reaches rounding after three or four
-CLOSED = 1e-14  # m and rad, the violation at which projection stops
+CLOSED = 1e-14  # m and rad, violation at which projection stops
 
 # Adaptive steps: entries of `control` and of `clock`.
 RELATIVE, ABSOLUTE, SMALLEST_STEP, END = range(4)
@@ -311,11 +311,11 @@ def _weights_within(b, dense, s, weights):
 
 
 def _advance_by_error(equations, method, control, clock, state, scratch, times, results):
-    """Advance `state` in place by steps as long as the error allows; dense output at `times` (k,).
+    """Advance `state` in place by steps as long as the error permits; dense output at `times` (k,).
 
     control : relative and absolute tolerance, the smallest step and the end of the motion, s.
-    clock : time and next step, s, and the numbers of steps done and refused; advanced to the start
-        of the step that contains the last of the times.
+    clock : time and next step, s, and the numbers of steps taken and rejected; advanced to the
+        start of the step that contains the last of the times.
     results : State of pose (k, n, 12) and velocity (k, n, 6). Returns how many rows are written.
     """
     row = 0

@@ -161,7 +161,7 @@ class SpringDamper:
             if value < 0.0:
                 raise ModelError(f"{what}: {key} is {value:g}; it cannot be negative")
         if numbers["length"] > 0.0 and not (points["second_point"] - points["first_point"]).any():
-            raise ModelError(f"{what}: has a rest length, but its points coincide: no direction")
+            raise ModelError(f"{what}: its points coincide; with a rest length it has no direction")
         for key, point in points.items():
             object.__setattr__(self, key, read_only(point))
 

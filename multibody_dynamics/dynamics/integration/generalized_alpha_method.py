@@ -1,8 +1,8 @@
 """The generalised-alpha method on Lie groups, for stiff systems with constraints; order 2.
 
 O. Bruels, A. Cardona, M. Arnold: Lie group generalized-alpha time integration of constrained
-flexible multibody systems, Mechanism and Machine Theory 48 (2012), cited in [M18d] section 7.
-It solves the index-3 form, [MT13] (1): the position constraints hold at every step.
+flexible multibody systems, Mechanism and Machine Theory 48 (2012), cited in [M18d] section 7. It
+solves the index-3 form, [MT13] (1): every step satisfies the position constraints.
 
     q_1 = q_0 exp(h Dq),   Dq = V_0 + h (1/2 - beta) a_0 + h beta a_1
     V_1 = V_0 + h (1 - gamma) a_0 + h gamma a_1

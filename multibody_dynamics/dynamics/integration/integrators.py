@@ -43,7 +43,7 @@ WrenchLaw = Callable[[float, Array, Array], Any]
 Progress = Callable[[float], None]
 
 CHUNKS = 100  # reports of progress
-CONSISTENT = 1e-6  # m, rad and per s: allowed violation of a start, scaled by its speed
+CONSISTENT = 1e-6  # m, rad and per s: allowed violation by an initial state, scaled by its speed
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Integration:
     ----------
     pose : (k, n, 4, 4).
     velocity : (k, n, 6): (R^T omega, R^T r') of bodies in SE3, (R^T omega, r') in SO3xR3.
-    steps, refused : numbers of steps taken, and of steps repeated with a smaller length.
+    steps, refused : numbers of steps taken, and of steps rejected and repeated with a smaller one.
     applied : (k, n, 6) all wrenches applied, those of a wrench law included; None without a law.
     baumgarte : the stabilisation that `reaction` and `acceleration` contain, or None.
     """
@@ -157,9 +157,9 @@ def integrate(
     start : (pose (n, 4, 4), velocity (n, 6)); default: the initial state of the bodies.
     tolerances : adapt the step to the error estimate of "dormand_prince"; `step` is then the
         interval of the interpolated output.
-    every : keep only every so-many-th state, and the last one.
-    baumgarte, project : what to do about the drift of the constraints; default: nothing. `project`
-        moves the state after each step to the nearest one without violation.
+    every : keep one state in this many, and the last one.
+    baumgarte, project : countermeasures to constraint drift; default: none. `project` moves the
+        state after each step to the nearest one without violation.
     wrenches : law (t, pose (n, 4, 4), velocity (n, 6)) -> (n, 6), added to the constant wrenches
         of the system, in inertial axes about the inertial origin. Called from Python at every
         stage, which makes the integration about a thousand times slower.
@@ -288,11 +288,11 @@ def project_state(system: AbsoluteSystem, pose: Any, velocity: Any) -> tuple[Arr
     velocity = np.array(exactly("velocity", velocity, (system.n, 6)))
     remains = project_cycle(_equations(system, None), State(pose, velocity), _scratch(system))
     if not remains < CONSISTENT:
-        raise DynamicsError(f"'{system.name}': the joints stay open by {remains:.1g} m or rad")
+        raise DynamicsError(f"'{system.name}': the joints remain open by {remains:.1g} m or rad")
     pose = full_poses(pose)
     joint = _turned_over(system, pose)
     if joint is not None:
-        raise DynamicsError(f"'{system.name}': joint '{joint}' closes only turned over")
+        raise DynamicsError(f"'{system.name}': joint '{joint}' closes only when turned over")
     return pose, velocity
 
 
@@ -369,7 +369,7 @@ def _equations(
 
 
 def _coefficients(method: ButcherTableau) -> Coefficients:
-    """For compiled code; zeros where the method has no error estimate or dense output."""
+    """The tableau for compiled code; zeros if it has no error estimate or dense output."""
     error = np.zeros(method.stages) if method.error is None else method.error
     dense = np.zeros((method.stages, 1)) if method.dense is None else method.dense
     return Coefficients(method.a, method.b, error, dense, method.error_order)

@@ -1,4 +1,4 @@
-"""Integration of free bodies that conserves their spatial momentum to the last bit.
+"""Integration of free bodies that conserves their spatial momentum exactly.
 
 In [M18d] (36), Pi^s' = W^s, nothing multiplies Pi^s: any Runge-Kutta method leaves it unchanged if
 W^s = 0. The pose follows on SE(3), right-trivialised:

@@ -1,8 +1,8 @@
 """The Lie groups SO(3) and SE(3), their screws, and the four representations of twists.
 
 Twists are (omega, v) and wrenches (m, f): angular part first. A pose maps the body frame to the
-inertial frame. The groups are batched over leading dimensions; screws and exponentials over tuples
-of scalars are what the compiled recursions are written in.
+inertial frame. The groups are batched over leading dimensions; the compiled recursions use the
+screws and exponentials over tuples of scalars.
 
 so3                   rotation group SO(3): exp, log, Ad, dexp, ... of arrays (..., 3), (..., 3, 3)
 se3                   rigid motions SE(3): exp, log, Ad, dexp, ... of arrays (..., 6), (..., 4, 4)

@@ -1,17 +1,19 @@
 """exp, log and dexp^-1 of SO(3) and SE(3) over tuples of scalars, for compiled code.
 
-This is the one source of the scalar coefficients: :mod:`.so3` and :mod:`.se3` evaluate the same
+This is the single source of the scalar coefficients: :mod:`.so3` and :mod:`.se3` evaluate the same
 functions over arrays. Each coefficient is accurate to rounding at any angle. The functions
 
     c_k(x) = sum_j (-x^2)^j / (2j + k)!        c_0 = cos x              c_1 = sin x / x
                                                c_2 = (1 - cos x) / x^2  c_3 = (x - sin x) / x^3
 
-satisfy x^2 c_{k+2} = 1/k! - c_k and c_k' = x (k c_{k+2} - c_{k+1}). Upwards the recurrence loses
-digits where x is small; downwards it loses none. Below `CROSSOVER` the series of c_5 and c_6 start
-it downwards, above it the closed forms of c_0, c_1 and c_2 start it upwards.
+satisfy x^2 c_{k+2} = 1/k! - c_k and c_k' = x (k c_{k+2} - c_{k+1}). Run upwards, the recurrence
+loses digits where x is small; run downwards, it loses none. Below `CROSSOVER` it therefore starts
+from the series of c_5 and c_6 and runs downwards; above, it starts from the closed forms of c_0,
+c_1 and c_2 and runs upwards.
 
 A vector is (x, y, z), a screw (omega, v), and a rotation nine entries, row by row.
-[MT13] Mueller and Terze 2013. Its (9) prints (1 - cos x) / x where (1 - cos x) / x^2 is right.
+
+[MT13] Mueller and Terze 2013. Its (9) prints (1 - cos x) / x where (1 - cos x) / x^2 is correct.
 """
 
 from __future__ import annotations

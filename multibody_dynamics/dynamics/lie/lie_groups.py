@@ -27,7 +27,7 @@ class Factor(Protocol):
     def dimension(self) -> int: ...
 
     def check(self, name: str, value: Any) -> Array:
-        """`value` as an element; InputError if it is none."""
+        """`value` as an element; InputError if it is not one."""
         ...
 
     def product(self, X: Array, Y: Array) -> Array:
@@ -143,7 +143,7 @@ class ProductGroup:
         return [x[a:b] for a, b in pairwise(ends)]
 
     def check(self, name: str, value: Any) -> Element:
-        """`value` as an element; InputError if the number or the kind of its entries is wrong."""
+        """`value` as an element; InputError if the number or type of its entries is wrong."""
         entries = tuple(value)
         if len(entries) != len(self.factors):
             raise InputError(f"{name}: {len(entries)} entries for {len(self.factors)} factors")

@@ -1,7 +1,7 @@
 """Conversion of twists, wrenches and their time derivatives between the four representations.
 
-With C = (R, r) the pose of a body frame, [M18k] table 3 and [M18d] (98)-(100), where (99) prints
-V^b in V^s = Ad_r V^h:
+With C = (R, r) the pose of a body frame, [M18k] table 3 and [M18d] (98)-(100); the last form of
+(99), which prints V^b, must read V^s = Ad_r V^h:
 
     spatial: (omega, r' + r x omega)    the wrench about the inertial origin, inertial axes
     body:    (R^T omega, R^T r')        about the body origin, body axes
@@ -33,9 +33,9 @@ def convert_twist(
     `pose` (..., 4, 4) is the pose of the body. `rates` holds the twist (..., 6) in the
     representation `source`, then any number of its time derivatives, in rad/s, m/s and per s^k: a
     list `[twist]`, `[twist, acceleration]`, ..., or one array with the derivatives along its first
-    axis. Returns a list of the same in the representation `target`; [M18k] table 3. The angular
-    part of the second derivative of the mixed twist is R^T (omega'' - omega x omega'), unlike what
-    [M18d] (33) prints.
+    axis. Returns the same quantities in the representation `target`, as a list; [M18k] table 3. The
+    angular part of the second derivative of the mixed twist is R^T (omega'' - omega x omega'),
+    unlike in [M18d] (33).
 
     Raises InputError for wrong shapes, NaN, infinity, an invalid pose and unknown representations.
     """
@@ -91,7 +91,7 @@ def convert_wrench(
     least one entry for each derivative of the wrench. Between spatial and body, W^s = Ad_C^-T W^b,
     [M18d] (35), and Ad_C^T W^s' = W^b' - ad_{V^b}^T W^b, [M21] (35) corrected, [M18d] (41).
 
-    Raises InputError as :func:`convert_twist`, and if `twists` has too few entries.
+    Raises InputError like :func:`convert_twist`, and if `twists` has too few entries.
     """
     check_representation(source)
     check_representation(target)

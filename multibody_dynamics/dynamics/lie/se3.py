@@ -3,7 +3,7 @@
 A screw or twist ``X = (omega, v)`` is (..., 6), angular part first; a pose ``C = [[R, p], [0, 1]]``
 is (..., 4, 4); a wrench is (m, f). Radians and metres. ``w^``, ``v^`` and ``p^`` are so3.hat of
 omega, v and p, and ``x = |omega|``. Every function raises InputError for a wrong trailing shape and
-for anything but finite real numbers; batches may be empty. Use the functions by way of the module:
+for anything but finite real numbers; batches may be empty. Call the functions through the module:
 ``se3.exp``, ``se3.log``, ``se3.Ad``.
 
 Each block of a result is accurate to 1e-14 of its largest component for x from 0 to beyond 2 pi,
@@ -62,11 +62,11 @@ def log(C: Any) -> Array:
     """The screw (..., 6) with exp(log(C)) = C and x <= pi: omega = log(R), v = dexp_omega^-1 p.
 
     At x = pi both signs of omega are valid, each with its own v (see so3.log). Raises InputError
-    for an invalid pose: R is no rotation, or the last row is not (0, 0, 0, 1).
+    for an invalid pose: R is not a rotation, or the last row is not (0, 0, 0, 1).
     """
     C = as_array("C", C, (4, 4))
     if np.any(np.abs(C[..., 3, :] - (0, 0, 0, 1)) > so3.ROTATION_TOLERANCE):
-        raise InputError("C is no pose: the last row of each must be (0, 0, 0, 1)")
+        raise InputError("C is not a pose: the last row of each must be (0, 0, 0, 1)")
     omega = so3.log(C[..., :3, :3])
     return np.concatenate([omega, times(so3.dexp_inv(omega), C[..., :3, 3])], axis=-1)
 
@@ -129,8 +129,8 @@ def dexp_inv(X: Any) -> Array:
     D = -v^/2 + g (w^ v^ + v^ w^) + (omega . v) (g'/x) w^^2
 
     Equal to [MT13] (10), whose differences of reciprocals have errors of 2e-11 at x = 1e-2 and 3e-5
-    at 1e-4. There is a pole at x = 2 pi, near which the relative error grows like eps x / |2 pi -
-    x|, in D like its square.
+    at 1e-4. It has a pole at x = 2 pi, near which the relative error grows like eps x / |2 pi - x|,
+    in D like its square.
     """
     g, dg = so3.cotangent(so3.stumpff(_split(X)[0]))
     return _tangent(X, -0.5, g, 0, dg)

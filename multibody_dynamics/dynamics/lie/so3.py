@@ -2,8 +2,8 @@
 
 A rotation vector ``omega`` is (..., 3) in rad, a rotation matrix ``R`` is (..., 3, 3). ``1`` is the
 identity, ``w^ = hat(omega)`` and ``x = |omega|``. Every function raises InputError for a wrong
-trailing shape and for anything but finite real numbers; batches may be empty. Use the functions by
-way of the module: ``so3.exp``, ``so3.log``, ``so3.dexp``.
+trailing shape and for anything but finite real numbers; batches may be empty. Call the functions
+through the module: ``so3.exp``, ``so3.log``, ``so3.dexp``.
 
 Results are accurate to 1e-14 of their largest component for x from 0 to beyond 2 pi; after many
 turns the rounding of x itself adds ``eps x``. No formula is truncated near zero: the scalar
@@ -27,7 +27,7 @@ from .exponentials import (
     stumpff_series,
 )
 
-ROTATION_TOLERANCE = 1e-6  # largest entry of R R^T - 1 that is accepted of a rotation
+ROTATION_TOLERANCE = 1e-6  # largest accepted entry of R R^T - 1
 
 
 def hat(omega: Any) -> Array:
@@ -114,7 +114,7 @@ def dexp_inv(omega: Any) -> Array:
 
     dexp_omega^-1 = 1 - w^/2 + ((1 - (x/2) cot(x/2)) / x^2) w^^2
 
-    There is a pole at x = 2 pi, near which the relative error grows like eps x / |2 pi - x|.
+    It has a pole at x = 2 pi, near which the relative error grows like eps x / |2 pi - x|.
     """
     return polynomial(omega, -0.5, cotangent(stumpff(omega))[0])
 
@@ -132,7 +132,7 @@ def as_rotation(name: str, value: Any) -> Array:
             found = "its determinant is -1, it is a reflection"
         else:
             found = f"R R^T differs from 1 by {defect[index]:.2g}, allowed {ROTATION_TOLERANCE:g}"
-        raise InputError(f"{where} is no rotation matrix: {found}")
+        raise InputError(f"{where} is not a rotation matrix: {found}")
     return R
 
 

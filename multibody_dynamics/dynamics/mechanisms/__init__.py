@@ -12,16 +12,16 @@ Closed mechanisms:
 
 ConstrainedModel              a tree with constraints and the list of its actuated joints
 LoopClosure                   constraint: a joint at which a loop was cut
-ConstraintMatrix              constraint A(q) q' = 0 given by functions of the user
+ConstraintMatrix              constraint A(q) q' = 0 given by user-supplied functions
 constraint_residual           f(q) (..., m); zero if the mechanism is closed
 constraint_matrices           A, A', A'', A''' (..., m, n)
 redundant_constraints         names of the rows of A that depend on the others
-assemble                      closes the loops: a configuration with f = 0 near a given one
+assemble                      closes the loops: finds a configuration with f = 0 near a given one
 consistent_motion             nearest motion up to q'''' that obeys the constraints
 
 Dynamics of closed mechanisms:
 
-constrained_inverse_dynamics  motor torques of a motion, with two time derivatives
+constrained_inverse_dynamics  motor torques for a motion, with two time derivatives
 ConstrainedInverseDynamics    result: torques, multipliers and loop wrenches
 constrained_forward_dynamics  joint accelerations under given torques
 constrained_hybrid_dynamics   accelerations of some joints and torques of the others

@@ -115,11 +115,11 @@ def constrained_inverse_dynamics(
     passive_torque, passive_torque_dot, passive_torque_ddot : (..., n_p) torques of the passive
         joints (springs, friction) along the motion, in the order of `system.passive`; default zero.
     wrenches, base : as in :func:`.inverse_dynamics`. The constraints hold relative to the base:
-        whatever is attached to it moves with it.
+        everything attached to it moves with it.
 
     Raises the errors of :func:`.inverse_dynamics`; InputError for a motion that violates the
-    constraints, and for "unique" if the torques are not; DynamicsError if no motor torques move
-    the passive joints as prescribed: m < n_p (see :func:`constrained_hybrid_dynamics`), or a
+    constraints, and for "unique" if the torques are not unique; DynamicsError if no motor torques
+    move the passive joints as prescribed: m < n_p (see :func:`constrained_hybrid_dynamics`), or a
     singular configuration.
     """
     _check_choice(choice)
@@ -200,7 +200,7 @@ def constrained_hybrid_dynamics(
 
     Other arguments are those of :func:`constrained_forward_dynamics`. Raises its errors, and
     DynamicsError if the prescribed accelerations contradict the constraints, InputError for
-    "unique" if the torques are not.
+    "unique" if the torques are not unique.
     """
     _check_choice(choice)
     return _move(system, prescribed, (q, qd, qdd), tau, choice, wrenches, base, baumgarte)
@@ -320,7 +320,7 @@ def _multipliers(
         for k, terms in enumerate(zip(A_a, A_p, tau_ar, c, strict=True))
     ]
     K, d = zip(*conditions, strict=True)
-    if dependent or 0 in K[0].shape[:-2]:  # an empty batch tells nothing about the rank
+    if dependent or 0 in K[0].shape[:-2]:  # an empty batch does not reveal the rank
         inverse = np.linalg.pinv(K[0], rcond=PSEUDO_INVERSE)
     else:
         inverse = np.linalg.inv(K[0])
@@ -368,7 +368,7 @@ def _passive_torques(
 
 
 def _known_derivatives(system: ConstrainedModel, given: int) -> int:
-    """How many of the rows q, q', ... to evaluate the constraints with.
+    """The number of rows q, q', ... with which to evaluate the constraints.
 
     The torques need `given` - 2 of them. One more allows the highest row to be checked, provided
     that the user's constraints have that derivative of A.
@@ -433,7 +433,7 @@ def _check_accelerations(
     terms: Array,
     prescribed: Sequence[str],
 ) -> None:
-    """Check that all rows hold, also those not solved for; `terms` (..., m) are their sizes."""
+    """Check that all rows hold, including those not solved for; `terms` are (..., m) sizes."""
     size = SMALL + np.max(terms, axis=-1, keepdims=True)
     excess = abs(left) - system.consistency_tolerance * size
     if np.any(excess > 0):

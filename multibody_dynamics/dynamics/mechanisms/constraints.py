@@ -76,7 +76,7 @@ def constraint_residual(system: ConstrainedModel, q: Any) -> Array:
     """The constraint violation f(q) (..., m) at q (..., n), in rad and m.
 
     Rows of a :class:`.ConstraintMatrix` without f are zero. Raises InputError for wrong shapes, NaN
-    or infinity, also in the result of a user's function.
+    or infinity, including in the result of a user's function.
     """
     return constraint_terms(system, q).residual
 
@@ -107,7 +107,7 @@ def constraint_terms(system: ConstrainedModel, *rows: Any) -> ConstraintTerms:
     """:class:`ConstraintTerms` for the rows q, q', ... (..., n); errors as above."""
     states, shape, given = as_state(system.tree.joint_names, *rows)
     if given == 0:
-        raise InputError("constraints need q")
+        raise InputError("constraints require q")
     order = min(given, 4) - 1
     bodies = body_rows(system.tree, [states[:, k] for k in range(5)])[0]
     blocks = [

@@ -66,7 +66,7 @@ class LoopClosure:
             raise ModelError(f"{what}: {len(screws)} free screws; a loop has at most five")
         if _rank(screws) < len(screws):
             raise ModelError(
-                f"{what}: its {len(screws)} free screws are dependent; give {_rank(screws)} of them"
+                f"{what}: its {len(screws)} free screws are dependent; give only {_rank(screws)}"
             )
         for key, value in zip(("free", "first_pose", "second_pose"), (screws, *poses), strict=True):
             object.__setattr__(self, key, read_only(value))
@@ -113,7 +113,7 @@ class LoopClosure:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintMatrix:
-    """Constraints A(q) q' = 0 given by functions of the user, for one state at a time.
+    """Constraints A(q) q' = 0 given by user-supplied functions, one state at a time.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class ConstrainedModel:
                     f"constraints: expected LoopClosure or ConstraintMatrix, got {constraint!r}"
                 )
         if not self.constraints:
-            raise ModelError(f"robot '{self.tree.name}': no constraints; use the tree as it is")
+            raise ModelError(f"robot '{self.tree.name}': no constraints; use the tree itself")
         for kind, names in (("constraint", [c.name for c in self.constraints]), ("joint", chosen)):
             twice = {name for name in names if list(names).count(name) > 1}
             if twice:
@@ -236,7 +236,7 @@ class ConstrainedModel:
         return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     def describe(self) -> str:
-        """A text that lists motors, constraints and the tree."""
+        """A summary of motors, constraints and the tree, as text."""
         lines = [
             f"{self.tree.name}: {self.n} joints, {self.m} constraints, "
             f"{len(self.actuated or ())} motors",

@@ -45,8 +45,8 @@ class Joint(ABC):
     """A joint with k degrees of freedom, given by its screws X (k, 6) at q = 0; immutable.
 
     Coordinates are (..., k), rad or m; q and its derivatives broadcast. All methods raise
-    InputError for wrong shapes, NaN or infinity. The constructor raises ModelError for a screw that
-    is zero, for no screws, and for more than six.
+    InputError for wrong shapes, NaN or infinity. The constructor raises ModelError for a zero
+    screw, no screws, and more than six.
     """
 
     screws: Array

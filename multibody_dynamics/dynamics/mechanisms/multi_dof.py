@@ -229,7 +229,7 @@ class MultiDofModel:
         """
         states, shape, given = as_state(self.coordinate_names, q, qd, qdd, qddd, qdddd)
         if given == 0:
-            raise InputError("kinematics need q")
+            raise InputError("kinematics requires q")
         (states,), _, bases, shape = self._batch(None, base, shape, states)
         motion = self._motion(states, given, bases)
         tail = (len(self.joints), 6)

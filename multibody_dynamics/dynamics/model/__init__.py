@@ -1,5 +1,7 @@
 """The robot: a tree of rigid bodies and joint screws, from URDF, joint screws or a DH table.
 
+The robot:
+
 load_urdf          robot from a URDF file
 parse_urdf         robot from URDF text, such as a `robot_description`
 model_from_screws  robot from joint screws, reference poses and inertias, as in the papers
@@ -10,6 +12,9 @@ MultibodyModel     the robot: an immutable tree of n bodies, body i moved by joi
 Frame              a frame fixed to a body: index of the body, pose (4, 4)
 JointLimits        lower, upper, velocity and effort limits, each (n,)
 STANDARD_GRAVITY   (0, 0, -9.81) m/s^2
+
+Joint screws and inertia:
+
 revolute           screw (6,) of a rotation about an axis
 prismatic          screw (6,) of a translation along an axis
 helical            screw (6,) of a rotation that advances along its axis
@@ -19,10 +24,16 @@ spherical          screws (3, 6) of yaw, pitch and roll about a point
 planar             screws (3, 6) of two translations in a plane and the rotation about its normal
 floating           screws (6, 6) of three translations, then yaw, pitch and roll
 spatial_inertia    spatial inertia (6, 6) from mass, centre of mass and inertia about it
+
+Modules:
+
 joints             the screws above, names of their coordinates, and vector helpers
 inertia            spatial inertia: composition, decomposition, change of frame, checks
-records            layout of the rows of numbers that the recursions work on
-screw_type         "revolute", "prismatic" or "helical", read off a screw (6,)
+records            layout of the rows of numbers that the recursions use
+
+Helpers for functions that take a model:
+
+screw_type         "revolute", "prismatic" or "helical", determined from a screw (6,)
 model_state        q, q', ... of a robot as one batch of states
 check_model        InputError unless the argument is a MultibodyModel
 check_parent       ModelError unless a parent is the base or an earlier body
@@ -63,6 +74,6 @@ __all__ = [
     "floating", "spatial_inertia",
     # modules
     "joints", "inertia", "records",
-    # for functions that take a model
+    # helpers for functions that take a model
     "screw_type", "model_state", "check_model", "check_parent",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tables of a robot, to compare with its data sheet."""
+"""Tables of a robot, for comparison with its data sheet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Robot = Any  # a MultibodyModel; its module imports this one
 
 
 def describe(model: Robot) -> str:
-    """Tables of joints, screws, limits, bodies, inertias, merged frames and payloads; notes."""
+    """Tables of joints, screws, limits, bodies, inertias, merged frames, payloads; then notes."""
     lines = [
         f"{model.name}: {model.n} joints; base '{model.base_name}'",
         f"gravity {_vector(model.gravity)} m/s^2",

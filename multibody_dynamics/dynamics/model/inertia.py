@@ -1,8 +1,8 @@
 """Spatial inertia (6, 6) of a rigid body, angular part first; [M21] (12) and (13).
 
 M = [[I, m c~], [-m c~, m 1]] with mass m, centre of mass (COM) c and inertia I about the origin of
-the frame. This module composes and decomposes it, moves it to another frame, and checks that a body
-can have it.
+the frame. This module composes and decomposes it, moves it to another frame, and checks that it is
+physically possible.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..core import Array, ModelError, ModelWarning, as_array
 from ..lie import se3, so3
 
 ROUNDING = 1e-6  # relative; data sheets print about five digits
-CANCELLATION = 1e-12  # relative; of a point mass far from the origin, moved back to its COM
+CANCELLATION = 1e-12  # relative; rounding when a distant point mass is moved back to its COM
 
 
 def spatial_inertia(mass: float, com: Any, inertia_com: Any) -> Array:
@@ -55,10 +55,10 @@ def principal_moments(inertia_com: Array) -> Array:
 
 
 def check(M: Array, what: str) -> None:
-    """Raise ModelError if no body can have the spatial inertia M; `what` names it in the message.
+    """Raise ModelError, naming `what`, if no rigid body can have the spatial inertia M.
 
-    Refused are a structure other than [M21] (12), a negative mass, and an inertia about the centre
-    of mass that is not positive semidefinite.
+    Rejects a structure other than [M21] (12), a negative mass, and an inertia about the centre of
+    mass that is not positive semidefinite.
     """
     if M.shape != (6, 6) or not np.isfinite(M).all():
         raise ModelError(f"{what}: the spatial inertia must be 6x6 and finite")
@@ -92,7 +92,7 @@ def check_triangle(M: Array, what: str, *, strict: bool = False) -> None:
         return
     message = (
         f"{what}: principal moments of inertia {_listed(moments)} kg m^2 violate the triangle "
-        "inequality: the largest exceeds the sum of the other two, which no rigid body has"
+        "inequality: the largest exceeds the sum of the other two, impossible for a rigid body"
     )
     if strict:
         raise ModelError(message)

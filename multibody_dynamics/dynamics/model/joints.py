@@ -50,7 +50,7 @@ def cylindrical(axis: Any, point: Any = ORIGIN) -> Array:
 def universal(point: Any, axis1: Any, axis2: Any) -> Array:
     """Screws (2, 6) of a rotation about `axis1`, then about `axis2`, which moves with the first."""
     if np.linalg.norm(np.cross(unit("axis1", axis1), unit("axis2", axis2))) < 1e-9:
-        raise InputError("a universal joint needs two axes that are not parallel")
+        raise InputError("a universal joint requires two axes that are not parallel")
     return np.stack([revolute(axis1, point), revolute(axis2, point)])
 
 

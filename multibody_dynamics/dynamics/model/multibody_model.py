@@ -43,7 +43,7 @@ class Frame(NamedTuple):
 
 
 class JointLimits(NamedTuple):
-    """Position, velocity and effort limits of the joints, each (n,); infinite if unstated.
+    """Position, velocity and effort limits of the joints, each (n,); infinite if not given.
 
     lower, upper in rad or m; velocity in rad/s or m/s; effort in N m or N.
     """
@@ -87,7 +87,7 @@ class MultibodyModel:
     frames : every name that functions accept as a `body`: bodies, links merged into them, payloads.
 
     All arrays are read-only; copies and pickles are validated like new models. `==` compares
-    identity, not content. Raises ModelError if the data cannot be a robot.
+    identity, not content. Raises ModelError if the data do not describe a valid robot.
     """
 
     name: str
@@ -141,7 +141,7 @@ class MultibodyModel:
                 raise ModelError(f"{len(names)} {kind} names for {n} joints")
             for name in names:
                 if not isinstance(name, str) or not name:
-                    raise ModelError(f"a {kind} name is {name!r}; expected a text, not empty")
+                    raise ModelError(f"a {kind} name is {name!r}; expected a non-empty string")
                 if names.count(name) > 1:
                     raise ModelError(f"two {kind} names are '{name}'; names must be unique")
         if self.base_name in self.body_names:
@@ -181,7 +181,7 @@ class MultibodyModel:
             _check_frame_body(name, body, self.n)
             _check_rigid(f"frame '{name}': its pose", pose)
             if name in own and (body != own[name].body or np.any(pose != own[name].pose)):
-                raise ModelError(f"frame '{name}': a body or the base has this name; give another")
+                raise ModelError(f"frame '{name}': a body or the base has this name; use another")
 
     def __reduce__(self) -> tuple[Any, tuple[()]]:
         """Copy and pickle through the constructor, since a mapping proxy cannot be pickled."""
@@ -279,7 +279,7 @@ class MultibodyModel:
         which may be a link merged into a moving body.
         """
         if name in self.payloads or name in self.frames:
-            raise InputError(f"the name '{name}' is taken in robot '{self.name}'; give another")
+            raise InputError(f"the name '{name}' is taken in robot '{self.name}'; use another")
         index, pose = self.body_index(body), self.frame(body).pose
         load = inertia.spatial_inertia(mass, com, inertia_com)
         inertia.check(load, f"payload '{name}'")
@@ -310,7 +310,7 @@ class MultibodyModel:
         return total
 
     def describe(self) -> str:
-        """Tables of the robot as text, to compare with its data sheet."""
+        """Tables of the robot as text, for comparison with its data sheet."""
         return describe(self)
 
     @cached_array
@@ -352,7 +352,7 @@ def check_model(model: Any) -> None:
 
 
 def model_state(model: MultibodyModel, *rows: Any) -> tuple[Array, tuple[int, ...], int]:
-    """q, q', ... of a robot as one batch, see :func:`.as_state`; checks `model`, too."""
+    """q, q', ... of a robot as one batch, see :func:`.as_state`; also checks `model`."""
     check_model(model)
     return as_state(model.joint_names, *rows)
 
@@ -392,7 +392,7 @@ def model_from_screws(
         `<name>_k`, or by a sequence of k names. Their massless bodies are named `<joint>_body`.
     body_names : one per entry, default body1 ...
     joint_types, reflected_inertia, limits : one per joint, counting each joint of a stack; by
-        default the types are read off the screws.
+        default the types follow from the screws.
     frames : by name; `Frame.body` is an index like those of `parents`.
 
     Raises ModelError. An inertia that violates the triangle inequality causes a ModelWarning, or a
@@ -457,7 +457,7 @@ def _singly(
     """The joints of `model_from_screws` with every stack of screws split up."""
     n = len(parents)
     if len(screws) != n:
-        raise ModelError(f"screws: expected {n} of them, one per parent, got {len(screws)}")
+        raise ModelError(f"screws: expected {n}, one per parent, got {len(screws)}")
     with refused_as(ModelError):
         A = as_array("poses", poses, (n, 4, 4))
         M = as_array("inertias", inertias, (n, 6, 6))
@@ -520,7 +520,7 @@ def _check_frame_body(name: str, body: Any, n: int) -> None:
 
 def _check_rigid(what: str, pose: Any) -> None:
     """ModelError unless `pose` is a single rigid transformation (4, 4)."""
-    with refused_as(ModelError, f"{what} is no rigid transformation"):
+    with refused_as(ModelError, f"{what} is not a rigid transformation"):
         se3.as_pose("C", exactly("C", pose, (4, 4)))
 
 

@@ -1,6 +1,6 @@
 """Loads a robot from URDF, the robot description format of ROS.
 
-Links are read with their inertials; revolute, continuous, prismatic, fixed, planar and floating
+It reads links with their inertials, and revolute, continuous, prismatic, fixed, planar and floating
 joints with axis, origin and limits. Fixed joints are merged: the inertia of the child is added to
 the moving body, and the child remains a frame of that body under its own name. Planar and floating
 joints become chains (:func:`.planar`, :func:`.floating`) of joints `<joint>_x`, `_y`, `_yaw`, or
@@ -72,11 +72,12 @@ HARMLESS_ATTRIBUTES_OF = {"robot", "link", "limit"}
 def load_urdf(
     path: str | os.PathLike[str], gravity: Any = STANDARD_GRAVITY, *, strict: bool = False
 ) -> MultibodyModel:
-    """The robot of a URDF file; joints depth-first from the root, siblings in document order.
+    """Load a robot from a URDF file: joints depth-first from the root, siblings in document order.
 
     `gravity` (3,) is in m/s^2, in the axes of the root link. Raises ModelError if the file cannot
-    be read or is no valid robot; the message names the file, the joint or link, and the remedy. An
-    inertia that violates the triangle inequality causes a ModelWarning, or with `strict` an error.
+    be read or is not a valid robot; the message names the file, the joint or link, and the remedy.
+    An inertia that violates the triangle inequality causes a ModelWarning, or with `strict` an
+    error.
     """
     if str(path).lstrip().startswith("<"):
         raise ModelError("load_urdf takes the path of a file; for URDF text use parse_urdf")
@@ -92,7 +93,7 @@ def load_urdf(
 def parse_urdf(
     xml_text: str | bytes, gravity: Any = STANDARD_GRAVITY, *, strict: bool = False
 ) -> MultibodyModel:
-    """The robot of URDF text, such as a `robot_description`; see :func:`load_urdf`."""
+    """Load a robot from URDF text, such as a `robot_description`; see :func:`load_urdf`."""
     return _load(xml_text, gravity, strict, source="")
 
 
@@ -385,7 +386,7 @@ def _screws(joint: Any, notes: list[str]) -> tuple[Array, tuple[str, ...]]:
     axis = (1.0, 0.0, 0.0) if joint.axis is None else joint.axis
     length = math.hypot(*axis)
     if length == 0:
-        raise ModelError(f"joint '{joint.name}': its axis is zero; give a direction")
+        raise ModelError(f"joint '{joint.name}': its axis is zero; it must have a direction")
     if abs(length - 1) > UNIT:
         notes.append(f"joint '{joint.name}': the axis, of length {length:.7g}, was normalised")
     if joint.type == "planar":
@@ -395,7 +396,7 @@ def _screws(joint: Any, notes: list[str]) -> tuple[Array, tuple[str, ...]]:
 
 
 def _limits(joint: Any, k: int, notes: list[str]) -> Array:
-    """(4, k) lower, upper, velocity, effort; infinite if the URDF states none."""
+    """(4, k) lower, upper, velocity, effort; infinite if the URDF gives none."""
     limits = np.array(JointLimits.unlimited(k))
     if joint.limit is None or joint.type in ("planar", "floating"):
         if joint.type in ("revolute", "prismatic"):

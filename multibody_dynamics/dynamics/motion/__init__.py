@@ -1,5 +1,7 @@
 """Desired joint motions over time, continuous to the fourth derivative, and their limits.
 
+References:
+
 Reference            a joint motion q(t) with its derivatives through the fourth, (5, n)
 Trajectory           a reference of polynomials of degree 9 between knots
 interpolate          minimum-jerk trajectory through given points
@@ -7,17 +9,23 @@ splice               trajectory from the state of a running reference through ne
 stop                 trajectory from the state of a running reference to rest
 hold                 trajectory at rest
 sum_of_sines         periodic exciting motion for identification, from rest to rest
-chain_rule           matrix (5, 5) from derivatives by s to derivatives by t, for a time law s(t)
+chain_rule           (5, 5) matrix from derivatives along s to time derivatives, for a time law s(t)
 match_joints         indices (n,) that reorder joints by name
 REST                 speed below which a point is at rest, rad/s or m/s
+
+Limits:
+
 JointCommandLimits   limits of torque, torque rate and motor speed of the drives, each (n,)
 LimitEvent           a joint exceeded a limit: the quantity, its value and the limit
 check_reference      position and velocity limits that a reference exceeds anywhere
 distance_to_limits   distance (n,) to the nearer position limit, negative outside
+
+Demo motions:
+
 exciting_motion      demo motion: a sum of sines within the limits of a robot
 rest_to_rest_motion  demo motion: through waypoints within the limits of a robot
 MOTIONS              names of the demo motions
-approach_time        duration of a motion from rest to rest over given distances, in s
+approach_time        duration in s of a motion from rest to rest over given distances
 sampled              a motion as points at equal intervals
 Points               points of a motion, as in trajectory_msgs/JointTrajectory
 reproduction_error   largest error of a motion interpolated from its points, (5,)

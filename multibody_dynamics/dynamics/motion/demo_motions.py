@@ -1,7 +1,7 @@
-"""Demo motions of a robot, and the points that represent them in a message; without ROS.
+"""Demo motions of a robot, and the points that represent them in a message; independent of ROS.
 
-All motions begin and end at rest. A motion that is not given by numbers is derived from the limits
-of the joints, which works for any robot.
+All motions begin and end at rest. Without explicit numbers a motion is derived from the limits of
+the joints, which works for any robot.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def exciting_motion(
 
     `offset` (n,) in rad; `cosine` and `sine` (n L,), joint by joint, are velocity amplitudes in
     rad/s; give all three or none. `frequency` in rad/s. Without them each joint moves about the
-    middle of its range; `reach` and `speed` are the fractions of half its range and of its velocity
-    limit that it uses.
+    middle of its range and uses the fractions `reach` of half its range and `speed` of its velocity
+    limit.
     """
     n = model.n
     if offset or cosine or sine:
@@ -155,7 +155,7 @@ def _limits(model: MultibodyModel) -> tuple[Array, Array, Array]:
     for i in np.flatnonzero((half_range <= 0.0) | (speed <= 0.0)):
         raise TrajectoryError(
             f"joint '{model.joint_names[i]}' cannot move: range {lower[i]:g} ... {upper[i]:g},"
-            f" velocity limit {velocity[i]:g}; give the motion in numbers"
+            f" velocity limit {velocity[i]:g}; specify the motion explicitly"
         )
     return middle, half_range, speed
 

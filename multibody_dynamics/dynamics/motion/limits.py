@@ -61,8 +61,8 @@ class JointCommandLimits:
     ) -> tuple[Array, tuple[LimitEvent, ...]]:
         """The permitted torque (n,) dt seconds after `previous` (n,), and an event for each clip.
 
-        The torque is clipped to its limit first, then its change to the rate limit, and so a limit
-        that is lowered in operation is approached without a jump. Raises InputError if a number is
+        The torque is clipped to its limit first, then its change to the rate limit, so a limit that
+        is lowered during operation is approached without a jump. Raises InputError if a number is
         not finite or dt is not positive.
         """
         torque = self._vector("torque", torque)

@@ -311,7 +311,7 @@ def stop(
     Give either the `duration` (s) or `acceleration` limits (n,) > 0. With limits, all joints stop
     together in the shortest time (to 5 %, from 1 ms to 100 s) in which none exceeds its limit or,
     if larger, its acceleration at t. If the jerk at t makes that impossible, the time with the
-    least excess is taken; no state is refused.
+    least excess is taken; every state is accepted.
     """
     if (duration is None) == (acceleration is None):
         raise TrajectoryError("stop: give either a duration or acceleration limits")

@@ -1,12 +1,12 @@
 """The simulated arm: links, springs, motors and drives integrated in time, with its sensors.
 
-ElasticRobot  An arm with actuators of any kind, stepped in time; deterministic.
-MotorDrive    Position loops that drives close around their motors: gains (m,).
-EndStops      Elastic stops at the joint limits, with damping.
-Plant         The interface of a simulated arm, here or in another simulator.
-Encoder       Positions with noise and resolution; velocities by differences.
-TorqueSensor  Torques behind a low-pass, with noise.
-DelayLine     Commands that take effect a fixed time later.
+ElasticRobot  an arm with actuators of any kind, stepped in time; deterministic
+MotorDrive    position loops that drives close around their motors: gains (m,)
+EndStops      elastic stops at the joint limits, with damping
+Plant         the interface of a simulated arm, here or in another simulator
+Encoder       positions with noise and resolution; velocities by differences
+TorqueSensor  torques behind a low-pass, with noise
+DelayLine     commands that take effect a fixed time later
 """
 
 from .elastic_robot import ElasticRobot, MotorDrive

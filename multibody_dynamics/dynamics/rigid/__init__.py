@@ -1,6 +1,7 @@
-"""Kinematics and dynamics of the rigid robot: the contract of the library.
-All functions take leading batch dimensions (..., n) and give results in body or joint order, in SI
-units, with the angular part of twists and wrenches first. Gravity never enters the kinematics.
+"""Kinematics and dynamics of the rigid robot, with their derivatives: the core of the library.
+
+All functions accept leading batch dimensions (..., n) and return results in body or joint order, in
+SI units, with the angular part of twists and wrenches first. Gravity never enters the kinematics.
 
 Kinematics:
 
@@ -43,7 +44,7 @@ HybridDynamics                    result: qdd, tau (..., n) of all joints
 articulated_bodies                factorises M(q) in O(n), optionally with prescribed joints
 ArticulatedBodies                 result: solves M x = b in O(n)
 
-Derivatives by q, q', and q'' or tau:
+Derivatives with respect to q, q', and q'' or tau:
 
 inverse_dynamics_derivatives      dQ/dq, dQ/dq', dQ/dq''
 InverseDynamicsDerivatives        result: three matrices (..., n, n)
@@ -88,7 +89,7 @@ CYCLES                            {representation: compiled inverse dynamics of 
 forward_dynamics_cycle            compiled forward dynamics of one state
 forward_dynamics_scratch          its scratch arrays
 ModelSolver                       base class of the solvers for the control cycle
-base_rows                         motion of the base in the form that the recursions take
+base_rows                         motion of the base in the form that the recursions expect
 body_rows                         rows of all bodies after the forward recursion, see `records`
 joint_poses                       poses of the joint frames in body rows
 spatial_jacobians                 spatial Jacobian of a body with derivatives, from body rows
@@ -186,7 +187,7 @@ __all__ = [
     "forward_dynamics", "forward_dynamics_rates", "ForwardDynamics", "ForwardDynamicsSolver",
     "generic_forward_dynamics", "hybrid_dynamics", "HybridDynamics", "articulated_bodies",
     "ArticulatedBodies",
-    # derivatives by q, q', and q'' or tau
+    # derivatives with respect to q, q', and q'' or tau
     "inverse_dynamics_derivatives", "InverseDynamicsDerivatives",
     "InverseDynamicsDerivativesSolver", "forward_dynamics_derivatives",
     "ForwardDynamicsDerivatives", "ForwardDynamicsDerivativesSolver", "linearize", "LinearModel",

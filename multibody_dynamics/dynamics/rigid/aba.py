@@ -231,7 +231,7 @@ def _solve(
     wrenches: Wrenches | None,
     base: BaseMotion | None,
 ) -> tuple[Array, Array]:
-    """Complete states (..., 5, n) and torques (..., 3, n), with whatever was unknown in them."""
+    """Complete states (..., 5, n) and torques (..., 3, n): the unknown entries are filled in."""
     found = model_state(model, q, qd, *motion)
     n, held = model.n, prescribed_joints(model, prescribed)
     if found[2] < 2:

@@ -1,8 +1,8 @@
 """Joint screws, twists, inertias and momenta of all bodies, in spatial representation.
 
-Closed forms are built from them. In inertial axes about the inertial origin the screw S_j of joint
-j is its column in the Jacobian of every body that it moves, [M18d] (104), and the inertias and
-momenta of a subtree simply add up.
+The closed forms are built from these quantities. In inertial axes about the inertial origin the
+screw S_j of joint j is its column in the Jacobian of every body that it moves, [M18d] (104), and
+the inertias and momenta of a subtree simply add up.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Analytical derivatives of inverse and forward dynamics by q, q', and q'' or tau; [K12] section 4.
+"""Analytical derivatives of inverse and forward dynamics; [K12] section 4.
 
 A displacement along q_j moves everything beyond joint j as one rigid body, by the screw S_j. In
 spatial representation, with p the parent of j, V the twists and A the accelerations minus gravity,
 
     S'_j = [V_p, S_j],   S''_j = [A_p, S_j] + [V_p, S'_j],
 
-the wrench W_i = sum of M A - ad_V^T M V that body i needs with all that it carries changes by
+the wrench W_i = sum of M A - ad_V^T M V required by body i and everything it carries changes by
 
     dW_i/dq_j = C_i S'_j + M_i S''_j - ad_{S_j}^T W_i,   dW_i/dq'_j = C_i S_j + 2 M_i S'_j
 
@@ -244,7 +244,7 @@ def inverse_dynamics_derivatives(
     found = model_state(model, q, qd, qdd)
     n = model.n
     if found[2] < 3:
-        raise InputError(f"derivatives of the inverse dynamics need {STATE_ROWS[found[2]]}")
+        raise InputError(f"derivatives of the inverse dynamics require {STATE_ROWS[found[2]]}")
     shape, states, applied, bases = flat_batch(model, found, wrenches, base)
     results = np.empty((len(states), 3, n, n))
     robot = (model.parents, model.joint_rows, model.gravity)

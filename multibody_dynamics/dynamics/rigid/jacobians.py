@@ -91,7 +91,7 @@ def _jacobians(
     check_representation(representation)
     bodies, shape, given = body_rows(model, rows, base)
     if given < len(rows):
-        raise InputError("the time derivative of a Jacobian needs qd")
+        raise InputError("the time derivative of a Jacobian requires qd")
     pose, (J, Jd), (V, _) = spatial_jacobians(model, bodies, body, 2)
     J, Jd = _convert(J, Jd, pose, V, representation)
     return J.reshape(*shape, 6, model.n), Jd.reshape(*shape, 6, model.n)

@@ -134,12 +134,12 @@ def body_rows(
     """Run the forward recursion for a batch of states.
 
     Returns the rows (N, n + 1, BODY_ROW) of base and bodies (see :mod:`.records` for the columns),
-    the batch shape, and how many of q ... q'''' were given.
+    the batch shape, and the number of rows q ... q'''' given.
     """
     states, shape, given = model_state(model, *rows)
     n = model.n
     if given == 0:
-        raise InputError("kinematics need q")
+        raise InputError("kinematics requires q")
     bases = base_rows(base, representation)
     full = broadcast_shapes(("states", "base"), (shape, bases.shape[:-1]))
     states = spread(states.reshape(*shape, 5, n), full, (5, n))

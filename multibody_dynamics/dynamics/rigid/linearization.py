@@ -77,7 +77,7 @@ class LinearModel:
 
     def to_scipy(self) -> StateSpace:
         """The system as a SciPy StateSpace; InputError for a batch of operating points."""
-        from scipy.signal import StateSpace  # slow to import, and not needed to move a robot
+        from scipy.signal import StateSpace  # slow to import, and not needed for control
 
         if self.A.ndim != 2:
             raise InputError(

@@ -86,8 +86,8 @@ def load_cell_reading(
         `frame`.
     load : (6, 6) inertia of everything fixed beyond the cell, tool and payload together, about the
         origin of the cell in its axes; see :func:`.spatial_inertia` and `inertia.transform`.
-    wrench : (..., 6) or (..., 3, 6), whatever else acts beyond the cell, in inertial axes about the
-        inertial origin: the sum of the wrenches that the world applies there, minus the
+    wrench : (..., 6) or (..., 3, 6), everything else that acts beyond the cell, in inertial axes
+        about the inertial origin: the sum of the wrenches that the world applies there, minus the
         `interbody_wrenches` of the joints mounted beyond it.
 
     Other arguments and errors are those of :func:`load_wrench`.

@@ -151,7 +151,7 @@ def interbody_wrenches(
 def dynamic_base_rows(
     model: MultibodyModel, base: BaseMotion | None, representation: Representation
 ) -> Array:
-    """The motion of the base in the form that the recursions of the dynamics take; see `base_rows`.
+    """The motion of the base in the form that the dynamics recursions expect; see `base_rows`.
 
     Gravity acts as a force in the spatial recursion, and as an acceleration of the base in the
     other three.

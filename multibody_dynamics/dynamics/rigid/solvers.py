@@ -43,7 +43,7 @@ class ModelSolver:
     def set_base(self, base: BaseMotion | None) -> None:
         """Set the motion of the base from the next call on; None for a base at rest.
 
-        Raises InputError for a batch and for anything but a BaseMotion, and changes nothing then.
+        Raises InputError, and changes nothing, for a batch and for anything but a BaseMotion.
         Unlike calls of the solver, it allocates.
         """
         row = dynamic_base_rows(self.model, base, self.representation)
@@ -57,8 +57,8 @@ class ModelSolver:
 
         >>> solver.set_model(model.with_payload("hand", 1.5, (0, 0, 0.1), np.eye(3) * 0.01))
 
-        Raises InputError unless it has the same joints in the same places, and changes nothing
-        then. Unlike calls of the solver, it allocates.
+        Raises InputError, and changes nothing, unless it has the same joints in the same places.
+        Unlike calls of the solver, it allocates.
         """
         check_model(model)
         if model.joint_names != self.model.joint_names or not (

@@ -3,22 +3,33 @@
 A task prescribes components of the motion of one tool. Inverse kinematics finds joint positions for
 tool poses; the task-space solver finds q' ... q'''' and torques with rates for tool motions.
 
+Tasks:
+
 Task                     components of the motion of one tool that follow a target
 TaskMotion               pose, twist, acceleration, jerk and jounce of a tool frame
 COMPONENTS               names of the six components: rx, ry, rz, x, y, z
 GROUPS                   names of sets of components: pose, orientation, position, direction
 task_motion              motion of the tool of a task from q ... q''''
 task_jacobian            Jacobian (..., m, n) of the prescribed components
+
+Inverse kinematics:
+
 inverse_kinematics       joint positions (..., n) for given tool poses
 InverseKinematicsSolver  inverse kinematics of one robot and set of tasks, for many targets
-InverseKinematicsResult  joint positions, success, residual, and the reason of a failure
+InverseKinematicsResult  joint positions, success, residual, and the reason for a failure
 TaskSpaceSolver          q ... q'''', Q, Q' and Q'' from tool motions in the control cycle
 task_inverse_dynamics    q ... q'''', Q, Q' and Q'' from batches of tool motions
 TaskDynamics             result of task_inverse_dynamics, each (..., n)
+
+Redundancy and singularities:
+
 RedundancyResolution     how redundant joints share a task: weights, posture, limits, damping
 Damping                  damping near singularities, continuous to the fourth order
 manipulability           distance of configurations (..., n) from singularities
 Manipulability           Yoshikawa's measure, smallest singular value, condition number
+
+Paths in SE(3):
+
 PosePath                 motion of a frame in time, continuous through the jounce
 line                     path with the origin on a straight line
 screw_motion             path about and along one fixed axis

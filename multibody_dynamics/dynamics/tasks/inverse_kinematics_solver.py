@@ -184,7 +184,7 @@ _compiled_errors = compiled(_errors)
 class InverseKinematicsResult(NamedTuple):
     """Joint positions and their quality. Without a batch, plain numbers and a string.
 
-    q : (..., n) rad, m, within the limits; without success the closest that was found.
+    q : (..., n) rad, m, within the limits; without success the closest found.
     success : (...) whether every prescribed component is met to the tolerance.
     iterations, starts : (...) total number of steps; number of starts used.
     residual : (..., 2) error in position (m) and in angle (rad) of the prescribed components;
@@ -244,16 +244,16 @@ class InverseKinematicsSolver:
             x if isinstance(x, Task) else Task(x, components, offset, axes) for x in given
         )
         if not self.tasks:
-            raise InputError("inverse kinematics need a body")
+            raise InputError("inverse kinematics requires a body")
         for task in self.tasks:
             if task.softness:
                 raise InputError(
-                    f"the task of '{task.body}' has the softness {task.softness:g}; inverse "
-                    "kinematics meet every task, or none"
+                    f"the task of '{task.body}' has the softness {task.softness:g}, "
+                    "but inverse kinematics meets tasks exactly; use a softness of 0"
                 )
         for name, value in (("starts", starts), ("max_iterations", max_iterations)):
             if not isinstance(value, (int, np.integer)) or value < 1:
-                raise InputError(f"{name}: expected a whole number from 1, got {value!r}")
+                raise InputError(f"{name}: expected a positive integer, got {value!r}")
         if not tolerance > 0:
             raise InputError(f"tolerance must be positive, got {tolerance!r}")
         self.tolerance, self.max_iterations = float(tolerance), int(max_iterations)
@@ -312,10 +312,11 @@ class InverseKinematicsSolver:
         """Closed-loop inverse kinematics (CLIK): from q (n,) to the q one cycle of `dt` s later.
 
         The target is at `target` (4, 4) and moves with `twist` (6,); (k, 4, 4) and (k, 6) for k
-        bodies. The step makes the error shrink by exp(-gain dt) while the target moves on, by the
-        damped inverse J^T (J J^T + damping 1)^-1; `gain` is in 1/s. A step that exceeds a velocity
-        limit of the model is scaled down as a whole. Joints do not pass their limits, and return if
-        they start beyond one. There is no search: the tool follows its target, or falls behind.
+        bodies. The step shrinks the error by the factor exp(-gain dt) while the target moves on; it
+        uses the damped inverse J^T (J J^T + damping 1)^-1, and `gain` is in 1/s. A step that
+        exceeds a velocity limit of the model is scaled down as a whole. Joints stay within their
+        limits, and return if they start beyond one. No search takes place: the tool follows its
+        target or falls behind.
 
         Raises InputError as :meth:`solve`, and for invalid `dt`, `gain` or `damping`.
         """
@@ -421,7 +422,7 @@ class InverseKinematicsSolver:
         off = f"the closest is {residual[:, 0].max():.3g} m and {residual[:, 1].max():.3g} rad off"
         rank = max(np.linalg.matrix_rank(self._errors(x, goal)[1], 1e-9) for x in self._starts[-3:])
         if rank < m:
-            return f"degrees of freedom: {rank} for {m} components that are prescribed; {off}"
+            return f"degrees of freedom: {rank} for {m} prescribed components; {off}"
         unlimited = np.full(model.n, np.inf)
         x, solved, *_ = self._search(goal, -unlimited, unlimited, self._starts[:50])
         if solved:
@@ -461,9 +462,9 @@ def inverse_kinematics(
     axes, limits, starts, tolerance, max_iterations and seed are those of
     :class:`InverseKinematicsSolver`.
 
-    An unreachable target is no error: `success` is False, `reason` explains why, and q is the
-    closest that was found. Raises InputError for wrong shapes, NaN, infinity and invalid poses, and
-    as the solver does.
+    An unreachable target is not an error: `success` is False, `reason` explains why, and q is the
+    closest configuration found. Raises InputError for wrong shapes, NaN, infinity and invalid
+    poses, and as the solver does.
     """
     solver = InverseKinematicsSolver(model, body, **options)
     poses, tail = se3.as_pose("target", target), solver.target_shape

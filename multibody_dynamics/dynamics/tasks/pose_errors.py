@@ -81,7 +81,7 @@ class Targets(NamedTuple):
 
 @inlined
 def pose_errors(arm, goal, bodies, error, J):
-    """The errors (m,) of the tools and their derivative (m, n) by q, written; rad and m.
+    """Write the errors (m,) of the tools and their derivative (m, n) with respect to q; rad and m.
 
     `bodies` (n + 1, BODY_ROW) holds the poses at q; `arm` and `goal` are :class:`ToolsOnArm` and
     :class:`Targets`.

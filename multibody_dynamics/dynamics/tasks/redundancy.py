@@ -42,13 +42,13 @@ class Damping:
 
     @property
     def lambda_max(self) -> float:
-        """The greatest lambda, which is the strength."""
+        """The greatest possible lambda, which equals the strength."""
         return self.singular_value if self.strength is None else self.strength
 
 
 @dataclass(frozen=True, eq=False)
 class RedundancyResolution:
-    """Selects among the joint motions that fulfil a task the one nearest to a secondary motion z.
+    """Selects, among all joint motions that fulfil a task, the one nearest to a secondary motion z.
 
     Attributes
     ----------
@@ -102,13 +102,14 @@ class RedundancyResolution:
 class Manipulability(NamedTuple):
     """Distance of a configuration from singularities by the singular values sigma of A, each (...).
 
-    A = `task_jacobian` with translations over `length`, times W^-1/2: with weights of 1 and only
-    revolute joints, the sigma are task rates (rad/s, or m/s over the length) by joint rate (rad/s).
+    A = `task_jacobian` with translations divided by `length`, times W^-1/2: with weights of 1 and
+    only revolute joints, sigma is a task rate (rad/s, or m/s over the length) per joint rate
+    (rad/s).
     """
 
     yoshikawa: Array  # sqrt(det(A A^T)), the product of the sigma
     smallest_singular_value: Array
-    condition_number: Array  # greatest by smallest, infinite where singular
+    condition_number: Array  # largest over smallest; infinite at singularities
 
 
 def manipulability(

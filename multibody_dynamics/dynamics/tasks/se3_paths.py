@@ -219,8 +219,9 @@ class _Piece(NamedTuple):
 class PoseSpline(PosePath):
     """Through poses (k, 4, 4) at times (k,) in s; made by :func:`spline`.
 
-    The function of a joint also deviates from 0 and 1 some poses away from its own, by a factor of
-    about 0.4 less from one pose to the next. `WINDOW` poses away it is set to rest.
+    The function of a joint still deviates from 0 and 1 several poses away from its own; the
+    deviation shrinks by a factor of about 0.4 per pose. `WINDOW` poses away the joint is set to
+    rest.
     """
 
     def __init__(self, at: Array, poses: Array) -> None:
@@ -261,7 +262,7 @@ class Retimed(PosePath):
 
     def __init__(self, path: PosePath, law: Reference) -> None:
         if law.n != 1:
-            raise TrajectoryError(f"a law of time has one coordinate, got {law.n}")
+            raise TrajectoryError(f"a time law has one coordinate, got {law.n}")
         super().__init__(law.start_time, law.end_time)
         self._path, self._law = path, law
 
@@ -412,7 +413,7 @@ def spline(at: Any, poses: Any) -> PoseSpline:
     C, t = se3.as_pose("poses", poses), as_array("times", at, ())
     if t.ndim != 1 or C.shape != (len(t), 4, 4) or len(t) < 2:
         raise TrajectoryError(
-            f"a spline needs times (k,) and poses (k, 4, 4), k from 2; got {t.shape}, {C.shape}"
+            f"a spline needs times (k,) and poses (k, 4, 4), k >= 2; got {t.shape}, {C.shape}"
         )
     for k in np.flatnonzero(np.diff(t) <= 0):
         raise TrajectoryError(f"times must increase, but {t[k + 1]:.9g} s follows {t[k]:.9g} s")
@@ -481,7 +482,7 @@ def _one_pose(name: str, value: Any) -> Array:
 def _law(law: Law) -> Reference:
     if isinstance(law, Reference):
         if law.n != 1:
-            raise TrajectoryError(f"a law of time has one coordinate, got {law.n}")
+            raise TrajectoryError(f"a time law has one coordinate, got {law.n}")
         return law
     duration = float(as_array("duration", law, ()))
     if not duration > 0:

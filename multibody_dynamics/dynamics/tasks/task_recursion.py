@@ -112,14 +112,14 @@ SYSTEM = FRAMES + len(JointSystem._fields)
 
 
 def tool_frames(plan: ToolPlan, bodies: Array) -> ToolFrames:
-    """Room for the frames of the tools of a robot with the rows `bodies`."""
+    """Memory for the frames of the tools of a robot with the rows `bodies`."""
     count = len(plan.links)
     desired, turned, axes = np.zeros((3, count, 5, 3, 3))
     return ToolFrames(bodies, desired, turned, axes, np.zeros((count, MOTION, 5, 3)))
 
 
 def joint_system(wishes: Array, m: int) -> JointSystem:
-    """Room for the linear system of m components."""
+    """Memory for the linear system of m components."""
     n = len(wishes)
     return JointSystem(
         wishes,
@@ -134,7 +134,7 @@ def joint_system(wishes: Array, m: int) -> JointSystem:
 
 
 def damping_terms(options: Array, softness: Array, hard: int) -> DampingTerms:
-    """Room for the damping of components of which `hard` come first."""
+    """Memory for the damping of components of which `hard` come first."""
     G, X = np.zeros((2, 4, hard, hard))
     rest, diagonal = np.zeros((hard, hard)), np.zeros((4, len(softness)))
     return DampingTerms(options, softness, hard, G, X, rest, np.zeros(4), diagonal)

@@ -143,10 +143,11 @@ class TaskSpaceSolver(ModelSolver):
         """`state` (5, n), a view, of the next cycle, `dt` s later.
 
         q is extrapolated by the Taylor series of the last state and corrected by Newton's method;
-        with feedback or damping it is not, and the feedback corrects it smoothly. The rates follow.
-        Raises InputError for a target out of reach and at a singularity, leaving the state
-        unchanged, and for damping without feedback, with which errors would never decay. Joint
-        limits are not enforced; `limit_speed` merely leads away from them.
+        with feedback or damping there is no Newton correction, and the feedback removes errors
+        smoothly. The rates are then computed at this q. Raises InputError for a target out of reach
+        and at a singularity, leaving the state unchanged, and for damping without feedback, since
+        errors would never decay. Joint limits are not enforced; `limit_speed` merely leads away
+        from them.
         """
         if self.resolution.damping is not None and self.resolution.feedback == 0.0:
             raise InputError(
@@ -359,5 +360,5 @@ def _each(name: str, value: Any, model: MultibodyModel) -> Array:
         return np.full(model.n, float(value))
     values = as_array(name, value, (model.n,), model.joint_names)
     if values.ndim != 1:
-        raise InputError(f"{name}: expected a number or {model.n} of them, got {values.shape}")
+        raise InputError(f"{name}: expected one number or {model.n}, got {values.shape}")
     return values

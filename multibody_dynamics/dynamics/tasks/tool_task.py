@@ -238,5 +238,5 @@ def as_tasks(tasks: Task | Sequence[Task]) -> tuple[Task, ...]:
     """One task, or a sequence of tasks, as a tuple; InputError for anything else."""
     chosen = (tasks,) if isinstance(tasks, Task) else tuple(tasks)
     if not chosen or not all(isinstance(task, Task) for task in chosen):
-        raise InputError(f"tasks: expected a Task or a sequence of them, got {tasks!r}")
+        raise InputError(f"tasks: expected a Task or a sequence of Tasks, got {tasks!r}")
     return chosen

@@ -50,7 +50,7 @@ class _Description(ABC):
 
     @property
     def n(self) -> int:
-        """The number of joints, which is that of bodies and coordinates."""
+        """The number of joints, which equals that of bodies and coordinates."""
         return len(self.parents)
 
     @abstractmethod
@@ -143,7 +143,7 @@ class BodyScrewDescription(_Description):
 
     @classmethod
     def of(cls, model: MultibodyModel) -> BodyScrewDescription:
-        """Of a robot."""
+        """The description of a robot."""
         return SpatialScrewDescription.of(model).body_screws()
 
     def poses(self, q: Any) -> Array:
@@ -168,7 +168,7 @@ class ParentScrewDescription(_Description):
 
     @classmethod
     def of(cls, model: MultibodyModel) -> ParentScrewDescription:
-        """Of a robot."""
+        """The description of a robot."""
         return BodyScrewDescription.of(model).parent_screws()
 
     def poses(self, q: Any) -> Array:

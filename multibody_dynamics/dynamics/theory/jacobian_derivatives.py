@@ -11,8 +11,8 @@ where the paper prints only the second case of (25). The mixed Jacobian combines
 the body-fixed one with the linear rows of the hybrid one. The rules also hold on a tree, because
 parents have smaller indices and zero columns have zero brackets.
 
-Let X be the derivative of J by any number of joints. If the joints are taken in the right order,
-the next derivative is again a single bracket:
+Let X be the derivative of J with respect to any number of joints. If the joints are taken in the
+right order, the next derivative is again a single bracket:
 
     spatial: dX_j/dq_k = [J_k, X_j] for k < j, else 0; by descending k              (20), (23)
     body:    dX_j/dq_k = [X_j, J_k] for k > j, else 0; by ascending k               (12), (14)
@@ -24,9 +24,10 @@ generators: d^m C = J^s_a J^s_b ... J^s_z C as 4x4 matrices, with the last colum
 
     d^m r = w_a x (w_b x ( ... x l_z)),   J^h_a = (w_a, l_a), l_z = dr/dq_z.
 
-The linear part of J_j differentiated by k, ... is the derivative of r by j, k, ..., and hence this
-chain for the sorted joints. The rule builds it from its inner end: X_k holds the derivative of r by
-k and all joints taken before. The angular parts are those of the spatial rule.
+The linear part of J_j differentiated with respect to k, ... is the derivative of r with respect to
+j, k, ..., and hence this chain for the sorted joints. The rule builds it from its inner end: X_k
+holds the derivative of r with respect to k and all joints taken before. The angular parts are those
+of the spatial rule.
 """
 
 from __future__ import annotations
@@ -97,11 +98,10 @@ def jacobian_partial(
     *,
     representation: Representation = "spatial",
 ) -> Array:
-    """The Jacobian (..., 6, n) differentiated by each of `joints`; [M18d] (23), (14).
+    """The Jacobian (..., 6, n) differentiated with respect to each of `joints`; [M18d] (23), (14).
 
-    `joints` are names or indices, in any sequence; a repeated joint is differentiated by again.
-    Other arguments and errors are those of :func:`jacobian_gradient`; an unknown joint is an
-    InputError.
+    `joints` are names or indices in any order; a repeated joint counts each time. Other arguments
+    and errors are those of :func:`jacobian_gradient`; an unknown joint is an InputError.
     """
     check_sequence("joints", joints, "joints")
     indices = [model.joint_index(joint) for joint in joints]

@@ -160,7 +160,7 @@ class SystemKinematics:
     @property
     def _rates(self) -> Array:
         if self.qd is None:
-            raise InputError("qd was not given; twists and derivatives of the matrices need it")
+            raise InputError("qd was not given; twists and derivatives of the matrices require it")
         return self.qd
 
     def _only(self, matrix: str, *where: str) -> None:
@@ -240,7 +240,7 @@ def system_kinematics(
     check_representation(representation)
     states, shape, given = model_state(model, q, qd)
     if given == 0:
-        raise InputError("kinematics need q")
+        raise InputError("kinematics requires q")
     states = states.reshape(*shape, 5, model.n)
     states.flags.writeable = False
     pose = forward_kinematics(model, states[..., 0, :]).pose

@@ -397,5 +397,5 @@ def test_a_ratio_with_a_colon_is_not_taken_for_sexagesimal(tmp_path):
     text = PANDA.read_text()
     file = tmp_path / "springs.yaml"
     file.write_text(text.replace("gear_ratio: 100.0", "gear_ratio: 100:1", 1))
-    with pytest.raises(InputError, match=r"springs\.yaml.*100:1 is no plain number \(line \d+\)"):
+    with pytest.raises(InputError, match=r"springs\.yaml.*100:1 is not a number \(line \d+\)"):
         load_actuators(file, PANDA_NAMES)

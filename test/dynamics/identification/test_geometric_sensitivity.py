@@ -335,5 +335,5 @@ def test_bad_arguments_are_named():
         dyn.identification.torque_sensitivity(model, (short,), q, q, q)
     with pytest.raises(dyn.InputError, match="representation 'world'"):
         dyn.identification.jacobian_sensitivity(model, errors, q, 3, representation="world")
-    with pytest.raises(dyn.InputError, match="batch dimensions do not fit"):
+    with pytest.raises(dyn.InputError, match="batch dimensions do not broadcast"):
         dyn.identification.twist_sensitivity(model, errors, np.zeros((2, 7)), np.zeros((3, 7)), 3)

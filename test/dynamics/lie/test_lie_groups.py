@@ -71,5 +71,5 @@ def test_groups_have_public_names():
 def test_invalid_elements_are_refused():
     with pytest.raises(InputError, match="start: 1 entries for 4 factors"):
         GROUP.check("start", (np.eye(4),))
-    with pytest.raises(InputError, match=r"start\[2\] in SO3.* no rotation matrix"):
+    with pytest.raises(InputError, match=r"start\[2\] in SO3.* not a rotation matrix"):
         GROUP.check("start", (np.eye(4), np.eye(4), 2 * np.eye(3), np.zeros(4)))

@@ -215,7 +215,7 @@ def test_bad_arguments_are_named():
         dyn.convert_twist(pose, [V], "world", "body")
     with pytest.raises(dyn.InputError, match="representation 'world'"):
         dyn.lie.change_body_frame(pose, [V], pose, "world")
-    with pytest.raises(dyn.InputError, match="pose: its rotation is no rotation"):
+    with pytest.raises(dyn.InputError, match="pose: its rotation is not a rotation"):
         dyn.convert_twist(2 * pose, [V], "spatial", "body")
     with pytest.raises(dyn.InputError, match="S: the last row"):
         dyn.lie.change_body_frame(pose, [V], pose + np.diag([0, 0, 0, 0.5]), "body")

@@ -285,7 +285,7 @@ def test_from_rotation_translation_broadcasts():
     np.testing.assert_array_equal(C[:, :3, :3], [R, R])
     np.testing.assert_array_equal(C[:, :3, 3], p)
     np.testing.assert_array_equal(C[:, 3], [[0, 0, 0, 1]] * 2)
-    with pytest.raises(InputError, match="do not fit together"):
+    with pytest.raises(InputError, match="do not broadcast"):
         se3.from_rotation_translation(np.stack([R] * 3), p)
 
 
@@ -312,7 +312,7 @@ def test_screw_functions_refuse_invalid_screws(function: Callable, bad):
     [
         (np.eye(3), "shape"),
         (np.full((4, 4), np.nan), "finite"),
-        (np.diag([1, 1, 2, 1]), "no rotation matrix"),
+        (np.diag([1, 1, 2, 1]), "not a rotation matrix"),
         (np.diag([1, 1, -1, 1]), "reflection"),
         (np.diag([1, 1, 1, 2]), "last row"),
         (np.eye(4) + np.eye(4)[::-1], "last row"),

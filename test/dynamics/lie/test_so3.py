@@ -255,7 +255,7 @@ def test_vector_functions_refuse_invalid_vectors(function: Callable, bad):
         (1.00001 * np.eye(3), "differs from 1 by 2e-05,"),
         (1e200 * np.eye(3), "differs from 1 by inf,"),
         (-np.eye(3), "reflection"),
-        ([np.eye(3), np.diag([1, 1, -1])], r"R\[1\] is no rotation matrix.*reflection"),
+        ([np.eye(3), np.diag([1, 1, -1])], r"R\[1\] is not a rotation matrix.*reflection"),
     ],
 )
 def test_log_refuses_invalid_rotations(bad, found):

@@ -417,7 +417,7 @@ def test_invalid_robots_are_rejected():
         ({"joints": (np.zeros(6), *robot.joints[1:])}, "joint 'joint1'.*one to six nonzero screws"),
         ({"joint_names": ("a",) * 5}, "duplicate joint name 'a'"),
         ({"coordinate_names": ("a", "b")}, "coordinate names: expected 12, got 2"),
-        ({"placements": np.ones((5, 4, 4))}, "no rotation"),
+        ({"placements": np.ones((5, 4, 4))}, "not a rotation"),
         ({"inertias": -robot.inertias}, "body 'body1'.*mass"),
         ({"gravity": (0, 0)}, "gravity: expected shape"),
         ({"reflected_inertia": -np.ones(12)}, "coordinate 'joint1_1'"),

@@ -73,7 +73,7 @@ PARAMETERS = ("mass", "x", "y", "z", "xx", "xy", "xz", "yy", "yz", "zz")
 
 @pytest.mark.parametrize("parameter", range(10), ids=PARAMETERS)
 def test_each_parameter_separately(parameter):
-    """M is that of the definition [M21] (12), entry by entry, for a change of one parameter."""
+    """With one parameter changed, M equals the definition [M21] (12) entry by entry."""
 
     def build(p):
         m, x, y, z, xx, xy, xz, yy, yz, zz = p

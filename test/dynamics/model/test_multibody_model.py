@@ -1,4 +1,4 @@
-"""MultibodyModel: immutable, checked, with payloads that leave no trace."""
+"""MultibodyModel: immutable, checked, with payloads that can be removed without a trace."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_the_two_frame_form_is_the_product_of_exponentials(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_joint_frames_carry_the_screws(seed):
-    """At q = 0, Y_i is Ad of the joint frame of (0, 0, a, 0, 0, h), and what the recursion has."""
+    """At q = 0, Y_i is (0, 0, a, 0, 0, h) seen from the inertial frame, as in the recursion."""
     model = random_tree(6, seed)
     frames = model.poses @ se3.inverse(model.body_in_joint)
     Z = np.zeros((model.n, 6))
@@ -71,7 +71,7 @@ def test_inertial_data_is_that_of_the_bodies(seed):
 @pytest.mark.parametrize("axis", [(0, 0, 1), (0, 0, -1), (1, 0, 0), (0, -1, 0), (1e-9, 0, -1)])
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "helical"])
 def test_joint_frames_along_any_axis(axis, kind):
-    """Also opposite to z, where the smallest turn is not defined, and next to it."""
+    """Including the axis opposite to z, where the smallest turn is undefined, and axes near it."""
     e = np.array(axis) / np.linalg.norm(axis)
     point = np.array([0.3, -0.2, 0.5])
     Y = {

@@ -1,4 +1,4 @@
-"""Models from URDF, and helpful errors for every document that is no robot."""
+"""Models from URDF, and helpful errors for every document that does not describe a robot."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def random_times(rng: np.random.Generator, m: int, spread: float = 0.5) -> np.nd
 
 
 def random_points(rng: np.random.Generator, m: int) -> tuple[np.ndarray, list, list]:
-    """Positions, and velocities and accelerations of which a part is None; zero at both ends."""
+    """Positions, with velocities and accelerations partly None, and zero at both ends."""
     positions = rng.uniform(-2, 2, (m, N))
     rates = rng.normal(size=(2, m, N))
     rates[:, [0, -1]] = 0.0

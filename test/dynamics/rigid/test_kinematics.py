@@ -209,7 +209,7 @@ def test_an_unknown_body_is_rejected(bad):
         ({"qd": np.zeros((2, 5)), "qdd": np.zeros((3, 5))}, "batch dimensions"),
         ({"representation": "world"}, "spatial, body, hybrid, mixed"),
         ({"base": dyn.BaseMotion(pose=np.eye(3))}, "base.pose"),
-        ({"base": dyn.BaseMotion(pose=np.diag([2.0, 1, 1, 1]))}, "base.pose.*no rotation"),
+        ({"base": dyn.BaseMotion(pose=np.diag([2.0, 1, 1, 1]))}, "base.pose.*not a rotation"),
         ({"base": dyn.BaseMotion(pose=np.diag([1.0, 1, 1, 2]))}, "base.pose.*last row"),
         ({"base": dyn.BaseMotion(pose=np.eye(4) + np.eye(4)[3:].T)}, "base.pose.*last row"),
         ({"base": dyn.BaseMotion(twist=np.zeros(5))}, "base.twist"),

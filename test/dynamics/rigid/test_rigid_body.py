@@ -396,7 +396,7 @@ def test_other_mistakes_are_explained():
     zero = np.zeros(6)
     with pytest.raises(dyn.InputError, match="'world' is not one of spatial, body"):
         dyn.rigid.newton_euler(np.eye(4), np.eye(6), zero, zero, representation="world")
-    with pytest.raises(dyn.InputError, match=r"pose.*no rotation"):
+    with pytest.raises(dyn.InputError, match=r"pose.*not a rotation"):
         dyn.rigid.newton_euler(2 * np.eye(4), np.eye(6), zero, zero)
     with pytest.raises(dyn.InputError, match=r"pose \(2,\), M_b \(\), twist \(3,\)"):
         dyn.rigid.rigid_body_momentum(np.tile(np.eye(4), (2, 1, 1)), np.eye(6), np.zeros((3, 6)))

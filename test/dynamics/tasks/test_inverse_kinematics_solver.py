@@ -18,7 +18,7 @@ A2, A3, D3, D4 = 0.4318, 0.0203, 0.15, 0.4318  # m, of a PUMA 560
 
 
 def puma():
-    """Six revolute joints of which the last three meet in one point, [Craig] figure 3.21."""
+    """Six revolute joints; the axes of the last three meet in one point, [Craig] figure 3.21."""
     half = np.pi / 2
     table = [(0, 0, 0), (-half, 0, 0), (0, A2, D3), (-half, A3, D4), (half, 0, 0), (-half, 0, 0)]
     poses, C = [], np.eye(4)
@@ -91,7 +91,7 @@ def test_random_reachable_poses_of_the_panda():
 @settings(max_examples=20)
 @given(SEEDS)
 def test_trees_of_all_joints_with_a_tool(seed):
-    """Revolute, prismatic and helical joints; 10 that branch, so that some bodies cannot do it."""
+    """Ten revolute, prismatic and helical joints on branches; the tool is on the longest one."""
     model = random_tree(10, seed)
     rng = np.random.default_rng(seed)
     body = max(range(model.n), key=lambda i: len(model.path(i)))
@@ -227,8 +227,8 @@ def test_joints_that_can_make_full_turns_end_next_to_the_initial_position():
 
 @pytest.mark.parametrize("q", [(0.3, 0.0), (0.3, np.pi), (0.3, 1e-5)])
 def test_stretched_and_folded_arms(q):
-    """At the edge of the workspace, where the Jacobian has lost a rank and the error is of second
-    order in the joints: sqrt(eps) is what the joints can be known to."""
+    """At the edge of the workspace, where the Jacobian has lost rank and the error is of second
+    order in the joints, which are therefore determined to sqrt(eps) only."""
     model = two_link_planar()
     target = dyn.frame_pose(model, q, 1) @ se3.exp([0, 0, 0, 0.7, 0, 0])
     offset = se3.exp([0, 0, 0, 0.7, 0, 0])
@@ -310,7 +310,7 @@ def test_out_of_reach_by_at_least():
 
 
 def test_no_reachable_pose_is_reported_out_of_reach():
-    """Neither for turning nor for sliding joints, where the bound has to be right."""
+    """The bound on the reach must hold for revolute and prismatic joints alike."""
     for model in (panda(), puma(), *(random_tree(6, seed) for seed in range(8))):
         limits = (np.full(model.n, -2.0), np.full(model.n, 2.0))
         q = np.random.default_rng(0).uniform(-2, 2, (10, model.n))
@@ -367,7 +367,7 @@ def test_the_closed_loop_follows_a_moving_target():
 
 
 def test_the_closed_loop_keeps_the_limits():
-    """At its limit the elbow stays, and the shoulder does what it can: it points to the target."""
+    """The elbow stays at its limit, and the shoulder points to the target as well as it can."""
     arm, offset = two_link_planar(), se3.exp([0, 0, 0, 0.7, 0, 0])
     solver = dyn.tasks.InverseKinematicsSolver(
         arm, 1, components="x z", offset=offset, limits=([-3, -0.5], [3, 0.5])
@@ -430,9 +430,9 @@ def test_the_last_permitted_step_counts():
     [
         ({"body": "gripper"}, "no body or frame 'gripper'"),
         ({"body": "panda_link0"}, "belongs to the base"),
-        ({"body": []}, "need a body"),
+        ({"body": []}, "requires a body"),
         ({"target": np.full((4, 4), np.nan)}, "target.* is nan"),
-        ({"target": np.diag([1.0, 1, 2, 1])}, "no rotation matrix"),
+        ({"target": np.diag([1.0, 1, 2, 1])}, "not a rotation matrix"),
         ({"target": np.diag([1.0, 1, -1, 1])}, "reflection"),
         ({"target": np.eye(3)}, "target: expected shape"),
         ({"body": [HAND, 3]}, r"target: expected shape \(..., 2, 4, 4\)"),

@@ -71,7 +71,7 @@ def test_a_joint_that_does_not_move_the_tool_has_no_column():
 @settings(max_examples=15)
 @given(SEEDS)
 def test_a_free_turn_is_that_of_the_nearest_target(seed):
-    """Of all targets turned about their third axis, none is nearer than the one that is meant."""
+    """Of all targets turned about their third axis, none is nearer than the one chosen."""
     model, offsets, targets, q = random_case(seed)
     task = dyn.tasks.Task(5, "direction", offset=offsets[0])
     error, _ = errors(model, task, targets[0], q)

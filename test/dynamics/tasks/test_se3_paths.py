@@ -77,8 +77,8 @@ def chain_series(start, screws, states):
 
 @pytest.mark.parametrize("name", ["screw", "line", "circle", "fixed", "arc", "spline"])
 def test_derivatives_from_power_series_of_40_digits(name):
-    """The series of the matrix exponentials, multiplied; the functions q_i(t) are taken as given:
-    test_trajectories.py is about those."""
+    """The series of the matrix exponentials, multiplied; the functions q_i(t) are taken as given,
+    since test_trajectories.py checks them."""
     path = PATHS[name]
     for t in inner_times(path, 3):
         if name == "spline":
@@ -97,7 +97,7 @@ def test_derivatives_from_power_series_of_40_digits(name):
 
 @every_path
 def test_each_rate_is_the_slope_of_the_one_before(path):
-    """By differences of fourth order in all representations: nothing of the class is used."""
+    """By differences of fourth order in all representations, without using the class."""
     h = 1e-3 * min(path.duration, 2.0)
     peaks = path.peak_values()
     for t in inner_times(path, 4):
@@ -157,7 +157,7 @@ def test_samples_equal_single_calls():
 # what the paths are
 
 
-def test_a_screw_motion_has_one_body_twist_but_for_its_size():
+def test_a_screw_motion_has_one_body_twist_up_to_its_magnitude():
     A, B = random_poses(2)
     path = dyn.tasks.screw_motion(A, B, 2.0)
     twist = path.sample(np.linspace(0.1, 1.9, 9), "body").twist
@@ -343,14 +343,14 @@ def test_bad_poses_are_refused():
         for make in (dyn.tasks.screw_motion, dyn.tasks.line):
             with pytest.raises(dyn.InputError):
                 make(A, wrong, 1.0)
-    with pytest.raises(dyn.InputError, match="no rotation"):
+    with pytest.raises(dyn.InputError, match="not a rotation"):
         dyn.tasks.spline([0, 1], [A, scaled])
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda A: dyn.tasks.spline([0.0], [A]), "k from 2"),
+        (lambda A: dyn.tasks.spline([0.0], [A]), "k >= 2"),
         (lambda A: dyn.tasks.spline([0, 1, 1], [A, A, A]), "times must increase"),
         (lambda A: dyn.tasks.spline([0, 1], [A, A, A]), "poses"),
         (lambda A: dyn.tasks.line(A, A, 0.0), "duration must be positive"),

@@ -117,7 +117,7 @@ def test_rates_are_the_weighted_pseudoinverse():
 
 
 def test_the_joint_space_is_decomposed():
-    """[M21] remark 2: with the motion of one joint given the others are those of a square arm."""
+    """[M21] remark 2: with the motion of one joint given, the others move like a square arm."""
     rng = np.random.default_rng(8)
     state = np.stack([READY, *rng.normal(0, 0.5, (4, 7))])
     motion = dyn.tasks.task_motion(panda(), HAND, *state)

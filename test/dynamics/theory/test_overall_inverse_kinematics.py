@@ -333,7 +333,7 @@ def test_bad_motions_are_named():
     zero, V = np.zeros(model.n), np.zeros((model.n, 6))
     with pytest.raises(dyn.InputError, match=r"poses: expected shape \(..., 7, 4, 4\)"):
         dyn.theory.joint_positions_from_poses(model, model.poses[1:])
-    with pytest.raises(dyn.InputError, match=r"poses: its rotation\[2\] is no rotation"):
+    with pytest.raises(dyn.InputError, match=r"poses: its rotation\[2\] is not a rotation"):
         dyn.theory.joint_positions_from_poses(
             model, model.poses * (1 + (np.arange(7) == 2)[:, None, None])
         )
@@ -343,7 +343,7 @@ def test_bad_motions_are_named():
         dyn.theory.joint_rates_from_twists(model, zero, V[1:])
     with pytest.raises(dyn.InputError, match=r"accelerations\[0, 0\] is nan"):
         dyn.theory.joint_accelerations_from_motion(model, zero, V, np.full((7, 6), np.nan))
-    with pytest.raises(dyn.InputError, match="batch dimensions do not fit together: q"):
+    with pytest.raises(dyn.InputError, match="batch dimensions do not broadcast: q"):
         dyn.theory.joint_rates_from_twists(model, np.zeros((2, 7)), np.zeros((3, 7, 6)))
     with pytest.raises(dyn.InputError, match=r"twists \(2,\), accelerations \(3,\)"):
         dyn.theory.joint_accelerations_from_motion(

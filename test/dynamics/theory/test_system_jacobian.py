@@ -198,7 +198,7 @@ def test_bad_arguments_are_named():
     zero = np.zeros(model.n)
     with pytest.raises(dyn.InputError, match="representation 'world' is not one of"):
         dyn.theory.system_kinematics(model, zero, representation="world")
-    with pytest.raises(dyn.InputError, match="kinematics need q"):
+    with pytest.raises(dyn.InputError, match="kinematics requires q"):
         dyn.theory.system_kinematics(model, None)
     with pytest.raises(dyn.InputError, match=r"qd: expected shape \(..., 7\)"):
         dyn.theory.system_kinematics(model, zero, np.zeros(6))
