@@ -111,13 +111,16 @@ def test_invalid_settings_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("place", "wrong", "message"),
     [
-        (("panda", None, None), "model: expected a MultibodyModel, got 'panda'"),
-        ((panda(), None, ControllerSettings(position=np.zeros(7))), "actuators: expected Actuators"),
-        ((panda(), shipped("panda")[1], "motor_pd"), "settings: expected ControllerSettings, got"),
+        (0, "panda", "model: expected a MultibodyModel, got 'panda'"),
+        (1, None, "actuators: expected Actuators, got None"),
+        (2, "motor_pd", "settings: expected ControllerSettings, got 'motor_pd'"),
     ],
 )
-def test_arguments_of_a_wrong_type_are_named(arguments, message):
+def test_arguments_of_a_wrong_type_are_named(place, wrong, message):
+    arm = linear_arm()
+    arguments = [arm.model, arm.actuators, ControllerSettings(position=arm.rest)]
+    arguments[place] = wrong
     with pytest.raises(InputError, match=message):
         make_controller(*arguments)
