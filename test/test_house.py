@@ -154,7 +154,7 @@ def test_dynamics_shows_its_rooms_and_names_of_everyday_use():
         assert homes, f"dyn.{name} is in no room's face"
     with pytest.raises(AttributeError, match="no attribute 'no_such_room'"):
         dyn.no_such_room  # noqa: B018
-    with pytest.raises(AttributeError, match="it is dyn.integration.integrate$"):
+    with pytest.raises(AttributeError, match=r"it is dyn\.integration\.integrate$"):
         dyn.integrate  # noqa: B018
 
 
