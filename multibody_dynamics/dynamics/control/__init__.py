@@ -3,22 +3,22 @@
 Laws, observers and filters run in the control cycle and write into arrays of their own; gains are
 designed beforehand, for an arm at rest.
 
-ControllerSettings       A control law by name and plain numbers; what make_controller takes.
+ControllerSettings       A control law by name and plain numbers; the argument of make_controller.
 make_controller          The controller that the settings name, with gains designed for the robot.
 retune                   Change the gains of a running controller between two updates.
 BANDWIDTHS               The names of the laws, each with its default bandwidth in rad/s.
 
 FlatnessLaw              From measured signals and a desired motion to motor torques (m,), in N m.
-FlatnessSettings         What FlatnessLaw takes: all laws, the state estimation, the observer.
-ON_LINKS                 The name of the law that stops an arm without motor states.
+FlatnessSettings         Settings of FlatnessLaw: all laws, the state estimation, the observer.
+ON_LINKS                 The name of the law that stops an arm when its motor states are missing.
 FeedforwardLaw           The torque feedforward of a desired motion (5, n), as a sum of named terms.
 
 Controller               Base class: from desired motion and measured state to motor torques (m,).
 LinearFeedback           Feedforward by the flat map, and linear feedback of link and motor errors.
 FeedbackLinearization    Exact feedback linearization, q'''' = v, with poles for every joint.
 ComputedTorque           The computed torque of a rigid arm, for comparison.
-HoldController           A damped stop, then a hold, by motor states alone.
-LinkDampingController    A slow stop by link states alone.
+HoldController           A damped stop, then a hold, from motor states alone.
+LinkDampingController    A slow stop from link states alone.
 BumplessTransfer         Changes over between controllers without a jump, within the motors' limits.
 
 JointPoles               Poles in 1/s for the error of every joint and second output.
@@ -34,22 +34,22 @@ joint_resonances         (n,) resonance of each joint on its own, link against m
 inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free.
 inertias_held            (n,) M_ii: inertia moved by a joint while the others are locked.
 
-StateEstimator           q, q', theta, theta' from the signals that a robot measures.
+StateEstimator           q, q', theta, theta' from the measured signals of a robot.
 StateEstimation          The settings of StateEstimator.
 SOURCES                  The sources of the state, each with the signals that it needs.
 DerivativeFilter         Velocity, acceleration and jerk from sampled positions; causal.
-ORDERS                   The orders that DerivativeFilter can have.
-MAX_STEP                 Default gap in s after which filters and observers start anew.
+ORDERS                   The possible orders of DerivativeFilter.
+MAX_STEP                 Default gap in s after which filters and observers restart.
 MotorSideObserver        Link and motor state from motor positions and motor torques alone.
 DisturbanceObserver      Momentum observer: residual (n,) that follows the external joint torques.
 chain_state              q'' and q''' from the measured state, by differential flatness.
-ChainState               What chain_state returns: q .. q''', Q and Q', each (..., n).
+ChainState               The result of chain_state: q .. q''', Q and Q', each (..., n).
 
 scale_time               Slow a motion down by the smallest factor that keeps all its limits.
-TimeScaling              What scale_time returns: the slower motion and the use of every limit.
+TimeScaling              The result of scale_time: the slower motion and the use of every limit.
 MotionLimits             Limits on torques, torque rates, speeds and spring deflections.
 slow_down                The same motion, slower by a given factor.
-JOINT_QUANTITIES         The quantities of MotionLimits that joints have.
+JOINT_QUANTITIES         The quantities of MotionLimits that apply to joints.
 QUANTITIES               All quantities of MotionLimits.
 """
 

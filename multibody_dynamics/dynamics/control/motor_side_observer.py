@@ -117,7 +117,7 @@ class MotorSideObserver:
         return self._time is not None and self._time - self._started >= self.settling_time
 
     def reset(self) -> None:
-        """Clear the state: the next update starts anew."""
+        """Clear the state: the next update restarts the observer."""
         self._time = None
         self._x[:] = 0.0
         self.innovation[:] = 0.0

@@ -44,7 +44,7 @@ class StateEstimation:
     """How the state of links and motors is estimated: the settings of :class:`StateEstimator`.
 
     source : one of SOURCES. bandwidth : of the filter or the observer, Hz. order : of the filter, 2
-    to 4. max_step : s, a longer gap starts anew. max_innovation : of the observer, rad. Raises
+    to 4. max_step : s, a longer gap causes a restart. max_innovation : of the observer, rad. Raises
     InputError for values out of range.
     """
 
@@ -65,7 +65,7 @@ class StateEstimation:
 
 
 class StateEstimator:
-    """q, q', theta, theta' of elastic joints from the signals that a robot measures.
+    """q, q', theta, theta' of elastic joints from the measured signals of a robot.
 
     >>> settings = StateEstimation("motor_encoders_and_torque_sensors", bandwidth=60.0)
     >>> estimator = StateEstimator(model, actuators, settings)
@@ -150,7 +150,7 @@ class StateEstimator:
         return self._estimator.is_settled
 
     def reset(self) -> None:
-        """Clear the state: the next update starts anew."""
+        """Clear the state: the next update restarts the estimation."""
         self._estimator.reset()
         self._time = None
 

@@ -6,12 +6,12 @@ room contains no rigid-body dynamics: Q comes from `inverse_dynamics`.
 
 Actuators               the actuators of a robot, one per joint, in the order of its joints
 load_actuators          Actuators from a YAML description
-Motor                   inertia, gear ratio, friction and limits of a motor, link side of the gear
+Motor                   inertia, gear ratio, friction and limits of a motor, on the link side
 Rigid                   an actuator without a spring
-SeriesElastic           a spring of any law between motor and link, with or without a damper
+SeriesElastic           a spring between motor and link, with or without a damper
 VariableStiffness       Q = k g(phi), where the stiffness k is a second input
 StiffnessDrive          the motor that sets the stiffness of a VariableStiffness
-Antagonistic            two motors that pull at the link from both sides through springs
+Antagonistic            two motors that pull on the link from opposite sides through springs
 Actuator                base class of all kinds of actuators
 smooth_friction         viscous and smoothed Coulomb friction torque of a motor
 Spring                  base class of all spring laws: torque s(phi) over a limited travel
@@ -19,13 +19,13 @@ LinearSpring            s = K phi
 CubicSpring             s = K phi + K3 phi^3, hardening
 PolynomialSpring        s = c_1 phi + c_2 phi^2 + ... over a finite travel
 TableSpring             a smooth increasing law through the points of a data sheet
-Beyond                  what happens beyond the travel of a spring: "raise" or "continue"
+Beyond                  behaviour beyond the travel of a spring: "raise" or "continue"
 greatest_stiffness      the greatest stiffness of a spring over its travel, N m/rad
 motor_motion            the flat map: motion and torque of the motors that move the links as desired
 MotorMotion             theta, theta', theta'', tau_m and spring deflections, (..., m) each
 filtered_deflection     deflections (k, n) of damped springs along a motion
 limit_margins           margins to the limits of motors, springs and joint torques along a motion
-LinearArm               M x'' + D x' + K x = 0 near rest, x = (q, theta), as matrices
+LinearArm               matrices of M x'' + D x' + K x = 0 near rest, x = (q, theta)
 rigid_rotors            inertias (n,) of the rotors that move with their links, kg m^2 or kg
 LimitMargin             how close a motion comes to one limit, and when
 MotorFeedforward        the flat map in the control cycle: compiled, in place, without allocation
@@ -34,7 +34,7 @@ VARIANTS                how springs enter the feedforward: full, quasi_static or
 SpringSolver            joint torques, their rates and motor loads in the control cycle
 resting_second_outputs  mid-range stiffnesses or pretensions (v,) without load
 actuator_rows           the actuators as tables of numbers for compiled code
-flat_map                the functions over scalars behind all of this, and columns of the tables
+flat_map                the scalar functions behind all of these, and the columns of the tables
 friction                friction torque of one motor, for compiled code
 springs_recursion       joint torques and motor loads of one state, for compiled code
 """

@@ -270,7 +270,7 @@ def test_motor_encoders_alone_suffice_for_every_undamped_kind(kind):
                 np.testing.assert_allclose(row, true, rtol=0, atol=far)
     assert np.abs(robot.rows()[0] - [0.3, 0.4]).max() > 1e-3
     if kind == "variable":
-        with pytest.raises(InputError, match="'elbow': no motor tells its stiffness"):
+        with pytest.raises(InputError, match="'elbow': no motor sets its stiffness"):
             MotorSideObserver(robot.model, actuators, 25.0).update(0.0, start, robot.hold)
 
 

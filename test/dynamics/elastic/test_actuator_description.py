@@ -174,7 +174,7 @@ def test_coefficients_on_the_motor_side():
         ("linear/spring", "soft", "linear'.*spring: found 'soft'.*rigid"),
         ("linear/spring/cubic_stiffness", {}, "linear'.*'cubic_stiffness'.*law, stiffness, travel"),
         ("linear/spring/damping/value", -1, "linear'.*damping.*-1"),
-        ("linear/spring/travel/values", [1], "linear'.*travel: 1 values: must be two"),
+        ("linear/spring/travel/values", [1], "linear'.*travel: 1 values: expected two"),
         ("linear/spring/travel/values", 3, "linear'.*travel: values 3: must be a list"),
         ("linear/spring/travel/values", [3, 1], "linear'.*travel.*must increase"),
         ("cubic/spring/cubic_stiffness/unit", "N m/rad", "cubic'.*cubic_stiffness.*N m/rad\\^3"),
@@ -189,7 +189,7 @@ def test_coefficients_on_the_motor_side():
         ("antagonistic/agonist/spring/damping", {}, "antagonistic'.*agonist.*'damping'"),
         ("antagonistic/agonist/motor/armature", 1, "antagonistic'.*agonist.*'armature'"),
         ("variable/variable_stiffness/damping", {}, "variable'.*'damping'.*range, hardening"),
-        ("driven/variable_stiffness/drive/gain/value", 0, "driven'.*gain not zero"),
+        ("driven/variable_stiffness/drive/gain/value", 0, "driven'.*gain nonzero"),
         ("driven/variable_stiffness/drive/gain/unit", "N m/rad", "driven'.*gain.*N m/rad\\^2"),
         ("driven/variable_stiffness/drive/offset/side", "shaft", "driven'.*offset.*'shaft'.*link"),
         ("linear/torque_source", "motor_torque", "linear'.*'motor_torque'.*spring_deflection or"),
@@ -359,7 +359,7 @@ def test_a_wrong_entry_of_a_linear_spring_is_named_with_what_would_be_right(
         ("joints/arm/motor/inertia/side", "arm.*motor.inertia.*'side' is missing"),
         ("joints/arm/motor/inertia/unit", "arm.*motor.inertia.*'unit' is missing"),
         ("joints/arm/motor/coulomb_velocity", "arm.*coulomb_velocity.*together"),
-        ("joints/arm/spring/law", "arm.*spring.*have a law: linear"),
+        ("joints/arm/spring/law", "arm.*spring.*one of the laws linear"),
     ],
 )
 def test_a_missing_entry_is_named(path, message):

@@ -139,7 +139,7 @@ def test_every_stiffness_in_the_range_can_be_had_and_none_beyond(where, part):
 
 def test_a_joint_torque_beyond_both_springs_is_refused():
     rows = [np.array(x) for x in (1e3, 0.0, 0.0)]
-    with pytest.raises(InputError, match=r"joint torque of 1000 N m is beyond"):
+    with pytest.raises(InputError, match=r"joint torque of 1000 N m exceeds"):
         ACTUATORS["antagonistic"].motor_rows(rows, rows, rows, None, "raise")
 
 
@@ -274,7 +274,7 @@ def test_a_rigid_joint_is_its_motor():
         (lambda: VariableStiffness(MOTOR, (1.0, 2.0), 3.0), "expected a Spring"),
         (lambda: Antagonistic(MOTOR, MOTOR, 3.0, QUADRATIC), "expected a Spring"),
         (lambda: VariableStiffness(MOTOR, (0.0, 1.0)), "stiffness_range.*positive"),
-        (lambda: StiffnessDrive(MOTOR, gain=0.0), "gain not zero"),
+        (lambda: StiffnessDrive(MOTOR, gain=0.0), "gain nonzero"),
         (lambda: Antagonistic(MOTOR, MOTOR, LinearSpring(1.0), QUADRATIC), "finite travel"),
         (
             lambda: Antagonistic(MOTOR, MOTOR, LinearSpring(1.0, travel=(0, 1)), QUADRATIC),

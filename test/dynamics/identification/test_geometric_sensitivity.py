@@ -319,7 +319,7 @@ def test_bad_arguments_are_named():
         dyn.identification.joint_errors(model, "panda_joint1")
     with pytest.raises(dyn.InputError, match="no joint 'elbow' in robot 'panda'"):
         dyn.identification.joint_errors(model, ["elbow"])
-    with pytest.raises(dyn.InputError, match="'panda_link7' is the frame that its body"):
+    with pytest.raises(dyn.InputError, match="'panda_link7' is the reference frame of its body"):
         dyn.identification.frame_errors(model, "panda_link7")
     with pytest.raises(dyn.InputError, match="no body or frame 'hand'"):
         dyn.identification.frame_errors(model, "hand")

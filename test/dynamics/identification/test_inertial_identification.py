@@ -127,7 +127,7 @@ def test_inertias_are_found_and_can_exist():
     [
         ({"kinds": ["gravity"]}, "kinds"),
         ({"kinds": []}, "kinds"),
-        ({"kinds": ["payload", "inertia"]}, "do not tell"),
+        ({"kinds": ["payload", "inertia"]}, "cannot distinguish"),
         ({"kinds": ["payload"], "payload_body": "hand"}, "hand"),
     ],
 )

@@ -143,9 +143,9 @@ def test_noise_of_the_deflection_is_said_to_soften():
     [
         (lambda phi, Q, rate: (phi[:20], Q[:20], rate[:20]), "knee': 20 samples"),
         (lambda phi, Q, rate: (0 * phi, Q, rate), "knee': the deflection hardly moved"),
-        (lambda phi, Q, rate: (np.round(phi, 1), Q, rate), "hardly moved .* different values"),
-        (lambda phi, Q, rate: (phi, 9 + 0 * Q, rate), "do not tell the stiffness"),
-        (lambda phi, Q, rate: (phi, np.sin(1e4 * phi[::-1]), rate), "do not tell the stiffness"),
+        (lambda phi, Q, rate: (np.round(phi, 1), Q, rate), "hardly moved .* distinct values"),
+        (lambda phi, Q, rate: (phi, 9 + 0 * Q, rate), "do not determine the stiffness"),
+        (lambda phi, Q, rate: (phi, np.sin(1e4 * phi[::-1]), rate), "not determine the stiffness"),
         (lambda phi, Q, rate: (-phi, Q, rate), "torque falls with the deflection"),
         (lambda phi, Q, rate: (phi, Q[1:], rate), "rows of one length"),
         (lambda phi, Q, rate: (phi, np.where(Q > 0, np.nan, Q), rate), "torque.*NaN|nan"),
