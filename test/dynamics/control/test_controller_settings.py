@@ -1,4 +1,4 @@
-"""Laws made from plain numbers, and new numbers for a running law."""
+"""Laws created from plain numbers, and new numbers for a running law."""
 
 from __future__ import annotations
 
@@ -101,7 +101,10 @@ def test_invalid_settings_are_refused():
             "bandwidth and proportional: each",
         ),
         ({"law": "motor_pd", "stiffness": [1.0]}, "stiffness: not a setting of the law 'motor_pd'"),
-        ({"law": "motor_pd", "torque_limit": 1.0}, "torque_limit: not a setting of the law 'motor_pd'"),
+        (
+            {"law": "motor_pd", "torque_limit": 1.0},
+            "torque_limit: not a setting of the law 'motor_pd'",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             ControllerSettings(**settings)

@@ -1,4 +1,4 @@
-"""Linear feedback and computed torque: as written, and in closed loop with a held torque."""
+"""Linear feedback and computed torque: against their formulas, and in closed loop."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def at_rest_second(arm: Arm) -> np.ndarray:
     return second
 
 
-# As they are written
+# Against their formulas
 
 
 @pytest.mark.parametrize("arm", ALL)
@@ -225,7 +225,7 @@ def weak_shoulder(limit: float) -> Arm:
 @pytest.mark.parametrize("kind", ["integral", "integral without anti-windup", "observer"])
 def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
     """A step that saturates the shoulder, which under an integral is stuck for a second before it
-    moves: the overshoot is that of the law without integral."""
+    moves: the overshoot equals that of the law without integral."""
     arm = weak_shoulder(1.3 * abs(gravity_forces(*weak_shoulder(1.0)[::2])[0]))
     model, actuators, rest = arm
     limit = actuators.torque_limit
@@ -306,7 +306,7 @@ def test_controllers_refuse_what_does_not_fit():
 
 @pytest.mark.parametrize("make", [linear_arm, antagonistic_arm])
 def test_arrays_that_the_caller_writes_are_checked(make):
-    """NaN in an external torque is reported by name, and forgotten when the next value is good."""
+    """NaN in an external torque is reported by name and has no lasting effect."""
     arm = make()
     model, actuators, rest = arm
     desired = hold(model.joint_names, rest)(0.0)

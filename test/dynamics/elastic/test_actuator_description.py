@@ -132,7 +132,7 @@ def test_units_of_a_stiffness_drive_follow_the_motions_of_joint_and_drive():
 
 @pytest.mark.parametrize("name", ["planar_two_link", "antagonistic"])
 def test_the_shipped_arms_keep_all_limits_on_a_gentle_motion(name):
-    """And the elbow of the antagonistic one doubles its stiffness meanwhile."""
+    """Meanwhile, the elbow of the antagonistic arm doubles its stiffness."""
     robot = {"antagonistic": "antagonistic_elbow"}.get(name, name)
     model = load_urdf(CONFIG / "robots" / f"{robot}.urdf")
     file = CONFIG / "elastic_joints" / f"{name}.yaml"
@@ -233,7 +233,7 @@ def quantity(value: object, unit: str, side: str = "link") -> dict[str, object]:
 
 
 def arm_and_slide() -> dict[str, object]:
-    """An elastic joint with a data sheet of the motor side, and a rigid slide on a ball screw."""
+    """An elastic joint with motor-side data, and a rigid slide on a ball screw."""
     return {
         "joints": {
             "arm": {

@@ -1,4 +1,4 @@
-"""The container of actuators: names, columns, springs of all joints together."""
+"""The container of actuators: names, columns, and the springs of all joints together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters found again from torques that they made, and inertias that can always exist."""
+"""Parameters recovered from torques that they generated; inertias that are always possible."""
 
 from __future__ import annotations
 

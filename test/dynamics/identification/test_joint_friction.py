@@ -1,4 +1,4 @@
-"""Friction: the closed forms, its rates by differences, the description by joint."""
+"""Friction: closed forms, rates by differences, the description by joint."""
 
 from __future__ import annotations
 

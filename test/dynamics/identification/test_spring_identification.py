@@ -1,4 +1,4 @@
-"""Springs from samples: exact laws, noise within the stated errors, what is refused; the plant."""
+"""Springs from samples: exact laws, noise within the stated errors, invalid input; the plant."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_law_that_no_polynomial_is_becomes_a_table():
     assert len(points) == len(fit.spring.deflections)
     assert all(0.0 <= each.error < 0.02 for each in points)
     pulled = identify_spring(*samples(lambda x: law(x) - law(0.1), offset=0.2), law="table")
-    assert pulled.bias == 0.0  # no zero deflection: not to be told from the law
+    assert pulled.bias == 0.0  # no zero deflection: inseparable from the law
 
 
 def test_a_chosen_law_without_rates_bias_and_damping():
