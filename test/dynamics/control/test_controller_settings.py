@@ -93,8 +93,14 @@ def test_invalid_settings_are_refused():
         ({"law": "hold", "poles": (-1.0, -2.0)}, "poles: not a setting of the law 'hold'"),
         ({"lead": 1e-3}, "lead: not a setting of the law 'state_feedback'"),
         ({"law": "hold", "feedback": "link"}, "feedback: not a setting of the law 'hold'"),
-        ({"law": "computed_torque", "integral": [1.0, 2.0]}, "integral: the law 'computed_torque'"),
-        ({"proportional": np.ones(2), "derivative": np.ones(2)}, "proportional: the law 'state_"),
+        (
+            {"law": "computed_torque", "integral": [1.0, 2.0]},
+            "integral: not a setting of the law 'computed_torque'",
+        ),
+        (
+            {"proportional": np.ones(2), "derivative": np.ones(2)},
+            "proportional: not a setting of the law 'state_",
+        ),
         ({"bandwidth": 9.0, "poles": (-1.0,) * 4}, "bandwidth and poles: each sets the gains"),
         (
             {"law": "hold", "bandwidth": 9.0, "proportional": 1.0, "derivative": 1.0},

@@ -170,7 +170,7 @@ def test_bad_input_is_named():
     with pytest.raises(InputError, match=r"thetad.*joint 'toe'.*finite"):
         actuators.springs(q, q, theta, [0, 0, 0, 0, 0, np.nan])
     rigid = Rigid(Motor(0.1))
-    with pytest.raises(InputError, match="different"):
+    with pytest.raises(InputError, match="unique"):
         Actuators(("a", "a"), (rigid, rigid))
     with pytest.raises(InputError, match="2 joints, but 1 actuators"):
         Actuators(("a", "b"), (rigid,))
