@@ -68,7 +68,7 @@ class Controller(ABC):
     friction : share of the motor friction that is compensated, 0 to 1, one or (m,).
     period : s from one update to the next; may be set before every update.
 
-    For one thread. Raises InputError if robot and actuators do not match.
+    Not thread-safe. Raises InputError if robot and actuators do not match.
     """
 
     def __init__(
@@ -170,8 +170,8 @@ class Controller(ABC):
             found = self.torque[j]
             self.torque[:] = self._last_torque
             raise DynamicsError(
-                f"motor '{self.actuators.motor_names[j]}': {type(self).__name__} asks for {found} "
-                f"N m; the desired motion or the gains are too large to compute with"
+                f"motor '{self.actuators.motor_names[j]}': {type(self).__name__} yields {found} "
+                f"N m; the desired motion or the gains are too large"
             )
         return self.torque
 

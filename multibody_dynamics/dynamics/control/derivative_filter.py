@@ -56,7 +56,7 @@ class DerivativeFilter:
     max_step : s; a longer gap between two samples restarts the filter.
 
     Attributes: `state` (m, n), which `update` overwrites in place; `starts`: how often the filter
-    has started. For one thread. Raises InputError for values out of range.
+    has started. Not thread-safe. Raises InputError for values out of range.
     """
 
     def __init__(

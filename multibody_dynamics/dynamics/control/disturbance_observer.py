@@ -52,7 +52,7 @@ class DisturbanceObserver:
     max_step : s; a longer gap between two updates restarts the observer.
 
     Attributes: `residual` (n,) r in N m, which `update` overwrites in place; `starts`: how often
-    the observer has started; it increases after a gap or a jump in time. For one thread.
+    the observer has started; it increases after a gap or a jump in time. Not thread-safe.
     Raises InputError for gains or steps out of range.
     """
 

@@ -234,7 +234,7 @@ def at_rest(model: MultibodyModel, actuators: Actuators, q: Any, stiffness: Any 
 
 
 def _hessian(actuator: Actuator, K: float, deflections: list[Any]) -> Array:
-    """Of the energy of one joint's springs by (q, theta_1, ..)."""
+    """Hessian of the energy of one joint's springs by (q, theta_1, ..)."""
     result = np.zeros((1 + len(deflections), 1 + len(deflections)))
     result[0, 0] = K
     if isinstance(actuator, Antagonistic):

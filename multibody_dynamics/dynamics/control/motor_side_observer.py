@@ -59,7 +59,7 @@ class MotorSideObserver:
     from the expected motor position is rejected, because a single one could throw off the estimate.
     Attributes: `state`, a JointState of views that `update` overwrites in place; `link` (2, n), its
     q and q'; `link_torque` (n,), d^; `innovation` (m,), the last theta - theta^, large where the
-    model is wrong; `starts`; `refused`, how many samples were rejected. For one thread. Raises
+    model is wrong; `starts`; `refused`, how many samples were rejected. Not thread-safe. Raises
     InputError, naming the joint, for a rigid or damped one.
     """
 

@@ -77,7 +77,7 @@ class StateEstimator:
     Attributes: `state`, a JointState of views into the filter or the observer, which `update`
     overwrites in place; `link` (order, n), q and its derivatives up to the order of the filter, (2,
     n) with the observer; `signals`, the names that each update needs; `starts`; `refused`, how many
-    samples the observer rejected. For one thread. Raises InputError for joints that the source
+    samples the observer rejected. Not thread-safe. Raises InputError for joints that the source
     cannot estimate.
     """
 

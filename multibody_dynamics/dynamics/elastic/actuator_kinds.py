@@ -18,8 +18,8 @@ where the laws s and g increase and G is the integral of g. A joint with two mot
 flat output: its stiffness sigma = -dQ/dq (motors held), or the pretension (s_a + s_b) / 2. See
 G. Palli, C. Melchiorri, A. De Luca, ICRA 2008, and G. Buondonno, A. De Luca, RA-L 2016.
 
-Damping d in the spring lowers the relative degree: Q = s(phi) + d phi' is then a
-first-order filter for phi instead of an algebraic equation,
+Damping d in the spring lowers the relative degree: Q = s(phi) + d phi' is then a first-order
+filter for phi instead of an algebraic equation,
 
     phi' = (Q - s(phi)) / d,    theta'' = q'' + (Q' - s'(phi) phi') / d,
 

@@ -135,7 +135,7 @@ def filtered_deflection(
 
 
 class LimitMargin(NamedTuple):
-    """How close a motion comes to one limit, at its closest to it or farthest beyond."""
+    """How close a motion comes to one limit, at the instant of least margin."""
 
     name: str  # of the motor or the joint
     quantity: str  # "motor torque", "motor speed", "deflection", "joint torque", "stiffness", ...

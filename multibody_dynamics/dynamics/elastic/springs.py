@@ -1,4 +1,4 @@
-"""Spring laws: torque s(phi) that increases with the deflection phi = theta - q within a travel.
+"""Spring laws: the torque s(phi) increases with the deflection phi = theta - q over its travel.
 
 The spring of a series elastic joint obeys Q = s(phi). The deflection for a torque with given
 rates follows by implicit differentiation (s', s'', s''' are derivatives by phi):
@@ -327,8 +327,8 @@ def monotone_spline(x: Array, y: Array, *, pieces: int = 4, least: float = 0.05)
 
 
 def greatest_stiffness(spring: Spring, torque: float) -> float:
-    """The greatest s' on the travel. An end without limit is replaced by the deflection at
-    +-`torque`, or by zero if `torque` is infinite too."""
+    """The greatest s' on the travel. An infinite end is replaced by the deflection at +-`torque`, or
+    by zero if `torque` is infinite, too."""
     reach = spring.deflection([-torque, torque], beyond="continue") if torque < np.inf else 0.0
     lower, upper = np.where(np.isfinite(spring.travel), spring.travel, reach)
     return float(spring.stiffness(np.linspace(lower, upper, 101), beyond="continue").max())

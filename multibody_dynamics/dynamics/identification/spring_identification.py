@@ -1,10 +1,9 @@
 """Spring laws from recorded motions: deflection phi = theta - q against joint torque.
 
 The samples obey Q = s(phi) + d phi' + b + noise, with the bias b of the torque sensor, s(0) = 0 and
-one of the LAWS. Each is linear in its parameters and fitted by least squares, for the table with
-bounds that keep s' > 0.
-Q may come from a sensor, from the link motion (`inverse_dynamics`), or from
-the motors (:func:`motor_side_torque`).
+one of the LAWS. Each is linear in its parameters and fitted by least squares; for the table, bounds
+keep s' > 0. Q may come from a sensor, from the link motion (`inverse_dynamics`), or from the motors
+(:func:`motor_side_torque`).
 
 The law with the least BIC = N ln(RSS / N) + p ln N is chosen, with p parameters. Recorded noise is
 not white (filters, hysteresis, misfit of the law): N here, and in the standard errors, is the
