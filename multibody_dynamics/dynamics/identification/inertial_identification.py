@@ -1,9 +1,9 @@
 """Friction, payload and inertial parameters from measured torques, by least squares.
 
 The torques are linear in all of these, tau = Y pi + friction (see `regressor`). The search is
-restricted to bodies that can exist: their pseudo-inertia is positive definite, written as U U^T with
-U upper triangular and a positive diagonal (C. Rucker, P. M. Wensing, "Smooth parameterization of
-rigid-body inertia", IEEE RA-L 7(2), 2022), which replaces a linear matrix inequality by ten
+restricted to bodies that can exist: their pseudo-inertia is positive definite, written as U U^T
+with U upper triangular and a positive diagonal (C. Rucker, P. M. Wensing, "Smooth parameterization
+of rigid-body inertia", IEEE RA-L 7(2), 2022), which replaces a linear matrix inequality by ten
 unconstrained numbers.
 """
 

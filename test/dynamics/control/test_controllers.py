@@ -224,8 +224,8 @@ def weak_shoulder(limit: float) -> Arm:
 
 @pytest.mark.parametrize("kind", ["integral", "integral without anti-windup", "observer"])
 def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
-    """A step that saturates the shoulder, which is stuck for a second, under integral action, before
-    it moves: the overshoot equals that of the law without integral."""
+    """A step that saturates the shoulder, which is stuck for a second, under integral action,
+    before it moves: the overshoot equals that of the law without integral."""
     arm = weak_shoulder(1.3 * abs(gravity_forces(*weak_shoulder(1.0)[::2])[0]))
     model, actuators, rest = arm
     limit = actuators.torque_limit
