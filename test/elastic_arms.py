@@ -39,7 +39,7 @@ TENDON = PolynomialSpring((60.0, 400.0, 300.0), travel=(0.0, 0.9))
 class Arm(NamedTuple):
     model: MultibodyModel
     actuators: Actuators
-    rest: Array  # (n,) where gains are designed
+    rest: Array  # (n,) configuration for which gains are designed
 
 
 def two_links(shoulder, elbow) -> Arm:
@@ -102,7 +102,7 @@ SHIPPED = ("panda", "planar_two_link", "antagonistic_elbow")
 
 @cache
 def shipped(name: str) -> Arm:
-    """Of config/, where its example begins."""
+    """The Panda of config/, at the start of its example."""
     model = load_urdf(CONFIG / "robots" / f"{name}.urdf")
     springs = CONFIG / "elastic_joints" / f"{name.removesuffix('_elbow')}.yaml"
     start = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785] if name == "panda" else [0.0, 0.0]
@@ -110,7 +110,7 @@ def shipped(name: str) -> Arm:
 
 
 def positions(arm: Arm, count: int) -> Array:
-    """(count, n) in the arm's range, or a turn where it has none."""
+    """(count, n) within the arm's limits, or within one turn where it has none."""
     limits = arm.model.limits
     lower, upper = np.maximum(limits.lower, -np.pi), np.minimum(limits.upper, np.pi)
     return np.random.default_rng(0).uniform(lower, upper, (count, arm.model.n))
@@ -177,7 +177,7 @@ def exciting(arm: Arm, speed: float) -> Reference:
 
 
 def simulate(arm: Arm, torque, x: Array, times: Array, second=None) -> Array:
-    """(k, 2 n + 2 m) at the times; torque(t, q, qd, theta, thetad) of every instant."""
+    """(k, 2 n + 2 m) at the times; torque(t, q, qd, theta, thetad) is continuous in time."""
 
     def rates(t: float, x: Array) -> Array:
         rows = None if second is None else second(t)
@@ -189,7 +189,7 @@ def simulate(arm: Arm, torque, x: Array, times: Array, second=None) -> Array:
 
 
 class HeldPlant:
-    """The plant, `ElasticRobot`: the torque held and limited."""
+    """The plant, `ElasticRobot`: the torque is held and limited."""
 
     def __init__(self, arm: Arm) -> None:
         self.arm = arm

@@ -48,13 +48,13 @@ def second_outputs(v: int, t: float, mean: float, swing: float) -> Array:
 
 
 def at(model: dyn.MultibodyModel, t: float) -> tuple[Array, Array]:
-    """The motion, and the torques of the links with rates, at time t."""
+    """The motion and the joint torques with their rates at time t."""
     state = motion(model.n, t)
     return state, np.stack(dyn.inverse_dynamics(model, *state))
 
 
 def mixed(*, without: tuple[type, ...] = ()) -> tuple[dyn.MultibodyModel, Actuators]:
-    """A tree with every kind of actuator, or with linear springs instead of those `without`."""
+    """A tree with every kind of actuator; linear springs replace the kinds in `without`."""
     kinds = [
         SeriesElastic(MOTOR, LinearSpring(900.0)),
         SeriesElastic(MOTOR, CubicSpring(400.0, 3e3)),

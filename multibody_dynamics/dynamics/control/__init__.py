@@ -5,7 +5,7 @@ designed beforehand, for an arm at rest.
 
 Control laws by name:
 
-ControllerSettings       a control law by name and plain numbers; what make_controller takes
+ControllerSettings       a control law by name and plain numbers; the argument of make_controller
 make_controller          the controller that the settings name, with gains designed for the robot
 retune                   change the gains of a running controller between two updates
 BANDWIDTHS               the names of the laws, each with its default bandwidth in rad/s
@@ -13,8 +13,8 @@ BANDWIDTHS               the names of the laws, each with its default bandwidth 
 Complete control cycles, as run by the nodes:
 
 FlatnessLaw              from measured signals and a desired motion to motor torques (m,), in N m
-FlatnessSettings         what FlatnessLaw takes: all laws, the state estimation, the observer
-ON_LINKS                 the name of the law that stops an arm without motor states
+FlatnessSettings         settings of FlatnessLaw: all laws, the state estimation, the observer
+ON_LINKS                 the name of the law that stops an arm when its motor states are missing
 FeedforwardLaw           the torque feedforward of a desired motion (5, n), as a sum of named terms
 
 Controllers:
@@ -44,24 +44,24 @@ inertias_held            (n,) M_ii: inertia moved by a joint while the others ar
 
 State estimation and observers:
 
-StateEstimator           q, q', theta, theta' from the signals that a robot measures
+StateEstimator           q, q', theta, theta' from the measured signals of a robot
 StateEstimation          the settings of StateEstimator
 SOURCES                  the sources of the state, each with the signals that it needs
 DerivativeFilter         velocity, acceleration and jerk from sampled positions; causal
-ORDERS                   the orders that DerivativeFilter can have
-MAX_STEP                 default gap in s after which filters and observers start anew
+ORDERS                   possible orders of DerivativeFilter
+MAX_STEP                 default gap in s after which filters and observers restart
 MotorSideObserver        link and motor state from motor positions and motor torques alone
 DisturbanceObserver      momentum observer: residual (n,) that follows the external joint torques
 chain_state              q'' and q''' from the measured state, by differential flatness
-ChainState               what chain_state returns: q .. q''', Q and Q', each (..., n)
+ChainState               result of chain_state: q .. q''', Q and Q', each (..., n)
 
 Time scaling:
 
 scale_time               slow a motion down by the smallest factor that keeps all its limits
-TimeScaling              what scale_time returns: the slower motion and the use of every limit
+TimeScaling              result of scale_time: the slower motion and the use of every limit
 MotionLimits             limits on torques, torque rates, speeds and spring deflections
 slow_down                the same motion, slower by a given factor
-JOINT_QUANTITIES         the quantities of MotionLimits that joints have
+JOINT_QUANTITIES         the quantities of MotionLimits that apply to joints
 QUANTITIES               all quantities of MotionLimits
 """
 

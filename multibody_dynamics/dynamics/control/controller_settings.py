@@ -48,7 +48,7 @@ def _only(*laws: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ControllerSettings:
-    """What :func:`make_controller` takes. Rows may be scalars; None is the default of the law.
+    """Settings for :func:`make_controller`. Rows may be scalars; None is the default of the law.
 
     Attributes
     ----------
@@ -59,7 +59,8 @@ class ControllerSettings:
     second_bandwidth : rad/s (v,), of second outputs in "feedback_linearization".
     proportional, derivative : gains in place of a bandwidth; (m,) in N m/rad and N m s/rad for
         "motor_pd" and "hold", (n,) in 1/s^2 and 1/s for "computed_torque".
-    position : (n,) where gains are designed, if any are; default: the middle of the joint limits.
+    position : (n,) configuration for which gains are designed; default: the middle of the joint
+        limits.
     stiffness : (v,) second outputs there, for "state_feedback" and "hold"; default: mid-range.
     variant : of the feedforward of "motor_pd" and "state_feedback".
     feedback : "motor" or "link", for "computed_torque".
@@ -108,12 +109,12 @@ class ControllerSettings:
             laws, value = each.metadata.get("laws", (self.law,)), getattr(self, each.name)
             if self.law not in laws and value is not each.default and np.any(value != each.default):
                 raise InputError(
-                    f"{each.name}: the law '{self.law}' has none; only {', '.join(laws)}"
+                    f"{each.name}: not a setting of the law '{self.law}'; only of {', '.join(laws)}"
                 )
         self._check_values()
 
     def _check_values(self) -> None:
-        """What is wrong for every robot; the rest shows in the design."""
+        """Raise InputError for values that no robot can use; the design checks the rest."""
         for name in ("bandwidth", "second_bandwidth"):
             value = getattr(self, name)
             row = np.ones(1) if value is None else as_real(name, value)
@@ -183,10 +184,10 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
     """Change the gains of a running law between two updates; integrators and filters keep their
     state.
 
-    The settings must name the same law and variant; gains are designed for the controller's present
-    model. The torque jumps by the change of the gains times the present error: retune at rest or in
+    The settings must name the same law and variant; gains are designed for the controller's current
+    model. The torque jumps by the change of the gains times the current error: retune at rest or in
     small steps, or make a new law and :meth:`.BumplessTransfer.switch` to it. Everything is checked
-    and designed first, which takes milliseconds; InputError leaves the law as it was.
+    and designed first, which takes milliseconds; after an InputError the law is unchanged.
     """
     model, actuators = controller.model, controller.actuators
     other = make_controller(model, actuators, settings)

@@ -1,4 +1,4 @@
-"""Control laws by which an arm with elastic joints follows q_d(t), for the control cycle.
+"""Control laws that make an arm with elastic joints follow q_d(t), for the control cycle.
 
     LinearFeedback         tau = tau_ff + G_theta (theta_d - theta) + G_theta' (theta_d' - theta')
       (1), (2)                   + G_q (q_d - q) + G_q' (q_d' - q') + integral,
@@ -68,7 +68,7 @@ class Controller(ABC):
     friction : share of the motor friction that is compensated, 0 to 1, one or (m,).
     period : s from one update to the next; may be set before every update.
 
-    For one thread. Raises InputError for a robot and actuators that do not fit together.
+    Not thread-safe. Raises InputError if robot and actuators do not match.
     """
 
     def __init__(
@@ -170,14 +170,14 @@ class Controller(ABC):
             found = self.torque[j]
             self.torque[:] = self._last_torque
             raise DynamicsError(
-                f"motor '{self.actuators.motor_names[j]}': {type(self).__name__} asks for {found} "
-                f"N m; the desired motion or the gains are too large to compute with"
+                f"motor '{self.actuators.motor_names[j]}': {type(self).__name__} yields {found} "
+                f"N m; the desired motion or the gains are too large"
             )
         return self.torque
 
     def problems(self) -> tuple[str, ...]:
-        """What the feedforward could not deliver at the last update, by motor, such as a stiffness
-        beyond its range; empty if nothing."""
+        """Problems of the feedforward at the last update, by motor, such as a stiffness beyond its
+        range; empty if there were none."""
         return () if self._told_by is None else self._told_by.problems()
 
     def _take_stiffness(self, stiffness: Any) -> None:
@@ -194,12 +194,12 @@ class Controller(ABC):
         self.applied_torque[:] = torque
 
     def reset(self) -> None:
-        """Clear what earlier updates left: integrators, filters of damped springs."""
+        """Clear the effects of earlier updates: integrators, filters of damped springs."""
         self.torque[:] = self.applied_torque[:] = 0.0
 
     def set_model(self, model: MultibodyModel) -> None:
         """Use another model of the robot from the next update on, with a payload for example; gains
-        stay as they are.
+        are unchanged.
 
         Raises InputError if it has other joints, and then changes nothing.
         """
@@ -255,8 +255,8 @@ class LinearFeedback(Controller):
     Parameters
     ----------
     gains : of the motors, see :class:`.StateFeedbackGains`; may be set between updates.
-    variant : how springs enter the feedforward (`actuator_cycle.VARIANTS`): "full", or
-        "quasi_static", the classic beside a motor-side PD.
+    variant : how springs enter the feedforward (`dyn.elastic.VARIANTS`): "full", or
+        "quasi_static", the classic choice with motor-side PD.
     integral : (m,) or one, N m/(rad s): gain on the integral of the error. While a motor delivers
         less than was wanted (:meth:`applied`), its integral does not grow in that direction.
     integrates : the error of the "link", or of the "motor" where there are no link encoders.

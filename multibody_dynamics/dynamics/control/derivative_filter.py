@@ -53,10 +53,10 @@ class DerivativeFilter:
     ----------
     order : m = 2, 3 or 4: how many derivatives, from the position on, are estimated.
     bandwidth : w / (2 pi) in Hz, of the m poles.
-    max_step : s; a longer gap between two samples starts anew.
+    max_step : s; a longer gap between two samples restarts the filter.
 
     Attributes: `state` (m, n), which `update` overwrites in place; `starts`: how often the filter
-    has started anew. For one thread. Raises InputError for values out of range.
+    has started. Not thread-safe. Raises InputError for values out of range.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class DerivativeFilter:
         return 2.0 * pi * self.bandwidth
 
     def reset(self) -> None:
-        """Clear the state: the next sample starts anew."""
+        """Clear the state: the next sample restarts the filter."""
         self._time = None
         self.state[:] = 0.0
 

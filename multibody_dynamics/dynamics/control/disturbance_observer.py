@@ -49,10 +49,10 @@ class DisturbanceObserver:
     friction : maps q' (n,) to the friction torques (n,) in N m, on the side of q' and Q.
     is_held : (n,) or one for all: whether Q was held since the last update, like a commanded motor
         torque, and not sampled at t, like a measured torque.
-    max_step : s; a longer gap between two updates starts anew.
+    max_step : s; a longer gap between two updates restarts the observer.
 
     Attributes: `residual` (n,) r in N m, which `update` overwrites in place; `starts`: how often
-    the observer has started anew: it increases after a gap or a jump in time. For one thread.
+    the observer has started; it increases after a gap or a jump in time. Not thread-safe.
     Raises InputError for gains or steps out of range.
     """
 

@@ -2,7 +2,7 @@
 
     Q     = motion + gravity                       joint torques, with Q' and Q''
     tau_m = load + rotor + friction                motor torques; a single motor's load is Q
-    theta = q + phi(Q), theta' = ..., theta'' = ...  where the motors must be
+    theta = q + phi(Q), theta' = ..., theta'' = ...  required motion of the motors
 
 `motion` holds the inertial, Coriolis and centrifugal torques, less the contribution of applied
 wrenches. A robot may compensate gravity itself; its torque commands then leave gravity out, but
@@ -35,13 +35,13 @@ class FeedforwardLaw:
     ----------
     desired : (5, n) q, q', q'', q''', q''''.
     stiffness : (3, v) second outputs of the variable joints, as in `MotorFeedforward`.
-    applied_wrenches : (n, 3, 6) wrenches that the world applies to the bodies, with two rates, in
-        inertial axes about the inertial origin.
+    applied_wrenches : (n, 3, 6) external wrenches on the bodies, with two rates, in inertial axes
+        about the inertial origin.
     torque : (3, n) Q, Q', Q'' to command, without gravity where the robot compensates it.
     joint_torque : (n,) Q with gravity: the torque that the springs carry.
     motor : theta, theta', theta'' and tau_m, (m,) each; tau_m leaves out gravity as `torque` does.
     motion, gravity : (3, n); load, friction_and_rotor : (m,). The terms.
-    variant : how springs enter, see `actuator_cycle.VARIANTS`; may be set between calls.
+    variant : how springs enter, see `dyn.elastic.VARIANTS`; may be set between calls.
     gravity_compensated_by_robot : may be set between calls.
     """
 
@@ -111,11 +111,11 @@ class FeedforwardLaw:
         self._springs["full"].advance(dt)  # the other variants ignore damping
 
     def settle(self) -> None:
-        """Start a new motion: damped springs are taken as settled at the next update."""
+        """Start a new motion: damped springs are assumed settled at the next update."""
         self._springs["full"].settle()
 
     def problems(self) -> tuple[str, ...]:
-        """What springs could not deliver at the last update; see `MotorFeedforward.problems`."""
+        """Problems of the springs at the last update; see `MotorFeedforward.problems`."""
         return self._springs[self.variant].problems()
 
     def is_finite(self) -> bool:

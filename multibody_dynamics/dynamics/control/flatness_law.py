@@ -44,13 +44,14 @@ def _every_law() -> dict[str, ControllerSettings]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FlatnessSettings:
-    """What :class:`FlatnessLaw` takes.
+    """Settings of :class:`FlatnessLaw`.
 
     Attributes
     ----------
-    law : the one in force at first, a key of `controllers`.
+    law : the initial law, a key of `controllers`.
     controllers : settings of every law that may be chosen, by name. "hold" must be among them; its
-        `stop_time` is also that of the stop on links alone. `position` is replaced at each design.
+        `stop_time` also applies to the stop from link states alone. `position` is replaced at each
+        design.
     estimation : how link and motor states are estimated.
     motor_bandwidth : Hz, of the filter that gives the motor velocities where the source is
         motor_encoders.
@@ -155,7 +156,7 @@ class FlatnessLaw:
         self.restart()
 
     def restart(self) -> None:
-        """Forget everything tied to time: filters, observers, damped springs."""
+        """Reset everything that depends on time: filters, observers, damped springs."""
         self.estimator.reset()
         if self._motor_filter is not None:
             self._motor_filter.reset()
@@ -238,8 +239,9 @@ class FlatnessLaw:
 
     def coast(self, t: float, signals: Mapping[str, Array], side: str, step: float) -> None:
         """Keep the filters running at t in s on states of one `side` alone, "links" or "motors",
-        while those of the other are late: that one is taken to move on at its velocity for `step`
-        s, so that a stop starts from the right velocity. Motors coast only with :attr:`on_links`.
+        while those of the other are late. The other is assumed to continue at its velocity for
+        `step` s, and a stop then starts from the right velocity. Motors coast only with
+        :attr:`on_links`.
         """
         state = self.estimator.state
         if side == "motors":
@@ -298,11 +300,11 @@ class FlatnessLaw:
 
     @property
     def joint_torque(self) -> Array:
-        """(n,) torques of the springs now; of rigid joints, gravity."""
+        """(n,) current torques of the springs; gravity torques at rigid joints."""
         return np.where(self.actuators.is_rigid, self.gravity, self.springs.torque)
 
     def holding_torque(self) -> Array:
-        """(m,) motor torques that balance the springs now and, at rigid joints, gravity."""
+        """(m,) motor torques that balance the current spring loads and gravity at rigid joints."""
         load = self.springs.load
         return np.where(np.isnan(load), self.gravity[self.actuators.joint_of_motor], load)
 
@@ -321,7 +323,7 @@ class FlatnessLaw:
 
         lead: s, from `desired` to `ahead`. Raises DynamicsError where the law has no solution.
         """
-        step = step or PERIOD  # at the first
+        step = step or PERIOD  # at the first update
         self._inverse.update()
         self.reference.update()
         self.reference.advance(step)

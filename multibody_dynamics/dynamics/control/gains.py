@@ -90,8 +90,8 @@ def per_name(
 class JointPoles:
     """Poles in 1/s for the error of every joint, and of every second output that a motor sets.
 
-    An elastic joint has four, a rigid one two, a damped one three, because its spring passes a step
-    of the motor torque on to q''' already; a stiffness or pretension has two.
+    An elastic joint has four, a rigid one two, a damped one three, because its damper passes a step
+    of the motor torque directly on to q'''; a stiffness or pretension has two.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ def at_rest(model: MultibodyModel, actuators: Actuators, q: Any, stiffness: Any 
 
 
 def _hessian(actuator: Actuator, K: float, deflections: list[Any]) -> Array:
-    """Of the energy of one joint's springs by (q, theta_1, ..)."""
+    """Hessian of the energy of one joint's springs by (q, theta_1, ..)."""
     result = np.zeros((1 + len(deflections), 1 + len(deflections)))
     result[0, 0] = K
     if isinstance(actuator, Antagonistic):

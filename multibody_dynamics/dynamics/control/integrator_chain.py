@@ -94,7 +94,7 @@ def chain_state(
 
 
 def _require(name: str, given: Any, actuators: Actuators, joints: NDArray[np.bool_]) -> None:
-    """InputError where `joints`, a mask, need what was not given."""
+    """Raise InputError if any of `joints`, a mask, needs this argument and it was not given."""
     if given is None and joints.any():
         names = ", ".join(np.array(actuators.joint_names)[joints])
         raise InputError(f"{name}: needed for the rigid or damped joints {names}")

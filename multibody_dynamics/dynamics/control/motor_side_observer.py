@@ -59,7 +59,7 @@ class MotorSideObserver:
     from the expected motor position is rejected, because a single one could throw off the estimate.
     Attributes: `state`, a JointState of views that `update` overwrites in place; `link` (2, n), its
     q and q'; `link_torque` (n,), d^; `innovation` (m,), the last theta - theta^, large where the
-    model is wrong; `starts`; `refused`, how many samples were rejected. For one thread. Raises
+    model is wrong; `starts`; `refused`, how many samples were rejected. Not thread-safe. Raises
     InputError, naming the joint, for a rigid or damped one.
     """
 
@@ -117,7 +117,7 @@ class MotorSideObserver:
         return self._time is not None and self._time - self._started >= self.settling_time
 
     def reset(self) -> None:
-        """Clear the state: the next update starts anew."""
+        """Clear the state: the next update restarts the observer."""
         self._time = None
         self._x[:] = 0.0
         self.innovation[:] = 0.0

@@ -44,7 +44,7 @@ class StateEstimation:
     """How the state of links and motors is estimated: the settings of :class:`StateEstimator`.
 
     source : one of SOURCES. bandwidth : of the filter or the observer, Hz. order : of the filter, 2
-    to 4. max_step : s, a longer gap starts anew. max_innovation : of the observer, rad. Raises
+    to 4. max_step : s, a longer gap causes a restart. max_innovation : of the observer, rad. Raises
     InputError for values out of range.
     """
 
@@ -65,7 +65,7 @@ class StateEstimation:
 
 
 class StateEstimator:
-    """q, q', theta, theta' of elastic joints from the signals that a robot measures.
+    """q, q', theta, theta' of elastic joints from the measured signals of a robot.
 
     >>> settings = StateEstimation("motor_encoders_and_torque_sensors", bandwidth=60.0)
     >>> estimator = StateEstimator(model, actuators, settings)
@@ -77,7 +77,7 @@ class StateEstimator:
     Attributes: `state`, a JointState of views into the filter or the observer, which `update`
     overwrites in place; `link` (order, n), q and its derivatives up to the order of the filter, (2,
     n) with the observer; `signals`, the names that each update needs; `starts`; `refused`, how many
-    samples the observer rejected. For one thread. Raises InputError for joints that the source
+    samples the observer rejected. Not thread-safe. Raises InputError for joints that the source
     cannot estimate.
     """
 
@@ -150,7 +150,7 @@ class StateEstimator:
         return self._estimator.is_settled
 
     def reset(self) -> None:
-        """Clear the state: the next update starts anew."""
+        """Clear the state: the next update restarts the estimation."""
         self._estimator.reset()
         self._time = None
 

@@ -1,5 +1,5 @@
-"""Time scaling: slow a motion down uniformly until torques, rates, speeds and deflections keep
-their limits.
+"""Time scaling: slow a motion down uniformly until torques, rates, speeds and deflections stay
+within their limits.
 
 Along the same path s >= 1 times slower, q^(k) scales by s^-k. With the gravity torque g, and N = Q
 - g for the inertial and velocity torques of the given motion (quadratic in the rates of q),
@@ -102,9 +102,9 @@ class MotionLimits:
         torque_rate: Any = None,
         deflection: Any = None,
     ) -> MotionLimits:
-        """Effort and velocity of the robot description, torque and speed of the motors.
+        """Effort and velocity from the robot description, torque and speed of the motors.
 
-        And, if no `deflection` is given, the travel of each spring.
+        If no `deflection` is given, it is limited by the travel of each spring.
         """
         if deflection is None:
             deflection = actuators.spring_travel

@@ -8,12 +8,12 @@ Actuators of a robot:
 
 Actuators               the actuators of a robot, one per joint, in the order of its joints
 load_actuators          Actuators from a YAML description
-Motor                   inertia, gear ratio, friction and limits of a motor, link side of the gear
+Motor                   inertia, gear ratio, friction and limits of a motor, on the link side
 Rigid                   an actuator without a spring
-SeriesElastic           a spring of any law between motor and link, with or without a damper
+SeriesElastic           a spring between motor and link, with or without a damper
 VariableStiffness       Q = k g(phi), where the stiffness k is a second input
 StiffnessDrive          the motor that sets the stiffness of a VariableStiffness
-Antagonistic            two motors that pull at the link from both sides through springs
+Antagonistic            two motors that pull on the link from opposite sides through springs
 Actuator                base class of all kinds of actuators
 smooth_friction         viscous and smoothed Coulomb friction torque of a motor
 
@@ -24,7 +24,7 @@ LinearSpring            s = K phi
 CubicSpring             s = K phi + K3 phi^3, hardening
 PolynomialSpring        s = c_1 phi + c_2 phi^2 + ... over a finite travel
 TableSpring             a smooth increasing law through the points of a data sheet
-Beyond                  what happens beyond the travel of a spring: "raise" or "continue"
+Beyond                  behaviour beyond the travel of a spring: "raise" or "continue"
 greatest_stiffness      the greatest stiffness of a spring over its travel, N m/rad
 
 Flat map for planning:
@@ -51,7 +51,7 @@ resting_second_outputs  mid-range stiffnesses or pretensions (v,) without load
 Building blocks for other compiled cycles:
 
 actuator_rows           the actuators as tables of numbers for compiled code
-flat_map                the functions over scalars behind all of this, and columns of the tables
+flat_map                the scalar functions behind all of these, and the columns of the tables
 friction                friction torque of one motor, for compiled code
 springs_recursion       joint torques and motor loads of one state, for compiled code
 """

@@ -34,11 +34,11 @@ VARIANTS: Mapping[str, tuple[float, float]] = {
     "quasi_static": (1.0, 0.0),
     "rigid": (0.0, 0.0),
 }
-"""What bends the springs in the feedforward: Q, and its rates. `full` is exact. `quasi_static`
-knows the deflection but not its rates (theta = q + phi, theta' = q', theta'' = q''), as does the
-usual motor-side controller with gravity or inverse-dynamics feedforward. `rigid` is that of a robot
-without springs, or with springs bent as without load: theta = q and its rates, tau_m = Q + M_m q''.
-All three compensate friction, at their theta'."""
+"""Weights of Q and of its rates in the deflections of the feedforward. `full` is exact.
+`quasi_static` includes the deflection but not its rates (theta = q + phi, theta' = q',
+theta'' = q''), like the usual motor-side controller with gravity or inverse-dynamics feedforward.
+`rigid` treats the robot as if it had no springs, or as if its springs carried no load: theta = q
+and its rates, tau_m = Q + M_m q''. All three compensate friction at their own theta'."""
 
 
 class MotorCommand(NamedTuple):
@@ -60,7 +60,7 @@ class ActuatorRows(NamedTuple):
 
 
 def actuator_rows(actuators: Actuators) -> ActuatorRows:
-    """Raises InputError for a kind or a law that only works in planning."""
+    """The actuators as tables; InputError for a kind or a law that only works in planning."""
     joints = np.zeros((actuators.n, JOINT_ROW))
     springs: list[Spring] = []
     for i, actuator, own, second in actuators.each():
@@ -90,17 +90,17 @@ class MotorFeedforward:
     Parameters
     ----------
     state, torque : (5, n) and (3, n) arrays to read from at every update, such as an
-        InverseDynamicsSolver's `state` and `result`; own zeros if not given.
+        InverseDynamicsSolver's `state` and `result`; new arrays of zeros if not given.
     variant : how springs enter, see VARIANTS.
 
     Attributes
     ----------
     stiffness : (3, v) the second outputs of `actuators.variable_joints` with two rates, stiffness
         or pretension; written by the caller, initially at rest in the middle of the range.
-    deflection : (n,) state of the damped joints; NaN, as at first, settles at the next update.
-    result : (4, m), with the rows `command`.
+    deflection : (n,) state of the damped joints; NaN, as initially, settles at the next update.
+    result : (4, m), whose rows are `command`.
     bent : (m,) deflection of the spring in front of each motor.
-    load : (m,) what that spring, or a rigid joint, asks of it: tau_m less rotor and friction.
+    load : (m,) torque of that spring, or of a rigid joint: tau_m less rotor inertia and friction.
     flags : (m,) integers, sums of BEYOND_TRAVEL and SECOND_OUTPUT_CLIPPED; see `problems`.
 
     Inputs must be finite; they are not checked. An instance serves one thread.
@@ -152,17 +152,17 @@ class MotorFeedforward:
         self._has_filters = bool(actuators.is_damped.any())
 
     def update(self) -> MotorCommand:
-        """Compute `result` from `state`, `torque`, `stiffness` and `deflection`; its rows."""
+        """Compute `result` from `state`, `torque`, `stiffness`, `deflection`; return `command`."""
         self._update()
         return self.command
 
     def advance(self, dt: float) -> None:
-        """The damped deflections dt in s later, under the present `torque` with its rates."""
+        """Advance the damped deflections by dt in s under the current `torque` and its rates."""
         if self._has_filters:
             self._advance(dt)
 
     def settle(self) -> None:
-        """Let the damped deflections settle at the next update: a new motion begins."""
+        """Settle the damped deflections at the next update, as at the start of a new motion."""
         self.deflection[self.actuators.is_damped] = np.nan
 
     def problems(self) -> tuple[str, ...]:
@@ -184,8 +184,8 @@ class SpringSolver:
 
     Fill q, qd (n,), theta, thetad (m,), and `stiffness` (2, v) where no motor sets it; call
     `update()`; read `torque`, `torque_rate`, `stiffness_felt` (n,), `load`, `deflection` (m,) and
-    `beyond_travel` (m,). NaN for what deflections do not tell, as there; beyond the travel the laws
-    go on along their tangents. Rows that are not given are own zeros.
+    `beyond_travel` (m,). As there, values that deflections do not determine are NaN. Beyond the
+    travel the laws continue along their tangents. Arrays that are not given are created as zeros.
     """
 
     def __init__(

@@ -1,32 +1,33 @@
 """The YAML description of actuators.
 
 config/elastic_joints/panda.yaml documents the keys of motors and linear springs,
-config/elastic_joints/every_kind.yaml has all that there is. A joint is one of
+config/elastic_joints/every_kind.yaml shows every kind of joint. A joint is one of
 
     {motor: M, spring: rigid}
-    {motor: M, spring: S}                       series elastic; S may have a `damping`
+    {motor: M, spring: S}                       series elastic; S may include `damping`
     {motor: M, variable_stiffness: {range: V, hardening: H, travel: V, drive: D}}
                                                 Q = k (phi + h phi^3), k between the ends of range;
-                                                hardening, travel and drive may be left out
+                                                hardening, travel and drive are optional
     {agonist: {motor: M, spring: S}, antagonist: {motor: M, spring: S}, regulates: stiffness}
-                                                or regulates: pretension; stiffness if left out
+                                                or regulates: pretension; default: stiffness
 
-and beside it `motion: prismatic` where it is, and `torque_source: torque_sensor` where the joint
-torque is measured by one (`spring_deflection` if left out, of a rigid joint `motor_torque`). The
-drive D of a stiffness is {motor: M, offset: X, gain: X}, k = offset + gain theta_k, with
-`motion: prismatic` if theta_k is one; its quantities are on the sides of its own gear, the offset,
-as it is none, on those of the joint's. A motor M is as in panda.yaml; a spring S one of
+A prismatic joint also has `motion: prismatic`. `torque_source: torque_sensor` declares a joint
+torque sensor; the default is `spring_deflection`, or `motor_torque` for a rigid joint. The drive D
+of a variable stiffness is {motor: M, offset: X, gain: X} with k = offset + gain theta_k, and with
+`motion: prismatic` if theta_k is a translation. The sides of its quantities are those of its own
+gear, except for the offset, whose side is that of the joint's gear. A motor M is described as in
+panda.yaml, and a spring S is one of
 
     {law: linear, stiffness: X}
     {law: cubic, stiffness: X, cubic_stiffness: X}          K phi + K3 phi^3
     {law: polynomial, coefficients: C}                      C: {values: [c1, c2, ...], torque: N m,
                                                                 deflection: rad, side: link}
-    {law: table, deflection: V, torque: V, symmetric: true}  points of a data sheet; symmetric: of
-                                                             positive deflection only, from 0, 0 on
+    {law: table, deflection: V, torque: V, symmetric: true}  points of a data sheet; symmetric:
+                                                             positive deflections only, from 0, 0
 
-with `travel: V` (two values, lower and upper; a polynomial must have it), and `damping: X` beside
-the law of a series elastic joint. X is {value, unit, side}, V {values: [...], unit, side}. Units
-beside those of panda.yaml:
+optionally with `travel: V` (the lower and upper end; required for a polynomial) and, in a series
+elastic joint, `damping: X`. X is {value, unit, side}, V is {values: [...], unit, side}. Units in
+addition to those of panda.yaml:
 
     deflection, travel    rad, deg, mrad, arcmin; prismatic: m, mm    motor -> link side: / N
     cubic_stiffness       N m/rad^3; prismatic: N/m^3                 x N^4
@@ -80,8 +81,8 @@ def load_actuators(
 ) -> Actuators:
     """The actuators of a robot from a YAML file or its mapping, in the order of `joint_names`.
 
-    joint_types: as MultibodyModel.joint_types; where given, the units must suit them.
-    Raises InputError that names the file, joint and key, and says what would be right.
+    joint_types: as MultibodyModel.joint_types; if given, the units must match them.
+    Raises InputError that names the file, joint and key, and states what is expected.
     """
     where, joints = joint_entries(source, joint_names, "actuators")
     types = dict(zip(joint_names, joint_types, strict=True)) if joint_types is not None else {}
@@ -175,7 +176,7 @@ def _spring(data: Any, where: str, gear: Gear) -> Spring:
     law = data.get("law") if isinstance(data, Mapping) else None
     if not isinstance(law, str) or law not in _KEYS_OF_LAWS:
         laws = ", ".join(_KEYS_OF_LAWS)
-        raise InputError(f"{where}: found {data!r}: must be rigid, or have a law: {laws}")
+        raise InputError(f"{where}: found {data!r}: must be rigid or have one of the laws {laws}")
     optional = ("travel", "symmetric") if law == "table" else ("travel",)
     entry = entries(data, where, _KEYS_OF_LAWS[law], optional)
 
@@ -218,5 +219,5 @@ def _travel(entry: Mapping[str, Any], where: str, gear: Gear) -> tuple[float, fl
 def _pair(data: Any, where: str, dimension: str, gear: Gear) -> tuple[float, float]:
     values = quantities(data, where, dimension, gear)
     if len(values) != 2:
-        raise InputError(f"{where}: {len(values)} values: must be two, the lower and the upper")
+        raise InputError(f"{where}: {len(values)} values: expected two, lower and upper")
     return values[0], values[1]

@@ -1,11 +1,11 @@
-"""What moves a joint: rigid, series elastic and variable stiffness actuators.
+"""Actuators of one joint: rigid, series elastic, variable stiffness and antagonistic.
 
 Every motor obeys, on the link side of the gear,
 
     M_m theta'' + load + friction(theta') = tau_m,
     friction(v) = viscous v + coulomb tanh(v / coulomb_velocity),
 
-and the springs make the joint torque Q and the loads of the motors from the deflections:
+and the deflections of the springs determine the joint torque Q and the loads of the motors:
 
     kind                 joint torque                            load of the motor
     rigid                theta = q                               Q
@@ -14,24 +14,25 @@ and the springs make the joint torque Q and the loads of the motors from the def
                                                                  sets k = k_0 + kappa theta_k
     antagonistic         Q = s_a(theta_a - q) - s_b(q - theta_b) s_a; -s_b on the antagonist
 
-with increasing laws s, g and G the integral of g. With two motors a joint has a second flat output:
-its stiffness sigma = -dQ/dq (motors held), or the pretension (s_a + s_b) / 2. See G. Palli,
-C. Melchiorri, A. De Luca, ICRA 2008, and G. Buondonno, A. De Luca, RA-L 2016.
+where the laws s and g increase and G is the integral of g. A joint with two motors has a second
+flat output: its stiffness sigma = -dQ/dq (motors held), or the pretension (s_a + s_b) / 2. See
+G. Palli, C. Melchiorri, A. De Luca, ICRA 2008, and G. Buondonno, A. De Luca, RA-L 2016.
 
-Damping d in the spring lowers the relative degree: Q = s(phi) + d phi' is then no equation for phi
-but a filter of first order,
+Damping d in the spring lowers the relative degree: Q = s(phi) + d phi' is then a first-order
+filter for phi instead of an algebraic equation,
 
     phi' = (Q - s(phi)) / d,    theta'' = q'' + (Q' - s'(phi) phi') / d,
 
-with a state phi that needs an initial value. Forward in time it is stable (time constant d / s'),
-so that a wrong initial value is forgotten. The feedforward needs Q', but neither Q'' nor q''''.
+with a state phi that needs an initial value. The filter is stable forward in time (time
+constant d / s'): an error of the initial value decays. The feedforward needs Q', but neither Q''
+nor q''''.
 
-Spong's simplification: a rotor's kinetic energy is M_m theta'^2 / 2, that of its own spin. What it
-leaves out is the motion of the rotor's axis, of the order of 1 / gear ratio of the rotor's own
-torque (with a ratio of 100, 1 % of M_m times the accelerations of the joints before it); the
-rotor's mass belongs to the link that carries it. Direct drives (ratio near 1) need the complete
-model, with inertial coupling of motors and links, whose feedforward needs derivatives of q beyond
-the fourth (A. De Luca, P. Tomei, in Theory of Robot Control, Springer 1996).
+Spong's simplification: the kinetic energy of a rotor is that of its own spin, M_m theta'^2 / 2, and
+its mass belongs to the link that carries it. This neglects the motion of the rotor's axis, an error
+of the order of 1 / gear ratio of the rotor's own torque (with a ratio of 100, 1 % of M_m times the
+accelerations of the preceding joints). Direct drives (ratio near 1) need the complete model,
+with inertial coupling of motors and links, whose feedforward needs derivatives of q beyond the
+fourth (A. De Luca, P. Tomei, in Theory of Robot Control, Springer 1996).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ Rows = Sequence[Array]
 
 
 class MotorRows(NamedTuple):
-    """What the flat relations say of one motor, (...) each."""
+    """One motor in the flat map, (...) each."""
 
     position: Array
     velocity: Array
@@ -68,7 +69,7 @@ class MotorRows(NamedTuple):
 
 
 class SpringRows(NamedTuple):
-    """What the springs of one joint do: Q, Q', sigma; load and deflection of each motor, (...)."""
+    """Response of one joint's springs: Q, Q', sigma; load and deflection of each motor, (...)."""
 
     torque: Array
     torque_rate: Array
@@ -115,7 +116,7 @@ class Motor:
 
 @dataclass(frozen=True)
 class Actuator(ABC):
-    """What moves one joint: its motors and the springs in front of them."""
+    """The actuator of one joint: its motors and the springs in front of them."""
 
     @property
     @abstractmethod
@@ -128,7 +129,7 @@ class Actuator(ABC):
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """Suffixes that make the name of the joint into those of its motors."""
+        """Suffixes that turn the name of the joint into the names of its motors."""
         return ("",)
 
     @property
@@ -138,20 +139,20 @@ class Actuator(ABC):
 
     @property
     def springs(self) -> tuple[Spring, ...]:
-        """Those in front of the first motors."""
+        """The springs of the joint, in front of its first motors."""
         return ()
 
     @cached_property
     def joint_row(self) -> Array:
-        """The JOINT row of :mod:`flat_map`, for an actuator by itself."""
+        """The JOINT row of :mod:`flat_map` for a single actuator."""
         row = np.zeros(flat_map.JOINT_ROW)
         for column, value in self.columns().items():
             row[column] = value
         return row
 
     def columns(self) -> dict[int, float]:
-        """The entries of its JOINT row that are not zero."""
-        raise InputError(f"{type(self).__name__}: not known to the control cycle")
+        """The nonzero entries of its JOINT row."""
+        raise InputError(f"{type(self).__name__}: not supported in the control cycle")
 
     @cached_property
     def _tables(self) -> SpringTables:
@@ -169,7 +170,7 @@ class Actuator(ABC):
     ) -> tuple[MotorRows, ...]:
         """The motion of the motors that moves the joint along q under the torque Q.
 
-        second: the second output, if the joint has one; deflection: of a damped spring, its state.
+        second: the second output, if the joint has one; deflection: the state of a damped spring.
         """
         chosen = second if self.second_output is not None else ()
         given = np.array(np.broadcast_arrays(*q, *Q, *chosen), dtype=np.float64)
@@ -197,15 +198,15 @@ class Actuator(ABC):
     def _check_motion(  # noqa: B027 (nothing to check unless overridden)
         self, Q: Array, second: Array, deflection: Array | None, beyond: Beyond
     ) -> None:
-        """InputError for what the springs cannot do, unless `beyond` allows it."""
+        """Raise InputError for a motion that the springs cannot do, unless `beyond` allows it."""
 
     def _refuse_second_output(self, Q: Array, second: Array) -> None:  # noqa: B027
-        """InputError for second outputs that are infeasible at the torques Q, both (k,)."""
+        """Raise InputError for second outputs that are infeasible at the torques Q, both (k,)."""
 
     def spring_rows(
         self, q: Array, qd: Array, theta: Rows, thetad: Rows, k: Rows, beyond: Beyond
     ) -> SpringRows:
-        """What the springs do with the link at q and the motors at theta, each with its rate.
+        """Response of the springs to the link at q and the motors at theta, each with its rate.
 
         k: stiffness and its rate where it is an input that no motor sets.
         """
@@ -237,23 +238,25 @@ class Actuator(ABC):
     def link_position(
         self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
     ) -> Array:
-        """Where the link is while the motors are at theta and the joint torque is Q.
+        """Position of the link when the motors are at theta and the joint torque is Q.
 
-        k: the stiffness where it is an input that no motor sets; deflection: of a damped spring.
+        k: the stiffness, if it is an input that no motor sets; deflection: that of a damped spring.
         """
 
     def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
         """Least and greatest feasible second output at the joint torque Q.
 
-        torque_share : of the torque limits of the motors, that holds it at rest; limits do not
-        count if it is not given. The least is above the greatest where Q itself is too much.
+        torque_share : share of the motors' torque limits that is available to hold it at rest;
+        infinite, the default, ignores the limits. The least exceeds the greatest where Q itself is
+        infeasible.
         """
         return np.full_like(Q, -np.inf), np.full_like(Q, np.inf)
 
 
 @dataclass(frozen=True)
 class Rigid(Actuator):
-    """Motor and link are one. The inertia may be zero where the model counts the rotor."""
+    """A motor that moves the link without a spring. Its inertia may be zero if the model has the
+    rotor."""
 
     motor: Motor
 
@@ -272,7 +275,7 @@ class Rigid(Actuator):
 
 @dataclass(frozen=True)
 class SeriesElastic(Actuator):
-    """A spring of any law between motor and link, and a damper (N m s/rad) beside it or none."""
+    """A spring between motor and link, optionally with a damper (N m s/rad) in parallel."""
 
     motor: Motor
     spring: Spring
@@ -324,10 +327,10 @@ class SeriesElastic(Actuator):
         return self.spring.stiffness(phi, beyond=beyond) * phid + self.damping * phidd
 
     def settled_deflection(self, Q: Rows, *, beyond: Beyond = "raise") -> Array:
-        """phi of the filter when its start is long forgotten.
+        """phi once the transient of the filter has decayed.
 
-        Exact for a linear law and a torque that is a parabola of time; in general to second order
-        in the time constant.
+        Exact for a linear law and a torque quadratic in time; otherwise accurate to second order in
+        the time constant.
         """
         self.spring.checked_torque(Q[0], beyond)
         settled = self._filtered(np.full_like(Q[0], np.nan), Q, 0.0)
@@ -336,11 +339,11 @@ class SeriesElastic(Actuator):
     def deflection_after(
         self, phi: Array, Q: Rows, dt: float, *, beyond: Beyond = "raise"
     ) -> Array:
-        """phi after dt in s of the torque Q + Q' t + Q'' t^2 / 2 (a Taylor polynomial).
+        """phi after dt in s under the torque Q + Q' t + Q'' t^2 / 2 (a Taylor polynomial).
 
-        Exact for a linear law. For others the filter is linearised at phi, solved exactly, and
-        what the tangent leaves of the law is put in as a torque, three times over: a step should
-        be so short that the stiffness changes little in it, but may be far longer than d / s'.
+        Exact for a linear law. For other laws the filter is linearised at phi and solved exactly,
+        and three iterations feed the deviation of the law from its tangent back as a torque. The
+        stiffness should change little within a step, which may be far longer than d / s'.
         Without damping, phi itself is returned.
         """
         if self.damping == 0.0:
@@ -348,7 +351,7 @@ class SeriesElastic(Actuator):
         return self._filtered(self.spring.checked_deflection(phi, beyond), Q, dt)
 
     def _filtered(self, phi: Array, Q: Rows, dt: float) -> Array:
-        """phi after dt; where it is NaN, from the settled deflection on."""
+        """phi after dt, starting from the settled deflection where phi is NaN."""
         given = np.array(np.broadcast_arrays(phi, *Q), dtype=np.float64)
         rows = given.reshape(4, -1)
         joints, _ = self._copies(rows.shape[1])
@@ -359,7 +362,7 @@ class SeriesElastic(Actuator):
 
 @dataclass(frozen=True)
 class StiffnessDrive:
-    """The motor that sets a stiffness k = k_0 + kappa theta_k, both in N m/rad (per rad of it)."""
+    """The motor that sets a stiffness k = k_0 + kappa theta_k, in N m/rad and N m/rad per rad."""
 
     motor: Motor
     offset: float = 0.0
@@ -370,18 +373,18 @@ class StiffnessDrive:
         if not (np.isfinite(self.offset) and np.isfinite(self.gain) and self.gain != 0.0):
             raise InputError(
                 f"stiffness drive: k = {self.offset} + {self.gain} theta_k: must be finite, the "
-                f"gain not zero"
+                f"gain nonzero"
             )
 
 
 @dataclass(frozen=True)
 class VariableStiffness(Actuator):
-    """Q = k g(phi): a spring whose stiffness k is an input of its own, the second flat output.
+    """Q = k g(phi): a spring whose stiffness k is a separate input, the second flat output.
 
-    stiffness_range : least and greatest k in N m/rad, positive. A drive beyond the range sets what
-        it says, but k is never taken below a tenth of its minimum.
+    stiffness_range : least and greatest k in N m/rad, positive. A drive may set k outside
+        this range, but k is never taken below a tenth of the minimum.
     shape : the law g in rad, with the slope 1 at zero; LinearSpring(1.0) gives Q = k phi.
-    drive : what sets k; None if k is a free input whose rates cost nothing.
+    drive : the motor that sets k; None if k is a free input that takes no motor torque.
     """
 
     motor: Motor
@@ -446,8 +449,8 @@ class VariableStiffness(Actuator):
         self.shape.checked_torque(Q[0] / k, beyond)
 
     def driven(self, position: Array, velocity: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """k and k' where the drive is, and whether it sets them there: below LEAST_SHARE of the
-        range it does not."""
+        """k and k' at this position and velocity of the drive, and whether the drive sets them:
+        not where k would be below LEAST_SHARE of the least stiffness."""
         assert self.drive is not None
         drive, softest = self.drive, self.stiffness_range[0]
         k, rate, sets = flat_map.driven_stiffness(
@@ -466,7 +469,7 @@ class VariableStiffness(Actuator):
         return np.asarray(theta[0] - self.shape.deflection(Q / k, beyond=beyond))
 
     def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
-        """The load kappa G(phi) of the stiffness drive falls with k: it bounds k from below."""
+        """The load kappa G(phi) of the stiffness drive falls with k, which bounds k from below."""
         least, greatest = (np.full_like(Q, end) for end in self.stiffness_range)
         if self.drive is None or np.isinf(limit := torque_share * self.drive.motor.torque_limit):
             return least, greatest
@@ -486,12 +489,12 @@ class VariableStiffness(Actuator):
 
 @dataclass(frozen=True)
 class Antagonistic(Actuator):
-    """Two motors that pull at the link from both sides: Q = s_a(theta_a - q) - s_b(q - theta_b).
+    """Two motors that pull on opposite sides of the link: Q = s_a(theta_a - q) - s_b(q - theta_b).
 
-    agonist, antagonist : the motors; positive joint torque is the agonist's.
-    agonist_spring, antagonist_spring : laws of the springs' extensions, of finite travel. To
-        regulate the stiffness they must harden (s'' > 0) between the ends of it: then
-        sigma = s_a' + s_b' increases with the pretension.
+    agonist, antagonist : the motors; the agonist pulls in the direction of positive joint torque.
+    agonist_spring, antagonist_spring : spring laws over the extension, with finite travel. To
+        regulate the stiffness they must harden (s'' > 0) over the whole travel, which makes
+        sigma = s_a' + s_b' increase with the pretension.
     regulates : the second flat output, "stiffness", or "pretension" p = (s_a + s_b) / 2 in N m.
     """
 
@@ -551,8 +554,8 @@ class Antagonistic(Actuator):
         least, greatest = self._pretension_range(Q)
         if (none := least > greatest).any():
             raise InputError(
-                f"joint torque of {Q[none][0]:.6g} N m is beyond what springs of torques "
-                f"{self.agonist_spring.torque_range} and {self.antagonist_spring.torque_range} give"
+                f"joint torque of {Q[none][0]:.6g} N m exceeds what springs with torques "
+                f"{self.agonist_spring.torque_range}, {self.antagonist_spring.torque_range} allow"
             )
         low, high = (end[0] for end in self.second_output_range(Q))
         raise InputError(
@@ -561,7 +564,7 @@ class Antagonistic(Actuator):
         )
 
     def _laws(self, phi_a: Array, phi_b: Array) -> tuple[tuple[Array, ...], ...]:
-        """s, s', s'', s''' of both springs, at the nearer end of the travel if beyond."""
+        """s, s', s'', s''' of both springs, at the nearer end of the travel if beyond it."""
         return tuple(
             tuple(spring.derivatives(np.clip(phi, *spring.travel)))
             for spring, phi in zip(self.springs, (phi_a, phi_b), strict=True)
@@ -584,8 +587,8 @@ class Antagonistic(Actuator):
     def link_position(
         self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
     ) -> Array:
-        """Q falls with q. Out of both travels, both springs go on along tangents: one more step of
-        Newton's method is exact there."""
+        """Q falls with q. Beyond both travels, both springs continue along their tangents, where
+        one more step of Newton's method is exact."""
         (a_low, a_high), (b_low, b_high) = self.limits_of_springs
 
         def law(x: Array, beyond: Beyond = "continue") -> tuple[Array, Array]:

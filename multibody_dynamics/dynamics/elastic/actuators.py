@@ -1,4 +1,4 @@
-"""The actuators of a robot: one per joint, of any kinds together; see `actuator_kinds`."""
+"""The actuators of a robot: one per joint, in any mix of kinds; see `actuator_kinds`."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ TorqueSource = Literal["spring_deflection", "torque_sensor", "motor_torque"]
 
 
 class Springs(NamedTuple):
-    """What all springs do: Q, Q' and the stiffness sigma of the joints (..., n); load and
-    deflection of the motors (..., m). NaN for what deflections do not tell: Q, Q' and load of rigid
-    joints, Q' of damped ones."""
+    """Response of all springs: Q, Q' and the stiffness sigma of the joints (..., n); load and
+    deflection of the motors (..., m). Values that deflections do not determine are NaN: Q, Q' and
+    load of rigid joints, Q' of damped ones."""
 
     torque: Array
     torque_rate: Array
@@ -45,9 +45,9 @@ class Springs(NamedTuple):
 class Actuators:
     """The actuators of a robot, in the order of its joints.
 
-    `motor_names` are <joint>, of an antagonistic joint <joint>_agonist and <joint>_antagonist, and
-    <joint>_stiffness for a stiffness drive: m motors, in the order of the joints. Raises InputError
-    for names that are not different or not as many as the actuators.
+    `motor_names` lists the m motors in the order of the joints: <joint>, or <joint>_agonist and
+    <joint>_antagonist for an antagonistic joint, and <joint>_stiffness for a stiffness drive.
+    Raises InputError for duplicate names, and unless there is one actuator for each name.
 
     torque_sources : for each joint, the source of its measured torque Q: "torque_sensor", or the
         default, "spring_deflection" for a joint with a spring and "motor_torque" for a rigid one.
@@ -63,7 +63,7 @@ class Actuators:
             object.__setattr__(self, name, tuple(getattr(self, name)))
         names = self.joint_names
         if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
-            raise InputError(f"joint_names: expected different strings, got {names}")
+            raise InputError(f"joint_names: expected unique strings, got {names}")
         if len(self.actuators) != len(names):
             raise InputError(f"{len(names)} joints, but {len(self.actuators)} actuators")
         for name, actuator in zip(names, self.actuators, strict=True):
@@ -101,7 +101,7 @@ class Actuators:
 
     @cached_property
     def variable_joints(self) -> tuple[str, ...]:
-        """The v joints with a second output, which `stiffness` arguments (..., 3, v) are for."""
+        """The v joints with a second output, in the order of `stiffness` arguments (..., 3, v)."""
         return tuple(
             name
             for name, actuator in zip(self.joint_names, self.actuators, strict=True)
@@ -120,7 +120,7 @@ class Actuators:
 
     @cached_array
     def damping(self) -> Array:
-        """(n,) of the dampers beside the springs, in N m s/rad; zero without one."""
+        """(n,) of the dampers in parallel with the springs, in N m s/rad; zero without one."""
         return np.array([getattr(each, "damping", 0.0) for each in self.actuators])
 
     @cached_array
@@ -130,14 +130,14 @@ class Actuators:
 
     @cached_array
     def needs_stiffness(self) -> NDArray[np.bool_]:
-        """(n,) mask of the joints whose stiffness is an input that no motor shows."""
+        """(n,) mask of the joints whose stiffness is an input that no motor sets."""
         return np.array(
             [isinstance(each, VariableStiffness) and each.drive is None for each in self.actuators]
         )
 
     @cached_array
     def first_motor(self) -> NDArray[np.intp]:
-        """(n,) index of the first motor of each joint: of a rigid one, the only one."""
+        """(n,) index of the first motor of each joint; a rigid joint has no other."""
         return np.array([motors[0] for _, _, motors, _ in self.each()], dtype=np.intp)
 
     @cached_array
@@ -148,8 +148,8 @@ class Actuators:
 
     @cached_array
     def torque_share(self) -> Array:
-        """(m,) how a torque at the joints is laid on their motors: half of it on each of two
-        antagonists, nothing on the motor that sets a stiffness."""
+        """(m,) share of its joint's torque that each motor takes: half for each of two antagonists,
+        none for a motor that sets a stiffness."""
         shares = [
             (0.5, 0.5) if isinstance(each, Antagonistic) else (1.0, 0.0)[: len(each.motors)]
             for each in self.actuators
@@ -158,7 +158,7 @@ class Actuators:
 
     @cached_array
     def link_of_motors(self) -> Array:
-        """(m, n): motor positions times this are those of the links, as if nothing were bent."""
+        """(m, n): motor positions times this matrix give the link positions without deflection."""
         of_joint = self.joint_of_motor[:, None] == np.arange(self.n)
         return np.asarray(of_joint * self.torque_share[:, None])
 
@@ -178,7 +178,7 @@ class Actuators:
 
     @cached_array
     def gear_ratio(self) -> Array:
-        """(m,) N: at the shaft of the motor a command is N theta and tau_m / N."""
+        """(m,) N: on the motor shaft a command is N theta and tau_m / N."""
         return self._column("gear_ratio")
 
     @cached_array
@@ -196,7 +196,7 @@ class Actuators:
         return self._column("viscous"), self._column("coulomb"), self._column("coulomb_velocity")
 
     def refuse_other_joints(self, model: MultibodyModel) -> None:
-        """InputError where the joints are not those of the model, in its order."""
+        """Raise InputError unless the joints are those of the model, in its order."""
         if self.joint_names != model.joint_names:
             raise InputError(
                 f"actuators of {', '.join(self.joint_names)}; robot '{model.name}' has "
@@ -204,7 +204,7 @@ class Actuators:
             )
 
     def refuse_counting_twice(self, reflected_inertia: Array) -> None:
-        """InputError where a model's reflected_inertia (n,) holds a rotor that is here too."""
+        """Raise InputError if a model's reflected_inertia (n,) has a rotor that is here too."""
         for name, actuator, reflected in zip(
             self.joint_names, self.actuators, reflected_inertia, strict=True
         ):
@@ -212,17 +212,17 @@ class Actuators:
             if reflected != 0.0 and not (isinstance(actuator, Rigid) and inertia == 0.0):
                 raise InputError(
                     f"joint '{name}': the model has a reflected inertia of {reflected:g} and the "
-                    f"motor data {inertia:g}: the rotor counts once; take it out of the model with "
+                    f"motor data {inertia:g}: the rotor counts once; remove it from the model with "
                     f"model.with_reflected_inertia"
                 )
 
     def friction(self, velocity: Any) -> Array:
-        """Torque (..., m) in N m that friction takes at the motor velocities (..., m) in rad/s."""
+        """Friction torque (..., m) in N m at the motor velocities (..., m) in rad/s."""
         v = as_array("velocity", velocity, (len(self.motors),), self.motor_names)
         return np.asarray(smooth_friction(v, *self._friction))
 
     def friction_slope(self, velocity: Any) -> Array:
-        """Derivative (..., m) of the friction by the velocity, N m s/rad."""
+        """Derivative (..., m) of the friction with respect to the velocity, N m s/rad."""
         v = as_array("velocity", velocity, (len(self.motors),), self.motor_names)
         viscous, coulomb, reference = self._friction
         return viscous + coulomb / reference * (1.0 - np.tanh(v / reference) ** 2)
@@ -236,7 +236,7 @@ class Actuators:
     def motor_acceleration(self, velocity: Any, load: Any, motor_torque: Any) -> Array:
         """theta'' (..., m) = (tau_m - load - friction(theta')) / M_m.
 
-        NaN on rigid joints: theirs is q'', from the forward dynamics of the whole arm.
+        NaN on rigid joints, where it is q'' from the forward dynamics of the whole arm.
         """
         torque = as_array("motor_torque", motor_torque, (len(self.motors),), self.motor_names)
         inertia = np.where(self.is_rigid[self.joint_of_motor], np.nan, self.motor_inertia)
@@ -252,12 +252,13 @@ class Actuators:
         stiffness: Any = None,
         beyond: Beyond = "raise",
     ) -> Springs:
-        """What the springs do with the links at q, q' (..., n) and the motors at theta, theta'
+        """Response of the springs to links at q, q' (..., n) and motors at theta, theta'
         (..., m).
 
-        stiffness: (..., 2, v) rows k and k' of the `variable_joints`; those whose motors tell it
-        are not looked at. Needed only where a stiffness has no motor. Raises InputError for wrong
-        shapes, NaN and infinity, and, unless `beyond` is "continue", deflections beyond the travel.
+        stiffness: (..., 2, v) rows k and k' of the `variable_joints`. Required only if no motor
+        sets a stiffness; entries of joints with such a motor are ignored. Raises InputError for
+        wrong shapes, NaN and infinity, and, unless `beyond` is "continue", deflections beyond the
+        travel.
         """
         m = len(self.motors)
         given = {
@@ -303,13 +304,13 @@ class Actuators:
         where: NDArray[np.bool_] | None = None,
         beyond: Beyond = "raise",
     ) -> Array:
-        """q (..., n) of the motor positions theta (..., m) and joint torques Q (..., n): the
-        springs' inverse laws; theta of rigid joints.
+        """q (..., n) from motor positions theta (..., m) and joint torques Q (..., n) by the
+        springs' inverse laws; theta for rigid joints.
 
         stiffness : (..., 2, v) rows k and k' of the `variable_joints`, of which k is used where no
-            motor tells it. deflection : (..., n), needed of damped springs (see
-            :meth:`deflection_after`), as Q then depends on the past. where : (n,) mask of the
-            joints to look at; NaN for the others.
+            motor sets it. deflection : (..., n), required for damped springs (see
+            :meth:`deflection_after`), whose Q depends on the past. where : (n,) mask of the joints
+            to compute; NaN for the others.
 
         Raises InputError as :meth:`springs` does.
         """
@@ -337,7 +338,7 @@ class Actuators:
         return result
 
     def settled_deflection(self, torque: Any, *, beyond: Beyond = "raise") -> Array:
-        """(..., n) deflections of damped springs whose start is long forgotten, at the torques
+        """(..., n) deflections of damped springs once their transients have decayed, at the torques
         (..., 3, n), rows Q, Q', Q''; zero for the other joints."""
         return self._filtered(torque, lambda each, i, Q: each.settled_deflection(Q, beyond=beyond))
 
@@ -367,13 +368,13 @@ class Actuators:
     ) -> Array | None:
         """The `stiffness` argument (..., 2, v), rows k and k', checked; None if not given.
 
-        Raises InputError if it is not given though a joint (of the mask `where`) needs it.
+        Raises InputError if it is missing and a joint (of the mask `where`) needs it.
         """
         if stiffness is None:
             needed = self.needs_stiffness if where is None else self.needs_stiffness & where
             for i in np.flatnonzero(needed).tolist():
                 raise InputError(
-                    f"joint '{self.joint_names[i]}': no motor tells its stiffness: give "
+                    f"joint '{self.joint_names[i]}': no motor sets its stiffness: give "
                     f"`stiffness`, rows k and k' of {', '.join(self.variable_joints)}"
                 )
         return self.second_outputs(stiffness, 2)

@@ -3,14 +3,14 @@
 `feedforward` computes theta, theta', theta'' and tau_m of the motors from q, q', q'', Q, Q', Q''
 and the second outputs; `spring_motion` computes Q, Q' and the loads from links and motors.
 :mod:`actuator_kinds` has the relations. The functions run over the joints of a robot in the control
-cycle (:mod:`actuator_cycle`), or over a batch of states of one actuator. They never stop: a spring
+cycle (:mod:`actuator_cycle`), or over a batch of states of one actuator. They never raise: a spring
 continues along its tangents beyond its travel, an infeasible second output is clipped to the
 nearest feasible one, and flags report both.
 
 ``JOINT`` row: one actuator
     KIND                     RIGID, SERIES, VARIABLE, BY_PRETENSION or BY_STIFFNESS (antagonistic)
     MOTOR, SPRING, SECOND    index of its first motor, first spring, second output
-    DAMPING                  of the damper beside the spring
+    DAMPING                  of the damper in parallel with the spring
     SOFTEST, STIFFEST        the range of a variable stiffness
     DRIVEN, OFFSET, GAIN     1 if a motor sets the stiffness, k = OFFSET + GAIN theta_k
 
@@ -70,7 +70,7 @@ LEAST_SHARE = 0.1
 
 
 class LinkRows(NamedTuple):
-    """What the feedforward reads: state (3 or more, n), torque (3, n), second outputs (3, v)."""
+    """Inputs of the feedforward: state (3 or more, n), torque (3, n), second outputs (3, v)."""
 
     state: Array
     torque: Array
@@ -78,8 +78,8 @@ class LinkRows(NamedTuple):
 
 
 class MotorArrays(NamedTuple):
-    """What the feedforward writes: deflection (m,) of the spring in front of each motor, read as
-    the first guess; load (m,); theta, theta', theta'' and tau_m (4, m); flags (m,)."""
+    """Outputs of the feedforward: deflection (m,) of the spring in front of each motor, also read
+    as the initial guess; load (m,); theta, theta', theta'' and tau_m (4, m); flags (m,)."""
 
     bent: Array
     load: Array
@@ -92,7 +92,7 @@ class MotorArrays(NamedTuple):
 
 @inlined
 def smooth_friction(velocity, viscous, coulomb, coulomb_velocity):
-    """Friction torque: viscous, and Coulomb's smoothed through zero; of scalars or arrays."""
+    """Viscous and smoothed Coulomb friction torque, for scalars or arrays."""
     return viscous * velocity + coulomb * np.tanh(velocity / coulomb_velocity)
 
 
@@ -121,7 +121,7 @@ def _drive(motors, j, motion, load, outputs):
 
 @inlined
 def _drive_spring(motors, laws, j, k, motion, phi, load, outputs):
-    """Motor j with the spring k in front of it, bent by phi."""
+    """Motor j with the spring k in front of it, deflected by phi."""
     _drive(motors, j, motion, load, outputs)
     outputs.bent[j] = phi
     if not laws[k, LOWER] <= phi <= laws[k, UPPER]:
@@ -130,8 +130,8 @@ def _drive_spring(motors, laws, j, k, motion, phi, load, outputs):
 
 @inlined
 def driven_stiffness(offset, gain, softest, position, velocity):
-    """k, k' and the range's share of a stiffness drive, and whether it still sets k there; of
-    scalars or arrays."""
+    """k and k' of a stiffness drive, never below LEAST_SHARE of `softest`, and whether the drive
+    sets them; for scalars or arrays."""
     k = offset + gain * position
     sets = k >= LEAST_SHARE * softest
     return np.maximum(k, LEAST_SHARE * softest), gain * velocity * sets, sets
@@ -189,7 +189,7 @@ def _settled_deflection(laws, pieces, own, k, damping, torque):
 
 @inlined
 def advance_filters(joints, laws, pieces, own, torque, filtered, dt):
-    """The deflections `filtered` (n,) of damped springs dt in s later, under Q, Q', Q'' (3, n).
+    """Advance the deflections `filtered` (n,) of damped springs by dt in s under `torque` (3, n).
 
     NaN is replaced by the settled deflection first; with dt = 0 nothing else happens.
     """
@@ -217,7 +217,7 @@ def _solved(a1, a2, b1, b2, torque, bend):
 
 @inlined
 def _newton(laws, pieces, own, k, Q, sigma, a, b):
-    """The extensions from the guess a, b; whether they were found."""
+    """The extensions by Newton's method from the guess a, b, and whether it converged."""
     a_low, a_high = laws[k, LOWER], laws[k, UPPER]
     b_low, b_high = laws[k + 1, LOWER], laws[k + 1, UPPER]
     if not (a_low <= a <= a_high and b_low <= b <= b_high):
@@ -247,8 +247,8 @@ def _at_pretension(laws, pieces, own, k, p, half, a, b):
 
 @inlined
 def _bracketed(laws, pieces, own, k, Q, sigma):
-    """The extensions by way of the pretension, which increases with the stiffness: slower, but
-    certain to converge; whether they give Q and sigma."""
+    """The extensions by a search for the pretension, which increases with the stiffness, and
+    whether they give Q and sigma. Slower than `_newton`, but certain to converge."""
     half = 0.5 * Q
     low = max(laws[k, LEAST] - half, laws[k + 1, LEAST] + half)
     greatest = min(laws[k, GREATEST] - half, laws[k + 1, GREATEST] + half)
@@ -282,7 +282,7 @@ def _bracketed(laws, pieces, own, k, Q, sigma):
 
 @inlined
 def _extensions(laws, pieces, own, k, torque, stiffness, a, b):
-    """Both extensions with two rates, from the guess a, b; whether the stiffness is feasible.
+    """Both extensions with two rates, from the guess a, b, and whether the stiffness is feasible.
 
     The equations above, differentiated once and twice, are linear in a', b' and a'', b''.
     """
@@ -338,7 +338,7 @@ def _reduced(torque, stiffness):
 # wide: flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def _variable(joints, motors, laws, pieces, own, i, moves, given, bend, outputs):
-    """The motors of joint i, of variable stiffness, whose spring the torque `bend` bends."""
+    """The motors of joint i, of variable stiffness, whose spring the torque `bend` deflects."""
     j, k, v = int(joints[i, MOTOR]), int(joints[i, SPRING]), int(joints[i, SECOND])
     stiffness, kd, kdd = given.second[0, v], given.second[1, v], given.second[2, v]
     possible = joints[i, SOFTEST] <= stiffness <= joints[i, STIFFEST]
@@ -362,7 +362,7 @@ def _variable(joints, motors, laws, pieces, own, i, moves, given, bend, outputs)
 # wide: as above
 @inlined
 def _antagonistic(joints, motors, laws, pieces, own, i, moves, given, bend, outputs):
-    """The two motors of joint i, whose springs the torque `bend` bends."""
+    """The two motors of joint i, whose springs the torque `bend` deflects."""
     j, k, v = int(joints[i, MOTOR]), int(joints[i, SPRING]), int(joints[i, SECOND])
     bent, flags = outputs.bent, outputs.flags
     second = given.second[0, v], moves * given.second[1, v], moves * given.second[2, v]
@@ -378,7 +378,7 @@ def _antagonistic(joints, motors, laws, pieces, own, i, moves, given, bend, outp
         b = spring_deflection_motion(laws, pieces, own, k + 1, back, bent[j + 1])
     else:
         a, b, possible = _extensions(laws, pieces, own, k, bend, second, bent[j], bent[j + 1])
-    rest = 0.5 * (given.torque[0, i] - bend[0])  # a load that by the variant bends no spring
+    rest = 0.5 * (given.torque[0, i] - bend[0])  # a load that deflects no spring in this variant
     load_a = spring_law(laws, pieces, own, k, a[0])[0] + rest
     load_b = -spring_law(laws, pieces, own, k + 1, b[0])[0] + rest
     link = given.state[0, i], given.state[1, i], given.state[2, i]
@@ -392,7 +392,7 @@ def _antagonistic(joints, motors, laws, pieces, own, i, moves, given, bend, outp
 # wide: as above
 @inlined
 def feedforward(joints, motors, laws, pieces, own, bending, given, filtered, outputs):
-    """The motors that move all joints along `given` (LinkRows), into `outputs` (MotorArrays).
+    """Compute the motors that move all joints along `given`, a LinkRows, into `outputs`.
 
     bending: (2,) as in `VARIANTS`. filtered: (n,) deflections of damped springs; NaN settles first.
     """
@@ -432,7 +432,7 @@ def springs_recursion(
     q, q' (n,) and motors at theta, theta' (m,).
 
     second: (2, v) stiffness and rate, read where no motor sets it. The entries of rigid joints, and
-    Q' of damped ones, are left as they are.
+    Q' of damped ones, are left unchanged.
     """
     for i in range(joints.shape[0]):
         kind = joints[i, KIND]

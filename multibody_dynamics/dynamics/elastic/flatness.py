@@ -1,12 +1,12 @@
 """Differential flatness of arms with elastic joints: from the motion of the links to the motors.
 
 The motion q(t), and for each joint with two motors its stiffness or pretension, are flat outputs:
-with Q, Q' and Q'' of the rigid links ([M21] (2), (3)) they determine where all motors are and what
-they push, by algebra (see `actuator_kinds`; a damped spring adds a filter of first order).
+with Q, Q' and Q'' of the rigid links ([M21] (2), (3)) they determine position and torque of all
+motors algebraically (see `actuator_kinds`; a damped spring adds a first-order filter).
 
     (q .. q'''', Q, Q', Q'', k, k', k'')  ->  theta, theta', theta'', tau_m
 
-The way back, from a measured state to q .. q''', takes the forward dynamics: `chain_state`.
+The inverse, from a measured state to q .. q''', takes the forward dynamics: see `chain_state`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def motor_motion(
 
     Parameters
     ----------
-    state : (..., k, n), k >= 3: rows q, q', q'', and any more, which only Q' and Q'' come from.
+    state : (..., k, n), k >= 3: rows q, q', q''; further rows only enter through Q', Q''.
     torque : (..., 3, n) rows Q, Q', Q'' of the same motion, or what `inverse_dynamics` returns.
     stiffness : (..., 3, v) the second outputs of `actuators.variable_joints`, with two rates:
         stiffness in N m/rad, or pretension in N m where the actuator is regulated by it.
@@ -54,7 +54,7 @@ def motor_motion(
     beyond : "raise" refuses springs beyond their travel and infeasible stiffnesses; "continue"
         follows the tangents, and :func:`limit_margins` then reports by how much.
 
-    Raises InputError that names the joint, for wrong shapes and missing rates too.
+    Raises InputError that names the joint, also for wrong shapes and missing rates.
     """
     n, names = actuators.n, actuators.joint_names
     state, torque = _link_rows(actuators, state, torque)
@@ -94,7 +94,7 @@ def _link_rows(actuators: Actuators, state: Any, torque: Any) -> tuple[Array, Ar
     if isinstance(torque, tuple):
         if any(row is None for row in torque):
             raise InputError(
-                "torque: Q' or Q'' is missing: inverse_dynamics gives them for qddd and qdddd"
+                "torque: Q' or Q'' is missing: inverse_dynamics needs qddd and qdddd for them"
             )
         torque = np.stack(torque, axis=-2)
     torque = as_array("torque", torque, (3, n), names)
@@ -114,9 +114,8 @@ def filtered_deflection(
 ) -> Array:
     """(k, n) deflections of damped springs along a motion; zero for the other joints.
 
-    times: (k,) s, increasing, close enough for Q to be a parabola in between. torque: (k, 3, n)
-    rows Q, Q', Q'' there. initial: (n,) at the first time; what the filter has settled to if not
-    given.
+    times: (k,) s, increasing, close enough for Q to be quadratic in between. torque: (k, 3, n)
+    rows Q, Q', Q'' there. initial: (n,) at the first time; the settled deflection if not given.
     """
     times = as_array("times", times, ())
     if times.ndim != 1 or (np.diff(times) <= 0.0).any():
@@ -136,14 +135,14 @@ def filtered_deflection(
 
 
 class LimitMargin(NamedTuple):
-    """How close a motion comes to one limit, at the instant when it is closest or farthest out."""
+    """How close a motion comes to one limit, at the instant of least margin."""
 
     name: str  # of the motor or the joint
     quantity: str  # "motor torque", "motor speed", "deflection", "joint torque", "stiffness", ...
     time: float  # s
     value: float
-    limit: float  # the end of the allowed interval that is nearer
-    left: float  # how much is left of it; negative beyond the limit
+    limit: float  # the nearer end of the allowed interval
+    left: float  # distance left to the limit; negative beyond it
     used: float  # 1 at the limit, 0 in the middle of the interval
 
     def __str__(self) -> str:
@@ -166,14 +165,14 @@ def limit_margins(
 
     Torque and speed of the motors, travel of the springs, joint torque, and stiffness (pretension)
     within its feasible range at Q. All limits hold if the first `left` is not negative; limits are
-    looked at at the given times only.
+    checked at the given times only.
 
     Parameters
     ----------
     times : (k,) s.
     torque : (k, 3, n) rows Q, Q', Q'', or what `inverse_dynamics` returns; only Q is used.
-    motion : of :func:`motor_motion` with ``beyond="continue"`` at these times.
-    stiffness : as there.
+    motion : from :func:`motor_motion` with ``beyond="continue"`` at these times.
+    stiffness : as passed to it.
     joint_torque_limit : (n,) in N m or None, such as model.limits.effort.
     """
     times = np.atleast_1d(as_array("times", times, ()))

@@ -4,7 +4,7 @@
 
 M holds the mass matrix of the links and the inertias of the motors; K the springs, the gravity
 stiffness and end stops; D dampers and friction. Controllers and drives add their feedback to K and
-D. This module knows no dynamics: the caller provides mass matrix and gravity stiffness.
+D. This module contains no dynamics: the caller provides mass matrix and gravity stiffness.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class LinearArm:
     """The linearized elastic-joint arm near rest: M x'' + D x' + K x = 0, where x = (q, theta) are
     n link and m motor coordinates.
 
-    actuators : motors of each joint, with their inertias and the dampers beside springs.
+    actuators : motors of each joint, with their inertias and the dampers in parallel with springs.
     mass : (n, n) mass matrix of the links, without the rotors of `actuators`, kg m^2.
 
-    Attributes: `mass`, `damping`, `stiffness`, each (n + m, n + m); the caller adds to them. At
-    first `damping` holds the dampers, and `stiffness` is zero. `links` and `motors` are the indices
-    of q and theta in x, `link_of_motor` (m,) the index of each motor's link.
+    Attributes: `mass`, `damping`, `stiffness`, each (n + m, n + m); the caller adds to them.
+    Initially `damping` holds the dampers, and `stiffness` is zero. `links` and `motors` are the
+    indices of q and theta in x, `link_of_motor` (m,) the index of each motor's link.
 
     At rigid joints theta = q: the motor's equation is added to that of the link.
     """
@@ -54,8 +54,8 @@ class LinearArm:
         self.damping = self.between(actuators.damping[joint])
 
     def between(self, values: Array) -> Array:
-        """(n + m, n + m) of springs in N m/rad, or dampers in N m s/rad, between each motor and its
-        link; values: (m,)."""
+        """(n + m, n + m) matrix of springs in N m/rad, or dampers in N m s/rad, of `values` (m,)
+        between each motor and its link."""
         deflection = np.zeros((len(self.motors), len(self.mass)))
         rows = np.arange(len(self.motors))
         deflection[rows, self.motors] = 1.0
@@ -63,7 +63,7 @@ class LinearArm:
         return np.asarray(deflection.T * values @ deflection)
 
     def add_feedback(self, gains: Array) -> None:
-        """Motor torques -gains . (q, q', theta, theta') of their own joint; gains: (4, m)."""
+        """Add motor torques -gains . (q, q', theta, theta') of their own joint; gains: (4, m)."""
         motors, links = self.motors, self.link_of_motor
         for matrix, of_link, of_motor in (
             (self.stiffness, gains[0], gains[2]),

@@ -9,11 +9,11 @@ polynomial, and tables of numbers describe the springs of a robot:
     LOWER, UPPER               its travel; the law continues along its tangents beyond it
     LEAST, GREATEST            the torques at the ends of the travel
 
-``PIECE`` row: s = c_0 + c_1 x + ... with x = phi - START, from START to that of the next piece
-    START, POTENTIAL           and the energy stored up to START
+``PIECE`` row: s = c_0 + c_1 x + ... with x = phi - START, from START to the START of the next
+    START, POTENTIAL           start of the piece, and the energy stored up to it
     COEFFICIENT                c_0, c_1 ...
 
-A law of the user's own, a subclass of :class:`.Spring` that is not a piecewise polynomial, is an
+A user-defined law, a subclass of :class:`.Spring` that is not a piecewise polynomial, is an
 object in `SpringTables.own`. The same functions then run in plain Python and call that object;
 where `own` is None, the compiler drops those branches.
 """
@@ -45,7 +45,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class SpringTables(NamedTuple):
-    """LAW rows, PIECE rows, and None or, for plain Python, a spring of its own law per LAW row."""
+    """LAW rows, PIECE rows, and for plain Python the user-defined spring of each row, or None."""
 
     laws: Array
     pieces: Array
@@ -64,9 +64,7 @@ def spring_tables(springs: Sequence[Any], *, own_laws: bool = False) -> SpringTa
         for spring, found in zip(springs, polynomials, strict=True)
     ]
     for spring in filter(None, () if own_laws else own):
-        raise InputError(
-            f"{type(spring).__name__}: compiled code needs a law of piecewise polynomials"
-        )
+        raise InputError(f"{type(spring).__name__}: compiled code needs a piecewise polynomial law")
     known = [(np.zeros(1), np.zeros((1, 1))) if found is None else found for found in polynomials]
     degree = max((coefficients.shape[1] - 1 for _, coefficients in known), default=0)
     tables = SpringTables(
@@ -105,7 +103,7 @@ def _piece(laws, pieces, k, phi):
 
 @inlined
 def _bracket(laws, pieces, own, k, torque):
-    """Finite ends of an interval that holds the deflection of a torque within the range."""
+    """Finite ends of an interval that contains the deflection of a torque within the range."""
     lower, upper = laws[k, LOWER], laws[k, UPPER]
     if own is not None and own[k] is not None:
         end = 1.0
@@ -175,7 +173,7 @@ def spring_energy(laws, pieces, own, k, phi):
 
 @inlined
 def spring_deflection(laws, pieces, own, k, torque, guess):
-    """phi with s(phi) = torque of spring k: Newton's method from the guess, or else bisection."""
+    """phi with s(phi) = torque of spring k, by Newton's method from the guess or by bisection."""
     if laws[k, DEGREE] == 1.0:
         return torque / pieces[int(laws[k, FIRST]), COEFFICIENT + 1]
     lower, upper = laws[k, LOWER], laws[k, UPPER]
@@ -205,7 +203,7 @@ def spring_deflection(laws, pieces, own, k, torque, guess):
 
 @inlined
 def deflection_rates(s1, s2, Qd, Qdd):
-    """phi' and phi'' where s' and s'' are those at phi; of scalars or arrays."""
+    """phi' and phi'' from s' and s'' at phi; for scalars or arrays."""
     phid = Qd / s1
     return phid, (Qdd - s2 * phid * phid) / s1
 
@@ -223,7 +221,7 @@ def spring_deflection_motion(laws, pieces, own, k, torque, guess):
 # Batches
 
 LAW, ENERGY, DEFLECTION = range(3)
-"""What `evaluate` computes of a spring, from phi, phi, and s."""
+"""What `evaluate_spring` computes, from phi, phi and s."""
 
 
 def evaluate_spring(springs, quantity, values, result):
@@ -248,7 +246,7 @@ _compiled_evaluate = compiled(evaluate_spring)
 def fitting(
     machine_code: Callable[..., Any], plain: Callable[..., Any], tables: SpringTables
 ) -> Callable[..., Any]:
-    """The machine code of a function, or where own laws do not allow it the plain function."""
+    """The machine code of a function, or the plain function if there are user-defined laws."""
     return machine_code if tables.own is None else np.errstate(all="ignore")(plain)
 
 

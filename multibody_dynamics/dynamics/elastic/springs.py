@@ -1,4 +1,4 @@
-"""Spring laws: torque s(phi) of a deflection phi = theta - q, increasing, on a limited travel.
+"""Spring laws: the torque s(phi) increases with the deflection phi = theta - q over its travel.
 
 The spring of a series elastic joint obeys Q = s(phi). The deflection for a torque with given
 rates follows by implicit differentiation (s', s'', s''' are derivatives by phi):
@@ -49,9 +49,9 @@ class DeflectionMotion(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Spring(ABC):
-    """An increasing law with the travel (lower, upper), infinite where there is no limit.
+    """An increasing law over the travel (lower, upper), infinite where there is no limit.
 
-    A subclass with a law of its own defines `law` and `potential`. It serves for planning, in plain
+    A subclass with its own law defines `law` and `potential`. It works in planning only, in plain
     Python; the control cycle needs a piecewise polynomial. Every other method takes arrays of any
     shape, and raises InputError for NaN, infinity and values beyond the travel (see `Beyond`).
     """
@@ -150,7 +150,7 @@ class Spring(ABC):
 
 @dataclass(frozen=True)
 class PiecewisePolynomial(Spring):
-    """A spring whose law is that of its `polynomials`."""
+    """A spring whose law is given by its `polynomials`."""
 
     @abstractmethod
     def polynomials(self) -> tuple[Array, Array]: ...
@@ -195,9 +195,9 @@ class CubicSpring(PiecewisePolynomial):
 
 @dataclass(frozen=True)
 class PolynomialSpring(PiecewisePolynomial):
-    """s = c_1 phi + c_2 phi^2 + ..., coefficients from c_1 on in N m/rad^i; the travel is finite.
+    """s = c_1 phi + c_2 phi^2 + ..., with c_i in N m/rad^i; the travel must be finite.
 
-    Raises InputError where s' is not positive everywhere on the travel, with the deflection.
+    Raises InputError with the deflection at which s' is not positive on the travel.
     """
 
     coefficients: tuple[float, ...]
@@ -225,14 +225,13 @@ class TableSpring(PiecewisePolynomial):
 
     deflections, torques : (m,) both strictly increasing, m >= 2. The travel is that of the points
         unless a shorter one is given.
-    symmetric : the points are those of positive deflection, from (0, 0) on; s is odd.
+    symmetric : the points cover positive deflections only, starting at (0, 0); s is odd.
 
-    Of all splines of degree 5 through the points, with four pieces between neighbours, it is the
-    one with the least integral of s'''^2 among those whose derivative has B-spline coefficients
-    of at least 5 % of the least slope between neighbours: s' then is positive everywhere. Where
-    that bound is not met, it is the natural quintic spline. The points are met to 1e-6 of the
-    range of torques; the slope is checked at its extrema. Raises InputError with the point at
-    fault.
+    The law is a spline of degree 5 through the points, with four pieces between neighbours. It
+    minimises the integral of s'''^2 subject to B-spline coefficients of s' of at least 5 % of the
+    least slope between neighbours, which keeps s' positive everywhere. Where this bound is
+    inactive, it is the natural quintic spline. It meets the points to within 1e-6 of the torque
+    range, and its slope is checked at its extrema. Raises InputError with the point at fault.
     """
 
     deflections: tuple[float, ...]
@@ -245,7 +244,7 @@ class TableSpring(PiecewisePolynomial):
         for name in ("deflections", "torques"):
             column = as_array(f"{name} of the spring", getattr(self, name), ())
             if column.ndim != 1 or len(column) < 2:
-                raise InputError(f"{name} of the spring: expected two points or more")
+                raise InputError(f"{name} of the spring: expected at least two points")
             for i in np.flatnonzero(np.diff(column) <= 0.0) + 1:
                 raise InputError(
                     f"{name} of the spring must increase, but point {i} has {column[i]:g} after "
@@ -328,8 +327,8 @@ def monotone_spline(x: Array, y: Array, *, pieces: int = 4, least: float = 0.05)
 
 
 def greatest_stiffness(spring: Spring, torque: float) -> float:
-    """The greatest s' on the travel; where that has no end, up to +-`torque`, which may be inf and
-    then counts as nothing."""
+    """The greatest s' on the travel. An infinite end is replaced by the deflection at +-`torque`,
+    or by zero if `torque` is infinite, too."""
     reach = spring.deflection([-torque, torque], beyond="continue") if torque < np.inf else 0.0
     lower, upper = np.where(np.isfinite(spring.travel), spring.travel, reach)
     return float(spring.stiffness(np.linspace(lower, upper, 101), beyond="continue").max())
@@ -341,10 +340,10 @@ def solve_increasing(
     lower: Any,
     upper: Any,
 ) -> Array:
-    """x in [lower, upper] with f(x) = target, for an increasing f: Newton, or else bisection.
+    """x in [lower, upper] with f(x) = target, for an increasing f, by Newton's method or bisection.
 
-    `law` gives f and f' at an array of the shape of `target`. Where the target is out of reach, the
-    nearer end.
+    `law` returns f and f' at an array of the shape of `target`. Where the target is out of reach,
+    the result is the nearer end.
     """
     lower = np.array(np.broadcast_to(lower, np.shape(target)), dtype=np.float64)
     upper = np.array(np.broadcast_to(upper, np.shape(target)), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Identification: what recordings reveal about the parameters of a robot.
+"""Identification: parameters of a robot from recordings and measurements.
 
 Inertial parameters and joint friction by least squares over regressors, spring laws, kinematic
 calibration, and the sensitivities of the dynamics to parameters.

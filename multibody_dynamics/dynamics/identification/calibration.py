@@ -17,7 +17,7 @@ from ..rigid import frame_pose
 from .geometric_sensitivity import Errors, ErrorScrew, errors_at, perturbed_model, pose_sensitivity
 
 CONVERGED = 1e-12  # relative change of the parameters and of the sum of squares at convergence
-HIDDEN = 1e-6  # a smaller component in the directions without effect is rounding
+HIDDEN = 1e-6  # smaller components in the directions without effect are rounding errors
 
 
 class Calibration(NamedTuple):
@@ -25,9 +25,9 @@ class Calibration(NamedTuple):
 
     values : (p,) the parameters, in the order of the errors; rad or m.
     model : the robot with these errors.
-    residuals : measured against `model`: (k, 6), the displacement of the frame as a twist in its
-        own axes, rad and m; or (k, 3), the way between the positions in inertial axes, m.
-    rank : how many combinations of the parameters the measurements determine.
+    residuals : measured relative to `model`: (k, 6), the displacement of the frame as a twist in
+        its own axes, rad and m; or (k, 3), the difference of the positions in inertial axes, m.
+    rank : number of combinations of the parameters that the measurements determine.
     unidentifiable : names of the parameters that they do not determine individually.
     converged : whether the search converged.
     errors : the error screws that were requested.
@@ -74,7 +74,7 @@ def calibrate(
 
     Parameters
     ----------
-    q : (k, n) the joint positions, as the encoders give them.
+    q : (k, n) the joint positions, as the encoders report them.
     measured : (k, 4, 4) poses of the frame, or (k, 3) positions of its origin, in the inertial
         frame. A misplacement of the measuring system appears as an error of the first joint.
     noise : standard deviations of a measured rotation (rad) and position (m), which weigh the two
@@ -144,7 +144,9 @@ def _checked(
             f"{q.shape} and {target.shape}"
         )
     if not errors:
-        raise InputError("calibrate: errors is empty; `joint_errors` and `frame_errors` make some")
+        raise InputError(
+            "calibrate: errors is empty; create some with `joint_errors` and `frame_errors`"
+        )
     if sigma.ndim != 1 or not (sigma > 0).all():
         raise InputError(f"noise: expected two positive standard deviations, got {noise}")
     return q, target, (1 / (sigma[1:] if positions else sigma)).repeat(3)

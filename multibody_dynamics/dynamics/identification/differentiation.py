@@ -2,8 +2,8 @@
 
 The gain is H(f) = erfc((f - fc) / (sqrt(2) s)) / 2, s = fc / 5: one half at the cut-off fc, 0.994
 at half of it, below 1e-6 at twice it. A derivative of order k has (2 pi i f)^k H(f). Kernels are
-symmetric about the sample that they are for, so nothing is delayed, and of finite length, so that
-a long recording filtered in pieces gives what it gives as a whole.
+symmetric about their sample, which avoids delay, and of finite length: filtering a long recording
+in pieces gives the same values as filtering it whole.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from ..core import Array, InputError, as_array
 
 WIDTH = 0.2  # of the transition: s as a share of the cut-off
 REACH = 4.5  # standard deviations of the envelope of the kernels
-DEGREE = 4  # polynomials up to it pass without error
-DIRECT = 100  # products of a kernel for a sample, up to which sums are faster than transforms
-HIGHEST = 0.2  # cut-off, as a share of the sampling rate
-NOISE_BAND = 0.25  # beyond this share of the sampling rate is noise alone
-ABOVE_NOISE = 4.0  # the power of signal and noise, where signal is said to end
+DEGREE = 4  # polynomials up to this degree pass without error
+DIRECT = 100  # length of a kernel, per output sample, up to which sums are faster than FFTs
+HIGHEST = 0.2  # the greatest cut-off, as a share of the sampling rate
+NOISE_BAND = 0.25  # above this share of the sampling rate there is only noise
+ABOVE_NOISE = 4.0  # power, relative to the noise, at which the signal ends
 
 
 class ZeroPhaseFilter:
     """Low pass and derivatives 0 ... orders - 1 of signals sampled at `rate`, Hz.
 
-    `reach` is how many samples before and after its own a value depends on. Raises InputError for
-    a cut-off that is not positive or beyond 0.2 of the rate.
+    Each value depends on `reach` samples before and after its own. Raises InputError for a cut-off
+    that is not positive or above 0.2 of the rate.
     """
 
     def __init__(self, rate: float, cutoff: float, orders: int = 5) -> None:
@@ -56,7 +56,7 @@ class ZeroPhaseFilter:
             (weight * (2.0 * np.pi * f) ** k) @ np.cos(phase + k * np.pi / 2.0)
             for k in range(orders)
         ]
-        # What cutting the tails off did to polynomials is undone by one under the first kernel.
+        # Correct the effect of the cut-off tails on polynomials, with one under the first kernel.
         x = t / t[-1]
         powers = np.stack([x**m for m in range(DEGREE + 1)])
         window = np.abs(rows[0]) * powers
@@ -70,15 +70,15 @@ class ZeroPhaseFilter:
     def __call__(self, samples: Any, *, first: int = 0, step: int = 1) -> Array:
         """Values (orders, m, n) of evenly timed samples (k, n).
 
-        They are for the samples reach + first, reach + first + step, ... as far as all that they
-        depend on is there: m may be zero.
+        They belong to the samples reach + first, reach + first + step, ..., as far as all samples
+        that they depend on exist; m may be zero.
         """
         rows = as_array("samples", samples, ())
         if rows.ndim != 2:
             raise InputError(f"samples: expected shape (k, n), got {rows.shape}")
         if len(rows) <= 2 * self.reach + first:
             return np.zeros((len(self.kernels), 0, rows.shape[1]))
-        origin = rows[len(rows) // 2]  # rounding is relative to what is left
+        origin = rows[len(rows) // 2]  # keeps rounding errors small
         rows, kernels = rows - origin, self.kernels
         if kernels.shape[1] <= DIRECT * step:
             windows = sliding_window_view(rows[first:], kernels.shape[1], axis=0)[::step]
@@ -92,19 +92,19 @@ class ZeroPhaseFilter:
 
 
 def noise_cutoff(samples: Any, rate: float) -> Array:
-    """Frequencies (n,) in Hz at which the signals (k, n) sink into their noise.
+    """Frequencies (n,) in Hz above which the signals (k, n) are lost in their noise.
 
-    The noise is taken for white, its power density as the median of that above a quarter of the
+    The noise is assumed to be white; its power density is the median of that above a quarter of the
     sampling rate. The signal ends where, from its peak upwards, the density (Welch's method) first
-    is less than four times that. There a best linear filter (Wiener) passes about a half of it, of
-    the signal and of all its derivatives. Not above 0.2 of the rate, as for a signal without noise;
-    zero for one that is constant.
+    falls below four times that of the noise. There the optimal linear (Wiener) filter passes about
+    half of the signal and of all its derivatives. The result is at most 0.2 of the rate, the value
+    for a signal without noise, and zero for a constant signal.
 
     Raises InputError for fewer than 32 samples.
     """
     rows = as_array("samples", samples, ())
     if rows.ndim != 2 or len(rows) < 32:
-        raise InputError(f"samples: expected (k, n) with k of 32 or more, got {rows.shape}")
+        raise InputError(f"samples: expected (k, n) with k >= 32, got {rows.shape}")
     size = min(len(rows), max(256, 2 ** int(np.log2(8.0 * rate))))
     f, power = welch(rows, rate, nperseg=size, axis=0, detrend="linear", window="blackmanharris")
     floor = np.median(power[f > NOISE_BAND * rate], axis=0)

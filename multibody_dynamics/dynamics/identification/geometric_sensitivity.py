@@ -1,15 +1,16 @@
-"""What errors of the geometry do: derivatives with respect to error screws, [M18d] section 6.2.
+"""Sensitivity to geometric errors: derivatives by error screws, [M18d] section 6.2.
 
-Joint i stands on its parent at B_i = C_parent(i),i (q_i = 0), [M18d] (92). Errors of this placement
-are parameters pi of screws U, given in the frame of body i at q_i = 0:
+Joint i is mounted on its parent at B_i = C_parent(i),i (q_i = 0), [M18d] (92). Errors of this
+placement are parameters pi of screws U, given in the frame of body i at q_i = 0:
 
     C_parent(i),i = B_i(pi_i) exp(X_i q_i),   B_i(pi_i) = B_i0 exp(U_i1 pi_i1) ... exp(U_il pi_il).
 
-They displace body i with all that it carries: its inertia, its frames, the joints mounted on it.
-A frame fixed to a body, such as the tool's, has errors of its own, which displace that frame alone.
+They displace body i and everything that it carries: its inertia, its frames, the joints mounted on
+it. A frame fixed to a body, such as the tool's, has errors of its own, which displace that frame
+alone.
 
-A parameter is then a coordinate like that of a joint which stands still between the parent and
-joint i, and the derivatives have the closed forms of those with respect to q: with its screw
+A parameter then acts like the coordinate of a joint at rest between the parent and joint i, and the
+derivatives have the closed forms of those with respect to q: with its screw
 T = Ad_{C_i exp(-X_i q_i)} U in inertial axes at q, and k any body or joint that it displaces,
 
     dC_k/dpi = T^ C_k,   dS_k/dpi = [T, S_k],   dM_k/dpi = -(ad_T^T M_k + M_k ad_T).
@@ -44,17 +45,17 @@ Unit = Literal["rad", "m"]
 AXES: tuple[tuple[str, Unit], ...] = (
     ("rx", "rad"), ("ry", "rad"), ("rz", "rad"), ("x", "m"), ("y", "m"), ("z", "m"),
 )  # fmt: skip
-# What does not commute with the motion of a joint that turns, or only slides, along its z axis.
+# Errors that do not commute with the motion of a joint that turns about, or only slides along, z.
 ACROSS_TURNING = ("rx", "ry", "x", "y")
 ACROSS_SLIDING = ("rx", "ry")
 
 
 class ErrorScrew(NamedTuple):
-    """One geometric parameter: how the placement of a joint, or of a frame, may be wrong.
+    """One geometric parameter: an error in the placement of a joint or of a frame.
 
     screw : (6,) U, in the frame of the body that `joint` moves, at q = 0; or in `frame` itself.
     unit : of the parameter; rad where U is a rotation of unit rate, m where it is a translation.
-    joint, frame : the name of the one or the other.
+    joint, frame : the name of the joint or of the frame; the other is None.
     """
 
     name: str
@@ -74,14 +75,14 @@ def joint_errors(
     """Errors in the placement of `joints` (default: all), named like "joint3.rx" and "joint3.y".
 
     Rotations rx, ry, rz and translations x, y, z are along the axes of a frame whose z is the joint
-    axis, at the point of it nearest to the origin of the body frame.
+    axis, at the point of that axis nearest to the origin of the body frame.
 
-    What commutes with the joint's motion, such as an offset of its angle or a shift along its axis,
-    cannot be told from an error of what the joint carries. `independent` leaves it out: rx, ry, x
-    and y remain of a joint that turns, rx and ry of one that only slides. Together with the six
-    :func:`frame_errors` of the measured frame these are the least number of parameters that can
-    describe every error of a chain, 4 r + 2 p + 6. For :func:`torque_sensitivity`, where the
-    bodies on the way count too, all six have their own effect.
+    Errors that commute with the joint's motion, such as an offset of its angle or a shift along its
+    axis, cannot be distinguished from errors further along the chain. `independent` leaves them
+    out: rx, ry, x and y remain for a joint that turns, rx and ry for one that only slides. Together
+    with the six :func:`frame_errors` of the measured frame this is the smallest set of parameters
+    that can describe every error of a chain, 4 r + 2 p + 6. In :func:`torque_sensitivity`, which
+    depends on the intermediate bodies too, all six have distinct effects.
 
     Raises InputError for an unknown joint.
     """
@@ -103,8 +104,8 @@ def joint_errors(
 def frame_errors(model: MultibodyModel, frame: str) -> tuple[ErrorScrew, ...]:
     """The six errors of a frame fixed to a body, along the frame's own axes, such as "tool.rx".
 
-    Raises InputError for an unknown frame, and for the body's own, which has its place by
-    definition.
+    Raises InputError for an unknown frame, and for the body's own frame, which cannot be misplaced
+    by definition.
     """
     _check_frame(model, frame)
     return tuple(
@@ -116,8 +117,8 @@ def frame_errors(model: MultibodyModel, frame: str) -> tuple[ErrorScrew, ...]:
 def perturbed_model(model: MultibodyModel, errors: Errors, values: Any) -> MultibodyModel:
     """The robot with the errors at finite `values` (p,), [M18d] section 6.2.
 
-    Each error displaces the body that its joint moves and all that this body carries; inertias,
-    payloads and frames keep their places in their bodies, and what is fixed to the base stays.
+    Each error displaces the body that its joint moves and everything that this body carries;
+    inertias, payloads and frames keep their places in their bodies and on the base.
     Errors of one joint or frame multiply in the order in which they are listed.
 
     Raises InputError for an unknown joint or frame, wrong shapes, NaN or infinity.
@@ -127,7 +128,7 @@ def perturbed_model(model: MultibodyModel, errors: Errors, values: Any) -> Multi
     for error, value in zip(errors, _as_values(errors, values), strict=True):
         before = motion.get(_place(error), np.eye(4))
         motion[_place(error)] = before @ se3.exp(error.screw * value)
-    shift = {-1: np.eye(4)}  # what the pose of each body at q = 0 is multiplied by, from the left
+    shift = {-1: np.eye(4)}  # left factor on the pose of each body at q = 0
     for i, (joint, A) in enumerate(zip(model.joint_names, model.poses, strict=True)):
         shift[i] = shift[int(model.parents[i])]
         if (joint, None) in motion:
@@ -142,10 +143,10 @@ def perturbed_model(model: MultibodyModel, errors: Errors, values: Any) -> Multi
 
 
 def errors_at(errors: Errors, values: Any) -> tuple[ErrorScrew, ...]:
-    """The same parameters, seen from where they have `values` (p,).
+    """The same parameters, linearised where they have `values` (p,).
 
-    Derivatives of `perturbed_model(model, errors, values)` by what is returned, at zero, are those
-    by `errors` at `values`: the factors that follow in the placement take U_l to
+    The derivatives of `perturbed_model(model, errors, values)` by the result, at zero, are those by
+    `errors` at `values`: the factors that follow in the placement take U_l to
     Ad^-1_{exp(U_l+1 pi_l+1) ... exp(U_lambda pi_lambda)} U_l.
 
     Raises InputError for wrong shapes, NaN or infinity.
@@ -192,14 +193,14 @@ def jacobian_sensitivity(
 ) -> Array:
     """dJ/dpi (..., p, 6, n) of the geometric Jacobian of a body or frame; [M18d] section 6.2.
 
-    The columns J_j of joints that the error displaces, and those of the others, in the way of the
-    derivatives with respect to q; w and v are the angular and the linear part as screws:
+    The derivatives of the columns J_j, first of joints that the error displaces and then of the
+    others, are like those with respect to q; w and v are the angular and linear parts as screws:
 
         spatial: [T, J_j] and 0                        [M18d] (15)
         body:    0 and [J_j, T]                        (5)
         hybrid:  [w(T), J_j] and [J_j, v(T)]           (25), corrected
 
-    The mixed one has the angular rows of the body-fixed and the linear rows of the hybrid one.
+    The mixed Jacobian has the angular rows of the body-fixed and the linear rows of the hybrid one.
     Raises InputError as :func:`pose_sensitivity`.
     """
     if check_representation(representation) == "mixed":
@@ -248,10 +249,9 @@ def torque_sensitivity(
     """dQ/dpi (..., n, p) of the inverse dynamics, N m or N per rad or m; [M18d] section 6.2.
 
     Q_i = S_i . W_i, where W_i sums the balances W = M (V' + G) - ad_V^T M V, (38), of the bodies
-    that joint i carries, less what the world applies to them, which stays where it is. A body that
-    is displaced takes M, V, V' and W along. What the displacement itself does not explain, as the
-    parent p of the joint moves on as before and gravity does not turn, is v = dV/dpi - [T, V] and
-    likewise a and g:
+    that joint i carries, less the applied wrenches, which are not displaced. M, V, V' and W are
+    displaced with their body, except that the motion of the joint's parent p and the direction of
+    gravity stay the same. This leaves the terms v = dV/dpi - [T, V], and likewise a and g:
 
         dW/dpi = -ad_T^T W + M (a + g) - ad_v^T M V - ad_V^T M v,
         v = -[T, V_p],   a = [T', V - V_p] - [T, V'_p],   g = -[T, G],   T' = [V_p, T].
@@ -303,9 +303,9 @@ def _check_frame(model: MultibodyModel, frame: str) -> None:
     body, _ = model.frame(frame)
     if frame == model.base_name or (body >= 0 and frame == model.body_names[body]):
         raise InputError(
-            f"'{frame}' is the frame that its body is described in, which cannot be wrong; give "
+            f"'{frame}' is the reference frame of its body, which cannot be misplaced; give "
             "errors to the joint, or to another frame fixed to the body: a link merged into it, or "
-            "one that the model was given as `frames`"
+            "one passed to the model as `frames`"
         )
 
 
@@ -317,14 +317,14 @@ def _as_values(errors: Errors, values: Any) -> Array:
 
 
 def _displaced(model: MultibodyModel, errors: Errors) -> NDArray[np.bool_]:
-    """(p, n), whether each error displaces each body, and with it the joint that moves it."""
+    """(p, n) mask: whether each error displaces each body, and with it the joint that moves it."""
     moved = model.moved_by
     rows = [moved[:, model.joint_index(e.joint)] if e.joint else 0 * moved[0] for e in errors]
     return np.array(rows, dtype=bool).reshape(len(errors), model.n)
 
 
 def _reaches(model: MultibodyModel, errors: Errors, body: str | int) -> NDArray[np.bool_]:
-    """(p,), whether each error displaces `body`, a body or a frame."""
+    """(p,) mask: whether each error displaces `body`, a body or a frame."""
     index = model.frame(body).body
     own = np.array([e.frame is not None and e.frame == body for e in errors], dtype=bool)
     return own if index < 0 else own | _displaced(model, errors)[:, index]
@@ -346,14 +346,14 @@ def _error_twists(model: MultibodyModel, errors: Errors, q: Any, pose: Array) ->
 
 
 def _frame_at(pose: Array, frame: Frame) -> Array:
-    """The pose (..., 4, 4) of a frame where the bodies are at `pose` (..., n, 4, 4)."""
+    """The pose (..., 4, 4) of a frame with the bodies at `pose` (..., n, 4, 4)."""
     if frame.body < 0:
         return np.broadcast_to(frame.pose, (*pose.shape[:-3], 4, 4))
     return pose[..., frame.body, :, :] @ frame.pose
 
 
 def _with_base(rate: Array) -> Array:
-    """The rates (..., n + 1, 6) of the bodies and of the base, at rest, whose index is -1."""
+    """The rates (..., n + 1, 6) of the bodies and, at index -1, of the base, which is at rest."""
     return np.concatenate([rate, np.zeros_like(rate[..., :1, :])], axis=-2)
 
 

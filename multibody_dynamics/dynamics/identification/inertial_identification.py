@@ -1,10 +1,10 @@
 """Friction, payload and inertial parameters from measured torques, by least squares.
 
-The torques are linear in all of them, tau = Y pi + friction (see `regressor`). A free body is
-searched for among those that can exist: its pseudo-inertia is positive definite, as U U^T with U
-upper triangular and a positive diagonal (C. Rucker, P. M. Wensing, "Smooth parameterization of
-rigid-body inertia", IEEE RA-L 7(2), 2022), which makes a linear matrix inequality a matter of ten
-free numbers.
+The torques are linear in all of these, tau = Y pi + friction (see `regressor`). The search is
+restricted to bodies that can exist: their pseudo-inertia is positive definite, written as U U^T
+with U upper triangular and a positive diagonal (C. Rucker, P. M. Wensing, "Smooth parameterization
+of rigid-body inertia", IEEE RA-L 7(2), 2022), which replaces a linear matrix inequality by ten
+unconstrained numbers.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ from .regressor import (
 
 KINDS = ("friction", "payload", "inertia")
 FRICTION = ("viscous", "coulomb", "offset")
-PRIOR = 1e-3  # weight of the start, per body, as a share of the torques' variance
+PRIOR = 1e-3  # weight of the initial values, per body, as a share of the torques' variance
 ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
-FAR = 50.0  # logarithms beyond it are of no body that is looked for, and may overflow
-CHUNK = 2000  # states of which the regressor is held at a time
+FAR = 50.0  # larger logarithms belong to no realistic body and may overflow
+CHUNK = 2000  # states whose regressor is in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Identified:
     """The result of :func:`identify_parameters`.
 
-    `friction` is in addition to that of the model; `parameters` (10 n,)
-    of the bodies with all that they carry, `payload` (10,) those of the payload in the frame of its
-    body, `errors` {name: standard error} of the friction, for white residuals; rms (2, n) before
-    and after, N m, on the samples that were used."""
+    `friction` is in addition to that of the model. `parameters` (10 n,) are those of the bodies
+    with everything they carry, `payload` (10,) those of the payload in the frame of its body.
+    `errors` {name: standard error} of the friction assume white residuals. `rms` (2, n) in N m is
+    that of the residuals before and after identification, over the samples used.
+    """
 
     model: MultibodyModel
     friction: JointFriction
@@ -76,12 +77,13 @@ def identify_parameters(
 
     Parameters
     ----------
-    kinds : some of "friction" (viscous, smooth Coulomb, offset of every joint), "payload" (ten
-        parameters of a load on one body, consistent) and "inertia" (all bodies, consistent).
+    kinds : one or more of "friction" (viscous, smooth Coulomb, offset of every joint), "payload"
+        (ten parameters of a load on one body, consistent) and "inertia" (all bodies, consistent).
     payload_body : the body that carries the payload; the last one if None.
-    coulomb_velocity : rad/s, at which the smooth Coulomb friction is 76 % of the full.
-    prior : weight of the regularisation that holds the parameters that the torques do not determine
-        at their start, relative to the variance of the torques. Joints weigh by their own variance.
+    coulomb_velocity : rad/s, at which the smooth Coulomb friction is 76 % of its full value.
+    prior : weight, relative to the variance of the torques, of the regularisation that keeps
+        parameters near their initial values if the torques do not determine them. Each joint is
+        weighted by its own variance.
 
     Raises InputError for unknown kinds, wrong shapes, NaN, and too few samples.
     """
@@ -145,15 +147,17 @@ def _check_kinds(kinds: Sequence[str]) -> None:
     if unknown or not kinds or len(set(kinds)) != len(kinds):
         raise InputError(f"kinds: {list(kinds)} must be some of {', '.join(KINDS)}, each once")
     if "payload" in kinds and "inertia" in kinds:
-        raise InputError("kinds: the torques do not tell a payload from the inertia of its body")
+        raise InputError(
+            "kinds: torques cannot distinguish a payload from the inertia of its body; choose one"
+        )
 
 
 def consistent_parameters(theta: Any) -> Array:
     """The ten parameters (..., 10) of the body with log-Cholesky numbers theta (..., 10).
 
     (alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3): pseudo-inertia U U^T, U = exp(alpha) times
-    [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]]. All are possible
-    bodies, and all possible bodies are among them.
+    [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]]. Every theta
+    gives a possible body, and every possible body has one.
     """
     U = _upper(as_array("theta", theta, (10,)))
     return _ten(U @ np.swapaxes(U, -1, -2))
@@ -162,11 +166,13 @@ def consistent_parameters(theta: Any) -> Array:
 def log_cholesky(parameters: Any) -> Array:
     """The inverse (..., 10) of :func:`consistent_parameters`.
 
-    Raises InputError for parameters that no body has.
+    Raises InputError for parameters that no body can have.
     """
     values = as_array("parameters", parameters, (10,))
     if not np.all(is_physically_consistent(values)):
-        raise InputError("parameters: no body has them: their pseudo-inertia is not positive")
+        raise InputError(
+            "parameters: no body can have these: their pseudo-inertia is not positive definite"
+        )
     J = pseudo_inertia(values)[..., ::-1, ::-1]
     U = np.linalg.cholesky(J)[..., ::-1, ::-1]  # upper triangular
     scale = U[..., 3, 3]
@@ -177,10 +183,10 @@ def log_cholesky(parameters: Any) -> Array:
 
 
 def nearest_consistent(parameters: Any, share: float = 1e-4) -> Array:
-    """Parameters (..., 10) of bodies that can exist, close to those given, which they need not be.
+    """Physically consistent parameters (..., 10) close to the given ones, which need not be.
 
-    Eigenvalues of the pseudo-inertia below `share` of the largest in its block (of the inertia)
-    are raised to that; a mass that is not positive becomes 1 g.
+    Eigenvalues of the second moments about the COM below `share` of the largest are raised to that;
+    a mass below 1 g becomes 1 g.
     """
     values = as_array("parameters", parameters, (10,))
     J = pseudo_inertia(values)
@@ -264,7 +270,7 @@ def _ten(J: Array) -> Array:
 
 
 def _speck() -> Array:
-    """Where the search for a payload begins: 100 g, 10 cm wide, at the origin of its body."""
+    """The initial payload of the search: 100 g, 10 cm wide, at the origin of its body."""
     parameters = np.zeros(10)
     parameters[0] = 0.1
     parameters[[4, 7, 9]] = 0.1 * 0.05**2
@@ -288,7 +294,8 @@ def _triangle(
     """R (p + 1, p + 1) of a QR decomposition of the weighted equations of all samples.
 
     The unknowns are the inertial parameters `used` and, with a velocity, those of the friction; the
-    last column is the right side `left` (k, n). Some states at a time, as regressors are large.
+    last column is the right side `left` (k, n). Regressors are large and therefore built for some
+    states at a time.
     """
     triangle: Array | None = None
     for begin in range(0, len(left), CHUNK):
@@ -306,7 +313,7 @@ def _triangle(
 
 
 def _residual(model: MultibodyModel, rows: list[Array], friction: JointFriction, Q: Array) -> Array:
-    """(k, n) what the model and the friction leave of the torques Q (k, n)."""
+    """(k, n) torques Q (k, n) less those of the model and of the friction."""
     wanted = inverse_dynamics(model, *rows).tau
     return np.asarray(Q - wanted - friction.torque(rows[1]))
 
@@ -315,7 +322,7 @@ def _errors(
     R: Array, variance: Array, model: MultibodyModel, inertial: int, with_friction: bool
 ) -> dict[str, float]:
     """Standard errors of the friction, with the inertial parameters marginalised: they come first
-    in R, so its last rows are what the torques say of the friction once the inertias are fitted."""
+    in R, so its last rows contain the friction after a fit of the inertias."""
     if not with_friction:
         return {}
     square = R[inertial:, inertial:]

@@ -1,4 +1,4 @@
-"""What friction takes from a joint, as a smooth function of its velocity, with time derivatives."""
+"""Joint friction as a smooth function of the velocity, with time derivatives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from ..core import Array, InputError, as_array, read_only
 
-COULOMB_VELOCITY = 0.05  # rad/s, where nothing is stated
+COULOMB_VELOCITY = 0.05  # rad/s, by default
 KEYS = ("viscous", "offset", "coulomb", "coulomb_velocity", "logistic")
 
 
@@ -41,7 +41,7 @@ class JointFriction:
 
     @classmethod
     def none(cls, n: int) -> JointFriction:
-        """Of joints without any."""
+        """No friction, on n joints."""
         return cls(*np.zeros((5, n)))
 
     @classmethod
@@ -54,10 +54,10 @@ class JointFriction:
 
     @classmethod
     def from_mapping(cls, joints: Mapping[str, Any], names: tuple[str, ...]) -> JointFriction:
-        """Of {joint: {viscous, offset, and coulomb with coulomb_velocity, or logistic: [amplitude,
-        steepness, shift]}}, every key optional; joints not in it have none.
+        """From {joint: {viscous, offset, and coulomb with coulomb_velocity, or logistic:
+        [amplitude, steepness, shift]}}, every key optional; joints not in it have no friction.
 
-        Raises InputError that names the joint for unknown keys and what is no number.
+        Raises InputError that names the joint for unknown keys and non-numeric values.
         """
         rows = np.zeros((5, len(names)))
         for name, given in joints.items():
@@ -70,7 +70,9 @@ class JointFriction:
                     f"{', '.join(KEYS)}"
                 )
             if "logistic" in given and "coulomb" in given:
-                raise InputError(f"friction of joint '{name}': has coulomb and logistic; take one")
+                raise InputError(
+                    f"friction of joint '{name}': has both coulomb and logistic; give only one"
+                )
             velocity = given.get("coulomb_velocity", COULOMB_VELOCITY)
             logistic = given.get("logistic")
             if logistic is None:
@@ -86,13 +88,13 @@ class JointFriction:
         return cls(*rows)
 
     def torque(self, qd: Any) -> Array:
-        """(..., n) at velocities (..., n) in rad/s."""
+        """Friction torque (..., n) in N m at velocities (..., n) in rad/s."""
         v = as_array("qd", qd, self.viscous.shape)
         level = expit(self.steepness * (v + self.shift)) - expit(self.steepness * self.shift)
         return np.asarray(self.viscous * v + self.offset + self.amplitude * level)
 
     def rates(self, qd: Any, qdd: Any, qddd: Any) -> tuple[Array, Array]:
-        """Its first and second time derivative, each (..., n), for q', q'', q''' (..., n)."""
+        """First and second time derivative of the torque, (..., n), for q', q'', q''' (..., n)."""
         v, a, j = (
             as_array(name, row, self.viscous.shape)
             for name, row in (("qd", qd), ("qdd", qdd), ("qddd", qddd))

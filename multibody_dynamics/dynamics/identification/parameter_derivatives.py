@@ -1,15 +1,15 @@
-"""Derivatives of the dynamics by any scalar parameter p, [K12] section 4.2, Tables 5 to 7.
+"""Derivatives of the dynamics by an arbitrary scalar parameter p, [K12] section 4.2, Tables 5 to 7.
 
 Body-fixed, with T_i the pose of body i in its parent, S_i the joint screw, I_i the inertia and F_i
-the wrench that joint i transmits. What p changes enters as dq/dp, dq'/dp, dS/dp, dI/dp, dF_ext/dp
-and dh_i/dp = T_i^-1 dT_i/dp (89), with which a twist x of the parent and a wrench y of body i pass
-over the joint:
+the wrench that joint i transmits. The dependence on p enters as dq/dp, dq'/dp, dS/dp, dI/dp,
+dF_ext/dp and dh_i/dp = T_i^-1 dT_i/dp (89), which appears where a twist x of the parent and a
+wrench y of body i are transformed across the joint:
 
     d(Ad_{T^-1} x) = Ad_{T^-1} dx - ad_dh Ad_{T^-1} x                 (87)
     d(Ad_{T^-1}^T y) = Ad_{T^-1}^T (dy - ad_dh^T y)                   (88), corrected
 
-All else is the product rule. So the recursions below are those of Tables 2 to 4 over values that
-carry their derivatives along (:class:`Dual`): what that does to a line is a line of Tables 5 to 7.
+Everything else follows from the product rule: the recursions below are those of Tables 2 to 4 over
+values that carry their derivatives (:class:`Dual`), and each line yields a line of Tables 5 to 7.
 Joints have one degree of freedom and a screw that is constant in the body, dS/dt = 0.
 """
 
@@ -45,20 +45,20 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ParameterDependence:
-    """What depends on p parameters: derivatives of everything that the dynamics are made of.
+    """How the dynamics depend on p parameters: derivatives of all their ingredients.
 
-    None is zero. Leading dimensions (...) are those of the states.
+    None means zero. Leading dimensions (...) are those of the states.
 
     Attributes
     ----------
-    names : of the parameters, p of them.
+    names : of the p parameters.
     q, qd, qdd, tau : (..., p, n) of the motion and of the joint torques.
     placement : (..., p, n, 6) U_i with T_i = B_i exp(U_i dp) exp(X_i q_i): how the placement of
         joint i on its parent moves, in the frame of body i at q_i = 0.
     screw : (..., p, n, 6) of X_i = S_i, the joint screw in the frame of its body.
     inertia : (..., p, n, 6, 6) of the spatial inertia about the origin of the body frame.
     rotor : (..., p, n) of the reflected inertia.
-    wrench : (..., p, n, 6) of what the world applies, in inertial axes about the inertial origin.
+    wrench : (..., p, n, 6) of the external wrenches, in inertial axes about the inertial origin.
     gravity : (..., p, 3) of the acceleration of gravity.
     """
 
@@ -84,7 +84,10 @@ class ParameterDependence:
     def on_joints(
         cls, model: MultibodyModel, quantity: Quantity, joints: Sequence[str] | None = None
     ) -> ParameterDependence:
-        """On q, q', q'' or tau of some joints (default: all): "joint3.qd". InputError: no such."""
+        """Dependence on q, q', q'' or tau of some joints (default: all): "joint3.qd".
+
+        Raises InputError for an unknown quantity or joint.
+        """
         if quantity not in ("q", "qd", "qdd", "tau"):
             raise InputError(f"quantity: expected q, qd, qdd or tau, got {quantity!r}")
         chosen = model.joint_names if joints is None else joints
@@ -95,14 +98,14 @@ class ParameterDependence:
 
     @classmethod
     def on_mass(cls, model: MultibodyModel, body: str) -> ParameterDependence:
-        """On the mass of a body or payload, about a fixed centre of mass with fixed inertia."""
+        """Dependence on the mass of a body or payload, with COM and inertia about it fixed."""
         com = _rigid_body(model, body)[1]
         by_mass = inertia.spatial_inertia(1.0, com, np.zeros((3, 3)))
         return cls._on_inertia(model, body, (f"{body}.mass",), by_mass[None])
 
     @classmethod
     def on_com(cls, model: MultibodyModel, body: str) -> ParameterDependence:
-        """On the centre of mass of a body or payload, in the axes of the body: "hand.com_x"."""
+        """Dependence on the centre of mass of a body or payload, in body axes: "hand.com_x"."""
         mass, com, _ = _rigid_body(model, body)
         c, e = so3.hat(com), so3.hat(np.eye(3))
         rows = np.zeros((3, 6, 6))
@@ -112,7 +115,7 @@ class ParameterDependence:
 
     @classmethod
     def on_inertia(cls, model: MultibodyModel, body: str) -> ParameterDependence:
-        """On the inertia of a body or payload about its centre of mass: "hand.inertia_xy".
+        """Dependence on the inertia of a body or payload about its COM: "hand.inertia_xy".
 
         The entries xx, xy, xz, yy, yz, zz in the axes of the body, each with its mirror image.
         """
@@ -121,7 +124,7 @@ class ParameterDependence:
 
     @classmethod
     def on_inertial_parameters(cls, model: MultibodyModel, body: str) -> ParameterDependence:
-        """On the ten parameters of a body that are linear in the torques, as of the regressor.
+        """Dependence on the ten parameters of a body in which the torques are linear (`regressor`).
 
         m, m c (3) and the inertia about the origin of the body frame (6).
         """
@@ -132,7 +135,7 @@ class ParameterDependence:
     def _on_inertia(
         cls, model: MultibodyModel, body: str, names: Sequence[str], rows: Array
     ) -> ParameterDependence:
-        """(p, 6, 6) in the frame of `body`, which may be one merged into a moving body."""
+        """`rows` (p, 6, 6) in the frame of `body`, which may be merged into a moving body."""
         index, pose = model.body_index(body), model.frame(body).pose
         total = np.zeros((len(rows), model.n, 6, 6))
         total[:, index] = inertia.transform(rows, pose)
@@ -140,13 +143,13 @@ class ParameterDependence:
 
     @classmethod
     def on_rotors(cls, model: MultibodyModel) -> ParameterDependence:
-        """On the reflected inertia of every joint: "joint3.rotor"."""
+        """Dependence on the reflected inertia of every joint: "joint3.rotor"."""
         names = tuple(f"{joint}.rotor" for joint in model.joint_names)
         return cls(names=names, rotor=np.eye(model.n))
 
     @classmethod
     def on_placement(cls, model: MultibodyModel, errors: Errors) -> ParameterDependence:
-        """On :class:`ErrorScrew` parameters of joints, at zero; those of frames move no body."""
+        """Dependence on :class:`ErrorScrew` parameters at zero; those of frames move no body."""
         rows = np.zeros((len(errors), model.n, 6))
         for k, error in enumerate(errors):
             if error.joint is not None:
@@ -155,19 +158,19 @@ class ParameterDependence:
 
     @classmethod
     def on_wrench(cls, model: MultibodyModel, body: str) -> ParameterDependence:
-        """On what the world applies to a body, in inertial axes and origin: "hand.mx" ... "fz"."""
+        """Dependence on the wrench on a body, inertial axes and origin: "hand.mx" ... "fz"."""
         rows = np.zeros((6, model.n, 6))
         rows[:, model.body_index(body)] = np.eye(6)
         return cls(names=tuple(f"{body}.{c}{a}" for c in "mf" for a in AXES), wrench=rows)
 
     @classmethod
     def on_gravity(cls) -> ParameterDependence:
-        """On the three components of the acceleration of gravity: "gravity.x"."""
+        """Dependence on the three components of the acceleration of gravity: "gravity.x"."""
         return cls(names=tuple(f"gravity.{axis}" for axis in AXES), gravity=np.eye(3))
 
     @classmethod
     def together(cls, *parts: ParameterDependence) -> ParameterDependence:
-        """The parameters of several, one after the other."""
+        """The parameters of several dependences, one after the other."""
         joined: dict[str, Any] = {}
         for name, axes in _TAILS.items():
             given = [getattr(part, name) for part in parts]
@@ -227,7 +230,7 @@ def _reciprocal(D: Dual) -> Dual:
 
 
 class HybridDynamicsSensitivity(NamedTuple):
-    """dq''/dp and dtau/dp of all joints, the given ones among them, each (..., n, p)."""
+    """dq''/dp and dtau/dp of all joints, including the given ones, each (..., n, p)."""
 
     dqdd: Array
     dtau: Array
@@ -245,7 +248,7 @@ def inverse_dynamics_sensitivity(
     """dtau/dp (..., n, p) of the inverse dynamics, [K12] Table 5.
 
     N m or N per unit of the parameter. q, qd, qdd (..., n) and the dependence `by` broadcast;
-    `wrenches` as of :func:`.inverse_dynamics`. Raises InputError for wrong shapes or names, NaN or
+    `wrenches` as in :func:`.inverse_dynamics`. Raises InputError for wrong shapes or names, NaN or
     infinity.
     """
     at = _Point(model, by, {"q": q, "qd": qd, "qdd": qdd}, wrenches)
@@ -272,7 +275,7 @@ def forward_dynamics_sensitivity(
 ) -> Array:
     """dq''/dp (..., n, p) of the forward dynamics, [K12] Table 6 with its erratum.
 
-    Which is Table 7 without a prescribed joint. Arguments and errors as of
+    This is Table 7 without prescribed joints. Arguments and errors are those of
     :func:`inverse_dynamics_sensitivity`; DynamicsError where the mass matrix is singular.
     """
     zero = np.zeros(model.n)
@@ -294,16 +297,16 @@ def hybrid_dynamics_sensitivity(
 ) -> HybridDynamicsSensitivity:
     """dq''/dp and dtau/dp (..., n, p) of the hybrid dynamics, [K12] Table 7.
 
-    Of `qdd` and `by.qdd` only the entries of the `prescribed` joints are used, of `tau` and
-    `by.tau` only those of the free ones, as in :func:`.hybrid_dynamics`; the other arguments and
-    errors are as of :func:`forward_dynamics_sensitivity`.
+    As in :func:`.hybrid_dynamics`, only the entries of the `prescribed` joints are used of `qdd`
+    and `by.qdd`, and only those of the free joints of `tau` and `by.tau`. The other arguments and
+    the errors are as for :func:`forward_dynamics_sensitivity`.
     """
     held = prescribed_joints(model, prescribed)
     given = {
         "qdd": as_partial("qdd", qdd, held, model.joint_names),
         "tau": as_partial("tau", tau, ~held, model.joint_names),
     }
-    articulated_bodies(model, q, prescribed=prescribed)  # refuses what has no inertia
+    articulated_bodies(model, q, prescribed=prescribed)  # raises if free joints move no inertia
     at = _Point(model, by, {"q": q, "qd": qd, **given}, wrenches)
     qdd, tau, rotors = at.joints("qdd"), at.joints("tau"), at.joints("rotor")
     S, J, B = at.S, [*at.I, NOTHING], [*at.bias, NOTHING]  # articulated bodies: F = J V' + B
@@ -402,7 +405,7 @@ class _Point:
         return [Dual(x[..., i], dx[..., i]) for i in range(self._model.n)]
 
     def at_the_base(self, X: Dual) -> list[Dual]:
-        """A list with X of the base at -1, the parent of those on the base; the rest to be set."""
+        """A list with X of the base at -1, the parent of bodies on the base; the rest is unset."""
         return [X] * (self._model.n + 1)
 
     @property

@@ -2,7 +2,8 @@
 
 Body i has the ten parameters (m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz): mass, first moment m c,
 and inertia about the origin of the body frame, all in the axes of that frame; kg, kg m and kg m^2.
-A model has them in body order, ten by ten. The joint torques are tau = Y(q, q', q'') parameters.
+A model lists them in body order, ten per body. The joint torques are
+tau = Y(q, q', q'') parameters.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ from ..model import MultibodyModel, model_state
 from ..rigid import BaseMotion, forward_kinematics
 
 INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # where an inertia's six entries stand
+UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # places of the six entries of an inertia
 
 JointParameter = Literal["rotor", "viscous", "coulomb"]
 JOINT_PARAMETERS: tuple[str, ...] = get_args(JointParameter)
 
-# Of columns that serve equally well, those of bodies nearer to the base shall lead: the columns are
+# Of columns that serve equally well, those of bodies nearer to the base lead: the columns are
 # scaled to norms from 1 down to this.
 LAST_NORM = 0.5
 ROUNDING = 1e-12  # coefficients between scaled columns that are smaller than this are zero
 
 
 class Regressor(NamedTuple):
-    """Y (..., n, p) of the joint torques and of their rates; None for what is not determined."""
+    """Y (..., n, p) of the joint torques and of their rates; None if not determined."""
 
     Y: Array
     Y_dot: Array | None
@@ -66,10 +67,10 @@ def inertial_parameters(model: MultibodyModel) -> Array:
 
 
 def with_inertial_parameters(model: MultibodyModel, parameters: Any) -> MultibodyModel:
-    """The robot with other parameters (10 n,); the links get what their payloads leave of them.
+    """The robot with other parameters (10 n,); payloads keep theirs, and the links get the rest.
 
-    Raises InputError for a wrong shape, NaN or infinity, and ModelError for what no body can have:
-    a negative mass, or an inertia about the COM that is not positive semidefinite.
+    Raises InputError for a wrong shape, NaN or infinity, and ModelError for parameters that no body
+    can have: a negative mass, or an inertia about the COM that is not positive semidefinite.
     """
     values = as_array("parameters", parameters, (10 * model.n,)).reshape(-1, 10)
     if len(values) != model.n:
@@ -122,7 +123,7 @@ def inverse_dynamics_regressor(
 
     The momentum balance of [M18d] (41) in the frame of body j is linear in its parameters,
     W_j = D_j pi_j with D = Phi(V' + G) - ad_V^T Phi(V), where Phi(V) pi = M V, and
-    Y_ij = S_i^T Ad_{C_j}^-T D_j for every joint i on the way from the base to body j.
+    Y_ij = S_i^T Ad_{C_j}^-T D_j for every joint i on the path from the base to body j.
     Q' = Y' pi and Q'' = Y'' pi are computed as far as `qddd` and `qdddd` are given.
 
     Parameters
@@ -150,12 +151,12 @@ def inverse_dynamics_regressor(
 
 
 def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | None) -> list[Array]:
-    """Y, Y', Y'' (..., n, 10 n) for rows q, q', ... (k, ..., n), as far as they determine them."""
+    """Y, Y', Y'' (..., n, 10 n) for rows q, q', ... (k, ..., n), as far as the rows allow."""
     pose, *rates = forward_kinematics(model, *rows, base=base, representation="body")
     V = [rate for rate in rates if rate is not None]
     ad, coad = [se3.ad(x) for x in V], [se3.coad(x) for x in V]
 
-    # In the frame of each body: S and G are at rest in it and in space, the balance is P' + M G.
+    # In the frame of each body. S is constant in it, G in space; the balance is P' + M G.
     X = model.body_screws[..., None]
     up = np.concatenate([np.zeros(3), -model.gravity])[:, None]
     G = [se3.Ad(se3.inverse(pose)) @ up]
@@ -178,7 +179,7 @@ def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | Non
 
 
 def _joint_columns(rows: Array, order: int, extra: Sequence[JointParameter]) -> list[Array]:
-    """The columns (..., n, n) of joint parameters in the derivative of Y of some order."""
+    """The columns (..., n, n) of joint parameters in the derivative of Y of the given order."""
     qd = rows[1]
     factors = {
         "rotor": rows[2 + order],
@@ -201,7 +202,7 @@ def _momentum(V: Array) -> Array:
 
 
 def _rate(a: Sequence[Array], x: Sequence[Array]) -> list[Array]:
-    """Of x, x', ... in a moving frame, with a = ad_V or coad_V: the rate x' + a x, and its own."""
+    """The rate x' + a x and its derivatives, of x in a moving frame, with a = ad_V or coad_V."""
     return [dx + leibniz(k, np.matmul, a, x) for k, dx in enumerate(x[1:])]
 
 
@@ -225,15 +226,15 @@ def _check_extra(extra: Sequence[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """The combinations of parameters that the joint torques depend on, and nothing less.
+    """The minimal set of combinations of parameters on which the joint torques depend.
 
     beta = combination @ parameters, and Y parameters = Y[..., indices] beta for every motion.
 
     Attributes
     ----------
-    parameter_names : (p,) as :func:`parameter_names` has them.
-    indices : (r,) int, ascending, the parameters that lead a combination each.
-    combination : (r, p), 1 at the leading parameter, 0 at those that lead another.
+    parameter_names : (p,) as from :func:`parameter_names`.
+    indices : (r,) int, ascending, of the leading parameter of each combination.
+    combination : (r, p), 1 at the leading parameter, 0 at the leading parameters of the others.
     """
 
     parameter_names: tuple[str, ...]
@@ -260,7 +261,7 @@ class BaseParameters:
         return as_array("parameters", parameters, (p,)) @ self.combination.T
 
     def describe(self) -> str:
-        """A line for each base parameter: what it is a sum of."""
+        """A line for each base parameter, with the terms of its sum."""
         lines = []
         for leading, row in zip(self.indices, self.combination, strict=True):
             others = [k for k in np.flatnonzero(row) if k != leading]
@@ -279,15 +280,15 @@ def base_parameters(
     """The base parameters of a robot, by QR decomposition with column pivoting.
 
     (M. Gautier, "Numerical calculation of the base inertial parameters of robots", J. Robotic
-    Systems 8(4), 1991.) The regressor is stacked over random states, more equations than three
-    times the parameters. They depend on the structure of the robot and on the direction of gravity
-    relative to its base; with zero gravity there are fewer. `extra` as in
+    Systems 8(4), 1991.) The regressor is stacked over random states, with more than three times as
+    many equations as parameters. The base parameters depend on the structure of the robot and on
+    the direction of gravity relative to its base; zero gravity leaves fewer. `extra` as in
     :func:`inverse_dynamics_regressor`. Equal arguments give equal results.
 
     A column whose norm is below `tolerance` times that of the largest has no effect; of the rest,
     scaled to similar norms, a diagonal entry of R below `tolerance` times the first marks a column
     that depends on those before it. Of columns that serve equally well, those of bodies nearer to
-    the base lead; other states may choose other leaders of the same combinations.
+    the base lead; other states may select other leading parameters for the same combinations.
     """
     names = parameter_names(model, extra)
     count = 20 + 3 * len(names) // model.n

@@ -1,4 +1,4 @@
-"""Predicted against measured torques: statistics, gathered in pieces and put together."""
+"""Statistics of predicted against measured torques, gathered in pieces and combined."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..core import Array, InputError, as_array
 class Residuals:
     """Statistics of k samples of n signals, error = predicted - measured.
 
-    Pieces added in the same order give the same numbers, however they were computed.
+    Adding pieces in the same order gives the same numbers, however the pieces were computed.
 
     Attributes
     ----------
     count : k. mean : (2, n) of predicted and measured. spread : (2, 2, n) sums of products of their
     deviations from the means. absolute, squared : (n,) sums of |error| and error^2.
-    largest, when : (n,) the largest |error|, and at which time, s.
+    largest, when : (n,) the largest |error| and its time in s.
     """
 
     count: int
@@ -34,13 +34,13 @@ class Residuals:
 
     @classmethod
     def none(cls, n: int) -> Residuals:
-        """Of no samples."""
+        """The statistics of no samples."""
         zero = np.zeros(n)
         return cls(0, np.zeros((2, n)), np.zeros((2, 2, n)), zero, zero, zero, np.full(n, np.nan))
 
     @classmethod
     def of(cls, times: Any, predicted: Any, measured: Any) -> Residuals:
-        """Of samples (k, n) at times (k,)."""
+        """The statistics of samples (k, n) at times (k,)."""
         pair = np.stack([as_array("predicted", predicted, ()), as_array("measured", measured, ())])
         t = as_array("times", times, ())
         if pair.ndim != 3 or t.shape != pair.shape[1:2]:
@@ -95,14 +95,14 @@ class Residuals:
 
     @property
     def deviation(self) -> Array:
-        """(n,) standard deviation of what was measured."""
+        """(n,) standard deviation of the measured values."""
         return np.asarray(np.sqrt(self.spread[1, 1] / max(self.count, 1)))
 
     @property
     def normalized(self) -> Array:
-        """(n,) rms / deviation: what is not explained; 1 for a constant that is the mean.
+        """(n,) rms / deviation, the unexplained share: 1 if only the mean is predicted.
 
-        Infinite for a signal that was constant, unless it was predicted.
+        Infinite for a constant measured signal, unless it was predicted exactly.
         """
         return _ratio(self.rms, self.deviation)
 
@@ -113,13 +113,13 @@ class Residuals:
 
     @property
     def correlation(self) -> Array:
-        """(n,) of predicted and measured; NaN where one of them is constant."""
+        """(n,) correlation of predicted and measured values; NaN where either is constant."""
         size = np.sqrt(self.spread[0, 0] * self.spread[1, 1])
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(size > 0.0, self.spread[0, 1] / size, np.nan)
 
     def figures(self, names: Sequence[str]) -> dict[str, dict[str, float]]:
-        """By name of the signals, as floats."""
+        """All statistics as floats, by name of the signal."""
         columns = {
             "rms": self.rms,
             "mae": self.mean_absolute,

@@ -1,16 +1,16 @@
 """Spring laws from recorded motions: deflection phi = theta - q against joint torque.
 
 The samples obey Q = s(phi) + d phi' + b + noise, with the bias b of the torque sensor, s(0) = 0 and
-one of the LAWS, each linear in its parameters: least squares, with s' > 0 as bounds for the table.
-Q may be that of a sensor, of the link motion (`inverse_dynamics`), or of the motors
+one of the LAWS. Each is linear in its parameters and fitted by least squares; for the table, bounds
+keep s' > 0. Q may come from a sensor, from the link motion (`inverse_dynamics`), or from the motors
 (:func:`motor_side_torque`).
 
-Which law: that of the least BIC = N ln(RSS / N) + p ln N, p parameters. Recorded noise is not
-white (filters, hysteresis, what the law leaves): N here, and in the standard errors, is the number
-of samples over the correlation time of the residuals, 1 + 2 sum of autocorrelations.
+The law with the least BIC = N ln(RSS / N) + p ln N is chosen, with p parameters. Recorded noise is
+not white (filters, hysteresis, misfit of the law): N here, and in the standard errors, is the
+number of samples divided by the correlation time of the residuals, 1 + 2 sum of autocorrelations.
 
-Noise of the deflection itself, of variance v, makes a spring seem softer, by v / var(phi): K then
-is between the estimate and the estimate over R^2.
+Noise of variance v in the deflection makes a spring appear softer, by the share v / var(phi): K
+then is between the estimate and the estimate divided by R^2.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ FEWEST = 50  # samples
 SIGNIFICANT = 3.0  # standard errors
 OUTLIER = 5.0  # robust standard deviations
 BINS = 20  # of the deflection, over which the scale of outliers is the median
-MANY = 0.1  # of the samples, or of the range of the deflection: too much to leave out unsaid
-SLOW = 0.1  # of the rms of phi': too slow to tell the branches of a hysteresis apart
-SOFTEST = 0.02  # of the mean stiffness, least slope of a table
+MANY = 0.1  # of the samples or of the deflection range: leaving out more gives a warning
+SLOW = 0.1  # of the rms of phi': below it the branches of a hysteresis are not separated
+SOFTEST = 0.02  # least slope of a table, as a share of the mean stiffness
 
 
 class Parameter(NamedTuple):
@@ -65,12 +65,13 @@ class Parameter(NamedTuple):
 class SpringFit:
     """The result of :func:`identify_spring` for one joint.
 
-    spring, damping : the law s and d >= 0, N m s/rad. bias : b, N m. parameters : all of it with
-    standard errors; of a table, torques at its points. covered : the deflections that occurred,
-    rad. rms : of the residuals, N m. hysteresis : width between the branches of rising and falling
-    deflection, N m, with standard error; NaN without rates. count, independent, outliers : samples
-    used, how many independent ones they count for, and how many were left out. tried : BIC of every
-    law that was tried, the best first. recorded : the deflections of all samples, outliers too.
+    spring, damping : the law s and d >= 0, N m s/rad. bias : b, N m. parameters : all of these
+    with standard errors; for a table, the torques at its points. covered : the deflections that
+    occurred, rad. rms : of the residuals, N m. hysteresis : width between the branches of rising
+    and falling deflection, N m, with standard error; NaN without rates. count, independent,
+    outliers : samples used, the number of independent samples they amount to, and samples left out.
+    tried : BIC of every law that was tried, the best first. recorded : the deflections of all
+        samples, outliers too.
     """
 
     joint: str
@@ -99,7 +100,7 @@ class SpringFit:
         return SeriesElastic(motor, self.spring, self.damping)
 
     def warning(self) -> str:
-        """What makes the outliers suspect: too many, or all of a part of the range; else empty."""
+        """Why the outliers are suspect (too many, or a whole part of the range); empty if not."""
         reasons = []
         if self.outliers > MANY * (self.outliers + self.count):
             reasons.append(f"{self.outliers / (self.outliers + self.count):.0%} of the samples")
@@ -108,7 +109,11 @@ class SpringFit:
             if self.covered[1] - self.covered[0] < (1.0 - MANY) * (upper - lower):
                 unit = "m" if self.prismatic else "rad"
                 reasons.append(f"the ends of the deflections {lower:.4g} to {upper:.4g} {unit}")
-        return f"outliers: {' and '.join(reasons)} left out: compare without" if reasons else ""
+        return (
+            f"outliers: {' and '.join(reasons)} left out: compare with a fit of all samples"
+            if reasons
+            else ""
+        )
 
     def describe(self) -> str:
         """A line for each parameter, and the quality of the fit."""
@@ -119,7 +124,8 @@ class SpringFit:
         lines.append(f"    deflections {self.covered[0]:.4g} to {self.covered[1]:.4g} {angle}")
         lines.append(
             f"    residuals {self.rms:.3g} {force} rms, R^2 {self.r_squared:.6f}; {self.count} "
-            f"samples count for {self.independent:.0f}, {self.outliers} outliers left out"
+            f"samples, equivalent to {self.independent:.0f} independent ones; {self.outliers} "
+            f"outliers left out"
         )
         if self.warning():
             lines.append(f"    WARNING: {self.warning()}")
@@ -129,7 +135,7 @@ class SpringFit:
             )
         if self.r_squared < 0.95:
             lines.append(
-                f"    noise of the deflection may make it look up to {1 / self.r_squared:.2f} "
+                f"    noise of the deflection may make it appear up to {1 / self.r_squared:.2f} "
                 f"times too soft"
             )
         if len(self.tried) > 1:
@@ -206,8 +212,8 @@ def identify_spring(
     rate : phi' in rad/s; without it, damping and hysteresis are not identified.
     law : one of LAWS, or "auto": the least BIC decides.
     damping : whether the spring has a damper; None: the least BIC decides.
-    bias : whether the torque may have a constant error. Not told from the law, and so zero, for a
-        table whose deflections do not include zero.
+    bias : whether the torque may have a constant error. Zero for a table whose deflections do
+        not include zero, as it cannot be separated from that law.
     robust : leave out samples beyond OUTLIER robust standard deviations, iteratively reweighted.
     joint, prismatic : the name for messages; N and m instead of N m and rad.
 
@@ -266,7 +272,7 @@ def motor_side_torque(motor: Motor, velocity: Any, acceleration: Any, motor_torq
 
 
 def correlation_time(residuals: Array) -> float:
-    """How many samples in a row say the same: 1 + 2 sum rho_k, over five times as many (Sokal)."""
+    """Correlation time in samples: 1 + 2 sum rho_k, up to k of five times the result (Sokal)."""
     x = residuals - residuals.mean()
     size = len(x)
     power = np.abs(np.fft.rfft(x, 2 * size)) ** 2
@@ -280,14 +286,14 @@ def correlation_time(residuals: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Law:
-    """A law linear in its parameters: columns (k, p), which of them must be positive as slopes of
-    the law, and the spring that values of them make."""
+    """A law linear in its parameters: columns (k, p), which of them are slopes of the law and must
+    be positive, and the spring for given values."""
 
     name: str
     columns: Callable[[Array], Array]
     rising: NDArray[np.bool_]
     spring: Callable[[Array], Spring]
-    names: tuple[tuple[str, int], ...] = ()  # with the power of the deflection; of a table none
+    names: tuple[tuple[str, int], ...] = ()  # with the power of the deflection; empty for a table
     owns_constant: bool = False
 
 
@@ -391,7 +397,7 @@ def _powers(*orders: int) -> Callable[[Array], Array]:
 
 def _table(lower: float, upper: float, pieces: int) -> _Law:
     """A cubic spline on equal pieces, by the B-spline coefficients of its slope, which bounds keep
-    positive; zero at zero deflection if that occurred, else with a constant of its own."""
+    positive; zero at zero deflection if the samples include it, else with its own constant."""
     degree = 3
     breaks = np.linspace(lower, upper, pieces + 1)
     knots = np.concatenate((np.full(degree, lower), breaks, np.full(degree, upper)))
@@ -459,12 +465,12 @@ def _least_squares(X: Array, y: Array, lower: Array) -> tuple[Array, Array]:
     """Parameters above their lower bounds, and (X^T X)^-1."""
     scale = np.linalg.norm(X, axis=0)
     if not (scale > 0.0).all():
-        raise InputError("some of its deflections did not occur")
+        raise InputError("some of its deflections do not occur in the samples")
     together = np.concatenate((X / scale, y[:, None]), axis=1)
     R: Array = np.asarray(np.linalg.qr(together, mode="r"))
     square, target = R[:-1, :-1], R[:-1, -1]
     if np.linalg.cond(square) > 1e8:
-        raise InputError("the samples do not tell its parameters apart")
+        raise InputError("the samples do not separate its parameters")
     if np.isinf(lower).all():
         values = np.linalg.solve(square, target)
     else:
@@ -474,7 +480,7 @@ def _least_squares(X: Array, y: Array, lower: Array) -> tuple[Array, Array]:
 
 
 def _hysteresis(best: _Fit, phid: Array | None, independent: float) -> tuple[float, float]:
-    """Twice the coefficient of sign(phi') beside the law, and its standard error."""
+    """Twice the coefficient of sign(phi') in addition to the law, and its standard error."""
     if phid is None:
         return float("nan"), float("nan")
     side = np.where(np.abs(phid) > SLOW * np.sqrt(np.mean(phid**2)), np.sign(phid), 0.0)
@@ -488,10 +494,10 @@ def _hysteresis(best: _Fit, phid: Array | None, independent: float) -> tuple[flo
 
 
 def _inliers(phi: Array, Q: Array, phid: Array | None) -> NDArray[np.bool_]:
-    """Mask, by residuals of a polynomial of degree 5 with Huber's weights.
+    """Mask of the samples to keep, by residuals of a polynomial of degree 5 with Huber's weights.
 
-    Their scale is the median of those of equal bins of the deflection: a joint that rests for most
-    of the time has most samples at one place, with less noise than where it moves.
+    The scale of the residuals is the median over equal bins of the deflection: a joint that rests
+    for most of the time has most samples at one place, with less noise than in motion.
     """
     lower, upper = np.quantile(phi, (0.005, 0.995))
     which = np.clip(np.floor(BINS * (phi - lower) / max(upper - lower, 1e-300)), 0, BINS - 1)
@@ -514,11 +520,11 @@ def _inliers(phi: Array, Q: Array, phid: Array | None) -> NDArray[np.bool_]:
 
 def _refuse_what_tells_nothing(phi: Array, Q: Array) -> None:
     if len(phi) < FEWEST:
-        raise InputError(f"{len(phi)} samples; a law takes {FEWEST} or more")
+        raise InputError(f"{len(phi)} samples; at least {FEWEST} are needed")
     spread, values = float(np.ptp(phi)), len(np.unique(phi))
     if values < ceil(FEWEST / 10):
         raise InputError(
-            f"the deflection hardly moved ({values} different values within {spread:.3g}): "
+            f"the deflection hardly moved ({values} distinct values within {spread:.3g}): "
             f"move the joint under changing torques, or it is rigid"
         )
     x = phi - phi.mean()
@@ -529,10 +535,10 @@ def _refuse_what_tells_nothing(phi: Array, Q: Array) -> None:
     if slope < -SIGNIFICANT * error:
         raise InputError(
             f"the torque falls with the deflection ({slope:.4g}): phi is motor minus link, and "
-            f"positive torque is what the motor gives to the link"
+            f"positive torque is exerted by the motor on the link"
         )
     if slope <= SIGNIFICANT * error:
         raise InputError(
-            f"deflections of {spread:.3g} do not tell the stiffness: {slope:.3g} +- {error:.2g}; "
-            f"excite it more, or it is rigid"
+            f"deflections of {spread:.3g} do not determine the stiffness: {slope:.3g} +- "
+            f"{error:.2g}; excite the joint more, or it is rigid"
         )

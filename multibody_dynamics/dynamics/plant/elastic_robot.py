@@ -5,9 +5,9 @@ Link side and motor side of [M21] (2), (3), with friction and a limited motor to
     M(q) q'' + C(q, q') q' + g(q) = Q - d q' + J^T W,
     M_m theta'' + load + friction(theta') = tau_m,
 
-with Q and the loads of the motors from the springs and the dampers beside them, see
-`actuator_kinds`. At a rigid joint link and motor are one: theta = q, and M_m adds to the diagonal
-of M.
+with Q and the loads of the motors from the springs and the dampers in parallel with them, see
+`actuator_kinds`. At a rigid joint link and motor move as one: theta = q, and M_m adds to the
+diagonal of M.
 
 Integrator: the classical Runge-Kutta method of order 4 (RK4) with a fixed inner step h. Coriolis
 and friction terms depend on velocity, so the symplectic methods that suit a pure spring would be
@@ -66,7 +66,7 @@ STOP_STIFFNESS = 3
 STOP_DAMPING = 4
 LINK_ROW = 5
 
-# Columns of the table of motors, after those of `actuator_cycle`.
+# Columns of the table of motors, after those of `flat_map`.
 PROPORTIONAL = cycle.MOTOR_ROW
 DERIVATIVE = cycle.MOTOR_ROW + 1
 
@@ -126,7 +126,7 @@ class Energy(NamedTuple):
 
 @inlined
 def _motor_torques(motors, feedforward, row, reference, t, theta, thetad, motor_torque):
-    """Feedforward (m,) plus the drive around a reference that moves on at its velocity."""
+    """Feedforward (m,) plus the drive around a reference that continues at its velocity."""
     for j in range(motors.shape[0]):
         lag = reference[0, j] + reference[1, j] * t - theta[j]
         lag_rate = reference[1, j] - thetad[j]
@@ -138,7 +138,7 @@ def _motor_torques(motors, feedforward, row, reference, t, theta, thetad, motor_
 
 @inlined
 def _stiffness_inputs(joints, profile, row, rate, t, second):
-    """k of the joints whose stiffness no motor sets, moving on at its rate within its range."""
+    """k of the joints whose stiffness no motor sets, continuing at its rate within its range."""
     for i in range(joints.shape[0]):
         if joints[i, cycle.KIND] == cycle.VARIABLE and joints[i, cycle.DRIVEN] == 0.0:
             v = int(joints[i, cycle.SECOND])
@@ -194,10 +194,11 @@ class _Present(NamedTuple):
 
 
 class _Inputs(NamedTuple):
-    """What acts during a step.
+    """The inputs during a step.
 
     feedforward: (1, m) held, or (2 steps + 1, m) at the half steps; reference: (2, m) position and
-    velocity at the start; profile: of stiffnesses, (1, v) moving on at `rate` (v,), or likewise.
+    velocity at the start; profile: of stiffnesses, (1, v) continuing at `rate` (v,), or at the half
+    steps.
     """
 
     feedforward: Array
@@ -216,7 +217,7 @@ class _Parts(NamedTuple):
 
 
 class _Springs(NamedTuple):
-    """What springs do: the last arguments of `springs_recursion`."""
+    """Response of the springs: the last arguments of `springs_recursion`."""
 
     torque: Array
     rate: Array
@@ -271,8 +272,8 @@ def _slope(tables, scratch, springs, parts, second, tau, dx):
 
 @inlined
 def _finish(tables, springs, x, dx, present):
-    """Take over x, its torques and accelerations; False and no change of the state where x is not
-    finite."""
+    """Adopt x, its torques and accelerations; if x is not finite, return False and leave the state
+    unchanged."""
     joints, motors = tables.joints, tables.motors
     state, outputs = present.state, present.outputs
     n, size = joints.shape[0], state.shape[0]
@@ -290,8 +291,8 @@ def _finish(tables, springs, x, dx, present):
 
 
 def _advance(tables, scratch, present, inputs, h, steps):
-    """RK4 from `present.state` through `steps` steps of h; False and the same state where that
-    fails."""
+    """RK4 from `present.state` through `steps` steps of h; if that fails, return False and leave
+    the state unchanged."""
     joints, motors = tables.joints, tables.motors
     state, second, tau, _ = present
     feedforward, reference, profile, rate = inputs
@@ -340,7 +341,7 @@ class ElasticRobot:
 
     Parameters
     ----------
-    model : the links, without the rotors that `actuators` has (`Actuators.refuse_counting_twice`).
+    model : the links, without the rotors of `actuators` (`Actuators.refuse_counting_twice`).
     actuators : springs, motors, friction and the limits of the motor torques. Motor speeds are not
         limited here: controllers must keep the speed limits. Beyond their travel springs continue
         along their tangents.
@@ -413,8 +414,8 @@ class ElasticRobot:
         return self.model.n
 
     def _take(self, model: MultibodyModel) -> None:
-        """Take over the data of the links; InputError where a rotor would count twice or the stops
-        do not fit."""
+        """Adopt the data of the links; InputError where a rotor would count twice or the stops do
+        not match."""
         actuators, stops = self.actuators, self.end_stops
         actuators.refuse_counting_twice(model.reflected_inertia)
         self._links[:, LOWER_STOP], self._links[:, UPPER_STOP] = -np.inf, np.inf
@@ -432,11 +433,11 @@ class ElasticRobot:
         self.model = model
 
     def set_model(self, model: MultibodyModel) -> None:
-        """Continue from the present state with other inertias, gravity or joint limits.
+        """Continue from the current state with other inertias, gravity or joint limits.
 
         >>> robot.set_model(model.with_payload("hand", 1.5, (0, 0, 0.1), np.eye(3) * 0.01))
 
-        The inner step stays as it is unless it would be unstable now. Raises InputError if the
+        The inner step is kept unless it would now be unstable. Raises InputError if the
         model does not have the same joints in the same places, and then changes nothing.
         """
         if model.joint_names != self.model.joint_names or not (
@@ -515,11 +516,13 @@ class ElasticRobot:
     def follow(self, position: Any, velocity: Any, feedforward: Any, dt: float) -> None:
         """Advance by dt in s with the drives around theta_ref, theta_ref' and a torque, each (m,).
 
-        Within dt the reference moves on at its velocity, as drives interpolate. Raises as `step`,
+        Within dt the reference continues at its velocity, as drives interpolate. Raises as `step`,
         and InputError if the robot has no drive.
         """
         if self.drive is None:
-            raise InputError("the robot was made without a drive; use step, or give it one")
+            raise InputError(
+                "the robot was created without a drive; use step, or create it with one"
+            )
         names = self.actuators.motor_names
         rows = (("position", position), ("velocity", velocity), ("feedforward", feedforward))
         theta, thetad, tau = (as_array(name, row, (len(names),), names) for name, row in rows)
@@ -593,7 +596,7 @@ class ElasticRobot:
 
         Springs and friction count with their slopes at rest at q under gravity, at the second
         outputs `stiffness`. Gravity itself, which is much softer, is left out, and stiffness drives
-        move on their own. Columns of the second array: deflections of n links, then of m motors
+        are decoupled. Columns of the second array: deflections of n links, then of m motors
         (zero for the motors of rigid joints).
         """
         q = as_array("q", q, (self.n,), self.actuators.joint_names)

@@ -74,8 +74,8 @@ class Plant(Protocol):
     applied_wrenches: Array
     """(n, 6) external wrench on each body: torque, force; inertial axes and origin."""
     stiffness: Array
-    """(2, v) rows k and k' of the variable joints. Where no motor sets the stiffness, k moves on at
-    its rate; for the others only `reset` uses k, to place their motors."""
+    """(2, v) rows k and k' of the variable joints. Where no motor sets the stiffness, k continues
+    at its rate; for the others only `reset` uses k, to place their motors."""
 
     def reset(self, q: Any, qd: Any = None, *, theta: Any = None, thetad: Any = None) -> None:
         """Put links at q, q' (n,) and motors at theta, theta' (m,).
@@ -98,8 +98,8 @@ class Plant(Protocol):
         """
 
     def set_model(self, model: MultibodyModel) -> None:
-        """Continue from the present state with other inertias or gravity, with a payload for
-        example.
+        """Continue from the current state with other inertias or gravity, for example with a
+        payload.
 
         Raises InputError for a model with other joints.
         """

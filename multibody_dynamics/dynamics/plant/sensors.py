@@ -106,7 +106,7 @@ class TorqueSensor:
         self.torque: Array = np.zeros(size)
 
     def restart(self, torque: Any) -> None:
-        """Take the first reading, of a torque that has been constant for long."""
+        """Take the first reading, as if the torque had been constant for a long time."""
         self._filtered[:] = as_array("torque", torque, self.torque.shape)
         self._read()
 
@@ -138,8 +138,8 @@ class DelayLine(Generic[T]):
         self._line: deque[T] = deque([initial] * (whole + 2), maxlen=whole + 2)
 
     def push(self, command: T) -> tuple[tuple[float, T], ...]:
-        """Put in the command given at the beginning of a cycle; returns what acts during the cycle:
-        durations in s that add up to the period, each with its command."""
+        """Add the command given at the beginning of a cycle and return the commands that act during
+        the cycle, each after its duration in s; the durations add up to the period."""
         self._line.append(command)
         before, now = self._line[0], self._line[1]
         if self._late == 0.0:

@@ -59,7 +59,7 @@ def test_a_change_of_law_in_motion_has_no_bump(arm):
 
 
 def test_on_activation_the_torque_starts_from_the_present_one():
-    """s(x) of the law's constant torque, exactly; in the first millisecond 3e-4 of the step."""
+    """Exactly s(x) times the law's constant torque; 3e-4 of the step in the first millisecond."""
     arm = linear_arm()
     law = law_of(arm, "hold")
     rest = at_rest(*arm)
@@ -126,7 +126,7 @@ def test_torque_withheld_during_a_transfer_does_not_wind_up_the_integral():
     law = law_of(arm, "state_feedback", integral=2.0)
     transfer.activate(law)
     desired = np.zeros((5, 2))
-    desired[0] = arm.rest + 0.5  # and the torque of brakes is zero
+    desired[0] = arm.rest + 0.5  # and the torque under brakes is zero
     state = (desired, *np.zeros((4, 2)))
     for _ in range(99):
         transfer.update(1e-3, *state)

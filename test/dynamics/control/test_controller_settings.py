@@ -1,4 +1,4 @@
-"""Laws made from plain numbers, and new numbers for a running law."""
+"""Laws created from plain numbers, and new numbers for a running law."""
 
 from __future__ import annotations
 
@@ -90,18 +90,27 @@ def test_invalid_settings_are_refused():
     for settings, message in (
         ({"law": "magic"}, "law 'magic': expected one of motor_pd, state_feedback"),
         ({"proportional": 1.0}, "give both or neither"),
-        ({"law": "hold", "poles": (-1.0, -2.0)}, "poles: the law 'hold' has none"),
-        ({"lead": 1e-3}, "lead: the law 'state_feedback' has none"),
-        ({"law": "hold", "feedback": "link"}, "feedback: the law 'hold' has none"),
-        ({"law": "computed_torque", "integral": [1.0, 2.0]}, "integral: the law 'computed_torque'"),
-        ({"proportional": np.ones(2), "derivative": np.ones(2)}, "proportional: the law 'state_"),
+        ({"law": "hold", "poles": (-1.0, -2.0)}, "poles: not a setting of the law 'hold'"),
+        ({"lead": 1e-3}, "lead: not a setting of the law 'state_feedback'"),
+        ({"law": "hold", "feedback": "link"}, "feedback: not a setting of the law 'hold'"),
+        (
+            {"law": "computed_torque", "integral": [1.0, 2.0]},
+            "integral: not a setting of the law 'computed_torque'",
+        ),
+        (
+            {"proportional": np.ones(2), "derivative": np.ones(2)},
+            "proportional: not a setting of the law 'state_",
+        ),
         ({"bandwidth": 9.0, "poles": (-1.0,) * 4}, "bandwidth and poles: each sets the gains"),
         (
             {"law": "hold", "bandwidth": 9.0, "proportional": 1.0, "derivative": 1.0},
             "bandwidth and proportional: each",
         ),
-        ({"law": "motor_pd", "stiffness": [1.0]}, "stiffness: the law 'motor_pd' has none"),
-        ({"law": "motor_pd", "torque_limit": 1.0}, "torque_limit: the law 'motor_pd' has none"),
+        ({"law": "motor_pd", "stiffness": [1.0]}, "stiffness: not a setting of the law 'motor_pd'"),
+        (
+            {"law": "motor_pd", "torque_limit": 1.0},
+            "torque_limit: not a setting of the law 'motor_pd'",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             ControllerSettings(**settings)

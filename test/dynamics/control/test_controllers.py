@@ -1,4 +1,4 @@
-"""Linear feedback and computed torque: as written, and in closed loop with a held torque."""
+"""Linear feedback and computed torque: against their formulas, and in closed loop."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def at_rest_second(arm: Arm) -> np.ndarray:
     return second
 
 
-# As they are written
+# Against their formulas
 
 
 @pytest.mark.parametrize("arm", ALL)
@@ -224,8 +224,8 @@ def weak_shoulder(limit: float) -> Arm:
 
 @pytest.mark.parametrize("kind", ["integral", "integral without anti-windup", "observer"])
 def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
-    """A step that saturates the shoulder, which under an integral is stuck for a second before it
-    moves: the overshoot is that of the law without integral."""
+    """A step that saturates the shoulder, which is stuck for a second, under integral action,
+    before it moves: the overshoot equals that of the law without integral."""
     arm = weak_shoulder(1.3 * abs(gravity_forces(*weak_shoulder(1.0)[::2])[0]))
     model, actuators, rest = arm
     limit = actuators.torque_limit
@@ -306,7 +306,7 @@ def test_controllers_refuse_what_does_not_fit():
 
 @pytest.mark.parametrize("make", [linear_arm, antagonistic_arm])
 def test_arrays_that_the_caller_writes_are_checked(make):
-    """NaN in an external torque is reported by name, and forgotten when the next value is good."""
+    """NaN in an external torque is reported by name and has no lasting effect."""
     arm = make()
     model, actuators, rest = arm
     desired = hold(model.joint_names, rest)(0.0)
@@ -326,7 +326,7 @@ def test_arrays_that_the_caller_writes_are_checked(make):
         np.testing.assert_array_equal(integrating.integral_torque, integral)
         law.external_torque[1] = 0.0
         assert np.isfinite(law.update(*state)).all()
-    with pytest.raises(DynamicsError, match=r"'shoulder': LinearFeedback asks for -?(inf|nan)"):
+    with pytest.raises(DynamicsError, match=r"'shoulder': LinearFeedback yields -?(inf|nan)"):
         integrating.update(np.full((5, 2), 1e200), *state[1:])
 
 

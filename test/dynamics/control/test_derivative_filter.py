@@ -73,8 +73,8 @@ def test_polynomials_below_the_order_are_exact_at_any_steps(seed, order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_one_degree_more_shows_the_documented_delay_and_no_other(order):
-    """On t^m / m! the highest derivative, t, lags by the delay; the next lower by no more than the
-    second-order term that a delay has not."""
+    """On t^m / m! the highest derivative, t, lags by the delay; the next lower lags by no
+    more than the second-order term, which a pure delay lacks."""
     estimator = make_filter(order)
     coefficients = np.eye(order + 1)[-1:].T
     for k in range(1001):
@@ -154,7 +154,7 @@ def test_encoder_quantization_is_white_noise_during_motion(order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_start_in_motion_has_settled_after_the_settling_time(order):
-    """It starts at rest; the error of the highest derivative, 3 at first, then is down to 1 %."""
+    """It starts at rest; the error of the highest derivative decays from 3 to 1 % of it."""
     estimator = make_filter(order)
     coefficients = 3.0 * np.eye(order)[-1:].T
     k = 0

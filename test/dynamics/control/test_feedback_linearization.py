@@ -1,6 +1,6 @@
 """Feedback linearization: placed poles, measured in the decay of errors along a motion.
 
-The plant is the textbook's, integrated with the torque of every instant.
+The plant is the textbook model, integrated with a torque that is continuous in time.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def displaced(arm, desired, stiffness) -> np.ndarray:
 
 
 def second_outputs(arm, x: np.ndarray) -> dict[int, float]:
-    """Measured second outputs that a motor sets, written out here, by index."""
+    """Measured second outputs that a motor sets, by index, written out here."""
     q, _, theta, _ = split(arm, x)
     found = {}
     for i, actuator, motors, j in arm.actuators.each():

@@ -1,4 +1,4 @@
-"""The terms of the feedforward law, each on its own, and their sum."""
+"""The terms of the feedforward law, individually and summed."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ def signals(law: FlatnessLaw, q: np.ndarray, theta: np.ndarray) -> dict[str, np.
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, variable_arm, pretensioned_arm])
 def test_at_rest_every_law_gives_the_torque_that_holds(arm):
-    """Except computed torque, which takes the links to be where the motors are. The stop on links
-    holds, too; an arm with a stiffness drive has none."""
+    """Except computed torque, which takes the motor positions for those of the links. The stop from
+    link states holds, too; an arm with a stiffness drive has no such stop."""
     arm = arm()
     law = make(arm)
     (q, _, theta, _), _, load = at_start(arm)
@@ -152,7 +152,7 @@ def test_a_stop_yields_at_the_limit_of_the_torques_sent():
         law.measure(k * PERIOD, signals(law, q, theta + 0.5))
         law.update(PERIOD, 0.0)
         assert abs(law.transfer.torque[0]) == 3.0
-        assert law.transfer.events == ()  # the law itself asks for no more
+        assert law.transfer.events == ()  # the law itself requests no more
 
 
 def test_invalid_settings_are_refused():
@@ -167,7 +167,7 @@ def test_invalid_settings_are_refused():
 
 @pytest.mark.parametrize("bad", ["refused", "raising", "restarting", "wild"])
 def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
-    """A moving arm whose observer gets bad samples from the start of the stop on."""
+    """A moving arm whose observer receives bad samples from the start of the stop."""
     arm = linear_arm()
     law = make(arm, estimation=MOTOR_ENCODERS, law="hold")
     plant = HeldPlant(arm)
@@ -198,7 +198,7 @@ def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
 
 
 def test_motor_laws_never_use_the_observer_not_even_during_a_transfer():
-    """Two arms in the same rest; the observer of one gets wrong torques."""
+    """Two arms at the same rest; the observer of one receives wrong torques."""
     arm = linear_arm()
     pair = [make(arm, estimation=MOTOR_ENCODERS, law="hold") for _ in "ab"]
     (_, _, theta, _), _, load = at_start(arm)
@@ -214,8 +214,8 @@ def test_motor_laws_never_use_the_observer_not_even_during_a_transfer():
 
 
 class Loop:
-    """Arm, law and estimation from motor encoders, at 1 kHz or a period of its own; a torque acts
-    one period after the state that it answers."""
+    """Arm, law and estimation from motor encoders, at 1 kHz or another period; a torque acts one
+    period after the state for which it was computed."""
 
     def __init__(self, arm: Arm, q: np.ndarray, period: float, resolution: float = 0.0) -> None:
         """At rest at q, with gains of `arm.rest`."""
@@ -252,7 +252,7 @@ class Loop:
 
     @property
     def rows(self) -> list[np.ndarray]:
-        """Everything that the next step starts from."""
+        """The complete state from which the next step starts."""
         return [self.plant.state, self.plant.motor_torque, self.waiting,
                 self.observer._x, self.observer._measured, self.filter.state]  # fmt: skip
 
@@ -261,7 +261,7 @@ class Loop:
             row.flat, x = x[: row.size], x[row.size :]
 
     def multipliers(self) -> np.ndarray:
-        """Eigenvalues of one step, near rest, with all that is compiled and discretised."""
+        """Eigenvalues of one step, near rest, with everything compiled and discretised."""
         for _ in range(3):
             self.step()
         before = np.concatenate([row.ravel() for row in self.rows])
@@ -285,8 +285,8 @@ def test_with_motor_encoders_alone_every_shipped_arm_is_stable_where_it_was_not_
 
 
 def test_with_motor_encoders_alone_the_panda_holds_for_twenty_seconds():
-    """Far from where its gains were designed; encoders with steps and noise, cycles that come late
-    by up to 4 ms."""
+    """Far from where its gains were designed; encoders with resolution and noise, cycles that are
+    late by up to 4 ms."""
     arm = shipped("panda")
     away = np.array([-0.367, 0.144, 0.869, -1.386, -0.403, 1.415, -0.077])
     loop = Loop(arm, away, 2e-3, resolution=1.5e-5)

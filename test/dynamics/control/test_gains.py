@@ -1,4 +1,4 @@
-"""Designs of gains: the poles they place, the margins they keep, and what they refuse."""
+"""Designs of gains: the poles they place, the margins they keep, and the input they reject."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def close(found, wanted, rtol: float) -> None:
 
 
 def test_resonances_are_those_of_the_tangent_under_gravity():
-    """By hand: a cubic spring is stiffer where it carries more, tendons where they pull harder."""
+    """By hand: a cubic spring is stiffer under more load, tendons under more tension."""
     model, actuators, q = nonlinear_arm()
     K, load = np.array([150.0, 200.0]), gravity_forces(model, q)
     phi = next(x.real for x in np.roots([4e3, 0.0, K[0], -load[0]]) if abs(x.imag) < 1e-9)
@@ -107,7 +107,7 @@ def test_at_rest_nothing_moves(arm):
 
 @ARMS
 def test_closed_loop_poles_are_those_of_the_linearized_plant(arm):
-    """Linearized by differences of the plant under the law itself."""
+    """Linearized by differences, for the plant under the law itself."""
     arm = without_coulomb(arm())
     model, actuators, q = arm
     n, m = model.n, len(actuators.motors)
@@ -207,7 +207,7 @@ def test_optimal_gains_keep_the_margins_of_linear_quadratic_design(arm):
 
 @ARMS
 def test_damping_gains_damp_every_joint_on_its_own(arm):
-    """Both pairs of poles at s^2 + (m / M_m)^(1/2) w s + w^2 where the bandwidth leaves them."""
+    """Both pole pairs solve s^2 + (m / M_m)^(1/2) w s + w^2 unless the bandwidth limits them."""
     model, actuators, q = arm()
     gains = damping_gains(model, actuators, q, bandwidth=1e4)
     held, K = np.diag(mass_matrix(model, q)), at_rest(model, actuators, q).stiffness
@@ -301,8 +301,8 @@ def test_designs_refuse_what_does_not_fit():
 @pytest.mark.parametrize("bandwidth", [10.0, 20.0, 40.0])
 @pytest.mark.parametrize("name", SHIPPED)
 def test_optimal_gains_of_one_position_are_stable_in_all_of_the_range(name, bandwidth):
-    """Friction that is not viscous left out, which only helps. With the gains of the optimum
-    itself, a third of the Panda's range is not."""
+    """Without Coulomb friction, which only helps. With the unmodified optimal gains, a third of the
+    Panda's range is unstable."""
     arm = shipped(name)
     gains = optimal_gains(*arm, bandwidth)
     assert (gains.values[:2] <= 0.0).all()

@@ -1,4 +1,4 @@
-"""Damped stop and hold by the motors alone, on moving arms of every kind."""
+"""Damped stop and hold from motor states alone, on moving arms of every kind."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def in_motion(arm: Arm, speed: float) -> HeldPlant:
 
 @pytest.mark.parametrize("arm", ALL)
 def test_an_arm_in_motion_comes_to_rest_and_stays(arm):
-    """Without link states, and with the torque always within its limit."""
+    """Without link states, and with the torque always within its limits."""
     arm = arm()
     limit = 3.0 * np.abs(at_rest_load(arm)).max() + 20.0
     law = holding(arm, torque_limit=limit)
@@ -69,7 +69,7 @@ def test_an_arm_in_motion_comes_to_rest_and_stays(arm):
     assert np.abs(qd).max() < 0.02 * speed
     assert np.abs(thetad).max() < 0.02 * speed
     assert np.abs(q - start).max() < 0.4 * speed
-    assert np.abs(law.q - q).max() < 5e-3  # where it takes the links to be
+    assert np.abs(law.q - q).max() < 5e-3  # its estimate of the link positions
     assert np.abs(positions[-1] - positions[-200]).max() < 5e-3
 
 
@@ -82,7 +82,7 @@ def at_rest_load(arm: Arm) -> np.ndarray:
 
 
 def late_stop(arm: Arm, gains: StateFeedbackGains, delay: int) -> tuple[float, float]:
-    """Greatest joint speed at the beginning of a stop, and 2 s later, with torques that arrive
+    """Greatest joint speed at the start of a stop and 2 s later, with torques that arrive
     `delay` cycles of 1 ms late."""
     law, second = HoldController(arm.model, arm.actuators, gains), at_rest(*arm).second
     plant = in_motion(arm, 0.6)
@@ -166,7 +166,7 @@ def test_a_stop_ends_at_the_joint_limits_or_where_it_started_beyond_them(side):
 
 @pytest.mark.parametrize("stiffness", [0.0, -40.0])
 def test_a_stiffness_drive_outside_of_its_range_has_no_lasting_effect(stiffness):
-    """At a position without stiffness the torques stay finite, and later they are as before."""
+    """At a position without stiffness the torques stay finite and later recover their values."""
     arm = variable_arm()
     drive = arm.actuators.actuators[0].drive
     law, other = holding(arm), holding(arm)

@@ -21,7 +21,7 @@ def test_the_inverse_map_returns_the_chain_of_integrators():
         phi = actuators.settled_deflection(torque)
         motors = motor_motion(actuators, state, torque, second, deflection=phi)
         shown = second[:2].copy()
-        shown[:, 1:] = 0.0  # the motors of the others tell
+        shown[:, 1:] = 0.0  # the motors of the others determine it
         first = np.array([each[0] for _, _, each, _ in actuators.each()])
         slope = actuators.friction_slope(motors.velocity)[first]
         inertia = actuators.motor_inertia[first]

@@ -1,4 +1,4 @@
-"""The stop by link states alone: its poles on whole arms, the limit of its damping, a motion."""
+"""The stop from link states alone: its poles on whole arms, the limit of its damping, a motion."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_motor_friction_limits_the_damping_through_springs():
     rate = np.array([motor.viscous / motor.inertia for motor in arm.actuators.motors])
     arm = arm._replace(actuators=with_friction(arm.actuators, rate.min()))
     just_below, just_above = (poles(arm, factor).real.max() for factor in (2 * 0.99, 2 * 1.01))
-    assert abs(just_below) < 1e-3  # the poles of the place
+    assert abs(just_below) < 1e-3  # the poles at this configuration
     assert just_above > 1e-3
 
 
@@ -86,7 +86,7 @@ def with_friction(actuators: Actuators, rate: float) -> Actuators:
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, mixed_panda])
 def test_an_arm_in_motion_is_slowed_down_and_held_against_gravity(arm):
-    """Faster than by the friction that limits the rates, and within the torque limits."""
+    """Faster than with the friction alone that limits the rates, and within the torque limits."""
     arm = arm()
     law = LinkDampingController(arm.model, arm.actuators)
     plant, speeds = HeldPlant(arm), []

@@ -35,7 +35,7 @@ from robots import panda, random_tree, two_link_planar
 def error_matrix(model, actuators, q, gains, steepness: float) -> np.ndarray:
     """d/dt of the observer's errors of q, q', theta, v and the torque on the links, near rest.
 
-    steepness: share of the friction's slope at standstill, as tanh has none where motors run.
+    steepness: share of the friction's slope at standstill; the slope of tanh vanishes in motion.
     """
     n, m = model.n, len(actuators.motors)
     hessian, B = at_rest(model, actuators, q).hessian, actuators.motor_inertia
@@ -62,8 +62,8 @@ def error_matrix(model, actuators, q, gains, steepness: float) -> np.ndarray:
 
 
 def test_errors_are_those_of_the_arm_with_its_motors_on_springs_and_dampers():
-    """The links are let off by delta; the innovation is that of the linear error equations. But
-    for the torque on the links their poles are those of a closed loop with these gains."""
+    """The links start with an error delta; the innovation follows the linear error equations. Apart
+    from the torque on the links their poles are those of a closed loop with these gains."""
     model = random_tree(4, 1, kinds=("revolute",))
     joints = elastic(model)
     q = np.array([0.3, -0.2, 0.5, 0.1])
@@ -91,8 +91,8 @@ def test_errors_are_those_of_the_arm_with_its_motors_on_springs_and_dampers():
 @pytest.mark.parametrize("bandwidth", [3.0, 25.0, 100.0])
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_observer_of_a_shipped_arm_is_stable_in_all_of_its_range(name, bandwidth):
-    """However fast, with friction or none, with gains of one position; with the torque on the
-    links, too, and even if that were found in half of its time."""
+    """At any speed, with or without friction, with gains designed for one position; also with the
+    torque on the links, even if it converged in half of its time."""
     arm = shipped(name)
     observer = MotorSideObserver(arm.model, arm.actuators, bandwidth)
     observer.design(arm.rest)
@@ -149,14 +149,14 @@ def test_motor_encoders_alone_on_the_panda_with_stiff_wrist_modes():
 
 
 def test_the_effect_of_a_wrong_model_at_rest():
-    """An unknown torque d on the links: not at all; an error f of the motor torque: by f / K."""
+    """An unknown torque d on the links has no effect; a motor torque error f shifts q by f / K."""
     model = two_link_planar()
     joints = elastic(model)
     q = np.array([0.3, 0.4])
     for d, f in ((np.array([0.1, -0.05]), np.zeros(2)), (np.zeros(2), np.array([0.2, 0.1]))):
         observer = MotorSideObserver(model, joints, 25.0)
         bent = q + (gravity_forces(model, q) - d) / stiffness_of(joints)
-        hold = stiffness_of(joints) * (bent - q) - f  # the motor truly gets f more
+        hold = stiffness_of(joints) * (bent - q) - f  # the motor actually receives f more
         for step in range(1500):
             estimate = observer.update(4e-3 * step, bent, hold)
         np.testing.assert_allclose(estimate.q - q, f / stiffness_of(joints), rtol=0, atol=2e-6)
@@ -270,7 +270,7 @@ def test_motor_encoders_alone_suffice_for_every_undamped_kind(kind):
                 np.testing.assert_allclose(row, true, rtol=0, atol=far)
     assert np.abs(robot.rows()[0] - [0.3, 0.4]).max() > 1e-3
     if kind == "variable":
-        with pytest.raises(InputError, match="'elbow': no motor tells its stiffness"):
+        with pytest.raises(InputError, match="'elbow': no motor sets its stiffness"):
             MotorSideObserver(robot.model, actuators, 25.0).update(0.0, start, robot.hold)
 
 

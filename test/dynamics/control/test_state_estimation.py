@@ -98,7 +98,7 @@ def test_settings_are_immutable_and_checked():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_torque_sensor_suffices_for_every_kind(kind):
-    """Exact except for the damped spring, which filters a torque taken as linear in between."""
+    """Exact except for the damped spring, which filters a torque assumed linear between samples."""
     actuators = arm(kind)
     source = StateEstimation("motor_encoders_and_torque_sensors", 40.0)
     estimator, other = (

@@ -1,4 +1,4 @@
-"""Slowing down: the scaling law against fresh dynamics, the factor against brute force."""
+"""Slowing down: the scaling law against recomputed dynamics, the factor against brute force."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def motors_of(joints: Actuators, states: np.ndarray, torque) -> MotorMotion:
 
 
 def brute_force(reference: Reference, model, joints, count: int = 8001) -> np.ndarray:
-    """The six quantities (6, k, n) at dense times, from fresh dynamics at every one."""
+    """The six quantities (6, k, n) at dense times, from new dynamics at each."""
     states = reference.sample(np.linspace(reference.start_time, reference.end_time, count))
     torque = inverse_dynamics(model, *np.moveaxis(states, 1, 0))
     motor = motors_of(joints, states, torque)
@@ -125,7 +125,7 @@ def test_limits_of_the_robot_and_its_motors():
 
 
 def swing() -> tuple[Trajectory, Actuators]:
-    """A pendulum (two links in line) swung up and down at its own frequency: almost no torque."""
+    """A pendulum (two links in line) swinging at its natural frequency: almost no torque."""
     model = two_link_planar()
     stiffness = gravity_forces(model, [np.pi / 2 + 0.01, 0.0])[0] / 0.01
     omega = np.sqrt(stiffness / mass_matrix(model, np.zeros(2))[0, 0])
@@ -279,7 +279,7 @@ def test_the_report_agrees_with_brute_force_before_and_after():
     result = scale_time(reference, model, joints, limits)
     for motion, uses in ((reference, result.before), (result.trajectory, result.after)):
         peaks = np.abs(brute_force(motion, model, joints)).max(axis=1)
-        assert len(uses) == 7 * 5  # no limit of deflection
+        assert len(uses) == 7 * 5  # no deflection limit
         assert [use.utilisation for use in uses] == sorted(
             (use.utilisation for use in uses), reverse=True
         )
@@ -353,7 +353,7 @@ def test_rows_are_derivatives_of_each_other():
         np.testing.assert_allclose(slope[:-1], slow(t)[1:], rtol=0, atol=1e-4)
 
 
-# what is refused
+# invalid input
 
 
 def test_gravity_beyond_a_limit_names_joint_quantity_and_place():

@@ -1,4 +1,4 @@
-"""The compiled actuators against those for arrays, which are tested by independent routes."""
+"""The compiled actuators against those for arrays, which have independent tests of their own."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ each_robot = pytest.mark.parametrize("actuators", ROBOTS.values(), ids=ROBOTS)
 def random_motion(
     actuators: Actuators, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """state (5, n), Q (3, n) and second outputs (3, v) that every kind can have."""
+    """state (5, n), Q (3, n) and second outputs (3, v) that are feasible for every kind."""
     state = rng.normal(size=(5, actuators.n))
     Q = rng.uniform(-1.0, 1.0, size=(3, actuators.n)) * [[4.0], [20.0], [200.0]]
     second = rng.uniform(-30.0, 30.0, size=(3, len(actuators.variable_joints)))
@@ -115,7 +115,7 @@ def test_the_feedforward_is_the_flat_map(actuators):
 
 @each_robot
 def test_beyond_the_travel_it_goes_on_and_says_so(actuators):
-    """Thirty times the torques; second outputs in their range, if there is any left."""
+    """Thirty times the torques; second outputs within their feasible range, if it is not empty."""
     cycle = MotorFeedforward(actuators)
     rng = np.random.default_rng(2)
     beyond = 0
@@ -177,7 +177,7 @@ def test_more_torque_than_antagonistic_springs_have_is_told():
 
 
 def test_what_was_not_finite_is_forgotten():
-    """A NaN that a caller lets in does not stay in the warm starts."""
+    """A NaN in the caller's inputs does not persist in the warm starts."""
     cycle, fresh = MotorFeedforward(ALL), MotorFeedforward(ALL)
     state, Q, second = random_motion(ALL, np.random.default_rng(4))
     cycle.torque[:] = np.nan
@@ -203,7 +203,7 @@ def test_the_filters_advance_as_those_for_arrays(actuators, dt):
 
 
 def test_variants_bend_the_springs_less():
-    """quasi_static: by Q alone; rigid: as without load, but pushing it."""
+    """quasi_static deflects springs by Q alone; rigid leaves them unloaded but still delivers Q."""
     cycles = {name: MotorFeedforward(ALL, variant=name) for name in VARIANTS}
     state, Q, second = random_motion(ALL, np.random.default_rng(6))
     second[1:] = 0.0

@@ -132,7 +132,7 @@ def test_units_of_a_stiffness_drive_follow_the_motions_of_joint_and_drive():
 
 @pytest.mark.parametrize("name", ["planar_two_link", "antagonistic"])
 def test_the_shipped_arms_keep_all_limits_on_a_gentle_motion(name):
-    """And the elbow of the antagonistic one doubles its stiffness meanwhile."""
+    """Meanwhile, the elbow of the antagonistic arm doubles its stiffness."""
     robot = {"antagonistic": "antagonistic_elbow"}.get(name, name)
     model = load_urdf(CONFIG / "robots" / f"{robot}.urdf")
     file = CONFIG / "elastic_joints" / f"{name}.yaml"
@@ -174,7 +174,7 @@ def test_coefficients_on_the_motor_side():
         ("linear/spring", "soft", "linear'.*spring: found 'soft'.*rigid"),
         ("linear/spring/cubic_stiffness", {}, "linear'.*'cubic_stiffness'.*law, stiffness, travel"),
         ("linear/spring/damping/value", -1, "linear'.*damping.*-1"),
-        ("linear/spring/travel/values", [1], "linear'.*travel: 1 values: must be two"),
+        ("linear/spring/travel/values", [1], "linear'.*travel: 1 values: expected two"),
         ("linear/spring/travel/values", 3, "linear'.*travel: values 3: must be a list"),
         ("linear/spring/travel/values", [3, 1], "linear'.*travel.*must increase"),
         ("cubic/spring/cubic_stiffness/unit", "N m/rad", "cubic'.*cubic_stiffness.*N m/rad\\^3"),
@@ -189,7 +189,7 @@ def test_coefficients_on_the_motor_side():
         ("antagonistic/agonist/spring/damping", {}, "antagonistic'.*agonist.*'damping'"),
         ("antagonistic/agonist/motor/armature", 1, "antagonistic'.*agonist.*'armature'"),
         ("variable/variable_stiffness/damping", {}, "variable'.*'damping'.*range, hardening"),
-        ("driven/variable_stiffness/drive/gain/value", 0, "driven'.*gain not zero"),
+        ("driven/variable_stiffness/drive/gain/value", 0, "driven'.*gain nonzero"),
         ("driven/variable_stiffness/drive/gain/unit", "N m/rad", "driven'.*gain.*N m/rad\\^2"),
         ("driven/variable_stiffness/drive/offset/side", "shaft", "driven'.*offset.*'shaft'.*link"),
         ("linear/torque_source", "motor_torque", "linear'.*'motor_torque'.*spring_deflection or"),
@@ -233,7 +233,7 @@ def quantity(value: object, unit: str, side: str = "link") -> dict[str, object]:
 
 
 def arm_and_slide() -> dict[str, object]:
-    """An elastic joint with a data sheet of the motor side, and a rigid slide on a ball screw."""
+    """An elastic joint with motor-side data, and a rigid slide on a ball screw."""
     return {
         "joints": {
             "arm": {
@@ -359,7 +359,7 @@ def test_a_wrong_entry_of_a_linear_spring_is_named_with_what_would_be_right(
         ("joints/arm/motor/inertia/side", "arm.*motor.inertia.*'side' is missing"),
         ("joints/arm/motor/inertia/unit", "arm.*motor.inertia.*'unit' is missing"),
         ("joints/arm/motor/coulomb_velocity", "arm.*coulomb_velocity.*together"),
-        ("joints/arm/spring/law", "arm.*spring.*have a law: linear"),
+        ("joints/arm/spring/law", "arm.*spring.*one of the laws linear"),
     ],
 )
 def test_a_missing_entry_is_named(path, message):

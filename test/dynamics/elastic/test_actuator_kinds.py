@@ -1,4 +1,4 @@
-"""Kinds of actuators: the flat relations, their inverses, rates and filters; what is refused."""
+"""Kinds of actuators: the flat relations, their inverses, rates and filters; invalid input."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_the_stiffness_is_how_the_torque_falls_when_the_link_gives_way(actuator)
 @each_actuator
 def test_links_and_motors_take_what_the_springs_release(actuator):
     """-dE = Q dq - load . dtheta for the elastic energy E: the power balance closes on a loop."""
-    t = np.linspace(0.0, 2 * np.pi / 0.5, 4001)  # all periods are parts of this one
+    t = np.linspace(0.0, 2 * np.pi / 0.5, 4001)  # a common multiple of all periods
     q, Q, second = rows_at(actuator, t)
     motors = actuator.motor_rows(q, Q, second, None, "raise")
     power = Q[0] * q[1] - sum(row.load * row.velocity for row in motors)
@@ -139,7 +139,7 @@ def test_every_stiffness_in_the_range_can_be_had_and_none_beyond(where, part):
 
 def test_a_joint_torque_beyond_both_springs_is_refused():
     rows = [np.array(x) for x in (1e3, 0.0, 0.0)]
-    with pytest.raises(InputError, match=r"joint torque of 1000 N m is beyond"):
+    with pytest.raises(InputError, match=r"joint torque of 1000 N m exceeds"):
         ACTUATORS["antagonistic"].motor_rows(rows, rows, rows, None, "raise")
 
 
@@ -162,7 +162,7 @@ TIGHT: dict[str, Actuator] = {
 @pytest.mark.parametrize("kind", TIGHT)
 @pytest.mark.parametrize("Q", [-40.0, 0.0, 25.0])
 def test_motors_hold_what_their_limits_leave_of_the_range_and_not_more(kind, Q):
-    """At the bound that the limits make, a motor gives its share, and no other more than it."""
+    """At the bound set by the limits, one motor delivers its share, and none delivers more."""
     actuator = TIGHT[kind]
     none, share = np.array(0.0), 0.9
     low, high = actuator.second_output_range(none + Q, share)
@@ -183,7 +183,7 @@ def test_motors_hold_what_their_limits_leave_of_the_range_and_not_more(kind, Q):
 
 
 def exact_filter(K: float, d: float, phi0: float, Q: tuple[float, ...], t: float) -> float:
-    """phi' = (Q(t) - K phi) / d in 40 digits, by its variation of constants."""
+    """phi' = (Q(t) - K phi) / d in 40 digits, by variation of constants."""
     with mpmath.workdps(40):
         rate = mpmath.mpf(K) / d
 
@@ -274,7 +274,7 @@ def test_a_rigid_joint_is_its_motor():
         (lambda: VariableStiffness(MOTOR, (1.0, 2.0), 3.0), "expected a Spring"),
         (lambda: Antagonistic(MOTOR, MOTOR, 3.0, QUADRATIC), "expected a Spring"),
         (lambda: VariableStiffness(MOTOR, (0.0, 1.0)), "stiffness_range.*positive"),
-        (lambda: StiffnessDrive(MOTOR, gain=0.0), "gain not zero"),
+        (lambda: StiffnessDrive(MOTOR, gain=0.0), "gain nonzero"),
         (lambda: Antagonistic(MOTOR, MOTOR, LinearSpring(1.0), QUADRATIC), "finite travel"),
         (
             lambda: Antagonistic(MOTOR, MOTOR, LinearSpring(1.0, travel=(0, 1)), QUADRATIC),

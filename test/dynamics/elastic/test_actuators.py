@@ -1,4 +1,4 @@
-"""The container of actuators: names, columns, springs of all joints together."""
+"""The container of actuators: names, columns, and the springs of all joints together."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_springs_of_all_kinds_in_closed_form():
 def test_a_stiffness_that_no_motor_tells_must_be_given():
     joints = Actuators(("a",), [VariableStiffness(Motor(0.2), (50.0, 500.0))])
     zero = np.zeros(1)
-    with pytest.raises(InputError, match="joint 'a': no motor tells its stiffness"):
+    with pytest.raises(InputError, match="joint 'a': no motor sets its stiffness"):
         joints.springs(zero, zero, zero, zero)
     found = joints.springs(zero, zero, zero + 0.1, zero, stiffness=[[200.0], [30.0]])
     assert found.torque[0] == pytest.approx(20.0)
@@ -170,7 +170,7 @@ def test_bad_input_is_named():
     with pytest.raises(InputError, match=r"thetad.*joint 'toe'.*finite"):
         actuators.springs(q, q, theta, [0, 0, 0, 0, 0, np.nan])
     rigid = Rigid(Motor(0.1))
-    with pytest.raises(InputError, match="different"):
+    with pytest.raises(InputError, match="unique"):
         Actuators(("a", "a"), (rigid, rigid))
     with pytest.raises(InputError, match="2 joints, but 1 actuators"):
         Actuators(("a", "b"), (rigid,))
@@ -218,7 +218,7 @@ def test_link_positions_ask_for_what_torques_do_not_tell():
     actuators = Actuators(("a", "b"), (free, damped))
     theta, torque = np.array([0.3, 0.5]), np.array([20.0, 5.0])
     assert actuators.needs_stiffness.tolist() == [True, False]
-    with pytest.raises(InputError, match="joint 'a': no motor tells its stiffness"):
+    with pytest.raises(InputError, match="joint 'a': no motor sets its stiffness"):
         actuators.link_position(theta, torque, deflection=[0.0, 0.1])
     with pytest.raises(InputError, match="joint 'b': Q of a damped spring depends on the past"):
         actuators.link_position(theta, torque, stiffness=[[200.0], [0.0]])

@@ -1,4 +1,4 @@
-"""The flat map with laws of the user's own, which run in plain Python, against known laws."""
+"""The flat map with user-defined laws, which run in plain Python, against known laws."""
 
 from __future__ import annotations
 

@@ -49,14 +49,14 @@ def tracking_error(
 ) -> float:
     """Largest |q - q_d| in rad of the plant under feedforward alone, from a consistent start.
 
-    law: (Q (n,), load (m,)) from q, q', theta, theta' and the time, in closed form. The states of
-    damped springs' filters, phi, are integrated along.
+    law: (Q (n,), load (m,)) from q, q', theta, theta' and the time, in closed form. The
+    filter states phi of damped springs are integrated too.
     """
     n, m = model.n, len(actuators.motors)
     first = np.array([motors[0] for _, _, motors, _ in actuators.each()])
 
     def command(t: float, phi: Array) -> tuple[MotorMotion, Array]:
-        """What the motors must do, and phi'."""
+        """The required motion of the motors, and phi'."""
         state, torque = at(model, t)
         motors = motor_motion(actuators, state, torque, second(t), deflection=phi)
         return motors, np.where(actuators.is_damped, motors.velocity[first] - state[1], 0.0)
@@ -122,7 +122,7 @@ def test_nonlinear_springs_track_exactly():
 
 
 def test_halving_the_step_shows_the_order_of_the_integrator():
-    """So that what is left of the error is the integrator's, not the feedforward's."""
+    """The remaining error is that of the integrator, not of the feedforward."""
     K = np.array([400.0, 250.0])
     model, duration = arm(), 0.3
     actuators = Actuators(model.joint_names, [SeriesElastic(MOTOR, LinearSpring(k)) for k in K])

@@ -1,4 +1,4 @@
-"""The linearised arm against formulas for one joint, and matrices put together by hand."""
+"""The linearised arm against formulas for one joint, and matrices assembled by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_free_joint_swings_at_its_resonance():
     k = int(values.imag.argmax())
     assert values[k] == pytest.approx(1j * np.sqrt(K / LINK + K / MOTOR), abs=1e-9)
     assert shapes[1, k] / shapes[0, k] == pytest.approx(-LINK / MOTOR, rel=1e-9)
-    assert np.sum(np.abs(values) < 1e-6) == 2  # it moves on as a whole
+    assert np.sum(np.abs(values) < 1e-6) == 2  # the motion of the whole arm
 
 
 def test_a_damper_between_motor_and_link_damps_the_swing_alone():
@@ -53,7 +53,7 @@ def test_a_rigid_joint_carries_its_rotor_and_has_no_motor_of_its_own():
     mass = np.array([[2.0, 0.4], [0.4, 0.7]])
     joints = Rigid(Motor(MOTOR)), SeriesElastic(Motor(0.1), LinearSpring(K))
     arm = LinearArm(Actuators(("a", "b"), joints), mass)
-    arm.stiffness += arm.between(np.array([np.pi, K]))  # of a rigid joint, without effect
+    arm.stiffness += arm.between(np.array([np.pi, K]))  # pi is on a rigid joint, without effect
     arm.stiffness[arm.links, arm.links] += (30.0, 20.0)
     arm.damping[arm.motors, arm.motors] += (0.5, 0.2)
     values, shapes = arm.modes()

@@ -38,7 +38,7 @@ each_law = pytest.mark.parametrize(("k", "spring"), list(enumerate(SPRINGS.value
 
 
 def deflections(spring: Spring) -> np.ndarray:
-    """The travel with its ends, and as much again on both sides."""
+    """The travel with its ends, extended by its own length on both sides."""
     lower, upper = (np.clip(end, -2.0, 2.0) for end in spring.travel)
     width = upper - lower
     return np.concatenate((np.linspace(lower - width, upper + width, 200), [lower, upper]))
@@ -73,7 +73,7 @@ def test_the_law_is_that_of_the_spring_on_its_travel_and_beyond(k, spring):
     found = np.array([tables.spring_law(*TABLES, k, x) for x in phi]).T
     wanted, _ = exact_law(spring, phi)
     scale = np.abs(wanted).max(axis=1, keepdims=True).clip(1e-300)
-    # s''' of a quintic spline is what its degree leaves of the digits
+    # s''' of a quintic spline loses digits to its degree
     digits = np.array([[1e-14], [1e-14], [1e-13], [1e-12]])
     assert (np.abs(found - wanted) <= digits * scale).all()
     batch = spring.derivatives(phi, beyond="continue")  # compiled, which may fuse operations

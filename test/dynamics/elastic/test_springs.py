@@ -139,7 +139,7 @@ def test_a_table_with_sharp_bends_still_increases(seed):
     spring = TableSpring(phi, torque)
     assert spring.stiffness(x).min() > 0.0
     np.testing.assert_allclose(spring.torque(phi), torque, atol=1e-6 * np.ptp(torque))
-    if seed == 0:  # what plain interpolation would have done
+    if seed == 0:  # plain interpolation fails here
         assert interpolated(x, 1).min() < 0.0
 
 

@@ -46,7 +46,7 @@ def test_known_errors_are_found_from_poses(model, frame):
 
 
 def test_known_errors_are_found_from_positions():
-    """The orientation of the tool remains unknown; nothing else does."""
+    """Only the orientation of the tool remains unknown."""
     model = chain()
     errors = (
         dyn.identification.joint_errors(model) + dyn.identification.frame_errors(model, "tool")[3:]

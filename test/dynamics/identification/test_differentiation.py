@@ -1,4 +1,4 @@
-"""Filter and derivatives without lag: polynomials, sines, pieces, and where signals end."""
+"""Filter and derivatives without lag: polynomials, sines, pieces, and noise cut-offs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_gain_is_the_stated_one(share):
 
 @pytest.mark.parametrize("step", [8, 50])
 def test_some_of_the_values_are_those_of_all(step):
-    """All come by transforms, few by sums."""
+    """All values use FFTs, a few use direct sums."""
     low_pass = ZeroPhaseFilter(RATE, 2.0)
     rows = np.random.default_rng(3).normal(size=(1500, 3)).cumsum(axis=0)
     every = low_pass(rows)[:, 3::step]

@@ -1,7 +1,7 @@
-"""Geometric parameters against robots in which each is the coordinate of a joint that stands still.
+"""Geometric parameters against robots in which each is the coordinate of a joint at rest.
 
-Of such a robot everything is known by other routes: its Jacobians and their rates, its dynamics for
-complex numbers, and the power series of first principles.
+For such a robot everything is known independently: its Jacobians and their rates, its dynamics for
+complex numbers, and the power series from first principles.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ ROBOTS = {**BODIES, "multidof": with_multidof()}
 
 
 class Standing(NamedTuple):
-    """The extended robot, and where the joints and the parameters are among its joints."""
+    """The extended robot, and the indices of joints and parameters among its joints."""
 
     model: dyn.MultibodyModel
     joints: list[int]
     parameters: list[int]
 
     def state(self, values, *rows):
-        """The state (k, n + p) in which the robot moves by `rows` and its errors stand still."""
+        """The state (k, n + p) of the robot moving along `rows`, with constant errors."""
         extended = np.zeros((len(rows), self.model.n))
         extended[:, self.joints] = rows
         extended[0, self.parameters] = values
@@ -73,7 +73,7 @@ def with_standing_joints(model, errors):
 
 
 def some_errors(model, count=9, seed=0):
-    """Errors of many joints in any order, some of one joint, and one with a screw of its own."""
+    """Errors of many joints in any order, some of one joint, and one with a custom screw."""
     rng = np.random.default_rng(seed)
     every = dyn.identification.joint_errors(model, independent=False)
     chosen = [every[k] for k in rng.permutation(len(every))[: count - 3]]
@@ -319,7 +319,7 @@ def test_bad_arguments_are_named():
         dyn.identification.joint_errors(model, "panda_joint1")
     with pytest.raises(dyn.InputError, match="no joint 'elbow' in robot 'panda'"):
         dyn.identification.joint_errors(model, ["elbow"])
-    with pytest.raises(dyn.InputError, match="'panda_link7' is the frame that its body"):
+    with pytest.raises(dyn.InputError, match="'panda_link7' is the reference frame of its body"):
         dyn.identification.frame_errors(model, "panda_link7")
     with pytest.raises(dyn.InputError, match="no body or frame 'hand'"):
         dyn.identification.frame_errors(model, "hand")

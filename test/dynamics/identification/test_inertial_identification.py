@@ -1,4 +1,4 @@
-"""Parameters found again from torques that they made, and inertias that can always exist."""
+"""Parameters recovered from torques that they generated; inertias that are always possible."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_inertias_are_found_and_can_exist():
     [
         ({"kinds": ["gravity"]}, "kinds"),
         ({"kinds": []}, "kinds"),
-        ({"kinds": ["payload", "inertia"]}, "do not tell"),
+        ({"kinds": ["payload", "inertia"]}, "cannot distinguish"),
         ({"kinds": ["payload"], "payload_body": "hand"}, "hand"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Friction: the closed forms, its rates by differences, the description by joint."""
+"""Friction: closed forms, rates by differences, the description by joint."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_rates_are_those_of_the_torque():
         ({"knee": {}}, "knee.*shoulder, elbow, wrist"),
         ({"elbow": {"viscos": 1.0}}, "elbow.*viscos: must be some of"),
         ({"elbow": 1.0}, "elbow"),
-        ({"elbow": {"coulomb": 1.0, "logistic": [1, 2, 3]}}, "elbow.*take one"),
+        ({"elbow": {"coulomb": 1.0, "logistic": [1, 2, 3]}}, "elbow.*give only one"),
         ({"elbow": {"logistic": [1, 2]}}, "elbow"),
         ({"elbow": {"coulomb": 1.0, "coulomb_velocity": 0.0}}, "elbow"),
         ({"elbow": {"viscous": "much"}}, "elbow"),

@@ -100,7 +100,7 @@ def test_placements_give_the_geometric_sensitivity(model):
 
 
 def test_forward_and_hybrid_dynamics_go_with_the_inverse(model):
-    """d tau(q, q', q'', p) = dQ + M dq'', whatever is prescribed."""
+    """d tau(q, q', q'', p) = dQ + M dq'', whichever joints are prescribed."""
     q, qd, qdd = draw(model, 3)
     wrenches, by = some_wrenches(model), everything(model)
     tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
@@ -126,7 +126,7 @@ def test_forward_and_hybrid_dynamics_go_with_the_inverse(model):
         assert np.abs(inverse + M @ hybrid.dqdd - hybrid.dtau).max() < lost * size
 
 
-# First principles: the robot built anew in 40 digits, a little to both sides
+# First principles: the robot rebuilt in 40 digits, for small steps to both sides
 
 
 def about_com(mass, com, about):
@@ -225,7 +225,7 @@ def test_a_payload_is_a_body_of_its_own():
 
 
 def test_a_parameter_may_move_everything_at_once(small):
-    """Along a motion the time is such a parameter: dtau/dt = Q'."""
+    """Along a motion, time is such a parameter: dtau/dt = Q'."""
     q, qd, qdd, qddd = draw(small, 4, 3)
     by = Dependence(names=("t",), q=qd[:, None], qd=qdd[:, None], qdd=qddd[:, None])
     found = dyn.identification.inverse_dynamics_sensitivity(small, by, q, qd, qdd)[..., 0]

@@ -32,7 +32,7 @@ def model(request):
 
 
 def unit_inertias(n):
-    """(10 n, n, 6, 6): the spatial inertias that belong to one parameter of one body being 1."""
+    """(10 n, n, 6, 6): the spatial inertias for a unit value of one parameter of one body."""
     units = np.zeros((10, 6, 6))
     units[0, 3:, 3:] = np.eye(3)
     for k, c in enumerate(np.eye(3)):
@@ -46,7 +46,7 @@ def unit_inertias(n):
 
 
 def rank(matrix):
-    """The numerical rank, with a gap that leaves no doubt."""
+    """The numerical rank, determined by an unambiguous gap."""
     size = np.linalg.norm(matrix, axis=0)
     scaled = matrix / np.where(size > 1e-9 * size.max(), size, size.max())
     effects = np.linalg.svd(scaled, compute_uv=False)
@@ -93,7 +93,7 @@ def test_every_column_and_its_rates_from_first_principles():
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_columns_are_those_of_pinocchio(name):
-    """Its parameters are about the origin of its joint frame, xx xy yy xz yz zz."""
+    """Pinocchio's parameters are about the origin of its joint frame, xx xy yy xz yz zz."""
     model = ROBOTS[name] if name != "multidof" else random_tree(7, 9)
     twin = to_pinocchio(model)
     q, qd, qdd = random_state(model)[:3]
@@ -311,7 +311,7 @@ def test_the_combinations_do_not_depend_on_the_random_states():
 
 
 def test_parameters_of_the_joints_are_base_parameters_where_they_can_be_told_apart():
-    """The rotors of joints 1 and 2 cannot: links turn about perpendicular axes just as they do."""
+    """The rotors of joints 1 and 2 are not: links turn about perpendicular axes as they do."""
     plain = dyn.identification.base_parameters(panda())
     friction = dyn.identification.base_parameters(panda(), extra=("viscous", "coulomb"))
     assert friction.rank == plain.rank + 14

@@ -1,4 +1,4 @@
-"""Residuals: NumPy's own statistics, and pieces put together."""
+"""Residuals: NumPy's own statistics, and pieces combined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Springs from samples: exact laws, noise within the stated errors, what is refused; the plant."""
+"""Springs from samples: exact laws, noise within the stated errors, invalid input; the plant."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_law_that_no_polynomial_is_becomes_a_table():
     assert len(points) == len(fit.spring.deflections)
     assert all(0.0 <= each.error < 0.02 for each in points)
     pulled = identify_spring(*samples(lambda x: law(x) - law(0.1), offset=0.2), law="table")
-    assert pulled.bias == 0.0  # no zero deflection: not to be told from the law
+    assert pulled.bias == 0.0  # no zero deflection: inseparable from the law
 
 
 def test_a_chosen_law_without_rates_bias_and_damping():
@@ -143,9 +143,9 @@ def test_noise_of_the_deflection_is_said_to_soften():
     [
         (lambda phi, Q, rate: (phi[:20], Q[:20], rate[:20]), "knee': 20 samples"),
         (lambda phi, Q, rate: (0 * phi, Q, rate), "knee': the deflection hardly moved"),
-        (lambda phi, Q, rate: (np.round(phi, 1), Q, rate), "hardly moved .* different values"),
-        (lambda phi, Q, rate: (phi, 9 + 0 * Q, rate), "do not tell the stiffness"),
-        (lambda phi, Q, rate: (phi, np.sin(1e4 * phi[::-1]), rate), "do not tell the stiffness"),
+        (lambda phi, Q, rate: (np.round(phi, 1), Q, rate), "hardly moved .* distinct values"),
+        (lambda phi, Q, rate: (phi, 9 + 0 * Q, rate), "do not determine the stiffness"),
+        (lambda phi, Q, rate: (phi, np.sin(1e4 * phi[::-1]), rate), "not determine the stiffness"),
         (lambda phi, Q, rate: (-phi, Q, rate), "torque falls with the deflection"),
         (lambda phi, Q, rate: (phi, Q[1:], rate), "rows of one length"),
         (lambda phi, Q, rate: (phi, np.where(Q > 0, np.nan, Q), rate), "torque.*NaN|nan"),

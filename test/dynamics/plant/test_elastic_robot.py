@@ -44,7 +44,7 @@ GRAVITY = (0.4, -0.3, -9.81)
 
 
 def linear(names, stiffness, motor_inertia, **columns) -> Actuators:
-    """Linear springs, or none where the stiffness is infinite; scalars count for every joint."""
+    """Linear springs, or none where the stiffness is infinite; scalars apply to every joint."""
     rows = np.broadcast_arrays(names, stiffness, motor_inertia, *columns.values())
     actuators: list[Actuator] = []
     for _, K, inertia, *others in zip(*rows, strict=True):
@@ -54,7 +54,7 @@ def linear(names, stiffness, motor_inertia, **columns) -> Actuators:
 
 
 def wheel(inertia: float) -> MultibodyModel:
-    """A balanced wheel about a vertical axis: a link that is nothing but an inertia."""
+    """A balanced wheel about a vertical axis: a link that is only an inertia."""
     body = spatial_inertia(1.0, np.zeros(3), inertia * np.eye(3))
     return model_from_screws([-1], [[0, 0, 1, 0, 0, 0]], [np.eye(4)], [body])
 
@@ -148,7 +148,7 @@ def test_friction_dissipates_the_missing_energy():
 
 
 def test_momentum_about_a_free_vertical_axis_is_conserved():
-    """Motor 1 without torque floats: q1 + theta1 is a symmetry of everything, gravity vertical."""
+    """Motor 1 floats without torque: a common shift of q1 and theta1 changes nothing."""
     robot = make(gravity=(0, 0, -9.81))
     shake(robot)
 
@@ -306,7 +306,7 @@ def test_halving_the_step_divides_the_error_by_sixteen():
 
 
 def test_one_long_step_is_many_short_ones():
-    """The torque is held, so where the control period ends makes no difference."""
+    """The torque is held, so the end of the control period makes no difference."""
     once, often = make(friction=True, step=0.25e-3), make(friction=True, step=0.25e-3)
     for robot in (once, often):
         shake(robot)
@@ -489,7 +489,7 @@ def test_every_parameter_of_every_joint_has_an_effect(field, joint):
     assert difference[joint] > 1e-5
 
 
-# Refusals
+# Invalid input
 
 
 def test_data_that_do_not_fit_together_are_refused():
@@ -567,7 +567,7 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 def two_links(kind: str, **options) -> ElasticRobot:
-    """A planar arm, hanging; the shoulder is linear, the elbow of the kind."""
+    """A hanging planar arm; the shoulder is linear, the elbow is of the given kind."""
     screws, poses, bodies = [], [], []
     for k in range(2):
         pose = np.eye(4)
@@ -581,7 +581,7 @@ def two_links(kind: str, **options) -> ElasticRobot:
 
 
 def track_two_links(kind: str, step: float) -> float:
-    """As `track`: the exact command at every stage, of motions and stiffness, for 1 s."""
+    """As `track`: the exact command at every stage, for motion and stiffness, over 1 s."""
     robot = two_links(kind, step=step)
     t = np.arange(2 * round(1.0 / step) + 1) * step / 2
     state = motion(t)[..., :2]
