@@ -65,7 +65,7 @@ class TaskSpaceNode(FeedforwardNode):
         if p.tool not in model.frames or model.frames[p.tool].body < 0:
             moving = [name for name, frame in model.frames.items() if frame.body >= 0]
             raise ParameterError(
-                f"tool: '{p.tool}' is not a moving link; the robot's are {', '.join(moving)}"
+                f"tool: '{p.tool}' is not a moving link; the robot has {', '.join(moving)}"
             )
         task = tool_task(p)
         if task.size > model.n:

@@ -1,4 +1,4 @@
-"""Complete comparisons with recordings of a robot with known torques, and their errors."""
+"""Complete comparisons with recordings of a robot whose torques are known, and their errors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_cut_off_comes_from_the_data(tmp_path, bag):
     assert (noisy.residuals[0].rms < 0.05).all()
 
 
-def test_friction_rotors_and_payload_are_considered(tmp_path):
+def test_friction_rotors_and_payload_are_modelled(tmp_path):
     data = tmp_path / "data.yaml"
     data.write_text(
         FRICTION + "rotor_inertia: {elbow: 0.3}\n"
@@ -163,7 +163,7 @@ def test_gaps_nan_and_unknown_joints_are_reported(tmp_path):
     found = validate(path, Settings(ARM, cutoff=10.0))
     assert found.worst < 1e-3
     said = " ".join(found.notes)
-    assert "2 gaps" in said  # the NaN are one, too
+    assert "2 gaps" in said  # the stretch of NaN is one, too
     assert "100 messages with NaN" in said
     assert "not part of this robot: finger" in said
 
@@ -174,7 +174,7 @@ def test_a_malformed_message_is_a_problem_but_costs_no_other(tmp_path):
     messages[700] = (messages[700][0], messages[700][1], b"\x00\x01\x00\x00\x01")
     found = validate(write_bag(tmp_path / "bag", messages), Settings(ARM, cutoff=10.0))
     assert found.messages == 1999
-    assert "1 messages were left out" in found.problems[0]
+    assert "1 messages were skipped" in found.problems[0]
 
 
 def test_a_damaged_chunk_does_not_end_the_survey(tmp_path):
