@@ -244,7 +244,7 @@ def test_every_fault_leads_to_its_defined_state(ros):
         lambda: arm.node.output.count("missing: over") > before, "the recovery", each=arm.step
     )
 
-    # Tracking error: the arm does not move, so neither does its reference; ~/enable clears the fault.
+    # Tracking error: the arm does not move, so neither does its reference; ~/enable clears it.
     arm.run(0.3)
     arm.is_stuck = True
     arm.move([0.15, 0.15], 0.6)

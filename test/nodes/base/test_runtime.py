@@ -135,7 +135,7 @@ def test_a_signal_interrupts_a_node_that_compiles(ros, number):
     ros.until(lambda: "compiling the dynamics" in node.output, "the start", patience=FIRST_START)
     node.send(number)
     assert ros.leave(node, number) == 0
-    assert "shutting down: no longer trying to configure" in node.output
+    assert "shutting down: abandoned the attempt to configure" in node.output
     printed = node.output.split()
     assert "cleanup" in printed
     assert "activate" not in printed
