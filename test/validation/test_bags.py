@@ -217,7 +217,7 @@ def test_tables_of_springs_distinguish_joint_and_motor_torque(tmp_path, kind):
 
     for effort, signal in (("joint", "Q"), ("motor", "tau")):
         assert np.array_equal(read_table(table(), effort).rows[:, 2], signals[signal])
-    with pytest.raises(InputError, match="torque of the motor: use --effort motor"):
+    with pytest.raises(InputError, match="tau is the motor torque: use --effort motor"):
         read_table(table("Q"))
     assert np.array_equal(read_table(table("Q"), "motor").rows[:, 2], signals["tau"])
     assert np.isnan(read_table(table("tau"), "motor").rows[:, 2]).all()
