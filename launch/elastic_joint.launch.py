@@ -65,7 +65,7 @@ def generate_launch_description() -> LaunchDescription:
         argument("namespace"),
         argument(
             "use_sim_time",
-            description="take the time from /clock, published by the plant in lockstep or, with"
+            description="use the time on /clock, published by the plant in lockstep or, with"
             " plant:=none, by another simulator",
         ),
     ]

@@ -1,4 +1,4 @@
-"""A simulated arm with elastic joints: motor commands in, link and motor states out.
+"""A simulated arm with elastic joints: receives motor commands, publishes link and motor states.
 
 Each cycle, in a thread of its own, reads the newest command, publishes the current state, and
 advances the plant by one period under that command. A command computed from a state therefore acts
@@ -242,7 +242,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
             self._statistics.record(begin, end, cycle.stamp, cycle.stamp + end - cycle.due)
 
     def _wait_for_answer(self, timeout: float) -> bool:
-        """Whether the newest state was answered in time; once late, any new command counts."""
+        """Whether the newest state was answered in time; after a timeout, any command counts."""
         commands = self._commands
         if self._is_stale:
             answered = commands.newest is not self._late

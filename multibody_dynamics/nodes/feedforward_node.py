@@ -1,5 +1,5 @@
-"""Torque feedforward for robots with elastic joints: a trajectory in, joint torques with their
-first two rates and motor commands out, one cycle per joint state.
+"""Torque feedforward for robots with elastic joints: receives a trajectory and publishes joint
+torques with their first two rates, and motor commands, in one cycle per joint state.
 
 The desired motion q..q'''' is evaluated at the stamp of each complete joint state plus `lookahead`,
 and every output carries that stamp. The measured state determines the first hold and whether a new

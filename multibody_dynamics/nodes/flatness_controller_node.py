@@ -1,5 +1,5 @@
-"""The controller of an arm with elastic joints: link and motor states and a trajectory in, motor
-torques out, one cycle per pair of states.
+"""The controller of an arm with elastic joints: receives link and motor states and a trajectory,
+and publishes motor torques, in one cycle per pair of states.
 
 Feedback compares the state with the reference at its own stamp plus `lookahead`; every output
 carries the stamp of the states it answers. Every fault leads to a defined state; see the table of

@@ -1,5 +1,5 @@
-"""Torque feedforward for tool motions: a pose, a path or a trajectory of the end effector in; joint
-torques with their first two rates and motor commands out, as from feedforward_node.
+"""Torque feedforward for tool motions: receives a pose, a path or a trajectory of the end effector,
+and publishes joint torques with their first two rates, and motor commands, like feedforward_node.
 
 A path is planned completely before the robot moves, in a thread of its own. Unreachable poses,
 joint limits and singularities on the way are refused with the reason and the place. The feedforward

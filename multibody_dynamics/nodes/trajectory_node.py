@@ -1,7 +1,7 @@
 """Sends a demo motion to `joint_trajectory`: a sum of sines, or rest to rest through waypoints.
 
-The node waits for the receiver, sends the motion with a stamp slightly in the future, so that it
-arrives before its start, waits until it is over, and repeats it if requested. A robot that is
+The node waits for the receiver, sends the motion with a stamp slightly in the future (it must
+arrive before it starts), waits until it is over, and repeats it if requested. A robot that is
 elsewhere first approaches the start of the motion. docs/trajectory_node.md lists the parameters.
 """
 
@@ -103,7 +103,7 @@ class TrajectoryParameters(RobotParameters):
 
     start_delay: float = parameter(
         0.2,
-        "time from sending to the stamp of the trajectory, so that it arrives before its start",
+        "time from sending to the stamp of the trajectory, which must arrive before it starts",
         unit="s",
         bounds=(0.0, 60.0),
     )

@@ -23,7 +23,7 @@ from .watchdog import Watchdog
 
 
 class CyclicNode(DescribedNode):
-    """A lifecycle node that runs one cycle per joint state, or by a timer.
+    """A lifecycle node that runs one cycle per joint state, or per tick of a timer.
 
     From `activate` on, it has `_last_stamp` (ns) of the last output, 0 before the first;
     `_statistics` of the cycles; and the counters `_events` and `_rejected`.

@@ -145,7 +145,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     )
     torque_rate_limits: tuple[float, ...] = parameter(
         (),
-        "limits of the motor torque rates: one for all or one per entry of command_joints; empty:"
+        "limits of the motor torque rates: one value, or one per entry of command_joints; empty:"
         " no limit",
         unit="N m/s or N/s",
         live=True,

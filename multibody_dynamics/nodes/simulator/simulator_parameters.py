@@ -43,7 +43,7 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     )
     link_viscous_friction: tuple[float, ...] = parameter(
         (),
-        "viscous friction on the link side of the springs: one for all or one per joint, in the"
+        "viscous friction on the link side of the springs: one value or one per joint, in the"
         " order of initial_positions; empty: none",
         unit="N m s/rad or N s/m",
     )
