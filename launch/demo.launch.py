@@ -49,7 +49,9 @@ def generate_launch_description() -> LaunchDescription:
             description="how the feedforward models the springs",
         ),
         argument(
-            "output", default_value="demo_report", description="folder of report and recording"
+            "output",
+            default_value="demo_report",
+            description="folder for the report and the recording",
         ),
         argument(
             "keep",
@@ -96,6 +98,6 @@ def start(value: Values) -> list[Action]:
         """Shut down when the recorder has written its report, or when a node fails."""
         if context.is_shutdown or (event.action is not recorder and not event.returncode):
             return []
-        return [Shutdown(reason=f"{event.process_name} ended: {event.returncode}")]
+        return [Shutdown(reason=f"{event.process_name} exited with status {event.returncode}")]
 
     return [recorder, *nodes, RegisterEventHandler(OnProcessExit(on_exit=on_exit))]

@@ -6,7 +6,7 @@ ros2 launch multibody_dynamics elastic_joint.launch.py plant:=none parameters:=r
 ros2 launch multibody_dynamics elastic_joint.launch.py robot:=R.urdf elastic_joints:=S.yaml
 
 With another robot, the package's parameters file contributes its tuning but none of the Panda's
-data. With plant:=none, the robot's own driver publishes joint_states and motor_states and receives
+data. With plant:=none, the robot's driver publishes joint_states and motor_states and receives
 flatness_controller_node/commands. The parameters file describes the motion of trajectory_node.
 """
 
@@ -65,7 +65,7 @@ def generate_launch_description() -> LaunchDescription:
         argument("namespace"),
         argument(
             "use_sim_time",
-            description="take the time from /clock, published by the plant in lockstep or, with"
+            description="use the time on /clock, published by the plant in lockstep or, with"
             " plant:=none, by another simulator",
         ),
     ]

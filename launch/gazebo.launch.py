@@ -54,7 +54,7 @@ def generate_launch_description() -> LaunchDescription:
             "gui",
             default_value="true",
             choices=["true", "false"],
-            description="show the window of Gazebo",
+            description="show the Gazebo window",
         ),
         argument(
             "parameters",
@@ -65,7 +65,7 @@ def generate_launch_description() -> LaunchDescription:
         argument("namespace"),
         argument("prefix", default_value="", description="prefix of the names of joints and links"),
         argument(
-            "output", default_value="gazebo_robot", description="folder of the generated files"
+            "output", default_value="gazebo_robot", description="folder for the generated files"
         ),
         argument("x", default_value="0.0", description="x position in the world [m]"),
         argument("y", default_value="0.0", description="y position in the world [m]"),

@@ -6,8 +6,8 @@ ros2 launch multibody_dynamics validate.launch.py live:=true bag:=BAG parameters
 
 The first runs `ros2 run multibody_dynamics multibody_dynamics validate`, for use in other launch
 files. With live:=true, validation_node makes the same comparison while a robot moves or a bag is
-played: either the bag given here, after which everything ends with the report, or one that you play
-with `ros2 bag play`.
+played: either the bag given here, in which case the launch ends with the report, or one that you
+play with `ros2 bag play`.
 """
 
 import shlex

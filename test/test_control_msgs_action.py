@@ -236,4 +236,5 @@ def test_the_controller_judges_by_its_estimate_and_a_fault_ends_the_goal(ros):
     status, code, text = action.outcome(handle)
     assert (status, code) == (ABORTED, Result.PATH_TOLERANCE_VIOLATED)
     assert text.startswith("tracking error: '")
-    assert "~/enable ends it" in action.outcome(action.send((0.1, 0.1), names=names))[2]
+    text = action.outcome(action.send((0.1, 0.1), names=names))[2]
+    assert "call ~/enable to clear the fault" in text

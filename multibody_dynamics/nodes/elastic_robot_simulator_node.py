@@ -1,4 +1,4 @@
-"""A simulated arm with elastic joints: motor commands in, link and motor states out.
+"""A simulated arm with elastic joints: receives motor commands, publishes link and motor states.
 
 Each cycle, in a thread of its own, reads the newest command, publishes the current state, and
 advances the plant by one period under that command. A command computed from a state therefore acts
@@ -50,7 +50,7 @@ from .simulator.simulator_parameters import SimulatorParameters
 from .simulator.simulator_plant import Strain, make_robot
 
 Due = tuple[Command, bool] | None
-"""The command that the motors execute and whether it is stale; None: the brakes are closed."""
+"""The command that the motors execute and whether it is stale; None: the brakes are engaged."""
 
 
 class ElasticRobotSimulatorNode(ManagedNode):
@@ -193,7 +193,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
 
     def _on_clock(self, message: Clock) -> None:
         if self._pace.advance_to(nanoseconds(message.clock)):
-            self.get_logger().warning("/clock went back: continuing from there")
+            self.get_logger().warning("/clock jumped back: continuing from its new time")
             self._commands.forget_stamps()
             self._surroundings.forget_wrench()
 
@@ -242,7 +242,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
             self._statistics.record(begin, end, cycle.stamp, cycle.stamp + end - cycle.due)
 
     def _wait_for_answer(self, timeout: float) -> bool:
-        """Whether the newest state was answered in time; once late, any new command counts."""
+        """Whether the newest state was answered in time; after a timeout, any command counts."""
         commands = self._commands
         if self._is_stale:
             answered = commands.newest is not self._late
@@ -287,7 +287,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self._stiffness.apply(self._plant)
         since = 0.0
         for duration, part in parts:
-            if part is not None:  # the brakes are closed until the first command takes effect
+            if part is not None:  # the brakes are engaged until a command takes effect
                 self._move(*part, stamp, since, duration, p)
             since += duration
         self._moved += self._period
@@ -331,21 +331,21 @@ class ElasticRobotSimulatorNode(ManagedNode):
         if self.parameters.publish_clock:
             figures["simulated time [s]"] = 1e-9 * self._time
         if restarted:
-            level, text = WARN, "/clock went back: restarted from there"
+            level, text = WARN, "/clock jumped back: restarted from its new time"
         elif lost:
             level, text = WARN, f"cannot keep up with real time: {1e-9 * lost:.3f} s lost"
         elif figures["cycles"]:
             level, text = OK, f"{1e6 / figures['period mean [us]']:.0f} Hz"
         else:
             waits = self.parameters.time_source == "clock"
-            level, text = STALE, "waiting for /clock" if waits else "no cycle"
+            level, text = STALE, "waiting for /clock" if waits else "no cycles"
         yield status(f"{node}: real time", level, text, figures, robot)
 
         recent, values = self._rejected.report()
         commands = self._commands
         command = commands.newest
         if command is None:
-            brakes = "brakes closed" if self.parameters.brakes_until_command else "no brakes"
+            brakes = "brakes engaged" if self.parameters.brakes_until_command else "no brakes"
             level, text = STALE, f"waiting for the first {commands.topic}; {brakes}"
         elif self._is_stale:
             age = 1e-9 * (time.monotonic_ns() - command.received)
@@ -361,7 +361,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
             f"torque limit reached in {saturated} cycles" if saturated else "",
             f"spring beyond its travel in {overstretched} cycles" if overstretched else "",
         ]
-        text = "; ".join(filter(None, found)) or "no torque limited"
+        text = "; ".join(filter(None, found)) or "within all limits"
         motors = {
             "inner step [ms]": 1e3 * self._plant.step_size,
             "cycles at a torque limit": strain.saturated,

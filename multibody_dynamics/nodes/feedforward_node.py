@@ -1,5 +1,5 @@
-"""Torque feedforward for robots with elastic joints: a trajectory in, joint torques with their
-first two rates and motor commands out, one cycle per joint state.
+"""Torque feedforward for robots with elastic joints: receives a trajectory and publishes joint
+torques with their first two rates, and motor commands, in one cycle per joint state.
 
 The desired motion q..q'''' is evaluated at the stamp of each complete joint state plus `lookahead`,
 and every output carries that stamp. The measured state determines the first hold and whether a new
@@ -96,7 +96,7 @@ class FeedforwardNode(FollowingNode):
         super().activate()
         self._listen(JointState, "joint_states", self._on_state, best_effort(p.state_queue_depth))
         self._watchdog = self._watch(self._on_stale)
-        gravity = "left to the robot" if p.gravity_compensated_by_robot else "in all torques"
+        gravity = "compensated by the robot" if p.gravity_compensated_by_robot else "in all torques"
         self.get_logger().info(f"active; gravity is {gravity}; springs: {p.variant}")
 
     def reconfigure(self, values: FeedforwardParameters) -> None:
@@ -125,7 +125,7 @@ class FeedforwardNode(FollowingNode):
         return bool(self._measured.stamp) and not self._watchdog.stale
 
     def _begin(self, stamp: int) -> None:
-        """Hold the robot at its position, or at that of the safe output if that is close."""
+        """Hold the robot at its position, or at that of the safe output if it is close by."""
         position, safe = self._measured.position, self._safe_position
         if safe is not None and np.abs(safe - position).max() <= self.parameters.start_tolerance:
             position = safe
@@ -171,7 +171,7 @@ class FeedforwardNode(FollowingNode):
             self._statistics.record(begin, time.monotonic_ns(), stamp, self._now())
         else:  # drop a possible cause, and hold the robot
             self._wrench.drop()
-            self._end_goal("the torque would not be finite")
+            self._end_goal("the computed torque is not finite")
             self._publish_safe_output()
 
     def _output(self, stamp: int, step: float) -> bool:
@@ -195,7 +195,7 @@ class FeedforwardNode(FollowingNode):
         return True
 
     def _ramp(self, stamp: int) -> float:
-        """The gain of the ramp: from 0 to 1 with continuous slope, over `ramp_time`."""
+        """The gain of the ramp: from 0 to 1 with continuous slope during `ramp_time`."""
         if self._ramp_begin is None:
             return 1.0
         duration = self.parameters.ramp_time
@@ -228,7 +228,8 @@ class FeedforwardNode(FollowingNode):
         law.applied_wrenches[:] = 0.0
         law.settle()
         law.update()
-        # No later output completes a ramp or a limited rate, so this one must be the full hold.
+        # No later output can complete a ramp or catch up with a rate limit, so this one must be the
+        # full hold.
         self._ramp_begin = None
         self._output(max(self._now(), self._last_stamp + 1), FOREVER)
         self._safe_position = law.desired[0].copy()
@@ -240,11 +241,11 @@ class FeedforwardNode(FollowingNode):
     def _statuses(self) -> Iterator[DiagnosticStatus]:
         fault = None
         if not self._statistics.total:
-            fault = STALE, f"no state yet of {', '.join(self._measured.missing)}"
+            fault = STALE, f"no state received yet for {', '.join(self._measured.missing)}"
         elif self._is_stale:
             fault = ERROR, f"no joint state for {self._watchdog.age():.1f} s: safe output"
         elif not self._is_finite:
-            fault = ERROR, "the torque would not be finite: safe output"
+            fault = ERROR, "the computed torque is not finite: safe output"
         yield self._cycle_status({"age of the state [s]": self._watchdog.age()}, fault)
         yield self._inputs_status({"joint_states: none of our joints": self._measured.foreign})
         yield self._limits_status()

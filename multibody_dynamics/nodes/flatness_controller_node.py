@@ -1,8 +1,8 @@
-"""The controller of an arm with elastic joints: link and motor states and a trajectory in, motor
-torques out, one cycle per pair of states.
+"""The controller of an arm with elastic joints: receives link and motor states and a trajectory,
+and publishes motor torques, in one cycle per pair of states.
 
 Feedback compares the state with the reference at its own stamp plus `lookahead`; every output
-carries the stamp of the states it answers. Every fault ends in a declared state: see the table of
+carries the stamp of the states it answers. Every fault leads to a defined state; see the table of
 faults in docs/flatness_controller_node.md, which describes topics, parameters and behaviour.
 """
 
@@ -38,12 +38,12 @@ from .following.state_pairs import MeasuredSignals, missing_of
 from .following.trajectory_goal import Code
 
 FOREVER = 1e9  # s: longer than any limited rate needs
-COASTING = 2.5  # cycles without one side, after which the other alone keeps the filters running
-STOP_TRANSFER = 0.05  # s, in which a damped stop takes over the torque
+COASTING = 2.5  # cycles without a pair, after which one side alone keeps the filters running
+STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
 
 
 class FlatnessControllerNode(FollowingNode):
-    """See the module's text and docs/flatness_controller_node.md."""
+    """The node; see the module and docs/flatness_controller_node.md."""
 
     Parameters = FlatnessControllerParameters
     _outputs: ControllerOutputs
@@ -57,14 +57,14 @@ class FlatnessControllerNode(FollowingNode):
     def _make(self, model: MultibodyModel, actuators: Actuators) -> ControllerOutputs:
         p = self.parameters
         if (count := len(p.design_position)) not in (0, model.n):
-            raise ParameterError(f"design_position has {count} numbers; expected {model.n} or none")
+            raise ParameterError(f"design_position has {count} values; expected {model.n} or none")
         law = self._law = FlatnessLaw(model, actuators, p.settings())
         if p.initial_stiffness:  # before the first measurement: the springs depend on it
             ends = self._stiffness.bounds(np.zeros(model.n))
             law.stiffness[0] = np.clip(p.initial_stiffness, *ends)
         if p.design_position:
             law.design(np.array(p.design_position))
-        else:  # designed at the first state; this compiles what that needs
+        else:  # gains are designed at the first state; this call compiles the code for it
             with suppress(InputError):
                 law.design(np.clip(0.0, model.limits.lower, model.limits.upper))
         return ControllerOutputs(self, actuators, self._order)
@@ -110,8 +110,8 @@ class FlatnessControllerNode(FollowingNode):
     # Inputs
 
     def _on_states(self, side: str, message: JointState) -> None:
-        """Run a cycle if this completes a pair, and one without the other side if that is missing;
-        without a cycle for too long, keep the filters running."""
+        """Run a cycle if this completes a pair, or if the other side is missing; if a cycle is
+        overdue, keep the filters running."""
         begin = time.monotonic_ns()
         states, pairs, faults = self._inputs.sides[side], self._inputs.pairs, self._faults
         topic = "joint_states" if side == "links" else "motor_states"
@@ -144,8 +144,8 @@ class FlatnessControllerNode(FollowingNode):
         return is_waiting and stamp - self._last_stamp > int(SECOND * COASTING * self._period)
 
     def _cycle_soon(self, begin: int) -> None:
-        """Run a cycle once everything that has arrived is read: of pairs that queued up meanwhile
-        only the newest is answered. In lockstep there is never more than one."""
+        """Run a cycle once all queued messages have been read, so that only the newest of several
+        queued pairs is answered. In lockstep, at most one pair is queued."""
         if self._due is None:
             self.defer(self._cycle_newest)
         else:
@@ -164,7 +164,7 @@ class FlatnessControllerNode(FollowingNode):
     def _check_may_move(self) -> None:
         super()._check_may_move()
         if fault := self._faults.fault:
-            raise MessageError("fault", f"{fault.text}; the service ~/enable ends it")
+            raise MessageError("fault", f"{fault.text}; call ~/enable to clear the fault")
 
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         fault = self._faults.fault
@@ -196,9 +196,9 @@ class FlatnessControllerNode(FollowingNode):
             step = self._step_to(stamp)
             self._refer(stamp, step)
             self._judge(stamp)
-            # After missing cycles, change no more than in two.
+            # After missed cycles, change no more than two cycles would.
             law.update(min(step, 2.0 * self._period), self._lead)
-            problem = "" if law.is_finite() else "the torque would not be finite"
+            problem = "" if law.is_finite() else "the computed torque is not finite"
         except DynamicsError as error:
             problem = str(error)
         if problem:
@@ -218,7 +218,7 @@ class FlatnessControllerNode(FollowingNode):
             self._fail(fault)
 
     def _measure(self, stamp: int) -> None:
-        """Update the estimated state; a side that is missing is taken to be at rest."""
+        """Update the estimated state; a missing side is assumed to be at rest."""
         law, signals = self._law, self._inputs.values
         if self._origin is None:
             self._origin = stamp
@@ -229,7 +229,8 @@ class FlatnessControllerNode(FollowingNode):
         law.measure(1e-9 * (stamp - self._origin), signals)
 
     def _begin(self, stamp: int) -> None:
-        """Hold where the robot is, from the torque that balances the springs or was sent last."""
+        """Hold the current position, starting from the torque that balances the springs or was sent
+        last."""
         p, law = self.parameters, self._law
         self._faults.follow_punctually_from(stamp)
         q = law.estimator.state.q
@@ -242,11 +243,11 @@ class FlatnessControllerNode(FollowingNode):
         law.start(self._faults.stop_law if self._faults.fault else p.law, p.transfer_time)
 
     def _refer(self, stamp: int, step: float) -> None:
-        """Desired motion, stiffness and known external torques of this cycle."""
+        """Update the desired motion, stiffness and known external torques of this cycle."""
         p, law = self.parameters, self._law
         time = stamp + int(SECOND * p.lookahead)
         self._motion.evaluate(time, law.desired)
-        if step:  # a single long step, after missing cycles, is not the period
+        if step:  # a single long step, after missed cycles, is not the period
             self._period = min(step, 1.5 * self._period or step)
         self._lead = p.feedforward_lead * self._period + p.command_delay
         self._motion.look_ahead(time + int(SECOND * self._lead), law.ahead)
@@ -263,7 +264,7 @@ class FlatnessControllerNode(FollowingNode):
             law.external_torque[:] = J.T @ rows[0]
 
     def _judge(self, stamp: int) -> None:
-        """Stop a robot that does not follow; end a fault that is over."""
+        """Stop a robot that does not follow its reference; clear a fault that no longer applies."""
         p, law, faults = self.parameters, self._law, self._faults
         state = law.estimator.state
         np.subtract(law.desired[0], state.q, out=self._error[0])
@@ -295,7 +296,7 @@ class FlatnessControllerNode(FollowingNode):
     # Faults
 
     def _fail(self, fault: Fault) -> None:
-        """Stop the robot, damped, and hold it until the fault is over."""
+        """Bring the robot to a damped stop and hold it until the fault is cleared."""
         law, faults = self._law, self._faults
         if not faults.take(fault):
             return
@@ -311,14 +312,14 @@ class FlatnessControllerNode(FollowingNode):
         self._diagnostics.publish()
 
     def _recover(self) -> None:
-        """End the fault: hold where the robot is, under the chosen law."""
+        """Clear the fault and hold the current position under the chosen law."""
         fault = self._faults.end()
         assert fault is not None
         p, law = self.parameters, self._law
-        self.get_logger().info(f"{fault.reason}: over, following again")
+        self.get_logger().info(f"{fault.reason}: cleared, following again")
         if self._is_designed:
             law.tolerate_delay(False)
-        if self._motion.is_there:  # after a silence the next cycle begins, wherever the robot is
+        if self._motion.is_there:  # after a silence, the next cycle starts a new hold anyway
             self._motion.hold(self._position, self._last_stamp)
             law.switch(p.law, p.transfer_time)
 
@@ -326,9 +327,9 @@ class FlatnessControllerNode(FollowingNode):
         match self._faults.links_missing(self._law.name):
             case Reaction.WAIT:
                 missing = (
-                    missing_of([self._inputs.sides["links"]]) or "none in step with the motors"
+                    missing_of([self._inputs.sides["links"]]) or "none matching the motor states"
                 )
-                self.get_logger().warning(f"no link state yet: {missing}")
+                self.get_logger().warning(f"no link states yet: {missing}")
             case Reaction.STOP:
                 self._fail(self._faults.no_links())
             case Reaction.SILENCE:
@@ -353,19 +354,19 @@ class FlatnessControllerNode(FollowingNode):
         self._diagnostics.publish()
 
     def _publish_safe_output(self) -> None:
-        """Once: the torque that holds the arm at its last position, stamped now; then forget the
-        motion."""
+        """Publish once, stamped now, the torque that holds the arm at its last position, and drop
+        the motion."""
         if self._motion.is_there:
             self._publish_rest(max(self._now(), self._last_stamp + 1))
             self._motion.release()
 
     def _publish_rest(self, stamp: int) -> None:
-        """The torque of rest at the last position, if it is finite."""
+        """Publish the torque that holds the arm at rest at its last position, if it is finite."""
         law = self._law
         torque = law.rest(self._position.copy())
         if not np.isfinite(torque).all():
             return
-        # Nothing follows that could complete a limited rate, so this torque is the whole hold.
+        # No later output can catch up with a rate limit, so this torque must be the full hold.
         law.transfer.torque[:], cuts = self._limits.apply(torque, law.transfer.torque, FOREVER)
         self._count_cuts(cuts)
         self._error[:] = 0.0

@@ -28,8 +28,8 @@ class SeriesJointsParameters(NodeParameters):
     """The parameters of series_joints_node; docs/series_joints_node.md has them as a table."""
 
     joints: tuple[str, ...] = parameter((), "names of the joints, without the suffixes")
-    motor_suffix: str = parameter("_motor", "suffix that makes a joint's name that of its motor")
-    spring_suffix: str = parameter("_spring", "suffix that makes a joint's name that of its spring")
+    motor_suffix: str = parameter("_motor", "suffix that turns a joint's name into its motor's")
+    spring_suffix: str = parameter("_spring", "suffix that turns a joint's name into its spring's")
 
     def check(self) -> None:
         super().check()

@@ -1,5 +1,5 @@
-"""Torque feedforward for tool motions: a pose, a path or a trajectory of the end effector in; joint
-torques with their first two rates and motor commands out, as from feedforward_node.
+"""Torque feedforward for tool motions: receives a pose, a path or a trajectory of the end effector,
+and publishes joint torques with their first two rates, and motor commands, like feedforward_node.
 
 A path is planned completely before the robot moves, in a thread of its own. Unreachable poses,
 joint limits and singularities on the way are refused with the reason and the place. The feedforward
@@ -65,7 +65,7 @@ class TaskSpaceNode(FeedforwardNode):
         if p.tool not in model.frames or model.frames[p.tool].body < 0:
             moving = [name for name, frame in model.frames.items() if frame.body >= 0]
             raise ParameterError(
-                f"tool: '{p.tool}' is not a moving link; the robot's are {', '.join(moving)}"
+                f"tool: '{p.tool}' is not a moving link; the robot has {', '.join(moving)}"
             )
         task = tool_task(p)
         if task.size > model.n:

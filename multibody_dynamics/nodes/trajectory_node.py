@@ -1,7 +1,7 @@
 """Sends a demo motion to `joint_trajectory`: a sum of sines, or rest to rest through waypoints.
 
-The node waits for the receiver, sends the motion with a stamp slightly in the future, so that it
-arrives before its start, waits until it is over, and repeats it if requested. A robot that is
+The node waits for the receiver, sends the motion with a stamp slightly in the future (it must
+arrive before it starts), waits until it is over, and repeats it if requested. A robot that is
 elsewhere first approaches the start of the motion. docs/trajectory_node.md lists the parameters.
 """
 
@@ -89,12 +89,12 @@ class TrajectoryParameters(RobotParameters):
     duration: float = parameter(10.0, "duration of the motion", unit="s", bounds=(0.1, 3600.0))
     reach: float = parameter(
         0.5,
-        "share of its half range that a joint uses at most in a motion derived from limits",
+        "largest share of its half range that a joint uses in a motion derived from limits",
         bounds=(0.01, 1.0),
     )
     speed: float = parameter(
         0.5,
-        "share of its velocity limit that a joint uses at most in such a motion and the approach",
+        "largest share of its velocity limit that a joint uses in such a motion and the approach",
         bounds=(0.01, 1.0),
     )
     sample_period: float = parameter(
@@ -103,14 +103,14 @@ class TrajectoryParameters(RobotParameters):
 
     start_delay: float = parameter(
         0.2,
-        "time from sending to the stamp of the trajectory, so that it arrives before its start",
+        "time from sending to the stamp of the trajectory, which must arrive before it starts",
         unit="s",
         bounds=(0.0, 60.0),
     )
     shortest_approach: float = parameter(
         1.0,
-        "least time from the stamp to the first point, where the motion begins; longer if the robot"
-        " is far away",
+        "minimum time from the stamp to the first point, where the motion begins; longer if the"
+        " robot is far away",
         unit="s",
         bounds=(0.01, 60.0),
     )
@@ -119,12 +119,12 @@ class TrajectoryParameters(RobotParameters):
     )
     ready_topic: str = parameter(
         "",
-        "JointTrajectory on which the receiver publishes once it can take a motion, such as"
-        " feedforward_node/motor_command: wait for it; '': do not",
+        "JointTrajectory topic to wait for, on which the receiver publishes once it accepts"
+        " motions, such as feedforward_node/motor_command; '': do not wait",
     )
     patience: float = parameter(
         120.0,
-        "longest wait for subscribers, ready_topic and joint_states",
+        "maximum time to wait for subscribers, ready_topic and joint_states",
         unit="s",
         bounds=(0.1, 3600.0),
     )
@@ -200,7 +200,7 @@ class TrajectoryNode(ManagedNode):
         activation.timer(POLL_PERIOD, self._poll, Clock(clock_type=ClockType.STEADY_TIME))
 
     def deactivate(self) -> None:
-        """Stop a motion in progress by an empty trajectory, as for any controller."""
+        """Stop a motion in progress with an empty trajectory, as with any controller."""
         if self._activation is None:
             return
         self._activation.close()
@@ -247,7 +247,7 @@ class TrajectoryNode(ManagedNode):
             if self._sent == p.repeat:
                 self._finish(0)
         elif self._end - now > self._length + SECOND:
-            self.get_logger().warning("the clock went back: sending the motion again")
+            self.get_logger().warning("the clock jumped back: sending the motion again")
             self._measured.restart()
             self._end = None
 
@@ -287,7 +287,7 @@ class TrajectoryNode(ManagedNode):
         )
 
     def _finish(self, exit_code: int) -> None:
-        """Nothing more to do: exit as on a signal, or become inactive."""
+        """Exit as on a signal, or become inactive, since nothing remains to be done."""
         self.exit_code = exit_code
         if self.parameters.exit_when_done:
             signal.raise_signal(signal.SIGTERM)

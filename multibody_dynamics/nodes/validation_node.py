@@ -149,7 +149,7 @@ class ValidationNode(DescribedNode):
             if self._states is None:
                 self._states = self._first(message, match.source)
             elif nanoseconds(message.header.stamp) and self._states.went_back(message, 0, 0):
-                self._end(f"stamps went back by {self._seconds_back(message):.3f} s")
+                self._end(f"stamps jumped back by {self._seconds_back(message):.3f} s")
                 self._states = self._first(message, match.source)
             self._record(message)
             if not self._states.accept(message, 0):
@@ -284,7 +284,11 @@ class ValidationNode(DescribedNode):
         _, events = self._events.report()
         if stream is None or stream.look is None:
             missing = self._states.missing if self._states is not None else self._names
-            text = f"no state yet of {', '.join(missing)}" if missing else "estimating the rate"
+            text = (
+                f"no state received yet for {', '.join(missing)}"
+                if missing
+                else "estimating the rate"
+            )
             return self._status("comparison", STALE, text, figures | events)
         figures |= {
             "states per second": stream.rate,
@@ -295,7 +299,7 @@ class ValidationNode(DescribedNode):
             "age of the state [s]": self._watchdog.age(),
         }
         if not self._is_finite:
-            text = "the output would not be finite: not published"
+            text = "the computed output is not finite and was not published"
             return self._status("comparison", ERROR, text, figures | events)
         text = f"{stream.rate:.5g} states/s, delayed by {stream.delay:.3g} s"
         return self._status("comparison", OK, text, figures | events)

@@ -1,4 +1,4 @@
-"""Simulated robots whose dynamics this package does not compute.
+"""Simulated robots whose dynamics are computed by other software.
 
-Each class has the interface of :class:`.Plant`; `mujoco_robot` has the arm on MuJoCo.
+Each class has the interface of :class:`.Plant`; `mujoco_robot` contains the arm in MuJoCo.
 """

@@ -1,15 +1,15 @@
-"""The arm with elastic joints on MuJoCo: a plant that shares no dynamics with this package.
+"""The arm with elastic joints in MuJoCo: a plant that shares no dynamics with this package.
 
 MuJoCo itself reads the links from the URDF. Each motor behind a spring becomes a separate hinge in
-the world whose armature is the rotor's inertia and whose angle is theta, whatever the type of the
-joint: under Spong's simplification a rotor feels neither gravity nor the motion of the links. A
+the world whose armature is the rotor's inertia and whose angle is theta, for any type of joint:
+under Spong's simplification, a rotor feels neither gravity nor the motion of the links. A
 linear spring with its damper is a fixed tendon of length theta - q; a rotor on a rigid joint is
 that joint's armature. MuJoCo integrates all of this, and viscous friction, by its Runge-Kutta
 method of order 4 with a fixed inner step h.
 
 Everything else acts as a force that is held over an inner step and evaluated at its middle,
 x + h/2 v: nonlinear and variable springs (by the laws of `elastic`), Coulomb friction, drives, and
-the points of attack of wrenches. For a spring this is the leapfrog method: order 2, symplectic,
+the points at which wrenches act. For a spring this is the leapfrog method: order 2, symplectic,
 stable for |lambda| h < 2. With the default h of 0.25 ms, a Panda that moves by 0.5 rad within a
 second ends within 1e-5 rad of `ElasticRobot`; halving h divides the difference by four.
 """
@@ -49,7 +49,7 @@ def import_mujoco() -> Any:
         import mujoco
     except ImportError as error:
         raise DynamicsError(
-            f"the plant on MuJoCo requires the Python package mujoco ({error}): "
+            f"the MuJoCo plant requires the Python package mujoco ({error}): "
             f"pip install '{REQUIREMENT}', if necessary in a virtual environment with access to "
             f"ROS 2, or install the extra multibody_dynamics[mujoco]"
         ) from None
@@ -57,13 +57,13 @@ def import_mujoco() -> Any:
 
 
 class MujocoRobot:
-    """A :class:`.Plant` on MuJoCo; deterministic.
+    """A :class:`.Plant` simulated by MuJoCo; deterministic.
 
     Parameters
     ----------
     model : provides names, gravity, reflected inertia and payloads. MuJoCo reads the links
         themselves from `urdf`.
-    actuators : of any kind.
+    actuators : springs and motors, of any kind.
     urdf : the robot's URDF as text or bytes. Shapes and `<dynamics>` are ignored.
     step : inner step in s; default: at most 0.25 ms, and |lambda| h <= 0.5 for the fastest mode.
     drive : position loops for :meth:`follow`: `proportional` and `derivative`, (m,) or scalars.
@@ -312,7 +312,7 @@ class MujocoRobot:
         )
 
     def _other_springs(self, x: Array, v: Array, t: float) -> Any:
-        """Joint, Q, degrees of freedom and loads of the motors, for springs outside of MuJoCo."""
+        """Joint, Q, degrees of freedom and motor loads of each spring outside MuJoCo."""
         for i, actuator, motors, j in self._others:
             link, rotors = self._links[i], self._motors[motors.start : motors.stop]
             k = self._free_stiffness(j, t) if j in self._free else 0.0
@@ -327,13 +327,13 @@ class MujocoRobot:
             yield i, rows.torque[0], rotors, np.array(rows.loads)[:, 0]
 
     def _free_stiffness(self, j: int, t: float) -> float:
-        """On its range, t s after the begin of a step."""
+        """The commanded stiffness, clipped to its range, t s after the beginning of a step."""
         k, rate = self.stiffness[:, j]
         return float(np.clip(k + t * rate, *self._free[j]))
 
     def _apply_wrenches(self, ahead: float) -> None:
-        """Apply the wrenches at the centres of mass, force first, where these will be `ahead` s
-        from now."""
+        """Apply the wrenches, force first, at the positions of the centres of mass `ahead` s from
+        now."""
         data, bodies = self._data, self._bodies
         moment, force = self.applied_wrenches[:, :3], self.applied_wrenches[:, 3:]
         centre = data.xipos[bodies]
@@ -440,7 +440,7 @@ def _compile(
     except (ValueError, mujoco.FatalError) as error:
         if isinstance(error, DynamicsError):
             raise
-        raise ModelError(f"robot '{model.name}': MuJoCo rejects it: {error}") from None
+        raise ModelError(f"MuJoCo rejects the robot '{model.name}': {error}") from None
 
     own.dof_frictionloss[:] = 0.0
     for i, actuator, motors, _ in actuators.each():
@@ -460,7 +460,7 @@ def _compile(
 
 
 def _links_and_joints(urdf: str | bytes) -> str:
-    """The URDF without shapes, friction and everything else that dynamics do not need."""
+    """The URDF without shapes, friction and anything else that the dynamics do not need."""
     robot = ElementTree.fromstring(urdf)
     for element in list(robot):
         if element.tag not in ("link", "joint"):

@@ -1,11 +1,11 @@
-"""Validation: recorded motion of a robot against its model, without ROS.
+"""Validation: compares the recorded motion of a robot with its model, without ROS.
 
-A recording becomes a comparison in one pass, as a stream; the modules in the order of the data:
+A recording is compared in one pass, as a stream. The modules, in the order of the data flow:
 
     settings       robot, filter and joints of a comparison, from files and plain numbers
-    recordings/    joint states from bags (MCAP, sqlite3) and tables (CSV, NumPy), as they came
+    recordings/    joint states from bags (MCAP, sqlite3) and tables (CSV, NumPy), uncorrected
     sources        which messages carry which joints
-    alignment      messages to samples on an even grid: sorted, resampled, all joints together
+    alignment      messages to samples on a uniform grid: sorted, resampled, all joints together
     survey         a first look at a recording: sources, rate, cut-off frequency
     comparison     filtered and differentiated motion, predicted and measured torques, residuals
     state_stream   the same comparison for states that arrive one at a time

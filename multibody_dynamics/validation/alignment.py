@@ -1,7 +1,7 @@
-"""Messages in the order of arrival to samples of all joints on an even grid of times.
+"""Converts messages, in order of arrival, to samples of all joints on a uniform grid of times.
 
 The grid is origin + k period for all sources. Each sample on it has a key that increases by one
-from sample to sample; a larger step marks a gap. Everything is a stream, and the results do not
+from sample to sample; a larger step marks a gap. Everything is streamed, and the results do not
 depend on how the messages are batched.
 """
 
@@ -254,7 +254,7 @@ class Resampler:
             yield from self._emit(int(np.floor(self._u[-3])))
 
     def flush(self) -> Iterator[tuple[Keys, Array]]:
-        """The rest of what was pushed; a gap follows."""
+        """The remaining samples, before a gap or the end."""
         if 0 < len(self._u) < 4 and self._next is None:
             self.quality.single += len(self._u)
         elif len(self._u) >= 4:
@@ -340,7 +340,7 @@ class Merger:
 
 
 class Track:
-    """From the messages of one source to its samples on the grid: keys (k,), rows (k, 3, m)."""
+    """Converts the messages of one source to samples on the grid: keys (k,), rows (k, 3, m)."""
 
     def __init__(self, source: Source, order: SortedSource, grid: Resampler) -> None:
         self._source, self._order, self._grid = source, order, grid
@@ -349,8 +349,8 @@ class Track:
     def push(self, batch: JointSamples) -> Iterator[tuple[Keys, Array]]:
         """Process a batch if it belongs to this source.
 
-        A publisher may add other joints to some of its messages. These form batches of their own,
-        which wait here until they can be sorted in.
+        A publisher may add other joints to some of its messages. These form separate batches, which
+        wait here until they can be sorted in.
         """
         if not self._source.carries(batch):
             return
@@ -387,7 +387,7 @@ class Track:
 
 
 class Grid(NamedTuple):
-    """What samples to make."""
+    """The grid on which sources are resampled, and how."""
 
     origin: int  # ns
     period: float  # ns

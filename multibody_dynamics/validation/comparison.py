@@ -1,4 +1,4 @@
-"""The comparison of a recording with its model: filter, differentiate, predict, in one pass."""
+"""Compares a recording with the model: filters, differentiates and predicts, in one pass."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Comparison:
         self.unused = 0  # samples of runs shorter than the filter
 
     def push(self, keys: Keys, rows: Array) -> Iterator[Compared]:
-        """The states that samples (k, 3, n) complete; see `alignment` for the keys."""
+        """The compared states that samples (k, 3, n) complete; `alignment` explains the keys."""
         for run in runs_of(keys):
             if len(self._keys) and keys[run.start] != self._keys[-1] + 1:
                 self.flush()
@@ -235,8 +235,8 @@ class _Pass:
             need = (2 * self._comparison.reach + 1) * self.look.period * 1e-9
             problems = [
                 *self._problems,
-                f"{self._path}: nothing to compare: the filter needs {need:.3g} s without a gap; a "
-                "higher --cutoff needs less",
+                f"{self._path}: nothing to compare: the filter needs {need:.3g} s without a gap, "
+                "less with a higher --cutoff",
                 *(text for quality in self._qualities for text in quality.events()),
             ]
             raise InputError("; ".join(problems))

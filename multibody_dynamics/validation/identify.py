@@ -19,9 +19,9 @@ FEWEST = 32  # states to fit, and to test on
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """Parameters fitted to the states until `until`, s, tested on the later ones.
+    """Parameters fitted to the states up to time `until` (s), tested on the later ones.
 
-    states : numbers of fitted and of tested states. before, after : residuals of Q on the tested
+    states : numbers of states fitted and tested. before, after : residuals of Q on the tested
     states with the old and with the fitted parameters. yaml : for --data.
     """
 

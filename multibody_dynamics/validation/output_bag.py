@@ -29,7 +29,7 @@ class OutputBag:
 
     def __init__(self, path: Path, joint_names: tuple[str, ...], used: Array, count: int) -> None:
         if path.exists():
-            raise InputError(f"{path}: already exists; a bag is not overwritten")
+            raise InputError(f"{path}: already exists; bags are never overwritten")
         self._used = used
         self._store = get_typestore(Stores.ROS2_JAZZY)
         self._layout = self._make_layout(joint_names)

@@ -92,7 +92,7 @@ def write_report(
 
 def summary(v: Validation, found: Identification | None, page: Path) -> list[str]:
     """The result of a comparison in a few lines, with the path of its report."""
-    chosen = "from the data" if v.cutoff_from_data else "as stated"
+    chosen = "from the data" if v.cutoff_from_data else "as specified"
     lines = [
         f"{v.recording}: {v.messages} messages, {v.rate:.5g} Hz, cut-off {v.cutoff:.4g} Hz {chosen}"
         f"; {v.seconds:.3g} s",
@@ -106,7 +106,9 @@ def summary(v: Validation, found: Identification | None, page: Path) -> list[str
         for name, x in v.residuals[0].figures(v.joint_names).items()
     ]
     if found is not None:
-        lines.append(f"  {', '.join(found.kinds)} fitted until {found.until:.4g} s; nrms after it:")
+        lines.append(
+            f"  {', '.join(found.kinds)} fitted until {found.until:.4g} s; nrms afterwards:"
+        )
         lines += [
             f"  {name:<24}{found.before.normalized[j]:9.4f} before"
             f"{found.after.normalized[j]:9.4f} after"
@@ -127,7 +129,10 @@ def write_fleet(
     table = (("recording", "compared", "largest nrms", "rms of all joints", "report"), rows)
     blocks: list[tuple[str, Any]] = [("table", table)]
     if totals:
-        blocks += [("heading", "All together"), ("table", _residual_table(names, totals[0]))]
+        blocks += [
+            ("heading", "All recordings combined"),
+            ("table", _residual_table(names, totals[0])),
+        ]
     if problems:
         blocks += [("heading", "Problems"), ("list", list(problems))]
     title = f"{len(rows)} recordings"
@@ -168,12 +173,12 @@ def _finite(value: Any) -> Any:
 
 def _blocks(v: Validation, identification: Identification | None) -> list[tuple[str, Any]]:
     source = "recorded velocities" if v.velocity else "recorded positions"
-    chosen = "chosen from the data" if v.cutoff_from_data else "as stated"
+    chosen = "chosen from the data" if v.cutoff_from_data else "as specified"
     facts = [
         f"{v.messages} messages in {v.duration:.4g} s at {v.rate:.6g} Hz, from {_date(v.origin)}",
         f"zero-phase filter: cut-off (gain one half) {v.cutoff:.4g} Hz, {chosen}; derivatives from "
-        f"{source}; the measured torques went through the same filter",
-        f"{v.residuals[0].count} samples compared, {v.compared_rate:.4g} per second, without "
+        f"{source}; measured torques pass through the same filter",
+        f"{v.residuals[0].count} samples compared, {v.compared_rate:.4g} per second, excluding "
         f"{v.edge:.3g} s at each end of a stretch: {v.coverage:.1%} of the recording",
     ]
     blocks: list[tuple[str, Any]] = [("list", facts)]
@@ -191,7 +196,8 @@ def _blocks(v: Validation, identification: Identification | None) -> list[tuple[
     blocks.append(
         (
             "text",
-            "nrms: rms error over the standard deviation of the measured torque; R² = 1 - nrms².",
+            "nrms: rms error divided by the standard deviation of the measured torque; "
+            "R² = 1 - nrms².",
         )
     )
     if identification is not None:
@@ -218,8 +224,8 @@ def _identified_blocks(v: Validation, found: Identification) -> list[tuple[str, 
     ]
     text = (
         f"{', '.join(found.kinds)} fitted to {found.states[0]} states until {found.until:.4g} s "
-        f"(rank {found.found.rank}), tested on the {found.states[1]} states after it; the values "
-        "are in identified.yaml, for --data."
+        f"(rank {found.found.rank}), tested on the {found.states[1]} later states. The values are "
+        "in identified.yaml, for use with --data."
     )
     heads = ("joint", "rms before", "rms after", "nrms before", "nrms after")
     blocks: list[tuple[str, Any]] = [

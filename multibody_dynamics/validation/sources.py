@@ -18,8 +18,8 @@ def sources_of(
 ) -> tuple[Source, ...]:
     """One source for each topic and set of joints in its messages.
 
-    places : indices of the wanted joints by name. Raises InputError for a message that has a wanted
-    name twice.
+    places : indices of the wanted joints by name. Raises InputError for a message that contains a
+    wanted name twice.
     """
     found: dict[tuple[str, tuple[int, ...]], dict[tuple[str, ...], NDArray[np.intp]]] = {}
     for topic, names in dict.fromkeys((batch.topic, batch.names) for batch in batches):
@@ -42,19 +42,19 @@ def sources_of(
 
 
 def refuse_twice(path: Path, sources: Sequence[Source], names: Mapping[int, str]) -> None:
-    """Raise InputError for a joint with several sources. names : of the joints by index."""
+    """Raise InputError for a joint with several sources. names : names of the joints by index."""
     for place, name in names.items():
         topics = sorted(source.topic for source in sources if place in source.places)
         if len(set(topics)) > 1:
             raise InputError(
-                f"{path}: joint '{name}' is on the topics {', '.join(dict.fromkeys(topics))}: two "
-                "robots, one twice, or outputs of these nodes; choose one with --topic, the topic "
-                "of the motors with --motor-topic"
+                f"{path}: joint '{name}' is on the topics {', '.join(dict.fromkeys(topics))}: from "
+                "two robots, recorded twice, or an output of these nodes; choose one topic with "
+                "--topic, and that of the motors with --motor-topic"
             )
         if len(topics) > 1:
             raise InputError(
-                f"{path}: {topics[0]}: joint '{name}' is in messages with different other joints, "
-                "so it has two publishers; remove one"
+                f"{path}: {topics[0]}: joint '{name}' is in messages with different sets of "
+                "joints, so it has two publishers; remove one"
             )
 
 

@@ -18,7 +18,7 @@ from .settings import Robot, Settings
 from .survey import SHORTEST, Survey, turning_joints, usual_step
 
 TURN = 2.0 * np.pi
-STENCIL = 3  # samples that interpolation waits for at most
+STENCIL = 3  # maximum number of samples for which interpolation waits
 WITHIN = 0.99  # of the highest cut-off: the final rate of the recording may be a little lower
 
 
@@ -37,7 +37,7 @@ class StateStream:
 
     def __init__(self, robot: Robot, settings: Settings, *, velocity: bool) -> None:
         if settings.cutoff is None:
-            raise InputError("a stream cannot choose the cut-off from its data: state one")
+            raise InputError("a stream cannot choose the cut-off from its data: set one")
         model = robot.model
         self._robot, self._settings, self._velocity = robot, settings, velocity
         self._background = np.full((3, model.n), np.nan)
@@ -59,15 +59,15 @@ class StateStream:
 
     @property
     def delay(self) -> float:
-        """s, at most, from a state to its comparison while states arrive; 0 until the rate is
-        known."""
+        """The maximum delay, in s, from a state to its comparison while states arrive; 0 until the
+        rate is known."""
         if self.look is None:
             return 0.0
         count = self._comparison.reach + self._comparison.step + STENCIL
         return 1e-9 * self.look.period * count
 
     def push(self, stamp: int, rows: Array) -> list[Compared]:
-        """Add position, velocity and effort (3, m) at a stamp in ns; returns what is now complete.
+        """Add position, velocity and effort (3, m) at a stamp in ns; returns the states compared.
 
         Raises InputError for inconsistent settings as soon as the rate is known.
         """
@@ -121,7 +121,7 @@ class StateStream:
 
 
 def warm_up(robot: Robot, settings: Settings, *, velocity: bool = True) -> None:
-    """Compile everything a stream needs; raises InputError for inconsistent settings."""
+    """Compile everything that a stream needs; raises InputError for inconsistent settings."""
     assert settings.cutoff is not None
     coarse = replace(settings, rate=None)
     stream = StateStream(robot, coarse, velocity=velocity)

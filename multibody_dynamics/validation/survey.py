@@ -92,10 +92,11 @@ def survey(
 ) -> Survey:
     """Find the sources, rate and cut-off of a recording.
 
-    topics : with joint states; default: all. motor_topic : with the efforts of motors; default: one
-    called motor_states. held : positions of joints that were not recorded, by name.
+    topics : those with joint states; default: all. motor_topic : the one with the efforts of
+    motors; default: one called motor_states. held : positions of joints that were not recorded, by
+    name.
 
-    Raises InputError that says what the recording lacks.
+    Raises an InputError that says what the recording lacks.
     """
     joints = Joints(recording.path, model, prefix, held or {})
     background = np.full((3, model.n), np.nan)
@@ -174,7 +175,7 @@ def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[Join
 def _without_outputs(
     samples: list[JointSamples], joints: Joints, notes: list[str]
 ) -> list[JointSamples]:
-    """The batches without outputs of our nodes for joints that a single topic joint_states has."""
+    """The batches, less outputs of our nodes for joints that also have one topic joint_states."""
     carried: dict[str, set[str]] = {}
     for batch in samples:
         carried.setdefault(batch.topic, set()).update(joints.names.intersection(batch.names))
@@ -209,9 +210,9 @@ def _chosen(
     for topic in sorted({source.topic for source in sources if _is_motors(source.topic)}):
         if recording.effort == "motor":
             raise InputError(
-                f"{recording.path}: {topic} has the positions of the motors: --effort motor needs "
-                "those of the links, on a second topic, or in one message or table with the "
-                "torques of the motors"
+                f"{recording.path}: {topic} has the positions of the motors; --effort motor also "
+                "needs those of the links, on a second topic or in the same messages or table as "
+                "the torques of the motors"
             )
         notes.append(f"{topic}: used as positions and torques of the joints, not of motors")
     return sources
@@ -291,9 +292,9 @@ def _check_signals(
                 zero += [joints.model.joint_names[k] for k in source.places[~moved]]
                 count += len(moved)
     if len(zero) == count:
-        raise InputError(f"{joints.path}: all efforts are zero, so none were measured")
+        raise InputError(f"{joints.path}: all efforts are zero, so none was measured")
     if zero:
-        notes.append(f"the efforts of {', '.join(zero)} are zero: are they measured?")
+        notes.append(f"the efforts of {', '.join(zero)} are all zero: were they measured?")
 
 
 def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) -> bool:
@@ -334,7 +335,7 @@ def usual_step(steps: np.ndarray) -> float:
 def _cutoff(
     looks: Sequence[Sequence[JointSamples]], sources: Sequence[Source], grid: Grid
 ) -> float:
-    """The frequency, Hz, at which the motion of the fastest joint sinks into its noise: the median
+    """The frequency, Hz, above which the motion of the fastest joint is lost in noise: the median
     over the stretches."""
     rate = 1e9 / grid.period
     recorded = np.concatenate([source.places for source in sources])

@@ -128,7 +128,7 @@ def plant() -> ElasticRobot:
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled_plant() -> None:
-    """Compile once in advance, which may exceed the patience of a test; the cache is shared."""
+    """Compile once in advance, which may exceed a test's timeout; the cache is shared."""
     plant()
 
 
@@ -199,7 +199,7 @@ def test_equilibrium_holds_through_brakes_and_command_and_every_activation(ros, 
     wanted = rows_of(plant())
     for rows in simulation.states().values():
         np.testing.assert_allclose(rows, wanted, rtol=0, atol=1e-12)
-    assert "brakes closed" in ros.until(lambda: ros.diagnosis(": commands")[1], "diagnostics")
+    assert "brakes engaged" in ros.until(lambda: ros.diagnosis(": commands")[1], "diagnostics")
 
     theta = BENT
 
@@ -228,7 +228,7 @@ def test_equilibrium_holds_through_brakes_and_command_and_every_activation(ros, 
     assert ros.leave(node) == 0
 
 
-def test_a_torque_step_moves_it_as_in_the_library_and_silence_means_zero_torque(ros, tmp_path):
+def test_a_torque_step_moves_the_arm_as_in_the_library_and_silence_means_zero_torque(ros, tmp_path):
     """The command lists the joints in an order of its own; the simulator is the time source."""
     ros.start(NODE, settings(tmp_path, "motor_torque", publish_clock=True, command_timeout=1.0))
     simulation = Simulation(ros, "motor_torque")
@@ -348,7 +348,7 @@ def test_bad_commands_are_refused_with_the_reason_and_have_no_effect(ros, tmp_pa
     ros.until(lambda: ros.diagnosis(": commands")[2].keys() >= keys, f"the report of {keys}")
     assert all(ros.diagnosis(": commands")[2][key] == "1" for key in keys)
     standing = rows_of(plant())
-    for rows in simulation.states().values():  # the brakes are still closed
+    for rows in simulation.states().values():  # the brakes are still engaged
         np.testing.assert_array_equal(rows, standing)
 
     if interface == "motor_command":
@@ -490,7 +490,7 @@ def test_invalid_configurations_are_refused_and_can_be_corrected(ros, tmp_path):
             "stamped_motor_torque",
         ),
         ({"max_speed": 0.0}, "max_speed requires lockstep"),
-        ({"publish_clock": True, "time_source": "clock"}, "excludes publish_clock"),
+        ({"publish_clock": True, "time_source": "clock"}, "publish_clock cannot be combined with"),
         ({"payload_mass": 1.0}, "payload_link"),
         ({"hit_force": (1.0,)}, "hit_force has 1"),
     ],
@@ -678,7 +678,7 @@ def test_variable_stiffness_and_a_wrench_step_by_step_with_an_external_clock(ros
     set_stamp(begin.clock, now)
     clock.publish(begin)
     tick(now + period)
-    assert "brakes closed" in ros.until(lambda: ros.diagnosis(": commands")[1], "diagnostics")
+    assert "brakes engaged" in ros.until(lambda: ros.diagnosis(": commands")[1], "diagnostics")
 
     for message in (
         JointState(name=["turret"], position=[math.nan]),

@@ -535,7 +535,7 @@ def test_an_external_wrench(ros, tmp_path, frame, wrench_link):
     assert counted(ros, "external_wrench: stale") <= 2  # once per timeout
 
     force[:] = moment[:] = [1e308] * 3  # finite, but the resulting torque is not
-    fault = "the torque would not be finite: safe output"
+    fault = "the computed torque is not finite: safe output"
     ros.until(lambda: ros.diagnosis(": cycle")[1] == fault, "the fault", each=touched)
     arm.drive(lambda: ros.diagnosis(": cycle")[0] in (0, 1), "the end of the fault")
     arm.drive(lambda: np.abs(arm.torque[-1].effort - gone).max() < 1e-9, "the hold")
@@ -598,7 +598,7 @@ def test_a_motion_that_the_robot_does_not_follow_is_stopped(ros, tmp_path):
     assert np.all(resting == 0.0)
     expected = Q0 + arm.torque[-1].effort / STIFFNESS
     moved = np.abs(np.array(arm.motor[-1].points[0].positions) - expected).max()
-    assert tolerance < moved < 0.5  # the goals are further away
+    assert tolerance < moved < 0.5  # the goals are farther away
 
     changes = {"path_tolerance": 0.0, "goal_tolerance": 0.2, "goal_time_tolerance": 0.1}
     assert all(result.successful for result in ros.set_parameters(node, **changes))
@@ -607,7 +607,7 @@ def test_a_motion_that_the_robot_does_not_follow_is_stopped(ros, tmp_path):
     arm.drive(lambda: ros.diagnosis(": reference")[2].get("goal tolerance") == "1", "its count")
 
 
-def test_stamps_that_leap_ahead_drop_the_motion(ros, tmp_path):
+def test_stamps_that_jump_ahead_drop_the_motion(ros, tmp_path):
     ros.start("feedforward_node", settings(tmp_path, state_timeout=0.4, stamp_tolerance=60.0))
     arm = Arm(ros)
     arm.drive(lambda: arm.motor, "a command")
@@ -625,7 +625,7 @@ def test_variants_and_gravity_left_to_the_robot(ros, tmp_path):
     node = ros.start("feedforward_node", settings(tmp_path, **changes))
     arm = Arm(ros)
     arm.drive(lambda: len(arm.motor) > 3, "commands")
-    assert "gravity is left to the robot" in node.output
+    assert "gravity is compensated by the robot" in node.output
     close(arm.torque[-1].effort, np.zeros(3))
     close(arm.motor[-1].points[0].effort, np.zeros(3))
     deflection = gravity_torque() / STIFFNESS
@@ -656,7 +656,7 @@ def test_variants_and_gravity_left_to_the_robot(ros, tmp_path):
 
 
 def test_the_stiffness_of_antagonists_follows_its_own_reference(ros):
-    """Also while the arm moves; infeasible stiffness is clipped and reported."""
+    """Even while the arm moves; infeasible stiffness is clipped and reported."""
     folder = share_directory() / "config"
     robot, springs = "robots/antagonistic_elbow.urdf", "elastic_joints/antagonistic.yaml"
     model = dyn.load_urdf(folder / robot)

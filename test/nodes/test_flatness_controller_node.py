@@ -101,7 +101,7 @@ class Arm:
         self.send(self.motors, self.actuators.motor_names, rows, stamp)
 
     def step(self, links: bool = True, motors: bool = True) -> bool:
-        """One state and, if there was one, its answer; the arm moves under the newest torque."""
+        """One state and its answer, if any; the arm moves under the newest torque."""
         self.measured = self.plant.q.copy()
         self.tick()
         if links:
@@ -129,7 +129,7 @@ class Arm:
             self.step(**what)
 
     def start(self) -> None:
-        """Until the node answers."""
+        """Wait until the node answers."""
         end = time.monotonic() + PATIENCE
         self.torque = np.array(self.plant.motor_torque)
         while not self.answers:
@@ -202,7 +202,7 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     assert not result.successful
 
 
-def test_every_fault_ends_in_its_declared_state(ros):
+def test_every_fault_leads_to_its_defined_state(ros):
     arm = Arm(ros)
     arm.start()
     arm.move([0.0, 0.0], 1.0)
@@ -222,7 +222,7 @@ def test_every_fault_ends_in_its_declared_state(ros):
     arm.run(0.6)
     assert arm.error(5) < 1e-3
 
-    # Motor states missing: a slower stop on the links, without a jump of torque either.
+    # Motor states missing: a slower stop on the links, also without a jump of torque.
     arm.move([-0.4, -0.4], 1.0)
     arm.run(0.4)
     begin, speed = len(arm.answers), np.abs(arm.plant.qd).max()
@@ -233,18 +233,18 @@ def test_every_fault_ends_in_its_declared_state(ros):
     assert np.abs(arm.plant.qd).max() < 0.4 * speed
     assert not enable(arm).success
 
-    # Neither of both: once the torque of rest, then silence.
+    # Both missing: the holding torque once, then silence.
     begin = len(arm.answers)
     arm.run(0.2, motors=False, links=False)
     (last,) = arm.answers[begin:]
     weight = dyn.gravity_forces(arm.model, arm.plant.q)
-    np.testing.assert_allclose(last.effort, weight, rtol=0.1)  # it moves on a little
+    np.testing.assert_allclose(last.effort, weight, rtol=0.1)  # it still moves a little
     before = arm.node.output.count("missing: over")
     ros.until(
         lambda: arm.node.output.count("missing: over") > before, "the recovery", each=arm.step
     )
 
-    # Tracking error: the arm does not move, so neither does its reference; ~/enable ends it.
+    # Tracking error: the arm does not move, so neither does its reference; ~/enable clears it.
     arm.run(0.3)
     arm.is_stuck = True
     arm.move([0.15, 0.15], 0.6)
@@ -271,9 +271,9 @@ def test_every_fault_ends_in_its_declared_state(ros):
     assert "too late: over" not in arm.node.output
     assert enable(arm).success
     arm.run(0.2)
-    assert arm.node.output.count("torques too late") == 2  # it, and its end
+    assert arm.node.output.count("torques too late") == 2  # the fault, and its clearing
 
-    # What is not finite does not leave.
+    # A torque that is not finite is never published.
     contact = ros.publisher(WrenchStamped, "external_wrench")
     message = WrenchStamped()
     message.header.frame_id = arm.model.body_names[-1]
@@ -293,7 +293,7 @@ def test_every_fault_ends_in_its_declared_state(ros):
     assert "Traceback" not in arm.node.output
 
 
-def test_bad_states_are_refused_time_may_jump_and_the_last_torque_is_that_of_rest(ros):
+def test_bad_states_are_refused_time_may_jump_and_the_last_torque_holds_the_arm(ros):
     arm = Arm(ros)
     arm.start()
     r, n = arm.plant, arm.model.n
@@ -317,7 +317,7 @@ def test_bad_states_are_refused_time_may_jump_and_the_last_torque_is_that_of_res
     assert "missing" not in arm.node.output
     assert "apart" not in arm.node.output
 
-    # Never in step: as if there were no link states; within the tolerance: in step again.
+    # Stamps that never match count as missing link states; within the tolerance, they match again.
     def apart() -> None:
         arm.tick()
         arm.send_links(arm.now - 1000)
@@ -330,7 +330,7 @@ def test_bad_states_are_refused_time_may_jump_and_the_last_torque_is_that_of_res
     assert ros.set_parameters(arm.node, pair_tolerance=1e-5)[0].successful
     ros.until(lambda: "missing: over" in arm.node.output, "the recovery", each=apart)
 
-    # Time jumps back; the last word is the torque of rest.
+    # Time jumps back; the last output is the holding torque.
     arm.run(0.1)
     arm.move([0.0, 0.0], 0.6)
     arm.run(0.2)
@@ -361,7 +361,7 @@ def test_the_state_may_come_from_motor_encoders_alone(ros):
     np.testing.assert_allclose(arm.states[-1].position, arm.plant.q, atol=0.005)
     assert "missing" not in arm.node.output
 
-    # A reading that is wild: stop, hold on the motors, follow again.
+    # A wild reading: stop, hold on the motors, follow again.
     arm.tick()
     r = arm.plant
     arm.send(arm.motors, arm.actuators.motor_names, (r.theta + 1.0, r.thetad, r.motor_torque))
@@ -371,7 +371,7 @@ def test_the_state_may_come_from_motor_encoders_alone(ros):
     assert np.abs(arm.plant.q).max() < 0.02
 
 
-def test_a_timer_may_set_the_pace_and_limits_are_reported_with_what_limits(ros):
+def test_a_timer_may_drive_the_cycle_and_limits_are_reported_with_their_cause(ros):
     """With motor encoders and torque sensors; a cycle uses the state of the tick before."""
     arm = Arm(
         ros,
@@ -399,7 +399,7 @@ def test_a_timer_may_set_the_pace_and_limits_are_reported_with_what_limits(ros):
     limit = 0.33 * np.minimum(arm.model.limits.effort, arm.actuators.torque_limit)
     assert (most <= limit * (1 + 1e-12)).all()
     assert "limit" in ros.diagnosis(": limits")[2]["last"]
-    # A spring beyond its travel, as the sensors have it.
+    # A spring beyond its travel, according to the sensors.
     arm.plant.reset(arm.plant.q, theta=arm.plant.q + 0.2)
     arm.is_stuck = True
     ros.until(lambda: counted(ros, ": limits", "travel of shoulder"), "it", each=arm.step)
@@ -409,7 +409,7 @@ def side(value: float, unit: str) -> dict[str, Any]:
     return {"value": value, "unit": unit, "side": "link"}
 
 
-def test_sensors_as_described_a_free_stiffness_and_gravity_compensated_by_the_robot(ros, tmp_path):
+def test_declared_sensors_a_free_stiffness_and_gravity_compensated_by_the_robot(ros, tmp_path):
     """A torque sensor in the shoulder; an elbow whose stiffness no motor sets."""
     motor = {
         "gear_ratio": 100.0,
@@ -444,12 +444,12 @@ def test_sensors_as_described_a_free_stiffness_and_gravity_compensated_by_the_ro
     def run(seconds: float) -> None:
         for _ in range(round(seconds * SECOND / STEP)):
             arm.step()
-            if stiffness:  # what sets it is quick
+            if stiffness:  # the device that sets it is fast
                 arm.plant.stiffness[:] = stiffness[-1].position, stiffness[-1].velocity
 
     arm.torque -= dyn.gravity_forces(arm.model, arm.plant.q)
     arm.start()
-    assert np.abs(arm.answers[0].effort).max() < 0.5  # the robot carries itself
+    assert np.abs(arm.answers[0].effort).max() < 0.5  # the robot compensates gravity itself
     run(0.2)
     point = JointTrajectoryPoint(positions=[300.0])
     set_stamp(point.time_from_start, SECOND // 2)
@@ -461,7 +461,7 @@ def test_sensors_as_described_a_free_stiffness_and_gravity_compensated_by_the_ro
     assert arm.error(300) < 5e-3
     assert np.abs(arm.plant.q).max() < 5e-3
     assert "missing" not in arm.node.output
-    # Motors missing: the shoulder's encoders do not tell its links, so there is no stop on them.
+    # Motor states missing: no encoder measures the shoulder's link, so no stop on the links.
     begin = len(arm.answers)
     arm.run(0.2, motors=False)
     assert len(arm.answers) == begin + 1
@@ -483,7 +483,7 @@ def test_stiffness_follows_its_own_reference_within_its_range(ros):
         stiffness.append(float(springs.stiffness[arm.model.joint_index("elbow")]))
     assert stiffness[0] == pytest.approx(80.0, rel=0.02)
     assert 20.0 < stiffness[1] < 60.0
-    assert 110.0 < stiffness[2] < 150.0  # as much as the motors can hold
+    assert 110.0 < stiffness[2] < 150.0  # the most that the motors can hold
     most = np.abs(numbers(arm.answers)).max(axis=0)
     assert (most < arm.actuators.torque_limit).all()
     ros.until(lambda: counted(ros, ": limits", "stiffness of elbow"), "it", each=arm.step)

@@ -149,7 +149,7 @@ class ToolArm:
         return not np.any(self.motor[-1].points[0].velocities)
 
     def wake(self) -> None:
-        """Wait until the node holds, since the test may have exceeded its timeout meanwhile."""
+        """Wait until the node holds: the test may have paused for longer than its timeout."""
         count = len(self.motor)
         self.drive(lambda: len(self.motor) > count + 1, "commands")
 

@@ -56,7 +56,9 @@ def test_a_replay_in_a_loop(ros: RosHarness, tmp_path: Path):
     node = ros.start("validation_node", parameters)
     described = ros.peer.create_publisher(String, "robot_description", LATCHED)
     described.publish(String(data=ARM.read_text()))
-    ros.until(lambda: "configured for" in node.output, "a robot", patience=60.0)  # it compiles
+    ros.until(
+        lambda: "configured for" in node.output, "a robot", patience=60.0
+    )  # the node compiles
     said = {topic: ros.record(JointState, f"validation_node/{topic}") for topic in TOPICS}
     publisher = ros.publisher(JointState, "joint_states")
     sent = states(1200)

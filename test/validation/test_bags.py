@@ -152,7 +152,9 @@ def test_malformed_messages_are_left_out_and_reported(tmp_path):
     bad = [("/robot/states", int(at) + 1, b"\x00\x01\x00\x00\x01") for at in STAMPS[[5, 1500]]]
     path = write_bag(tmp_path / "bag", sorted([*MESSAGES, *bad], key=lambda x: x[1]))
     found = []
-    with pytest.raises(InputError, match="2 messages were left out: a JointState of 5 bytes ends"):
+    with pytest.raises(
+        InputError, match="2 messages were skipped: a JointState of 5 bytes is truncated"
+    ):
         found.extend(part.stamp for part in read_joint_states(path, batch=100))
     assert np.array_equal(np.concatenate(found), STAMPS)
 
@@ -168,7 +170,7 @@ def test_messages_before_damage_are_read(tmp_path):
     raw[middle] = bytes(len(raw[middle]))
     file.write_bytes(raw)
     found = []
-    with pytest.raises(InputError, match="bag: cannot be read to its end"):
+    with pytest.raises(InputError, match="bag: cannot be read completely"):
         found.extend(read_joint_states(path, batch=100))
     assert sum(len(part.stamp) for part in found) >= 1000
 
@@ -215,7 +217,7 @@ def test_tables_of_springs_distinguish_joint_and_motor_torque(tmp_path, kind):
 
     for effort, signal in (("joint", "Q"), ("motor", "tau")):
         assert np.array_equal(read_table(table(), effort).rows[:, 2], signals[signal])
-    with pytest.raises(InputError, match="torque of the motor: use --effort motor"):
+    with pytest.raises(InputError, match="tau is the motor torque: use --effort motor"):
         read_table(table("Q"))
     assert np.array_equal(read_table(table("Q"), "motor").rows[:, 2], signals["tau"])
     assert np.isnan(read_table(table("tau"), "motor").rows[:, 2]).all()
@@ -236,12 +238,12 @@ def test_empty_cells_are_nan(tmp_path):
     [
         ("", "no rows"),
         ("t,q a\n", "no rows"),
-        ("time,q a\n0,1\n", "t among them, with commas between; it is 'time,q a'"),
-        ("t;q a\n0;1\n", "with commas between; it is 't;q a'"),
+        ("time,q a\n0,1\n", "comma-separated and including t; it is 'time,q a'"),
+        ("t;q a\n0;1\n", "comma-separated and including t; it is 't;q a'"),
         ("t,q a,q a\n0,1,1\n", "each once"),
         ("\nt,q a\n0,1\n", "it is ''"),
-        ("t,q a,q b\n0,1\n", "must name 2 columns, t among them"),
-        ("t,a\n0,1\n1,2\n", "no column is called 'q JOINT': they are t, a"),
+        ("t,q a,q b\n0,1\n", "must name 2 columns, including t"),
+        ("t,a\n0,1\n1,2\n", "no column is named 'q JOINT'; its columns are t, a"),
         ("t,q a\n0,1\n1,2,3\n", "not a table"),
         ("t,q a\n0,1\n1,x2\n", "not a table of numbers: .*x2"),
         ("t,q a\n0,1\n1e12,1\n", "t reaches 1e\\+12: expected seconds"),
@@ -273,7 +275,7 @@ def test_malformed_archives_raise(tmp_path):
             read_table(file)
     with file.open("wb") as stream:
         np.save(stream, ROWS)
-    with pytest.raises(InputError, match="one array without a name"):
+    with pytest.raises(InputError, match="a single unnamed array"):
         read_table(file)
     with pytest.raises(InputError, match="no such file"):
         read_table(tmp_path / "absent.csv")

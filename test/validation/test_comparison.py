@@ -1,4 +1,4 @@
-"""Complete comparisons with recordings of a robot with known torques, and their errors."""
+"""Complete comparisons with recordings of a robot whose torques are known, and their errors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_cut_off_comes_from_the_data(tmp_path, bag):
     assert (noisy.residuals[0].rms < 0.05).all()
 
 
-def test_friction_rotors_and_payload_are_considered(tmp_path):
+def test_friction_rotors_and_payload_are_modelled(tmp_path):
     data = tmp_path / "data.yaml"
     data.write_text(
         FRICTION + "rotor_inertia: {elbow: 0.3}\n"
@@ -144,7 +144,7 @@ def test_motor_efforts_on_a_separate_topic(tmp_path):
     with pytest.raises(InputError, match="nothing to compare: the filter needs"):
         validate(recorded("apart", begin=BEGIN + 20_000_000_000), settings)
     drives = recorded("unknown", "/drives")
-    with pytest.raises(InputError, match=r"choose one with --topic, .* --motor-topic"):
+    with pytest.raises(InputError, match=r"choose one topic with --topic, .* --motor-topic"):
         validate(drives, settings)
     for topics in ((), ("/joint_states",)):
         again = validate(drives, replace(settings, topics=topics, motor_topic="/drives"))
@@ -163,7 +163,7 @@ def test_gaps_nan_and_unknown_joints_are_reported(tmp_path):
     found = validate(path, Settings(ARM, cutoff=10.0))
     assert found.worst < 1e-3
     said = " ".join(found.notes)
-    assert "2 gaps" in said  # the NaN are one, too
+    assert "2 gaps" in said  # the stretch of NaN is one, too
     assert "100 messages with NaN" in said
     assert "not part of this robot: finger" in said
 
@@ -174,7 +174,7 @@ def test_a_malformed_message_is_a_problem_but_costs_no_other(tmp_path):
     messages[700] = (messages[700][0], messages[700][1], b"\x00\x01\x00\x00\x01")
     found = validate(write_bag(tmp_path / "bag", messages), Settings(ARM, cutoff=10.0))
     assert found.messages == 1999
-    assert "1 messages were left out" in found.problems[0]
+    assert "1 messages were skipped" in found.problems[0]
 
 
 def test_a_damaged_chunk_does_not_end_the_survey(tmp_path):
@@ -207,7 +207,7 @@ def test_errors_say_what_the_recording_lacks(tmp_path):
     silent[:, 2, 0] = 0.0
     half_silent = written(tmp_path / "half_zero", silent, t)
     notes = validate(half_silent, replace(settings, cutoff=20.0)).notes
-    assert "the efforts of shoulder are zero: are they measured?" in notes
+    assert "the efforts of shoulder are all zero: were they measured?" in notes
     silent[:, 2] = 0.0
     assert "all efforts are zero" in said(written(tmp_path / "zero", silent, t), settings)
     silent[:, 2] = np.nan
@@ -248,7 +248,7 @@ def test_two_robots_in_one_bag(tmp_path):
     path = write_bag(tmp_path / "bag", sorted(messages, key=lambda x: x[1]))
     text = said(path, Settings(ARM))
     assert "/left/joint_states, /right/joint_states" in text
-    assert "choose one with --topic" in text
+    assert "choose one topic with --topic" in text
     found = validate(path, Settings(ARM, topics=("/left/joint_states",), cutoff=20.0))
     assert found.worst < 0.01
 
@@ -267,13 +267,13 @@ def test_outputs_of_our_nodes_are_ignored(tmp_path):
         found.notes
     )
     by_motor = {"elastic_joints": SPRINGS, "effort": "motor"}  # the topic is ambiguous
-    assert "or outputs of these nodes; choose" in said(path, Settings(ARM, **by_motor))
+    assert "or an output of these nodes; choose" in said(path, Settings(ARM, **by_motor))
     motors = Settings(ARM, topics=("/motor_states",), **by_motor)
     assert "/motor_states has the positions of the motors" in said(path, motors)
     as_joints = validate(path, Settings(ARM, topics=("/motor_states",), cutoff=20.0))
     assert any("/motor_states: used as positions" in note for note in as_joints.notes)
     chosen = Settings(ARM, topics=("/joint_states", "/motor_states"))
-    assert "or outputs of these nodes" in said(path, chosen)
+    assert "or an output of these nodes" in said(path, chosen)
 
 
 def test_a_joint_at_rest_may_be_held(tmp_path):

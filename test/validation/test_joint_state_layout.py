@@ -102,9 +102,9 @@ def test_written_messages_are_read_back():
     [
         (b"", "not a CDR message"),
         (b"\x00\x09\x00\x00abcdef", "not a CDR message"),
-        (some(1, ["a", "b"])[0][:60], "ends too soon"),
+        (some(1, ["a", "b"])[0][:60], "is truncated"),
         (joint_state(0, ["a", "b"], [1.0, 2.0, 3.0]), "2 names and 3 numbers: position"),
-        (b"\x00\x01\x00\x00" + b"\xff" * 40, "ends too soon"),
+        (b"\x00\x01\x00\x00" + b"\xff" * 40, "is truncated"),
     ],
 )
 def test_malformed_messages_raise(raw, said):

@@ -15,7 +15,7 @@ from multibody_dynamics.validation.recordings.bags import read_joint_states
 from multibody_dynamics.validation.recordings.mcap_chunks import BEGIN as RECORDS
 from multibody_dynamics.validation.recordings.mcap_chunks import chunks_of
 
-NAMES = [f"joint_{k}" for k in range(120)]  # some 300 messages in a chunk
+NAMES = [f"joint_{k}" for k in range(120)]  # about 300 messages in a chunk
 COUNT = 1200
 TIMES = BEGIN + 1_000_000 * np.arange(COUNT)
 ROWS = np.random.default_rng(1).normal(size=(COUNT, 3, len(NAMES)))

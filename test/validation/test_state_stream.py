@@ -47,9 +47,9 @@ def recorded(folder, settings, t, rows):
 def differences(stream, bag):
     """Relative differences of predicted and measured at common samples."""
     times, where, there = np.intersect1d(stream[0], bag[0], return_indices=True)
-    assert len(times) == len(stream[0])  # none that the recording has not
+    assert len(times) == len(stream[0])  # the recording has all samples
     inside = bag[0] <= times[-1]
-    assert len(times) == inside.sum()  # and none left out until its last one
+    assert len(times) == inside.sum()  # and none is missing up to its last one
     pairs = zip(stream[1:3], bag[1:], strict=True)
     return [np.abs(a[where] - b[there]).max() / np.abs(b).max() for a, b in pairs]
 
@@ -124,7 +124,7 @@ def test_a_cutoff_too_high_for_the_rate_is_lowered():
 
 
 def test_inconsistent_settings_raise():
-    with pytest.raises(dyn.InputError, match="state one"):
+    with pytest.raises(dyn.InputError, match="set one"):
         StateStream(SETTINGS.robot(), Settings(ARM), velocity=True)
     with pytest.raises(dyn.InputError, match="motor efforts"):
         warm_up(SETTINGS.robot(), dataclasses.replace(SETTINGS, effort="motor"))

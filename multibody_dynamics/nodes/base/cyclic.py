@@ -23,7 +23,7 @@ from .watchdog import Watchdog
 
 
 class CyclicNode(DescribedNode):
-    """A lifecycle node that runs one cycle per joint state, or by a timer.
+    """A lifecycle node that runs one cycle per joint state, or per tick of a timer.
 
     From `activate` on, it has `_last_stamp` (ns) of the last output, 0 before the first;
     `_statistics` of the cycles; and the counters `_events` and `_rejected`.
@@ -153,7 +153,7 @@ class CyclicNode(DescribedNode):
             if not now:
                 raise MessageError("no clock", "use_sim_time is set, but /clock is silent")
             if states.went_back(message, now, tolerance):
-                self._restart(f"the stamps of {topic} and the clock went back")
+                self._restart(f"the clock and the stamps of {topic} jumped back")
             return states.accept(message, now, tolerance)
         except MessageError as error:
             self._refuse(topic, error)
@@ -199,7 +199,7 @@ class CyclicNode(DescribedNode):
     def _cycle_status(
         self, ages: Mapping[str, float], fault: tuple[bytes, str] | None
     ) -> DiagnosticStatus:
-        """Statistics of the cycle; a `fault`, (level, text), takes precedence."""
+        """The statistics of the cycle; a `fault`, (level, text), takes precedence."""
         p = self.parameters
         rate = p.update_rate or p.expected_rate
         figures = self._statistics.report(1.0 / rate if rate else 0.0) | ages
@@ -208,7 +208,7 @@ class CyclicNode(DescribedNode):
         elif figures.get("missed cycles"):
             level, text = WARN, f"{figures['missed cycles']} cycles missed"
         elif not figures["cycles"]:
-            level, text = OK, "simulated time is paused" if self._simulated_time else "no cycle"
+            level, text = OK, "simulated time is paused" if self._simulated_time else "no cycles"
         else:
             level, text = OK, f"{1e6 / figures['period mean [us]']:.0f} Hz"
         return self._status("cycle", level, text, figures)

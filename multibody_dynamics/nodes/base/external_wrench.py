@@ -21,10 +21,10 @@ class WrenchParameters(NodeParameters):
     """The parameters of nodes that subscribe to external_wrench."""
 
     wrench_link: str = parameter(
-        "", "link that external_wrench acts on; '': the link named by its frame_id"
+        "", "link on which external_wrench acts; '': the link named by its frame_id"
     )
     wrench_timeout: float = parameter(
-        0.1, "an older wrench counts as zero", unit="s", bounds=(0.001, 60.0), live=True
+        0.1, "a wrench older than this counts as zero", unit="s", bounds=(0.001, 60.0), live=True
     )
 
 
@@ -55,8 +55,8 @@ class WrenchFilter:
 class ExternalWrench:
     """The wrench that the environment applies to one link, from WrenchStamped messages.
 
-    link: the link that it acts on; '': the link whose frame it is expressed in. `body` is the index
-    of the link's body, None before the first message.
+    link: the link on which it acts; '': the link in whose frame it is expressed. `body` is the
+    index of that link's body, None before the first message.
     """
 
     def __init__(self, model: MultibodyModel, link: str = "") -> None:
@@ -87,7 +87,7 @@ class ExternalWrench:
             raise MessageError("unknown frame", f"the robot has no link '{frame}'")
         if link not in frames or frames[link].body < 0:
             raise MessageError(
-                "unknown frame", f"'{link}' does not move; set wrench_link to the link it acts on"
+                "unknown frame", f"'{link}' does not move; set wrench_link to the link acted on"
             )
         if frame != self._frame:  # the filter's state is expressed in the old frame
             self._filter = WrenchFilter()

@@ -1,7 +1,7 @@
 """Conversion between messages and arrays: inputs are matched by joint name and checked; outputs are
 written into preallocated messages.
 
-Every defect of a message raises `MessageError`, whose `reason` comes from a small fixed vocabulary
+Any defect in a message raises `MessageError`, whose `reason` comes from a small fixed vocabulary
 (for counting) and whose text names the joint and the value. The node adds the topic.
 """
 
@@ -23,7 +23,7 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.motion import Points
 
 SECOND = 1_000_000_000  # ns
-SHORT_LIST = 10  # most names that an error message lists
+SHORT_LIST = 10  # longest list of names in an error message
 
 
 class MessageError(InputError):
@@ -145,7 +145,7 @@ class JointStates:
         return [name for name, new in zip(names, self._is_new, strict=True) if not new]
 
     def went_back(self, message: JointState, now: int, tolerance: int) -> bool:
-        """Whether time itself went back: the clock is behind stamps that have already been used.
+        """Whether time itself jumped back: the clock is behind stamps that have already been used.
 
         After `restart`, older stamps are valid again. If any stamp is allowed (tolerance 0), a
         stamp that is more than a second older counts as well, as when a bag is played in a loop.
@@ -155,7 +155,7 @@ class JointStates:
         stamp = nanoseconds(message.header.stamp)
         ours = self._stamps[
             self._matcher.match(message.name).target
-        ]  # the clocks of others may differ
+        ]  # other senders' clocks may differ
         return bool(stamp) and int(ours.max(initial=0)) - stamp > SECOND
 
     def accept(self, message: JointState, now: int, tolerance: int = 0) -> bool:
@@ -234,7 +234,7 @@ class TrajectoryRequest:
 
 
 def read_trajectory(message: JointTrajectory, matcher: JointMatcher) -> TrajectoryRequest:
-    """Match, check and convert; that times increase is checked with the trajectory itself."""
+    """Match, check and convert. Whether times increase is checked with the trajectory itself."""
     start = nanoseconds(message.header.stamp) or None
     if not message.points:
         return TrajectoryRequest(start, np.empty(0), None, None, None)
@@ -307,7 +307,7 @@ def read_motor_command(message: JointTrajectory, matcher: JointMatcher) -> Motor
 
 
 def read_command_array(message: Float64MultiArray, joint_names: Sequence[str]) -> Array:
-    """(n,) in the order of `joint_names`; labels, if there are any, must equal them."""
+    """(n,) in the order of `joint_names`; labels, if present, must equal these names."""
     labels = [dim.label for dim in message.layout.dim if dim.label]
     if labels and labels != list(joint_names):
         raise MessageError(

@@ -63,7 +63,7 @@ def parameter(
 ) -> Any:
     """A field of a parameter dataclass.
 
-    bounds: least and greatest value, inclusive. choices: the allowed strings. live: the parameter
+    bounds: minimum and maximum, inclusive. choices: the allowed strings. live: the parameter
     may change at any time; otherwise only while the node is unconfigured.
     """
     return dataclasses.field(

@@ -23,8 +23,8 @@ class RobotParameters(NodeParameters):
 
     robot_file: str = parameter(
         "",
-        "URDF file; its path is absolute, or relative to the working directory or the package's"
-        " share folder; '': use robot_description",
+        "path of a URDF file, absolute or relative to the working directory or the package's share"
+        " folder; '': use robot_description",
     )
     robot_description: str = parameter(
         "",
@@ -53,17 +53,17 @@ class DynamicRobotParameters(RobotParameters):
 
 @dataclass(frozen=True)
 class ElasticRobotParameters(DynamicRobotParameters):
-    """The parameters of nodes that also know springs and motors."""
+    """The parameters of nodes that also model springs and motors."""
 
     elastic_joints_file: str = parameter(
         "",
-        "YAML file of springs and motors, searched for like robot_file; '': every joint is rigid",
+        "YAML file of springs and motors, found like robot_file; '': every joint is rigid",
     )
     command_joints: tuple[str, ...] = parameter(
         (),
-        "joints, or motors if they have names of their own, in the order of all arrays without"
-        " names; required by feedforward_node, task_space_node, flatness_controller_node and the"
-        " command_interface motor_torque",
+        "joints (or motors, where these have their own names) in the order of all arrays that carry"
+        " no names; required by feedforward_node, task_space_node, flatness_controller_node and"
+        " the command_interface motor_torque",
     )
 
     def check(self) -> None:
@@ -74,16 +74,16 @@ class ElasticRobotParameters(DynamicRobotParameters):
 def find_file(name: str) -> Path:
     """The file at a path that is absolute, or relative to the working directory or share folder.
 
-    Raises ParameterError that lists the folders searched.
+    Raises a ParameterError that lists the folders searched.
     """
     for path in (Path(name), share_directory() / name):
         if path.is_file():
             return path.resolve()
-    raise ParameterError(f"no file {name}, neither in {Path.cwd()} nor in {share_directory()}")
+    raise ParameterError(f"file {name} not found in {Path.cwd()} or {share_directory()}")
 
 
 def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
-    """The robot that the parameters describe, or else that of the URDF text `description`.
+    """The robot that the parameters describe, or else the one in the URDF text `description`.
 
     Raises ModelError, and ParameterError if no robot is given.
     """
@@ -113,7 +113,7 @@ def chosen_robot(
     robot_description: str = "",
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The parameters that launch arguments set on top of a parameters file: those of every node,
-    those of nodes that know springs and motors, and those of the simulator.
+    those of nodes that model springs and motors, and those of the simulator.
 
     The package's own files describe the Panda. For another robot, the motors (in the order of the
     joints) and the joint positions (zero, or the nearest limit) are set too, since launch cannot

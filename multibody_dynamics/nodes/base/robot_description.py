@@ -50,7 +50,7 @@ class DescribedNode(ManagedNode):
             return
         if self._is_configured():
             self.get_logger().warning(
-                "received a new robot_description; it takes effect at the next configure"
+                "received a new robot_description; it takes effect when the node is next configured"
             )
         elif self.parameters.autostart:
             self.start()

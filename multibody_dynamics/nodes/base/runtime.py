@@ -195,7 +195,7 @@ class ManagedNode(LifecycleNode):
             undo()
             return FAILURE
         except Leaving:
-            self.get_logger().info(f"shutting down: no longer trying to {what}")
+            self.get_logger().info(f"shutting down: abandoned the attempt to {what}")
             undo()
             return FAILURE
         except Exception:  # rclpy would discard it silently
@@ -213,7 +213,9 @@ class ManagedNode(LifecycleNode):
             return answer(request, response)
         except RCLError:
             wanted = request.transition.label or f"id {request.transition.id}"
-            self.get_logger().warning(f"no transition {wanted} from the state {self.state}")
+            self.get_logger().warning(
+                f"transition {wanted} is not possible in state '{self.state}'"
+            )
             response.success = False
             return response
 
@@ -222,8 +224,8 @@ def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None
     """Run one node until SIGINT, SIGTERM or a shutdown of the context; returns the exit code.
 
     The node leaves through its shutdown transition while it can still publish. Repeated signals
-    (the launcher's after the terminal's) have no effect meanwhile. With --help, print what the node
-    does instead.
+    (the launcher's after the terminal's) have no effect meanwhile. With --help, only describe the
+    node.
     """
     arguments = sys.argv if args is None else args
     if {"-h", "--help"} & set(arguments):
@@ -278,7 +280,7 @@ def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
             node.defer(node.start)
         else:
             node.get_logger().info(
-                "unconfigured: waiting for a lifecycle manager; or set autostart"
+                "unconfigured: waiting for a lifecycle manager; to start without one, set autostart"
             )
         spin(executor, leave, node.get_logger())
         return 0

@@ -15,8 +15,8 @@ class Watchdog:
     """Calls `on_stale(age)` once if `feed()` is not called for `timeout` s; `feed` re-arms it.
 
     simulated_time: reads the simulated clock, in ns. If given, input is stale only when it is too
-    old by both the steady clock and the simulated one: silence is no fault while the simulation is
-    paused or slow.
+    old by both the steady clock and the simulated one: silence is not a fault while the simulation
+    is paused or slow.
 
     `on_stale` runs in the watchdog's thread and must only defer to the thread that owns the node
     (`ManagedNode.defer`), which uses messages, model buffers and publishers without locks. The

@@ -23,17 +23,17 @@ class Report(NamedTuple):
 
 
 def problem(faults: Faults, inputs: MeasuredSignals) -> tuple[bytes, str] | None:
-    """The fault in force, or the states without which no cycle can begin."""
+    """The fault in force or, before the first cycle, the states that are still missing."""
     if faults.fault is not None:
         return ERROR, str(faults.fault)
     if faults.has_begun:
         return None
     missing = inputs.missing
-    return STALE, f"no state yet of {missing}" if missing else "no pair of states yet"
+    return STALE, f"no state received yet for {missing}" if missing else "no pair of states yet"
 
 
 def ages(faults: Faults) -> dict[str, float]:
-    """Times since the last states."""
+    """Time since the last state of each side."""
     found = {"age of the motor state [s]": faults.motors.age()}
     if faults.links is not None:
         found["age of the link state [s]"] = faults.links.age()
@@ -41,7 +41,7 @@ def ages(faults: Faults) -> dict[str, float]:
 
 
 def counts(inputs: MeasuredSignals, skipped: int) -> dict[str, object]:
-    """How many states were not used."""
+    """The numbers of states that were not used."""
     return {
         **{f"{topic}: none of our joints": each.foreign for topic, each in inputs.used.items()},
         "pairs skipped": skipped,
@@ -62,7 +62,7 @@ def law(controller: FlatnessLaw, chosen: str) -> Report:
 
 
 def estimator(controller: FlatnessLaw) -> Report:
-    """The state estimator, and the external torques that the observer finds."""
+    """The state estimator, and the external torques estimated by the observer."""
     found, settled = controller.estimator, controller.is_settled
     values: dict[str, object] = {"source": found.settings.source, "starts": found.starts}
     if found.refused:

@@ -1,5 +1,5 @@
-"""The motion that a node follows: a hold, a trajectory, and one that begins later. No ROS except
-messages.
+"""The motion that a node follows: a hold or a trajectory, and possibly a trajectory that begins
+later. Uses ROS messages, but no node.
 
 Trajectories behave as in joint_trajectory_controller: stamp 0 means now, past points are dropped,
 and an empty trajectory stops the motion. A new trajectory is spliced into the current motion and
@@ -19,7 +19,7 @@ from ..base.messages import MessageError, TrajectoryRequest
 
 
 class DesiredMotion:
-    """The desired motion of n joints over time in ns, which are those of stamps and exact.
+    """The desired motion of n joints over time, in whole ns as in stamps.
 
     limits: positions that no trajectory may leave (if it starts outside, it may return) and
     velocities that it may not exceed.
@@ -52,7 +52,7 @@ class DesiredMotion:
         return origin + round(1e9 * motion.end_time)
 
     def release(self) -> None:
-        """Follow nothing."""
+        """Drop the motion."""
         self._running = self._next = None
 
     def hold(self, position: Array, time: int) -> None:
@@ -86,9 +86,9 @@ class DesiredMotion:
     ) -> None:
         """Follow a trajectory with points, starting now or at its stamp in the future.
 
-        tolerance: greatest distance between measured position, current motion and trajectory where
-        that begins. lead: s; points due sooner are dropped. If it raises MessageError, the current
-        motion continues.
+        tolerance: maximum distance between the measured position, the current motion and the
+        trajectory at its start. lead: s; points due sooner are dropped. If it raises MessageError,
+        the current motion continues.
         """
         running = self._require()
         for k in np.flatnonzero(np.diff(request.times) <= 0.0):

@@ -1,11 +1,11 @@
-"""Faults and missing states of the flatness controller: which fault is in force, what ends it, and
-which law stops the arm with the states that still arrive.
+"""Faults and missing states of the flatness controller: which fault is in force, what clears it,
+and which law stops the arm, given the states that still arrive.
 
     motor states   link states   the arm is stopped by
     arriving       arriving      "hold", after any other fault
     arriving       missing       "hold", on the motors alone
-    missing        arriving      "link_damping" where that is possible, else nothing: silence
-    missing        missing       nothing: silence
+    missing        arriving      "link_damping" if possible, else nothing: the node falls silent
+    missing        missing       nothing: the node falls silent
 
 The node reports what arrives and what goes wrong, and acts on the answers. Nothing here publishes
 messages or computes torques.
@@ -28,7 +28,7 @@ DELAY = "torques too late"
 LOST = "state estimate lost"
 NOT_FINITE = "no finite torque"
 
-LATE = 100_000_000  # ns of torques that are all late, after which the robot is stopped
+LATE = 100_000_000  # ns during which every torque is late before the robot is stopped
 
 
 class Watch(Protocol):
@@ -42,11 +42,11 @@ class Watch(Protocol):
         """Seconds since the last input."""
 
     def feed(self) -> None:
-        """The input has arrived."""
+        """Note that the input has arrived."""
 
 
 class Fault(NamedTuple):
-    """Why the robot is stopped and held. `is_latched`: only ~/enable ends it."""
+    """Why the robot is stopped and held. `is_latched`: only ~/enable clears it."""
 
     reason: str
     text: str
@@ -57,7 +57,7 @@ class Fault(NamedTuple):
 
     @classmethod
     def not_finite(cls, problem: str) -> Fault:
-        """A cycle without a torque that may be sent."""
+        """A cycle that yields no finite torque, and hence nothing to send."""
         return cls(NOT_FINITE, problem, is_latched=True)
 
     @classmethod
@@ -67,8 +67,8 @@ class Fault(NamedTuple):
 
     @classmethod
     def tracking(cls, error: Array, joint_names: tuple[str, ...], tolerance: float) -> Fault | None:
-        """A joint further than `tolerance` (rad or m, 0: any distance) from the reference, if there
-        is one; error: (n,)."""
+        """A joint further than `tolerance` (rad or m; 0: no limit) from its reference; None if all
+        are closer. error: (n,)."""
         distance = np.abs(error)
         k = int(distance.argmax())
         if not (tolerance and distance[k] > tolerance):
@@ -80,10 +80,10 @@ class Fault(NamedTuple):
 class Reaction(Enum):
     """What the node has to do when one side is missing."""
 
-    NONE = auto()  # it is in hand already, or the other watch reports it
-    WAIT = auto()  # nothing has been published yet: only say what is missing
+    NONE = auto()  # already handled, or reported by the other watch
+    WAIT = auto()  # nothing has been published yet: only report what is missing
     STOP = auto()  # stop the arm with `Faults.stop_law`
-    SILENCE = auto()  # publish the torque of rest once, then nothing
+    SILENCE = auto()  # publish the holding torque once, then nothing
 
 
 class Faults:
@@ -93,9 +93,9 @@ class Faults:
         watch of the links is fed by pairs: links that never match the motors count as missing.
     can_stop_on_links : whether the arm can be stopped without motor states.
 
-    Attributes: `fault`, the one in force, or None; `has_begun`: whether a cycle has been completed
-    since activation. The node sets it; before, the state of the arm is unknown, and neither side
-    can stand in for the other.
+    Attributes: `fault`, the one in force, or None; `has_begun`, whether a cycle has been completed
+    since activation. The node sets it; until then, the state of the arm is unknown, and neither
+    side can stand in for the other.
     """
 
     def __init__(self, motors: Watch, links: Watch | None, *, can_stop_on_links: bool) -> None:
@@ -123,35 +123,35 @@ class Faults:
 
     @property
     def stop_law(self) -> str:
-        """The law that stops the arm with the states at hand."""
+        """The law that stops the arm with the available states."""
         return ON_LINKS if self.lacks_motors else "hold"
 
     def received(self, side: str, is_pair: bool) -> None:
-        """A state of one side has arrived, and perhaps completed a pair."""
+        """Note that a state of one side has arrived; is_pair: whether it completed a pair."""
         if side == "motors":
             self.motors.feed()
         if self.links is not None and (is_pair or (side == "links" and self._may_lack_motors)):
             self.links.feed()
 
     def runs_on(self, side: str) -> bool:
-        """Whether a state of this side is followed by a cycle without the other."""
+        """Whether a state of this side triggers a cycle without the other side."""
         return self.lacks_motors if side == "links" else self.lacks_links
 
     def has_state(self, has_pair: bool) -> bool:
-        """Whether there are states to start a cycle from; has_pair: a pair has been complete."""
+        """Whether a cycle has states to start from; has_pair: whether a pair has been completed."""
         if self.motors.stale:
             return self.lacks_motors
         return has_pair or self.lacks_links
 
     def links_missing(self, law: str) -> Reaction:
-        """No link states within the timeout; law: the one in force."""
+        """The reaction to link states that have timed out; law: the one in force."""
         if self.motors.stale:
             return Reaction.SILENCE if law == ON_LINKS else Reaction.NONE
         return Reaction.STOP if self.has_begun else Reaction.WAIT
 
     def motors_missing(self, has_newer_links: bool) -> Reaction:
-        """No motor states within the timeout; has_newer_links: link states are newer than the last
-        output. From now on they count without the motors."""
+        """The reaction to motor states that have timed out; has_newer_links: whether link states
+        are newer than the last output. From now on, link states count without motor states."""
         if not self.has_begun:
             return Reaction.WAIT
         if self._may_lack_motors and has_newer_links:
@@ -162,19 +162,19 @@ class Faults:
     # Faults
 
     def no_links(self) -> Fault:
-        """The fault of link states that are missing."""
+        """The fault of missing link states."""
         assert self.links is not None
-        text = f"no joint_states that match motor_states for {self.links.age():.3f} s"
+        text = f"no joint_states matching motor_states for {self.links.age():.3f} s"
         return Fault(NO_LINKS, text, is_latched=False)
 
     def no_motors(self) -> Fault:
-        """The fault of motor states that are missing."""
+        """The fault of missing motor states."""
         text = f"no motor_states for {self.motors.age():.3f} s"
         return Fault(NO_MOTORS, text, is_latched=False)
 
     def take(self, fault: Fault) -> bool:
-        """Put a fault in force; False where the present one stays: it has the same reason, or is
-        latched and the new one is not."""
+        """Put a fault in force; False if the present one remains because it has the same reason, or
+        because it is latched and the new one is not."""
         before = self.fault
         if before is not None and (
             before.reason == fault.reason or before.is_latched > fault.is_latched
@@ -184,13 +184,13 @@ class Faults:
         return True
 
     def end(self) -> Fault | None:
-        """End the fault in force, and return it."""
+        """Clear the fault in force, and return it."""
         fault, self.fault = self.fault, None
         return fault
 
     def is_over(self, *, is_settled: bool, speed: float, recovery_speed: float) -> bool:
-        """Whether the fault ends without ~/enable: it is not latched, no side is missing, the state
-        estimate is settled, and no motor is faster than `recovery_speed`."""
+        """Whether the fault clears without ~/enable: it is not latched, no side is missing, the
+        state estimate has settled, and no motor is faster than `recovery_speed`."""
         return (
             self.fault is not None
             and not self.fault.is_latched
@@ -201,7 +201,7 @@ class Faults:
 
     @property
     def is_enable_refused(self) -> bool:
-        """Whether ~/enable cannot end the fault, because states are missing."""
+        """Whether ~/enable cannot clear the fault, because states are missing."""
         return self.fault is not None and (self.motors.stale or self.lacks_links)
 
     def follow_punctually_from(self, stamp: int) -> None:
@@ -209,8 +209,8 @@ class Faults:
         self._punctual = stamp
 
     def late(self, stamp: int, published: int, allowed: float) -> Fault | None:
-        """A fault where every torque of the last 0.1 s was published later than `allowed` (s, 0:
-        any) after the stamp of its states. stamp, published: ns, of the newest one."""
+        """A fault if every torque of the last 0.1 s was published more than `allowed` (s; 0: no
+        limit) after the stamp of its states. stamp, published: ns, of the newest one."""
         delay = 1e-9 * (published - stamp)
         if not allowed or delay <= allowed:
             self._punctual = stamp
@@ -218,8 +218,8 @@ class Faults:
             self._punctual = stamp
             return Fault(
                 DELAY,
-                f"{1e3 * delay:.3g} ms after their states, and none in time for {1e-9 * LATE:g} s;"
-                f" allowed: {1e3 * allowed:g} (latency_tolerance)",
+                f"{1e3 * delay:.3g} ms after their states, and none on time for {1e-9 * LATE:g} s;"
+                f" allowed: {1e3 * allowed:g} ms (latency_tolerance)",
                 is_latched=True,
             )
         return None

@@ -23,18 +23,18 @@ LAWS = tuple(BANDWIDTHS)
 
 @dataclass(frozen=True)
 class FlatnessControllerParameters(FollowingParameters):
-    """See the descriptions; docs/flatness_controller_node.md has them as a table."""
+    """The parameters of flatness_controller_node; docs/flatness_controller_node.md has a table."""
 
     law: str = parameter(
         "state_feedback",
-        "the control law, see the table of laws; changes without a jump of the torque",
+        "control law (see the table of laws); switching causes no jump in torque",
         choices=LAWS,
         live=True,
     )
     motor_bandwidth: tuple[float, ...] = parameter(
         (BANDWIDTHS["motor_pd"],),
-        "motor_pd, computed_torque: both poles of each motor on its own; one value for all, or one"
-        " per motor of the robot",
+        "motor_pd, computed_torque: both poles of each motor loop; one value for all, or one per"
+        " motor of the robot",
         unit="rad/s",
     )
     feedback_bandwidth: tuple[float, ...] = parameter(
@@ -45,7 +45,7 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     feedback_poles: tuple[float, ...] = parameter(
         (),
-        "state_feedback: real poles of each joint on its own, in place of the linear-quadratic"
+        "state_feedback: real poles of each joint taken alone, instead of the linear-quadratic"
         " design; empty: not used",
         unit="1/s",
     )
@@ -57,14 +57,14 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     linearization_poles: tuple[float, ...] = parameter(
         (),
-        "feedback_linearization: real poles of every joint, in place of the bandwidth; empty: not"
+        "feedback_linearization: real poles of every joint, instead of the bandwidth; empty: not"
         " used",
         unit="1/s",
     )
     integral: float = parameter(
         0.0,
-        "motor_pd, state_feedback: gain of the integral of the error, as a share of the law's"
-        " stiffness per second; the integral does not wind up at a limit",
+        "motor_pd, state_feedback: integral gain, as a share of the law's stiffness per second;"
+        " with anti-windup at limits",
         unit="1/s",
         bounds=(0.0, 100.0),
     )
@@ -93,21 +93,21 @@ class FlatnessControllerParameters(FollowingParameters):
 
     state_source: str = parameter(
         "link_and_motor_encoders",
-        "measurements that give the state: positions from both topics; motor positions and the"
-        " efforts of joint_states; positions and efforts of motor_states alone; or, for each joint,"
-        " what its torque_source says",
+        "measurements from which the state is estimated: positions from both topics; motor"
+        " positions and the efforts of joint_states; positions and efforts of motor_states alone;"
+        " or, for each joint, those that its torque_source names",
         choices=tuple(SOURCES),
     )
     filter_bandwidth: float = parameter(
         100.0,
-        "bandwidth of the filters that estimate velocities from encoders; with motor_encoders, of"
-        " the filters of the motors",
+        "bandwidth of the filters that estimate velocities from encoders; with motor_encoders, for"
+        " the motors only",
         unit="Hz",
         bounds=(0.1, 2000.0),
     )
     observer_bandwidth: float = parameter(
         25.0,
-        "upper limit on the bandwidth of the observer of motor_encoders; the springs limit it, too,"
+        "upper limit on the bandwidth of the observer of motor_encoders; the springs also limit it,"
         " see docs/elastic_joints.md",
         unit="Hz",
         bounds=(0.1, 2000.0),
@@ -119,7 +119,7 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     pair_tolerance: float = parameter(
         0.0,
-        "greatest difference between the stamps of matching link and motor states; keep it below"
+        "maximum difference between the stamps of matching link and motor states; keep it below"
         " half a period",
         unit="s",
         bounds=(0.0, 1.0),
@@ -132,28 +132,26 @@ class FlatnessControllerParameters(FollowingParameters):
         bounds=(0.0, 1000.0),
     )
     observer_feedback: bool = parameter(
-        False, "compensate the external torques that the observer finds", live=True
+        False, "compensate the external torques estimated by the observer", live=True
     )
 
     feedforward_lead: float = parameter(
         0.5,
-        "time by which the feedforward torque is ahead of the reference, because it is held for a"
-        " cycle",
+        "time by which the feedforward torque leads the reference, since it is held for one cycle",
         unit="cycles",
         bounds=(0.0, 10.0),
         live=True,
     )
     command_delay: float = parameter(
         0.0,
-        "time from the stamp of a state until the torque that answers it acts; added to"
-        " feedforward_lead",
+        "delay from the stamp of a state until its torque takes effect; added to feedforward_lead",
         unit="s",
         bounds=(0.0, 1.0),
         live=True,
     )
     transfer_time: float = parameter(
         0.5,
-        "duration of a change of law, at activation and when another one is chosen",
+        "duration of the transition to a law, at activation and when another one is chosen",
         unit="s",
         bounds=(0.0, 60.0),
         live=True,
@@ -161,26 +159,26 @@ class FlatnessControllerParameters(FollowingParameters):
 
     tracking_tolerance: float = parameter(
         0.2,
-        "a robot further than this from its reference is stopped, damped; 0: no limit",
+        "stop the robot, damped, if a joint is further than this from its reference; 0: no limit",
         unit="rad or m",
         bounds=(0.0, 10.0),
         live=True,
     )
     latency_tolerance: float = parameter(
         0.005,
-        "if every torque during 0.1 s is sent later than this after the stamp of its state, the"
-        " robot is stopped, damped; 0: no limit, for computers whose clocks differ",
+        "stop the robot, damped, if for 0.1 s every torque is sent later than this after the stamp"
+        " of its state; 0: no limit, for computers whose clocks differ",
         unit="s",
         bounds=(0.0, 1.0),
         live=True,
     )
     recover_automatically: bool = parameter(
         True,
-        "once missing states are back and the robot is at rest, follow again without ~/enable",
+        "resume following without ~/enable once missing states are back and the robot is at rest",
     )
     recovery_speed: float = parameter(
         0.1,
-        "the robot counts as at rest when all its motors are slower than this",
+        "the robot counts as at rest when every motor is slower than this",
         unit="rad/s or m/s",
         bounds=(0.0, 10.0),
         live=True,
@@ -189,7 +187,7 @@ class FlatnessControllerParameters(FollowingParameters):
     def check(self) -> None:
         super().check()
         if self.observer_feedback and not self.observer_gain:
-            raise ParameterError("observer_feedback needs an observer: set observer_gain")
+            raise ParameterError("observer_feedback requires an observer: set observer_gain")
         self.settings()
 
     def settings(self) -> FlatnessSettings:
@@ -236,8 +234,8 @@ class FlatnessControllerParameters(FollowingParameters):
         )
 
     def _of(self, law: str, bandwidth: str, poles: str = "", **given: Any) -> ControllerSettings:
-        """The settings of one law, with the parameters of these names for its bandwidth or, where
-        they are set, its poles."""
+        """The settings of one law; the named parameters give its bandwidth or, if set, its
+        poles."""
         name = poles if poles and getattr(self, poles) else bandwidth
         value = getattr(self, name)
         if name == bandwidth and isinstance(value, tuple) and len(value) == 1:

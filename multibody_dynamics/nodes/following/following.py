@@ -117,7 +117,7 @@ class FollowingNode(CyclicNode):
         for name in p.command_joints:
             if name not in motors:
                 raise ParameterError(
-                    f"command_joints: no joint '{name}'; the robot's are {', '.join(motors)}"
+                    f"command_joints: no joint '{name}'; the robot has {', '.join(motors)}"
                 )
         if p.wrench_link and model.body_index(p.wrench_link) < 0:
             raise ParameterError(f"wrench_link '{p.wrench_link}' does not move")
@@ -282,13 +282,13 @@ class FollowingNode(CyclicNode):
             raise MessageError("not enabled", "motion is disabled by the service ~/enable")
 
     def _on_new_motion(self, tolerances: Tolerances | None = None) -> None:
-        """Start to monitor the motion that was just accepted, or the stop that was begun."""
+        """Start to monitor the motion or the stop that has just begun."""
         self._end_goal("replaced by another motion")
         tolerances = tolerances or self._tolerances()
         self._goal = TrajectoryGoal(self._model.joint_names, tolerances, self._motion.end)
 
     def _end_goal(self, why: str, code: Code = Code.INVALID_GOAL) -> None:
-        """End the goal of the current motion, if there is one."""
+        """End the goal of the current motion, if any."""
         self._goal = None
         if self._action is not None:
             self._action.end(Verdict(code, why))
@@ -322,7 +322,7 @@ class FollowingNode(CyclicNode):
     # The cycle
 
     def _notice_leap(self, stamp: int) -> None:
-        """Restart if stamps leap ahead."""
+        """Restart if stamps jump ahead."""
         gap = stamp - self._last_stamp if self._last_stamp else 0
         if gap > int(SECOND * self.parameters.state_timeout) and self._motion.is_there:
             self._restart(f"gap of {1e-9 * gap:.3f} s between two stamps")  # before the watchdog
@@ -380,5 +380,5 @@ class FollowingNode(CyclicNode):
 
     def _limits_status(self) -> DiagnosticStatus:
         recent, values = self._limited.report()
-        text = f"{recent} cuts in the last second" if recent else "nothing limited"
+        text = f"limited {recent} times in the last second" if recent else "nothing limited"
         return self._status("limits", WARN if recent else OK, text, values)

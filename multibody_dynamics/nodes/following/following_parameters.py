@@ -22,7 +22,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         live=True,
     )
     gravity_compensated_by_robot: bool = parameter(
-        False, "the robot itself compensates gravity: exclude it from all torques"
+        False, "the robot compensates gravity itself: exclude it from all torques"
     )
     initial_stiffness: tuple[float, ...] = parameter(
         (),
@@ -33,7 +33,8 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
 
     lookahead: float = parameter(
         0.0,
-        "the reference is evaluated this long after the stamp of the state, to compensate delay",
+        "time after the stamp of the state at which the reference is evaluated, to compensate for"
+        " delays",
         unit="s",
         bounds=(0.0, 1.0),
     )
@@ -45,7 +46,8 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     )
     state_queue_depth: int = parameter(
         8,
-        "queue depth of the states; at least the number of messages that make up one state",
+        "queue depth of the state subscriptions; at least the number of messages that make up one"
+        " state",
         bounds=(1, 1000),
     )
     state_timeout: float = parameter(
@@ -72,15 +74,15 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
 
     start_tolerance: float = parameter(
         0.1,
-        "greatest distance between measured position, current motion and new trajectory where that"
-        " begins",
+        "maximum distance between the measured position, the current motion and a new trajectory at"
+        " its start",
         unit="rad or m",
         bounds=(0.0, 10.0),
         live=True,
     )
     splice_lead: float = parameter(
         0.01,
-        "points due within this time from now are dropped like those in the past",
+        "drop trajectory points that are due within this time from now, like those in the past",
         unit="s",
         bounds=(0.0, 10.0),
         live=True,
@@ -143,7 +145,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     )
     torque_rate_limits: tuple[float, ...] = parameter(
         (),
-        "limits of the motor torque rates: one for all or one per entry of command_joints; empty:"
+        "limits of the motor torque rates: one value, or one per entry of command_joints; empty:"
         " no limit",
         unit="N m/s or N/s",
         live=True,

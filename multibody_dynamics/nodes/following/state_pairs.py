@@ -1,4 +1,4 @@
-"""Link and motor states, which arrive on two topics, put together as measured signals."""
+"""Combines link and motor states, which arrive on two topics, into measured signals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...dynamics.core import Array
 from ..base.messages import SECOND, JointStates, MessageError
 
-ALONE = 50  # unpaired states in a row from which on they are refused
+ALONE = 50  # consecutive unpaired states after which further ones are refused
 
 # The signals of the state estimator as fields of joint_states ("links") and motor_states ("motors")
 SIGNALS = {
@@ -21,7 +21,7 @@ SIGNALS = {
 class MeasuredSignals:
     """The signals that an estimator needs, read from the newest pair of states.
 
-    joints, motors: their names. names: of the signals, keys of SIGNALS.
+    joints, motors: their names. names: the signals, keys of SIGNALS.
 
     Attributes: `sides`, the JointStates of "links" and "motors"; `pairs`; `values`, a copy of each
     signal by name. `read` makes the copy, because the states may already be half of the next pair
@@ -70,12 +70,12 @@ class StatePairs:
     Where they differ, `tolerance` allows for the difference, which must stay below half a period.
     `stamp`: ns, of the pair; the newer one of the two.
 
-    On a busy computer several states of one side may be read before those of the other, and a
-    message may get lost: a state older than the newest one of the other side is left out, and
-    counted in `alone`.
+    On a busy computer, several states of one side may be read before those of the other, and a
+    message may get lost. A state older than the newest one of the other side is therefore skipped
+    and counted in `alone`.
 
-    links, motors: referenced, not copied; a pair is read from them. With `needs_links` False every
-    motor state is a pair on its own.
+    links, motors: referenced, not copied; pairs are read from them. With `needs_links` False, every
+    motor state counts as a pair.
     """
 
     def __init__(self, links: JointStates, motors: JointStates, *, needs_links: bool) -> None:
@@ -84,7 +84,7 @@ class StatePairs:
         self.restart()
 
     def restart(self) -> None:
-        """Forget everything but the count: time jumped."""
+        """Forget everything but the count, because time jumped."""
         self.links.restart()
         self.motors.restart()
         self.stamp = 0
@@ -92,10 +92,10 @@ class StatePairs:
         self._in_a_row = 0
 
     def add(self, states: JointStates, tolerance: float) -> bool:
-        """`states`, one of the two, has a new state; True if that completes a pair.
+        """Note that `states`, links or motors, has a new state; True if that completes a pair.
 
-        Where both are new and their stamps do not match, the newer one waits for its counterpart.
-        Raises MessageError if that has now happened ALONE times in a row or more.
+        If both are new but their stamps do not match, the newer one waits for its counterpart.
+        Raises MessageError once that has happened ALONE times in a row.
         """
         self._fresh.add(states)
         links, motors = self.links, self.motors
@@ -118,8 +118,8 @@ class StatePairs:
         older = "motor" if apart > 0 else "link"
         raise MessageError(
             "out of step",
-            f"link and motor states are {1e-9 * abs(apart):.6f} s apart, the {older} state being"
-            f" older; allowed: {tolerance:g} (pair_tolerance)",
+            f"link and motor states are {1e-9 * abs(apart):.6f} s apart, the {older} state is"
+            f" older; allowed: {tolerance:g} s (pair_tolerance)",
         )
 
 

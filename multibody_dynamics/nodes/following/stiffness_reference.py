@@ -1,7 +1,7 @@
-"""The second flat outputs of joints with variable stiffness over time: a trajectory of their own.
+"""The trajectory of the second flat outputs of joints with variable stiffness.
 
 A stiffness in N m/rad, or a pretension in N m, enters the flat map with two derivatives. Therefore
-it follows a C4 curve like the joints, and stays within the range that springs, motors and joint
+it follows a C4 curve, as the joints do, and stays within the range that springs, motors and joint
 torque allow.
 """
 
@@ -44,7 +44,7 @@ class StiffnessReference:
         self._state: Array = np.zeros((5, v))
 
     def bounds(self, torque: Array) -> tuple[Array, Array]:
-        """(v,) least and greatest second outputs that springs and motors can hold at the joint
+        """(v,) minimum and maximum second outputs that springs and motors can hold at the joint
         torques (n,), less a margin, because springs reach the end of their travel at the ends."""
         low, high = self._ends(torque, HOLDING * self.torque_scale)
         high = np.maximum(low, high)  # the joint torque alone may exceed what the motors can hold
@@ -69,7 +69,7 @@ class StiffnessReference:
             by_motors = any(a[j] != b[j] for a, b in zip(loose, tight, strict=True))
             values[f"stiffness of {name}"] = float(self.rows[0, j])
             values[f"range of {name}"] = (
-                f"{low[j]:.4g} to {high[j]:.4g}, by the "
+                f"{low[j]:.4g} to {high[j]:.4g}, limited by the "
                 f"{'torque limits of the motors' if by_motors else 'springs'}"
             )
         return values
@@ -113,7 +113,7 @@ class StiffnessReference:
         self.follow(TrajectoryRequest(None, times, k[None], None, None), torque, 0.0)
 
     def release(self) -> None:
-        """Follow nothing, because time jumped."""
+        """Drop the trajectory, because time jumped."""
         self._motion.release()
 
     def stop(self, duration: float) -> None:

@@ -30,7 +30,7 @@ class _Server(ActionServer):
     """An action server whose goals are executed by the control cycle, with immediate results.
 
     rclpy runs a coroutine for each goal. EventsExecutor polls waiting coroutines continuously,
-    which keeps a processor busy, and never runs the one of a goal that ends with the node.
+    which keeps a processor busy, and never runs the coroutine of a goal that ends with the node.
     """
 
     def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
@@ -47,10 +47,10 @@ class _Server(ActionServer):
 class TrajectoryAction:
     """Serves one goal at a time, until `close`.
 
-    follow: replaces the current motion, and thereby ends its goal, by that of a new goal, or raises
-    MessageError. stop: brakes the motion. rate: of the feedback, Hz.
+    follow: starts the motion of a new goal, which ends the current goal, or raises MessageError.
+    stop: brings the motion to rest. rate: of the feedback, Hz.
 
-    No goal is rejected; the result tells the client what is wrong with it.
+    Every goal is accepted; if it is invalid, its result says why.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class TrajectoryAction:
         self._handle.publish_feedback(feedback)
 
     def end(self, verdict: Verdict) -> None:
-        """End the current goal, if there is one."""
+        """End the current goal, if any."""
         handle, self._handle = self._handle, None
         if handle is not None:
             reached = verdict.code == Code.SUCCESSFUL

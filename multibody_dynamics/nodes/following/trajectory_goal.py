@@ -1,6 +1,6 @@
 """The outcome of a requested motion: whether the robot follows it and arrives, within the
-tolerances of FollowJointTrajectory, and the error code and text of its result. No ROS except
-messages.
+tolerances of FollowJointTrajectory, and the error code and text of its result. Uses ROS messages,
+but no node.
 
 The criteria are those of joint_trajectory_controller: path tolerances while the motion lasts, then
 goal tolerances, until the goal is reached or its time tolerance has passed.
@@ -62,7 +62,7 @@ class JointTolerance(Protocol):
 class Tolerances:
     """Tolerances of a motion.
 
-    path, goal: (2, n) greatest deviations of position and velocity; inf: no limit. goal_time: s
+    path, goal: (2, n) maximum deviations of position and velocity; inf: no limit. goal_time: s
     after the end of the motion within which the goal must be reached.
     """
 
@@ -128,8 +128,8 @@ class TrajectoryGoal:
     def judge(self, time: int, desired: Array, position: Array, velocity: Array) -> Verdict | None:
         """The verdict once the motion has ended, None before.
 
-        desired: (5, n) at `time` (ns). position, velocity: (n,) measured; NaN if not, and then not
-        checked.
+        desired: (5, n) at `time` (ns). position, velocity: (n,) measured; NaN if not measured,
+        which is not checked.
         """
         errors = np.abs([desired[0] - position, desired[1] - velocity])
         if time < self.end:

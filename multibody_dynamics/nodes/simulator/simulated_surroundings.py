@@ -55,7 +55,7 @@ class Surroundings:
         return link in self._bare.frames and self._bare.frames[link].body >= 0
 
     def forget_wrench(self) -> None:
-        """Drop the external wrench, because time went back and it is from the future."""
+        """Drop the external wrench, which is from the future because time jumped back."""
         with self._lock:
             self._external.restart()
             self._now = 0
@@ -79,8 +79,8 @@ class Surroundings:
             self._external.accept(message)
 
     def apply(self, p: SimulatorParameters, elapsed: int, stamp: int) -> bool:
-        """Apply what acts now, `elapsed` ns after the first command; True if an external wrench has
-        just expired."""
+        """Apply everything that acts `elapsed` ns after the first command; True if an external
+        wrench has just expired."""
         plant = self._plant
         loaded = (
             p.payload_mass > 0.0 and elapsed >= _ns(p.payload_time) and self._moves(p.payload_link)
@@ -169,7 +169,7 @@ class StiffnessCommands:
             )
 
     def apply(self, plant: Plant) -> None:
-        """Write a new command, if there is one, to the plant, which then holds it."""
+        """Write a new command, if any, to the plant, which then holds it."""
         if not self.joints:
             return
         if self._newest:

@@ -1,4 +1,4 @@
-"""Motor commands of the simulated arm: the newest one, whichever interface it arrives by."""
+"""Motor commands of the simulated arm: checks them and keeps the newest one, on any interface."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Command(NamedTuple):
     time: int | None = None  # ns on the clock of the stamps, to which position refers; None: now
 
     def age(self, stamp: int) -> float:
-        """Age in s by whichever clock advanced less: silence in a paused simulation is no fault.
+        """Age in s by whichever clock advanced less: silence is not a fault in a paused simulation.
 
-        After simulated time has gone back, the steady clock alone counts.
+        After simulated time has jumped back, the steady clock alone counts.
         """
         age = time.monotonic_ns() - self.received
         return 1e-9 * (min(age, stamp - self.state) if stamp >= self.state else age)
@@ -90,7 +90,7 @@ class Commands:
             self._answered.notify()
 
     def forget_stamps(self) -> None:
-        """Accept older stamps again, because time went back."""
+        """Accept older stamps again, because time jumped back."""
         self.answers = 0
 
     def wait(self, stamp: int, timeout: float) -> bool:

@@ -25,17 +25,18 @@ class Pace(Protocol):
     """ns of real time lost since the start, because the simulator could not catch up."""
 
     def next(self, max_lag: float) -> Cycle | None:
-        """Wait for the next cycle; None after `leave`. max_lag: greatest delay to catch up, s."""
+        """Wait for the next cycle; None after `leave`. max_lag: longest delay to catch up, s."""
 
     def leave(self) -> None:
-        """End the waiting, for good."""
+        """End the current wait and all later ones."""
 
 
 class SteadyPace:
-    """A cycle per `period` ns of the steady clock; after a delay, several at once to catch up.
+    """One cycle per `period` ns of the steady clock; after a delay, several at once to catch up.
 
     begin: simulated time before the first cycle, ns, if stamps are in simulated time; None if they
-    are in system time. `speed` may be set at any time: simulated per real time; 0: do not wait.
+    are in system time. `speed`, the ratio of simulated to real time, may be set at any time; 0: do
+    not wait.
     """
 
     def __init__(self, period: int, begin: int | None) -> None:
@@ -74,9 +75,9 @@ class SteadyPace:
 
 
 class ClockPace:
-    """A cycle per `period` ns by which an external clock advances.
+    """One cycle per `period` ns by which an external clock advances.
 
-    The first time received is the start. If the clock goes back, the pace restarts from there;
+    The first time received is the start. If the clock jumps back, the pace restarts from there;
     `restarts` counts how often.
     """
 
@@ -90,7 +91,7 @@ class ClockPace:
         self._changed = threading.Condition()
 
     def advance_to(self, clock: int) -> bool:
-        """Set the external clock to `clock` (ns); True if it went back."""
+        """Set the external clock to `clock` (ns); True if it jumped back."""
         with self._changed:
             went_back = self._time is not None and clock < self._target
             if self._time is None or went_back:

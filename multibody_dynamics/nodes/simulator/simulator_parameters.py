@@ -37,13 +37,13 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
 
     plant: str = parameter(
         "internal",
-        "'internal': dynamics.plant.ElasticRobot; 'mujoco': the same arm on MuJoCo, which is"
+        "'internal': dynamics.plant.ElasticRobot; 'mujoco': the same arm in MuJoCo, which is"
         " installed separately (multibody_dynamics[mujoco])",
         choices=("internal", "mujoco"),
     )
     link_viscous_friction: tuple[float, ...] = parameter(
         (),
-        "viscous friction on the link side of the springs: one for all or one per joint, in the"
+        "viscous friction on the link side of the springs: one value or one per joint, in the"
         " order of initial_positions; empty: none",
         unit="N m s/rad or N s/m",
     )
@@ -71,15 +71,15 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     )
     command_timeout: float = parameter(
         0.1,
-        "without a command for this long, apply zero torque, or hold the drives' last reference",
+        "if no command arrives for this long, apply zero torque or hold the drives' last reference",
         unit="s",
         bounds=(0.001, 60.0),
         live=True,
     )
     actuation_delay: float = parameter(
         0.0,
-        "delay from the beginning of the cycle that reads a command until the motors apply it; need"
-        " not be a multiple of the cycle",
+        "delay from the beginning of the cycle that reads a command until the motors apply it; any"
+        " value, not only multiples of the cycle",
         unit="s",
         bounds=(0.0, 0.1),
     )
@@ -118,14 +118,14 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     motor_position_noise: float = _noise("motor positions", "rad or m")
     velocity_bandwidth: float = parameter(
         0.0,
-        "bandwidth of the low-pass of velocities, which are difference quotients of measured"
+        "bandwidth of the low-pass filter of velocities, which are difference quotients of measured"
         " positions; 0: true velocities",
         unit="Hz",
         bounds=(0.0, 10000.0),
     )
     torque_sensor_bandwidth: float = parameter(
         0.0,
-        "bandwidth of the low-pass of joint torques; 0: none",
+        "bandwidth of the low-pass filter of joint torques; 0: none",
         unit="Hz",
         bounds=(0.0, 10000.0),
     )
@@ -168,8 +168,8 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     )
     publish_clock: bool = parameter(
         False,
-        "be the time source: publish /clock and stamp states with simulated time, which waits for"
-        " the simulation; otherwise use system time, or the external /clock",
+        "act as the time source: publish /clock and stamp states with simulated time, which waits"
+        " for the simulation; otherwise use system time, or the external /clock",
     )
     lockstep: bool = parameter(
         False,
@@ -179,7 +179,7 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     )
     max_speed: float = parameter(
         1.0,
-        "simulated per real time with lockstep; 0: as fast as possible",
+        "maximum ratio of simulated to real time in lockstep; 0: as fast as possible",
         bounds=(0.0, 1000.0),
     )
     max_lag: float = parameter(
@@ -197,7 +197,7 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
             raise ParameterError("payload_mass requires payload_link")
         if self.publish_clock and self.time_source == "clock":
             raise ParameterError(
-                "time_source 'clock' follows an external clock and excludes publish_clock"
+                "publish_clock cannot be combined with time_source 'clock', an external clock"
             )
         if self.lockstep and not (self.publish_clock and self.command_interface in ANSWERS):
             raise ParameterError(
@@ -205,7 +205,9 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
                 f" command_interfaces {', '.join(ANSWERS)}, whose stamps name the answered state"
             )
         if self.max_speed != 1.0 and not self.lockstep:
-            raise ParameterError("max_speed requires lockstep; otherwise the speed is real time")
+            raise ParameterError(
+                "max_speed requires lockstep; without it, the simulator runs in real time"
+            )
         if self.command_timeout * self.update_rate < 1.0:
             raise ParameterError(
                 f"command_timeout ({self.command_timeout} s) is shorter than one cycle at "

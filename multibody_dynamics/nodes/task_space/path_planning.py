@@ -42,12 +42,12 @@ FEWEST, MOST = 50, 5000  # number of stored states
 SAME = 1e-6  # m and rad; poses closer than this are equal
 BEYOND = 4  # poses that extend a spline at either end, so that it does not rest there
 STARTS = 30  # initial guesses of the inverse kinematics that explains why a pose is unreachable
-RAMP_PEAK = 35 / 16  # greatest slope of the C3 step from 0 to 1 on [0, 1]
+RAMP_PEAK = 35 / 16  # maximum slope of the C3 step from 0 to 1 on [0, 1]
 
 
 class PathLimits(NamedTuple):
-    """Limits of a tool motion: m/s, rad/s, m/s^2, rad/s^2; the least singular value of the task
-    Jacobian; the greatest deviation from the path (m, rad) due to damping."""
+    """Limits of a tool motion: m/s, rad/s, m/s^2, rad/s^2; the minimum singular value of the task
+    Jacobian; the maximum deviation from the path (m, rad) due to damping."""
 
     linear_speed: float
     angular_speed: float
@@ -60,8 +60,8 @@ class PathLimits(NamedTuple):
 def curve(poses: Array, limits: PathLimits, shape: str = "screw") -> tuple[PosePath, float, float]:
     """A path through poses (k, 4, 4), and the interval of its parameter that is used.
 
-    The parameter is the time of a tool that moves at about the greatest allowed speed and never
-    rests. Two poses are connected by a `shape` "screw" or "line", more by a spline.
+    The parameter is the time of a tool that moves at about the maximum speed allowed and never
+    rests. Two poses are connected by a `shape` "screw" or "line", more than two by a spline.
     """
     steps = se3.log(se3.inverse(poses[:-1]) @ poses[1:])
     way = np.linalg.norm(poses[1:, :3, 3] - poses[:-1, :3, 3], axis=1)
@@ -152,9 +152,9 @@ class PathMotion(Reference):
 
 
 class CartesianRequest(NamedTuple):
-    """Points of a tool motion: start in ns, None for now; times (k,) s after it; poses (k, 4, 4),
-    hybrid twists and accelerations (k, 6) in inertial axes; orders: how many of the latter two are
-    given."""
+    """Points of a tool motion: start in ns, None for now; times (k,) in s after the start; poses
+    (k, 4, 4), hybrid twists and accelerations (k, 6) in inertial axes; orders: how many of the
+    latter two are given."""
 
     start: int | None
     times: Array
@@ -317,7 +317,7 @@ class PathPlanner:
     def _place(self, grid: Array, k: int, pose: Array) -> str:
         share = (grid[k] - grid[0]) / (grid[-1] - grid[0])
         x, y, z = pose[:3, 3]
-        return f"at {share:.0%} of the way, x y z = {x:.3f} {y:.3f} {z:.3f}"
+        return f"at {share:.0%} of the path, x y z = {x:.3f} {y:.3f} {z:.3f}"
 
     def joint_points(
         self, request: CartesianRequest, q: Array, limits: PathLimits, stop_duration: float
@@ -370,7 +370,7 @@ def time_law(
     """The time law s(t) from grid[0] to grid[-1]: s' rises, cruises and falls, with C3 ramps.
 
     With x' = x_s s' and x'' = x_ss s'^2 + x_s s'', no limit of the tool and no joint speed limit is
-    exceeded; the law is as fast as the greatest x_s and x_ss allow.
+    exceeded; the law is as fast as the maxima of x_s and x_ss allow.
     """
     rates = path.sample(grid).rates
     first, second = (

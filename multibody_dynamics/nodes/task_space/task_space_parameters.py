@@ -36,21 +36,21 @@ class TaskSpaceParameters(FeedforwardParameters):
     )
 
     linear_speed: float = parameter(
-        0.25, "greatest speed of the tool's origin", unit="m/s", bounds=(1e-4, 100.0), live=True
+        0.25, "maximum speed of the tool's origin", unit="m/s", bounds=(1e-4, 100.0), live=True
     )
     angular_speed: float = parameter(
-        1.0, "greatest angular velocity of the tool", unit="rad/s", bounds=(1e-4, 100.0), live=True
+        1.0, "maximum angular velocity of the tool", unit="rad/s", bounds=(1e-4, 100.0), live=True
     )
     linear_acceleration: float = parameter(
         1.0,
-        "greatest acceleration of the tool's origin",
+        "maximum acceleration of the tool's origin",
         unit="m/s^2",
         bounds=(1e-3, 1000.0),
         live=True,
     )
     angular_acceleration: float = parameter(
         4.0,
-        "greatest angular acceleration of the tool",
+        "maximum angular acceleration of the tool",
         unit="rad/s^2",
         bounds=(1e-3, 1000.0),
         live=True,
@@ -58,7 +58,7 @@ class TaskSpaceParameters(FeedforwardParameters):
 
     singularity_margin: float = parameter(
         0.02,
-        "least singular value of the task Jacobian allowed during a motion; set 0 with damping",
+        "minimum singular value of the task Jacobian during a motion; set to 0 with damping",
         bounds=(0.0, 1.0),
         live=True,
     )
@@ -75,14 +75,14 @@ class TaskSpaceParameters(FeedforwardParameters):
     )
     pose_tolerance: float = parameter(
         0.005,
-        "with damping: greatest deviation of the tool from the path",
+        "with damping: maximum deviation of the tool from the path",
         unit="m, rad",
         bounds=(0.0, 10.0),
         live=True,
     )
     length: float = parameter(
         1.0,
-        "length that is weighted like 1 rad in singular values and damping",
+        "length that counts as much as 1 rad in singular values and damping",
         unit="m",
         bounds=(0.01, 100.0),
     )
@@ -109,7 +109,7 @@ class TaskSpaceParameters(FeedforwardParameters):
     )
     limit_speed: float = parameter(
         0.0,
-        "speed at which redundant joints are driven away at the limit itself, per second of the"
+        "speed at which redundant joints are driven away from a limit when at it, per second of the"
         " path; 0: do not avoid limits",
         unit="rad/s or m/s",
         bounds=(0.0, 100.0),

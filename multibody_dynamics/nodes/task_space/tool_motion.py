@@ -1,5 +1,5 @@
-"""The desired motion of a node whose tool follows paths: holds, paths, and streamed points. No ROS
-except messages."""
+"""The desired motion of a node whose tool follows paths: holds, paths, and streamed points. Uses
+ROS messages, but no node."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ToolMotion(DesiredMotion):
     def take_over(self, motion: PathMotion, measured: Array, *, tolerance: float) -> None:
         """Follow a planned motion from the end of the current one.
 
-        tolerance: greatest distance between measured and desired position. Raises MessageError.
+        tolerance: maximum distance between measured and desired position. Raises MessageError.
         """
         running = self._require()
         self._refuse_jump("the measured position", measured, running(self._now)[0], tolerance)

@@ -1,4 +1,4 @@
-"""The recordings of the validation node, one after the other, each with its report."""
+"""The consecutive recordings of the validation node, each with its report."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ReportedRecordings:
         self._reported: dict[str, object] = {}  # results of the last report; replaced as a whole
 
     def add(self, message: JointState) -> None:
-        """Record a message, in a new recording if there is none."""
+        """Record a message; begin a new recording if necessary."""
         if not self._output or self._failure:
             return
         try:
@@ -106,12 +106,12 @@ class ReportedRecordings:
         return OK, str(recorder.folder), values
 
     def _give_up(self, error: OSError) -> None:
-        """Record nothing more."""
+        """Stop recording."""
         self._failure = f"{self._output} cannot be written: {error}"
         self._log.error(f"{self._failure}; recording stopped")
 
     def _write_report(self, recorder: StateRecorder, settings: Settings) -> None:
-        """Runs in a thread of its own, where it may take a minute."""
+        """Write a report; runs in a separate thread, since it may take a minute."""
         log = self._log
         log.info(f"{recorder.messages} messages recorded in {recorder.bag}: writing the report")
         try:

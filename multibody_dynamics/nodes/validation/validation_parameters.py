@@ -15,20 +15,18 @@ class ValidationParameters(DynamicRobotParameters):
     data_file: str = parameter(
         "",
         "YAML file of friction, rotor inertias, payloads and inertias, as for `validate --data`,"
-        " searched for like robot_file; '': none",
+        " found like robot_file; '': none",
     )
     elastic_joints_file: str = parameter(
         "",
-        "YAML file of springs and motors, searched for like robot_file; required for motor efforts",
+        "YAML file of springs and motors, found like robot_file; required for motor efforts",
     )
     effort: str = parameter(
         "joint",
         "side of the springs on which the efforts are measured",
         choices=("joint", "motor"),
     )
-    prefix: str = parameter(
-        "", "prefix of the joint names in joint_states, before those of the robot"
-    )
+    prefix: str = parameter("", "prefix that precedes the robot's joint names in joint_states")
     held_joints: tuple[str, ...] = parameter(
         (), "joints of the robot that are not in joint_states, such as the fingers of a hand"
     )

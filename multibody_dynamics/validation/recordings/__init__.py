@@ -1,4 +1,4 @@
-"""Recorded joint states from files, as a stream of arrays and without ROS.
+"""Reads recorded joint states from files, as a stream of arrays and without ROS.
 
 Reads rosbag2 recordings (MCAP and sqlite3, split and compressed) and tables (CSV and NumPy). Each
 batch holds messages of one topic with the same joint names; nothing is sorted or corrected here.

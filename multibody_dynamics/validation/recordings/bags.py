@@ -21,7 +21,7 @@ from .joint_state_layout import JointStateReader, Packed
 from .mcap_chunks import Chunk, Messages, chunks_of
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
-BATCH = 8192  # messages; 8 s of a topic at 1 kHz, some 3 MB
+BATCH = 8192  # messages; 8 s of a topic at 1 kHz, about 3 MB
 FOREVER = 2**63 - 1  # ns
 LISTED = 5  # problems that are listed individually
 
@@ -82,7 +82,7 @@ class Bag:
             self._reader.open()
             finalize(self, self._reader.close)
             self._chunks = self._indexed()
-        except Exception as error:  # sqlite, MCAP, YAML and zstd each raise their own
+        except Exception as error:  # sqlite, MCAP, YAML and zstd each raise errors of their own
             raise InputError(f"{path}: not a readable recording: {_advised(error)}") from None
 
     def _indexed(self) -> list[Chunk] | None:
@@ -121,9 +121,9 @@ class Bag:
         topics : default: all with joint states. start, stop : times of receipt, ns, start included.
         progress : called with the numbers of messages done and in total.
 
-        Raises InputError that names the recording for unknown topics, and at the end if the
-        recording could not be read completely or has messages that are not JointStates; everything
-        readable has been yielded by then.
+        Raises an InputError that names the recording: immediately for unknown topics, and at the
+        end if the recording could not be read completely or has messages that are not JointStates;
+        by then, everything readable has been yielded.
         """
         self.overview.require(self.path, topics or ())
         wanted = tuple(self.overview.topics if topics is None else topics)
@@ -146,7 +146,7 @@ class Bag:
                 done += len(received)
             progress(done, total)
         problems += [
-            f"{name}: {each.refused} messages were left out: {each.reason}"
+            f"{name}: {each.refused} messages were skipped: {each.reason}"
             for name, each in readers.items()
             if each.refused
         ]
@@ -163,17 +163,17 @@ def overview(path: Path) -> Overview:
 def read_joint_states(
     path: Path, topics: Sequence[str] | None = None, **options: Any
 ) -> Iterator[JointSamples]:
-    """The joint states of a recording, see :meth:`Bag.read`."""
+    """The joint states of a recording; see :meth:`Bag.read`."""
     return Bag(path).read(topics, **options)
 
 
 def _advised(error: Exception) -> str:
-    """The text of an error, with advice for recordings that were cut off."""
+    """The text of an error, with advice for truncated recordings."""
     text = str(error) or type(error).__name__
     if "metadata" in text and "not exist" in text:
         return f"{text} (`ros2 bag reindex` restores it)"
     if "end magic" in text or "footer" in text:
-        return f"{text} It was cut off (`mcap recover` saves the rest)"
+        return f"{text} The file is truncated (`mcap recover` saves the rest)"
     if "malformed" in text:
         return f"{text} (`sqlite3 OLD.db3 .recover | sqlite3 NEW.db3` saves the rest)"
     if "storage format" in text:
@@ -229,8 +229,8 @@ def _batched(fill: Fill, size: int, problems: list[str]) -> Iterator[Batch]:
         try:
             while count < size and (more := fill(batch)):
                 count += more
-        except Exception as error:  # sqlite, MCAP and zstd each raise their own
-            problems.append(f"cannot be read to its end: {_advised(error)}")
+        except Exception as error:  # sqlite, MCAP and zstd each raise errors of their own
+            problems.append(f"cannot be read completely: {_advised(error)}")
             more = 0
         if batch:
             yield batch

@@ -1,4 +1,4 @@
-"""Tables in files: CSV columns under a line with their names, or NumPy arrays by name."""
+"""Tables in files: CSV columns below a line of column names, or named NumPy arrays."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from numpy.lib.npyio import NpzFile
 from ...dynamics.core import Array, InputError
 
 EMPTY = re.compile(r"(^|,)\s*(?=,|$)")
-LATEST = 9e9  # s: later times in ns overflow 64 bits
+LATEST = 9e9  # s: in ns, later times overflow 64 bits
 
 
 def read_columns(path: Path) -> dict[str, Array]:
-    """The columns (k,) of a .csv file, `t` among them; empty cells are NaN.
+    """The columns (k,) of a .csv file, including `t`; empty cells are NaN.
 
     Raises InputError, naming the file, for anything else.
     """
@@ -32,15 +32,15 @@ def read_columns(path: Path) -> dict[str, Array]:
         raise InputError(f"{path}: no rows")
     if "t" not in head or len(set(head)) != len(head):
         raise InputError(
-            f"{path}: its first line must name the columns, each once, t among them, with commas "
-            f"between; it is {','.join(head)!r:.80}"
+            f"{path}: its first line must name the columns, each once, comma-separated and "
+            f"including t; it is {','.join(head)!r:.80}"
         )
     try:
         table = np.loadtxt(lines, delimiter=",", ndmin=2)
     except ValueError as error:
         raise InputError(f"{path}: not a table of numbers: {error}") from None
     if len(head) != table.shape[1]:
-        raise InputError(f"{path}: its first line must name {table.shape[1]} columns, t among them")
+        raise InputError(f"{path}: its first line must name {table.shape[1]} columns, including t")
     return dict(zip(head, table.T, strict=True))
 
 
@@ -64,7 +64,9 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         if isinstance(archive, NpzFile):
             with archive:
                 return {name: archive[name] for name in archive.files}
-        reason: object = "it holds one array without a name (numpy.save), not several (numpy.savez)"
+        reason: object = (
+            "it contains a single unnamed array (numpy.save), not named arrays (numpy.savez)"
+        )
     except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
         reason = error
     raise InputError(f"{path}: not a NumPy archive of numbers: {reason}")

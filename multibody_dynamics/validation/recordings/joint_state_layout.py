@@ -69,7 +69,7 @@ class _Cursor:
     def _take(self, count: int) -> bytes:
         begin, self.at = self.at, self.at + count
         if self.at > len(self.raw):
-            raise InputError(f"a JointState of {len(self.raw)} bytes ends too soon")
+            raise InputError(f"a JointState of {len(self.raw)} bytes is truncated")
         return self.raw[begin : self.at]
 
     def number(self) -> int:
@@ -105,10 +105,10 @@ class JointStateLayout:
 
     @classmethod
     def of(cls, raw: bytes) -> JointStateLayout:
-        """That of a serialized message.
+        """The layout of a serialized message.
 
-        Raises InputError for bytes that are no JointState, and fields whose length is neither zero
-        nor that of the names.
+        Raises InputError for bytes that are not a JointState, and for fields whose length is
+        neither zero nor that of the names.
         """
         cursor = _Cursor(raw)
         cursor.number(), cursor.number()
@@ -195,7 +195,7 @@ class JointStateReader:
     def read_packed(
         self, blocks: Sequence[Packed]
     ) -> list[tuple[tuple[str, ...], NDArray[np.intp], Samples]]:
-        """As :meth:`read`, for the messages of all blocks in order."""
+        """Like :meth:`read`, for the messages of all blocks in order."""
         sizes = np.concatenate([each.sizes for each in blocks])
         found: dict[tuple[str, ...], list[tuple[NDArray[np.intp], Samples]]] = {}
         for size in np.unique(sizes).tolist():

@@ -46,7 +46,7 @@ class Recording:
         stop: int | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Iterator[JointSamples]:
-        """The samples, see :meth:`.Bag.read`."""
+        """The samples; see :meth:`.Bag.read`."""
         table = self._table
         if table is None:
             yield from self._bag.read(topics, start=start, stop=stop, progress=progress)

@@ -1,4 +1,4 @@
-"""Recordings that are tables: CSV and NumPy files.
+"""Recordings in tables: CSV and NumPy files.
 
     .csv    a first line with the names of the columns: t (s), and for each joint `q JOINT`,
             `tau JOINT` and optionally `qd JOINT`, in rad (m), N m (N) and rad/s (m/s)
@@ -28,7 +28,7 @@ SIGNALS = ("q", "qd")  # besides the effort
 def read_table(path: Path, effort: str = "joint") -> JointSamples:
     """Read a table; effort : that of the "joint" or of its "motor".
 
-    Raises InputError that names the file and what it lacks.
+    Raises an InputError that names the file and what it lacks.
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file")
@@ -47,8 +47,8 @@ def _signals(path: Path, there: Collection[str], effort: str) -> tuple[str, ...]
         return (*SIGNALS, "Q")
     if "theta" in there and "tau" in there:
         raise InputError(
-            f"{path}: tau beside theta is the torque of the motor: use --effort motor to compare "
-            "with it; the torque of the joint is called Q"
+            f"{path}: in a table with theta, tau is the motor torque: use --effort motor to "
+            "compare with it; the joint torque is called Q"
         )
     return (*SIGNALS, "tau")
 
@@ -57,7 +57,9 @@ def _read_csv(path: Path, effort: str) -> tuple[Array, tuple[str, ...], Array]:
     columns = read_columns(path)
     names = tuple(name[2:] for name in columns if name.startswith("q "))
     if not names:
-        raise InputError(f"{path}: no column is called 'q JOINT': they are {', '.join(columns)}")
+        raise InputError(
+            f"{path}: no column is named 'q JOINT'; its columns are {', '.join(columns)}"
+        )
     t = times_in(path, columns["t"])
     there = {
         signal for signal in ("theta", "Q", "tau") for n in names if f"{signal} {n}" in columns

@@ -94,7 +94,7 @@ def test_round_trips_and_unknown_transitions(ros, executor):
     assert not ros.transition(node, "configure")
     assert steps[:4] == ["configure", "activate", "deactivate", "cleanup"]
     assert ros.leave(node) == 0
-    assert "no transition id 250 from the state unconfigured" in node.output
+    assert "transition id 250 is not possible in state 'unconfigured'" in node.output
 
 
 def test_a_refused_transition_is_undone_and_explained(ros):
@@ -135,7 +135,7 @@ def test_a_signal_interrupts_a_node_that_compiles(ros, number):
     ros.until(lambda: "compiling the dynamics" in node.output, "the start", patience=FIRST_START)
     node.send(number)
     assert ros.leave(node, number) == 0
-    assert "shutting down: no longer trying to configure" in node.output
+    assert "shutting down: abandoned the attempt to configure" in node.output
     printed = node.output.split()
     assert "cleanup" in printed
     assert "activate" not in printed

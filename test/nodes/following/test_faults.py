@@ -14,7 +14,7 @@ MS = 1_000_000
 
 
 class Watch:
-    """A watch that is stale when it is told to be."""
+    """A watch whose staleness the test sets."""
 
     def __init__(self) -> None:
         self.stale = False
@@ -35,7 +35,7 @@ def faults(
     can_stop_on_links: bool = True,
     has_begun: bool = True,
 ) -> Faults:
-    """Whether states of each side arrive; links None: they are not used."""
+    """Faults with states of each side arriving or not; links None: link states are not used."""
     sides = Watch(), None if links is None else Watch()
     found = Faults(*sides, can_stop_on_links=can_stop_on_links)
     found.has_begun = has_begun
@@ -54,7 +54,7 @@ def faults(
         (False, False, "links", "hold"),  # silence: no law runs
     ],
 )
-def test_the_states_at_hand_choose_the_stop(motors, links, lacks, law):
+def test_the_available_states_determine_the_stop(motors, links, lacks, law):
     found = faults(motors, links)
     assert (found.lacks_links, found.lacks_motors) == (lacks == "links", lacks == "motors")
     assert found.stop_law == law
@@ -108,18 +108,18 @@ def test_links_count_as_arriving_by_pairs_and_alone_only_without_motors():
     assert found.links.fed == 2
 
 
-def test_what_to_do_without_link_states():
+def test_reactions_to_missing_link_states():
     assert faults(links=False).links_missing("state_feedback") is Reaction.STOP
     assert faults(links=False, has_begun=False).links_missing("hold") is Reaction.WAIT
     both = faults(motors=False, links=False)
     assert both.links_missing(ON_LINKS) is Reaction.SILENCE
     assert both.links_missing("hold") is Reaction.NONE  # the watch of the motors reports it
     assert str(faults(links=False).no_links()) == (
-        "link states missing: no joint_states that match motor_states for 0.250 s"
+        "link states missing: no joint_states matching motor_states for 0.250 s"
     )
 
 
-def test_what_to_do_without_motor_states():
+def test_reactions_to_missing_motor_states():
     assert faults(motors=False).motors_missing(False) is Reaction.STOP
     assert faults(motors=False, has_begun=False).motors_missing(True) is Reaction.WAIT
     assert faults(motors=False, links=False).motors_missing(False) is Reaction.SILENCE
@@ -129,7 +129,7 @@ def test_what_to_do_without_motor_states():
     assert str(newer.no_motors()) == "motor states missing: no motor_states for 0.250 s"
 
 
-def test_a_fault_gives_way_to_a_different_one_unless_only_it_is_latched():
+def test_a_different_fault_replaces_the_present_one_unless_only_that_is_latched():
     found = faults()
     assert found.take(PASSING)
     assert not found.take(PASSING._replace(text="again"))
@@ -146,7 +146,7 @@ def is_over(found: Faults, *, is_settled: bool = True, speed: float = 0.0) -> bo
     return found.is_over(is_settled=is_settled, speed=speed, recovery_speed=0.1)
 
 
-def test_a_fault_ends_once_all_states_are_back_settled_and_the_arm_at_rest():
+def test_a_fault_clears_once_all_states_are_back_and_settled_and_the_arm_is_at_rest():
     found = faults()
     assert not is_over(found)  # no fault
     found.take(PASSING)
@@ -162,7 +162,7 @@ def test_a_fault_ends_once_all_states_are_back_settled_and_the_arm_at_rest():
     assert not is_over(found)
 
 
-def test_enable_cannot_end_a_fault_while_states_are_missing():
+def test_enable_cannot_clear_a_fault_while_states_are_missing():
     found = faults(links=False)
     assert not found.is_enable_refused  # no fault
     found.take(LATCHED)
@@ -173,7 +173,7 @@ def test_enable_cannot_end_a_fault_while_states_are_missing():
     assert found.is_enable_refused
 
 
-def test_torques_are_too_late_when_none_was_in_time_for_a_tenth_of_a_second():
+def test_torques_are_too_late_when_none_was_on_time_for_a_tenth_of_a_second():
     found, start = faults(), 10_000 * MS
     found.follow_punctually_from(start)
 
@@ -189,7 +189,7 @@ def test_torques_are_too_late_when_none_was_in_time_for_a_tenth_of_a_second():
     assert fault is not None
     assert (fault.reason, fault.is_latched) == (DELAY, True)
     assert fault.text == (
-        "6 ms after their states, and none in time for 0.1 s; allowed: 5 (latency_tolerance)"
+        "6 ms after their states, and none on time for 0.1 s; allowed: 5 ms (latency_tolerance)"
     )
     assert late(204 * MS, 0.006) is None  # counted anew
     assert late(999 * MS, 9.0, allowed=0.0) is None
@@ -205,6 +205,6 @@ def test_tracking_errors_name_the_joint():
     assert Fault.tracking(error, names, 0.0) is None
 
 
-def test_which_faults_only_enable_ends():
+def test_which_faults_only_enable_clears():
     assert Fault.not_finite("no solution").is_latched
     assert not Fault.lost("a sample was rejected").is_latched

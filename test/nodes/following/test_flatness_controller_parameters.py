@@ -59,7 +59,7 @@ def test_parameters_become_the_settings_of_each_law():
         ({"linearization_bandwidth": (0.0,)}, "linearization_bandwidth: .* positive numbers"),
         ({"feedback_poles": (-1.0, 0.0)}, "feedback_poles: .* must be negative"),
         ({"linearization_poles": (1.0,)}, "linearization_poles: .* must be negative"),
-        ({"observer_feedback": True}, "observer_feedback needs an observer"),
+        ({"observer_feedback": True}, "observer_feedback requires an observer"),
     ],
 )
 def test_invalid_parameters_are_refused_by_name(changes, message):

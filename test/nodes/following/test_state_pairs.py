@@ -22,7 +22,7 @@ class Robot:
         self.pairs = StatePairs(self.links, self.motors, needs_links=needs_links)
 
     def send(self, side: str, stamp: int, tolerance: float = 0.0) -> bool:
-        """A new state of one side, stamped in ms; whether a pair is complete."""
+        """Add a state of one side, stamped in ms; returns whether it completes a pair."""
         states = getattr(self, side)
         names = ["a", "b"] if side == "links" else ["a", "b_1", "b_2"]
         message = JointState(name=names, position=[0.1] * len(names))
@@ -42,14 +42,14 @@ def test_two_states_with_one_stamp_are_a_pair_once(order):
 
 
 @pytest.mark.parametrize(("late", "early"), [("links", "motors"), ("motors", "links")])
-def test_out_of_step_the_older_one_is_left_out_and_the_newer_one_waits(late, early):
+def test_without_a_match_the_older_one_is_skipped_and_the_newer_one_waits(late, early):
     robot = Robot()
     assert not robot.send(early, 1)
     assert not robot.send(late, 2)
     assert not robot.send(early, 5)
     assert not robot.send(late, 7)
     assert robot.pairs.stamp == 0
-    assert robot.send(early, 7)  # which the newer one has waited for
+    assert robot.send(early, 7)  # for which the newer one has waited
     assert robot.pairs.stamp == 7 * MS
     assert robot.pairs.alone == 3
 
@@ -67,7 +67,7 @@ def test_states_that_never_match_are_reported(late, early):
     robot = Robot()
     for k in range(ALONE):
         assert not robot.send((early, late)[k % 2], 2 * k + 1)
-    with pytest.raises(MessageError, match=rf"002000 s apart, the {late[:-1]} state being older"):
+    with pytest.raises(MessageError, match=rf"002000 s apart, the {late[:-1]} state is older"):
         robot.send(early, 2 * ALONE + 1)
 
 
@@ -112,7 +112,7 @@ def test_missing_joints_are_named():
 
 
 def accept(inputs: MeasuredSignals, side: str, stamp: int, **rows: list[float]) -> bool:
-    """A new state of one side, stamped in ms; whether a pair is complete."""
+    """Add a state of one side, stamped in ms; returns whether it completes a pair."""
     message = JointState(name=["a", "b"], **rows)
     set_stamp(message.header.stamp, stamp * MS)
     states = inputs.sides[side]

@@ -89,7 +89,7 @@ def test_the_report_names_the_cause_of_the_limits():
     reference, _ = held(REST)
     values = reference.report(TORQUE)
     assert values["stiffness of stiff"] == pytest.approx(80.0)
-    assert "by the springs" in str(values["range of free"])
+    assert "limited by the springs" in str(values["range of free"])
     assert "torque limits of the motors" in str(values["range of stiff"])
 
 

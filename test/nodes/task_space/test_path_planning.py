@@ -105,7 +105,7 @@ def test_the_curve_of_a_line_is_straight():
     [
         ("unreachable", [0, 0, 0, 0, 0, -2.0], "pose 1 of 1: out of reach by at least"),
         ("joint limit", [0, 0, 0, -0.6, 0, 0], "panda_joint"),
-        ("singularity", [0, 0, 0, 0.36, 0, 0], "% of the way, x y z ="),
+        ("singularity", [0, 0, 0, 0.36, 0, 0], "% of the path, x y z ="),
     ],
 )
 def test_obstacles_to_a_plan_are_named_with_their_place(reason, pose, says):

@@ -343,6 +343,6 @@ def test_a_truncated_bag_is_used_up_to_its_end(tmp_path, capsys):
     arguments = ["identify-springs", str(bag), "-o", str(tmp_path / "out"), "--law", "linear"]
     assert cli.main(arguments) == 1
     said = capsys.readouterr()
-    assert "/joint_states: 1 messages were left out" in said.err
+    assert "/joint_states: 1 messages were skipped" in said.err
     assert "shoulder: linear" in said.out
     assert (tmp_path / "out" / "springs.yaml").is_file()

@@ -38,7 +38,7 @@ def test_the_report_is_self_contained(bag, tmp_path, capsys):
     folder = tmp_path / "out"
     assert run(bag, "--cutoff", 10, "--identify", "friction", "--bag", "-o", folder) == 0
     said = capsys.readouterr().out
-    assert "3000 messages, 200 Hz, cut-off 10 Hz as stated" in said
+    assert "3000 messages, 200 Hz, cut-off 10 Hz as specified" in said
     assert "20 messages with NaN" in said
     assert f"report: {folder / 'report.html'}" in said
 
