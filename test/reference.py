@@ -254,3 +254,44 @@ def energy(model: Any, state: Any) -> tuple[np.ndarray, np.ndarray]:
         spin = times(q1[:, i, None, None], q1[:, i, None, None])[:, 0, 0]
         kinetic = kinetic + exact(model.reflected_inertia)[i] / 2 * spin
     return derivatives(kinetic), derivatives(potential)
+
+
+STEP = 1e-30
+
+
+def complex_steps(function, rows):
+    """The derivatives (n, n) of `function` by each of its rows (n,), by complex steps."""
+    matrices = []
+    for k in range(len(rows)):
+        columns = []
+        for unit in np.eye(len(rows[k])):
+            moved = [row + (STEP * 1j * unit if j == k else 0) for j, row in enumerate(rows)]
+            columns.append([complex(x).imag / STEP for x in function(*moved)])
+        matrices.append(np.array(columns).T)
+    return matrices
+
+
+def exact_rates(model, state, body, representation):
+    """J, J', J'', ... (k, 6, n) along the motion `state` (k, n), from generators and poses."""
+    moving = motion(model, state)
+    index, offset = model.frame(body)
+    C = moving.poses[index] @ exact(offset)
+    columns = 0 * C[:, :1, :1] + np.zeros((6, model.n), dtype=int)
+    for j in model.path(body):
+        S = moving.joints[j]
+        inside = twist(times(inverse(C), times(S, C)))
+        angular, linear = {
+            "spatial": (twist(S)[:, :3], twist(S)[:, 3:]),
+            "body": (inside[:, :3], inside[:, 3:]),
+            "hybrid": (twist(S)[:, :3], times(S, C)[:, :3, 3]),
+            "mixed": (inside[:, :3], times(S, C)[:, :3, 3]),
+        }[representation]
+        columns[:, :, j] = np.concatenate([angular, linear], axis=-1)
+    return derivatives(columns)
+
+
+def along(model, q, direction, order, body, representation):
+    """The derivative of this order of J along a straight line, to 40 digits."""
+    state = np.zeros((order + 1, model.n))
+    state[0], state[1] = q, direction
+    return exact_rates(model, state, body, representation)[order]

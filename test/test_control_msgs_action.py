@@ -13,11 +13,11 @@ from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from rclpy.action import ActionClient
 from std_srvs.srv import SetBool
-from test_feedforward_node import NAMES, Q0, Arm, settings
-from test_flatness_controller_node import NODE
-from test_flatness_controller_node import Arm as FlatnessArm
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from feedforward_arm import NAMES, Q0, Arm, settings
+from flatness_arm import NODE
+from flatness_arm import Arm as FlatnessArm
 from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
 from ros_harness import RosHarness, ros
 

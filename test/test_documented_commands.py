@@ -21,12 +21,13 @@ import pytest
 import yaml
 
 from bag_files import messages_of, motion, write_bag
+from launch_files import EXECUTABLES, accepted
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.nodes.base.parameters import ParameterServer
+from multibody_dynamics.resources import NAME
 from multibody_dynamics.tools import cli, reference
 from multibody_dynamics.validation.settings import load_robot
-from test_documentation import PAGES, ROOT, page_id
-from test_launch_files import EXECUTABLES, NAME, accepted
+from pages import PAGES, ROOT, page_id
 
 PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]
 # These need minutes, nodes, a cluster or another bag, and are tested elsewhere.

@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pinocchio as pin
 import pytest
-from test_denavit_hartenberg import HALF, PANDA_LINKS, PANDA_POSES, PANDA_SCREWS, PANDA_TABLE
 
 from conftest import SHARED
 from multibody_dynamics import dynamics as dyn
+from panda_tables import HALF, PANDA_LINKS, PANDA_POSES, PANDA_SCREWS, PANDA_TABLE
 from robots import panda
 
 ROBOTS = sorted((SHARED / "cases").glob("*.urdf"))

@@ -9,14 +9,13 @@ from __future__ import annotations
 import mpmath as mp
 import numpy as np
 import pytest
-from test_task_space import distance
 
 from conftest import SHARED
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.tasks.tool_task import Task, TaskMotion
 from reference import error, exact, rigid
-from task_reference import Reference, cross, differentiated, exponential, placed
+from task_reference import Reference, cross, differentiated, distance, exponential, placed
 
 FEET = ["FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"]
 UR5 = [0.3, -1.2, 1.4, -0.7, -1.3, 0.4]

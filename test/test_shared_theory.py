@@ -6,17 +6,15 @@ from itertools import product
 
 import numpy as np
 import pytest
-from test_derivatives import complex_steps
-from test_geometric_sensitivity import some_errors, with_standing_joints
-from test_jacobian_derivatives import along, deepest, exact_rates
 
 from conftest import SHARED
+from geometric_errors import some_errors, with_standing_joints
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.model import inertia
-from reference import error
-from robots import random_inertia, random_state
-from test_shared_cases import Case, close
+from reference import along, complex_steps, error, exact_rates
+from robots import deepest, random_inertia, random_state
+from shared_robots import Case, close
 
 ROBOTS = sorted((SHARED / "cases").glob("*.urdf"))
 each_representation = pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
