@@ -1,4 +1,4 @@
-"""One run of the demo under one control law: tracking errors of the links, and load of the motors.
+"""One run of the demo with one control law: tracking errors of the links, and motor loads.
 
 Only the torques are taken from the controller; everything else is computed offline.
 """
@@ -80,6 +80,6 @@ def load_control_runs(folder: Path) -> list[ControlRun]:
     ]
     if not runs:
         raise InputError(
-            f"{folder}: no recording in it, such as {run_name(PLANTS[0], LAWS[0])}.npz"
+            f"{folder} has no recording such as {run_name(PLANTS[0], LAWS[0])}.npz"
         )
     return runs

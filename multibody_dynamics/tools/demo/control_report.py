@@ -1,4 +1,4 @@
-"""The report on the control laws: report.json, report.md, and two pictures."""
+"""The report that compares the control laws: report.json, report.md, and two pictures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .page import (
 from .pictures import LAW_TITLES, PLANT_TITLES, draw_control_errors, draw_control_torques
 
 OUTPUTS = ("report.json", "report.md", "tracking.png", "torques.png")
-CLEAR = 3.0  # ratio of rms errors from which on one is clearly smaller
+CLEAR = 3.0  # ratio of rms errors above which one is clearly smaller
 
 
 def write_control_report(folder: Path) -> dict[str, Any]:
@@ -119,14 +119,15 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield _tracking_table(report)
     yield (
         "The controller uses the plant's exact parameters, which no controller of a real robot"
-        " has: see *Robustness* in docs/elastic_joints.md. MuJoCo shares no dynamics with it.\n"
+        " has: see *Robustness* in docs/elastic_joints.md. MuJoCo has dynamics of"
+        " its own.\n"
     )
     yield "![tracking](tracking.png)\n"
     yield "## Joint by joint\n"
     yield from _joint_tables(report)
     yield "![motor torques](torques.png)\n"
     yield "## Timing\n"
-    yield "In real time, from sending a joint state to sending its torque:\n"
+    yield "Latency in real time, from sending a joint state to sending its torque:\n"
     yield table(
         ["run", *(f"{p} [ms]" for p in next(iter(runs.values()))["latency [ms]"])],
         [[name, *(f"{x:.3f}" for x in r["latency [ms]"].values())] for name, r in runs.items()],

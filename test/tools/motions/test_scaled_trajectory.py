@@ -166,7 +166,7 @@ def test_invalid_input_is_reported(tmp_path, capsys):
     assert "times must increase" in refused("g.csv", good.replace("\n1,", "\n0,"))
     assert "'knee'" in refused("h.csv", good.replace("elbow", "knee"))
     assert "must begin with one of" in refused("i.csv", good, "--limit", "power=1")
-    assert "'knee' is none of" in refused("j.csv", good, "--limit", "deflection.knee=1")
+    assert "'knee' is not one of" in refused("j.csv", good, "--limit", "deflection.knee=1")
     assert "at a standstill" in refused("k.csv", good, "--limit", "joint_torque=1")
     nothing = write_bag(tmp_path / "nothing", [], kinds={"/t": MESSAGE})
     assert "no message on /t" in refused(nothing.name, None)
