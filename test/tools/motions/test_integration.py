@@ -129,7 +129,7 @@ def test_the_choices_are_the_methods():
     [
         (["heavy_bottom"], "is neither a file nor one of the examples heavy_top, spherical"),
         (["heavy_top", "--tolerance", "1e-6"], "adaptive steps need 'dormand_prince'"),
-        (["heavy_top", "--method", "generalized_alpha", "--project"], "does not support tolerance, baumgarte"),
+        (["heavy_top", "--method", "generalized_alpha", "--project"], "not support tolerance"),
         (["heavy_top", "--every", "0"], "every: expected a positive whole number"),
     ],
 )
