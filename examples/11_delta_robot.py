@@ -28,7 +28,7 @@ def bar(mass: float, along: np.ndarray) -> np.ndarray:
 
 
 def delta_robot() -> dyn.mechanisms.ConstrainedModel:
-    """The arms are horizontal at q = 0 and for x = y = z = 0; positive angles lower them."""
+    """The arms are horizontal at q = 0, where x = y = z = 0; positive angles lower the arms."""
     drop = np.sqrt(ROD**2 - (BASE + ARM - PLATFORM) ** 2)
     parts, balls = [], {}
 

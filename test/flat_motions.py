@@ -54,7 +54,7 @@ def at(model: dyn.MultibodyModel, t: float) -> tuple[Array, Array]:
 
 
 def mixed(*, without: tuple[type, ...] = ()) -> tuple[dyn.MultibodyModel, Actuators]:
-    """A tree with every kind of actuator, or with linear springs instead of those `without`."""
+    """A tree with every kind of actuator; linear springs replace the kinds in `without`."""
     kinds = [
         SeriesElastic(MOTOR, LinearSpring(900.0)),
         SeriesElastic(MOTOR, CubicSpring(400.0, 3e3)),

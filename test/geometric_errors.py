@@ -18,7 +18,7 @@ class Standing(NamedTuple):
     parameters: list[int]
 
     def state(self, values, *rows):
-        """The state (k, n + p) in which the robot moves by `rows` and its errors stand still."""
+        """The state (k, n + p) in which the robot moves by `rows` and its errors are constant."""
         extended = np.zeros((len(rows), self.model.n))
         extended[:, self.joints] = rows
         extended[0, self.parameters] = values

@@ -1,10 +1,11 @@
 """Dynamics from first principles to 40 digits, the reference for the recursions.
 
 A body is its particles p, known by J = integral p p^T dm (4x4, homogeneous), and moves by a product
-of matrix exponentials C(t). All else is the power series of C in time: no screw algebra, no inertia
-tensor, no recursion of the papers. With X = integral (p'' - g) p^T dm = (C'' - [g; 0] e_4^T) J C^T
-summed over a subtree, and S the 4x4 generator of its joint, the principle of d'Alembert reads
-Q = sum_ab S_ab X_ab. The skew part of X is the moment about the origin, its last column the force.
+of matrix exponentials C(t). Everything else follows from the power series of C in time: no screw
+algebra, no inertia tensor, no recursion of the papers. With X = integral (p'' - g) p^T dm = (C'' -
+[g; 0] e_4^T) J C^T summed over a subtree, and S the 4x4 generator of its joint, the principle of
+d'Alembert reads Q = sum_ab S_ab X_ab. The skew part of X is the moment about the origin, its last
+column the force.
 
 A series is an object array (k, ...) of the coefficients of 1, t, t^2, ...
 """
@@ -100,7 +101,7 @@ def wrench(X: np.ndarray) -> np.ndarray:
 
 
 def rigid(C: Any) -> np.ndarray:
-    """The exact rigid motion next to a float64 pose (4, 4), whose rotation is one to rounding."""
+    """The exact rigid motion next to a float64 pose (4, 4), whose rotation has rounding errors."""
     C = exact(C)
     for _ in range(2):  # 1e-16, 1e-32, 1e-64
         R = C[:3, :3]
@@ -191,7 +192,7 @@ def twists(pose: np.ndarray, representation: str = "spatial") -> np.ndarray:
 
 class Dynamics(NamedTuple):
     """Derivatives of the joint torques (k, n), and of the wrenches (k, n, 6) that joints transmit,
-    that bodies need for their motion under gravity, and that gravity alone asks for."""
+    that bodies need for their motion under gravity, and that compensate for gravity alone."""
 
     torques: np.ndarray
     transmitted: np.ndarray

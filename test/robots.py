@@ -30,7 +30,7 @@ def panda() -> MultibodyModel:
 
 
 def random_inertia(rng: np.random.Generator) -> Array:
-    """Spatial inertia (6, 6) of twelve point masses: physically possible, with no entry zero."""
+    """Spatial inertia (6, 6) of twelve point masses: physically possible, without zero entries."""
     points = rng.normal(scale=0.15, size=(12, 3)) * rng.uniform(0.3, 1, 3) + rng.normal(0, 0.1, 3)
     masses = rng.uniform(0.05, 0.6, 12)
     return sum(
@@ -58,7 +58,7 @@ def random_tree(
     branching: float = 0.4,
     gravity: Sequence[float] = TILTED,
 ) -> MultibodyModel:
-    """A random tree of n bodies with axes off the body frames, general poses and full inertias.
+    """A random tree of n bodies with general axes and poses, and full inertias.
 
     `branching` is the probability that a body is not mounted on the previous one; the numbering is
     then not depth-first. `branching=0` gives a chain. Equal arguments give equal robots.

@@ -36,7 +36,7 @@ class Case:
 
 
 def close(actual, expected, axes=1):
-    """Equal to 1e-12 of the largest component, or to 1e-14: the robot also stands still."""
+    """Equal to 1e-12 of the largest component, or to 1e-14 (for states at rest)."""
     assert actual.shape == expected.shape
     last = tuple(range(expected.ndim - axes, expected.ndim))
     allowed = np.maximum(EQUAL * np.abs(expected).max(axis=last), 1e-14)

@@ -1,8 +1,8 @@
 """Joint rates from task rates to 40 digits, from the optimisation problem that defines them.
 
 `rates(t)` solves W (q' - z) = A^T mu, A q' + c_0 = -L mu at one time, with A from products of
-exponentials and no recursion. What the package says of q'', q''' and q'''' must be the derivatives
-of that along the motion q(t): differentiated numerically, with 40 digits.
+exponentials and no recursion. The package's q'', q''' and q'''' must be the derivatives of this
+solution along the motion q(t), differentiated numerically with 40 digits.
 """
 
 from __future__ import annotations

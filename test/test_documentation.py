@@ -77,7 +77,7 @@ def rows_of_equations(page):
 
 
 def exists(name):
-    """Whether `name` is a name or a module of a room, or an attribute of one."""
+    """Whether `name` is a name or module of a room, or an attribute of such a name or module."""
     first, _, rest = name.partition(".")
     rooms = [getattr(dyn, room) for room in dyn.__all__ if ismodule(getattr(dyn, room))]
     owners = [getattr(room, first) for room in rooms if first in getattr(room, "__all__", ())]

@@ -41,7 +41,7 @@ ELSEWHERE = {
     "source",
     "sudo",
     "xacro",
-}  # programs of others
+}  # other projects' programs
 OURS = {"make", "multibody_dynamics", "pip", "ros2", "scripts/environment.sh"}
 
 
@@ -97,7 +97,7 @@ def of_multibody_dynamics(words, run):
 
 
 def check_ros_arguments(words, nodes):
-    """ROS can parse them, with their parameter files, and remapped topics exist."""
+    """ROS can parse the arguments and their parameter files, and remapped topics exist."""
     import rclpy
 
     context = rclpy.Context()
@@ -160,7 +160,7 @@ def of_ros2_topic(verb, *words):
 
 
 def fill(message, values):
-    """Set the fields of a message, which rejects unknown fields and values of other types."""
+    """Set the fields of a message; unknown fields and values of other types raise."""
     for field, value in values.items():
         if isinstance(value, dict):
             fill(getattr(message, field), value)
@@ -278,7 +278,7 @@ def test_yaml_blocks_can_be_read(tmp_path, ros_domain_id):
                 load_robot(ROOT / "config" / "robots" / "panda.urdf", file)
             elif "bodies" in content:
                 dyn.integration.load_system(file)
-            elif "moveit_controller_manager" in content:  # MoveIt's own, for our nodes
+            elif "moveit_controller_manager" in content:  # MoveIt's configuration for our nodes
                 controllers = content["moveit_simple_controller_manager"]
                 assert set(controllers["controller_names"]) <= set(reference.NODES)
                 assert controllers.keys() == {"controller_names", *controllers["controller_names"]}

@@ -1,4 +1,4 @@
-"""Launch files, without ros2 launch, which is not on PyPI: everything they name must exist.
+"""Launch files: everything that they name must exist. `ros2 launch` itself is not on PyPI.
 
 They are checked as text and then run with stand-ins for `launch` and `launch_ros`.
 """
@@ -54,7 +54,7 @@ def tree(file: Path) -> ast.Module:
 
 
 def values_used(tree: ast.AST) -> set[str]:
-    """The launch arguments whose values are read, here or by a function of the helper."""
+    """The launch arguments whose values are read, directly or by a function of the helper."""
     found = calls(tree, "LaunchConfiguration", "value", "value.flag", "value.items")
     used = {text(args[0]) for args, _ in found} - {""}
     for function in HELPER.body:
@@ -142,7 +142,7 @@ def test_files_named_exist(tree):
 
 
 def test_parameters_set_are_parameters(tree):
-    """Dictionaries with constant keys, and keys assigned later, set parameters of nodes."""
+    """Dictionaries with constant keys, and keys assigned later, set the parameters of nodes."""
     known = {"use_sim_time"} | PARAMETERS_OF_OTHERS
     for name in NODES:
         for value in vars(import_module(f"{NAME}.nodes.{name}")).values():
@@ -159,7 +159,7 @@ def test_parameters_set_are_parameters(tree):
 
 
 class StandIn:
-    """An instance of any class of launch: keeps the arguments that it was made with."""
+    """An instance of any class of launch, which keeps the arguments of its constructor."""
 
     def __init__(self, *args, **options):
         self.args, self.options = args, options
@@ -181,7 +181,7 @@ class FindPackageShare(StandIn):
 
 
 class StandInModule(ModuleType):
-    """Has every class that is asked for."""
+    """A stand-in for a module: has any class that is requested."""
 
     __path__ = ()
 
@@ -202,7 +202,7 @@ WITH_XACRO = [file for file in FILES if "xacro_arguments" in arguments(parsed(fi
 
 @pytest.fixture
 def launched(monkeypatch, file):
-    """Runs a launch file with some arguments; returns its actions and its context of all values."""
+    """Run a launch file with some arguments; return its actions and the context with all values."""
     modules = ["launch", "launch_ros"]
     for node in (*ast.walk(parsed(file)), *ast.walk(HELPER)):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("launch"):
@@ -230,7 +230,7 @@ def launched(monkeypatch, file):
 
 
 def nodes_of(actions):
-    """Name, and all parameters that are set beside a file, of the nodes of this package."""
+    """For each node of this package: its name, and the parameters set in addition to a file."""
     nodes = [action.options for action in actions if type(action).__name__ == "LifecycleNode"]
     assert all(node["package"] == NAME for node in nodes)
     tables = [[p for p in node["parameters"] if isinstance(p, dict)] for node in nodes]
@@ -279,7 +279,7 @@ OWN = str(share_directory() / "config" / "elastic_joint.yaml")
 
 
 def test_every_node_knows_the_parameters_in_the_file():
-    """A node warns of parameters that it does not know."""
+    """A node warns about unknown parameters."""
     sections = yaml.safe_load(Path(OWN).read_text())
     everybody = sections.pop("/**")["ros__parameters"]
     assert len(sections) == 3

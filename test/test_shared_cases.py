@@ -134,7 +134,7 @@ def test_forward_dynamics(case):
 
 
 def test_pinocchio_reads_the_same_file(case):
-    """In addition to the stored numbers: Pinocchio on the URDF, at other states."""
+    """Agreement with Pinocchio on the same URDF file, at states other than the stored ones."""
     oracle = pin.buildModelFromUrdf(str(case.urdf))
     oracle.gravity.linear = case.model.gravity
     data = oracle.createData()

@@ -1,4 +1,4 @@
-"""The command line: help for everything, errors in one line, and the right exit status."""
+"""The command line: complete help, one-line errors, and correct exit statuses."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """ROS settings with which this package's processes discover each other and nothing else.
 
-ROS 2 reads its settings from environment variables. They are chosen here, once, for the demo, the
+ROS 2 reads its settings from environment variables. This module chooses them for the demo, the
 tests and the shell (`multibody_dynamics.tools.environment` prints them). The nodes of a real robot
 do not need them: start those nodes with the settings of your own system.
 """

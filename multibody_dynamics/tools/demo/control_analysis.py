@@ -79,7 +79,5 @@ def load_control_runs(folder: Path) -> list[ControlRun]:
         if (file := folder / f"{run_name(plant, law)}.npz").is_file()
     ]
     if not runs:
-        raise InputError(
-            f"{folder} has no recording such as {run_name(PLANTS[0], LAWS[0])}.npz"
-        )
+        raise InputError(f"{folder} has no recording such as {run_name(PLANTS[0], LAWS[0])}.npz")
     return runs

@@ -1,4 +1,4 @@
-"""Several nodes in one process, on one executor.
+"""Run several nodes in one process, on one executor.
 
     multibody_dynamics compose feedforward_node trajectory_node --ros-args --params-file ROBOT.yaml
 

@@ -4,7 +4,7 @@ The formats are
     bag     a rosbag2 folder, .mcap or .db3 file: JointState of the links on one topic (position q;
             effort, if any, Q of torque sensors) and of the motors on another (theta; effort tau)
     .csv    t and, for every joint, `q JOINT`, `theta MOTOR`; `Q JOINT` of a torque sensor or
-            `tau MOTOR` of the motor beside it, in s, rad (m), N m (N)
+            `tau MOTOR` of the motor, in s, rad (m), N m (N)
     .npz    the same as arrays t (k,), q, Q (k, n), theta, tau (k, m), joint_names, and motor_names
             unless each joint has one motor
     .npz    a recording of the demo: its joint_states (effort: Q) and motor_states (effort: tau)

@@ -24,7 +24,7 @@ TORQUE = 87.0  # N m, the robot's effort limit of the first joint, in every tent
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output of a demo of the Panda, without the report."""
+    """The output folder of a demo of the Panda, without the report."""
     folder = tmp_path_factory.mktemp("demo")
     demo = prepare(folder, controllers())
     for plant in PLANTS:

@@ -40,7 +40,7 @@ def test_an_example_writes_figures_and_states_of_both_groups(tmp_path, capsys):
     for name in ("constraint_violation.png", "energy_drift.png"):
         pixels = imread(out / name)[..., :3]
         assert 0.005 < (pixels.min(axis=-1) < 0.9).mean() < 0.5
-        for colour in ((0, 0.447, 0.698), (0.835, 0.369, 0)):  # a line of each group
+        for colour in ((0, 0.447, 0.698), (0.835, 0.369, 0)):  # one line per group
             assert (np.abs(pixels - colour).max(axis=-1) < 0.02).sum() > 50
 
 

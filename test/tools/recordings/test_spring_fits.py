@@ -132,7 +132,7 @@ def sides(motion: Motion):
 
 @pytest.mark.parametrize("torque", ["sensor", "links", "motors"])
 def test_a_bag_gives_what_a_table_gives(tmp_path, torque):
-    """Compressed, with a prefix, with the motors in another order and a gripper among the links."""
+    """A compressed bag with prefixed names, reordered motors, and a gripper among the links."""
     motion = recorded()
     links, motors = sides(motion)
     gripper = np.zeros((len(links), 3, 1))
@@ -166,7 +166,7 @@ def test_a_bag_gives_what_a_table_gives(tmp_path, torque):
 
 
 def test_unsynchronised_topics_are_paired_by_their_stamps(tmp_path, capsys):
-    """Motors at half the rate, between the stamps of the links, 0.3 s of them lost."""
+    """Motor states at half the rate, between the stamps of the links, with 0.3 s missing."""
     motion = recorded()
     links, motors = sides(motion)
     middle = motion.t[:-1] + 5e-4
