@@ -70,7 +70,7 @@ class ControlRun(DemoRun):
 
 
 def load_control_runs(folder: Path) -> list[ControlRun]:
-    """The recorded runs in a folder, by plant and law. Raises InputError for none."""
+    """The recorded runs in a folder, by plant and law. Raises InputError if there is none."""
     _, model, actuators = load_setting(folder, CONTROLLER)
     runs = [
         ControlRun(Recording.load(file), model, actuators, plant, law)

@@ -119,8 +119,8 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield _tracking_table(report)
     yield (
         "The controller uses the plant's exact parameters, which no controller of a real robot"
-        " has: see *Robustness* in docs/elastic_joints.md. MuJoCo has dynamics of"
-        " its own.\n"
+        " has: see *Robustness* in docs/elastic_joints.md. MuJoCo computes"
+        " its own dynamics.\n"
     )
     yield "![tracking](tracking.png)\n"
     yield "## Joint by joint\n"
@@ -133,7 +133,7 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
         [[name, *(f"{x:.3f}" for x in r["latency [ms]"].values())] for name, r in runs.items()],
     )
     yield warning_lines(runs)
-    yield "## What ran\n"
+    yield "## Setup\n"
     one_plant = [] if len(report["plants"]) > 1 else [f"one plant only: {report['plants'][0]}"]
     rate = f"{report['update rate [Hz]']:g} Hz; trajectory: {report['trajectory']}"
     yield setup_section(report, rate, *one_plant)

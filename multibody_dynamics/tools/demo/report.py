@@ -134,7 +134,7 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield _message_table(runs)
     if lines := warning_lines(runs):
         yield "## Warnings on /diagnostics\n\n" + lines
-    yield "## What ran\n"
+    yield "## Setup\n"
     yield (
         setup_section(report, f"drive: {report['drive']}", f"trajectory: {report['trajectory']}")
         + "\nTo rewrite this report from the recordings: `multibody_dynamics report FOLDER`\n"
