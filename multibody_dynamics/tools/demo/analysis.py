@@ -258,7 +258,7 @@ def load_setting(folder: Path, node: str) -> tuple[dict[str, Any], MultibodyMode
 
 
 def load_runs(folder: Path) -> list[Run]:
-    """The recorded runs in a folder, in the order of VARIANTS. Raises InputError if there is none."""
+    """The recorded runs in a folder, ordered as VARIANTS. Raises InputError if there is none."""
     p, model, actuators = load_setting(folder, FEEDFORWARD)
     lead = p.get("splice_lead", FeedforwardParameters.splice_lead)
     runs = [
