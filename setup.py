@@ -12,7 +12,7 @@ share = f"share/{name}"
 
 
 def folders_with_files(*tops):
-    """Pairs (folder in share/, its files) for all folders below `tops`, with the same structure."""
+    """Pairs (folder in share/, its files) that reproduce all folders below `tops`."""
     files = [f for top in tops for f in sorted(Path(top).rglob("*")) if f.is_file()]
     files = [f.as_posix() for f in files if "__pycache__" not in f.parts]
     folders = sorted({f.rpartition("/")[0] for f in files})
@@ -23,9 +23,9 @@ def folders_with_files(*tops):
 
 
 class DistributionWithData(Distribution):
-    """Makes `pip install -e` install the data files, too.
+    """Makes `pip install -e` install the data files as well.
 
-    setuptools asks for them by a method that it does not define.
+    setuptools looks for them with a method that it does not define.
     """
 
     has_data = Distribution.has_data_files
@@ -79,7 +79,7 @@ setup(
         "mujoco": ["mujoco>=3.3,<4"],
         # The documentation site, `make docs`; not part of an installation with ROS tools.
         "docs": ["furo>=2023.9", "myst-parser>=2.0", "sphinx>=7.2"],
-        # Reference of the tests; its wheels need NumPy 2, so with ROS 2 it is a ROS package.
+        # Reference for the tests; its wheels need NumPy 2, so ROS 2 installs use the ROS package.
         "pinocchio": ["pin>=4.0"],
         "test": [
             "catkin-pkg>=1.0",

@@ -1,7 +1,7 @@
 """Measurement and output shared by the benchmarks.
 
-All variants run in one process on one core, alternating block by block, such that changes of the
-machine's speed affect all of them equally: quote the ratios.
+All variants run in one process on one core, alternating block by block, and so changes in the
+machine's speed affect all variants equally: quote the ratios.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def report(title: str, times: Mapping[str, list[float]], reference: str) -> None
 
 
 def surroundings() -> str:
-    """Processor and versions, without which the figures mean little."""
+    """The processor and versions to which the figures apply."""
     return (
         f"{_processor()}; Python {platform.python_version()}, NumPy {np.__version__}, "
         f"Numba {numba.__version__}, Pinocchio {pin.__version__}, multibody_dynamics {__version__}"

@@ -25,7 +25,7 @@ class Count(NamedTuple):
 
 
 class Counter:
-    """A number without a value that counts the operations on it."""
+    """A number without a value that counts the operations in which it takes part."""
 
     multiplications = additions = 0
 
@@ -45,7 +45,7 @@ class Counter:
 
 
 def count(run: Callable[[int], None]) -> Count:
-    """Operations that `run(n)` needs for one more joint."""
+    """Additional operations of `run(n)` for each additional joint."""
     totals = []
     for n in (6, 7):
         Counter.multiplications = Counter.additions = 0

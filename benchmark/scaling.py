@@ -14,7 +14,7 @@ import pinocchio as pin
 from multibody_dynamics import dynamics as dyn
 
 SIZES = (7, 15, 30, 60, 125, 250, 500, 1000)
-PINOCCHIO = 250  # joints; for more, its workspace needs many gigabytes
+PINOCCHIO = 250  # joints; beyond this, its workspace takes many gigabytes
 COLUMNS = ("Q", "Q, Q', Q''", "q''", "pin.rnea", "pin.aba")
 BODY = 1.0, np.array([0.05, 0.01, 0.02]), np.diag([0.01, 0.02, 0.015])
 

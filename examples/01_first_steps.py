@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> float:
         print(f"{joint:<14}" + "".join(f"{peak:10.2f}" for peak in peaks))
     slope = np.gradient(torques.tau, times, axis=0, edge_order=2)
     difference = np.abs(slope - torques.tau_dot).max() / np.abs(torques.tau_dot).max()
-    print(f"Q_dot and the slope of Q, taken over 1 ms, differ by {difference:.1e}")
+    print(f"Q_dot and the slope of Q over 1 ms differ by {difference:.1e}")
 
     if options.picture:
         from matplotlib import pyplot

@@ -1,8 +1,8 @@
-"""One motion of a hand in four representations: twist to jounce, Jacobians, and one and the same Q.
+"""One motion of a hand in four representations: twist to jounce, Jacobians, and the same Q in all.
 
     python examples/02_four_representations.py
 
-spatial, body, hybrid and mixed are explained in docs/symbols.md.
+docs/symbols.md explains the spatial, body, hybrid and mixed representations.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> float:
     path = [q - h * qd + h**2 / 2 * qdd, q, q + h * qd + h**2 / 2 * qdd]
     before, now, after = dyn.frame_pose(model, path, HAND)[:, :3, 3]
     print("  r''" + " " * 36 + "".join(f"{x:9.4f}" for x in (before - 2 * now + after) / h**2))
-    print("so that of hybrid and mixed; the spatial one is of the point that passes the origin")
+    print("as in hybrid and mixed; the spatial one is of the point that passes the origin")
 
     difference = np.ptp(torques, axis=0).max() / np.abs(torques).max()
     print(f"the torques of all four are the same: Q'' to {difference:.0e}")

@@ -1,9 +1,9 @@
-"""What Q' and Q'' are for: a robot with springs in its joints, followed with and without them.
+"""What Q' and Q'' are for: tracking with springs in the joints, with and without the two.
 
     python examples/03_elastic_joint_feedforward.py --picture tracking.png
 
 For a link to move along q(t), the motor behind its spring of stiffness K must be at theta = q + Q/K
-with the speed theta' = q' + Q'/K, and push with tau_m = M_m (q'' + Q''/K) + Q + friction(theta').
+with the speed theta' = q' + Q'/K, and exert tau_m = M_m (q'' + Q''/K) + Q + friction(theta').
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     times = np.arange(0.0, 1.3, PERIOD)
     state = motion.sample(
         times + PERIOD / 2
-    )  # a command is held for one period: take the middle of it
+    )  # a command is held for one period: use the middle of that period
     torques = dyn.inverse_dynamics(model, *state.swapaxes(0, 1))
     errors, rms = {}, {}
     for variant, text in VARIANTS.items():

@@ -4,7 +4,7 @@ Joints 1 to 3, a lift and two parallel axes, bring the remote centre to the inci
 joints 4 and 5 and the instrument intersect there: however these joints move, the point of the
 instrument in the incision stays in place.
 
-The arm resembles those of [M18k] 2.5 and 3.6 (Mueller 2018, kinematics); all numbers are ours.
+The arm resembles those of [M18k] 2.5 and 3.6 (Mueller 2018, kinematics), with other dimensions.
 
     python examples/04_remote_centre_of_motion.py --picture arm.png
 """
@@ -94,7 +94,7 @@ def remote_centre_arm(
     masses: tuple[float, ...] = (3.0, 2.0, 1.5, 0.8, 0.6),
     **dimensions: float,
 ) -> dyn.MultibodyModel:
-    """The arm by one of the DESCRIPTIONS, which differ in the frames of axes and points.
+    """Model the arm by one of the DESCRIPTIONS, which differ in the frames of axes and points.
 
     `dimensions` are those of :func:`geometry`. Each body frame is at the centre of mass of its
     link and has inertial axes at q = 0. The frames "incision" on the forearm and "instrument" on
@@ -162,7 +162,7 @@ def wire(mass, curve):
 
 
 def main(arguments: list[str] | None = None) -> float:
-    """Returns how far joints 4 and 5 move the remote centre, m: rounding errors only."""
+    """Returns how far joints 4 and 5 move the remote centre, m: only by rounding errors."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the arm pivoting")
     options = parser.parse_args(arguments)

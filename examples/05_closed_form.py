@@ -50,7 +50,10 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     T, U = dyn.rigid.kinetic_energy(model, q, qd), dyn.rigid.potential_energy(model, q)
     work, gain = simpson(power, x=times), (T + U)[-1] - (T + U)[0]
     defects["energy"] = float(abs(work - gain) / abs(gain))
-    print(f"work {work:.6f} J, gain of energy {gain:.6f} J: the same to {defects['energy']:.0e}")
+    print(
+        f"work {work:.6f} J, gain of energy {gain:.6f} J,"
+        f" relative difference {defects['energy']:.0e}"
+    )
 
     if options.picture:
         from matplotlib import pyplot

@@ -2,8 +2,8 @@
 
     python examples/06_exact_references.py
 
-generic_inverse_dynamics accepts any numbers that add and multiply, with their sines and cosines:
-mpmath as here, complex numbers (derivatives by complex step), symbols (generated code).
+generic_inverse_dynamics accepts any numbers with sums, products, sines and cosines: mpmath as here,
+complex numbers (derivatives by complex steps), or symbols (generated code).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> dict[str, list[float]]:
     bend = (torque(w) - 2.0 * torque(0.0) + torque(-w)) / w**2
 
     digits = {}
-    print("digits that are right     Q    Q'   Q''")
+    print("correct digits            Q    Q'   Q''")
     for name, rows in {"recursion": fast, "differences": (torque(0.0), slope, bend)}.items():
         digits[name] = [correct_digits(*pair) for pair in zip(rows, exact, strict=True)]
         print(f"{name:<21}" + "".join(f"{number:6.1f}" for number in digits[name]))

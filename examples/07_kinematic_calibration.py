@@ -2,7 +2,7 @@
 
     python examples/07_kinematic_calibration.py --picture calibration.png
 
-Error screws displace each joint and the flange; 4 * 7 + 6 of them are necessary and sufficient to
+Error screws displace each joint and the flange; 4 * 7 + 6 screws are necessary and sufficient to
 describe all errors of an arm with 7 revolute joints.
 """
 

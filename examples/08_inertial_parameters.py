@@ -29,7 +29,7 @@ def exciting_motion(model: dyn.MultibodyModel, seed: int) -> np.ndarray:
 
 
 def main(arguments: list[str] | None = None) -> float:
-    """Returns the largest rms difference, N m, of predicted and true torques among the joints."""
+    """Returns the largest rms difference, N m, between predicted and true torques of any joint."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw predicted and measured torques")
     options = parser.parse_args(arguments)
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> float:
     predicted, true = regressor(other) @ beta, torque(other)
     rms = np.sqrt(((predicted - true) ** 2).mean(axis=0))
     for joint, difference, noise in zip(model.joint_names, rms, NOISE, strict=True):
-        print(f"{joint:<14}{difference:8.4f} N m rms off, by sensors with {noise} N m of noise")
+        print(f"{joint:<14}{difference:8.4f} N m rms error, from sensors with {noise} N m of noise")
 
     if options.picture:
         from matplotlib import pyplot

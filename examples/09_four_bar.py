@@ -1,8 +1,8 @@
-"""A four-bar linkage: torque of its motor and the torque's rate, and its free swing.
+"""A four-bar linkage: the torque of its motor, the rate of this torque, and its free swing.
 
     python examples/09_four_bar.py --picture four_bar.png
 
-The loop is cut at the pin between coupler and rocker. What remains is a tree; the pin is a
+Cutting the loop at the pin between coupler and rocker leaves a tree; the pin becomes a
 LoopClosure that leaves one rotation free. In a plane, three of its five constraints are redundant.
 """
 
@@ -110,10 +110,10 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         "power": float(np.abs(tau * SPEED - power).max() / np.abs(power).max()),
         "rate": float(np.abs(tau_dot - slope_of(tau)).max() / np.abs(tau_dot).max()),
     }
-    print(f"the power of the motor is the rate of the energy to {defects['power']:.0e}")
-    print(f"the rate of the torque is the slope of the torque to {defects['rate']:.0e}")
+    print(f"the motor's power equals the rate of the energy to {defects['power']:.0e}")
+    print(f"the computed torque rate equals the slope of the torque to {defects['rate']:.0e}")
 
-    print(f"in a free swing of {SWING} s the loop opens, the energy errs by")
+    print(f"errors after a free swing of {SWING} s: gap in the loop, and energy")
     errors = {}
     for correction, how in CORRECTIONS.items():
         free = swing(system, q[60], **how)

@@ -1,10 +1,10 @@
-"""A five-bar linkage with one, two and three motors: what can be asked of them, and what they do.
+"""A five-bar linkage with one, two and three motors: which motions and torques each choice allows.
 
     python examples/10_five_bar.py --picture five_bar.png
 
 The linkage has two degrees of freedom. One motor cannot impose a motion: hybrid dynamics prescribes
 the joint of the motor and lets the others move. Two motors have unique torques. Three can work
-against each other: [K12] 3.1 gives the least torques, or the least force in the closed loop.
+against each other: [K12] 3.1 finds the least torques, or the least force in the closed loop.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def main(arguments: list[str] | None = None) -> dict[str, list[float]]:
     q_free, qd_free, tau_free = with_one_motor(given)
     gained = np.diff(energy(tree, q_free, qd_free)[[0, -1]]).item()
     work = simpson((tau_free * qd_free).sum(axis=1), dx=2 * STEP)
-    print(f"so it moves: work of the motor {work:.5f} J, gain of energy {gained:.5f} J")
+    print(f"free motion: work of the motor {work:.5f} J, gain of energy {gained:.5f} J")
 
     power = slope_of(energy(tree, q, qd))
     torques, rms = {"one motor": tau_free}, {}
@@ -141,7 +141,7 @@ def main(arguments: list[str] | None = None) -> dict[str, list[float]]:
         force = np.linalg.norm(found.loop_wrenches["tip"][:, 3:], axis=1)
         rms[case] = [float(np.sqrt(np.mean(x**2))) for x in (*found.tau.T[:3], force)]
         print(f"{case:<21}" + "{:12.3f} N m{:12.3f} N m{:12.3f} N m{:12.3f} N".format(*rms[case]))
-    print("in each the power of the motors is the rate of the energy, and Q' the slope of Q")
+    print("in each case, the motors' power is the rate of the energy, and Q' is the slope of Q")
 
     if options.picture:
         from matplotlib import pyplot

@@ -2,9 +2,9 @@
 
     python examples/11_delta_robot.py --picture delta.png
 
-Three arms with a motor each carry the platform by pairs of parallel rods. A rod has a universal
-joint at the arm and a ball joint at the platform: six loops are cut at the balls. The platform has
-six coordinates; that the rods keep it level is not assumed but follows from the constraints.
+Three motor-driven arms carry the platform by pairs of parallel rods. Each rod has a universal joint
+at the arm and a ball joint at the platform: the six loops are cut at the balls. The platform has
+six coordinates; that it stays level is not assumed, but follows from the constraints.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def bar(mass: float, along: np.ndarray) -> np.ndarray:
 
 
 def delta_robot() -> dyn.mechanisms.ConstrainedModel:
-    """The arms are horizontal at q = 0, the origin of x, y and z; positive angles lower them."""
+    """The arms are horizontal at q = 0, where x = y = z = 0; positive angles lower the arms."""
     drop = np.sqrt(ROD**2 - (BASE + ARM - PLATFORM) ** 2)
     parts, balls = [], {}
 

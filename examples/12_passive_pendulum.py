@@ -4,7 +4,7 @@
 
 Hybrid dynamics takes the acceleration or the torque of each joint and computes the other. If the
 trolley moves from rest to rest, the load keeps swinging. To move the load along y instead, the
-trolley must be where a pendulum of length L needs it, nearly at x = y + L/g y''. Its acceleration
+trolley must be where a pendulum of length L requires it, close to x = y + L/g y''. Its acceleration
 y'' + L/g y'''' requires a motion whose fourth derivative exists and vanishes at both ends.
 """
 
@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     expected = TROLLEY * x_ddot
     expected += LOAD * (x_ddot + ROPE * (a_ddot * np.cos(a) - a_dot**2 * np.sin(a)))
     difference = float(np.abs(force - expected).max() / np.abs(expected).max())
-    print(f"the force on the trolley is that on paper to {difference:.0e}")
+    print(f"the force on the trolley equals the closed form to {difference:.0e}")
 
     results = {"difference": difference}
     for k, move in enumerate(MOVES):

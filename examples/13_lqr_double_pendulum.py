@@ -1,9 +1,9 @@
-"""An inverted double pendulum kept upright by one motor: linearised, LQR, and from where it works.
+"""An inverted double pendulum kept upright by one motor: linearisation, LQR, region of attraction.
 
     python examples/13_lqr_double_pendulum.py --picture pendulum.png
 
-The motor is in the shoulder or in the elbow; the other joint is free. The optimal feedback of the
-linearised pendulum drives the nonlinear one, from many postures at once.
+The motor is in the shoulder or in the elbow; the other joint is free. The optimal feedback for the
+linearised pendulum controls the nonlinear one, from many postures at once.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         x = simulate(model, motor, K, np.array([1e-4, 0.0]))[50]
         predicted = expm(50 * STEP * closed) @ [1e-4, 0.0, 0.0, 0.0]
         difference = np.abs(x - predicted).max() / np.abs(predicted).max()
-        print(f"  a small motion of the {motor} is as predicted to {difference:.0e}")
+        print(f"  a small motion of the {motor} differs from the prediction by {difference:.0e}")
 
         x = simulate(model, motor, K, np.radians(postures))
         away = np.abs(x[..., :2]).max(axis=-1) > np.radians(UPRIGHT)

@@ -1,4 +1,4 @@
-"""A hand on a smooth path through six poses, on the group SE(3), and the joints that follow it.
+"""A smooth path of a hand through six poses, on the group SE(3), and the joints that follow it.
 
     python examples/14_pose_spline.py --picture spline.png
 
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         raise SystemExit(f"the arm cannot follow: {found.reason[~found.success][0]}")
     steps = np.abs(np.diff(found.q, axis=0)).max()
     off = float(np.abs(dyn.frame_pose(robot, found.q, HAND) - motion.pose).max())
-    print(f"joints follow to {off:.0e}, by steps of {steps:.3f} rad at most")
+    print(f"joints follow to {off:.0e}, in steps of at most {steps:.3f} rad")
     print(
         f"iterations: {found.iterations[0]} for the first pose, {found.iterations[1:].max()} then"
     )

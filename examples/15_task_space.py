@@ -1,4 +1,4 @@
-"""A hand on a circle, and drawn out of reach: joints to the fourth derivative, and Q, Q' and Q''.
+"""A hand on a circle and out of reach: joint motion to the fourth derivative, and Q, Q' and Q''.
 
     python examples/15_task_space.py --picture task_space.png
 
@@ -96,12 +96,12 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, np.ndarray]]
         peaks = np.abs(r["torques"]).max(axis=(0, 2))
         print(name)
         print(
-            f"  the hand is off by {r['off'].max():.1e} m at most, {r['off'][-1]:.1e} m at the end"
+            f"  error of the hand: at most {r['off'].max():.1e} m, {r['off'][-1]:.1e} m at the end"
         )
         print("  peaks of q' to q''''   " + "".join(f"{x:12.2f}" for x in
               np.abs(r["state"]).max(axis=(0, 2))[1:]))  # fmt: skip
         print("  peaks of Q, Q', Q''    " + "".join(f"{x:12.1f}" for x in peaks))
-        print(f"  missing of the twist   {np.abs(r['missing'][:, 0]).max():12.3f}")
+        print(f"  missing in the twist   {np.abs(r['missing'][:, 0]).max():12.3f}")
         print(f"  derivatives are slopes to {slope_error(r['state']):.0e}")
 
     if options.picture:

@@ -1,4 +1,4 @@
-"""Heavy top and double pendulum in absolute coordinates: what the choice of the group decides.
+"""Heavy top and double pendulum in absolute coordinates: the effect of the group.
 
     python examples/16_lie_group_integration.py --picture groups.png
 
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> dict[tuple[str, str], list[float
 
     pendulum = dyn.integration.examples.spherical_double_pendulum("SO3xR3")
     closed = dyn.integration.integrate(pendulum, DURATION, STEP, project=True)
-    print(f"closed after every step, on SO(3) x R^3: {closed.constraint.max():.1e} m")
+    print(f"projected after every step, on SO(3) x R^3: {closed.constraint.max():.1e} m")
     exact, rough = (
         dyn.integration.integrate(
             pendulum, 0.1, 0.1, "dormand_prince", tolerances=dyn.integration.Tolerances(x, x / 100)
@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> dict[tuple[str, str], list[float
         for x in (1e-12, 1e-6)
     )
     error = np.abs(exact.pose[-1] - rough.pose[-1]).max()
-    print(f"steps by an error of 1e-06 (Dormand-Prince): {rough.steps} steps, {error:.1e} off")
+    print(f"steps for an error of 1e-06 (Dormand-Prince): {rough.steps} steps, error {error:.1e}")
 
     if options.picture:
         from matplotlib import pyplot

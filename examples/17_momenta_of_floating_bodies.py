@@ -27,8 +27,7 @@ def tumbling_box() -> dyn.integration.AbsoluteSystem:
 
 
 def in_joint_coordinates(system: dyn.integration.AbsoluteSystem) -> dyn.MultibodyModel:
-    """The three-bar linkage as a tree: the triangle turns about its base, the bars about
-    themselves."""
+    """The three-bar linkage as a tree: the triangle turns about its base, each bar about itself."""
     bars = system.initial_pose
     axes = [dyn.revolute(pose[:3, 0], pose[:3, 3]) for pose in bars]
     inertias = [np.zeros((6, 6)), *(body.inertia for body in system.bodies)]

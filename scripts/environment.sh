@@ -5,9 +5,9 @@
 #     scripts/environment.sh COMMAND [ARGUMENT...]
 #
 # No ROS 2 sourced: ROS 2 comes from PyPI (Jazzy; Linux on x86-64, CPython 3.10 to 3.14).
-# ROS 2 sourced:    it is used as it is; the environment has access to the system's packages,
-#                   keeps their NumPy, for which the ROS messages were compiled, and adds only
-#                   missing packages.
+# ROS 2 sourced:    this ROS 2 is used; the environment sees the system's packages, keeps their
+#                   NumPy, for which the ROS messages were compiled, and adds only missing
+#                   packages.
 #
 # PYTHON                   base interpreter (python3)
 # MULTIBODY_DYNAMICS_VENV  folder of the environment (.venv)
@@ -27,8 +27,8 @@ fail() {
     exit 1
 }
 
-# A process started from another environment with ROS wheels inherits that one's library path, and
-# a guard that prevents ours from being set.
+# A process started from another environment with ROS wheels inherits the library path of that
+# environment, and a guard that would prevent the right one from being set.
 if [[ -n ${_ROS_WHEELS_BOOTSTRAP_COMPLETE:-} ]]; then
     unset _ROS_WHEELS_BOOTSTRAP_COMPLETE LD_LIBRARY_PATH
 fi
@@ -49,7 +49,7 @@ check_machine() {
         fail "$python cannot create an environment with pip." \
             "On Debian and Ubuntu: apt install python3-venv; or set PYTHON=... to another Python."
     if [[ $ros == wheels && $(uname -sm) != "Linux x86_64" ]]; then
-        fail "the ROS 2 wheels are for Linux on x86-64, this is $(uname -sm):" \
+        fail "the ROS 2 wheels require Linux on x86-64, but this is $(uname -sm):" \
             "source an installed ROS 2 (source /opt/ros/jazzy/setup.bash) and try again."
     fi
 }

@@ -8,8 +8,8 @@ The rules:
 - Code outside a room of dynamics/ imports from its face: the names in `__all__` of its `__init__`.
 - The modules of a folder do not import each other in a cycle.
 
-Reports the imports that break these rules and rewrites the drawings. With --check, rewrites nothing
-and fails if a drawing is out of date.
+The script reports imports that break these rules and rewrites the drawings. With --check, it writes
+nothing and fails if a drawing is out of date.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ PACKAGE = ROOT / "multibody_dynamics"
 GUIDE = ROOT / "CONTRIBUTING.md"
 
 FACED = "dynamics"  # the house whose rooms are entered through their faces only
-GROUND = ("core", "lie", "model")  # all rooms of dynamics/ stand on these: not drawn
-FILES = "."  # the room of the files that lie in a house itself
+GROUND = ("core", "lie", "model")  # used by all rooms of dynamics/, and therefore not drawn
+FILES = "."  # the room of the files directly in a house
 
 TABLE = re.compile(r"^\| floor \| `([\w/]+)/` \|.*\n\|[-|]+\n((?:\|.*\n)+)", re.MULTILINE)
 ROW = re.compile(r"^\| (\d+) \| `(?:(\w+)/|\*[\w.]+)`", re.MULTILINE)
@@ -61,7 +61,7 @@ def houses(guide: str) -> dict[str, Floors]:
 
 
 def room_of(house: str, path: tuple[str, ...]) -> str | None:
-    """The room of a path below the package, or None if it is outside of the house."""
+    """The room of a path below the package, or None if it is outside the house."""
     if house:
         if path[:1] != (house,):
             return None
@@ -70,7 +70,7 @@ def room_of(house: str, path: tuple[str, ...]) -> str | None:
 
 
 def imports(file: Path) -> tuple[Import, ...]:
-    """All names of this package that a module imports, also inside of functions."""
+    """All names of this package that a module imports, including imports in functions."""
     return _imports(file, file.read_text(encoding="utf-8"))
 
 
@@ -94,7 +94,7 @@ def _imports(file: Path, text: str) -> tuple[Import, ...]:
 
 
 def all_imports() -> Iterator[Import]:
-    """Those of all modules of the package."""
+    """The imports of all modules of the package."""
     for file in sorted(PACKAGE.rglob("*.py")):
         yield from imports(file)
 
@@ -136,7 +136,7 @@ def offences(guide: str) -> Iterator[str]:
 
 
 def passes_a_face(found: Import) -> bool:
-    """Whether an import from a room of dynamics/ goes past the face of the room."""
+    """Whether an import from a room of dynamics/ bypasses the face of the room."""
     own, room = room_of(FACED, found.file.relative_to(PACKAGE).parts), room_of(FACED, found.path)
     if room in (None, own):
         return False
@@ -154,7 +154,7 @@ def face(*room: str) -> list[str]:
 
 
 def imported_modules(folder: Path) -> dict[str, set[str]]:
-    """The modules of a folder by name, each with those among them that it imports."""
+    """The modules of a folder, each with the modules of the same folder that it imports."""
     place = folder.relative_to(PACKAGE).parts
     depth, modules = len(place), {file.stem for file in folder.glob("*.py")} - {"__init__"}
     found: dict[str, set[str]] = {module: set() for module in modules}

@@ -1,4 +1,4 @@
-"""Bags for tests, as recorded from a robot's joint_state_broadcaster."""
+"""Bags for tests, like those recorded from a robot's joint_state_broadcaster."""
 
 from __future__ import annotations
 

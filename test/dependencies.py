@@ -1,4 +1,4 @@
-"""The one map of names: what is imported, its rosdep key in package.xml, its name on PyPI."""
+"""Names of all dependencies: as imported, as rosdep keys in package.xml, and on PyPI."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Dependency(NamedTuple):
-    rosdep: str | None  # None: no key, so that only pip brings it, as an extra
+    rosdep: str | None  # None: no key; only pip installs it, as an extra
     pypi: str | None  # None: not on PyPI, only in a real ROS 2
 
 
@@ -14,7 +14,7 @@ IMPORTS = {
     # libraries
     "distributed": Dependency(None, "dask"),
     "hypothesis": Dependency("python3-hypothesis", "hypothesis"),
-    "llvmlite": Dependency("python3-numba", "numba"),  # comes with it, version by version
+    "llvmlite": Dependency("python3-numba", "numba"),  # installed with Numba, matching it
     "matplotlib": Dependency("python3-matplotlib", "matplotlib"),
     "mpmath": Dependency("python3-sympy", "mpmath"),  # no key of its own; comes with SymPy
     "mujoco": Dependency(None, "mujoco"),
@@ -47,7 +47,7 @@ IMPORTS = {
     "trajectory_msgs": Dependency("trajectory_msgs", "ros-jazzy-trajectory-msgs"),
 }
 
-# In setup.py's extra `test` without being imported by name, and why.
+# In setup.py's extra `test`, but not imported by name, with the reason.
 COMMANDS = {
     "colcon-common-extensions": "test_installation.py builds with `python -m colcon`",
     "mypy": "`make lint`",

@@ -102,7 +102,7 @@ SHIPPED = ("panda", "planar_two_link", "antagonistic_elbow")
 
 @cache
 def shipped(name: str) -> Arm:
-    """The Panda of config/, at the start of its example."""
+    """An arm of config/, at rest where its example starts."""
     model = load_urdf(CONFIG / "robots" / f"{name}.urdf")
     springs = CONFIG / "elastic_joints" / f"{name.removesuffix('_elbow')}.yaml"
     start = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785] if name == "panda" else [0.0, 0.0]
@@ -189,7 +189,7 @@ def simulate(arm: Arm, torque, x: Array, times: Array, second=None) -> Array:
 
 
 class HeldPlant:
-    """The plant, `ElasticRobot`: the torque is held and limited."""
+    """The plant `ElasticRobot`, which holds the torque during a step and limits it."""
 
     def __init__(self, arm: Arm) -> None:
         self.arm = arm

@@ -17,7 +17,7 @@ import reference as ref
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3, so3
 from multibody_dynamics.dynamics.core.inputs import Array
-from robots import random_inertia
+from robots import random_inertia, random_tree
 
 X, Y, Z = np.eye(3)
 EYE = np.eye(4)
@@ -343,3 +343,42 @@ def reference_torques(
         G_a = G[:, a]
         tau = ref.times(G_a, solve(ref.times(ref.transpose(G_a), G_a), work))[..., 0]
     return ref.derivatives(tau)
+
+
+AXIS, POINT = (0.3, -0.5, 0.8), (0.2, 0.1, -0.4)
+LOWER_PAIRS = {
+    "weld": (),
+    "revolute": dyn.revolute(AXIS, POINT),
+    "prismatic": dyn.prismatic(AXIS),
+    "helical": dyn.helical(AXIS, POINT, 0.1),
+    "cylindrical": dyn.cylindrical(AXIS, POINT),
+    "spherical": dyn.spherical(POINT),
+    "planar": dyn.planar(AXIS, POINT),
+}
+CHAINS = {
+    "universal": dyn.universal(POINT, AXIS, (1, 0, 0)),
+    "universal not at right angles": dyn.universal(POINT, AXIS, (0.3, -0.5, 0.1)),
+    "slide and ball": np.vstack([dyn.prismatic(AXIS), dyn.spherical(POINT)]),
+    "two parallel hinges": np.stack([dyn.revolute(AXIS), dyn.revolute(AXIS, POINT)]),
+}
+
+
+JOINTS = LOWER_PAIRS | CHAINS
+MECHANISMS = {
+    "four_bar": four_bar(),
+    "five_bar": five_bar("a", "e"),
+    "cut at the ball": spatial_loop(),
+    "cut at the cross": spatial_loop("universal"),
+    "delta": delta(),
+}
+
+
+def loop_in_tree(free, seed=0, n=9):
+    """A tree with a loop between its last body and another one, and a q that closes it."""
+    tree = random_tree(n, seed, branching=0.3)
+    q = np.random.default_rng(seed).uniform(-1, 1, n)
+    other = next(b for i, b in enumerate(tree.body_names) if i not in tree.path(n - 1))
+    loop = dyn.mechanisms.LoopClosure.at(
+        tree, "loop", other, n - 1, free, point=(0.3, 0.1, -0.2), q=q
+    )
+    return dyn.mechanisms.ConstrainedModel(tree, [loop]), q

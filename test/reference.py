@@ -1,10 +1,11 @@
 """Dynamics from first principles to 40 digits, the reference for the recursions.
 
 A body is its particles p, known by J = integral p p^T dm (4x4, homogeneous), and moves by a product
-of matrix exponentials C(t). All else is the power series of C in time: no screw algebra, no inertia
-tensor, no recursion of the papers. With X = integral (p'' - g) p^T dm = (C'' - [g; 0] e_4^T) J C^T
-summed over a subtree, and S the 4x4 generator of its joint, the principle of d'Alembert reads
-Q = sum_ab S_ab X_ab. The skew part of X is the moment about the origin, its last column the force.
+of matrix exponentials C(t). Everything else follows from the power series of C in time: no screw
+algebra, no inertia tensor, no recursion of the papers. With X = integral (p'' - g) p^T dm = (C'' -
+[g; 0] e_4^T) J C^T summed over a subtree, and S the 4x4 generator of its joint, the principle of
+d'Alembert reads Q = sum_ab S_ab X_ab. The skew part of X is the moment about the origin, its last
+column the force.
 
 A series is an object array (k, ...) of the coefficients of 1, t, t^2, ...
 """
@@ -100,7 +101,7 @@ def wrench(X: np.ndarray) -> np.ndarray:
 
 
 def rigid(C: Any) -> np.ndarray:
-    """The exact rigid motion next to a float64 pose (4, 4), whose rotation is one to rounding."""
+    """The exact rigid motion next to a float64 pose (4, 4), whose rotation has rounding errors."""
     C = exact(C)
     for _ in range(2):  # 1e-16, 1e-32, 1e-64
         R = C[:3, :3]
@@ -191,7 +192,7 @@ def twists(pose: np.ndarray, representation: str = "spatial") -> np.ndarray:
 
 class Dynamics(NamedTuple):
     """Derivatives of the joint torques (k, n), and of the wrenches (k, n, 6) that joints transmit,
-    that bodies need for their motion under gravity, and that gravity alone asks for."""
+    that bodies need for their motion under gravity, and that compensate for gravity alone."""
 
     torques: np.ndarray
     transmitted: np.ndarray
@@ -254,3 +255,44 @@ def energy(model: Any, state: Any) -> tuple[np.ndarray, np.ndarray]:
         spin = times(q1[:, i, None, None], q1[:, i, None, None])[:, 0, 0]
         kinetic = kinetic + exact(model.reflected_inertia)[i] / 2 * spin
     return derivatives(kinetic), derivatives(potential)
+
+
+STEP = 1e-30
+
+
+def complex_steps(function, rows):
+    """The derivatives (n, n) of `function` by each of its rows (n,), by complex steps."""
+    matrices = []
+    for k in range(len(rows)):
+        columns = []
+        for unit in np.eye(len(rows[k])):
+            moved = [row + (STEP * 1j * unit if j == k else 0) for j, row in enumerate(rows)]
+            columns.append([complex(x).imag / STEP for x in function(*moved)])
+        matrices.append(np.array(columns).T)
+    return matrices
+
+
+def exact_rates(model, state, body, representation):
+    """J, J', J'', ... (k, 6, n) along the motion `state` (k, n), from generators and poses."""
+    moving = motion(model, state)
+    index, offset = model.frame(body)
+    C = moving.poses[index] @ exact(offset)
+    columns = 0 * C[:, :1, :1] + np.zeros((6, model.n), dtype=int)
+    for j in model.path(body):
+        S = moving.joints[j]
+        inside = twist(times(inverse(C), times(S, C)))
+        angular, linear = {
+            "spatial": (twist(S)[:, :3], twist(S)[:, 3:]),
+            "body": (inside[:, :3], inside[:, 3:]),
+            "hybrid": (twist(S)[:, :3], times(S, C)[:, :3, 3]),
+            "mixed": (inside[:, :3], times(S, C)[:, :3, 3]),
+        }[representation]
+        columns[:, :, j] = np.concatenate([angular, linear], axis=-1)
+    return derivatives(columns)
+
+
+def along(model, q, direction, order, body, representation):
+    """The derivative of this order of J along a straight line, to 40 digits."""
+    state = np.zeros((order + 1, model.n))
+    state[0], state[1] = q, direction
+    return exact_rates(model, state, body, representation)[order]

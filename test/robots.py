@@ -30,7 +30,7 @@ def panda() -> MultibodyModel:
 
 
 def random_inertia(rng: np.random.Generator) -> Array:
-    """Spatial inertia (6, 6) of twelve point masses: physically possible, with no entry zero."""
+    """Spatial inertia (6, 6) of twelve point masses: physically possible, without zero entries."""
     points = rng.normal(scale=0.15, size=(12, 3)) * rng.uniform(0.3, 1, 3) + rng.normal(0, 0.1, 3)
     masses = rng.uniform(0.05, 0.6, 12)
     return sum(
@@ -58,7 +58,7 @@ def random_tree(
     branching: float = 0.4,
     gravity: Sequence[float] = TILTED,
 ) -> MultibodyModel:
-    """A random tree of n bodies with axes off the body frames, general poses and full inertias.
+    """A random tree of n bodies with general axes and poses, and full inertias.
 
     `branching` is the probability that a body is not mounted on the previous one; the numbering is
     then not depth-first. `branching=0` gives a chain. Equal arguments give equal robots.
@@ -162,6 +162,16 @@ def random_base(seed: int, *batch: int) -> BaseMotion:
     return BaseMotion(exp(rng.normal(size=(*batch, 6))), *rng.normal(size=(4, *batch, 6)))
 
 
+def random_wrenches(
+    model: MultibodyModel, *batch: int, rates: bool = True, seed: int = 2
+) -> dict[str, Array]:
+    """Wrenches on the second and the last body: with two rates (*batch, 3, 6), or (*batch, 6)."""
+    shape = (*batch, 3, 6) if rates else (*batch, 6)
+    bodies = (model.body_names[:2][-1], model.body_names[-1])
+    values = 5 * np.random.default_rng(seed).normal(size=(2, *shape))
+    return dict(zip(bodies, values, strict=True))
+
+
 def with_rotors(model: MultibodyModel) -> MultibodyModel:
     """The robot with a different reflected inertia in every joint."""
     return model.with_reflected_inertia(np.linspace(0.1, 0.5, model.n))
@@ -247,3 +257,7 @@ def product_of_exponentials(model: MultibodyModel, q: Array) -> Array:
 def screw_in_frame(C: Array, Y: Array) -> Array:
     """A screw Y of the inertial frame in the frame of pose C."""
     return Ad(inverse(C)) @ Y
+
+
+def deepest(model):
+    return max(range(model.n), key=lambda body: len(model.path(body)))

@@ -1,4 +1,4 @@
-"""Nodes under test in processes of their own, and a peer node in the test that talks to them.
+"""Nodes under test in separate processes, and a peer node in the test that talks to them.
 
     def test_something(ros):                         # the fixture below
         node = ros.start("feedforward_node", parameters)
@@ -226,7 +226,7 @@ class RosHarness:
 
 @pytest.fixture
 def ros(ros_domain_id: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[RosHarness]:
-    """A harness in a domain of its own; import it into the test module."""
+    """A harness in its own ROS domain; import this fixture into the test module."""
     for key, value in ros_environment(ros_domain_id).items():
         if os.environ.get(key) != value:
             monkeypatch.setenv(key, value)

@@ -1,8 +1,8 @@
 """Joint rates from task rates to 40 digits, from the optimisation problem that defines them.
 
 `rates(t)` solves W (q' - z) = A^T mu, A q' + c_0 = -L mu at one time, with A from products of
-exponentials and no recursion. What the package says of q'', q''' and q'''' must be the derivatives
-of that along the motion q(t): differentiated numerically, with 40 digits.
+exponentials and no recursion. The package's q'', q''' and q'''' must be the derivatives of this
+solution along the motion q(t), differentiated numerically with 40 digits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import mpmath as mp
 import numpy as np
 
 from multibody_dynamics.dynamics.tasks.tool_task import COMPONENTS
-from reference import derivatives, exact, motion, moved_by, rigid, twists
+from reference import derivatives, error, exact, motion, moved_by, rigid, twists
 
 ORDERS = 4
 POINTS = 9
@@ -186,3 +186,9 @@ class Reference:
         """q' ... q'''' (4, n), and the missing task rates with derivatives (4, m)."""
         both = differentiated(lambda t: np.concatenate(self.rates(t)))
         return both[:, : self.model.n], both[:, self.model.n :]
+
+
+def distance(a, b):
+    """The largest differences of two motions, order by order, over the largest component."""
+    pairs = zip(a.rates, b.rates, strict=True)
+    return [float(np.abs(a.pose - b.pose).max()), *(error(x, y) for x, y in pairs)]

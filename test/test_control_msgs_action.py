@@ -1,5 +1,7 @@
-"""The action follow_joint_trajectory over the real middleware. Needs control_msgs, which is not on
-PyPI: collected only where it is installed, see conftest.py."""
+"""The action follow_joint_trajectory over the real middleware.
+
+Requires control_msgs, which is not on PyPI: collected only where it is installed, see conftest.py.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from rclpy.action import ActionClient
 from std_srvs.srv import SetBool
-from test_feedforward_node import NAMES, Q0, Arm, settings
-from test_flatness_controller_node import NODE
-from test_flatness_controller_node import Arm as FlatnessArm
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from feedforward_arm import NAMES, Q0, Arm, settings
+from flatness_arm import NODE
+from flatness_arm import Arm as FlatnessArm
 from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
 from ros_harness import RosHarness, ros
 
@@ -29,7 +31,7 @@ GOAL = Q0 + np.array([0.3, -0.2, 0.25])
 
 
 class Client:
-    """Sends goals to the node; the arm's joint states keep coming meanwhile."""
+    """Sends goals to the node while the arm keeps publishing joint states."""
 
     def __init__(self, ros: RosHarness, arm: Any, node: str = "feedforward_node") -> None:
         self.ros, self.arm = ros, arm
@@ -39,7 +41,7 @@ class Client:
         self.feedback: list[Any] = []
 
     def send(self, position: Any = GOAL, time: float = 0.4, **fields: Any) -> Any:
-        """A goal of one point, with these fields; returns its handle, once it is accepted."""
+        """Send a goal of one point with these fields; return its handle once it is accepted."""
         names = fields.pop("names", NAMES)
         stamp = fields.pop("stamp", 0)
         goal = FollowJointTrajectory.Goal(**fields)
@@ -56,14 +58,14 @@ class Client:
         return sent.result()
 
     def outcome(self, handle: Any) -> tuple[int, int, str]:
-        """Status, error code and text a goal ended with."""
+        """Status, error code and error text with which a goal ended."""
         answer = handle.get_result_async()
         self._drive(answer.done, "the goal's end")
         result = answer.result().result
         return answer.result().status, result.error_code, result.error_string
 
     def cancel(self, handle: Any) -> int:
-        """How many goals the node cancels."""
+        """Cancel a goal; return how many goals the node cancels."""
         answer = handle.cancel_goal_async()
         self._drive(answer.done, "an answer to the cancellation")
         return len(answer.result().goals_canceling)
@@ -90,7 +92,7 @@ def near(position: float) -> list[JointTolerance]:
 
 
 def processor_time(node: Any) -> float:
-    """s that the node used so far."""
+    """Processor time that the node has used so far, s."""
     fields = Path(f"/proc/{node.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -129,7 +131,7 @@ def test_a_goal_is_reached_with_feedback_on_the_way_or_missed(ros, tmp_path):
     arm = action.arm
     handle = action.send(goal_tolerance=near(0.05), goal_time_tolerance=seconds(5.0))
     arm.drive(lambda: len(action.feedback) > 4, "feedback")
-    arm.position[:] = GOAL  # the robot is there before its time
+    arm.position[:] = GOAL  # the robot arrives early
     assert action.outcome(handle) == (SUCCEEDED, Result.SUCCESSFUL, "goal reached")
     moved = set()
     for feedback in action.feedback:
@@ -143,7 +145,7 @@ def test_a_goal_is_reached_with_feedback_on_the_way_or_missed(ros, tmp_path):
         moved.add(desired.positions[0])
     assert len(moved) > 4
     stamps = np.array([nanoseconds(feedback.header.stamp) for feedback in action.feedback])
-    assert np.diff(stamps).min() >= 0.05 * SECOND  # 20 per second at the most
+    assert np.diff(stamps).min() >= 0.05 * SECOND  # at most 20 per second
 
     arm.position[:] = Q0
     handle = action.send(Q0, goal_tolerance=near(0.05), goal_time_tolerance=seconds(0.2))
@@ -172,7 +174,7 @@ def test_a_goal_ends_with_the_motion_whatever_ends_that(ros, tmp_path):
     assert action.cancel(handle) == 1
     assert action.outcome(handle)[0] == CANCELED
     arm.drive(lambda: speed(arm) == 0.0, "the stop")
-    assert action.cancel(handle) == 0  # over already
+    assert action.cancel(handle) == 0  # already over
 
     first = begin()
     second = begin()
@@ -199,7 +201,7 @@ def test_a_goal_ends_with_the_motion_whatever_ends_that(ros, tmp_path):
     answer = handle.get_result_async()
     used = processor_time(action.node)
     ros.until(answer.done, "the end by silence")  # no joint states
-    assert processor_time(action.node) - used < 0.25  # of 0.5 s: a goal that waits is idle
+    assert processor_time(action.node) - used < 0.25  # of 0.5 s: a waiting goal is idle
     assert answer.result().result.error_string.startswith("no complete joint state for")
 
     count = len(arm.motor)

@@ -5,23 +5,14 @@ import runpy
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import ismodule
-from pathlib import Path
 
 import pytest
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import reference
+from pages import PAGES, ROOT, page_id
 
-ROOT = Path(__file__).parents[1]
-PAGES = [
-    *(ROOT / "README.md", ROOT / "examples" / "README.md"),
-    *sorted((ROOT / "docs").glob("*.md")),
-]
 PAPERS = sorted((ROOT / "docs").glob("*_20??*.md"))
-
-
-def page_id(page):
-    return str(page.relative_to(ROOT))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
@@ -86,7 +77,7 @@ def rows_of_equations(page):
 
 
 def exists(name):
-    """Whether `name` is a name or a module of a room, or an attribute of one."""
+    """Whether `name` is a name or module of a room, or an attribute of such a name or module."""
     first, _, rest = name.partition(".")
     rooms = [getattr(dyn, room) for room in dyn.__all__ if ismodule(getattr(dyn, room))]
     owners = [getattr(room, first) for room in rooms if first in getattr(room, "__all__", ())]

@@ -21,12 +21,13 @@ import pytest
 import yaml
 
 from bag_files import messages_of, motion, write_bag
+from launch_files import EXECUTABLES, accepted
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.nodes.base.parameters import ParameterServer
+from multibody_dynamics.resources import NAME
 from multibody_dynamics.tools import cli, reference
 from multibody_dynamics.validation.settings import load_robot
-from test_documentation import PAGES, ROOT, page_id
-from test_launch_files import EXECUTABLES, NAME, accepted
+from pages import PAGES, ROOT, page_id
 
 PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]
 # These need minutes, nodes, a cluster or another bag, and are tested elsewhere.
@@ -40,7 +41,7 @@ ELSEWHERE = {
     "source",
     "sudo",
     "xacro",
-}  # programs of others
+}  # other projects' programs
 OURS = {"make", "multibody_dynamics", "pip", "ros2", "scripts/environment.sh"}
 
 
@@ -96,7 +97,7 @@ def of_multibody_dynamics(words, run):
 
 
 def check_ros_arguments(words, nodes):
-    """ROS can parse them, with their parameter files, and remapped topics exist."""
+    """ROS can parse the arguments and their parameter files, and remapped topics exist."""
     import rclpy
 
     context = rclpy.Context()
@@ -159,7 +160,7 @@ def of_ros2_topic(verb, *words):
 
 
 def fill(message, values):
-    """Set the fields of a message, which rejects unknown fields and values of other types."""
+    """Set the fields of a message; unknown fields and values of other types raise."""
     for field, value in values.items():
         if isinstance(value, dict):
             fill(getattr(message, field), value)
@@ -277,7 +278,7 @@ def test_yaml_blocks_can_be_read(tmp_path, ros_domain_id):
                 load_robot(ROOT / "config" / "robots" / "panda.urdf", file)
             elif "bodies" in content:
                 dyn.integration.load_system(file)
-            elif "moveit_controller_manager" in content:  # MoveIt's own, for our nodes
+            elif "moveit_controller_manager" in content:  # MoveIt's configuration for our nodes
                 controllers = content["moveit_simple_controller_manager"]
                 assert set(controllers["controller_names"]) <= set(reference.NODES)
                 assert controllers.keys() == {"controller_names", *controllers["controller_names"]}

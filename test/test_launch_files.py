@@ -1,4 +1,4 @@
-"""Launch files, without ros2 launch, which is not on PyPI: everything they name must exist.
+"""Launch files: everything that they name must exist. `ros2 launch` itself is not on PyPI.
 
 They are checked as text and then run with stand-ins for `launch` and `launch_ros`.
 """
@@ -10,7 +10,6 @@ import dataclasses
 import re
 import runpy
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -18,15 +17,21 @@ from types import ModuleType
 import pytest
 import yaml
 
+from launch_files import (
+    EXECUTABLES,
+    FILES,
+    HELPER,
+    arguments,
+    calls,
+    parsed,
+    shared_arguments,
+    text,
+)
 from multibody_dynamics.nodes.base.parameters import NodeParameters
 from multibody_dynamics.nodes.base.robot import chosen_robot
 from multibody_dynamics.resources import NAME, share_directory
 from multibody_dynamics.tools import reference
 
-FILES = sorted((share_directory() / "launch").glob("*.launch.py"))
-HELPER = ast.parse((Path(reference.__file__).parent / "launch_arguments.py").read_text())
-SETUP = (Path(__file__).parents[1] / "setup.py").read_text().replace("{name}", NAME)
-EXECUTABLES = set(re.findall(r'"(\w+) = [\w.]+:main"', SETUP))
 NODES = {name for name in EXECUTABLES if name.endswith("_node")}
 # Executables of other packages that launch/gazebo.launch.py starts; docs/gazebo.md names sources.
 OTHERS = {
@@ -43,65 +48,19 @@ def file(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
-def parsed(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(), file.name)
-
-
 @pytest.fixture
 def tree(file: Path) -> ast.Module:
     return parsed(file)
 
 
-def calls(tree: ast.AST, *names: str) -> Iterator[tuple[list[ast.expr], dict[str, ast.expr]]]:
-    """Arguments of the calls of these functions, or of methods written with their dot."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in names:
-            yield node.args, {keyword.arg: keyword.value for keyword in node.keywords}
-
-
-def text(node: ast.expr | None) -> str:
-    """A string constant, or the constant PACKAGE of the launch files."""
-    if isinstance(node, ast.Name) and node.id == "PACKAGE":
-        return NAME
-    return str(node.value) if isinstance(node, ast.Constant) else ""
-
-
-def shared_arguments() -> dict[str, dict[str, ast.expr]]:
-    """The table SHARED of tools/launch_arguments.py."""
-    (table,) = (
-        node.value
-        for node in HELPER.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SHARED"
-    )
-    return {
-        text(name): dict(zip(map(text, options.keys), options.values, strict=True))
-        for name, options in zip(table.keys, table.values, strict=True)
-    }
-
-
-def arguments(tree: ast.Module) -> dict[str, dict[str, ast.expr]]:
-    shared = shared_arguments()
-    return {
-        text(args[0]): shared.get(text(args[0]), {}) | options
-        for args, options in calls(tree, "argument")
-    }
-
-
 def values_used(tree: ast.AST) -> set[str]:
-    """The launch arguments whose values are read, here or by a function of the helper."""
+    """The launch arguments whose values are read, directly or by a function of the helper."""
     found = calls(tree, "LaunchConfiguration", "value", "value.flag", "value.items")
     used = {text(args[0]) for args, _ in found} - {""}
     for function in HELPER.body:
         if isinstance(function, ast.FunctionDef) and any(calls(tree, function.name)):
             used |= values_used(function)
     return used
-
-
-def accepted(name: str) -> dict[str, dict[str, ast.expr]]:
-    """The arguments of one of our launch files and of those that it includes."""
-    tree = ast.parse((share_directory() / "launch" / name).read_text())
-    included = {text(node) for node in ast.walk(tree)} & {file.name for file in FILES}
-    return {k: v for other in included for k, v in accepted(other).items()} | arguments(tree)
 
 
 def only_includes(tree: ast.Module) -> bool:
@@ -183,7 +142,7 @@ def test_files_named_exist(tree):
 
 
 def test_parameters_set_are_parameters(tree):
-    """Dictionaries with constant keys, and keys assigned later, set parameters of nodes."""
+    """Dictionaries with constant keys, and keys assigned later, set the parameters of nodes."""
     known = {"use_sim_time"} | PARAMETERS_OF_OTHERS
     for name in NODES:
         for value in vars(import_module(f"{NAME}.nodes.{name}")).values():
@@ -200,7 +159,7 @@ def test_parameters_set_are_parameters(tree):
 
 
 class StandIn:
-    """An instance of any class of launch: keeps the arguments that it was made with."""
+    """An instance of any class of launch, which keeps the arguments of its constructor."""
 
     def __init__(self, *args, **options):
         self.args, self.options = args, options
@@ -222,7 +181,7 @@ class FindPackageShare(StandIn):
 
 
 class StandInModule(ModuleType):
-    """Has every class that is asked for."""
+    """A stand-in for a module: has any class that is requested."""
 
     __path__ = ()
 
@@ -243,7 +202,7 @@ WITH_XACRO = [file for file in FILES if "xacro_arguments" in arguments(parsed(fi
 
 @pytest.fixture
 def launched(monkeypatch, file):
-    """Runs a launch file with some arguments; returns its actions and its context of all values."""
+    """Run a launch file with some arguments; return its actions and the context with all values."""
     modules = ["launch", "launch_ros"]
     for node in (*ast.walk(parsed(file)), *ast.walk(HELPER)):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("launch"):
@@ -271,7 +230,7 @@ def launched(monkeypatch, file):
 
 
 def nodes_of(actions):
-    """Name, and all parameters that are set beside a file, of the nodes of this package."""
+    """For each node of this package: its name, and the parameters set in addition to a file."""
     nodes = [action.options for action in actions if type(action).__name__ == "LifecycleNode"]
     assert all(node["package"] == NAME for node in nodes)
     tables = [[p for p in node["parameters"] if isinstance(p, dict)] for node in nodes]
@@ -320,7 +279,7 @@ OWN = str(share_directory() / "config" / "elastic_joint.yaml")
 
 
 def test_every_node_knows_the_parameters_in_the_file():
-    """A node warns of parameters that it does not know."""
+    """A node warns about unknown parameters."""
     sections = yaml.safe_load(Path(OWN).read_text())
     everybody = sections.pop("/**")["ros__parameters"]
     assert len(sections) == 3

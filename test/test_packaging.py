@@ -29,7 +29,7 @@ RUNTIME = (NAME, "launch")
 DEVELOPMENT = ("test", "benchmark", "examples")
 # Only for launch/gazebo.launch.py: docs/gazebo.md says how to install them, instead of rosdep.
 GAZEBO = {"controller_manager", "robot_state_publisher", "ros_gz_bridge", "ros_gz_sim"}
-# For launch files alone; test_launch_files.py runs it with stand-ins for launch and launch_ros.
+# Only for launch files; test_launch_files.py runs them with stand-ins for launch and launch_ros.
 NEEDS_LAUNCH = f"{NAME}.tools.launch_arguments"
 
 
@@ -80,7 +80,7 @@ def distributions(requirements: list[str]) -> set[str]:
 
 
 def started_by_launch_files() -> set[str]:
-    """Packages whose programs launch files start: Node(package=...), Command(["xacro ...])."""
+    """Packages whose programs the launch files start: Node(package=...), Command(["xacro ...])."""
     found = set()
     for file in (*sources("launch"), ROOT.joinpath(*NEEDS_LAUNCH.split(".")).with_suffix(".py")):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -135,7 +135,7 @@ def test_setup_py_declares_what_is_imported(arguments):
     assert distributions(extras["test"]) == development - others | COMMANDS.keys()
 
 
-# the manifests themselves
+# the manifests
 
 
 def test_package_xml_is_that_of_an_ament_python_package(manifest):

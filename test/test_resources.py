@@ -1,4 +1,4 @@
-"""share_directory finds the files that belong to the code, wherever both are installed."""
+"""share_directory finds the files that belong to the code in every kind of installation."""
 
 from __future__ import annotations
 

@@ -13,47 +13,14 @@ import pytest
 from conftest import SHARED
 from multibody_dynamics import dynamics as dyn
 from reference import error
+from shared_robots import EQUAL, Case, close
 
 ROBOTS = sorted(file.stem for file in (SHARED / "cases").glob("*.npz"))
-EQUAL = 1e-12  # of the largest component of each vector
-
-
-class Case:
-    """A robot, its states, and the expected results."""
-
-    def __init__(self, name):
-        file = SHARED / "cases" / f"{name}.npz"
-        self.expected = dict(np.load(file))
-        self.urdf = file.with_suffix(".urdf")
-        self.model = dyn.load_urdf(self.urdf, gravity=self.expected["gravity"])
-        self.order = [self.model.joint_index(str(name)) for name in self["joint_names"]]
-        self.tip = str(self["tip_link"])
-
-    def __getitem__(self, key):
-        return self.expected[key]
-
-    @property
-    def states(self):
-        """q ... q'''' (5, 20, n) in the joint order of the model."""
-        return self.rows("q", "qd", "qdd", "q3", "q4")
-
-    def rows(self, *keys):
-        rows = np.empty((len(keys), *self["q"].shape))
-        rows[..., self.order] = [self[key] for key in keys]
-        return rows
 
 
 @pytest.fixture(scope="module", params=ROBOTS)
 def case(request):
     return Case(request.param)
-
-
-def close(actual, expected, axes=1):
-    """Equal to 1e-12 of the largest component, or to 1e-14: the robot also stands still."""
-    assert actual.shape == expected.shape
-    last = tuple(range(expected.ndim - axes, expected.ndim))
-    allowed = np.maximum(EQUAL * np.abs(expected).max(axis=last), 1e-14)
-    return bool((np.abs(actual - expected).max(axis=last) <= allowed).all())
 
 
 def both_ways(function, *batches):
@@ -167,7 +134,7 @@ def test_forward_dynamics(case):
 
 
 def test_pinocchio_reads_the_same_file(case):
-    """In addition to the stored numbers: Pinocchio on the URDF, at other states."""
+    """Agreement with Pinocchio on the same URDF file, at states other than the stored ones."""
     oracle = pin.buildModelFromUrdf(str(case.urdf))
     oracle.gravity.linear = case.model.gravity
     data = oracle.createData()

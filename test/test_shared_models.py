@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pinocchio as pin
 import pytest
-from test_denavit_hartenberg import HALF, PANDA_LINKS, PANDA_POSES, PANDA_SCREWS, PANDA_TABLE
 
 from conftest import SHARED
 from multibody_dynamics import dynamics as dyn
+from panda_tables import HALF, PANDA_LINKS, PANDA_POSES, PANDA_SCREWS, PANDA_TABLE
 from robots import panda
 
 ROBOTS = sorted((SHARED / "cases").glob("*.urdf"))
@@ -102,7 +102,7 @@ def test_the_panda_has_the_published_numbers():
 
 
 def test_the_panda_differs_from_public_files_only_by_the_misprint():
-    """panda7.urdf has the misprint and a hand; links 1 to 5 are the same in both."""
+    """panda7.urdf has the misprint and a hand; links 1 to 5 agree with the table."""
     public = dyn.load_urdf(SHARED / "cases" / "panda7.urdf")
     ours = panda()
     np.testing.assert_allclose(public.screws, ours.screws, atol=1e-9)

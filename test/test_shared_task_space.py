@@ -1,7 +1,7 @@
 """Tools of the reference robots along analytic paths, against 40-digit differentiation.
 
-If the path determines the joints, they are found at nine times by Newton's method with 40 digits
-and differentiated; where it does not, the first-order solution is.
+If the path determines the joint positions, Newton's method finds them at nine times with 40 digits,
+and they are differentiated; otherwise, the first-order solution is differentiated.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import mpmath as mp
 import numpy as np
 import pytest
-from test_task_space import distance
 
 from conftest import SHARED
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.tasks.tool_task import Task, TaskMotion
 from reference import error, exact, rigid
-from task_reference import Reference, cross, differentiated, exponential, placed
+from task_reference import Reference, cross, differentiated, distance, exponential, placed
 
 FEET = ["FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"]
 UR5 = [0.3, -1.2, 1.4, -0.7, -1.3, 0.4]
@@ -131,7 +130,7 @@ def test_the_redundant_panda():
 
 
 def test_two_legs_have_priority_over_two_others():
-    """Soft tasks yield to the posture, hard tasks do not."""
+    """Soft tasks yield to the posture; hard tasks do not."""
     model = robot("solo12")
     q = np.array(LEG * 4)
     tasks = [Task(foot, "position", softness=0.05 * (k > 1)) for k, foot in enumerate(FEET)]

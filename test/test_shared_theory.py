@@ -1,4 +1,4 @@
-"""The theory of the papers on the reference robots, by the methods of each module's tests."""
+"""The papers' theory on the reference robots, checked by the methods of each module's tests."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from itertools import product
 
 import numpy as np
 import pytest
-from test_derivatives import complex_steps
-from test_geometric_sensitivity import some_errors, with_standing_joints
-from test_jacobian_derivatives import along, deepest, exact_rates
 
 from conftest import SHARED
+from geometric_errors import some_errors, with_standing_joints
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.model import inertia
-from reference import error
-from robots import random_inertia, random_state
-from test_shared_cases import Case, close
+from reference import along, complex_steps, error, exact_rates
+from robots import deepest, random_inertia, random_state
+from shared_robots import Case, close
 
 ROBOTS = sorted((SHARED / "cases").glob("*.urdf"))
 each_representation = pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
@@ -224,7 +222,7 @@ def test_newton_euler_equations_give_the_joint_wrenches(case, representation):
 
 
 def test_derivatives_of_the_dynamics(model):
-    """As matrices against complex steps, and by parameters against matrices and the regressor."""
+    """Matrices against complex steps; derivatives by parameters against matrices and regressor."""
     rows, by = random_state(model, seed=5)[:3], dyn.identification.ParameterDependence
     expected = complex_steps(lambda *x: dyn.generic_inverse_dynamics(model, *x)[0], rows)
     inverse = dyn.inverse_dynamics_derivatives(model, *rows)
@@ -248,7 +246,7 @@ def test_derivatives_of_the_dynamics(model):
 
 
 def test_forward_and_hybrid_dynamics(model):
-    """They invert the inverse dynamics: with rates, any prescribed joints, and grouped joints."""
+    """They invert the inverse dynamics: with rates, with any prescribed joints, grouped or not."""
     rows = random_state(model, seed=6)
     q, qd, qdd = rows[:3]
     torques = dyn.inverse_dynamics(model, *rows)

@@ -1,7 +1,7 @@
 """The command `multibody_dynamics`: parse the arguments, run one command, report its errors.
 
-The commands are in `commands/`. Exit status: 0 on success; 1 if nodes or measured torques are not
-as they should be; 2 if arguments or files are wrong, with one line that says how; 130 after Ctrl-C.
+The commands are in `commands/`. Exit status: 0 on success; 1 if a run, a check or a comparison
+found problems; 2 for invalid arguments or files, with a one-line message; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(words[:ros])
     options.ros_arguments = words[ros:]
 
-    from ..dynamics.core import DynamicsError, when_compiling  # slow, and --help needs none of it
+    from ..dynamics.core import DynamicsError, when_compiling  # slow; --help does not need it
 
     try:
         with warnings.catch_warnings(), when_compiling(_say):
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """`--configuration -1,2` as one word; argparse would take `-1,2` for an option."""
+    """Join `--configuration -1,2` into one word; argparse would take `-1,2` for an option."""
     words: list[str] = []
     for word in arguments:
         if words and words[-1].startswith("--") and NEGATIVE_NUMBERS.match(word):

@@ -1,4 +1,4 @@
-"""What the launch files share: launch arguments, the robot they select, how a node is started.
+"""Shared by the launch files: launch arguments, the selection of a robot, and how nodes start.
 
 Only launch files import this module. It needs `launch` and `launch_ros`, which come with an
 installed ROS 2 but are not on PyPI; nothing else in the package imports them.
@@ -52,11 +52,11 @@ SHARED = {
         "description": "take the time from /clock",
     },
 }
-"""Default, choices and description of the arguments that several launch files have."""
+"""Defaults, choices and descriptions of the arguments that several launch files share."""
 
 
 class Values:
-    """The values of the launch arguments: `value("robot")` is that of `robot`, a string."""
+    """The values of the launch arguments: `value("robot")` returns that of `robot` as a string."""
 
     def __init__(self, context: LaunchContext) -> None:
         self.context = context
@@ -69,7 +69,7 @@ class Values:
         return self(name) == "true"
 
     def items(self, name: str) -> list[str]:
-        """The items of a value that lists them separated by commas."""
+        """The items of a comma-separated value."""
         return [item.strip() for item in self(name).split(",") if item.strip()]
 
 
@@ -81,7 +81,7 @@ def argument(name: str, **options: Any) -> DeclareLaunchArgument:
 def launch_description(
     arguments: Sequence[DeclareLaunchArgument], start: Callable[[Values], list[Action]]
 ) -> LaunchDescription:
-    """Declare the arguments, then run the actions that `start` makes from their values."""
+    """Declare the arguments, then run the actions that `start` creates from their values."""
     opaque = OpaqueFunction(function=lambda context: start(Values(context)))
     return LaunchDescription([*arguments, opaque])
 
@@ -92,14 +92,14 @@ def share(*path: str) -> PathJoinSubstitution:
 
 
 def verbatim(text: str) -> ParameterValue:
-    """A string parameter as it is; without the type, launch would parse it as YAML."""
+    """A string parameter, unchanged: without the explicit type, launch would parse it as YAML."""
     return ParameterValue(text, value_type=str)
 
 
 def robot_parameters(
     value: Values, initial_positions: Sequence[float] = ()
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The node parameters for the robot of the arguments; see `chosen_robot`. Runs xacro."""
+    """The node parameters for the selected robot, see `chosen_robot`; runs xacro if necessary."""
     description = ""
     if value("robot").endswith(".xacro"):
         command = Command(["xacro '", value("robot"), "' ", value("xacro_arguments")])

@@ -29,7 +29,7 @@ NODES = {
 
 
 def generate(name: str) -> str:
-    """The text between the comments of a name."""
+    """The generated text between the comments of a name."""
     if name == "symbols":
         head = "| symbol | name in the code | shape | unit | frame |\n|---|---|---|---|---|\n"
         return head + "".join(
@@ -59,7 +59,7 @@ def names_of(room: str) -> str:
 
 
 def read_face(face: ModuleType) -> tuple[str, list[tuple[str, str]]]:
-    """The first paragraph of a face's docstring, and its lines `name  what it is`."""
+    """The first paragraph of a face's docstring, and its lines `name  description`."""
     title, _, rest = (getdoc(face) or "").partition("\n\n")
     lines = re.findall(r"^ *(\w+) {2,}(\S.*)$", rest, re.MULTILINE)
     return " ".join(title.split()), [(name, what.replace("|", "\\|")) for name, what in lines]

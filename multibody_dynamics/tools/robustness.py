@@ -1,4 +1,4 @@
-"""Robustness of the control laws for elastic joints: tables of their tracking errors.
+"""Robustness of the control laws for elastic joints, as tables of their tracking errors.
 
     python -m multibody_dynamics.tools.robustness [--plant mujoco]
 
@@ -33,8 +33,8 @@ from .base.models import load_quietly
 from .base.recording import CONTROLLER, TRAJECTORY, read_parameters
 
 PLANTS = ("internal", "mujoco")
-SETTLING = 0.3  # s at rest before the motion, during which the law takes over
-AFTER = 0.3  # s after the motion, which count too
+SETTLING = 0.3  # s at rest before the motion, while the law takes over
+AFTER = 0.3  # s after the motion, included in the errors
 LOST = 0.2  # rad, error at which the node stops the arm
 HIT_TIME = 0.02  # s
 
@@ -59,13 +59,13 @@ LAWS = (
 
 @dataclass(frozen=True)
 class Case:
-    """A row: how the plant differs from the controller's model, and parameters of the controller.
+    """A row: how the plant differs from the controller's model, and the controller's parameters.
 
-    error : relative error of each parameter of the controller's model, with random signs in each of
-        `draws`
-    encoder : rad, resolution of the motor encoders; that of the link encoders is a third of it;
-        both have noise of a third of their resolution
-    delay : s until a torque acts
+    error : relative error of each parameter of the controller's model, with random signs
+    draws : number of runs, each with other random signs
+    encoder : rad, resolution of the motor encoders; the link encoders are three times as fine, and
+        the noise of each is a third of its resolution
+    delay : s between a torque command and its effect
     rate : Hz
     payload : kg, added at the flange after 0.4 s
     hit : N, force on the last link after 0.7 s
@@ -110,7 +110,7 @@ class Errors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """The true robot, and the motion that it has to follow from t = 0 on."""
+    """The true robot, and the motion to follow from t = 0."""
 
     file: Path
     model: MultibodyModel
@@ -118,7 +118,7 @@ class Arm:
     motion: Reference
 
     def plant(self, name: str) -> Plant:
-        """A new plant, one of PLANTS."""
+        """A new plant; `name` is one of PLANTS."""
         if name == "mujoco":
             return MujocoRobot(self.model, self.actuators, self.file.read_bytes())
         return ElasticRobot(self.model, self.actuators)
@@ -140,7 +140,7 @@ def demo_arm() -> Arm:
 def mistaken(
     model: MultibodyModel, actuators: Actuators, share: float, rng: np.random.Generator
 ) -> tuple[MultibodyModel, Actuators]:
-    """The robot with every inertia, stiffness and friction wrong by +-`share`, at random."""
+    """The robot with each inertia, stiffness and friction off by +-`share`, with random signs."""
 
     def factor() -> float:
         return float(1.0 + share * rng.choice((-1.0, 1.0)))
@@ -164,7 +164,7 @@ def mistaken(
 
 
 def follow(arm: Arm, plant: Plant, law: Law, case: Case, draw: int = 0) -> Errors:
-    """One run, with the random signs and the noise of a draw; the errors."""
+    """Simulate one run with the random signs and noise of a draw; return its errors."""
     rng = np.random.default_rng([draw, 1])
     model, actuators = arm.model, arm.actuators
     if case.error:
@@ -222,7 +222,7 @@ def follow(arm: Arm, plant: Plant, law: Law, case: Case, draw: int = 0) -> Error
 
 
 def push(plant: Plant, force: float) -> None:
-    """Apply a force along y at the origin of the last link."""
+    """Apply a force (N) along y at the origin of the last link."""
     f = np.array([0.0, force, 0.0])
     at = forward_kinematics(plant.model, plant.q).pose[-1, :3, 3]
     plant.applied_wrenches[-1] = *np.cross(at, f), *f

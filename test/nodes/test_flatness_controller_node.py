@@ -7,149 +7,21 @@ state.
 from __future__ import annotations
 
 import json
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from geometry_msgs.msg import WrenchStamped
-from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from flatness_arm import NODE, STEP, Arm
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
-from multibody_dynamics.resources import share_directory
-from ros_harness import PATIENCE, RosHarness, ros
+from ros_harness import RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
-
-NODE = "flatness_controller_node"
-STEP = 2_000_000  # ns
-
-
-class Arm:
-    """A simulated robot that the node controls, and a record of what the node publishes."""
-
-    def __init__(
-        self,
-        ros: RosHarness,
-        robot: str = "planar_two_link",
-        springs: str | Path = "planar_two_link",
-        **changes: Any,
-    ) -> None:
-        self.ros = ros
-        robot = f"config/robots/{robot}.urdf"
-        if not isinstance(springs, Path):
-            springs = f"config/elastic_joints/{springs}.yaml"
-        self.model = dyn.load_urdf(share_directory() / robot)
-        names = self.model.joint_names
-        self.actuators = load_actuators(share_directory() / springs, names)
-        settings = {
-            "robot_file": robot,
-            "elastic_joints_file": str(springs),
-            "command_joints": list(self.actuators.motor_names)[::-1],
-            "autostart": True,
-            "use_sim_time": True,
-            "state_timeout": 0.05,
-            "state_queue_depth": 50,
-            "transfer_time": 0.1,
-            "start_tolerance": 1.0,
-            **changes,
-        }
-        self.node = ros.start(NODE, settings)
-        self.plant = ElasticRobot(self.model, self.actuators, step=1e-3)
-        self.plant.reset(np.full(self.model.n, -0.4))
-        self.helps = changes.get("gravity_compensated_by_robot", False)
-        self.now = 100 * SECOND
-        self.torque = np.zeros(len(self.actuators.motors))
-        self.is_stuck = self.is_answered = False
-        self.clock = ros.publisher(Clock, "/clock")
-        self.links = ros.publisher(JointState, "joint_states", readers=0)
-        self.motors = ros.publisher(JointState, "motor_states")
-        self.trajectory = ros.publisher(JointTrajectory, "joint_trajectory")
-        self.answers = ros.record(JointState, f"{NODE}/motor_torque")
-        self.commands = ros.record(Float64MultiArray, f"{NODE}/commands")
-        self.errors = ros.record(JointState, f"{NODE}/tracking_error")
-        self.states = ros.record(JointState, f"{NODE}/estimated_state")
-        self.motion = ros.record(JointTrajectory, f"{NODE}/motor_command")
-
-    def tick(self) -> None:
-        self.now += STEP
-        message = Clock()
-        set_stamp(message.clock, self.now)
-        self.clock.publish(message)
-
-    def send(self, publisher: Any, names: Any, rows: Any, stamp: int | None = None) -> None:
-        position, velocity, effort = (np.asarray(row, dtype=float).tolist() for row in rows)
-        message = JointState(name=list(names), position=position, velocity=velocity, effort=effort)
-        set_stamp(message.header.stamp, self.now if stamp is None else stamp)
-        publisher.publish(message)
-
-    def send_links(self, stamp: int | None = None) -> None:
-        r = self.plant
-        self.send(self.links, self.model.joint_names, (r.q, r.qd, r.joint_torque), stamp)
-
-    def send_motors(self, stamp: int | None = None) -> None:
-        r = self.plant
-        rows = (r.theta, r.thetad, r.motor_torque)
-        self.send(self.motors, self.actuators.motor_names, rows, stamp)
-
-    def step(self, links: bool = True, motors: bool = True) -> bool:
-        """One state and its answer, if any; the arm moves under the newest torque."""
-        self.measured = self.plant.q.copy()
-        self.tick()
-        if links:
-            self.send_links()
-        if motors:
-            self.send_motors()
-        expected = self.is_answered if links or motors else False
-        answered = self.is_answered = self.wait(2.0 if expected or (links and motors) else 0.05)
-        if not self.is_stuck:
-            own = dyn.gravity_forces(self.model, self.measured) if self.helps else 0.0
-            self.plant.step(self.torque + own, 1e-9 * STEP)
-        return answered
-
-    def wait(self, patience: float) -> bool:
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
-            self.ros.executor.spin_once(timeout_sec=0.002)
-            if self.answers and nanoseconds(self.answers[-1].header.stamp) >= self.now:
-                self.torque = np.array(self.answers[-1].effort)
-                return True
-        return False
-
-    def run(self, seconds: float, **what: bool) -> None:
-        for _ in range(round(seconds * SECOND / STEP)):
-            self.step(**what)
-
-    def start(self) -> None:
-        """Wait until the node answers."""
-        end = time.monotonic() + PATIENCE
-        self.torque = np.array(self.plant.motor_torque)
-        while not self.answers:
-            assert time.monotonic() < end, self.node.output
-            self.tick()
-            self.send_links()
-            self.send_motors()
-            self.wait(0.02)
-        while not self.step():
-            assert time.monotonic() < end, self.node.output
-
-    def move(self, goal: Any, duration: float) -> None:
-        point = JointTrajectoryPoint(positions=[float(x) for x in goal])
-        set_stamp(point.time_from_start, round(SECOND * duration))
-        names = list(self.model.joint_names)
-        self.trajectory.publish(JointTrajectory(joint_names=names, points=[point]))
-
-    def error(self, count: int) -> float:
-        """Largest tracking error of the last `count` answers."""
-        return float(np.abs([message.position for message in self.errors[-count:]]).max())
 
 
 def numbers(messages: list[JointState], field: str = "effort") -> np.ndarray:

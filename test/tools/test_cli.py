@@ -1,4 +1,4 @@
-"""The command line: help for everything, errors in one line, and the right exit status."""
+"""The command line: complete help, one-line errors, and correct exit statuses."""
 
 from __future__ import annotations
 
@@ -236,4 +236,4 @@ def test_unusable_folders_are_reported(capsys, tmp_path):
 
 
 def test_report_rejects_a_folder_without_a_demo(capsys, tmp_path):
-    assert "not the output of a demo" in refused(capsys, "report", str(tmp_path))
+    assert "not the output folder of a demo" in refused(capsys, "report", str(tmp_path))

@@ -1,4 +1,4 @@
-"""Types of command-line arguments, and options that several commands have."""
+"""Types of command-line arguments, and options shared by several commands."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def domain(text: str) -> int:
 def add_domain(parser: argparse.ArgumentParser) -> None:
     """--domain-id."""
     parser.add_argument("--domain-id", metavar="N", type=domain,
-                        help="ROS domain (a private one)")  # fmt: skip
+                        help="ROS domain (default: a private one)")  # fmt: skip
 
 
 def add_motion(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ HOUSE_STYLE = {
 
 
 def styled_pyplot() -> Any:
-    """pyplot that draws into files, in the style of this package."""
+    """Return pyplot, set up to draw into files in the style of this package."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -31,7 +31,7 @@ def styled_pyplot() -> Any:
 
 
 def new_figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -> Any:
-    """A figure of `size` inches and its axes. options : of `pyplot.subplots`."""
+    """A figure of `size` inches and its axes; `options` are passed to `pyplot.subplots`."""
     return styled_pyplot().subplots(rows, columns, figsize=size, layout="constrained", **options)
 
 

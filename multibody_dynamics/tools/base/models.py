@@ -1,4 +1,4 @@
-"""Robots for the analysis of what nodes did with them."""
+"""Loading robots whose nodes have already reported the loader's warnings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...dynamics.core import ModelWarning
 
 
 def load_quietly(file: str | Path) -> MultibodyModel:
-    """A robot without the loader's warnings, which are in the logs of the nodes already."""
+    """Load a robot without printing the loader's warnings: the logs of the nodes contain them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         return load_urdf(file)

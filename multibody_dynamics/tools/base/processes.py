@@ -36,11 +36,11 @@ def uninterrupted() -> Iterator[None]:
 
 
 class RunError(RuntimeError):
-    """The nodes ran, but not as they should."""
+    """The nodes did not run as expected."""
 
 
 class NodeEndedError(RunError):
-    """A node exited unexpectedly; the text has its exit status and the end of its log."""
+    """A node exited unexpectedly; the message contains its exit status and the end of its log."""
 
 
 def require_one_publisher(node: Any) -> None:
@@ -49,15 +49,15 @@ def require_one_publisher(node: Any) -> None:
     if count > 1:
         raise RunError(
             f"{count} nodes publish joint_states on ROS domain {node.context.get_domain_id()}:"
-            " another run is in progress there; choose another domain, for demos by --domain-id"
+            " another run is in progress there; choose another domain, with --domain-id for demos"
         )
 
 
 class NodeProcess:
-    """`multibody_dynamics.nodes.<name>` as a process with its output in the file `log`.
+    """`multibody_dynamics.nodes.<name>` as a process that writes its output to the file `log`.
 
-    It has a process group of its own: Ctrl-C in a terminal then reaches this process only, which
-    stops the nodes in order.
+    It runs in its own process group: Ctrl-C in a terminal then reaches only the parent process,
+    which stops the nodes in order.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class NodeProcess:
         return self._process.poll()
 
     def cpu_seconds(self) -> float:
-        """CPU time used so far, user and system; 0 after its exit."""
+        """CPU time used so far, user and system, s; 0 after the node has exited."""
         try:
             fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:
@@ -110,7 +110,7 @@ class NodeProcess:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def stop(self) -> int:
-        """Stop it, with a stronger signal every `PATIENCE` seconds; the exit code."""
+        """Stop the node, with a stronger signal every `PATIENCE` seconds; return its exit code."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             if self.exit_code is None:
                 self._process.send_signal(number)
@@ -139,7 +139,7 @@ class NodeProcesses:
         self.stop()
 
     def start(self, name: str, parameters: Path, **options: Any) -> NodeProcess:
-        """Start a node, see NodeProcess. A signal meanwhile cannot leave it running."""
+        """Start a node, see NodeProcess. A signal during the start cannot leave it running."""
         with uninterrupted():
             self._nodes.append(NodeProcess(name, parameters, **options))
         return self._nodes[-1]
@@ -155,11 +155,11 @@ class NodeProcesses:
                 )
 
     def cpu_seconds(self) -> dict[str, float]:
-        """CPU time so far of the nodes that are still running."""
+        """CPU time used so far by each node that is still running, s."""
         return {n.name: n.cpu_seconds() for n in self._nodes if n.exit_code is None}
 
     def stop(self) -> dict[str, int]:
-        """Stop all nodes, deferring signals to this process meanwhile; exit codes by node."""
+        """Stop all nodes, deferring signals to this process; return the exit codes by node."""
         with uninterrupted():
             codes = {node.name: node.stop() for node in reversed(self._nodes)}
             self._nodes.clear()

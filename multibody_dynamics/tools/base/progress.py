@@ -1,4 +1,4 @@
-"""Progress bars on a terminal; silent where the output goes to a file."""
+"""Progress bars for terminals; silent when the output is redirected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WIDTH = 40  # characters
 
 
 class ProgressBar:
-    """Items done of a known total, with the remaining time; redrawn at most ten times a second."""
+    """Number of items done and time remaining; redrawn at most ten times a second."""
 
     def __init__(self, items: str, stream: Any = None) -> None:
         self._items = items
@@ -32,7 +32,7 @@ class ProgressBar:
 
 
 def progress_bar(title: str) -> Callable[[float], None] | None:
-    """A bar for a share from 0 to 1, which stays on the screen; None without a terminal."""
+    """A bar for progress from 0 to 1, which stays on the screen; None without a terminal."""
     if not sys.stderr.isatty():
         return None
 

@@ -1,4 +1,4 @@
-"""Recordings of one run of the nodes: taken from the topics, kept as arrays, saved as one file."""
+"""Recordings of one run of the nodes: read from the topics, kept as arrays, saved in one file."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Series(NamedTuple):
     stamp : (m,) ns, header stamps
     sent : (m,) ns, system time of publication
     values : (m, k, n), k rows of each message in the model's joint order
-    published : messages sent from the first to the last of these, by the publisher's own count
+    published : messages sent from the first to the last of these, as counted by the publisher
     """
 
     stamp: NDArray[np.int64]
@@ -192,14 +192,14 @@ class Recorder:
         self.diagnostics: list[dict[str, Any]] = []
 
     def poll(self) -> None:
-        """Take all queued messages. The queues hold a few seconds."""
+        """Take all queued messages; call it at least once a second, before the queues overflow."""
         for key, subscription in self._subscriptions.items():
             _drain(subscription, self._taken[key].append)
         _drain(self._on_trajectory, lambda taken: self._keep_trajectory(taken[0]))
         _drain(self._on_diagnostics, lambda taken: self._keep_diagnostics(taken[0]))
 
     def require_one_publisher(self) -> None:
-        """Raise RunError if another run publishes on this domain, too."""
+        """Raise RunError if another run is publishing on this domain."""
         require_one_publisher(self._node)
 
     def count(self, key: str) -> int:
@@ -281,8 +281,10 @@ def reference_of(
 ) -> Reference:
     """The feedforward's reference for a trajectory received while it held `position` (n,).
 
-    Its time is zero at the stamp of the trajectory, which must have been in the future then. lead :
-    the node's parameter splice_lead, s. Raises InputError if the trajectory has no stamp.
+    Its time is zero at the trajectory's stamp, which must have been in the future on receipt.
+    lead : the node's parameter splice_lead, s
+
+    Raises InputError if the trajectory has no stamp.
     """
     if request.start is None:
         raise InputError("the trajectory has no stamp, so its start time is unknown")

@@ -1,8 +1,8 @@
-"""ROS settings under which this package's processes find each other, and nobody else finds them.
+"""ROS settings with which this package's processes discover each other and nothing else.
 
-ROS 2 reads its settings from environment variables. They are chosen here, once, for the demo, the
+ROS 2 reads its settings from environment variables. This module chooses them for the demo, the
 tests and the shell (`multibody_dynamics.tools.environment` prints them). The nodes of a real robot
-do not need this: start those with the settings of your own system.
+do not need them: start those nodes with the settings of your own system.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...resources import NAME, share_directory
 
 DOMAIN_VARIABLE = "MULTIBODY_DYNAMICS_DOMAIN_ID"
 FAST_DDS = "rmw_fastrtps_cpp"
-DOMAINS = range(1, 102)  # everybody uses the default 0; from 102 on, ports may already be in use
+DOMAINS = range(1, 102)  # 0 is everybody's default; above 101, ports may already be in use
 
 
 def ros_settings(
@@ -27,9 +27,9 @@ def ros_settings(
 ) -> dict[str, str]:
     """The variables to set, for this computer only and a private ROS domain.
 
-    domain_id : else $MULTIBODY_DYNAMICS_DOMAIN_ID, else a number derived from the user and the
-    location of this code. An inherited ROS_DOMAIN_ID is deliberately ignored: it may be that of a
-    live robot, whose joints the demo must not move.
+    domain_id : by default $MULTIBODY_DYNAMICS_DOMAIN_ID or, if that is not set, a number derived
+    from the user and the location of this code. An inherited ROS_DOMAIN_ID is deliberately ignored:
+    it may be that of a live robot, whose joints the demo must not move.
     """
     share = share_directory()
     if domain_id is None:
@@ -60,7 +60,7 @@ def ros_environment(domain_id: int | None = None) -> dict[str, str]:
 
 @contextmanager
 def ros_context() -> Iterator[Any]:
-    """A new rclpy context on the domain of the environment, which leaves signals to Python."""
+    """A new rclpy context on the domain of the environment; Python keeps handling signals."""
     import rclpy
     from rclpy.context import Context
     from rclpy.signals import SignalHandlerOptions

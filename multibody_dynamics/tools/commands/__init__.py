@@ -34,7 +34,7 @@ COMMANDS = (  # in the order of --help
 
 
 class Command(Protocol):
-    """What every module in this room has to define."""
+    """What every module in this room must define."""
 
     HELP: str
     DETAILS: str

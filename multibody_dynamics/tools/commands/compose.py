@@ -6,8 +6,8 @@ import argparse
 
 HELP = "Run several nodes in one process, on one executor"
 DETAILS = (
-    "They are configured and activated in the given order. Arguments after --ros-args apply to all"
-    " of them."
+    "Configures and activates the nodes in the given order. Arguments after --ros-args apply to all"
+    " nodes."
 )
 
 

@@ -10,7 +10,7 @@ from ..base.arguments import add_domain, add_motion, positive
 HELP = "Run an arm with elastic joints over ROS 2 and write a report"
 DETAILS = (
     "Simulator, feedforward and trajectory run as separate processes, three times: with Q, Q' and"
-    " Q'' in the feedforward, without the rates, and as for a rigid robot. Then four laws of the"
+    " Q'' in the feedforward, without the rates, and for a rigid robot. Then four laws of the"
     " flatness controller follow the same fast motion, on this package's plant and on MuJoCo. Takes"
     " about three minutes."
 )
@@ -70,9 +70,9 @@ def run(options: argparse.Namespace) -> int:
         for folder, comparison in wanted.items()
     ]
     model = demos[0].model
-    print(f"{model.name}, {model.n} joints; the very first start compiles for a minute")
+    print(f"{model.name}, {model.n} joints; the very first start takes a minute to compile")
     if not options.plant and len(available_plants()) < len(PLANTS):
-        print("mujoco is not installed (multibody_dynamics[mujoco]): one plant instead of two")
+        print("MuJoCo is not installed (multibody_dynamics[mujoco]): one plant instead of two")
     return max(
         print_results(run_demo(demo, domain_id=options.domain_id), demo.folder) for demo in demos
     )

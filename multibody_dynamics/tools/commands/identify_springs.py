@@ -64,9 +64,9 @@ def run(options: argparse.Namespace) -> int:
     if options.urdf:
         model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
     elif options.hold:
-        raise InputError("--hold states the position of a robot's joint, so it needs --urdf")
+        raise InputError("--hold sets the position of a robot's joint: it requires --urdf")
     if options.elastic_joints:
-        read_yaml(options.elastic_joints)  # a bad file is reported before a long recording is read
+        read_yaml(options.elastic_joints)  # report a bad file before reading a long recording
     motion = read_motion(
         options.recording,
         model,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..base.arguments import positive
 
-HELP = "Show how a URDF file is understood, what looks wrong in it, and how fast it runs here"
+HELP = "Show how a URDF file is read, what looks wrong in it, and how fast its dynamics run"
 DETAILS = (
     "Lists what was read, merged and ignored; checks masses, inertias and limits; shows the torques"
     " over the joint ranges and in a motion; times a control cycle on this computer. Exit status 1"
@@ -24,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--picture", metavar="FILE", type=Path,
                         help="draw the robot and its kinematic tree, as `plot` does")  # fmt: skip
     parser.add_argument("--tables", action="store_true",
-                        help="print every number of the model, to compare with a data"
+                        help="print every number of the model, for comparison with a data"
                         " sheet")  # fmt: skip
     parser.add_argument("--no-timing", dest="timing", action="store_false",
-                        help="skip the timing, and thereby the compilation")  # fmt: skip
+                        help="skip the timing and thus the compilation")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-HELP = "Rewrite the report of recorded runs"
+HELP = "Write the report of recorded runs again"
 DETAILS = ""
 
 

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from ..demo.task_demo import run_task_demo
 
-    print("panda, 7 joints; the very first start compiles for a minute")
+    print("panda, 7 joints; the very first start takes a minute to compile")
     for name, value in run_task_demo(options.output, domain_id=options.domain_id).items():
         print(f"{name:<42}{value:12.4f}")
     print(f"picture: {options.output / 'task_space.png'}")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..base.arguments import add_motion
 
-HELP = "Show the demo motion of a robot beside its limits"
-DETAILS = "trajectory_node sends such a motion to a robot."
+HELP = "Compare the demo motion of a robot with its limits"
+DETAILS = "trajectory_node sends this motion to a robot."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

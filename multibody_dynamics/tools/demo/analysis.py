@@ -1,7 +1,7 @@
 """One run of the demo, compared with what the library computes offline.
 
 The reference comes from the trajectory message, the torques from the reference, the errors from the
-measured states: no result is taken from the nodes.
+measured states: no intermediate result comes from the nodes.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ def refusals(recording: Recording) -> list[str]:
 
 
 def count_warnings(recording: Recording) -> dict[str, int]:
-    """Warnings and errors of the nodes on /diagnostics, and their number."""
+    """How often the nodes reported each warning or error on /diagnostics."""
     found: dict[str, int] = {}
     for status in recording.diagnostics:
         if status["level"] in (1, 2):
@@ -251,14 +251,14 @@ def count_warnings(recording: Recording) -> dict[str, int]:
 def load_setting(folder: Path, node: str) -> tuple[dict[str, Any], MultibodyModel, Actuators]:
     """Parameters and robot of a node in the output folder of a demo. Raises InputError."""
     if not (folder / PARAMETERS).is_file():
-        raise InputError(f"{folder}: not the output of a demo, no {PARAMETERS} in it")
+        raise InputError(f"{folder}: not the output folder of a demo: it has no {PARAMETERS}")
     p = read_parameters(folder / PARAMETERS)[node]
     model = load_quietly(p["robot_file"])
     return p, model, load_actuators(p["elastic_joints_file"], model.joint_names, model.joint_types)
 
 
 def load_runs(folder: Path) -> list[Run]:
-    """The recorded runs in a folder, in the order of VARIANTS. Raises InputError for none."""
+    """The recorded runs in a folder, ordered as VARIANTS. Raises InputError if there is none."""
     p, model, actuators = load_setting(folder, FEEDFORWARD)
     lead = p.get("splice_lead", FeedforwardParameters.splice_lead)
     runs = [
@@ -267,5 +267,5 @@ def load_runs(folder: Path) -> list[Run]:
         if (file := folder / f"{variant}.npz").is_file()
     ]
     if not runs:
-        raise InputError(f"{folder}: no recording in it, one of {', '.join(VARIANTS)}.npz")
+        raise InputError(f"{folder} has no recording: none of {', '.join(VARIANTS)}.npz")
     return runs

@@ -1,4 +1,4 @@
-"""One run of the demo under one control law: tracking errors of the links, and load of the motors.
+"""One run of the demo with one control law: tracking errors of the links, and motor loads.
 
 Only the torques are taken from the controller; everything else is computed offline.
 """
@@ -70,7 +70,7 @@ class ControlRun(DemoRun):
 
 
 def load_control_runs(folder: Path) -> list[ControlRun]:
-    """The recorded runs in a folder, by plant and law. Raises InputError for none."""
+    """The recorded runs in a folder, by plant and law. Raises InputError if there is none."""
     _, model, actuators = load_setting(folder, CONTROLLER)
     runs = [
         ControlRun(Recording.load(file), model, actuators, plant, law)
@@ -79,7 +79,5 @@ def load_control_runs(folder: Path) -> list[ControlRun]:
         if (file := folder / f"{run_name(plant, law)}.npz").is_file()
     ]
     if not runs:
-        raise InputError(
-            f"{folder}: no recording in it, such as {run_name(PLANTS[0], LAWS[0])}.npz"
-        )
+        raise InputError(f"{folder} has no recording such as {run_name(PLANTS[0], LAWS[0])}.npz")
     return runs

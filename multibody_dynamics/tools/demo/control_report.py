@@ -1,4 +1,4 @@
-"""The report on the control laws: report.json, report.md, and two pictures."""
+"""The report that compares the control laws: report.json, report.md, and two pictures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .page import (
 from .pictures import LAW_TITLES, PLANT_TITLES, draw_control_errors, draw_control_torques
 
 OUTPUTS = ("report.json", "report.md", "tracking.png", "torques.png")
-CLEAR = 3.0  # ratio of rms errors from which on one is clearly smaller
+CLEAR = 3.0  # ratio of rms errors above which one is clearly smaller
 
 
 def write_control_report(folder: Path) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _problems(report: Mapping[str, Any]) -> list[str]:
         for name, run in report["runs"].items()
         for reason in run["refused"]
     ]
-    # Without lockstep a busy computer can spoil any run, whatever the law.
+    # Without lockstep, a busy computer can spoil any run, however good the law.
     if report["lockstep"]:
         found += [
             f"{plant}: {classic} has only {ratio:.2f} times the rms error of {flat}"
@@ -119,20 +119,21 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield _tracking_table(report)
     yield (
         "The controller uses the plant's exact parameters, which no controller of a real robot"
-        " has: see *Robustness* in docs/elastic_joints.md. MuJoCo shares no dynamics with it.\n"
+        " has: see *Robustness* in docs/elastic_joints.md. MuJoCo computes"
+        " its own dynamics.\n"
     )
     yield "![tracking](tracking.png)\n"
     yield "## Joint by joint\n"
     yield from _joint_tables(report)
     yield "![motor torques](torques.png)\n"
     yield "## Timing\n"
-    yield "In real time, from sending a joint state to sending its torque:\n"
+    yield "Latency in real time, from sending a joint state to sending its torque:\n"
     yield table(
         ["run", *(f"{p} [ms]" for p in next(iter(runs.values()))["latency [ms]"])],
         [[name, *(f"{x:.3f}" for x in r["latency [ms]"].values())] for name, r in runs.items()],
     )
     yield warning_lines(runs)
-    yield "## What ran\n"
+    yield "## Setup\n"
     one_plant = [] if len(report["plants"]) > 1 else [f"one plant only: {report['plants'][0]}"]
     rate = f"{report['update rate [Hz]']:g} Hz; trajectory: {report['trajectory']}"
     yield setup_section(report, rate, *one_plant)

@@ -1,4 +1,4 @@
-"""Springs and motors for a robot that comes without them.
+"""Springs and motors for a robot without data of its own.
 
 Every link swings against its locked motor at SPRING_FREQUENCY while the other joints are locked;
 the inertia of rotor and gear is MOTOR_SHARE of the link's.

@@ -1,4 +1,4 @@
-"""Shared by both reports: tables in Markdown, units, and the sections about what ran."""
+"""Shared by both reports: Markdown tables, units, and the sections on the setup."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def times(ratio: float) -> str:
 
 
 def short(value: Any) -> str:
-    """A number with four digits; a word as it is."""
+    """A number with four digits; words are left unchanged."""
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def problems_section(report: Mapping[str, Any]) -> str:
-    """The problems, which come first."""
+    """The problems, which open the report."""
     return "".join(f"**Problem: {text}**\n\n" for text in report["problems"])
 
 
@@ -76,7 +76,7 @@ def setup_section(report: Mapping[str, Any], *lines: str) -> str:
 def robot_of(
     model: MultibodyModel, actuators: Actuators, parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Robot, springs and motors, for report.json. parameters : of the node that uses them."""
+    """Robot, springs and motors for report.json; `parameters` are those of the node using them."""
     springs = parameters["elastic_joints_file"]
     data = yaml.safe_load(Path(springs).read_text(encoding="utf-8"))
     return {
@@ -100,7 +100,7 @@ def _stiffness(actuator: Actuator) -> float | str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the software, and the computer."""
+    """Versions of the software, and facts about the computer."""
     found = {"multibody_dynamics": __version__, "python": platform.python_version()}
     for package in ("numpy", "numba", "scipy", "rclpy"):
         for name in (package, f"ros-{os.environ.get('ROS_DISTRO', 'jazzy')}-{package}"):
@@ -114,6 +114,6 @@ def versions() -> dict[str, str]:
 
 
 def write_files(folder: Path, report: Mapping[str, Any], parts: Iterable[str]) -> None:
-    """report.json, and report.md from the parts that are not empty."""
+    """Write report.json, and report.md from the non-empty parts."""
     (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     (folder / "report.md").write_text("\n".join(part for part in parts if part))

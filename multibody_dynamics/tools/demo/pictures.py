@@ -146,7 +146,7 @@ def draw_control_errors(runs: Sequence[ControlRun], file: Path) -> None:
 
 
 def draw_control_torques(runs: Sequence[ControlRun], file: Path) -> None:
-    """Motor torques of all laws, joint by joint, a column for each plant."""
+    """Motor torques of all laws, with a row per joint and a column per plant."""
     from matplotlib.lines import Line2D
 
     plants = list(dict.fromkeys(run.plant for run in runs))

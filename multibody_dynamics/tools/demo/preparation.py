@@ -1,4 +1,4 @@
-"""Everything the nodes of a demo need: which runs to compare, and the parameters for any robot."""
+"""Preparation of a demo: which runs to compare, and the parameters of the nodes for any robot."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def available_plants() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Demo:
-    """A prepared demo: `folder` contains the file with the parameters of all three nodes."""
+    """A prepared demo; `folder` contains the file with the parameters of all three nodes."""
 
     folder: Path
     model: MultibodyModel
@@ -172,7 +172,7 @@ def prepare(
 def _set_motion(
     trajectory: dict[str, Any], motion: str, duration: float | None, *, keep_joints: bool
 ) -> None:
-    """Choose kind and duration, and drop the numbers of another robot or another kind."""
+    """Set kind and duration, and drop numbers that belong to another robot or kind of motion."""
     if not keep_joints:
         trajectory.pop("joints", None)
     if not keep_joints or motion != trajectory["motion"]:
@@ -216,7 +216,7 @@ def _as_yaml(parameters: Mapping[str, Any], comparison: Comparison) -> str:
 
 
 def trajectory_parameters(values: Mapping[str, Any]) -> TrajectoryParameters:
-    """The trajectory node's own parameters among those of a file."""
+    """Those parameters of a file that belong to the trajectory node."""
     own = {field.name for field in fields(TrajectoryParameters)} & values.keys()
     return TrajectoryParameters(
         **{key: tuple(values[key]) if isinstance(values[key], list) else values[key] for key in own}

@@ -1,4 +1,4 @@
-"""The report on the variants of the feedforward: report.json, report.md, and two pictures."""
+"""The report that compares the feedforward variants: report.json, report.md, two pictures."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def _problems(report: Mapping[str, Any]) -> list[str]:
                     f" its largest value; rounding explains at most {TOLERANCE:g}"
                 )
     for variant, ratio in report["ratios of rms errors"].items():
-        # Without lockstep a busy computer can spoil any run, whatever the feedforward.
+        # Without lockstep, a busy computer can spoil any run, however good the feedforward.
         if report["lockstep"] and not ratio > 1.0:
-            found.append(f"{variant} tracks no worse than full: {ratio:.2f} of its rms error")
+            found.append(f"{variant} tracks no worse than full: {ratio:.2f} times its rms error")
     return found
 
 
@@ -98,8 +98,8 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     runs = report["runs"]
     yield f"# {report['robot']} with elastic joints: one demo run\n"
     yield (
-        "Simulator, feedforward and trajectory ran as separate processes over ROS 2. The same"
-        " robot, drives and trajectory, with and without Q' and Q'' in the feedforward:\n"
+        "Simulator, feedforward and trajectory ran as separate processes over ROS 2. Robot, drives"
+        " and trajectory were the same, with and without Q' and Q'' in the feedforward:\n"
     )
     yield "".join(
         f"- {TITLES[v]}: {times(ratio)} times the rms error of the full feedforward\n"
@@ -109,9 +109,9 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield "## Link tracking\n"
     yield _tracking_table(report)
     yield (
-        "The simulated robot has exactly the parameters that the feedforward uses: the remaining"
-        " error of the full one comes from time steps, not from the model, and a real robot adds"
-        " model errors. The other two lack terms, whatever the model.\n"
+        "The simulated robot has exactly the parameters that the feedforward uses. The remaining"
+        " error of the full feedforward therefore comes from the time steps; a real robot adds"
+        " model errors. The other two variants lack terms, however good the model.\n"
     )
     yield "![tracking](tracking.png)\n"
     yield "## Torques and their rates\n"
@@ -128,13 +128,13 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield from _timing(report)
     yield "## Messages\n"
     yield (
-        "Messages received by the recorder, of those that the sender counted. Messages that the"
+        "Messages received by the recorder, out of those counted by the sender. Messages that the"
         " recorder lost may still have reached the nodes.\n"
     )
     yield _message_table(runs)
     if lines := warning_lines(runs):
         yield "## Warnings on /diagnostics\n\n" + lines
-    yield "## What ran\n"
+    yield "## Setup\n"
     yield (
         setup_section(report, f"drive: {report['drive']}", f"trajectory: {report['trajectory']}")
         + "\nTo rewrite this report from the recordings: `multibody_dynamics report FOLDER`\n"
@@ -184,8 +184,8 @@ def _timing(report: Mapping[str, Any]) -> Iterator[str]:
     first = next(iter(runs.values()))
     yield "## Timing\n"
     yield (
-        "In real time, by the senders' clocks. Period: between torques. Latency: from sending a"
-        " joint state to sending its torque. "
+        "In real time, by the senders' clocks. Period: time between torques. Latency: time from"
+        " sending a joint state to sending its torque. "
     ) + (
         "The simulation waits for late commands: while the processor is needed elsewhere, simulated"
         " time passes more slowly (real time factor below 1), and nothing is lost.\n"

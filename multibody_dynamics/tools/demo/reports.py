@@ -1,4 +1,4 @@
-"""The reports of both kinds of demo: rewrite one from its recordings, and print its results."""
+"""Reports of both kinds of demo: write one again from its recordings, and print its results."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .report import write_report
 
 
 def write_again(folder: Path) -> dict[str, Any]:
-    """Write the report of the kind that the parameters in a folder belong to; its contents."""
+    """Write the report that fits the parameters in a folder, and return its contents."""
     file = folder / PARAMETERS
     is_of_laws = file.is_file() and CONTROLLER in read_parameters(file)
     return (write_control_report if is_of_laws else write_report)(folder)
 
 
 def print_results(report: Mapping[str, Any], folder: Path) -> int:
-    """Print the results in a few lines; the exit status."""
+    """Print the results in a few lines and return the exit status."""
     unit = error_unit(report["joint types"])
     for variant, run in report["runs"].items():
         ratio = report["ratios of rms errors"].get(variant)

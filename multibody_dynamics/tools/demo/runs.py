@@ -1,7 +1,7 @@
 """Run and record a demo: simulator, feedforward or controller, and trajectory as processes.
 
-`run_demo` starts the nodes of what `prepare` wrote, once for each run of the comparison. `record`
-listens to a run that is in progress, also to one of launch/demo.launch.py.
+`run_demo` starts the nodes with the parameters that `prepare` wrote, once for each run of the
+comparison. `record` records a run in progress, including one started by launch/demo.launch.py.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _stamp(message: Any) -> int:
 
 
 def run_once(demo: Demo, variant: str, context: Context) -> Recording:
-    """Start the three nodes, record until the trajectory node is done, stop the nodes."""
+    """Start the three nodes, record until the trajectory node exits, and stop the nodes."""
     comparison = demo.comparison
     with NodeProcesses() as nodes:
         _, _, sender = (
@@ -199,22 +199,22 @@ def run_once(demo: Demo, variant: str, context: Context) -> Recording:
 
 
 def run_demo(demo: Demo, *, domain_id: int | None = None) -> dict[str, Any]:
-    """Do all runs, write recordings and report; return the contents of report.json.
+    """Perform all runs, write recordings and report, and return the contents of report.json.
 
-    Raises RunError. Ctrl-C and SIGTERM stop the nodes, too.
+    Ctrl-C and SIGTERM also stop the nodes. Raises RunError.
     """
     os.environ.update(ros_settings(domain_id))
     with sigterm_as_interrupt():
         for variant in demo.comparison.runs:
-            with ros_context() as context:  # a new one knows no nodes of the previous run
+            with ros_context() as context:  # a new one does not know the nodes of the previous run
                 recording = run_once(demo, variant, context)
             recording.save(demo.folder / f"{variant}.npz")
     return demo.comparison.write(demo.folder)
 
 
 def record_launched(folder: Path, variant: str, namespace: str = "") -> dict[str, Any]:
-    """Record nodes that were started elsewhere, with the parameters written by `prepare`, until the
-    motion is over; then write the report. Raises InputError for a folder without parameters."""
+    """Record nodes that were started elsewhere with the parameters written by `prepare`, until the
+    motion ends; then write the report. Raises InputError for a folder without parameters."""
     if not (folder / PARAMETERS).is_file():
         raise InputError(f"{folder} has no {PARAMETERS}, which launch/demo.launch.py writes")
     parameters = read_parameters(folder / PARAMETERS)

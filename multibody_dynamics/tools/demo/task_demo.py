@@ -60,10 +60,11 @@ Messages = dict[str, list[Any]]  # by topic
 def run_task_demo(
     folder: Path, *, poses: Any = POSES, domain_id: int | None = None
 ) -> dict[str, float]:
-    """Run the demo, write task_space.png and task_space.json; returns the contents of the latter.
+    """Run the demo, write task_space.png and task_space.json, and return the latter's contents.
 
-    poses : screws (k, 6) relative to the initial pose of the hand. Raises RunError; Ctrl-C and
-    SIGTERM stop the nodes, too.
+    poses : screws (k, 6) relative to the initial pose of the hand
+
+    Ctrl-C and SIGTERM also stop the nodes. Raises RunError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.update(ros_settings(domain_id))
@@ -91,7 +92,7 @@ def run_task_demo(
 def _record(
     model: MultibodyModel, goals: Array, context: Context, check: Callable[[], None]
 ) -> Messages:
-    """Send the path, and keep all messages until the robot is at rest again."""
+    """Send the path and record all messages until the robot is at rest again."""
     peer = rclpy.create_node("task_demo", context=context)
     executor = EventsExecutor(context=context)
     executor.add_node(peer)
@@ -221,7 +222,7 @@ def _nearest(motion: Callable[[float], Array], duration: float, goal: Array) -> 
 
 
 def _draw(file: Path, joint_names: tuple[str, ...], hand: _HandMotion) -> None:
-    """The path and its error on the left, the torques with their rates on the right."""
+    """Draw the path and its error on the left, the torques and their rates on the right."""
     figure = styled_pyplot().figure(figsize=(12.0, 8.0), layout="constrained")
     grid = figure.add_gridspec(6, 2)
     _draw_path(figure.add_subplot(grid[:4, 0], projection="3d"), hand)

@@ -1,4 +1,4 @@
-"""Several nodes in one process, on one executor.
+"""Run several nodes in one process, on one executor.
 
     multibody_dynamics compose feedforward_node trajectory_node --ros-args --params-file ROBOT.yaml
 
@@ -34,9 +34,9 @@ def node_class(name: str) -> Any:
 
 
 def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str = "events") -> int:
-    """Run the nodes until SIGINT or SIGTERM; exit code 1 if one of them does not become active.
+    """Run the nodes until SIGINT or SIGTERM; return 1 if one of them cannot be activated.
 
-    All are configured and activated in the order of `names`, and shut down in reverse order.
+    They are configured and activated in the order of `names`, and shut down in reverse order.
     """
     import rclpy
 

@@ -18,7 +18,7 @@ from ..base.processes import RunError
 
 WINDOW = 1000  # messages from which a period is estimated
 REFRESH = 0.2  # s
-# Nodes that close a loop come first: another node beside them may be there for display only.
+# Nodes that close a loop come first: any other node may be running for display only.
 TORQUES = (
     "flatness_controller_node/motor_torque",
     "task_space_node/torque",
@@ -44,7 +44,7 @@ class TopicTiming:
     def line(self, now: float) -> str:
         """Period (median and maximum), age, and whether the topic is stale."""
         if not self._arrivals:
-            return f"{self.name:<44} nothing yet"
+            return f"{self.name:<44} no message yet"
         age = now - self._arrivals[-1]
         stale = "   STALE" if age > self._stale_after else ""
         steps = 1e3 * np.diff(self._arrivals)
@@ -77,7 +77,7 @@ class JointTable:
         self._position.update(zip(names, position, strict=False))
 
     def lines(self) -> list[str]:
-        """The table, with a row per joint of the model, or per received joint without a model."""
+        """The table, with a row per joint of the model or, without a model, per received joint."""
         head = ("joint", "torque", "peak", "rate", "limit", "left", "position", "to a stop")
         lines = [f"{head[0]:<24}" + "".join(f"{text:>11}" for text in head[1:])]
         names = self._model.joint_names if self._model else tuple(self._torque)
@@ -139,8 +139,8 @@ def watch(
 ) -> None:
     """Show the table until Ctrl-C, followed by all messages on /diagnostics that are not OK.
 
-    With `once`, show it once as soon as torques arrive; raises RunError after `timeout` s. Without
-    `torques`, the topic is found by :func:`find_torques`.
+    With `once`, show it a single time as soon as torques arrive, and raise RunError if none do
+    within `timeout` s. :func:`find_torques` chooses the topic if `torques` is None.
     """
     with _spinning_node(namespace) as (node, spin):
         end = time.monotonic() + timeout if once else np.inf

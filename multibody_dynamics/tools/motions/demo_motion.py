@@ -1,4 +1,4 @@
-"""The demo motion of a robot, beside its limits and as a table."""
+"""The demo motion of a robot, compared with its limits and as a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEAD = ("joint", "q min", "q max", "|q'|", "|q''|", "|q'''|", "|q''''|", "of spe
 
 
 def demo_motion(model: MultibodyModel, kind: str, duration: float) -> Reference:
-    """A motion of `duration` s: `rest_to_rest`, or else a sum of sines."""
+    """A motion of `duration` s: from rest to rest if `kind` is `rest_to_rest`, else sines."""
     if kind == "rest_to_rest":
         return rest_to_rest_motion(model, duration=duration)
     return exciting_motion(model, duration=duration, ramp=1.0, frequency=0.15 * np.pi)

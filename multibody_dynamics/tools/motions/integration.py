@@ -23,7 +23,7 @@ Progress = Callable[[float], None]
 
 
 def find_system(source: str) -> dyn.integration.AbsoluteSystem:
-    """An example by its name, else a system from a YAML file. Raises InputError."""
+    """Find an example by its name, or load a system from a YAML file. Raises InputError."""
     if source in dyn.integration.examples.SYSTEMS:
         return dyn.integration.examples.SYSTEMS[source]()
     if not Path(source).is_file():
@@ -43,12 +43,12 @@ class Scheme(NamedTuple):
     project: bool = False
 
     def check(self) -> None:
-        """Raise InputError for options that the method does not have."""
+        """Raise InputError for options that the method does not support."""
         has_options = self.relative_tolerance or self.baumgarte or self.project or self.every != 1
         if self.method == GENERALIZED_ALPHA and has_options:
             raise dyn.InputError(
-                "generalized_alpha satisfies the constraints at every step of constant size: it has"
-                " no tolerance, baumgarte, project or every"
+                "generalized_alpha has a constant step size and satisfies the constraints at every"
+                " step: it does not support tolerance, baumgarte, project or every"
             )
 
     def solve(
@@ -86,7 +86,7 @@ def integrate(
     *,
     project_start: bool = False,
 ) -> dict[str, dyn.integration.Integration]:
-    """The motion on every group, with a progress bar; prints a table of errors and speed.
+    """Integrate on every group with a progress bar, and print a table of errors and speed.
 
     project_start : start from the nearest state that satisfies the constraints. Raises InputError.
     """
@@ -99,7 +99,7 @@ def integrate(
         start = None
         if project_start:
             start = dyn.integration.project_state(s, s.initial_pose, s.initial_velocity)
-        # The first call compiles, which does not count as integration.
+        # The first call includes compilation and is therefore not timed.
         scheme.solve(s, min(scheme.step, duration), start, None)
         bar = progress_bar(f"{system.name} on {group}")
         begin = time.perf_counter()

@@ -42,7 +42,7 @@ def motion_through(points: Points, model: MultibodyModel, held: Mapping[str, flo
         if missing:
             raise InputError(
                 f"missing joints of the robot: {', '.join(missing)}; "
-                f"--hold {missing[0]}=VALUE states a constant position"
+                f"--hold {missing[0]}=VALUE sets a constant position"
             )
         data = np.full((3, len(points.times), model.n), np.nan)
         data[:, :, [model.joint_index(name) for name in names]] = points.data
@@ -58,8 +58,8 @@ def motion_through(points: Points, model: MultibodyModel, held: Mapping[str, flo
 def limits_of(
     model: MultibodyModel, actuators: Actuators, stated: Sequence[tuple[str, float]]
 ) -> MotionLimits:
-    """The limits of robot and actuators, unless `stated` otherwise: pairs of QUANTITY, for all its
-    joints (motors), or QUANTITY.JOINT, and the value. Raises InputError."""
+    """The limits of robot and actuators, with those in `stated` replaced: pairs of a value and
+    QUANTITY, for all joints (motors), or QUANTITY.JOINT. Raises InputError."""
     usual = MotionLimits.of_robot(model, actuators)
     limits = {name: np.array(getattr(usual, name)) for name in QUANTITIES}
     for text, value in stated:
@@ -68,13 +68,13 @@ def limits_of(
             raise InputError(f"--limit {text}: must begin with one of {', '.join(QUANTITIES)}")
         owners = model.joint_names if quantity in JOINT_QUANTITIES else actuators.motor_names
         if owner and owner not in owners:
-            raise InputError(f"--limit {text}: '{owner}' is none of {', '.join(owners)}")
+            raise InputError(f"--limit {text}: '{owner}' is not one of {', '.join(owners)}")
         if not value > 0.0:
             raise InputError(f"--limit {text}: {value:g} is not positive")
         which = owners.index(owner) if owner else slice(None)
         limits[quantity][which] = (-value, value) if quantity == "deflection" else value
     if not any(np.isfinite(limit).any() for limit in limits.values()):
-        raise InputError("robot, motors and springs have no limits; state one with --limit")
+        raise InputError("robot, motors and springs have no limits; set one with --limit")
     return MotionLimits(model.joint_names, **limits, motor_names=actuators.motor_names)
 
 
@@ -141,6 +141,6 @@ def draw(scaled: TimeScaling, file: Path) -> None:
         Line2D([], [], color=colours[j % len(colours)], label=joint)
         for j, joint in enumerate(joints)
     ]
-    figure.suptitle("utilisation of the limits, which are met within the green band", fontsize=11)
+    figure.suptitle("utilisation of the limits; in the green band they are met", fontsize=11)
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     save(figure, file)

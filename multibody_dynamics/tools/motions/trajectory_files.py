@@ -30,7 +30,7 @@ SECOND = 1_000_000_000  # ns
 
 
 class Form(NamedTuple):
-    """Format of a trajectory file: csv, arrays, points or bag; with its columns or topic."""
+    """Format of a trajectory file (csv, arrays, points or bag), with its columns or its topic."""
 
     kind: str
     columns: tuple[str, ...] = ()
@@ -48,19 +48,19 @@ class Points:
     form: Form
 
     def slower(self, factor: float) -> Points:
-        """The same path, slower by a factor, from the same start time on."""
+        """The same path and start time, slower by a factor."""
         start = self.times[0]
         data = self.data / factor ** np.arange(3.0)[:, None, None]
         return replace(self, times=start + factor * (self.times - start), data=data)
 
     def given(self) -> dict[str, Array]:
-        """The given ones of positions, velocities, accelerations, (k, n) each."""
+        """Positions, velocities and accelerations, (k, n) each, as far as they are given."""
         pairs = zip(ROWS, self.data, strict=True)
         return {name: rows for name, rows in pairs if np.isfinite(rows).any()}
 
 
 def read_points(path: Path, *, topic: str = "", message: int | None = None) -> Points:
-    """Read a trajectory in one of the formats above.
+    """Read a trajectory in one of the formats of the module's docstring.
 
     topic, message : which one in a bag; messages are counted from 1
 
@@ -178,7 +178,7 @@ def _read_yaml(path: Path) -> Points:
     # `ros2 topic echo` prints --- after every message.
     documents = [each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each]
     if len(documents) != 1:
-        raise InputError(f"{len(documents)} documents: must be one with joint_names and points")
+        raise InputError(f"{len(documents)} documents: expected one with joint_names and points")
     tree = documents[0]
     if not isinstance(tree, Mapping):
         raise InputError("must have joint_names, and points or times and positions")
@@ -204,7 +204,7 @@ def _read_bag(path: Path, topic: str, message: int | None) -> Points:
         name, found = _trajectories(path, topic)
     except InputError:
         raise
-    except Exception as error:  # sqlite, MCAP, YAML and zstd raise their own
+    except Exception as error:  # sqlite, MCAP, YAML and zstd raise errors of their own
         raise InputError(f"cannot be read: {error or type(error).__name__}") from None
     if not found:
         raise InputError(f"no message on {name}")
@@ -236,7 +236,7 @@ def _trajectories(path: Path, topic: str) -> tuple[str, list[Any]]:
 
 def _write_bag(points: Points, path: Path) -> Path:
     if path.exists():
-        raise InputError(f"{path} exists already; bags are not overwritten")
+        raise InputError(f"{path} already exists; bags are not overwritten")
     store = get_typestore(Stores.ROS2_JAZZY)
     types = store.types
     header = types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](0, 0), "")

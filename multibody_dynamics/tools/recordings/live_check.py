@@ -1,9 +1,9 @@
-"""Replay of a recording through the live feedforward node over DDS, compared with the library.
+"""Replay a recording through the running feedforward node over DDS; compare with the library.
 
 The filtered recorded motion is sent to the node as a trajectory; then the recorded states are
 published at any rate, with stamps relative to a new start time. The node responds to each with Q,
-Q' and Q'' of the trajectory at that stamp. Everything that it publishes is written to a bag and
-compared, stamp by stamp, with the library's results for the same trajectory in this process.
+Q' and Q'' of the trajectory at that stamp. All responses are written to a bag and compared, stamp
+by stamp, with the results that the library computes in this process for the same trajectory.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ LONGEST = 60.0  # s of the recording that are replayed
 APPROACH = 3.0  # s from rest at the first position into the motion
 STOP = 1.0  # s to come to rest after its end
 STATES = 200.0  # per s of the approach
-# States without a response before the next one waits: all outstanding responses are then still in
-# the node's queues, which resend lost messages.
+# Number of unanswered states at which publishing pauses: all outstanding responses are then still
+# in the node's queues, which resend lost messages.
 IN_FLIGHT = RELIABLE.depth
 PATIENCE = 180.0  # s for the node to start
-SETTLED = 1.0  # s without a response, after which no more are expected
+SETTLED = 1.0  # s of silence after which no more responses are expected
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +105,13 @@ def live_check(
 ) -> LiveCheck:
     """Replay a recording through the node `rate` times as fast as it was recorded.
 
-    The replay is never faster than the node responds. It uses only the links of the URDF. Writes
+    The replay waits if the node falls behind. It uses only the links of the URDF. Writes
     live.urdf (without limits), live.yaml, live.log and the bag `live`. Raises InputError for
     recordings that cannot be replayed, RunError if the node does not respond.
     """
     bag = folder / "live"
     if bag.exists():
-        raise InputError(f"{bag} exists already; bags are not overwritten")
+        raise InputError(f"{bag} already exists; bags are not overwritten")
     motion = _motion(path, settings)
     folder.mkdir(parents=True, exist_ok=True)
     urdf = folder / "live.urdf"
@@ -150,8 +150,8 @@ def _motion(path: Path, settings: Settings) -> _Motion:
         if look.held or len(look.sources) > 1:
             topics = ", ".join(sorted({source.topic for source in look.sources}))
             raise InputError(
-                f"{path}: --live requires all joints in one message; they are in several on "
-                f"{topics}, or held"
+                f"{path}: --live requires all joints in one message; here some are held, or "
+                f"spread over several messages on {topics}"
             )
         looks[:] = [look]
         if not parts or found.times[0] < parts[0].times[0] + LONGEST:
@@ -165,7 +165,7 @@ def _motion(path: Path, settings: Settings) -> _Motion:
     count = int(ends[0]) + 1 if len(ends) else len(t)
     count = min(count, int(np.searchsorted(t[:count], t[0] + LONGEST)))
     if count < 2 or t[count - 1] - t[0] < 1.0:
-        raise InputError(f"{path}: its first stretch without a gap is too short for a replay")
+        raise InputError(f"{path}: the first stretch without a gap is too short for a replay")
     (look,) = looks
     (source,) = look.sources
     first, last = (look.origin + round(1e9 * t[k]) for k in (0, count - 1))
@@ -302,7 +302,7 @@ class _Replay:
         message.header.stamp = _time(self.start)
         q, qd, qdd = self._motion.state[:3].tolist()
         moments = self._motion.times.tolist()
-        # A trajectory has to end at rest, which follows the replayed motion.
+        # A trajectory must end at rest: add a stop after the replayed motion.
         end = self._motion.state[0, -1] + 0.5 * STOP * self._motion.state[1, -1]
         still = [0.0] * len(end)
         for rows, last in ((q, end.tolist()), (qd, still), (qdd, still)):
@@ -358,7 +358,7 @@ def _received(recorder: Recorder, model: MultibodyModel) -> Received:
     except InputError as error:  # joints of another robot on this domain
         raise RunError(
             f"other nodes on ROS domain {os.environ['ROS_DOMAIN_ID']}: {error}; stop them, or "
-            f"choose another domain by {DOMAIN_VARIABLE}"
+            f"choose another domain with {DOMAIN_VARIABLE}"
         ) from None
 
 

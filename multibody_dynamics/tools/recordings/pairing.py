@@ -40,7 +40,7 @@ def pair(
     held: Mapping[int, float],
     turning: NDArray[np.bool_],
 ) -> Paired:
-    """Samples of all topics at the same, evenly spaced times, with the period of the slowest topic.
+    """Pair the samples of all topics at evenly spaced times, with the period of the slowest topic.
 
     places : columns by topic and name
     held : positions in columns that no topic has
@@ -100,7 +100,7 @@ def _sources(
         absent = source.places[unrecorded(source, batches, 0)].tolist()
         if absent:
             missing = ", ".join(names[place] for place in absent)
-            raise InputError(f"{path}: {source.topic}: no position was recorded of {missing}")
+            raise InputError(f"{path}: {source.topic}: no position was recorded for {missing}")
     return found
 
 
@@ -131,7 +131,7 @@ def _stamps(path: Path, source: Source, batches: Sequence[JointSamples]) -> Keys
     """All distinct stamps in order. Raises InputError if there are too few."""
     found = np.unique(np.concatenate([source.times(b) for b in batches if source.carries(b)]))
     if len(found) < FEWEST:
-        raise InputError(f"{path}: {source.topic}: {len(found)} samples; needs at least {FEWEST}")
+        raise InputError(f"{path}: {source.topic}: {len(found)} samples; {FEWEST} are required")
     return found
 
 

@@ -40,8 +40,8 @@ def smoothed(t: Array, values: Array, window: float) -> tuple[Array, Array, Arra
     length = 2 * round(0.5 * window / step) + 1
     if not ORDER < length <= len(even):
         raise InputError(
-            f"a window of {window:g} s has {length} of {len(even)} samples: must have more than "
-            f"{ORDER}, and at most all"
+            f"a window of {window:g} s has {length} of {len(even)} samples; it must have more "
+            f"than {ORDER}, and at most all"
         )
     rows = np.stack([np.interp(even, t, column) for column in values.T], axis=1)
     first, second, third = (
@@ -85,7 +85,7 @@ def identify(
     progress: Callable[[int, int], None] = lambda done, total: None,
     **options: Any,
 ) -> tuple[dict[str, SpringFit], dict[str, str], Samples]:
-    """Fits by motor, reasons by motor without a fit, and samples (phi, Q) of all motors.
+    """Identify springs: fits by motor, reasons by motor without a fit, and samples (phi, Q).
 
     For the antagonist's spring, phi = q - theta is its extension and Q = -load.
 
@@ -163,15 +163,15 @@ def _require_data(
     """Raise InputError if the data that a source of torque requires is missing."""
     joints, motors = motion.joint_names, motion.motor_names
     if source == "sensor" and motion.Q is None:
-        raise InputError("the recording has no torques of sensors: use links or motors")
+        raise InputError("the recording has no sensor torques: use links or motors")
     if source == "links" and (model is None or model.joint_names != joints):
         has = "none is given" if model is None else ", ".join(model.joint_names)
         text = f"link torques require a robot with the joints {', '.join(joints)}: {has}: --urdf"
-        raise InputError(text + ("" if motion.Q is not None else "; Q of sensors was not recorded"))
+        raise InputError(text + ("" if motion.Q is not None else "; no sensor torques Q recorded"))
     if source == "motors" and motion.tau is None:
-        raise InputError("the recording has no torques of motors: use sensor or links")
+        raise InputError("the recording has no motor torques: use sensor or links")
     if source == "motors" and actuators is None:
-        raise InputError("motor torques require their data: --elastic-joints")
+        raise InputError("motor torques require motor data: --elastic-joints")
     if source == "motors" and actuators and not set(actuators.motor_names) >= set(motors):
         raise InputError(f"motors: expected one for each of {', '.join(motors)}")
 

@@ -4,7 +4,7 @@ The formats are
     bag     a rosbag2 folder, .mcap or .db3 file: JointState of the links on one topic (position q;
             effort, if any, Q of torque sensors) and of the motors on another (theta; effort tau)
     .csv    t and, for every joint, `q JOINT`, `theta MOTOR`; `Q JOINT` of a torque sensor or
-            `tau MOTOR` of the motor beside it, in s, rad (m), N m (N)
+            `tau MOTOR` of the motor, in s, rad (m), N m (N)
     .npz    the same as arrays t (k,), q, Q (k, n), theta, tau (k, m), joint_names, and motor_names
             unless each joint has one motor
     .npz    a recording of the demo: its joint_states (effort: Q) and motor_states (effort: tau)
@@ -46,8 +46,8 @@ SECOND = 1_000_000_000  # ns
 class Motion:
     """Samples t (k,); q, Q (k, n) of the named joints; theta, tau (k, m) of the motors.
 
-    t may jump over gaps, and decreases where a clock was set back. Q and tau are None if none was
-    recorded, and have columns of NaN for joints without.
+    t may jump over gaps, and decreases where a clock was set back. Q and tau are None if they were
+    not recorded at all, and NaN in the columns of joints for which they were not recorded.
 
     motor_names : by default those of the joints
     used : lines that say what was read and how it was paired
@@ -98,7 +98,7 @@ def read_motion(
     held: Mapping[str, float] | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Motion:
-    """Read a recording in one of the formats above.
+    """Read a recording in one of the formats of the module's docstring.
 
     model : the robot whose joints are used; by default all recorded joints that have motors
     topics, motor_topic : topics in a bag; by default those named joint_states and motor_states
@@ -119,9 +119,9 @@ def read_motion(
     motors = tuple(joint + side for joint in joints for side in SIDES if joint + side in driven)
     if not motors:
         raise InputError(
-            f"{path}: {sides.motors} has no motors of these joints: {', '.join(recorded)}; it has "
-            f"{', '.join(driven) or 'none'}; a motor is named as its joint, or JOINT_agonist and "
-            "JOINT_antagonist"
+            f"{path}: {sides.motors} has no motors for the joints {', '.join(recorded)}; it has "
+            f"{', '.join(driven) or 'none'}; a motor has the name of its joint, or is named "
+            "JOINT_agonist or JOINT_antagonist"
         )
     found = _paired(path, sides, model, joints, motors, prefix, held)
     n = len(joints)
@@ -310,7 +310,7 @@ def _of_table(
     t = times_in(path, arrays["t"])
     if len(t) < 2 or not (np.diff(t) > 0.0).all():
         raise InputError(f"{path}: t must increase")
-    # They start at 1 s because a stamp of zero means that there is none.
+    # Start at 1 s, because a stamp of zero means that there is no stamp.
     stamp = SECOND + np.round(SECOND * (t - t[0])).astype(np.int64)
     batches = []
     for owners, position, effort in ((joints, "q", "Q"), (motors, "theta", "tau")):

@@ -62,15 +62,15 @@ def settings_of(options: argparse.Namespace) -> Settings:
 def compare(options: argparse.Namespace) -> int:
     """Run `multibody_dynamics validate`.
 
-    Returns the exit status: 1 for too large errors, and for incomplete or unreadable recordings.
+    Returns the exit status: 1 if errors are too large or a recording is incomplete or unreadable.
     """
     settings = settings_of(options)
-    robot = settings.robot()  # its errors are reported once, before anything is read
+    robot = settings.robot()  # report its errors once, before reading any recording
     if settings.payload_body is not None:
         robot.model.body_index(settings.payload_body)
     several = len(options.recordings) > 1
     if several and (options.bag or options.live):
-        raise InputError("--bag and --live: for one recording at a time")
+        raise InputError("--bag and --live support only one recording at a time")
     outcomes = _compared(options, settings, robot)
     problems = _write_reports(options, settings, robot, outcomes)
     if options.live:
@@ -83,7 +83,7 @@ def compare(options: argparse.Namespace) -> int:
 def _write_reports(
     options: argparse.Namespace, settings: Settings, robot: Robot, outcomes: Sequence[Outcome]
 ) -> list[str]:
-    """Write and print the report of each recording, and of several together; the problems."""
+    """Write and print a report for each recording and for all together; return the problems."""
     recordings: list[Path] = options.recordings
     several = len(recordings) > 1
     folders = _folders(options.output, recordings) if several else [options.output]
@@ -109,7 +109,7 @@ def _write_reports(
 
 
 def _compared(options: argparse.Namespace, settings: Settings, robot: Robot) -> list[Outcome]:
-    """The comparison of each recording, in their order."""
+    """Compare each recording; the outcomes are in the order of the recordings."""
     if len(options.recordings) > 1:
         return validate_all(
             options.recordings,
@@ -131,7 +131,7 @@ def _compared(options: argparse.Namespace, settings: Settings, robot: Robot) -> 
 def _report(
     outcome: Validation, robot: Robot, settings: Settings, folder: Path, problems: list[str]
 ) -> tuple[Path, float]:
-    """Identify, write and print; returns the page, and the largest normalised error to judge."""
+    """Identify, write and print; return the page and the largest normalised error."""
     found = None
     if settings.identify:
         try:
@@ -146,7 +146,7 @@ def _report(
 
 
 def _live(options: argparse.Namespace, settings: Settings) -> list[str]:
-    """Replay through the node, write and print the result; the problems."""
+    """Replay through the node, write and print the result, and return the problems."""
     from .live_check import live_check
 
     check = live_check(

@@ -2,13 +2,13 @@
 
     multibody_dynamics gazebo ROBOT.urdf --elastic-joints SPRINGS.yaml -o FOLDER
 
-Gazebo has springs in joints, but none between a motor and a joint, and no inertia reflected by a
-gear. Therefore JOINT becomes JOINT_motor (angle theta, driven by the motor), a rotor, and
-JOINT_spring (angle q - theta). A rotor that is a body has inertia about all axes, at least J / 2
-about the transverse ones: `links.urdf`, for the controller, includes it in the link that carries
-the rotor. What remains is the coupling between a rotor's spin and the motion of that link, with J
-instead of J / N behind a real gear of ratio N; the controllers of this package neglect it (Spong's
-simplification).
+Gazebo supports springs in joints, but neither springs between a motor and a joint nor the inertia
+reflected by a gear. Therefore JOINT becomes JOINT_motor (angle theta, driven by the motor), a
+rotor, and JOINT_spring (angle q - theta). A rotor that is a body has inertia about all axes, at
+least J / 2 about the transverse ones; in `links.urdf`, for the controller, the link that carries
+the rotor includes it. The only difference left is the coupling between a rotor's spin and the
+motion of that link, with J instead of the J / N of a real gear of ratio N; the controllers of this
+package neglect it (Spong's simplification).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOTOR, SPRING, ROTOR = "_motor", "_spring", "_rotor"
 ROTOR_MASS = 0.01  # kg: Gazebo requires a mass
 TRAVEL = 1.0  # rad, travel of a spring in each direction
 READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # rad, ready pose of the Panda
-WORLD = "world"  # Gazebo fixes a model by a link of this name
+WORLD = "world"  # a link of this name fixes a model to Gazebo's world
 HARDWARE = "gz_ros2_control/GazeboSimSystem"
 PLUGIN = {
     "filename": "gz_ros2_control-system",
@@ -73,7 +73,7 @@ def prepare(
 ) -> Files:
     """Write the files for Gazebo, the controller manager and our controller into `folder`.
 
-    robot, elastic_joints : files; without a robot, those of the Panda
+    robot, elastic_joints : files; by default those of the Panda
     initial : comma-separated link positions, rad
 
     Raises as :func:`convert` and :func:`load_actuators` do.
@@ -127,7 +127,7 @@ def convert(
     namespace: str = "",
     prefix: str = "",
 ) -> GazeboRobot:
-    """The robot of a URDF file with linear springs in all its joints.
+    """Convert the robot of a URDF file, with linear springs in all its joints.
 
     controllers : path of the controller manager's YAML file
     initial : (n,) rad, initial link positions, with the springs deflected by the weight of the
@@ -232,7 +232,7 @@ def _interfaces(control: Element, joint: str, initial: float, effort: float | No
         if np.isfinite(effort):
             _add(command, "param", name="min").text = _number(-effort)
             _add(command, "param", name="max").text = _number(effort)
-    # gz_ros2_control sets it only for joints with commands: the springs start undeflected.
+    # gz_ros2_control uses it only for joints with commands: the springs start undeflected.
     position = _add(part, "state_interface", name="position")
     _add(position, "param", name="initial_value").text = _number(initial)
     _add(part, "state_interface", name="velocity")

@@ -1,5 +1,5 @@
-"""How a URDF file is understood, what looks wrong in it, the torques that its motors need, and
-whether this computer is fast enough for it.
+"""How a URDF file is read, what looks wrong in it, which torques its motors need, and whether this
+computer is fast enough for it.
 
     multibody_dynamics inspect ROBOT.urdf --elastic-joints SPRINGS.yaml --picture robot.png
 """
@@ -24,10 +24,10 @@ from ...dynamics.rigid import InverseDynamicsSolver, gravity_forces, inverse_dyn
 
 POSTURES = 500  # for gravity torques and the mass matrix
 UNLIMITED = 1.0  # rad or m: half the range of a joint without limits
-FLAT = 1e-3  # ratio of principal moments below which a link is a needle, or an entry is missing
-EXTENDED = 1.0  # m: radius of gyration about the COM, larger than that of any link of an arm
+FLAT = 1e-3  # ratio of principal moments that only a needle or a missing entry explains
+EXTENDED = 1.0  # m: larger than the radius of gyration of any link of an arm
 SINGULAR = 1e10  # condition number of the mass matrix
-MESSAGES = 0.4  # ms for two messages and the node around the solver at 1 kHz
+MESSAGES = 0.4  # ms per cycle at 1 kHz for two messages and the node around the solver
 
 
 class Finding(NamedTuple):
@@ -116,9 +116,9 @@ def _check_body(body: str, M: Array) -> Iterator[Finding]:
     else:
         if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6):
             text = ", ".join(f"{x:.3g}" for x in moments)
-            yield Finding(True, f"{body}: no body has the principal moments {text}")
+            yield Finding(True, f"{body}: no rigid body can have the principal moments {text}")
         elif moments[0] < FLAT * moments[-1]:
-            yield Finding(False, f"{body} is thinner than any link: {moments[0]:.3g}")
+            yield Finding(False, f"{body} is implausibly thin: principal moment {moments[0]:.3g}")
         radius = np.sqrt(moments[-1] / mass)
         if radius > EXTENDED:
             yield Finding(True, f"{body}: radius of gyration of {radius:.3g} m; is it in g mm^2?")
@@ -139,7 +139,7 @@ def _check_limits(model: MultibodyModel, j: int, weight: float) -> Iterator[Find
 
 
 def postures(model: MultibodyModel, count: int = POSTURES) -> Array:
-    """`count` random configurations (count, n) within the joint ranges, the same every time."""
+    """`count` random configurations (count, n) within the joint ranges, the same in every call."""
     lower, upper, *_ = model.limits
     low = np.where(np.isfinite(lower), lower, np.minimum(-UNLIMITED, upper - UNLIMITED))
     high = np.where(np.isfinite(upper), upper, np.maximum(UNLIMITED, low + UNLIMITED))
@@ -147,7 +147,7 @@ def postures(model: MultibodyModel, count: int = POSTURES) -> Array:
 
 
 class Torques(NamedTuple):
-    """Torques that the joints need, N m or N (n,); rates in N m/s, N/s."""
+    """Torques that the joints need (n,), N m or N; rates in N m/s or N/s."""
 
     at_rest: Array  # rms over postures
     at_rest_peak: Array
@@ -231,7 +231,7 @@ def _timed(what: str, cycle: Callable[[], Any], seconds: float) -> Timing:
 
 
 def timing_lines(timings: Sequence[Timing], rate: float) -> tuple[list[str], bool]:
-    """The times compared with the period of `rate` Hz, and whether a node is fast enough."""
+    """Compare the times with the period of `rate` Hz: lines, and whether a node is fast enough."""
     period = 1e3 / rate
     lines = [
         f"{t.what}: {t.p50:.1f} us (p50), {t.p99:.1f} us (p99), {t.worst:.1f} us (maximum)"

@@ -72,7 +72,7 @@ def plot_model(model: MultibodyModel, q: Any = None, *, axes: Any = None) -> Any
 def save_picture(model: MultibodyModel, file: Path, q: Sequence[float] | None = None) -> None:
     """Write the picture to a file, in the format of its suffix, and print the file's name.
 
-    Raises InputError as :func:`plot_model` does, and for other suffixes.
+    Raises InputError as :func:`plot_model` does, and for unknown suffixes.
     """
     import matplotlib
 
@@ -206,7 +206,7 @@ def _finish_robot(axis: Any, model: MultibodyModel, q: Array) -> None:
 
 
 class _Row(NamedTuple):
-    """A line of the tree: a body, its branch, and line and branch of its parent."""
+    """A line of the tree: a body and its branch, and the line and branch of its parent."""
 
     body: int
     branch: int

@@ -16,7 +16,7 @@ from multibody_dynamics.dynamics.identification import (
 )
 from multibody_dynamics.dynamics.model import inertia
 from reference import dynamics, error, exact
-from robots import draw, panda, random_tree, with_multidof, with_rotors
+from robots import draw, panda, random_tree, random_wrenches, with_multidof, with_rotors
 
 STEP = mp.mpf(10) ** -13
 
@@ -34,11 +34,6 @@ ROBOTS = {"panda": panda, "tree": loaded_tree, "multidof": with_multidof}
 @pytest.fixture(params=ROBOTS)
 def model(request):
     return ROBOTS[request.param]()
-
-
-def some_wrenches(model, *batch):
-    first, second = 5 * np.random.default_rng(2).normal(size=(2, *batch, 6))
-    return {model.body_names[1]: first, model.body_names[-1]: second}
 
 
 def everything(model):
@@ -62,7 +57,7 @@ def everything(model):
 
 def test_coordinates_give_the_matrices(model):
     q, qd, qdd = draw(model, 3)
-    wrenches = some_wrenches(model)
+    wrenches = random_wrenches(model, rates=False)
     tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
     inverse = dyn.inverse_dynamics_derivatives(model, q, qd, qdd, wrenches=wrenches)
     forward = dyn.forward_dynamics_derivatives(model, q, qd, tau, wrenches=wrenches)
@@ -90,7 +85,7 @@ def test_inertial_parameters_give_the_columns_of_the_regressor(model):
 
 
 def test_placements_give_the_geometric_sensitivity(model):
-    rows, wrenches = draw(model, 3), some_wrenches(model)
+    rows, wrenches = draw(model, 3), random_wrenches(model, rates=False)
     errors = dyn.identification.joint_errors(model, independent=False)
     by = Dependence.on_placement(model, errors)
     found = dyn.identification.inverse_dynamics_sensitivity(model, by, *rows, wrenches=wrenches)
@@ -102,7 +97,7 @@ def test_placements_give_the_geometric_sensitivity(model):
 def test_forward_and_hybrid_dynamics_go_with_the_inverse(model):
     """d tau(q, q', q'', p) = dQ + M dq'', whichever joints are prescribed."""
     q, qd, qdd = draw(model, 3)
-    wrenches, by = some_wrenches(model), everything(model)
+    wrenches, by = random_wrenches(model, rates=False), everything(model)
     tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
     M = dyn.mass_matrix(model, q)
     motion = replace(by, qdd=None)
@@ -240,7 +235,8 @@ def test_a_parameter_may_move_everything_at_once(small):
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 4), (0,)])
 def test_batches_hold_single_results(small, shape):
-    rows, by, wrenches = draw(small, 3, *shape), everything(small), some_wrenches(small, *shape)
+    rows, by = draw(small, 3, *shape), everything(small)
+    wrenches = random_wrenches(small, *shape, rates=False)
     for function in (
         dyn.identification.inverse_dynamics_sensitivity,
         dyn.identification.forward_dynamics_sensitivity,

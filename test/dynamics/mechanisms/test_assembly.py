@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_constraints import JOINTS, MECHANISMS, loop_in_tree
 
-from mechanisms import X, four_bar, move, reference_motion
+from mechanisms import JOINTS, MECHANISMS, X, four_bar, loop_in_tree, move, reference_motion
 from multibody_dynamics import dynamics as dyn
 from reference import error
 

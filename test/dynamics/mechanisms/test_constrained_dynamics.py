@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
-from test_constraints import JOINTS, loop_in_tree
 
 from mechanisms import (
     FOUR_BAR,
+    JOINTS,
     delta,
     five_bar,
     four_bar,
+    loop_in_tree,
     reference_motion,
     reference_torques,
     spatial_loop,

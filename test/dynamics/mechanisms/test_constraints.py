@@ -4,41 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_loops import CHAINS, LOWER_PAIRS
 
 import reference as ref
 from mechanisms import (
+    CHAINS,
+    JOINTS,
+    MECHANISMS,
     X,
     delta,
     five_bar,
     four_bar,
+    loop_in_tree,
     reference_matrix,
-    spatial_loop,
 )
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.core import product_rule as leibniz
 from multibody_dynamics.dynamics.mechanisms.constraints import constraint_terms, independent_rows
-from robots import random_inertia, random_tree
-
-JOINTS = LOWER_PAIRS | CHAINS
-MECHANISMS = {
-    "four_bar": four_bar(),
-    "five_bar": five_bar("a", "e"),
-    "cut at the ball": spatial_loop(),
-    "cut at the cross": spatial_loop("universal"),
-    "delta": delta(),
-}
-
-
-def loop_in_tree(free, seed=0, n=9):
-    """A tree with a loop between its last body and another one, and a q that closes it."""
-    tree = random_tree(n, seed, branching=0.3)
-    q = np.random.default_rng(seed).uniform(-1, 1, n)
-    other = next(b for i, b in enumerate(tree.body_names) if i not in tree.path(n - 1))
-    loop = dyn.mechanisms.LoopClosure.at(
-        tree, "loop", other, n - 1, free, point=(0.3, 0.1, -0.2), q=q
-    )
-    return dyn.mechanisms.ConstrainedModel(tree, [loop]), q
+from robots import random_inertia
 
 
 @pytest.mark.parametrize("free", [f for f in JOINTS.values() if len(f)], ids=list(JOINTS)[1:])

@@ -5,26 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechanisms import EYE, five_bar, four_bar, move
+from mechanisms import AXIS, CHAINS, EYE, LOWER_PAIRS, POINT, five_bar, four_bar, move
 from multibody_dynamics import dynamics as dyn
 from robots import random_tree
-
-AXIS, POINT = (0.3, -0.5, 0.8), (0.2, 0.1, -0.4)
-LOWER_PAIRS = {
-    "weld": (),
-    "revolute": dyn.revolute(AXIS, POINT),
-    "prismatic": dyn.prismatic(AXIS),
-    "helical": dyn.helical(AXIS, POINT, 0.1),
-    "cylindrical": dyn.cylindrical(AXIS, POINT),
-    "spherical": dyn.spherical(POINT),
-    "planar": dyn.planar(AXIS, POINT),
-}
-CHAINS = {
-    "universal": dyn.universal(POINT, AXIS, (1, 0, 0)),
-    "universal not at right angles": dyn.universal(POINT, AXIS, (0.3, -0.5, 0.1)),
-    "slide and ball": np.vstack([dyn.prismatic(AXIS), dyn.spherical(POINT)]),
-    "two parallel hinges": np.stack([dyn.revolute(AXIS), dyn.revolute(AXIS, POINT)]),
-}
 
 
 @pytest.mark.parametrize("free", LOWER_PAIRS.values(), ids=LOWER_PAIRS)

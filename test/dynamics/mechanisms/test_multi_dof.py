@@ -26,7 +26,9 @@ from robots import (
     random_inertia,
     random_pose,
     random_tree,
+    random_wrenches,
     with_multidof,
+    with_rotors,
 )
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -37,15 +39,6 @@ each_model = pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{m.name}-{
 
 def draw(n, count, *batch, seed=1):
     return np.random.default_rng(seed).normal(size=(count, *batch, n))
-
-
-def some_wrenches(names, *batch, seed=2):
-    first, second = np.random.default_rng(seed).normal(size=(2, *batch, 3, 6))
-    return {names[0]: first, names[-1]: second}
-
-
-def with_rotors(model):
-    return model.with_reflected_inertia(np.linspace(0.1, 0.4, model.n))
 
 
 def grown(seed, base=SphericalJoint(), gravity=TILTED):  # noqa: B008
@@ -75,7 +68,7 @@ def test_torques_and_rates_equal_those_of_the_composition(model):
     model = with_rotors(model)
     grouped = MultiDofModel.from_model(model)
     state = draw(model.n, 5, 4)
-    wrenches = some_wrenches(grouped.body_names, 4)
+    wrenches = random_wrenches(grouped, 4)
     expected = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
     for tau, rate in zip(
         grouped.inverse_dynamics(*state, wrenches=wrenches), expected, strict=True
@@ -104,7 +97,7 @@ def test_accelerations_equal_those_of_the_composition(model):
     model = with_rotors(model)
     grouped = MultiDofModel.from_model(model)
     q, qd, tau = draw(model.n, 3, 4, seed=3)
-    wrenches = some_wrenches(grouped.body_names, 4)
+    wrenches = random_wrenches(grouped, 4)
     qdd = grouped.forward_dynamics(q, qd, tau, wrenches=wrenches)
     expected = dyn.forward_dynamics(model, q, qd, tau, wrenches=wrenches)
     assert error(qdd, expected) < 1e-12
@@ -115,7 +108,7 @@ def test_a_moving_base_acts_as_on_the_composition(model):
     model = with_rotors(model)
     grouped = MultiDofModel.from_model(model)
     state, base = draw(model.n, 5, 4), random_base(6, 4)
-    wrenches = some_wrenches(grouped.body_names, 4)
+    wrenches = random_wrenches(grouped, 4)
     loaded = {"wrenches": wrenches, "base": base}
     ours = grouped.forward_kinematics(*state, base=base)
     theirs = dyn.forward_kinematics(model, *state, base=base, representation="body")
@@ -137,7 +130,7 @@ def test_hybrid_dynamics_equal_those_of_the_composition():
     model = with_rotors(with_multidof())
     grouped = MultiDofModel.from_model(model)
     q, qd, qdd, tau = draw(model.n, 4, 3, seed=4)
-    wrenches = some_wrenches(grouped.body_names, 3)
+    wrenches = random_wrenches(grouped, 3)
     for held in ([0, 3], [2], [1, 4, 5]):
         single = [k for i in held for k in range(model.n)[grouped.coordinates[i]]]
         known = np.isin(np.arange(model.n), single)
@@ -174,7 +167,7 @@ def test_forward_and_inverse_dynamics_invert_each_other(seed):
     """Tables 2 and 3, in either order."""
     robot = grown(seed, base=joints.floating())
     q, qd, tau = np.random.default_rng(seed).uniform(-1, 1, (3, 4, robot.n))
-    wrenches = some_wrenches(robot.body_names, 4)
+    wrenches = random_wrenches(robot, 4)
     qdd = robot.forward_dynamics(q, qd, tau, wrenches=wrenches)
     back = robot.inverse_dynamics(q, qd, qdd, wrenches=wrenches).tau
     assert np.abs(back - tau).max() < 1e-12 * (1 + np.abs(qdd).max())

@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from reference import DIGITS, dynamics, energy, error, exact
-from robots import aligned_model, draw, panda, random_tree, to_pinocchio, with_multidof
+from robots import (
+    aligned_model,
+    draw,
+    panda,
+    random_tree,
+    random_wrenches,
+    to_pinocchio,
+    with_multidof,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def some_wrenches(model, *batch, seed=2):
-    first, second = np.random.default_rng(seed).normal(size=(2, *batch, 3, 6))
-    return {model.body_names[0]: first, model.body_names[-1]: second}
 
 
 def digits_lost(model, q):
@@ -32,7 +35,7 @@ def test_forward_and_inverse_dynamics_invert_each_other(seed):
     """inverse(forward(tau)) = tau and forward(inverse(q'')) = q'', up to the condition of M."""
     model = random_tree(6, seed).with_reflected_inertia(np.full(6, 0.2))
     q, qd, tau = draw(model, 3, 5, seed=seed)
-    wrenches = some_wrenches(model, 5)
+    wrenches = random_wrenches(model, 5)
     qdd = dyn.forward_dynamics(model, q, qd, tau, wrenches=wrenches)
     back = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
     bias = np.abs(dyn.inverse_dynamics(model, q, qd, 0 * q, wrenches=wrenches).tau).max()
@@ -93,7 +96,7 @@ def test_a_singular_mass_matrix_is_rejected_with_the_configuration():
 def test_batches_equal_single_results(shape):
     model = random_tree(6, 3)
     q, qd, tau = draw(model, 3, *shape)
-    wrenches = some_wrenches(model, *shape)
+    wrenches = random_wrenches(model, *shape)
     result = dyn.forward_dynamics(model, q, qd, tau, wrenches=wrenches)
     assert result.shape == (*shape, model.n)
     for index in np.ndindex(shape):
@@ -177,7 +180,7 @@ def test_rates_invert_those_of_the_inverse_dynamics(robot):
 def test_any_set_of_prescribed_joints_gives_the_same_motion(seed):
     model = random_tree(7, seed).with_reflected_inertia(np.full(7, 0.1))
     q, qd, qdd = draw(model, 3, 4, seed=seed)
-    wrenches, base = some_wrenches(model, 4), dyn.BaseMotion(twist=[1, 2, 3, 4, 5, 6])
+    wrenches, base = random_wrenches(model, 4), dyn.BaseMotion(twist=[1, 2, 3, 4, 5, 6])
     tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches, base=base).tau
     held = np.random.default_rng(seed).permutation(7)[: seed + 1]
     is_held = np.isin(np.arange(7), held)

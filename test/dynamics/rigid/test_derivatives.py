@@ -15,20 +15,20 @@ from multibody_dynamics.dynamics.recursions.spatial import forward_recursion
 from multibody_dynamics.dynamics.rigid.crba import mass_matrix_recursion
 from multibody_dynamics.dynamics.rigid.derivatives import SUBTREE_ROW, derivatives_recursion
 from multibody_dynamics.dynamics.rigid.kinematics import base_rows
-from reference import dynamics, error, exact
+from reference import complex_steps, dynamics, error, exact
 from robots import (
     aligned_model,
     draw,
     panda,
     random_pose,
     random_tree,
+    random_wrenches,
     to_pinocchio,
     with_multidof,
     with_rotors,
 )
 
 SEEDS = st.integers(0, 2**32 - 1)
-STEP = 1e-30
 
 
 def loaded_tree():
@@ -44,30 +44,13 @@ def model(request):
     return ROBOTS[request.param]()
 
 
-def some_wrenches(model, *batch, seed=2):
-    first, second = 5 * np.random.default_rng(seed).normal(size=(2, *batch, 6))
-    return {model.body_names[1]: first, model.body_names[-1]: second}
-
-
-def complex_steps(function, rows):
-    """The derivatives (n, n) of `function` by each of its rows (n,), by complex steps."""
-    matrices = []
-    for k in range(len(rows)):
-        columns = []
-        for unit in np.eye(len(rows[k])):
-            moved = [row + (STEP * 1j * unit if j == k else 0) for j, row in enumerate(rows)]
-            columns.append([complex(x).imag / STEP for x in function(*moved)])
-        matrices.append(np.array(columns).T)
-    return matrices
-
-
 def worst(found, expected):
     return max(error(x, y, 2) for x, y in zip(found, expected, strict=True))
 
 
 def test_inverse_dynamics_by_complex_steps(model):
     rows = draw(model, 3)
-    wrenches = some_wrenches(model)
+    wrenches = random_wrenches(model, rates=False)
     with_rates = {body: [W, 0 * W, 0 * W] for body, W in wrenches.items()}
     expected = complex_steps(
         lambda *moved: dyn.generic_inverse_dynamics(model, *moved, wrenches=with_rates)[0], rows
@@ -169,7 +152,7 @@ def test_forward_derivatives_invert_inverse_derivatives(seed):
     """tau(q, q', q''(q, q', tau)) = tau, differentiated."""
     model = with_rotors(random_tree(6, seed))
     q, qd, qdd = draw(model, 3, 4, seed=seed)
-    wrenches = some_wrenches(model, 4)
+    wrenches = random_wrenches(model, 4, rates=False)
     tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
     dq, dqd, M = dyn.inverse_dynamics_derivatives(model, q, qd, qdd, wrenches=wrenches)
     back = dyn.forward_dynamics_derivatives(model, q, qd, tau, wrenches=wrenches)
@@ -209,7 +192,7 @@ def test_a_moving_base_is_equivalent_to_a_body_moved_by_joints():
 def test_batches_equal_single_results(shape):
     model = random_tree(6, 3)
     rows = draw(model, 3, *shape)
-    wrenches = some_wrenches(model, *shape)
+    wrenches = random_wrenches(model, *shape, rates=False)
     for function in (dyn.inverse_dynamics_derivatives, dyn.forward_dynamics_derivatives):
         result = function(model, *rows, wrenches=wrenches)
         assert all(part.shape == (*shape, 6, 6) for part in result)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_derivatives import some_wrenches
 
 from multibody_dynamics import dynamics as dyn
 from reference import error
-from robots import draw, random_tree, with_rotors
+from robots import draw, random_tree, random_wrenches, with_rotors
 
 SOLVERS = {
     dyn.rigid.InverseDynamicsDerivativesSolver: dyn.inverse_dynamics_derivatives,
@@ -39,7 +38,7 @@ def test_a_solver_equals_the_function(Solver, function, n):
 @each_solver
 def test_wrenches_keep_their_values(Solver, function):
     model = random_tree(6, 2)
-    solver, wrenches = Solver(model), some_wrenches(model)
+    solver, wrenches = Solver(model), random_wrenches(model, rates=False)
     for body, W in wrenches.items():
         solver.applied_wrenches[model.body_index(body), 0] = W
     for seed in range(2):

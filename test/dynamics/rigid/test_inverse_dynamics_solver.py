@@ -12,15 +12,9 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.core.compilation import IS_COMPILED
 from reference import error
-from robots import draw, random_base, random_tree
+from robots import draw, random_base, random_tree, random_wrenches
 
 ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
-
-
-def random_wrenches(model, seed=2):
-    """On the first and on the last body, with rates."""
-    values = 5 * np.random.default_rng(seed).normal(size=(2, 3, 6))
-    return {model.body_names[0]: values[0], model.body_names[model.n - 1]: values[1]}
 
 
 def worst(result, expected):

@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from reference import DIGITS, dynamics, error, exact, motion, moved_by
-from robots import aligned_model, draw, panda, random_base, random_tree, to_pinocchio, with_multidof
+from robots import (
+    aligned_model,
+    draw,
+    panda,
+    random_base,
+    random_tree,
+    random_wrenches,
+    to_pinocchio,
+    with_multidof,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
@@ -31,12 +40,6 @@ def mounted(robot, carrier):
         [*carrier.inertias, *robot.inertias],
         gravity=robot.gravity,
     )
-
-
-def random_wrenches(model, *batch, seed=2):
-    """On the first and on the last body, with rates."""
-    values = 5 * np.random.default_rng(seed).normal(size=(2, *batch, 3, 6))
-    return {model.body_names[0]: values[0], model.body_names[model.n - 1]: values[1]}
 
 
 def by_index(model, wrenches):

@@ -10,7 +10,7 @@ from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.tasks.tool_task import Task, TaskMotion
 from reference import error
 from robots import panda, random_state, random_tree
-from task_reference import tool_motion
+from task_reference import distance, tool_motion
 
 OFFSET = se3.exp([0.3, -0.2, 0.5, 0.05, -0.08, 0.12])
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -21,12 +21,6 @@ Resolution = dyn.tasks.RedundancyResolution
 def arm(n=6):
     """A chain that the pose of its last body determines."""
     return random_tree(n, seed=3, branching=0)
-
-
-def distance(a, b):
-    """The largest differences of two motions, order by order, over the largest component."""
-    pairs = zip(a.rates, b.rates, strict=True)
-    return [float(np.abs(a.pose - b.pose).max()), *(error(x, y) for x, y in pairs)]
 
 
 def elbow_stretched(t):

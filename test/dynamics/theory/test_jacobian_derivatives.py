@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
-from reference import derivatives, error, exact, inverse, motion, times, twist
-from robots import panda, random_state, random_tree, with_multidof
+from reference import along, error, exact_rates
+from robots import deepest, panda, random_state, random_tree, with_multidof
 
 ROBOTS = {
     "panda": panda(),
@@ -23,36 +23,6 @@ ROBOTS = {
 }
 each_robot = pytest.mark.parametrize("model", ROBOTS.values(), ids=ROBOTS.keys())
 each_representation = pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
-
-
-def deepest(model):
-    return max(range(model.n), key=lambda body: len(model.path(body)))
-
-
-def exact_rates(model, state, body, representation):
-    """J, J', J'', ... (k, 6, n) along the motion `state` (k, n), from generators and poses."""
-    moving = motion(model, state)
-    index, offset = model.frame(body)
-    C = moving.poses[index] @ exact(offset)
-    columns = 0 * C[:, :1, :1] + np.zeros((6, model.n), dtype=int)
-    for j in model.path(body):
-        S = moving.joints[j]
-        inside = twist(times(inverse(C), times(S, C)))
-        angular, linear = {
-            "spatial": (twist(S)[:, :3], twist(S)[:, 3:]),
-            "body": (inside[:, :3], inside[:, 3:]),
-            "hybrid": (twist(S)[:, :3], times(S, C)[:, :3, 3]),
-            "mixed": (inside[:, :3], times(S, C)[:, :3, 3]),
-        }[representation]
-        columns[:, :, j] = np.concatenate([angular, linear], axis=-1)
-    return derivatives(columns)
-
-
-def along(model, q, direction, order, body, representation):
-    """The derivative of this order of J along a straight line, to 40 digits."""
-    state = np.zeros((order + 1, model.n))
-    state[0], state[1] = q, direction
-    return exact_rates(model, state, body, representation)[order]
 
 
 # Against power series

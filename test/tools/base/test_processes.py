@@ -1,4 +1,4 @@
-"""Nodes as child processes: how their failure is reported, and how signals are deferred."""
+"""Nodes as child processes: failures are reported, and signals are deferred."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress bars: on a terminal only."""
+"""Progress bars appear only on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ROS settings under which the package's processes find each other, and nobody else."""
+"""ROS settings with which the package's processes discover each other and nothing else."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ print(*{row.split()[-1] for row in open("/proc/self/maps") if "/dev/shm/fast" in
 def test_a_node_listens_on_localhost_only_and_shares_no_memory(ros_domain_id):
     program = [sys.executable, "-c", SOCKETS]
     output = subprocess.check_output(program, text=True, env=ros_environment(ros_domain_id))
-    assert set(output.split()) == {"0100007F"}  # 127.0.0.1; the last row is that of the memory
+    assert set(output.split()) == {"0100007F"}  # 127.0.0.1, in the byte order of the memory
 
 
 @pytest.mark.parametrize(("words", "code"), [(["--help"], 0), (["-h"], 0), ([], 2)])

@@ -24,7 +24,7 @@ TORQUE = 87.0  # N m, the robot's effort limit of the first joint, in every tent
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output of a demo of the Panda, without the report."""
+    """The output folder of a demo of the Panda, without the report."""
     folder = tmp_path_factory.mktemp("demo")
     demo = prepare(folder, controllers())
     for plant in PLANTS:
@@ -105,5 +105,5 @@ def test_a_law_that_is_not_clearly_better_is_a_problem(folder, tmp_path, capsys)
 
 def test_a_folder_without_a_run(tmp_path):
     prepare(tmp_path, controllers())
-    with pytest.raises(InputError, match="no recording in it"):
+    with pytest.raises(InputError, match="has no recording such as"):
         load_control_runs(tmp_path)

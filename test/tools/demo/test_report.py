@@ -39,7 +39,7 @@ ROBOT = """
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output of a demo without the report: parameters, springs and recordings."""
+    """The output folder of a demo without the report: parameters, springs and recordings."""
     folder = tmp_path_factory.mktemp("demo")
     (folder / "pendulum.urdf").write_text(ROBOT)
     prepare(folder, robot=str(folder / "pendulum.urdf"), motion="rest_to_rest", rate=100.0)
@@ -97,7 +97,7 @@ def run(folder: Path, variant: str = "full") -> Run:
 
 
 def changed(run: Run, name: str, **fields) -> Run:
-    """The run with other data of one topic."""
+    """The run with the data of one topic replaced."""
     series = dict(run.recording.series)
     series[name] = series[name]._replace(**fields)
     return replace(run, recording=replace(run.recording, series=series))

@@ -95,7 +95,7 @@ def test_another_robot_from_urdf_to_report(tmp_path, robot, ros_domain_id):
 
 
 def test_control_laws_on_another_robot(tmp_path, robot, ros_domain_id):
-    """On MuJoCo, a plant that shares no dynamics with the controller."""
+    """On MuJoCo, a plant whose dynamics are independent of the controller's."""
     demo = start_demo(
         tmp_path / "out", ros_domain_id, "--urdf", robot, "--duration", "1.2", "--rate", "500",
         "--compare", "controllers", "--plant", "mujoco",

@@ -41,7 +41,7 @@ def test_another_run_on_the_same_domain_is_an_error(ros_domain_id, monkeypatch):
         others[0].create_publisher(JointState, "joint_states", 1)
         recorder.require_one_publisher()
         others[1].create_publisher(JointState, "joint_states", 1)
-        says = rf"2 nodes publish joint_states on ROS domain {ros_domain_id}\b.* by --domain-id"
+        says = rf"2 nodes publish joint_states on ROS domain {ros_domain_id}\b.* with --domain-id"
         with pytest.raises(RunError, match=says):
             _record(panda(), np.eye(4)[None], context, lambda: None)
         with pytest.raises(RunError, match=says):

@@ -1,4 +1,4 @@
-"""Several nodes in one process: all of them work, and shut down cleanly."""
+"""Several nodes in one process all work, and shut down cleanly."""
 
 from __future__ import annotations
 

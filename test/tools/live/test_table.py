@@ -55,7 +55,7 @@ def test_without_a_robot_the_table_has_the_received_joints():
 
 def test_periods_and_ages():
     topic = TopicTiming("torque", 0.2)
-    assert "nothing yet" in topic.line(0.0)
+    assert "no message yet" in topic.line(0.0)
     for k in range(5):
         topic.add(0.01 * k)
     assert "every    10.00 ms, at most 10.00" in topic.line(0.05)

@@ -72,7 +72,7 @@ def written(folder, kind):
 
 @pytest.fixture(scope="module")
 def right():
-    """The expected result, by the library."""
+    """The expected result, computed with the library."""
     motion = dyn.interpolate(JOINTS, TIMES, POSITIONS, VELOCITIES)
     springs = dyn.load_actuators(SPRINGS, JOINTS)
     usual = dyn.control.MotionLimits.of_robot(MODEL, springs, torque_rate=400.0)
@@ -112,7 +112,7 @@ def test_the_results_compare_before_and_after(tmp_path, right):
     assert max(each["after"]["utilisation"] for each in content["limits"]) < 1.0 + 1e-6
     assert imread(tmp_path / "scaled.png").std() > 0.02
 
-    # a trajectory within all limits stays as it is
+    # a trajectory within all limits is not changed
     assert run(tmp_path / "trajectory.csv", *LIMITS, "-o", tmp_path / "again") == 0
     same = json.loads((tmp_path / "again" / "scaled.json").read_text())
     assert same["factor"] == pytest.approx(1.0, abs=1e-6)
@@ -166,7 +166,7 @@ def test_invalid_input_is_reported(tmp_path, capsys):
     assert "times must increase" in refused("g.csv", good.replace("\n1,", "\n0,"))
     assert "'knee'" in refused("h.csv", good.replace("elbow", "knee"))
     assert "must begin with one of" in refused("i.csv", good, "--limit", "power=1")
-    assert "'knee' is none of" in refused("j.csv", good, "--limit", "deflection.knee=1")
+    assert "'knee' is not one of" in refused("j.csv", good, "--limit", "deflection.knee=1")
     assert "at a standstill" in refused("k.csv", good, "--limit", "joint_torque=1")
     nothing = write_bag(tmp_path / "nothing", [], kinds={"/t": MESSAGE})
     assert "no message on /t" in refused(nothing.name, None)

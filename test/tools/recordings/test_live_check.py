@@ -1,4 +1,4 @@
-"""Replay through the real node: a response to every state, with the library's values."""
+"""Replay through the real node: it answers every state, with the library's values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODEL = dyn.load_urdf(ARM)
 def test_the_live_node_agrees_with_the_library(tmp_path, monkeypatch, capsys, ros_domain_id):
     monkeypatch.setenv(DOMAIN_VARIABLE, str(ros_domain_id))
     for name in ("ROS_DOMAIN_ID", "AMENT_PREFIX_PATH"):
-        monkeypatch.setenv(name, "")  # restored after the test, whatever the command sets
+        monkeypatch.setenv(name, "")  # restored after the test, even if the command changes it
     t, rows = motion(MODEL, 600, 200.0)
     messages = messages_of(t, rows, MODEL.joint_names)
     path = write_bag(tmp_path / "bag", messages, plugin=StoragePlugin.MCAP)

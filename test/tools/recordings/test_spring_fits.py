@@ -132,7 +132,7 @@ def sides(motion: Motion):
 
 @pytest.mark.parametrize("torque", ["sensor", "links", "motors"])
 def test_a_bag_gives_what_a_table_gives(tmp_path, torque):
-    """Compressed, with a prefix, with the motors in another order and a gripper among the links."""
+    """A compressed bag with prefixed names, reordered motors, and a gripper among the links."""
     motion = recorded()
     links, motors = sides(motion)
     gripper = np.zeros((len(links), 3, 1))
@@ -166,7 +166,7 @@ def test_a_bag_gives_what_a_table_gives(tmp_path, torque):
 
 
 def test_unsynchronised_topics_are_paired_by_their_stamps(tmp_path, capsys):
-    """Motors at half the rate, between the stamps of the links, 0.3 s of them lost."""
+    """Motor states at half the rate, between the stamps of the links, with 0.3 s missing."""
     motion = recorded()
     links, motors = sides(motion)
     middle = motion.t[:-1] + 5e-4
@@ -260,13 +260,13 @@ def test_missing_data_in_a_recording_is_reported(tmp_path, capsys):
     motion = recorded()
     bare = Motion(motion.joint_names, motion.t, motion.q, motion.theta)
     for options, says in (
-        ({"torque": "sensor"}, "no torques of sensors"),
-        ({"torque": "motors"}, "no torques of motors"),
+        ({"torque": "sensor"}, "no sensor torques: use"),
+        ({"torque": "motors"}, "no motor torques: use"),
         ({}, "require a robot with the joints shoulder, elbow: none is given"),
     ):
         with pytest.raises(InputError, match=says):
             identify(bare, **options)
-    with pytest.raises(InputError, match="their data: --elastic-joints"):
+    with pytest.raises(InputError, match="require motor data: --elastic-joints"):
         identify(motion, torque="motors")
     gap = motion.t + np.where(motion.t > 1.0, 0.5, 0.0)
     with pytest.raises(InputError, match=r"no samples were recorded from 1 to 1\.5"):
@@ -308,18 +308,18 @@ def test_missing_data_in_a_bag_is_reported(tmp_path, capsys):
             (
                 links + others,
                 (),
-                "/motor_states has no motors of these joints: shoulder, elbow; it",
+                "/motor_states has no motors for the joints shoulder, elbow; it",
             ),
             (
                 links + late,
                 (),
                 "the topics do not overlap in time: /joint_states has 1700000000.000000 to",
             ),
-            (links + no_elbow, (), "/motor_states: no position was recorded of elbow"),
+            (links + no_elbow, (), "/motor_states: no position was recorded for elbow"),
             (links + motors, ("--motor-topic", "/x"), "no joint states on /x"),
             (links + motors, ("--motor-topic", "/joint_states"), "must be on different topics"),
             (links + motors, (*robot, "--prefix", "my_"), "not on /joint_states: shoulder, elbow"),
-            (links + motors, ("--hold", "elbow=1"), "needs --urdf"),
+            (links + motors, ("--hold", "elbow=1"), "requires --urdf"),
             (
                 links + motors + again,
                 ("--topic", "/joint_states", "--topic", "/b/joint_states"),

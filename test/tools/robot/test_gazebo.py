@@ -143,7 +143,7 @@ def test_every_name_has_the_prefix(files):
         assert urdf(file.read_text()).n == {files.plant: 14, files.links: 7}[file]
 
 
-# The names of Gazebo and ros2_control, as their sources have them; docs/gazebo.md says which
+# The names of Gazebo and ros2_control in their sources, of the versions in docs/gazebo.md
 
 
 def test_plugin_and_interfaces_are_those_of_gz_ros2_control(files):
@@ -203,7 +203,7 @@ def test_bridged_topics_have_message_types():
 
 
 def test_the_topics_of_the_launch_are_those_of_the_nodes():
-    """They remap names of our nodes to names of the controllers in the YAML file."""
+    """Remappings lead from names of our nodes to names of the controllers in the YAML file."""
     controllers = yaml.safe_load((CONFIG / "gazebo" / "controllers.yaml").read_text())
     manager = controllers["/**/controller_manager"]["ros__parameters"]
     for topic in re.findall(r'^[A-Z]+ = "(\w+/\w+)"', LAUNCH, re.MULTILINE):
@@ -265,7 +265,7 @@ def test_controllers_and_their_parameters_have_the_names_of_the_sources(file):
 
 def test_a_point_arrives_before_it_is_due_and_is_due_before_the_next():
     """joint_trajectory_controller rejects a point in the past, and drops one that is not due within
-    the cycle that receives it: the first or the second after that of the state."""
+    the cycle that receives it, which is the first or the second after that of the state."""
     made = yaml.safe_load((CONFIG / "ros2_control" / "trajectory_effort.yaml").read_text())
     period = 1.0 / made["controller_manager"]["ros__parameters"]["update_rate"]
     lookahead = made["/**/feedforward_node"]["ros__parameters"]["lookahead"]

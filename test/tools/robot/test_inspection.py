@@ -49,7 +49,7 @@ def test_an_impossible_inertia_is_found(tmp_path):
     assert warned
     (finding,) = look.check(model)
     assert finding.severe
-    assert finding.text.startswith("a: no body has the principal moments")
+    assert finding.text.startswith("a: no rigid body can have the principal moments")
     assert cli.main(["inspect", str(file), "--no-timing"]) == 1
 
 

@@ -92,7 +92,7 @@ def test_all_axes_have_the_same_scale(picture):
     robot.set_proj_type("ortho")
     for elevation, azimuth, seen in ((0, -90, (0, 2)), (90, -90, (0, 1))):
         robot.view_init(elev=elevation, azim=azimuth)
-        x, y, _, w = robot.get_proj()[:, :3]  # where unit vectors go on the paper
+        x, y, _, w = robot.get_proj()[:, :3]  # the unit vectors in the plane of the picture
         assert not w.any()
         lengths = np.hypot(x, y)
         assert lengths[seen[0]] == pytest.approx(lengths[seen[1]])
@@ -164,7 +164,7 @@ def test_the_tree_connects_every_body_with_its_parent(picture):
         if np.any(bend != carrier):
             assert any(np.array_equal(trunk, [carrier, bend]) for trunk in trunks)
         passed = bodies[(bodies[:, 0] == carrier[0]) & (bodies[:, 1] > carrier[1])]
-        assert not (passed[:, 1] < bodies[i, 1]).any()  # another body is not on the way
+        assert not (passed[:, 1] < bodies[i, 1]).any()  # the line passes no other body
         siblings = np.flatnonzero(model.parents == parent)
         assert (np.diff(bodies[siblings, 1]) > 0).all()
 

@@ -1,0 +1,15 @@
+"""README and the pages of docs/, which several tests read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    *(ROOT / "README.md", ROOT / "examples" / "README.md"),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+
+
+def page_id(page):
+    return str(page.relative_to(ROOT))
