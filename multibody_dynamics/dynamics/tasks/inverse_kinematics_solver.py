@@ -272,13 +272,14 @@ class InverseKinematicsSolver:
             weights[chosen],
         )
         self.middle, self._starts = self._draw(int(starts), seed)
+        self._idle = ~model.moved_by[list(bodies)].any(axis=0)  # joints that move none of the tools
 
     def solve(self, target: Any, initial: Any = None) -> InverseKinematicsResult:
         """Joint positions for one target (4, 4), or (k, 4, 4) for k bodies, in the inertial frame.
 
-        `initial` (n,) is the first start, and joints that can make full turns end near it. Default:
-        the middle between the limits, zero without limits. Raises InputError for wrong shapes, NaN,
-        infinity and invalid poses.
+        `initial` (n,) is the first start. Joints that can make full turns end near it, and joints
+        that do not move a tool stay there. Default: the middle between the limits, zero without
+        limits. Raises InputError for wrong shapes, NaN, infinity and invalid poses.
         """
         poses = se3.as_pose("target", target)
         if poses.shape != self.target_shape:
@@ -289,6 +290,7 @@ class InverseKinematicsSolver:
             if first.ndim != 1:
                 raise InputError(f"initial: expected shape ({self.model.n},), got {first.shape}")
         self._starts[0] = np.clip(first, self.lower, self.upper)
+        self._starts[1:, self._idle] = self._starts[0, self._idle]
         goal = self._goal(poses)
         q, success, iterations, starts = self._search(goal, self.lower, self.upper, self._starts)
         q = self._unwound(q, self._starts[0])

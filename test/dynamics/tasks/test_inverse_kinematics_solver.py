@@ -105,6 +105,25 @@ def test_trees_of_all_joints_with_a_tool(seed):
     np.testing.assert_array_equal(found.q[others], np.zeros(others.sum()))
 
 
+def test_joints_that_do_not_move_the_tool_stay_at_the_first_start():
+    """Also where a later start, which is random, leads to the solution."""
+    model = random_tree(10, 239)
+    rng = np.random.default_rng(239)
+    body = max(range(model.n), key=lambda i: len(model.path(i)))
+    offset, q, initial = random_pose(rng), *rng.uniform(-1, 1, (2, model.n))
+    target = dyn.frame_pose(model, q, body) @ offset
+    used = []
+    for first in (None, initial):
+        found = dyn.tasks.inverse_kinematics(model, target, body, offset=offset, initial=first)
+        assert found.success
+        used.append(found.starts)
+        idle = ~model.moved_by[body]
+        np.testing.assert_array_equal(
+            found.q[idle], np.zeros(model.n)[idle] if first is None else first[idle]
+        )
+    assert max(used) > 1
+
+
 def test_a_solution_of_a_spherical_wrist_is_one_of_the_eight_in_closed_form():
     model = puma()
     angles = np.random.default_rng(3).uniform(-np.pi, np.pi, (30, 6))
