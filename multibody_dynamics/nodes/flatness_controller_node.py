@@ -326,9 +326,7 @@ class FlatnessControllerNode(FollowingNode):
     def _on_no_links(self) -> None:
         match self._faults.links_missing(self._law.name):
             case Reaction.WAIT:
-                missing = (
-                    missing_of([self._inputs.sides["links"]]) or "none matching the motor states"
-                )
+                missing = missing_of([self._inputs.sides["links"]]) or "none matches the motors"
                 self.get_logger().warning(f"no link states yet: {missing}")
             case Reaction.STOP:
                 self._fail(self._faults.no_links())

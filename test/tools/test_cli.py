@@ -166,7 +166,8 @@ def test_trajectory(capsys, tmp_path):
     printed = capsys.readouterr().out
     assert "panda_joint7" in printed
     table = np.genfromtxt(file, delimiter=",", names=True, deletechars="")
-    assert len(table) == 300
+    assert len(table) == 301
+    np.testing.assert_allclose(table["t"][[0, -1]], [0.0, 3.0])
     assert len(table.dtype.names) == 1 + 5 * 7
 
 

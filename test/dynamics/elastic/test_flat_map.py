@@ -101,7 +101,7 @@ def test_planning_takes_laws_of_ones_own(kind):
 
 @pytest.mark.parametrize("cycle", [MotorFeedforward, SpringSolver])
 def test_the_control_cycle_refuses_laws_of_ones_own(cycle):
-    with pytest.raises(InputError, match=r"OwnSpring.*piecewise polynomials"):
+    with pytest.raises(InputError, match=r"OwnSpring.*piecewise polynomial law"):
         cycle(Actuators(("joint",), (SeriesElastic(MOTOR, OWN[0]),)))
 
 

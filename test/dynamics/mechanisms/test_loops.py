@@ -25,8 +25,8 @@ def test_other_joints_are_chains(free):
 @pytest.mark.parametrize(
     ("free", "message"),
     [
-        (np.stack([dyn.revolute(AXIS), 2 * dyn.revolute(AXIS)]), "dependent; give 1"),
-        (np.zeros(6), "dependent; give 0"),
+        (np.stack([dyn.revolute(AXIS), 2 * dyn.revolute(AXIS)]), "dependent; give only 1"),
+        (np.zeros(6), "dependent; give only 0"),
         (dyn.floating(), "at most five"),
         (np.zeros((2, 5)), "expected shape"),
         (np.full(6, np.nan), "finite"),

@@ -350,7 +350,7 @@ def test_far_away_in_front_of_the_panda():
 def test_too_few_degrees_of_freedom_and_an_unreachable_orientation():
     arm = two_link_planar()
     found = dyn.tasks.inverse_kinematics(arm, se3.exp([0.1, 0, 0, 0.5, 0, 0]), 1)
-    assert found.reason.startswith("degrees of freedom: 2 for 6 components")
+    assert found.reason.startswith("degrees of freedom: 2 for 6 prescribed components")
     R = np.array([[0, 0, -1.0], [0, 1, 0], [1, 0, 0]])  # a tool of 0.3 m that points back at 0.8 m
     target, tool = se3.from_rotation_translation(R, (0.8, 0, 0)), se3.exp([0, 0, 0, 0, 0, 0.3])
     found = dyn.tasks.inverse_kinematics(puma(), target, 5, offset=tool, starts=20)

@@ -213,7 +213,7 @@ def test_the_topics_of_the_launch_are_those_of_the_nodes():
     assert '"series_joint_states"' in (nodes / "series_joints_node.py").read_text()
     assert '"~/commands"' in "".join(
         (nodes / f"{name}.py").read_text()
-        for name in ("flatness_controller_node", "following/following")
+        for name in ("following/controller_outputs", "following/following")
     )
 
 
