@@ -176,6 +176,13 @@ def run_python(program: str) -> list[str]:
     ).stdout.splitlines()
 
 
+def test_type_checkers_see_what_is_loaded_later():
+    tree = ast.parse(Path(dyn.__file__).read_text())
+    checked = [node for node in tree.body if ast.unparse(node).startswith("if TYPE_CHECKING")]
+    shown = {alias.name for node in checked for line in node.body for alias in line.names}
+    assert shown == {*dyn._ROOMS_LOADED_LATER, *dyn._NAMES_LOADED_LATER}
+
+
 def test_upper_rooms_are_loaded_on_first_use():
     before, touched = run_python(
         "import sys\nfrom multibody_dynamics import dynamics as dyn\n"

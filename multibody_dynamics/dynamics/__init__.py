@@ -198,15 +198,17 @@ _NAMES_LOADED_LATER = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS_LOADED_LATER:
-        return import_module(f"{__name__}.{name}")
-    if room := _NAMES_LOADED_LATER.get(name):
-        value = globals()[name] = getattr(import_module(f"{__name__}.{room}"), name)
-        return value
-    shown = [] if name.startswith("_") else [f"dyn.{room}.{name}" for room in _rooms_with(name)]
-    hint = f"; it is {' and '.join(shown)}" if shown else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+if not TYPE_CHECKING:  # type checkers see the imports above, and refuse any other name
+
+    def __getattr__(name: str) -> Any:
+        if name in _ROOMS_LOADED_LATER:
+            return import_module(f"{__name__}.{name}")
+        if room := _NAMES_LOADED_LATER.get(name):
+            value = globals()[name] = getattr(import_module(f"{__name__}.{room}"), name)
+            return value
+        shown = [] if name.startswith("_") else [f"dyn.{room}.{name}" for room in _rooms_with(name)]
+        hint = f"; it is {' and '.join(shown)}" if shown else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def _rooms_with(name: str) -> list[str]:
