@@ -18,7 +18,7 @@ from .base.processes import RunError
 from .commands import COMMANDS, load
 
 ROS_ARGUMENTS = "--ros-args"
-NEGATIVE_NUMBERS = re.compile(r"-[\d.]+.*,")
+NEGATIVE_NUMBERS = re.compile(r"-\.?\d")
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -144,6 +144,7 @@ class FlatnessLaw:
         self.stiffness: Array = self.reference.stiffness
         self.reference.update()  # compile now, not in the first cycle
         self.reference.advance(PERIOD)
+        self.without_links({"motor_position": np.zeros(len(actuators.motors))})
         self.external_torque: Array = np.zeros(n)
         self.transfer = BumplessTransfer(actuators)
         self.on_links: LinkDampingController | None = None
@@ -230,7 +231,11 @@ class FlatnessLaw:
         """The signals with those of the links replaced by the model's: at rest on their motors."""
         theta, Q = signals["motor_position"], self.gravity
         k = self.stiffness[:2]
-        q = self.actuators.link_position(theta, Q, stiffness=k, beyond="continue")
+        constant = np.stack([Q, 0.0 * Q, 0.0 * Q])  # damped springs have settled under it
+        settled = self.actuators.settled_deflection(constant, beyond="continue")
+        q = self.actuators.link_position(
+            theta, Q, stiffness=k, deflection=settled, beyond="continue"
+        )
         return {**signals, "link_position": q, "joint_torque": Q}
 
     def without_motors(self, signals: Mapping[str, Array]) -> dict[str, Array]:

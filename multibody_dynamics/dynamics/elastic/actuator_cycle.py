@@ -69,6 +69,8 @@ def actuator_rows(actuators: Actuators) -> ActuatorRows:
         springs += actuator.springs
     motors = np.array([motor.row for motor in actuators.motors]).reshape(-1, MOTOR_ROW)
     laws, pieces, _ = spring_tables(springs)
+    if springs:  # compiled now: link_position and second_output_range run it within cycles
+        springs[0].deflection(0.0, beyond="continue")
     return ActuatorRows(joints, motors, laws, pieces)
 
 

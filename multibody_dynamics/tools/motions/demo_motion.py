@@ -48,7 +48,7 @@ def describe(model: MultibodyModel, motion: Reference) -> list[str]:
 
 def write_csv(model: MultibodyModel, motion: Reference, file: Path) -> None:
     """A table of t and q..q'''' of every joint, every 10 ms up to the end at rest."""
-    times = np.linspace(0.0, motion.duration, round(motion.duration / 0.01) + 1)
+    times = np.append(np.arange(0.0, motion.duration - 1e-9, 0.01), motion.duration)
     states = motion.sample(motion.start_time + times).reshape(len(times), -1)
     names = [f"{q} {joint}" for q in DERIVATIVES for joint in model.joint_names]
     table = np.column_stack([times, states])

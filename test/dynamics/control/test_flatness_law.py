@@ -11,7 +11,10 @@ from elastic_arms import (
     HeldPlant,
     antagonistic_arm,
     at_start,
+    damped_arm,
     linear_arm,
+    mixed_panda,
+    nonlinear_arm,
     positions,
     pretensioned_arm,
     shipped,
@@ -25,6 +28,7 @@ from multibody_dynamics.dynamics.control.flatness_law import (
 )
 from multibody_dynamics.dynamics.control.state_estimation import StateEstimation
 from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic import motor_motion, spring_tables
 from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.plant.sensors import Encoder
@@ -297,3 +301,26 @@ def test_with_motor_encoders_alone_the_panda_holds_for_twenty_seconds():
         worst = max(worst, np.abs(loop.plant.q - away).max())
     assert worst < 5e-4
     assert not loop.law.lost
+
+
+@pytest.mark.parametrize(
+    "arm", [linear_arm, nonlinear_arm, damped_arm, antagonistic_arm, pretensioned_arm, mixed_panda]
+)
+def test_missing_links_are_replaced_by_the_model_at_rest_without_compiling(arm):
+    """Also behind damped springs, which have settled; nothing may compile while an arm stops."""
+    arm = arm()
+    law = FlatnessLaw(arm.model, arm.actuators)
+    known = len(spring_tables._compiled_evaluate.signatures)
+    theta = np.full(len(arm.actuators.motors), 0.1)
+    found = law.without_links({"motor_position": theta})
+    assert len(spring_tables._compiled_evaluate.signatures) == known > 0
+    q, Q = found["link_position"], found["joint_torque"]
+    assert np.isfinite(q).all()
+    back = motor_motion(
+        arm.actuators, np.vstack([q, np.zeros((4, q.size))]), np.array([Q, 0 * Q, 0 * Q]),
+        law.stiffness, deflection=arm.actuators.settled_deflection(np.array([Q, 0 * Q, 0 * Q])),
+        beyond="continue",
+    )  # fmt: skip
+    first = arm.actuators.first_motor
+    single = np.array([len(motors) == 1 for _, _, motors, _ in arm.actuators.each()])
+    np.testing.assert_allclose(back.position[first][single], theta[first][single], atol=1e-10)
