@@ -1,4 +1,4 @@
-"""Gains of linear feedback and poles of feedback linearization, designed from the model.
+"""Gains of linear feedback and poles of feedback linearisation, designed from the model.
 
 At rest at q, under gravity and with the second outputs at their reference, a single joint obeys
 
@@ -184,7 +184,7 @@ def _checked(name: str, values: Any, count: int) -> ComplexArray:
             raise InputError(f"joint '{name}': pole {pole:g} 1/s: the real part must be negative")
     conjugates = np.sort_complex(poles.conj())
     if not np.allclose(np.sort_complex(poles), conjugates, rtol=1e-9, atol=0.0):
-        raise InputError(f"joint '{name}': poles {poles}: complex ones come in conjugate pairs")
+        raise InputError(f"joint '{name}': poles {poles}: complex ones must be in conjugate pairs")
     return read_only(poles, np.complex128)
 
 

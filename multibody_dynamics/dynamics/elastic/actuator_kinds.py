@@ -198,7 +198,7 @@ class Actuator(ABC):
     def _check_motion(  # noqa: B027 (nothing to check unless overridden)
         self, Q: Array, second: Array, deflection: Array | None, beyond: Beyond
     ) -> None:
-        """Raise InputError for a motion that the springs cannot do, unless `beyond` allows it."""
+        """InputError for a motion that the springs cannot follow, unless `beyond` allows it."""
 
     def _refuse_second_output(self, Q: Array, second: Array) -> None:  # noqa: B027
         """Raise InputError for second outputs that are infeasible at the torques Q, both (k,)."""
@@ -244,7 +244,7 @@ class Actuator(ABC):
         """
 
     def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
-        """Least and greatest feasible second output at the joint torque Q.
+        """Smallest and largest feasible second output at the joint torque Q.
 
         torque_share : share of the motors' torque limits that is available to hold it at rest;
         infinite, the default, ignores the limits. The least exceeds the greatest where Q itself is

@@ -18,8 +18,9 @@ def _vector(description: str, unit: str) -> Any:
 
 
 def _noise(what: str, unit: str, most: float = 1.0) -> Any:
-    text = f"standard deviation of the noise on {what}"
-    return parameter(0.0, text, unit=unit, bounds=(0.0, most))
+    return parameter(
+        0.0, f"standard deviation of the noise on {what}", unit=unit, bounds=(0.0, most)
+    )
 
 
 def _start_time(what: str) -> Any:
