@@ -95,7 +95,7 @@ class BumplessTransfer:
     def _start(self, law: Controller, before: Controller | None) -> None:
         if law.actuators.motor_names != self.actuators.motor_names:
             raise InputError(
-                f"the law is for the motors {', '.join(law.actuators.motor_names)}; these are "
+                f"a law for the motors {', '.join(law.actuators.motor_names)}; these are "
                 f"{', '.join(self.actuators.motor_names)}"
             )
         law.reset()

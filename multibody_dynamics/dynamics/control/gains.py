@@ -184,7 +184,7 @@ def _checked(name: str, values: Any, count: int) -> ComplexArray:
             raise InputError(f"joint '{name}': pole {pole:g} 1/s: the real part must be negative")
     conjugates = np.sort_complex(poles.conj())
     if not np.allclose(np.sort_complex(poles), conjugates, rtol=1e-9, atol=0.0):
-        raise InputError(f"joint '{name}': poles {poles}: complex ones must be in conjugate pairs")
+        raise InputError(f"joint '{name}': poles {poles}: complex ones come in conjugate pairs")
     return read_only(poles, np.complex128)
 
 

@@ -277,7 +277,7 @@ class TableSpring(PiecewisePolynomial):
         off = np.abs(law(phi) - torque) / (torque[-1] - torque[0])
         if off.max() > 1e-6:
             raise InputError(
-                f"no smooth increasing law fits the points of the spring: near deflection "
+                f"no smooth increasing law meets the points of the spring: near deflection "
                 f"{phi[off.argmax()]:g} it is off by {off.max():.1e} of the range of torques; "
                 f"leave out points that jump"
             )

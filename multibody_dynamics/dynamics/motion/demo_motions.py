@@ -92,7 +92,7 @@ def rest_to_rest_motion(
     if waypoints:
         if len(waypoints) % n or len(waypoints) < 2 * n:
             raise InputError(
-                f"waypoints: {len(waypoints)} numbers; expected at least two rows of {n}, by joint"
+                f"waypoints: {len(waypoints)} numbers; a multiple of {n} (the joints), two or more"
             )
         shape = np.reshape(waypoints, (-1, n))
         return interpolate(model.joint_names, np.linspace(0.0, duration, len(shape)), shape)
