@@ -36,7 +36,7 @@ STEP = 5e-3  # s, longest time between the first samples; finer where knots are 
 PER_SEGMENT = 16  # samples between two knots
 FEWEST = 256  # samples of the whole motion
 FINER = 8  # how much finer each round of refinement samples around a maximum
-NEAR = 0.95  # of the greatest value: maxima that are refined
+NEAR = 0.95  # of the largest value: maxima that are refined
 NEGLIGIBLE = 1e-6  # utilisation below which a maximum is not refined
 ROUNDS = 12
 SCAN = 1.01  # ratio of successive trials of s
@@ -121,7 +121,7 @@ class MotionLimits:
 
 
 class LimitUse(NamedTuple):
-    """The greatest utilisation of one limit of one joint along a motion."""
+    """The largest utilisation of one limit of one joint along a motion."""
 
     quantity: str  # a field of MotionLimits
     joint: str  # or motor; a joint's only motor has its name
@@ -156,7 +156,7 @@ class TimeScaling:
 
     trajectory : the motion, `factor` times slower, from the same start time; times in `after` are
         on its time axis, those in `before` on that of the given motion.
-    before, after : the utilisation of every finite limit, the greatest first.
+    before, after : the utilisation of every finite limit, the largest first.
     history : the same at all sampled instants.
     """
 
@@ -418,7 +418,7 @@ class _SampledMotion:
                 return
 
     def uses(self, s: float) -> tuple[LimitUse, ...]:
-        """The greatest utilisation of every finite limit, in descending order."""
+        """The largest utilisation of every finite limit, in descending order."""
         values, use = self.values(s), self.utilisation(s)
         start = self.times[0]
         found = []

@@ -612,7 +612,7 @@ class ElasticRobot:
         return slopes
 
     def _stiffest(self, q: Array) -> Array:
-        """(m,) greatest stiffness of the springs on their travel, or under the greatest motor
+        """(m,) largest stiffness of the springs on their travel, or under the largest motor
         torque, or at rest at q where neither is limited."""
         actuators, slopes = self.actuators, self._slopes_at_rest(q)
         for j, _, spring in self._springs:
