@@ -1,6 +1,6 @@
 # The two main commands: make demo, make test. Both create their environment, see scripts/environment.sh.
 RUN := scripts/environment.sh
-# One BLAS thread per process: several in two processes block each other and take ten times as long.
+# One BLAS thread per process: with more, two processes block each other and take ten times as long.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(RUN) python -m pytest --timeout 300
 
 .PHONY: help docs demo demo-mujoco test lint benchmark clean
@@ -21,7 +21,7 @@ demo:
 demo-mujoco:
 	$(RUN) multibody_dynamics demo --compare controllers --plant mujoco $(ARGS)
 
-# Tests with ROS nodes run one at a time: they need the processor in time.
+# Tests with ROS nodes run one at a time, because they are sensitive to timing.
 test: lint
 	$(PYTEST) -m "not ros" -n 2
 	$(PYTEST) -m ros

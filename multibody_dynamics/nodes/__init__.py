@@ -1,4 +1,4 @@
-"""ROS 2 nodes: message -> arrays -> dynamics -> message. Nothing here computes any mechanics.
+"""ROS 2 nodes: message -> arrays -> dynamics -> message. No mechanics is computed here.
 
 The file of a node, `*_node.py`, shows its whole behaviour. The rooms contain code shared by several
 nodes, and parts of a node that can be understood on their own:

@@ -343,7 +343,7 @@ class FlatnessControllerNode(FollowingNode):
         self._fail(fault)
         if reaction is Reaction.SILENCE:
             self._fall_silent()
-        elif self._law.name != ON_LINKS:  # another fault was in force
+        elif self._law.name != ON_LINKS:  # another fault was active
             self._law.start(ON_LINKS, STOP_TRANSFER)
 
     def _fall_silent(self) -> None:

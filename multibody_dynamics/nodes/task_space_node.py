@@ -1,7 +1,7 @@
 """Torque feedforward for tool motions: receives a pose, a path or a trajectory of the end effector,
 and publishes joint torques with their first two rates, and motor commands, like feedforward_node.
 
-A path is planned completely before the robot moves, in a thread of its own. Unreachable poses,
+A path is planned completely before the robot moves, in a separate thread. Unreachable poses,
 joint limits and singularities on the way are refused with the reason and the place. The feedforward
 law, its cycle and its outputs are those of feedforward_node. docs/task_space_node.md describes
 topics, parameters and behaviour.

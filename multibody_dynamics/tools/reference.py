@@ -55,7 +55,7 @@ def names_of(room: str) -> str:
     head = f"\n### dyn.{room}\n\n{title}\n" if room else ""
     prefix = f"dyn.{room}." if room else "dyn."
     table = "".join(f"| `{prefix}{name}` | {what} |\n" for name, what in lines)
-    return f"{head}\n| name | what it is |\n|---|---|\n{table}"
+    return f"{head}\n| name | meaning |\n|---|---|\n{table}"
 
 
 def read_face(face: ModuleType) -> tuple[str, list[tuple[str, str]]]:

@@ -21,11 +21,11 @@ Controllers:
 
 Controller               base class: from desired motion and measured state to motor torques (m,)
 LinearFeedback           feedforward by the flat map, and linear feedback of link and motor errors
-FeedbackLinearization    exact feedback linearization, q'''' = v, with poles for every joint
+FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for every joint
 ComputedTorque           the computed torque of a rigid arm, for comparison
-HoldController           a damped stop, then a hold, by motor states alone
-LinkDampingController    a slow stop by link states alone
-BumplessTransfer         changes over between controllers without a jump, within the motors' limits
+HoldController           a damped stop, then a hold, from motor states alone
+LinkDampingController    a slow stop from link states alone
+BumplessTransfer         switches between controllers without a jump, within the motors' limits
 
 Gains and poles:
 

@@ -23,7 +23,7 @@ MAX_STEP = 0.05  # s
 
 
 class BumplessTransfer:
-    """Runs one law at a time, and two during a change-over.
+    """Runs one law at a time, and two during a transfer.
 
     >>> drive = BumplessTransfer(actuators, duration=0.2)
     >>> drive.activate(law, robot.motor_torque)
@@ -35,7 +35,7 @@ class BumplessTransfer:
     limits : of the m motors, by the names `actuators.motor_names`; their torque limits if not
         given.
     duration : s of a transfer; with 0 only the torque rate limits the change.
-    max_step : s; a longer time between two torques counts as this.
+    max_step : s; a longer time between two torques is taken as this.
 
     Attributes: `torque` (m,), the last one sent, overwritten in place; `law`, the running or
     incoming one, None before the first activation; `share` of it, 0 to 1; `events`: the limits that

@@ -52,9 +52,9 @@ PERIOD = 1e-3  # s
 class Controller(ABC):
     """A control law: from the desired motion and the measured state to the motor torques.
 
-    :meth:`update` copies its arguments and overwrites `torque` in place. The caller may write
-    `external_torque` and `stiffness`; nobody else does, except `update` where it is given a
-    `stiffness`.
+    :meth:`update` copies its arguments and overwrites `torque` in place. Only the caller
+    writes `external_torque` and `stiffness`, except that `update` overwrites `stiffness` if it is
+    given one.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Controller(ABC):
     external_torque : (n,) N m, external joint torques; zero unless the caller writes them. The
         residual of a :class:`.DisturbanceObserver`, for example, taken as constant: fed back like
         this, an observer acts as an integrator that cannot wind up, as long as it receives the
-        torque that was sent and not the one that was wanted (at joints with springs it needs none).
+        torque that was sent, not the requested one (at joints with springs it needs none).
     stiffness : (3, v) second outputs to follow, with rates; initially mid-range.
     friction : share of the motor friction that is compensated, 0 to 1, one or (m,).
     period : s from one update to the next; may be set before every update.
@@ -258,7 +258,7 @@ class LinearFeedback(Controller):
     variant : how springs enter the feedforward (`dyn.elastic.VARIANTS`): "full", or
         "quasi_static", the classic choice with motor-side PD.
     integral : (m,) or one, N m/(rad s): gain on the integral of the error. While a motor delivers
-        less than was wanted (:meth:`applied`), its integral does not grow in that direction.
+        less than requested (:meth:`applied`), its integral does not grow in that direction.
     integrates : the error of the "link", or of the "motor" where there are no link encoders.
 
     Uses the rows of the state whose gains are not zero.

@@ -1,6 +1,6 @@
 """External joint torques without a sensor: the momentum observer of De Luca and Haddadin.
 
-With the generalized momentum p = M q' and M' = C + C^T (the Christoffel C), the links obey
+With the generalised momentum p = M q' and M' = C + C^T (the Christoffel C), the links obey
 
     p' = Q - beta - friction(q') + tau_ext,    beta = g - C^T q',
 

@@ -1,4 +1,4 @@
-"""Exact feedback linearization: every joint becomes a chain of integrators with its own poles.
+"""Exact feedback linearisation: every joint becomes a chain of integrators with its own poles.
 
     q'''' = v = q_d'''' + k_3 e''' + k_2 e'' + k_1 e' + k_0 e,    e = q_d - q,
     tau = flat map of (q, q', q'', q''', v).
@@ -15,7 +15,7 @@ the model. The order of the chain depends on the joint:
 In a mixed arm, v of the shorter chains and its derivatives follow from the measured state and the
 desired motion. The longer chains account for them, because q'' and q''' come from the hybrid
 dynamics, and all chains stay decoupled. Second outputs set by a motor (a stiffness drive, an
-antagonistic pair) are linearized, too: sigma'' = w = sigma_d'' + c_1 (..)' + c_0 (sigma_d - sigma),
+antagonistic pair) are linearised, too: sigma'' = w = sigma_d'' + c_1 (..)' + c_0 (sigma_d - sigma),
 with sigma and sigma' of the present springs (G. Palli, C. Melchiorri, A. De Luca, ICRA 2008; G.
 Buondonno, A. De Luca, RA-L 2016).
 """
@@ -79,7 +79,7 @@ class _Chain(ModelSolver):
 
 
 class FeedbackLinearization(Controller):
-    """Law (3): exact feedback linearization; the error of each joint decays with its own `poles`.
+    """Law (3): exact feedback linearisation; the error of each joint decays with its own `poles`.
 
     An unknown torque d on the links is mistaken for acceleration: four poles at -w leave the static
     error -(6 / w^2 + M^-1 K / w^4) M^-1 d, apart from gravity and higher orders of d; it is large

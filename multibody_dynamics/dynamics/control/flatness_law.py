@@ -103,7 +103,7 @@ class FlatnessLaw:
         links are not measured, or a motor sets a stiffness.
     transfer : changes over between laws and applies the limits of the motors; `transfer.torque`
         (m,) is the result.
-    name : of the law in force.
+    name : of the active law.
     lost : why the observer of motor_encoders has no valid state after the last sample; empty
         otherwise.
     motors : theta and theta', (m,) each, on which the laws act: with motor_encoders filtered from

@@ -1,4 +1,4 @@
-"""Gains of linear feedback and poles of feedback linearization, designed from the model.
+"""Gains of linear feedback and poles of feedback linearisation, designed from the model.
 
 At rest at q, under gravity and with the second outputs at their reference, a single joint obeys
 
@@ -384,7 +384,7 @@ def motor_side_gains(
 def motor_bandwidth_gains(
     model: MultibodyModel, actuators: Actuators, q: Any, bandwidth: Any
 ) -> StateFeedbackGains:
-    """PD gains that give each motor, its spring cut, two poles at -bandwidth in rad/s, (m,) or
+    """PD gains that give each motor, without its spring, two poles at -bandwidth in rad/s, (m,) or
     scalar. The motor of a rigid joint carries the inertia felt at q (n,), with the other joints
     free; :meth:`.MotorDrive.from_bandwidth` of the simulated drives takes Hz, and locks them.
     """
@@ -409,7 +409,7 @@ def damping_gains(
     let the links keep swinging. The inertia m is therefore the one that the joint carries while the
     others are held (:func:`inertias_held`): this damps the slow swing of the whole arm on its
     springs two to three times as fast as the inertia used by the other designs. `bandwidth` in
-    rad/s bounds w to what the control cycle can follow; rigid joints and stiffness drives get two
+    rad/s limits w to what the control cycle can follow; rigid joints and stiffness drives get two
     poles there.
     """
     rest = at_rest(model, actuators, q, stiffness)
@@ -438,7 +438,7 @@ def delay_independent_gains(
     links included. Where a delay turns the phase, above all at the resonances, the friction V
     dissipates more than the feedback can feed in (small-gain theorem). A motor with its links has
     poles at -V / m and -V / (2 m), and delays below m / V have little effect; without friction it
-    is hardly held.
+    is barely held.
     """
     joint = actuators.joint_of_motor
     moved = actuators.motor_inertia + inertias_felt(model, actuators, q)[joint]

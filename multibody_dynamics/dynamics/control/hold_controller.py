@@ -1,4 +1,4 @@
-"""Damped stop and hold of an arm with elastic joints by its motors alone: the safe fallback.
+"""Damped stop and hold of an arm with elastic joints from motor states alone: the safe fallback.
 
     tau = load(theta) + G_theta (theta_h - theta) + G_theta' (theta_h' - theta'),   |tau| <= limit
 

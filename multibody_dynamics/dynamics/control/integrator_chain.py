@@ -2,7 +2,7 @@
 
     (q, q', theta, theta')  ->  Q, Q'  ->  q, q', q'', q'''
 
-This is the state of the chain of four integrators q'''' = v to which exact feedback linearization
+This is the state of the chain of four integrators q'''' = v to which exact feedback linearisation
 reduces every undamped elastic joint.
 """
 

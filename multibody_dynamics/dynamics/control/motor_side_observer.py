@@ -105,7 +105,7 @@ class MotorSideObserver:
 
     @property
     def settling_time(self) -> float:
-        """s until a wrong start has decayed to 1 %, by the slowest pole; 0 before the design."""
+        """s until an initial error has decayed to 1 %, by the slowest pole; 0 before the design."""
         if self.gains is None:
             return 0.0
         assert self.gains.poles is not None

@@ -13,7 +13,7 @@ per instant; each trial of s then costs a few sums and the flat map of springs a
 
 Slower is not always gentler: s^-1 g' and s^-3 N' may cancel in the given motion but not in a slower
 one. The search therefore goes upwards in steps of 1 %, and bisects only within the step that first
-keeps all limits. Between samples in time, the maxima of the utilization are found by finer sampling
+keeps all limits. Between samples in time, the maxima of the utilisation are found by finer sampling
 around them.
 """
 
@@ -36,8 +36,8 @@ STEP = 5e-3  # s, longest time between the first samples; finer where knots are 
 PER_SEGMENT = 16  # samples between two knots
 FEWEST = 256  # samples of the whole motion
 FINER = 8  # how much finer each round of refinement samples around a maximum
-NEAR = 0.95  # of the greatest value: maxima that are refined
-NEGLIGIBLE = 1e-6  # utilization below which a maximum is not refined
+NEAR = 0.95  # of the largest value: maxima that are refined
+NEGLIGIBLE = 1e-6  # utilisation below which a maximum is not refined
 ROUNDS = 12
 SCAN = 1.01  # ratio of successive trials of s
 
@@ -121,7 +121,7 @@ class MotionLimits:
 
 
 class LimitUse(NamedTuple):
-    """The greatest utilization of one limit of one joint along a motion."""
+    """The largest utilisation of one limit of one joint along a motion."""
 
     quantity: str  # a field of MotionLimits
     joint: str  # or motor; a joint's only motor has its name
@@ -138,9 +138,9 @@ class LimitUse(NamedTuple):
 
 
 class LimitHistory(NamedTuple):
-    """The utilization of c finite limits along the whole motion, before and after.
+    """The utilisation of c finite limits along the whole motion, before and after.
 
-    `times` (k,) in s are those of the given motion. Utilizations (k, c) are signed: 1 is at the
+    `times` (k,) in s are those of the given motion. Utilisations (k, c) are signed: 1 is at the
     upper limit, -1 at the lower one.
     """
 
@@ -156,7 +156,7 @@ class TimeScaling:
 
     trajectory : the motion, `factor` times slower, from the same start time; times in `after` are
         on its time axis, those in `before` on that of the given motion.
-    before, after : the utilization of every finite limit, the greatest first.
+    before, after : the utilisation of every finite limit, the largest first.
     history : the same at all sampled instants.
     """
 
@@ -172,7 +172,7 @@ class TimeScaling:
         return self.after[0] if self.factor > 1.0 else None
 
     def describe(self) -> str:
-        """A table of all limits, a line each: quantity, joint, utilization before and after."""
+        """A table of all limits, a line each: quantity, joint, utilisation before and after."""
         after = {use[:2]: use for use in self.after}
         lines = [f"{self.factor:.6g} times slower; binding: {self.binding or 'nothing'}"]
         for use in self.before:
@@ -379,11 +379,11 @@ class _SampledMotion:
         )
 
     def shares(self, s: float) -> Array:
-        """Signed utilization of the limits, (k, 3 n + 3 m): -1 at the lower, 1 at the upper one."""
+        """Signed utilisation of the limits, (k, 3 n + 3 m): -1 at the lower, 1 at the upper one."""
         return np.asarray((self.values(s) - self.middle) / self.reach)
 
     def utilisation(self, s: float) -> Array:
-        """Utilization of the limits, (k, 3 n + 3 m): distance from their middle over half their
+        """Utilisation of the limits, (k, 3 n + 3 m): distance from their middle over half their
         width."""
         return np.abs(self.shares(s))
 
@@ -394,7 +394,7 @@ class _SampledMotion:
         return LimitHistory(names, self.times, before, after)
 
     def refine(self, s: float, tolerance: float) -> None:
-        """Sample more finely around the maxima of every utilization until they stop growing."""
+        """Sample more finely around the maxima of every utilisation until they stop growing."""
         shortest = 1e-9 * (self.times[-1] - self.times[0])
         for _ in range(ROUNDS):
             use = self.utilisation(s)
@@ -418,7 +418,7 @@ class _SampledMotion:
                 return
 
     def uses(self, s: float) -> tuple[LimitUse, ...]:
-        """The greatest utilization of every finite limit, in descending order."""
+        """The largest utilisation of every finite limit, in descending order."""
         values, use = self.values(s), self.utilisation(s)
         start = self.times[0]
         found = []

@@ -25,7 +25,7 @@ CubicSpring             s = K phi + K3 phi^3, hardening
 PolynomialSpring        s = c_1 phi + c_2 phi^2 + ... over a finite travel
 TableSpring             a smooth increasing law through the points of a data sheet
 Beyond                  behaviour beyond the travel of a spring: "raise" or "continue"
-greatest_stiffness      the greatest stiffness of a spring over its travel, N m/rad
+greatest_stiffness      the maximum stiffness of a spring over its travel, N m/rad
 
 Flat map for planning:
 

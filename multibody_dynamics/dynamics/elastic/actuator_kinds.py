@@ -198,7 +198,7 @@ class Actuator(ABC):
     def _check_motion(  # noqa: B027 (nothing to check unless overridden)
         self, Q: Array, second: Array, deflection: Array | None, beyond: Beyond
     ) -> None:
-        """Raise InputError for a motion that the springs cannot do, unless `beyond` allows it."""
+        """InputError for a motion that the springs cannot follow, unless `beyond` allows it."""
 
     def _refuse_second_output(self, Q: Array, second: Array) -> None:  # noqa: B027
         """Raise InputError for second outputs that are infeasible at the torques Q, both (k,)."""
@@ -244,10 +244,10 @@ class Actuator(ABC):
         """
 
     def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
-        """Least and greatest feasible second output at the joint torque Q.
+        """Smallest and largest feasible second output at the joint torque Q.
 
         torque_share : share of the motors' torque limits that is available to hold it at rest;
-        infinite, the default, ignores the limits. The least exceeds the greatest where Q itself is
+        infinite, the default, ignores the limits. The smallest exceeds the largest if Q itself is
         infeasible.
         """
         return np.full_like(Q, -np.inf), np.full_like(Q, np.inf)
@@ -381,7 +381,7 @@ class StiffnessDrive:
 class VariableStiffness(Actuator):
     """Q = k g(phi): a spring whose stiffness k is a separate input, the second flat output.
 
-    stiffness_range : least and greatest k in N m/rad, positive. A drive may set k outside
+    stiffness_range : smallest and largest k in N m/rad, positive. A drive may set k outside
         this range, but k is never taken below a tenth of the minimum.
     shape : the law g in rad, with the slope 1 at zero; LinearSpring(1.0) gives Q = k phi.
     drive : the motor that sets k; None if k is a free input that takes no motor torque.
@@ -450,7 +450,7 @@ class VariableStiffness(Actuator):
 
     def driven(self, position: Array, velocity: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
         """k and k' at this position and velocity of the drive, and whether the drive sets them:
-        not where k would be below LEAST_SHARE of the least stiffness."""
+        not where k would be below LEAST_SHARE of the smallest stiffness."""
         assert self.drive is not None
         drive, softest = self.drive, self.stiffness_range[0]
         k, rate, sets = flat_map.driven_stiffness(

@@ -248,7 +248,7 @@ def _at_pretension(laws, pieces, own, k, p, half, a, b):
 @inlined
 def _bracketed(laws, pieces, own, k, Q, sigma):
     """The extensions by a search for the pretension, which increases with the stiffness, and
-    whether they give Q and sigma. Slower than `_newton`, but certain to converge."""
+    whether they give Q and sigma. Slower than `_newton`, but guaranteed to converge."""
     half = 0.5 * Q
     low = max(laws[k, LEAST] - half, laws[k + 1, LEAST] + half)
     greatest = min(laws[k, GREATEST] - half, laws[k + 1, GREATEST] + half)

@@ -6,7 +6,7 @@ motors algebraically (see `actuator_kinds`; a damped spring adds a first-order f
 
     (q .. q'''', Q, Q', Q'', k, k', k'')  ->  theta, theta', theta'', tau_m
 
-The inverse, from a measured state to q .. q''', takes the forward dynamics: see `chain_state`.
+The inverse, from a measured state to q .. q''', requires the forward dynamics: see `chain_state`.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Modes(NamedTuple):
 
 
 class LinearArm:
-    """The linearized elastic-joint arm near rest: M x'' + D x' + K x = 0, where x = (q, theta) are
+    """The linearised elastic-joint arm near rest: M x'' + D x' + K x = 0, where x = (q, theta) are
     n link and m motor coordinates.
 
     actuators : motors of each joint, with their inertias and the dampers in parallel with springs.

@@ -327,7 +327,7 @@ def monotone_spline(x: Array, y: Array, *, pieces: int = 4, least: float = 0.05)
 
 
 def greatest_stiffness(spring: Spring, torque: float) -> float:
-    """The greatest s' on the travel. An infinite end is replaced by the deflection at +-`torque`,
+    """The largest s' on the travel. An infinite end is replaced by the deflection at +-`torque`,
     or by zero if `torque` is infinite, too."""
     reach = spring.deflection([-torque, torque], beyond="continue") if torque < np.inf else 0.0
     lower, upper = np.where(np.isfinite(spring.travel), spring.travel, reach)

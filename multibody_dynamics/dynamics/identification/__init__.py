@@ -57,7 +57,7 @@ Recordings:
 
 ZeroPhaseFilter               low-pass filter with derivatives, without phase lag, for recordings
 noise_cutoff                  frequencies (n,) in Hz above which signals are noise
-HIGHEST                       the greatest cut-off frequency, as a share of the sampling rate
+HIGHEST                       the maximum cut-off frequency, as a fraction of the sampling rate
 Residuals                     running statistics of the residuals of n signals
 """
 

@@ -21,7 +21,7 @@ WIDTH = 0.2  # of the transition: s as a share of the cut-off
 REACH = 4.5  # standard deviations of the envelope of the kernels
 DEGREE = 4  # polynomials up to this degree pass without error
 DIRECT = 100  # length of a kernel, per output sample, up to which sums are faster than FFTs
-HIGHEST = 0.2  # the greatest cut-off, as a share of the sampling rate
+HIGHEST = 0.2  # the largest cut-off, as a share of the sampling rate
 NOISE_BAND = 0.25  # above this share of the sampling rate there is only noise
 ABOVE_NOISE = 4.0  # power, relative to the noise, at which the signal ends
 

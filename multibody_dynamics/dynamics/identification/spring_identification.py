@@ -210,8 +210,8 @@ def identify_spring(
     Parameters
     ----------
     rate : phi' in rad/s; without it, damping and hysteresis are not identified.
-    law : one of LAWS, or "auto": the least BIC decides.
-    damping : whether the spring has a damper; None: the least BIC decides.
+    law : one of LAWS, or "auto": the smallest BIC decides.
+    damping : whether the spring has a damper; None: the smallest BIC decides.
     bias : whether the torque may have a constant error. Zero for a table whose deflections do
         not include zero, as it cannot be separated from that law.
     robust : leave out samples beyond OUTLIER robust standard deviations, iteratively reweighted.

@@ -95,7 +95,7 @@ def _newton(system: ConstrainedModel, q: Array, free: Any, tolerance: float) -> 
 
 
 def _least_step(system: ConstrainedModel, q: Array, A: Array, left: Array, free: Any) -> Array:
-    """dx (N, free) with A dx + left = 0, if possible, and the least dx . M dx."""
+    """dx (N, free) with A dx + left = 0, if possible, and the smallest dx . M dx."""
     M = mass_matrix(system.tree, q)[:, free[:, None], free]
     try:
         L = np.linalg.cholesky(M)

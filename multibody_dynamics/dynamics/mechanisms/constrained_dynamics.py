@@ -101,10 +101,10 @@ def constrained_inverse_dynamics(
     solution of A_p^T lambda = tau_pr - tau_p:
 
     "unique": the only solution (58), which exists if m = n_p;
-    "minimum_force": the solution with the least |lambda|, (59). For loops |lambda| is the norm of
-        the transmitted wrenches about the origin of the first frame, in N m and N;
-    "minimum_torque": the solution with the least |tau_a|, (62)-(64), and (65), (66) if all joints
-        have motors.
+    "minimum_force": the solution with the smallest |lambda|, (59). For loops |lambda| is the norm
+        of the transmitted wrenches about the origin of the first frame, in N m and N;
+    "minimum_torque": the solution with the smallest |tau_a|, (62)-(64), and (65), (66) if all
+        joints have motors.
 
     Each is the solution of one linear system, differentiated by the Leibniz rule at constant rank.
 
@@ -332,7 +332,7 @@ def _conditions(
 ) -> tuple[Array, Array]:
     """K and d of the linear conditions K z = d; the first components of z are lambda.
 
-    The least |lambda| has the form lambda = A_p y. The least |tau_a|, tau_a = tau_ar - A_a^T
+    The smallest |lambda| has the form lambda = A_p y. The smallest |tau_a|, tau_a = tau_ar - A_a^T
     lambda, satisfies A_a tau_a = A_p mu, because |tau_a|^2 / 2 + mu . (A_p^T lambda - c) is
     stationary in lambda. `unit` multiplies the identity matrices: 1, or 0 for the derivatives.
     """

@@ -56,7 +56,7 @@ from ..rigid import (
 )
 from .motion_subspaces import CompositeJoint, Joint
 
-SINGULAR = 1e-13  # least eigenvalue of S^T I S, diagonal scaled to one, that counts as singular
+SINGULAR = 1e-13  # smallest eigenvalue allowed in S^T I S, diagonal scaled to one
 LOST_RANK = 1e-5  # least singular value of S, columns scaled to one, below which S is the cause
 
 

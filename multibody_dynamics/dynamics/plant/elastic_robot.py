@@ -104,7 +104,7 @@ class MotorDrive:
         bandwidth: float,
         damping_ratio: float = 1.0,
     ) -> MotorDrive:
-        """Gains that give each motor on its own, with its spring cut, a `bandwidth` in Hz.
+        """Gains that give each motor on its own, without its spring, a `bandwidth` in Hz.
 
         The motor of a rigid joint carries its link, which counts with M_ii at the configuration q
         (n,): all other joints are locked. :func:`.motor_bandwidth_gains` of the controllers differ
@@ -185,7 +185,7 @@ class _Scratch(NamedTuple):
 
 
 class _Present(NamedTuple):
-    """The robot now, overwritten by a step."""
+    """The current state of the robot, overwritten by each step."""
 
     state: Array  # (2 n + 2 m,)
     second: Array  # (2, v)
@@ -594,7 +594,7 @@ class ElasticRobot:
         """Eigenvalues lambda in 1/s and modes of springs, motors, friction and drives near rest at
         q (n,).
 
-        Springs and friction count with their slopes at rest at q under gravity, at the second
+        Springs and friction enter with their slopes at rest at q under gravity, at the second
         outputs `stiffness`. Gravity itself, which is much softer, is left out, and stiffness drives
         are decoupled. Columns of the second array: deflections of n links, then of m motors
         (zero for the motors of rigid joints).
@@ -612,7 +612,7 @@ class ElasticRobot:
         return slopes
 
     def _stiffest(self, q: Array) -> Array:
-        """(m,) greatest stiffness of the springs on their travel, or under the greatest motor
+        """(m,) largest stiffness of the springs on their travel, or under the largest motor
         torque, or at rest at q where neither is limited."""
         actuators, slopes = self.actuators, self._slopes_at_rest(q)
         for j, _, spring in self._springs:

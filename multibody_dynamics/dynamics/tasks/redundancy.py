@@ -42,7 +42,7 @@ class Damping:
 
     @property
     def lambda_max(self) -> float:
-        """The greatest possible lambda, which equals the strength."""
+        """The largest possible lambda, which equals the strength."""
         return self.singular_value if self.strength is None else self.strength
 
 

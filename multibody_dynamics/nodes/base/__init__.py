@@ -1,4 +1,4 @@
-"""Everything that nodes are built from, whatever they do.
+"""The building blocks that all nodes share.
 
 runtime            managed lifecycle node, run loop, signals, clean shutdown
 activation         subscriptions, timers and services that last until `deactivate`

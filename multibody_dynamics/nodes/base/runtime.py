@@ -103,7 +103,7 @@ class ManagedNode(LifecycleNode):
         """Raise ParameterError for new values that contradict the configuration."""
 
     def reconfigure(self, values: Any) -> None:
-        """React to a change of live parameters; `values` are already in force."""
+        """React to a change of live parameters; `values` are already in effect."""
 
     def start(self) -> bool:
         """Configure and activate without a lifecycle manager; True if the node is then active."""

@@ -23,7 +23,7 @@ class Report(NamedTuple):
 
 
 def problem(faults: Faults, inputs: MeasuredSignals) -> tuple[bytes, str] | None:
-    """The fault in force or, before the first cycle, the states that are still missing."""
+    """The active fault or, before the first cycle, the states that are still missing."""
     if faults.fault is not None:
         return ERROR, str(faults.fault)
     if faults.has_begun:
@@ -56,7 +56,7 @@ def largest_error(error: Array, joint_names: tuple[str, ...]) -> dict[str, objec
 
 
 def law(controller: FlatnessLaw, chosen: str) -> Report:
-    """The law in force, and the one that was chosen."""
+    """The active law, and the one that was selected."""
     values = {"chosen": chosen, "share in the torque": float(controller.transfer.share)}
     return Report(WARN if controller.name != chosen else OK, controller.name, values)
 

@@ -1,4 +1,4 @@
-"""Faults and missing states of the flatness controller: which fault is in force, what clears it,
+"""Faults and missing states of the flatness controller: which fault is active, what clears it,
 and which law stops the arm, given the states that still arrive.
 
     motor states   link states   the arm is stopped by
@@ -7,7 +7,7 @@ and which law stops the arm, given the states that still arrive.
     missing        arriving      "link_damping" if possible, else nothing: the node falls silent
     missing        missing       nothing: the node falls silent
 
-The node reports what arrives and what goes wrong, and acts on the answers. Nothing here publishes
+The node reports what arrives and what goes wrong, and acts on the decisions. Nothing here publishes
 messages or computes torques.
 """
 
@@ -87,13 +87,13 @@ class Reaction(Enum):
 
 
 class Faults:
-    """The fault in force and the sides, "links" and "motors", whose states are missing.
+    """The active fault and the sides, "links" and "motors", whose states are missing.
 
     motors, links : watches of the two inputs; `links` is None where link states are not used. The
         watch of the links is fed by pairs: links that never match the motors count as missing.
     can_stop_on_links : whether the arm can be stopped without motor states.
 
-    Attributes: `fault`, the one in force, or None; `has_begun`, whether a cycle has been completed
+    Attributes: `fault`, the active one, or None; `has_begun`, whether a cycle has been completed
     since activation. The node sets it; until then, the state of the arm is unknown, and neither
     side can stand in for the other.
     """
@@ -144,7 +144,7 @@ class Faults:
         return has_pair or self.lacks_links
 
     def links_missing(self, law: str) -> Reaction:
-        """The reaction to link states that have timed out; law: the one in force."""
+        """The reaction to link states that have timed out; law: the active one."""
         if self.motors.stale:
             return Reaction.SILENCE if law == ON_LINKS else Reaction.NONE
         return Reaction.STOP if self.has_begun else Reaction.WAIT
@@ -173,7 +173,7 @@ class Faults:
         return Fault(NO_MOTORS, text, is_latched=False)
 
     def take(self, fault: Fault) -> bool:
-        """Put a fault in force; False if the present one remains because it has the same reason, or
+        """Make a fault active; False if the present one remains because it has the same reason, or
         because it is latched and the new one is not."""
         before = self.fault
         if before is not None and (
@@ -184,7 +184,7 @@ class Faults:
         return True
 
     def end(self) -> Fault | None:
-        """Clear the fault in force, and return it."""
+        """Clear the active fault, and return it."""
         fault, self.fault = self.fault, None
         return fault
 

@@ -45,7 +45,7 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     feedback_poles: tuple[float, ...] = parameter(
         (),
-        "state_feedback: real poles of each joint taken alone, instead of the linear-quadratic"
+        "state_feedback: real poles of each joint on its own, instead of the linear-quadratic"
         " design; empty: not used",
         unit="1/s",
     )
@@ -159,14 +159,14 @@ class FlatnessControllerParameters(FollowingParameters):
 
     tracking_tolerance: float = parameter(
         0.2,
-        "stop the robot, damped, if a joint is further than this from its reference; 0: no limit",
+        "make a damped stop if a joint is further than this from its reference; 0: no limit",
         unit="rad or m",
         bounds=(0.0, 10.0),
         live=True,
     )
     latency_tolerance: float = parameter(
         0.005,
-        "stop the robot, damped, if for 0.1 s every torque is sent later than this after the stamp"
+        "make a damped stop if, for 0.1 s, every torque is sent later than this after the stamp"
         " of its state; 0: no limit, for computers whose clocks differ",
         unit="s",
         bounds=(0.0, 1.0),
@@ -178,7 +178,7 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     recovery_speed: float = parameter(
         0.1,
-        "the robot counts as at rest when every motor is slower than this",
+        "the robot is considered at rest when every motor is slower than this",
         unit="rad/s or m/s",
         bounds=(0.0, 10.0),
         live=True,

@@ -18,7 +18,9 @@ def _vector(description: str, unit: str) -> Any:
 
 
 def _noise(what: str, unit: str, most: float = 1.0) -> Any:
-    return parameter(0.0, f"standard deviation of {what}", unit=unit, bounds=(0.0, most))
+    return parameter(
+        0.0, f"standard deviation of the noise on {what}", unit=unit, bounds=(0.0, most)
+    )
 
 
 def _start_time(what: str) -> Any:
@@ -102,7 +104,7 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
 
     seed: int = parameter(
         0,
-        "seed of all noise; equal seeds and commands give equal states",
+        "seed of all noise; identical seeds and commands give identical states",
         bounds=(0, 2**31 - 1),
     )
     link_encoder_resolution: float = parameter(

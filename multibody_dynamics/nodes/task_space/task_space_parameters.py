@@ -82,7 +82,7 @@ class TaskSpaceParameters(FeedforwardParameters):
     )
     length: float = parameter(
         1.0,
-        "length that counts as much as 1 rad in singular values and damping",
+        "length weighted like 1 rad in singular values and damping",
         unit="m",
         bounds=(0.01, 100.0),
     )
@@ -109,7 +109,7 @@ class TaskSpaceParameters(FeedforwardParameters):
     )
     limit_speed: float = parameter(
         0.0,
-        "speed at which redundant joints are driven away from a limit when at it, per second of the"
+        "speed at which a redundant joint at its limit is driven away from it, per second of the"
         " path; 0: do not avoid limits",
         unit="rad/s or m/s",
         bounds=(0.0, 100.0),
