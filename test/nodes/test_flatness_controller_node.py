@@ -90,7 +90,7 @@ def test_every_fault_leads_to_its_defined_state(ros):
     assert ros.diagnosis(": cycle")[0] == 2
     arm.move([0.0, 0.0], 1.0)
     ros.until(lambda: counted(ros, ": inputs", "joint_trajectory: fault"), "refusal", each=arm.step)
-    ros.until(lambda: "missing: over" in arm.node.output, "the recovery", each=arm.step)
+    ros.until(lambda: "missing: cleared" in arm.node.output, "the recovery", each=arm.step)
     arm.run(0.6)
     assert arm.error(5) < 1e-3
 
@@ -111,9 +111,9 @@ def test_every_fault_leads_to_its_defined_state(ros):
     (last,) = arm.answers[begin:]
     weight = dyn.gravity_forces(arm.model, arm.plant.q)
     np.testing.assert_allclose(last.effort, weight, rtol=0.1)  # it still moves a little
-    before = arm.node.output.count("missing: over")
+    before = arm.node.output.count("missing: cleared")
     ros.until(
-        lambda: arm.node.output.count("missing: over") > before, "the recovery", each=arm.step
+        lambda: arm.node.output.count("missing: cleared") > before, "the recovery", each=arm.step
     )
 
     # Tracking error: the arm does not move, so neither does its reference; ~/enable clears it.
@@ -200,7 +200,7 @@ def test_bad_states_are_refused_time_may_jump_and_the_last_torque_holds_the_arm(
     ros.until(lambda: "link states missing" in arm.node.output, "the fault", each=apart)
     ros.until(lambda: "s apart, the " in arm.node.output, "the reason", each=apart)
     assert ros.set_parameters(arm.node, pair_tolerance=1e-5)[0].successful
-    ros.until(lambda: "missing: over" in arm.node.output, "the recovery", each=apart)
+    ros.until(lambda: "missing: cleared" in arm.node.output, "the recovery", each=apart)
 
     # Time jumps back; the last output is the holding torque.
     arm.run(0.1)
@@ -239,7 +239,7 @@ def test_the_state_may_come_from_motor_encoders_alone(ros):
     arm.send(arm.motors, arm.actuators.motor_names, (r.theta + 1.0, r.thetad, r.motor_torque))
     assert arm.wait(0.5)  # a newer state would be taken in its place
     ros.until(lambda: "state estimate lost" in arm.node.output, "the fault", each=arm.step)
-    ros.until(lambda: "lost: over" in arm.node.output, "the recovery", each=arm.step)
+    ros.until(lambda: "lost: cleared" in arm.node.output, "the recovery", each=arm.step)
     assert np.abs(arm.plant.q).max() < 0.02
 
 
