@@ -124,10 +124,10 @@ def test_every_fault_leads_to_its_defined_state(ros):
     arm.is_stuck = False
     arm.run(0.5)
     assert np.abs(arm.plant.qd).max() < 0.1
-    assert "tracking error: over" not in arm.node.output
+    assert "tracking error: cleared" not in arm.node.output
     assert enable(arm).success
     arm.run(0.2)
-    assert "tracking error: over" in arm.node.output
+    assert "tracking error: cleared" in arm.node.output
 
     # Every torque late: a damped stop, though the arm still follows.
     def late() -> None:
