@@ -8,7 +8,8 @@ Control laws by name:
 ControllerSettings       a control law by name and plain numbers; the argument of make_controller
 make_controller          the controller that the settings name, with gains designed for the robot
 retune                   change the gains of a running controller between two updates
-BANDWIDTHS               the names of the laws, each with its default bandwidth in rad/s
+LAWS                     the laws by name: default bandwidth, settings, design
+Law                      a row of LAWS
 
 Complete control cycles, as run by the nodes:
 
@@ -66,7 +67,6 @@ QUANTITIES               all quantities of MotionLimits
 """
 
 from .bumpless_transfer import BumplessTransfer
-from .controller_settings import BANDWIDTHS, ControllerSettings, make_controller, retune
 from .controllers import ComputedTorque, Controller, LinearFeedback
 from .derivative_filter import MAX_STEP, DerivativeFilter
 from .disturbance_observer import DisturbanceObserver
@@ -89,6 +89,7 @@ from .gains import (
 )
 from .hold_controller import HoldController
 from .integrator_chain import ChainState, chain_state
+from .laws import LAWS, ControllerSettings, Law, make_controller, retune
 from .link_damping import LinkDampingController
 from .motor_side_observer import MotorSideObserver
 from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
@@ -103,7 +104,7 @@ from .time_scaling import (
 
 __all__ = [
     # control laws by name
-    "ControllerSettings", "make_controller", "retune", "BANDWIDTHS",
+    "ControllerSettings", "make_controller", "retune", "LAWS", "Law",
     # complete control cycles, as run by the nodes
     "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # controllers

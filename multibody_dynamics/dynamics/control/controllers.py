@@ -67,6 +67,7 @@ class Controller(ABC):
     stiffness : (3, v) second outputs to follow, with rates; initially mid-range.
     friction : share of the motor friction that is compensated, 0 to 1, one or (m,).
     period : s from one update to the next; may be set before every update.
+    lead : s by which `ahead` leads `desired`; laws that predict the state use it.
 
     Not thread-safe. Raises InputError if robot and actuators do not match.
     """
@@ -89,6 +90,7 @@ class Controller(ABC):
         self.external_torque: Array = np.zeros(n)
         self.friction = friction
         self.period = period
+        self.lead = 0.0
         self._inverse = InverseDynamicsSolver(model, "body")
         self._desired, self._ahead = np.zeros((2, 5, n))
         self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))
@@ -99,6 +101,16 @@ class Controller(ABC):
         self._ahead_rows = CheckedRows([f"{row} ahead" for row in rows], names, self._ahead)
         self._link_rows = CheckedRows(("q", "qd"), names, self._links)
         self._motor_rows = CheckedRows(("theta", "thetad"), motors, self._motors)
+
+    @property
+    def lead(self) -> float:
+        return self._lead
+
+    @lead.setter
+    def lead(self, time: float) -> None:
+        if not 0.0 <= time < np.inf:
+            raise InputError(f"lead is {time} s: must be zero or greater")
+        self._lead = float(time)
 
     @property
     def friction(self) -> Array:
@@ -192,6 +204,10 @@ class Controller(ABC):
         """Report, after `update`, the torque (m,) that was actually sent: less than `torque` where
         limits cut it, or while the law fades in. For integrators."""
         self.applied_torque[:] = torque
+
+    def limit(self, torque: Array) -> None:  # noqa: B027 - most laws need not know
+        """Take note of the limits (m,), in N m, of the torques that will be sent. For laws with
+        references that yield at a limit."""
 
     def reset(self) -> None:
         """Clear the effects of earlier updates: integrators, filters of damped springs."""

@@ -23,6 +23,7 @@ Buondonno, A. De Luca, RA-L 2016).
 from __future__ import annotations
 
 from functools import partial
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,7 @@ class FeedbackLinearization(Controller):
         super().__init__(model, actuators, friction=friction, period=period)
         n = actuators.n
         self.poles, self.lead = poles, lead
+        self._taylor, self._predicted = np.eye(4, 5), 0.0
         self.motion: Array = self._inverse.state
         self._flat = MotorFeedforward(actuators, self._inverse.state, self._inverse.result)
         self._told_by = self._flat
@@ -139,17 +141,13 @@ class FeedbackLinearization(Controller):
         self._work = np.zeros((4, n))
         self._v = np.zeros(n)
 
-    @property
-    def lead(self) -> float:
-        return self._lead
-
-    @lead.setter
-    def lead(self, time: float) -> None:
-        if not 0.0 <= time < np.inf:
-            raise InputError(f"lead is {time} s: must be zero or greater")
-        self._lead = float(time)
-        steps = np.array([1.0, time, time**2 / 2.0, time**3 / 6.0, time**4 / 24.0])
-        self._taylor: Array = sum(steps[k] * np.eye(4, 5, k) for k in range(5))
+    def _prediction(self, time: float) -> Array:
+        """(4, 5) maps q .. q'''' to q .. q''' `time` s later."""
+        if time != self._predicted:
+            self._predicted = time
+            for k in range(5):
+                np.fill_diagonal(self._taylor[:, k:], time**k / factorial(k))
+        return self._taylor
 
     def reset(self) -> None:
         super().reset()
@@ -174,7 +172,7 @@ class FeedbackLinearization(Controller):
         lead = self._lead if has_ahead else 0.0
         if lead:
             measured[4] = motion[4]
-            np.matmul(self._taylor, measured, out=motion[:4])
+            np.matmul(self._prediction(lead), measured, out=motion[:4])
             self._short_chains(motion, self._ahead, self._short)
         else:
             motion[:] = measured

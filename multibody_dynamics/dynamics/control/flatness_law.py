@@ -22,24 +22,23 @@ from ..model import MultibodyModel
 from ..motion import JointCommandLimits
 from ..rigid import InverseDynamicsSolver
 from .bumpless_transfer import BumplessTransfer
-from .controller_settings import BANDWIDTHS, ControllerSettings, make_controller
 from .controllers import PERIOD, Controller
 from .derivative_filter import DerivativeFilter
 from .disturbance_observer import DisturbanceObserver
-from .feedback_linearization import FeedbackLinearization
 from .feedforward_law import gravity_load
 from .gains import delay_independent_gains
 from .hold_controller import HoldController
+from .laws import LAWS, ControllerSettings, make_controller
 from .link_damping import LinkDampingController
 from .motor_side_observer import MAX_INNOVATION
 from .state_estimation import StateEstimation, StateEstimator
 
-ON_LINKS = "link_damping"  # besides BANDWIDTHS: the stop law for missing motor states
+ON_LINKS = "link_damping"  # besides LAWS: the stop law for missing motor states
 QUIET = 0.2  # s without a rejected sample, after which the observer is trusted again
 
 
 def _every_law() -> dict[str, ControllerSettings]:
-    return {name: ControllerSettings(law=name) for name in BANDWIDTHS}
+    return {name: ControllerSettings(law=name) for name in LAWS}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,7 +60,7 @@ class FlatnessSettings:
     Raises InputError for a law without settings, and for settings filed under another law's name.
     """
 
-    law: str = "state_feedback"
+    law: str = "motor_pd"
     controllers: Mapping[str, ControllerSettings] = field(default_factory=_every_law)
     estimation: StateEstimation = field(
         default_factory=lambda: StateEstimation("link_and_motor_encoders", bandwidth=100.0)
@@ -191,8 +190,7 @@ class FlatnessLaw:
         """Keep torques within these limits of the motors from the next update on."""
         self.transfer.limits = limits
         for law in self._laws.values():
-            if isinstance(law, HoldController):
-                law.torque_limit = limits.torque
+            law.limit(limits.torque)
 
     def start(self, name: str, duration: float) -> None:
         """Change over to a law within `duration` s, from the torque that was sent last."""
@@ -334,7 +332,7 @@ class FlatnessLaw:
         self.reference.advance(step)
         transfer = self.transfer
         law = transfer.law
-        if isinstance(law, FeedbackLinearization) and abs(lead - law.lead) > 0.1 * lead:
+        if law is not None and abs(lead - law.lead) > 0.1 * lead:
             law.lead = lead
         if law is not None:
             law.external_torque[:] = self.external_torque

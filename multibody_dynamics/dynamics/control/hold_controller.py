@@ -95,6 +95,9 @@ class HoldController(Controller):
             raise InputError(f"torque_limit is {limit}: must be positive, one value or {len(own)}")
         self._torque_limit = read_only(np.minimum(row, own))
 
+    def limit(self, torque: Array) -> None:
+        self.torque_limit = torque
+
     def reset(self) -> None:
         """Start a new stop at the next update."""
         super().reset()

@@ -7,11 +7,11 @@ import pytest
 
 from elastic_arms import Arm, HeldPlant, antagonistic_arm, elastic_panda, exciting, linear_arm
 from multibody_dynamics.dynamics.control.bumpless_transfer import BumplessTransfer
-from multibody_dynamics.dynamics.control.controller_settings import (
+from multibody_dynamics.dynamics.control.gains import at_rest
+from multibody_dynamics.dynamics.control.laws import (
     ControllerSettings,
     make_controller,
 )
-from multibody_dynamics.dynamics.control.gains import at_rest
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.motion.limits import JointCommandLimits

@@ -20,12 +20,12 @@ from elastic_arms import (
     shipped,
     variable_arm,
 )
-from multibody_dynamics.dynamics.control.controller_settings import BANDWIDTHS, ControllerSettings
 from multibody_dynamics.dynamics.control.flatness_law import (
     ON_LINKS,
     FlatnessLaw,
     FlatnessSettings,
 )
+from multibody_dynamics.dynamics.control.laws import LAWS, ControllerSettings
 from multibody_dynamics.dynamics.control.state_estimation import StateEstimation
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic import motor_motion, spring_tables
@@ -66,7 +66,7 @@ def test_at_rest_every_law_gives_the_torque_that_holds(arm):
     (q, _, theta, _), _, load = at_start(arm)
     has_drive = any(name.endswith("_stiffness") for name in arm.actuators.motor_names)
     assert (law.on_links is None) == has_drive
-    names = [*BANDWIDTHS, *([] if has_drive else [ON_LINKS])]
+    names = [*LAWS, *([] if has_drive else [ON_LINKS])]
     names.remove("computed_torque")
     for k, name in enumerate(names):
         law.start(name, 0.0)
