@@ -52,6 +52,11 @@ DerivativeFilter         velocity, acceleration and jerk from sampled positions;
 ORDERS                   possible orders of DerivativeFilter
 MAX_STEP                 default gap in s after which filters and observers restart
 MotorSideObserver        link and motor state from motor positions and motor torques alone
+DisturbanceCompensation  estimates what the model does not explain, on links and motors
+DISTURBANCE_BANDWIDTH    its default in rad/s
+MomentumBalance          mean external joint torques (n,) between two samples
+driven_links             the links for the joint torques that are known, for MomentumBalance
+LowPass                  four equal real poles; gives the rate of its output, too
 DisturbanceObserver      momentum observer: residual (n,) that follows the external joint torques
 chain_state              q'' and q''' from the measured state, by differential flatness
 ChainState               result of chain_state: q .. q''', Q and Q', each (..., n)
@@ -69,6 +74,7 @@ QUANTITIES               all quantities of MotionLimits
 from .bumpless_transfer import BumplessTransfer
 from .controllers import ComputedTorque, Controller, LinearFeedback
 from .derivative_filter import MAX_STEP, DerivativeFilter
+from .disturbance_compensation import DisturbanceCompensation
 from .disturbance_observer import DisturbanceObserver
 from .feedback_linearization import FeedbackLinearization
 from .feedforward_law import FeedforwardLaw
@@ -89,8 +95,10 @@ from .gains import (
 )
 from .hold_controller import HoldController
 from .integrator_chain import ChainState, chain_state
-from .laws import LAWS, ControllerSettings, Law, make_controller, retune
+from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_controller, retune
 from .link_damping import LinkDampingController
+from .low_pass import LowPass
+from .momentum_balance import MomentumBalance, driven_links
 from .motor_side_observer import MotorSideObserver
 from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
 from .time_scaling import (
@@ -116,7 +124,9 @@ __all__ = [
     "joint_resonances", "inertias_felt", "inertias_held",
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
-    "MotorSideObserver", "DisturbanceObserver", "chain_state", "ChainState",
+    "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",
+    "DISTURBANCE_BANDWIDTH", "MomentumBalance", "driven_links", "LowPass",
+    "chain_state", "ChainState",
     # time scaling
     "scale_time", "TimeScaling", "MotionLimits", "slow_down", "JOINT_QUANTITIES", "QUANTITIES",
 ]  # fmt: skip

@@ -43,6 +43,7 @@ from ..core import (
 from ..elastic import Actuators, MotorFeedforward
 from ..model import MultibodyModel
 from ..rigid import InverseDynamicsSolver
+from .disturbance_compensation import SHARE, DisturbanceCompensation
 from .gains import StateFeedbackGains, check_fit, per_name, rest_outputs
 
 FEEDBACKS = ("motor", "link")
@@ -59,7 +60,7 @@ class Controller(ABC):
     Attributes
     ----------
     torque : (m,) N m, in the order of `actuators.motor_names`; :meth:`update` overwrites it.
-    applied_torque : (m,) N m that was sent, from the last call of :meth:`applied`.
+    applied_torque : (m,) N m that was sent: `torque`, unless :meth:`applied` reported another.
     external_torque : (n,) N m, external joint torques; zero unless the caller writes them. The
         residual of a :class:`.DisturbanceObserver`, for example, taken as constant: fed back like
         this, an observer acts as an integrator that cannot wind up, as long as it receives the
@@ -185,6 +186,7 @@ class Controller(ABC):
                 f"motor '{self.actuators.motor_names[j]}': {type(self).__name__} yields {found} "
                 f"N m; the desired motion or the gains are too large"
             )
+        self.applied_torque[:] = self.torque
         return self.torque
 
     def problems(self) -> tuple[str, ...]:
@@ -276,8 +278,12 @@ class LinearFeedback(Controller):
     integral : (m,) or one, N m/(rad s): gain on the integral of the error. While a motor delivers
         less than requested (:meth:`applied`), its integral does not grow in that direction.
     integrates : the error of the "link", or of the "motor" where there are no link encoders.
+    disturbance_bandwidth, disturbance_share : of a :class:`.DisturbanceCompensation`, which takes
+        the place of an integral; a bandwidth of 0 is none. It must be told by
+        :meth:`applied` where the torque that is sent differs from `torque`.
 
-    Uses the rows of the state whose gains are not zero.
+    Without compensation, only the rows of the state whose gains are not zero are used.
+    Attributes: `compensation`, or None.
     """
 
     def __init__(
@@ -289,6 +295,8 @@ class LinearFeedback(Controller):
         variant: str = "full",
         integral: Any = 0.0,
         integrates: str = "link",
+        disturbance_bandwidth: float = 0.0,
+        disturbance_share: float = SHARE,
         friction: Any = 1.0,
         period: float = PERIOD,
     ) -> None:
@@ -301,6 +309,14 @@ class LinearFeedback(Controller):
         self._increment = np.zeros_like(self.integral_torque)
         self._now, self._later = _Filtered(self, variant), _Filtered(self, variant)
         self._told_by = self._now.flat
+        self.disturbance_bandwidth = disturbance_bandwidth
+        self.compensation = (
+            DisturbanceCompensation(
+                model, actuators, disturbance_bandwidth, share=disturbance_share
+            )
+            if disturbance_bandwidth
+            else None
+        )
         self._error = np.zeros((4, len(actuators.motors)))
         self._link_error = np.zeros((2, actuators.n))
 
@@ -309,6 +325,13 @@ class LinearFeedback(Controller):
         self.integral_torque[:] = self._increment[:] = 0.0
         self._now.flat.settle()
         self._later.flat.settle()
+        if self.compensation is not None:
+            self.compensation.reset()
+
+    def set_model(self, model: MultibodyModel) -> None:
+        super().set_model(model)
+        if self.compensation is not None:
+            self.compensation.set_model(model)
 
     def applied(self, torque: Array) -> None:
         """Undo the last step of an integral where it led further beyond a limit."""
@@ -319,8 +342,23 @@ class LinearFeedback(Controller):
             self.integral_torque -= self._increment
             self._increment[:] = 0.0
 
+    def _compensate(self, compensation: DisturbanceCompensation) -> None:
+        if self.stiffness.size:
+            compensation.springs.stiffness[:] = self.stiffness[:2]
+        compensation.update(
+            self.period, self._links, self._motors, self.applied_torque, self.external_torque
+        )
+
+    def _inverse_dynamics(self, motion: Array) -> None:
+        super()._inverse_dynamics(motion)
+        if self.compensation is not None:
+            self._inverse.result[0] -= self.compensation.link
+            self._inverse.result[1] -= self.compensation.link_rate
+
     def _law(self, has_ahead: bool) -> None:
         error, command = self._error, self._now.flat.result
+        if self.compensation is not None:
+            self._compensate(self.compensation)
         torque = self._now.torque(self._desired)
         np.subtract(self._desired[:2], self._links, out=self._link_error)
         self._link_error.take(self.actuators.joint_of_motor, 1, error[:2], "clip")
@@ -335,6 +373,8 @@ class LinearFeedback(Controller):
             torque = self._later.torque(self._ahead)
         np.add(self.torque, torque, out=self.torque)
         np.add(self.torque, self.integral_torque, out=self.torque)
+        if self.compensation is not None:
+            np.subtract(self.torque, self.compensation.motor, out=self.torque)
 
 
 class ComputedTorque(Controller):

@@ -18,6 +18,7 @@ from ..core import Array, InputError, as_array, as_real
 from ..elastic import Actuators
 from ..model import MultibodyModel, check_model
 from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
+from .disturbance_compensation import SHARE
 from .feedback_linearization import FeedbackLinearization
 from .gains import (
     JointPoles,
@@ -29,6 +30,9 @@ from .gains import (
     placed_gains,
 )
 from .hold_controller import HoldController
+
+DISTURBANCE_BANDWIDTH = 180.0
+"""rad/s, default of the compensation of disturbances in linear feedback."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,6 +58,9 @@ class ControllerSettings:
     integral : 1/s, gain of the integral of the error as a share of the stiffness G_q + G_theta of
         linear feedback; 0 for none.
     integrates : which error, that of the "link" or of the "motor".
+    disturbance_bandwidth : rad/s, of the observers that compensate disturbances of links and
+        motors, see :class:`.DisturbanceCompensation`; 0 for none; default: DISTURBANCE_BANDWIDTH.
+    disturbance_share : 0 to 1, of the motors' torque limits up to which they compensate.
     friction : share of the friction that is compensated, 0 to 1; default: 1, for "hold" 0.
     lead : s, see :class:`.FeedbackLinearization`.
     stop_time : s, of "hold".
@@ -76,6 +83,8 @@ class ControllerSettings:
     feedback: str = "motor"
     integral: Any = 0.0
     integrates: str = "link"
+    disturbance_bandwidth: float = DISTURBANCE_BANDWIDTH
+    disturbance_share: float = SHARE
     friction: Any = None
     lead: float = 0.0
     stop_time: float = 0.1
@@ -90,6 +99,11 @@ class ControllerSettings:
         for one, other in _ALTERNATIVES:
             if getattr(self, one) is not None and getattr(self, other) is not None:
                 raise InputError(f"{one} and {other}: each sets the gains; give one of them")
+        if self.disturbance_bandwidth and np.any(self.integral):
+            raise InputError(
+                "integral and disturbance_bandwidth: both remove the same error and would fight; "
+                "set one of them to 0"
+            )
         for each in fields(self):
             value = getattr(self, each.name)
             is_given = value is not each.default and np.any(value != each.default)
@@ -183,6 +197,8 @@ def _linear_feedback(
         variant=settings.variant,
         integral=np.asarray(settings.integral * stiffness),
         integrates=settings.integrates,
+        disturbance_bandwidth=settings.disturbance_bandwidth,
+        disturbance_share=settings.disturbance_share,
         friction=_friction(settings),
         period=settings.period,
     )
@@ -260,7 +276,9 @@ def _poles(actuators: Actuators, settings: ControllerSettings) -> JointPoles:
 
 
 _PD = frozenset({"proportional", "derivative"})
-_LINEAR = frozenset({"variant", "integral", "integrates"})
+_LINEAR = frozenset(
+    {"variant", "integral", "integrates", "disturbance_bandwidth", "disturbance_share"}
+)
 
 LAWS: Mapping[str, Law] = MappingProxyType(
     {
@@ -310,7 +328,7 @@ def make_controller(
     return LAWS[settings.law].design(model, actuators, settings)
 
 
-_FIXED = ("variant", "feedback", "integrates")
+_FIXED = ("variant", "feedback", "integrates", "disturbance_bandwidth")
 
 
 def retune(controller: Controller, settings: ControllerSettings) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...dynamics.control import (
+    DISTURBANCE_BANDWIDTH,
     LAWS,
     MAX_STEP,
     ORDERS,
@@ -70,6 +71,18 @@ class FlatnessControllerParameters(FollowingParameters):
         " with anti-windup at limits",
         unit="1/s",
         bounds=(0.0, 100.0),
+    )
+    disturbance_bandwidth: float = parameter(
+        DISTURBANCE_BANDWIDTH,
+        "motor_pd, state_feedback: poles of the observers that compensate what the model does not"
+        " explain, on links and motors; 0: no compensation; always 0 with motor_encoders",
+        unit="rad/s",
+        bounds=(0.0, 1000.0),
+    )
+    disturbance_share: float = parameter(
+        0.5,
+        "largest disturbance that is compensated, as a share of the motors' torque limits",
+        bounds=(0.0, 1.0),
     )
     hold_bandwidth: float = parameter(
         LAWS["hold"].bandwidth,
@@ -222,6 +235,11 @@ class FlatnessControllerParameters(FollowingParameters):
             "integrates": integrates,
             **friction,
         }
+        if integrates == "link":
+            linear["disturbance_bandwidth"] = self.disturbance_bandwidth
+            linear["disturbance_share"] = self.disturbance_share
+        else:  # the estimated links follow the model: nothing to compare it with
+            linear["disturbance_bandwidth"] = 0.0
         return (
             self._of("motor_pd", "motor_bandwidth", **linear),
             self._of(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control.disturbance_observer import DisturbanceObserver
+from multibody_dynamics.dynamics.control.momentum_balance import MomentumBalance
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, Rigid, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
@@ -53,7 +54,7 @@ def nothing(t: float, q: np.ndarray) -> float:
 def test_momentum_and_bias_are_those_of_the_closed_forms(model):
     rng = np.random.default_rng(0)
     q, qd = rng.normal(size=(2, model.n))
-    momentum, bias = DisturbanceObserver(model, 1.0)._momentum_and_bias(q, qd)
+    momentum, bias = MomentumBalance(model)._momentum_and_bias(q, qd)
     scale = np.abs(momentum).max()
     np.testing.assert_allclose(momentum, generalized_momentum(model, q, qd), atol=1e-13 * scale)
     beta = gravity_forces(model, q) - coriolis_matrix(model, q, qd).T @ qd
