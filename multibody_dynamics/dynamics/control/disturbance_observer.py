@@ -10,8 +10,8 @@ the mean external torque of a step h as constant, for which the solution is exac
 
     r_k = r_(k-1) + (1 - exp(-L h)) (mean tau_ext - r_(k-1)).
 
-No step is therefore unstable, and a constant disturbance shows as 1 - exp(-L t) at the samples
-whatever their spacing.
+The update is therefore stable for any step, and the response to a constant disturbance is exactly
+1 - exp(-L t) at the samples, whatever their spacing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class DisturbanceObserver:
     ----------
     model : the links; a rotor counts (as reflected inertia) where Q is its motor's torque.
     gain : L in 1/s, (n,) or one for all joints; the time constant is 1 / L. Noise in q' and Q
-        passes up to the frequency L; errors of the model and of friction appear as external.
+        passes up to the frequency L; errors of the model and of the friction appear as external
+        torques.
     friction : maps q' (n,) to the friction torques (n,) in N m, on the side of q' and Q.
     is_held : (n,) or one for all: whether Q was held since the last update, like a commanded motor
         torque, and not sampled at t, like a measured torque.
@@ -87,7 +88,7 @@ class DisturbanceObserver:
 
     @property
     def time_constant(self) -> Array:
-        """(n,) s."""
+        """(n,) 1 / L, s."""
         return 1.0 / self.gain
 
     def reset(self) -> None:
@@ -99,9 +100,9 @@ class DisturbanceObserver:
         """Update `residual` to the time t in s, from q, q' and Q (n,) at that time (or held until
         then), and return it.
 
-        The first update, and any after a gap longer than `max_step` or a longer jump backwards,
-        starts with r = 0. A t that is up to `max_step` earlier, or equal, changes nothing. Raises
-        InputError for wrong shapes, NaN or infinity, and then changes nothing.
+        The first update starts with r = 0, as does any update after a gap or a jump backwards of
+        more than `max_step`. A t that equals the last one, or is up to `max_step` earlier, changes
+        nothing. Raises InputError for wrong shapes, NaN or infinity, and then changes nothing.
         """
         n, names = self.model.n, self.model.joint_names
         q = as_array("q", q, (n,), names)
