@@ -7,7 +7,7 @@ Control laws by name:
 
 ControllerSettings       a control law by name and plain numbers; the argument of make_controller
 make_controller          the controller that the settings name, with gains designed for the robot
-retune                   change the gains of a running controller between two updates
+retune                   changes the gains of a running controller between two updates
 BANDWIDTHS               the names of the laws, each with its default bandwidth in rad/s
 
 Complete control cycles, as run by the nodes:
@@ -23,7 +23,7 @@ Controller               base class: from desired motion and measured state to m
 LinearFeedback           feedforward by the flat map, and linear feedback of link and motor errors
 FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for every joint
 ComputedTorque           the computed torque of a rigid arm, for comparison
-HoldController           a damped stop, then a hold, from motor states alone
+HoldController           stops the arm with damping and then holds it, from motor states alone
 LinkDampingController    a slow stop from link states alone
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
 
@@ -38,7 +38,7 @@ motor_bandwidth_gains    PD gains that give each motor two poles at its bandwidt
 damping_gains            PD gains of the motors that damp the links behind their springs
 delay_independent_gains  PD gains of the motors that stay stable under any realistic delay
 closed_loop_poles        all poles in 1/s of the whole arm under LinearFeedback near rest at q
-joint_resonances         (n,) resonance of each joint on its own, link against motor, in rad/s
+joint_resonances         (n,) resonance in rad/s of each joint on its own, link against motor
 inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free
 inertias_held            (n,) M_ii: inertia moved by a joint while the others are locked
 
@@ -57,7 +57,7 @@ ChainState               result of chain_state: q .. q''', Q and Q', each (..., 
 
 Time scaling:
 
-scale_time               slow a motion down by the smallest factor that keeps all its limits
+scale_time               slows a motion down by the smallest factor that keeps all its limits
 TimeScaling              result of scale_time: the slower motion and the use of every limit
 MotionLimits             limits on torques, torque rates, speeds and spring deflections
 slow_down                the same motion, slower by a given factor

@@ -42,13 +42,15 @@ BANDWIDTHS: Mapping[str, float] = {
 
 
 def _only(*laws: str) -> Mapping[str, Any]:
-    """The metadata of a field that only these laws have."""
+    """The metadata of a field that only applies to these laws."""
     return {"laws": laws}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ControllerSettings:
-    """Settings for :func:`make_controller`. Rows may be scalars; None is the default of the law.
+    """Settings for :func:`make_controller`.
+
+    Rows may be scalars. None selects the default of the law.
 
     Attributes
     ----------
@@ -66,15 +68,15 @@ class ControllerSettings:
     feedback : "motor" or "link", for "computed_torque".
     integral : 1/s, gain of the integral of the error as a share of the stiffness G_q + G_theta of
         linear feedback; 0 for none.
-    integrates : which error, that of the "link" or of the "motor".
+    integrates : whether the error of the "link" or of the "motor" is integrated.
     friction : share of the friction that is compensated, 0 to 1; default: 1, for "hold" 0.
     lead : s, see :class:`.FeedbackLinearization`.
     stop_time : s, of "hold".
-    torque_limit : (m,) or one, N m, of "hold"; never above the motors' own limit, the default.
+    torque_limit : (m,) or a scalar, N m, of "hold"; default and maximum: the motors' own limits.
     period : s of a cycle.
 
-    Raises InputError for a setting that the law does not have, two settings of the same gains, a
-    bandwidth that is not positive, and poles that are not left of the imaginary axis.
+    Raises InputError for a setting that does not apply to the law, two settings for the same gains,
+    a bandwidth that is not positive, and poles that are not left of the imaginary axis.
     """
 
     law: str = "state_feedback"
@@ -104,12 +106,12 @@ class ControllerSettings:
             raise InputError("proportional and derivative: give both or neither")
         for one, other in _ALTERNATIVES:
             if getattr(self, one) is not None and getattr(self, other) is not None:
-                raise InputError(f"{one} and {other}: each sets the gains; give one of them")
+                raise InputError(f"{one} and {other}: each sets the gains; give only one")
         for each in fields(self):
             laws, value = each.metadata.get("laws", (self.law,)), getattr(self, each.name)
             if self.law not in laws and value is not each.default and np.any(value != each.default):
                 raise InputError(
-                    f"{each.name}: not a setting of the law '{self.law}'; only of {', '.join(laws)}"
+                    f"{each.name} is not a setting of law '{self.law}', only of {', '.join(laws)}"
                 )
         self._check_values()
 
@@ -125,7 +127,7 @@ class ControllerSettings:
         try:
             real = np.asarray(self.poles, dtype=np.complex128).real
         except (TypeError, ValueError):
-            return  # by name, or not numbers: the design names the joint
+            return  # poles by name, or not numbers: the design reports the joint
         if (real >= 0.0).any():
             raise InputError(f"poles are {self.poles}: their real parts must be negative")
 
@@ -140,7 +142,7 @@ _ALTERNATIVES = (
 def make_controller(
     model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
 ) -> Controller:
-    """The law that the settings name, designed for this robot.
+    """The control law that the settings name, designed for this robot.
 
     Raises InputError for settings that do not fit the robot, and for designs that are not stable.
     """
@@ -196,8 +198,8 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
         same &= getattr(other, name, None) == getattr(controller, name, None)
     if not same:
         raise InputError(
-            f"law '{settings.law}' with these settings is not the running one, "
-            f"{type(controller).__name__}: switch to a new one instead"
+            f"law '{settings.law}' with these settings differs from the running "
+            f"{type(controller).__name__} in more than gains; make a new law and switch to it"
         )
     for name in _TUNED:
         if hasattr(other, name):

@@ -18,8 +18,8 @@ motor velocity in (1) and (2), where viscous friction still damps; at the measur
 (4), which cancels it. Torques are not limited here: `bumpless_transfer` does that, and reports to
 the law with :meth:`Controller.applied` what was actually sent.
 
-All values are on the link side of the gear, in N m, rad, s; `actuator_kinds` says where the rotor
-inertias count.
+All values are on the link side of the gear, in N m, rad, s; `actuator_kinds` explains in which
+equations the rotor inertias appear.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class Controller(ABC):
     ----------
     torque : (m,) N m, in the order of `actuators.motor_names`; :meth:`update` overwrites it.
     applied_torque : (m,) N m that was sent, from the last call of :meth:`applied`.
-    external_torque : (n,) N m, external joint torques; zero unless the caller writes them. The
-        residual of a :class:`.DisturbanceObserver`, for example, taken as constant: fed back like
-        this, an observer acts as an integrator that cannot wind up, as long as it receives the
-        torque that was sent, not the requested one (at joints with springs it needs none).
+    external_torque : (n,) N m, external joint torques, assumed constant; zero unless the caller
+        writes them. An example is the residual of a :class:`.DisturbanceObserver`, which then acts
+        as an integrator that cannot wind up, provided that the observer receives the torque that
+        was sent, not the requested one (at joints with springs it needs no motor torque).
     stiffness : (3, v) second outputs to follow, with rates; initially mid-range.
-    friction : share of the motor friction that is compensated, 0 to 1, one or (m,).
+    friction : share of the motor friction that is compensated, 0 to 1, a scalar or (m,).
     period : s from one update to the next; may be set before every update.
 
     Not thread-safe. Raises InputError if robot and actuators do not match.
@@ -84,7 +84,7 @@ class Controller(ABC):
         self.model, self.actuators = model, actuators
         self.torque: Array = np.zeros(m)
         self._last_torque: Array = np.zeros(m)
-        self._told_by: MotorFeedforward | None = None
+        self._reported_map: MotorFeedforward | None = None
         self.applied_torque: Array = np.zeros(m)
         self.external_torque: Array = np.zeros(n)
         self.friction = friction
@@ -110,8 +110,8 @@ class Controller(ABC):
         if (row > 1.0).any():
             j = int(np.argmax(row))
             raise InputError(
-                f"motor '{self.actuators.motor_names[j]}': friction is {row[j]:g}: the share to be "
-                f"compensated must be from 0 to 1"
+                f"motor '{self.actuators.motor_names[j]}': friction is {row[j]:g}: the share to "
+                f"compensate must be between 0 and 1"
             )
         self._friction = read_only(row)
         self._leaves_friction = bool((row < 1.0).any())
@@ -134,9 +134,10 @@ class Controller(ABC):
         desired : (5, n) q .. q''''.
         q, qd : (n,); theta, thetad : (m,). Pass zeros for a row that the law does not use.
         stiffness : (3, v) second outputs with rates; kept for the following updates.
-        ahead : (5, n) desired motion at the time when the torque acts on average: half a cycle
-            later, plus the delay of the drive. The feedforward is evaluated there, which recovers
-            most of what holding a torque for a cycle costs; feedback uses the present reference.
+        ahead : (5, n) desired motion at the mean time at which the torque acts: half a cycle
+            later, plus the delay of the drive. The feedforward is evaluated at that time, which
+            recovers most of the accuracy that is lost by holding the torque for a cycle; feedback
+            uses the present reference.
 
         Raises InputError for wrong shapes, NaN or infinity, and DynamicsError where the law has no
         finite solution; `torque` is then unchanged.
@@ -144,10 +145,10 @@ class Controller(ABC):
         self._take(desired, (q, qd), (theta, thetad), ahead)
         if stiffness is not None:
             self._take_stiffness(stiffness)
-        return self._answer(ahead is not None)
+        return self._compute(ahead is not None)
 
     def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
-        """Check and copy the inputs of the law: all of them, unless a subclass uses fewer."""
+        """Check and copy all inputs; overridden by laws that use only some."""
         check_sequence("desired", desired, "rows")
         self._desired_rows.take(tuple(desired))
         self._link_rows.take(links)
@@ -156,9 +157,9 @@ class Controller(ABC):
             check_sequence("ahead", ahead, "rows")
             self._ahead_rows.take(tuple(ahead))
 
-    def _answer(self, has_ahead: bool) -> Array:
+    def _compute(self, has_ahead: bool) -> Array:
         """Compute `torque` from the copied inputs and the arrays that the caller may write; leave
-        it unchanged where these or the result are not finite."""
+        it unchanged if any of these, or the result, is not finite."""
         if not isfinite(self.external_torque.sum() + self.stiffness.sum()):
             names = self.actuators.joint_names
             as_array("external_torque", self.external_torque, (len(names),), names)
@@ -178,7 +179,7 @@ class Controller(ABC):
     def problems(self) -> tuple[str, ...]:
         """Problems of the feedforward at the last update, by motor, such as a stiffness beyond its
         range; empty if there were none."""
-        return () if self._told_by is None else self._told_by.problems()
+        return () if self._reported_map is None else self._reported_map.problems()
 
     def _take_stiffness(self, stiffness: Any) -> None:
         rows = as_array(
@@ -190,15 +191,15 @@ class Controller(ABC):
 
     def applied(self, torque: Array) -> None:
         """Report, after `update`, the torque (m,) that was actually sent: less than `torque` where
-        limits cut it, or while the law fades in. For integrators."""
+        limits cut it, or while the law fades in. Integrators use it to avoid windup."""
         self.applied_torque[:] = torque
 
     def reset(self) -> None:
-        """Clear the effects of earlier updates: integrators, filters of damped springs."""
+        """Clear the effects of earlier updates: integrators and the filters of damped springs."""
         self.torque[:] = self.applied_torque[:] = 0.0
 
     def set_model(self, model: MultibodyModel) -> None:
-        """Use another model of the robot from the next update on, with a payload for example; gains
+        """Use another model of the robot from the next update on, for example with a payload; gains
         are unchanged.
 
         Raises InputError if it has other joints, and then changes nothing.
@@ -208,7 +209,7 @@ class Controller(ABC):
         self.model = model
 
     def _inverse_dynamics(self, motion: Array) -> None:
-        """Q, Q', Q'' that the joints must provide: the external torques are subtracted."""
+        """Q, Q', Q'' that the joints must provide, with the external torques subtracted."""
         inverse = self._inverse
         if motion is not inverse.state:
             inverse.state[:] = motion
@@ -257,11 +258,12 @@ class LinearFeedback(Controller):
     gains : of the motors, see :class:`.StateFeedbackGains`; may be set between updates.
     variant : how springs enter the feedforward (`dyn.elastic.VARIANTS`): "full", or
         "quasi_static", the classic choice with motor-side PD.
-    integral : (m,) or one, N m/(rad s): gain on the integral of the error. While a motor delivers
-        less than requested (:meth:`applied`), its integral does not grow in that direction.
+    integral : (m,) or a scalar, N m/(rad s): gain on the integral of the error. While a motor
+        delivers less than requested (:meth:`applied`), its integral does not grow in that
+        direction.
     integrates : the error of the "link", or of the "motor" where there are no link encoders.
 
-    Uses the rows of the state whose gains are not zero.
+    Only the rows of the state with non-zero gains are used.
     """
 
     def __init__(
@@ -284,7 +286,7 @@ class LinearFeedback(Controller):
         self.integral_torque: Array = np.zeros(len(actuators.motors))
         self._increment = np.zeros_like(self.integral_torque)
         self._now, self._later = _Filtered(self, variant), _Filtered(self, variant)
-        self._told_by = self._now.flat
+        self._reported_map = self._now.flat
         self._error = np.zeros((4, len(actuators.motors)))
         self._link_error = np.zeros((2, actuators.n))
 
@@ -295,7 +297,7 @@ class LinearFeedback(Controller):
         self._later.flat.settle()
 
     def applied(self, torque: Array) -> None:
-        """Undo the last step of an integral where it led further beyond a limit."""
+        """Undo the last step of the integrals that led further beyond a limit."""
         super().applied(torque)
         if self._increment.any():
             missing = self.torque - torque
@@ -326,8 +328,8 @@ class ComputedTorque(Controller):
 
     proportional, derivative: k_p in 1/s^2, k_d in 1/s, (n,) or scalar. feedback: "motor" uses theta
     as q, as an arm without link encoders does (at an antagonistic joint the mean of both motors);
-    "link" uses the measured q, and the springs between motor and encoder then limit k_p and k_d
-    tightly. The stiffness of variable joints is set by their loads at rest.
+    "link" uses the measured q, and the springs between motor and encoder then allow only small k_p
+    and k_d. The stiffness of variable joints is set for their loads at rest.
     """
 
     def __init__(
@@ -346,11 +348,11 @@ class ComputedTorque(Controller):
         self.set_gains(proportional, derivative)
         inverse = self._inverse
         self._flat = MotorFeedforward(actuators, inverse.state, inverse.result, variant="rigid")
-        self._told_by = self._flat
+        self._reported_map = self._flat
         self._error = np.zeros((2, actuators.n))
 
     def set_gains(self, proportional: Any, derivative: Any) -> None:
-        """As in the constructor; InputError that names the joint."""
+        """Set the gains as in the constructor. Raises InputError, naming the joint."""
         names = self.actuators.joint_names
         rows = zip(("proportional", "derivative"), (proportional, derivative), strict=True)
         self.gains: Array = read_only([per_name(name, row, names) for name, row in rows])

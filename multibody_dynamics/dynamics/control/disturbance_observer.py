@@ -16,9 +16,10 @@ Between two samples, h apart, the mean external torque follows without different
     mean tau_ext = (p_k - p_(k-1)) / h - mean (Q - beta - friction),
 
 with the second mean by the trapezoidal rule. The low-pass treats it as constant, for which the
-solution is exact: r_k = r_(k-1) + (1 - exp(-L h)) (mean tau_ext - r_(k-1)). No step is therefore
-unstable, and a constant disturbance shows as 1 - exp(-L t) at the samples whatever their spacing.
-The motion itself contributes only the error of the trapezoidal rule, which falls with h^2.
+solution is exact: r_k = r_(k-1) + (1 - exp(-L h)) (mean tau_ext - r_(k-1)). The update is therefore
+stable for any step, and the response to a constant disturbance is exactly 1 - exp(-L t) at the
+samples, whatever their spacing. The motion itself contributes only the error of the trapezoidal
+rule, which decreases with h^2.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class DisturbanceObserver:
     ----------
     model : the links; a rotor counts (as reflected inertia) where Q is its motor's torque.
     gain : L in 1/s, (n,) or one for all joints; the time constant is 1 / L. Noise in q' and Q
-        passes up to the frequency L; errors of the model and of friction appear as external.
+        passes up to the frequency L; errors of the model and of the friction appear as external
+        torques.
     friction : maps q' (n,) to the friction torques (n,) in N m, on the side of q' and Q.
     is_held : (n,) or one for all: whether Q was held since the last update, like a commanded motor
         torque, and not sampled at t, like a measured torque.
@@ -76,7 +78,7 @@ class DisturbanceObserver:
             raise InputError(f"max_step is {max_step} s: must be positive")
         self.residual: Array = np.zeros(n)
         self.starts = 0
-        # share of Q at the start of a step in its mean: half of a sampled, none of a held torque
+        # weight of the previous Q in the mean over a step: 0.5 if Q is sampled, 0 if it is held
         self._share = np.where(np.broadcast_to(is_held, (n,)), 0.0, 0.5)
         self._derivatives = InverseDynamicsDerivativesSolver(model)
         self._gravity = InverseDynamicsSolver(model, "body")
@@ -97,10 +99,11 @@ class DisturbanceObserver:
     ) -> DisturbanceObserver:
         """An observer for the Q that the `torque_sources` of the actuators provide.
 
-        At elastic joints that is the torque of the springs (:meth:`.Actuators.springs`) or of a
-        sensor, sampled; at rigid joints without a sensor the motor torque, held, and rotor and
-        friction are taken into account here. `link_viscous` is friction at the links, (n,) or a
-        scalar, in N m s/rad. Raises InputError for joints that are not those of the model.
+        At elastic joints this is the sampled torque of the springs (:meth:`.Actuators.springs`) or
+        of a sensor. At rigid joints without a sensor it is the motor torque, which is held during a
+        cycle; the observer then accounts for rotor and friction. `link_viscous` is friction at the
+        links, (n,) or a scalar, in N m s/rad. Raises InputError for joints that are not those of
+        the model.
         """
         actuators.refuse_other_joints(model)
         actuators.refuse_counting_twice(model.reflected_inertia)
@@ -118,7 +121,7 @@ class DisturbanceObserver:
 
     @property
     def time_constant(self) -> Array:
-        """(n,) s."""
+        """(n,) 1 / L, s."""
         return 1.0 / self.gain
 
     def reset(self) -> None:
@@ -130,9 +133,9 @@ class DisturbanceObserver:
         """Update `residual` to the time t in s, from q, q' and Q (n,) at that time (or held until
         then), and return it.
 
-        The first update, and any after a gap longer than `max_step` or a longer jump backwards,
-        starts with r = 0. A t that is up to `max_step` earlier, or equal, changes nothing. Raises
-        InputError for wrong shapes, NaN or infinity, and then changes nothing.
+        The first update starts with r = 0, as does any update after a gap or a jump backwards of
+        more than `max_step`. A t that equals the last one, or is up to `max_step` earlier, changes
+        nothing. Raises InputError for wrong shapes, NaN or infinity, and then changes nothing.
         """
         n, names = self.model.n, self.model.joint_names
         q = as_array("q", q, (n,), names)

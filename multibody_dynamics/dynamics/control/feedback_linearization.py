@@ -16,8 +16,8 @@ In a mixed arm, v of the shorter chains and its derivatives follow from the meas
 desired motion. The longer chains account for them, because q'' and q''' come from the hybrid
 dynamics, and all chains stay decoupled. Second outputs set by a motor (a stiffness drive, an
 antagonistic pair) are linearised, too: sigma'' = w = sigma_d'' + c_1 (..)' + c_0 (sigma_d - sigma),
-with sigma and sigma' of the present springs (G. Palli, C. Melchiorri, A. De Luca, ICRA 2008; G.
-Buondonno, A. De Luca, RA-L 2016).
+where sigma and sigma' come from the present state of the springs (G. Palli, C. Melchiorri, A. De
+Luca, ICRA 2008; G. Buondonno, A. De Luca, RA-L 2016).
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ class _Chain(ModelSolver):
 class FeedbackLinearization(Controller):
     """Law (3): exact feedback linearisation; the error of each joint decays with its own `poles`.
 
-    An unknown torque d on the links is mistaken for acceleration: four poles at -w leave the static
-    error -(6 / w^2 + M^-1 K / w^4) M^-1 d, apart from gravity and higher orders of d; it is large
-    for light links. Below w = :func:`.joint_resonances` / 6^(1/2) the law also works against the
-    springs, and an unknown payload may destabilize it.
+    An unknown torque d on the links is mistaken for acceleration: neglecting gravity and higher
+    orders of d, four poles at -w leave the static error -(6 / w^2 + M^-1 K / w^4) M^-1 d, which is
+    large for light links. Below w = :func:`.joint_resonances` / 6^(1/2) the law also works against
+    the springs, and an unknown payload may destabilise it.
 
     Parameters
     ----------
@@ -93,9 +93,10 @@ class FeedbackLinearization(Controller):
         the v of the last update.
 
     `motion` (5, n): q, q', q'', q''' now (or `lead` ahead), and the commanded q''''; it is the
-    buffer of the inverse dynamics, overwritten by every update. DynamicsError where the mass matrix
-    is singular. InputError for a spring so lightly damped that s' / d exceeds FASTEST_RELAXATION
-    somewhere on its travel (if unlimited: up to the motor's torque limit): model it as undamped.
+    buffer of the inverse dynamics, overwritten by every update. Raises DynamicsError where the mass
+    matrix is singular, and InputError for a spring so lightly damped that s' / d exceeds
+    FASTEST_RELAXATION somewhere on its travel (if unlimited: up to the motor's torque limit); model
+    such a spring as undamped.
     """
 
     def __init__(
@@ -115,16 +116,16 @@ class FeedbackLinearization(Controller):
                 rate = stiffest / actuator.damping
                 if rate > FASTEST_RELAXATION:
                     raise InputError(
-                        f"joint '{name}': its damped spring relaxes with {rate:.4g} 1/s, too fast "
-                        f"to be linearized (at most {FASTEST_RELAXATION:g}): give this law an "
-                        f"actuator with damping 0, or use LinearFeedback"
+                        f"joint '{name}': its damped spring relaxes at {rate:.4g} 1/s, too fast "
+                        f"for feedback linearisation (at most {FASTEST_RELAXATION:g} 1/s); use an "
+                        f"actuator with damping 0 for this law, or use LinearFeedback"
                     )
         super().__init__(model, actuators, friction=friction, period=period)
         n = actuators.n
         self.poles, self.lead = poles, lead
         self.motion: Array = self._inverse.state
         self._flat = MotorFeedforward(actuators, self._inverse.state, self._inverse.result)
-        self._told_by = self._flat
+        self._reported_map = self._flat
         self._springs = SpringSolver(actuators, *self._links, *self._motors)
         self._measured, self._torque = np.zeros((5, n)), np.zeros((3, n))
         rigid, damped = actuators.is_rigid, actuators.is_damped
@@ -251,7 +252,7 @@ class _SecondOutputs:
             rows[0, j], rows[1, j], self._commanded[j] = value, rate, rows[2, j]
 
     def drive(self, torque: Array) -> None:
-        """Set the torques of stiffness drives, which follow w also outside of the range of the
+        """Set the torques of stiffness drives, which follow w even outside the range of the
         stiffness."""
         if not self.drives:
             return

@@ -35,7 +35,7 @@ from .motor_side_observer import MAX_INNOVATION
 from .state_estimation import StateEstimation, StateEstimator
 
 ON_LINKS = "link_damping"  # besides BANDWIDTHS: the stop law for missing motor states
-QUIET = 0.2  # s without a rejected sample, after which the observer is trusted again
+QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again
 
 
 def _every_law() -> dict[str, ControllerSettings]:
@@ -73,15 +73,20 @@ class FlatnessSettings:
     def __post_init__(self) -> None:
         for name in (self.law, "hold"):
             if name not in self.controllers:
-                raise InputError(f"law '{name}' has no settings; {', '.join(self.controllers)} do")
+                raise InputError(
+                    f"law '{name}' has no settings; there are settings for "
+                    f"{', '.join(self.controllers)}"
+                )
         for name, settings in self.controllers.items():
             if settings.law != name:
-                raise InputError(f"settings of law '{name}' are those of '{settings.law}'")
+                raise InputError(
+                    f"the settings given for law '{name}' are for law '{settings.law}'"
+                )
 
 
 class FlatnessLaw:
-    """Call `measure`; fill `desired`, `ahead` and `stiffness`; call `update`; read
-    `transfer.torque`, or `commanded()`.
+    """A complete control cycle: call `measure`; fill `desired`, `ahead` and `stiffness`; call
+    `update`; read `transfer.torque`, or `commanded()`.
 
     Arrays are shared, not copied. The caller writes `desired` (the `state` of the inverse dynamics
     solver, from which `reference` reads it too), `ahead`, `stiffness` (of `reference`, handed to
@@ -195,21 +200,21 @@ class FlatnessLaw:
                 law.torque_limit = limits.torque
 
     def start(self, name: str, duration: float) -> None:
-        """Change over to a law within `duration` s, from the torque that was sent last."""
+        """Change over to a law within `duration` s, starting from the torque that was sent last."""
         self.name, self.transfer.duration = name, duration
         self.transfer.activate(self._laws[name], self.transfer.torque.copy())
 
     def switch(self, name: str, duration: float) -> None:
-        """Change over to a law within `duration` s, from the one that is running."""
+        """Change over to a law within `duration` s, blending with the law that is running."""
         if name != self.name:
             self.name, self.transfer.duration = name, duration
             self.transfer.switch(self._laws[name])
 
     def measure(self, t: float, signals: Mapping[str, Array]) -> None:
-        """Update the estimated state from signals measured at t in s. Raises InputError and leaves
-        the state as it was.
+        """Update the estimated state from signals measured at t in s.
 
-        With motor_encoders only wrong motor positions raise; any other failure sets `lost`.
+        Raises InputError for invalid signals, and then leaves the state unchanged. With
+        motor_encoders only invalid motor positions raise; any other failure sets `lost`.
         """
         springs, actuators = self.springs, self.actuators
         if self._motor_filter is None:
@@ -228,10 +233,11 @@ class FlatnessLaw:
             self.observer.update(t, state.q, state.qd, np.where(actuators.is_rigid, pushed, Q))
 
     def without_links(self, signals: Mapping[str, Array]) -> dict[str, Array]:
-        """The signals with those of the links replaced by the model's: at rest on their motors."""
+        """The signals, with the link signals replaced by those of links at rest on their motors, by
+        the model."""
         theta, Q = signals["motor_position"], self.gravity
         k = self.stiffness[:2]
-        constant = np.stack([Q, 0.0 * Q, 0.0 * Q])  # damped springs have settled under it
+        constant = np.stack([Q, 0.0 * Q, 0.0 * Q])  # at rest, damped springs have settled
         settled = self.actuators.settled_deflection(constant, beyond="continue")
         q = self.actuators.link_position(
             theta, Q, stiffness=k, deflection=settled, beyond="continue"
@@ -239,14 +245,15 @@ class FlatnessLaw:
         return {**signals, "link_position": q, "joint_torque": Q}
 
     def without_motors(self, signals: Mapping[str, Array]) -> dict[str, Array]:
-        """The signals with the motor positions replaced by the model's: at rest at their links."""
+        """The signals, with the motor positions replaced by those that hold the links at rest, by
+        the model."""
         return {**signals, "motor_position": self.motors_at_rest(signals["link_position"])}
 
     def coast(self, t: float, signals: Mapping[str, Array], side: str, step: float) -> None:
         """Keep the filters running at t in s on states of one `side` alone, "links" or "motors",
-        while those of the other are late. The other is assumed to continue at its velocity for
-        `step` s, and a stop then starts from the right velocity. Motors coast only with
-        :attr:`on_links`.
+        while those of the other side are late. The other side is assumed to continue at its
+        velocity for `step` s, and a stop then starts from the right velocity. Motors coast only if
+        there is a law :attr:`on_links`.
         """
         state = self.estimator.state
         if side == "motors":
@@ -255,7 +262,8 @@ class FlatnessLaw:
             self.measure(t, {**signals, "motor_position": state.theta + step * state.thetad})
 
     def _filter_motors(self, motor_filter: DerivativeFilter, t: float, theta: Array) -> None:
-        """Update `motors`; a sample far from the expected one counts only if a second follows."""
+        """Update `motors`; a sample far from the expected position is used only if the previous one
+        was far from it, too."""
         step = t - self._time
         if not self._is_new and 0.0 < step <= motor_filter.max_step:
             position, velocity = self.motors
@@ -355,7 +363,8 @@ class FlatnessLaw:
         return isfinite(self.transfer.torque.sum() + self.reference.result.sum())
 
     def commanded(self) -> Array:
-        """(m,) torques to command: `transfer.torque`, less gravity that the robot adds itself."""
+        """(m,) torques to command: `transfer.torque`, without gravity if the robot compensates it
+        itself."""
         if not self.settings.gravity_compensated_by_robot:
             return self.transfer.torque
         return self.transfer.torque - gravity_load(self.actuators, self.gravity)

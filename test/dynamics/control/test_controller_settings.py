@@ -19,14 +19,13 @@ from multibody_dynamics.dynamics.control.hold_controller import HoldController
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.motion.trajectories import hold
 
-CLASSES = {
+CLASSES = {  # of the laws, by name
     "motor_pd": LinearFeedback,
     "state_feedback": LinearFeedback,
     "feedback_linearization": FeedbackLinearization,
     "computed_torque": ComputedTorque,
     "hold": HoldController,
 }
-"""By name."""
 
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda, mixed_panda])
@@ -79,37 +78,37 @@ def test_retuning_keeps_the_integral():
     before = law.gains
     with pytest.raises(InputError, match="bandwidth"):
         retune(law, ControllerSettings(position=rest, bandwidth=-1.0))
-    with pytest.raises(InputError, match=r"law 'hold'.*switch to a new one"):
+    with pytest.raises(InputError, match=r"law 'hold'.*make a new law"):
         retune(law, ControllerSettings(law="hold", position=rest))
-    with pytest.raises(InputError, match=r"law 'motor_pd'.*switch to a new one"):
+    with pytest.raises(InputError, match=r"law 'motor_pd'.*make a new law"):
         retune(law, ControllerSettings(law="motor_pd", position=rest))
     assert law.gains is before
 
 
-def test_invalid_settings_are_refused():
+def test_invalid_settings_are_rejected():
     for settings, message in (
         ({"law": "magic"}, "law 'magic': expected one of motor_pd, state_feedback"),
         ({"proportional": 1.0}, "give both or neither"),
-        ({"law": "hold", "poles": (-1.0, -2.0)}, "poles: not a setting of the law 'hold'"),
-        ({"lead": 1e-3}, "lead: not a setting of the law 'state_feedback'"),
-        ({"law": "hold", "feedback": "link"}, "feedback: not a setting of the law 'hold'"),
+        ({"law": "hold", "poles": (-1.0, -2.0)}, "poles is not a setting of law 'hold'"),
+        ({"lead": 1e-3}, "lead is not a setting of law 'state_feedback'"),
+        ({"law": "hold", "feedback": "link"}, "feedback is not a setting of law 'hold'"),
         (
             {"law": "computed_torque", "integral": [1.0, 2.0]},
-            "integral: not a setting of the law 'computed_torque'",
+            "integral is not a setting of law 'computed_torque'",
         ),
         (
             {"proportional": np.ones(2), "derivative": np.ones(2)},
-            "proportional: not a setting of the law 'state_",
+            "proportional is not a setting of law 'state_",
         ),
         ({"bandwidth": 9.0, "poles": (-1.0,) * 4}, "bandwidth and poles: each sets the gains"),
         (
             {"law": "hold", "bandwidth": 9.0, "proportional": 1.0, "derivative": 1.0},
             "bandwidth and proportional: each",
         ),
-        ({"law": "motor_pd", "stiffness": [1.0]}, "stiffness: not a setting of the law 'motor_pd'"),
+        ({"law": "motor_pd", "stiffness": [1.0]}, "stiffness is not a setting of law 'motor_pd'"),
         (
             {"law": "motor_pd", "torque_limit": 1.0},
-            "torque_limit: not a setting of the law 'motor_pd'",
+            "torque_limit is not a setting of law 'motor_pd'",
         ),
     ):
         with pytest.raises(InputError, match=message):

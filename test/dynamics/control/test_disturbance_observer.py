@@ -1,4 +1,4 @@
-"""The momentum observer against known wrenches on simulated robots, and its discretization."""
+"""The momentum observer against known wrenches on simulated robots, and its discretisation."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_a_torque_sensor_at_a_rigid_joint_excludes_rotor_and_friction():
     np.testing.assert_array_equal(observer.model.reflected_inertia, [0.0, *[0.3] * 6])
     np.testing.assert_allclose(observer.friction(np.ones(7)), [0.0, *[2.0] * 6])
     others = Actuators(tuple("abcdefg"), springs([np.inf] * 7, motor).actuators)
-    with pytest.raises(InputError, match="actuators of a, b"):
+    with pytest.raises(InputError, match="actuators belong to joints a, b"):
         DisturbanceObserver.of_motors(panda(), others, 30.0)
 
 
@@ -222,7 +222,7 @@ def test_time_jumps_gaps_and_repeats():
     assert observer.starts == 4
 
 
-def test_bad_inputs_are_refused_and_change_nothing():
+def test_bad_inputs_are_rejected_and_change_nothing():
     model = panda()
     observer = DisturbanceObserver(model, 50.0)
     rest, pushed = np.zeros(7), gravity_forces(model, READY) - 1.0
