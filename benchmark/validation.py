@@ -36,7 +36,7 @@ with Reader(Path(sys.argv[1])) as reader:
         pass
 """
 
-# A small process in between: the peak memory of a child includes that of the process that forked it.
+# A small process in between, because the peak memory of a child includes that of its parent.
 TIMED = """
 import resource, subprocess, sys
 done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)

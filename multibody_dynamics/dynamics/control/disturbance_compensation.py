@@ -35,7 +35,7 @@ SHARE = 0.5
 class DisturbanceCompensation:
     """Estimates what acts on links and motors beyond the model.
 
-    >>> compensation = DisturbanceCompensation(model, actuators, bandwidth=180.0)
+    >>> compensation = DisturbanceCompensation(model, actuators, bandwidth=120.0)
     >>> compensation.update(1e-3, (q, qd), (theta, thetad), sent)  # every cycle
 
     Parameters
@@ -75,7 +75,7 @@ class DisturbanceCompensation:
 
     def set_model(self, model: MultibodyModel) -> None:
         """Use another model of the robot; the estimates continue from their values."""
-        links, friction, is_held = driven_links(model, self.actuators)
+        links, friction, is_held = driven_links(model, self.actuators, has_sensors=False)
         self._balance = MomentumBalance(links, friction=friction, is_held=is_held)
 
     def reset(self) -> None:

@@ -31,7 +31,7 @@ from .gains import (
 )
 from .hold_controller import HoldController
 
-DISTURBANCE_BANDWIDTH = 180.0
+DISTURBANCE_BANDWIDTH = 120.0
 """rad/s, default of the compensation of disturbances in linear feedback."""
 
 
@@ -100,11 +100,6 @@ class ControllerSettings:
         for one, other in _ALTERNATIVES:
             if getattr(self, one) is not None and getattr(self, other) is not None:
                 raise InputError(f"{one} and {other}: each sets the gains; give only one")
-        if self.disturbance_bandwidth and np.any(self.integral):
-            raise InputError(
-                "integral and disturbance_bandwidth: both remove the same error and would fight; "
-                "set one of them to 0"
-            )
         for each in fields(self):
             value = getattr(self, each.name)
             is_given = value is not each.default and np.any(value != each.default)
@@ -113,6 +108,15 @@ class ControllerSettings:
                 raise InputError(
                     f"{each.name} is not a setting of law '{self.law}', only of {having}"
                 )
+        if (
+            "integral" in LAWS[self.law].own
+            and self.disturbance_bandwidth
+            and np.any(self.integral)
+        ):
+            raise InputError(
+                "integral and disturbance_bandwidth: both remove the same error and would fight; "
+                "set one of them to 0"
+            )
         self._check_values()
 
     def _check_values(self) -> None:
@@ -283,7 +287,7 @@ _LINEAR = frozenset(
 
 LAWS: Mapping[str, Law] = MappingProxyType(
     {
-        "motor_pd": Law(80.0, _PD | _LINEAR, ("gains", "integral"), _motor_pd),
+        "motor_pd": Law(60.0, _PD | _LINEAR, ("gains", "integral"), _motor_pd),
         "state_feedback": Law(
             20.0, _LINEAR | {"poles", "stiffness"}, ("gains", "integral"), _state_feedback
         ),

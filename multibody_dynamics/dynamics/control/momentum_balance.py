@@ -37,20 +37,25 @@ class DrivenLinks(NamedTuple):
 
 
 def driven_links(
-    model: MultibodyModel, actuators: Actuators, link_viscous: Any = 0.0
+    model: MultibodyModel,
+    actuators: Actuators,
+    link_viscous: Any = 0.0,
+    *,
+    has_sensors: bool = True,
 ) -> DrivenLinks:
     """The links for the Q that the `torque_sources` of the actuators provide.
 
     At elastic joints that is the torque of the springs (:meth:`.Actuators.springs`) or of a sensor,
-    sampled; at rigid joints without a sensor the motor torque, held, with rotor and friction taken
-    into account here. `link_viscous` is friction at the links, (n,) or a scalar, in N m s/rad.
+    sampled. At rigid joints without a sensor (without `has_sensors`, at all of them) it is the
+    motor torque, held, and rotor and friction are taken into account here. `link_viscous` is
+    friction at the links, (n,) or a scalar, in N m s/rad.
 
     Raises InputError for joints that are not those of the model.
     """
     actuators.refuse_other_joints(model)
     actuators.refuse_counting_twice(model.reflected_inertia)
     n, motor = model.n, actuators.first_motor
-    by_motor = actuators.is_rigid & ~actuators.has_torque_sensor
+    by_motor = actuators.is_rigid & ~(actuators.has_torque_sensor & has_sensors)
     viscous = as_array("link_viscous", np.full(n, link_viscous), (n,), model.joint_names)
 
     def friction(qd: Array) -> Array:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control.disturbance_observer import DisturbanceObserver
-from multibody_dynamics.dynamics.control.momentum_balance import MomentumBalance
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, Rigid, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
@@ -14,15 +13,10 @@ from multibody_dynamics.dynamics.elastic.springs import LinearSpring
 from multibody_dynamics.dynamics.model.multibody_model import MultibodyModel
 from multibody_dynamics.dynamics.motion.trajectories import Reference, sum_of_sines
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from multibody_dynamics.dynamics.rigid.coriolis import coriolis_matrix
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 from multibody_dynamics.dynamics.rigid.jacobians import jacobian
 from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
-from multibody_dynamics.dynamics.theory.lagrange import (
-    generalized_momentum,
-    kinetic_energy_gradient,
-)
-from robots import panda, random_tree, with_rotors
+from robots import panda, random_tree
 
 READY = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
 WRENCH = np.array([3.0, -2.0, 4.0, 12.0, -15.0, 20.0])
@@ -48,19 +42,6 @@ def run(observer: DisturbanceObserver, model, external, step: float, start=1.0, 
 
 def nothing(t: float, q: np.ndarray) -> float:
     return 0.0
-
-
-@pytest.mark.parametrize("model", [panda(), random_tree(6, 2), with_rotors(random_tree(5, 3))])
-def test_momentum_and_bias_are_those_of_the_closed_forms(model):
-    rng = np.random.default_rng(0)
-    q, qd = rng.normal(size=(2, model.n))
-    momentum, bias = MomentumBalance(model)._momentum_and_bias(q, qd)
-    scale = np.abs(momentum).max()
-    np.testing.assert_allclose(momentum, generalized_momentum(model, q, qd), atol=1e-13 * scale)
-    beta = gravity_forces(model, q) - coriolis_matrix(model, q, qd).T @ qd
-    np.testing.assert_allclose(bias, beta, atol=1e-12 * np.abs(beta).max())
-    beta = gravity_forces(model, q) - kinetic_energy_gradient(model, q, qd)
-    np.testing.assert_allclose(bias, beta, atol=1e-12 * np.abs(beta).max())
 
 
 @pytest.mark.parametrize("model", [panda(), random_tree(6, 2)])

@@ -50,7 +50,9 @@ def test_settings_reach_the_law():
     law = made(law="motor_pd", proportional=[30.0, 20.0], derivative=2.0, friction=0.5)
     np.testing.assert_array_equal(law.gains.values[2:], [[30.0, 20.0], [2.0, 2.0]])
     np.testing.assert_array_equal(law.friction, 0.5)
-    law = made(law="state_feedback", bandwidth=[10.0, 12.0], integral=2.0)
+    law = made(
+        law="state_feedback", bandwidth=[10.0, 12.0], integral=2.0, disturbance_bandwidth=0.0
+    )
     wanted = optimal_gains(model, actuators, rest, [10.0, 12.0]).values
     np.testing.assert_allclose(law.gains.values, wanted)
     np.testing.assert_allclose(law.integral, 2.0 * (wanted[0] + wanted[2]))
@@ -68,7 +70,7 @@ def test_settings_reach_the_law():
 
 def test_retuning_keeps_the_integral():
     model, actuators, rest = linear_arm()
-    chosen = {"law": "state_feedback", "position": rest}
+    chosen = {"law": "state_feedback", "position": rest, "disturbance_bandwidth": 0.0}
     law = make_controller(model, actuators, ControllerSettings(**chosen, integral=1.0))
     law.integral_torque[:] = (1.0, 2.0)
     retune(law, ControllerSettings(**chosen, bandwidth=10.0, integral=2.0, friction=0.3))
