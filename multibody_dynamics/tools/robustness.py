@@ -47,13 +47,17 @@ class Law(NamedTuple):
     parameters: Mapping[str, Any] = MappingProxyType({})
 
 
-# Two poles at -40 1/s and four at -60 1/s have the same -3 dB bandwidth of 26 rad/s.
+ALONE = {"disturbance_bandwidth": 0.0}
+CLASSIC = {"motor_bandwidth": (40.0,), "variant": "quasi_static", **ALONE}
+STATES = {"feedback_bandwidth": (40.0,)}
 LAWS = (
-    Law("motor PD, 40 rad/s", "motor_pd"),
-    Law("computed torque, 40", "computed_torque"),
-    Law("state feedback, 40", "state_feedback", {"feedback_bandwidth": (40.0,)}),
-    Law("linearisation, 60", "feedback_linearization"),
+    Law("computed torque, 40 rad/s", "computed_torque"),
+    Law("motor PD, 40, quasi-static", "motor_pd", CLASSIC),
     Law("linearisation, 80", "feedback_linearization", {"linearization_bandwidth": (80.0,)}),
+    Law("state feedback, 40", "state_feedback", STATES | ALONE),
+    Law("motor PD, 60", "motor_pd", ALONE),
+    Law("state feedback, 40, compensated", "state_feedback", STATES),
+    Law("motor PD, 60, compensated", "motor_pd"),
 )
 
 
@@ -88,12 +92,14 @@ MOTORS_ONLY = {"state_source": "motor_encoders", "observer_bandwidth": 30.0}
 CASES = (
     Case("exact model, 1 kHz"),
     Case("parameters 10 % off", error=0.1, draws=8),
+    Case("parameters 30 % off", error=0.3, draws=8),
     Case("encoders with steps and noise", encoder=ENCODER),
     Case("motor encoders only, exact model", encoder=ENCODER, parameters=MOTORS_ONLY),
     Case("motor encoders only, parameters 10 % off", error=0.1, draws=8, encoder=ENCODER,
          parameters=MOTORS_ONLY),
     Case("delay of 1 ms, not known", delay=1e-3),
     Case("delay of 1 ms, known", delay=1e-3, parameters={"command_delay": 1e-3}),
+    Case("delay of 3 ms, not known", delay=3e-3),
     Case("500 Hz", rate=500.0),
     Case("payload of 2 kg appears", payload=2.0),
     Case("payload of 2 kg appears, with observer", payload=2.0, parameters=OBSERVER),
@@ -102,10 +108,15 @@ CASES = (
 
 
 class Errors(NamedTuple):
-    """Tracking errors of the links, rad: rms and peak; infinite if the arm was stopped."""
+    """Tracking errors of the links, rad: rms and peak, and the mean step of the motor torques from
+    cycle to cycle, N m; infinite if the arm was stopped."""
 
     rms: float
     peak: float
+    step: float
+
+
+STOPPED = Errors(np.inf, np.inf, np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +195,7 @@ def follow(arm: Arm, plant: Plant, law: Law, case: Case, draw: int = 0) -> Error
         for k, (row, step) in enumerate(steps)
     ]
     line = DelayLine(case.delay, dt, plant.motor_torque.copy())
-    errors = []
+    errors, sent = [], []
     first = -round(SETTLING / dt)
     for k in range(first, round((motion.end_time + AFTER) / dt)):
         t = k * dt
@@ -212,13 +223,15 @@ def follow(arm: Arm, plant: Plant, law: Law, case: Case, draw: int = 0) -> Error
             for duration, torque in line.push(controller.transfer.torque.copy()):
                 plant.step(torque, duration)
         except DynamicsError:
-            return Errors(np.inf, np.inf)
+            return STOPPED
         if k >= 0:
+            sent.append(controller.transfer.torque.copy())
             errors.append(motion(t + dt)[0] - plant.q)
             if not np.abs(errors[-1]).max() < LOST:
-                return Errors(np.inf, np.inf)
+                return STOPPED
     error = np.array(errors)
-    return Errors(float(np.sqrt((error**2).mean())), float(np.abs(error).max()))
+    step = float(np.abs(np.diff(sent, axis=0)).mean())
+    return Errors(float(np.sqrt((error**2).mean())), float(np.abs(error).max()), step)
 
 
 def push(plant: Plant, force: float) -> None:
@@ -234,11 +247,15 @@ def rows(arm: Arm, plant: Plant, case: Case, laws: Sequence[Law] = LAWS) -> list
         law.title: [follow(arm, plant, law, case, k) for k in range(case.draws)] for law in laws
     }
     if case.draws == 1:
-        return [[case.title, *(cell(*each[0]) for each in found.values())]]
+        errors = [case.title, *(cell(*each[0][:2]) for each in found.values())]
+        if not case.encoder:
+            return [errors]
+        steps = (f"{each[0].step:.2g} N m" for each in found.values())
+        return [errors, [f"{case.title}: step of the torque", *steps]]
     kinds = {"median": np.median, "worst": np.max}
     return [
         [f"{case.title}: {kind} of {case.draws}"]
-        + [cell(*(float(of(column)) for column in zip(*each, strict=True)))
+        + [cell(*(float(of(column)) for column in list(zip(*each, strict=True))[:2]))
            for each in found.values()]
         for kind, of in kinds.items()
     ]  # fmt: skip

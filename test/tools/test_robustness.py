@@ -12,7 +12,7 @@ from multibody_dynamics.tools.robustness import CASES, LAWS, demo_arm, follow, m
 
 PAGE = Path(__file__).parents[2] / "docs" / "elastic_joints.md"
 CASE = {case.title: case for case in CASES}
-PD, RIGID, STATE, LINEAR, STIFF_LINEAR = LAWS
+RIGID, PD, LINEAR, STATE, FULL, COMPENSATED_STATE, COMPENSATED = LAWS
 
 
 @cache
@@ -33,7 +33,7 @@ def error(law, title, **changes):
 def table(name):
     """Columns and {row: [cells]} of a table in docs/elastic_joints.md."""
     text = PAGE.read_text()
-    lines = text[text.index(f"| {name} | {PD.title} |") :].split("\n\n")[0].splitlines()
+    lines = text[text.index(f"| {name} | {RIGID.title} |") :].split("\n\n")[0].splitlines()
     cells = [re.split(r"\s*\|\s*", line)[1:-1] for line in lines]
     return cells[0][1:], {row[0]: row[1:] for row in cells[2:]}
 
@@ -44,16 +44,21 @@ def test_the_page_has_the_rows_and_columns_of_the_tool(name):
     assert columns == [law.title for law in LAWS]
     titles = []
     for case in CASES:
-        kinds = [f": {kind} of {case.draws}" for kind in ("median", "worst")]
-        titles += [case.title + kind for kind in (kinds if case.draws > 1 else [""])]
+        kinds = [""]
+        if case.draws > 1:
+            kinds = [f": {kind} of {case.draws}" for kind in ("median", "worst")]
+        elif case.encoder:
+            kinds = ["", ": step of the torque"]
+        titles += [case.title + kind for kind in kinds]
     assert list(found) == titles
 
 
 def test_the_page_has_the_values_of_the_tool():
     _, found = table("internal")
     for case in (CASES[0], CASE["payload of 2 kg appears"]):
-        (row,) = rows(arm(), plant(), case, (PD, STATE))
-        for cell, wanted in zip(row[1:], found[case.title][0:3:2], strict=True):
+        (row,) = rows(arm(), plant(), case, (PD, STATE, COMPENSATED))
+        published = (found[case.title][k] for k in (1, 3, 6))
+        for cell, wanted in zip(row[1:], published, strict=True):
             for x, y in zip(cell.split(" / "), wanted.split(" / "), strict=True):
                 assert float(x) == pytest.approx(float(y), rel=0.06)
 
@@ -62,6 +67,18 @@ def test_with_the_exact_model_laws_that_know_the_springs_are_far_better():
     exact = CASES[0].title
     best = max(error(law, exact) for law in (STATE, LINEAR))
     assert 30.0 * best < error(PD, exact) < 0.5 * error(RIGID, exact)
+
+
+def test_compensation_wins_with_a_wrong_model_and_costs_little_with_an_exact_one():
+    wrong = "parameters 10 % off"
+    alone, compensated = error(FULL, wrong), error(COMPENSATED, wrong)
+    assert alone < 0.7 * error(STATE, wrong) < 0.7 * error(PD, wrong)
+    assert compensated < 0.4 * alone
+    assert error(COMPENSATED_STATE, wrong) < 0.3 * error(STATE, wrong)
+    exact = CASES[0].title
+    assert error(COMPENSATED, exact) < 1.25 * error(FULL, exact)
+    late = "delay of 3 ms, not known"
+    assert error(COMPENSATED, late) < 0.15 < 1.0 < error(STATE, late)
 
 
 def test_feedback_linearisation_is_the_most_sensitive_to_its_model():
