@@ -18,6 +18,7 @@ from ..base.recording import CONTROLLER, Recording, reference_of
 from .analysis import DemoRun, load_setting
 
 LAWS = ("motor_pd", "computed_torque", "feedback_linearization", "state_feedback")
+VARIANT_OF = {"motor_pd": "quasi_static"}  # the classic law; the others use the full flat map
 FLAT = LAWS[2:]  # the laws based on differential flatness
 PLANTS = ("internal", "mujoco")
 

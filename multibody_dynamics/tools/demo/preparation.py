@@ -28,7 +28,7 @@ from ..base.recording import (
     Topic,
     read_parameters,
 )
-from .control_analysis import LAWS, PLANTS, run_name
+from .control_analysis import LAWS, PLANTS, VARIANT_OF, run_name
 from .control_report import OUTPUTS as CONTROL_OUTPUTS
 from .control_report import write_control_report
 from .generated_springs import generated_springs
@@ -80,7 +80,10 @@ def controllers(plants: Sequence[str] = PLANTS) -> Comparison:
         CONTROL_TOPICS,
         CONTROL_REMAPPINGS,
         {
-            run_name(plant, law): {SIMULATOR: {"plant": plant}, CONTROLLER: {"law": law}}
+            run_name(plant, law): {
+                SIMULATOR: {"plant": plant},
+                CONTROLLER: {"law": law, "variant": VARIANT_OF.get(law, "full")},
+            }
             for plant in plants
             for law in LAWS
         },
