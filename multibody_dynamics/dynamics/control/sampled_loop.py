@@ -224,15 +224,16 @@ class _Assembly:
         periods = delay / self.step
         self.late = int(periods + 1e-9)
         self.fraction = max(periods - self.late, 0.0)
-        sent = max(self.late + (self.fraction > 1e-9), 2)
         is_linear = isinstance(controller, LinearFeedback)
         compensates = is_linear and controller.compensation is not None
+        self.damped = np.flatnonzero(actuators.is_damped)
+        sent = max(self.late + (self.fraction > 1e-9), 2 * compensates)
         sizes = {
             "arm": len(self.arm.A),
             "estimate": (2 if estimation is None else estimation.order) * (n + m),
             "link_lags": ORDER * n * compensates,
             "motor_lags": ORDER * m * compensates,
-            "bent": n if is_linear and actuators.is_damped.any() else 0,
+            "bent": len(self.damped) * is_linear,
             "integral": m if is_linear and controller.integral.any() else 0,
             "sent": sent * m,
         }
@@ -257,7 +258,7 @@ class _Assembly:
             torque = self._linear_feedback(self.controller, now, before, after)
         sent = np.vstack((torque, self.state["sent"]))
         after["arm"] = self._advance(sent)
-        after["sent"] = sent[: -self.m]
+        after["sent"] = sent[: len(self.state["sent"])]
         return np.vstack(list(after.values()))
 
     def _advance(self, sent: Array) -> Array:
@@ -345,7 +346,8 @@ class _Assembly:
         if law.compensation is not None:
             link, rate, motor, lags = self._compensation(law, now, before)
             after.update(lags)
-        bent = self.state["bent"] if len(self.state["bent"]) else np.zeros((self.n, size))
+        bent = np.zeros((self.n, size))
+        bent[self.damped] = self.state["bent"]
         slopes = _flat_slopes(law, self.q, self.rest)
         position, speed, torque, bending = (
             each[0][:, None] * -link[of]
@@ -353,8 +355,7 @@ class _Assembly:
             + each[2][:, None] * bent[of]
             for each, of in zip(slopes, (joint, joint, joint, slice(None)), strict=True)
         )
-        if len(self.state["bent"]):
-            after["bent"] = bending
+        after["bent"] = bending[self.damped]
         errors = -now.q[joint], -now.qd[joint], position - now.theta, speed - now.thetad
         torque = torque - motor
         for gain, error in zip(law.gains.values, errors, strict=True):
@@ -422,7 +423,8 @@ def _flat_slopes(law: LinearFeedback, q: Array, rest: Rest) -> tuple[Array, ...]
     flat.update()
     settled = flat.deflection.copy()
     stiffness = np.where(np.isfinite(rest.stiffness), rest.stiffness, 1.0)
-    steps = np.diag([1.0, 1.0, 1.0])[:, :, None] * SMALL * np.array([stiffness, stiffness, 1.0 + 0.0 * stiffness])
+    sizes = SMALL * np.array([stiffness, stiffness, np.ones_like(stiffness)])
+    steps = np.eye(3)[:, :, None] * sizes  # one input at a time, of all joints at once
     viscous = law.friction * viscous_friction(actuators)
     found: list[list[NDArray[np.float64]]] = []
     for step in steps:
