@@ -2,8 +2,8 @@
 
 Gains are designed at one pose, but the inertia behind a spring changes with the pose, and so does
 the resonance that a delayed torque has to damp. `judge_loop` evaluates the :mod:`sampled_loop` at
-the design pose and at a deterministic sequence of poses that fills the joint range evenly, each with
-the parameters of the robot at another corner of a stated box of errors.
+the design pose and at a deterministic sequence of poses that fills the joint range evenly, each
+with the parameters of the robot at another corner of a stated box of errors.
 
 The poses are those of the additive recurrence p_k = frac(1/2 + k a), a_i = g^-i, where g is the
 positive root of g^(n+1) = g + 1: the generalised golden ratio (M. Roberts, "The unreasonable
@@ -49,6 +49,7 @@ class LoopJudgement:
     poses : (p, n); the first is the design pose.
     growth : (p,) 1/s, of the slowest decay (negative) or the fastest growth at each pose; NaN where
         the springs cannot carry the arm.
+    growth_at_design : 1/s, the same at the design pose with an exact model.
     delay, model_error : for which the loop was judged.
     pole, joint : at the worst pose, the pole in 1/s with the largest growth, and the joint that
         moves most in its mode.
@@ -56,6 +57,7 @@ class LoopJudgement:
 
     poses: Array
     growth: Array
+    growth_at_design: float
     delay: float
     model_error: float
     pole: complex
@@ -68,7 +70,8 @@ class LoopJudgement:
 
     @property
     def is_unstable_at_design(self) -> bool:
-        return bool(self.is_unstable[0])
+        """Even with an exact model."""
+        return self.growth_at_design > MARGINAL
 
     @property
     def unstable_share(self) -> float:
@@ -91,7 +94,7 @@ class LoopJudgement:
         off = f" and parameters {100.0 * self.model_error:g} % off" if self.model_error else ""
         return (
             f"{found}, with a delay of {1e3 * self.delay:g} ms{off}; worst: pole "
-            f"{self.pole.real:.3g} +- {self.pole.imag:.3g} i 1/s of joint '{self.joint}' at [{pose}]"
+            f"{self.pole.real:.3g} +- {self.pole.imag:.3g}i 1/s, joint '{self.joint}', at [{pose}]"
         )
 
 
@@ -115,8 +118,8 @@ def judge_loop(
         signs that differ from pose to pose; the design pose is judged without error, too.
     poses : how many (:func:`spread_poses`), or the poses (p, n) themselves.
 
-    Raises InputError where :func:`.sampled_loop` does for the design pose, and for a model_error that
-    is not from 0 to less than 1.
+    Raises InputError where :func:`.sampled_loop` does for the design pose, and for a model_error
+    that is not from 0 to less than 1.
     """
     if not 0.0 <= model_error < 1.0:
         raise InputError(f"model_error is {model_error}: must be from 0 to less than 1")
@@ -130,17 +133,14 @@ def judge_loop(
     settings: dict[str, Any] = {"delay": delay, "estimation": estimation}
     exact = sampled_loop(controller, first, **settings)
     growth = np.full(len(all_poses), np.nan)
-    worst = exact
-    for k, q in enumerate(all_poses):
+    growth[0], worst = exact.growth, exact
+    for k in range(0 if model_error else 1, len(all_poses)):
         errors = RobotErrors.corner(actuators, model_error, k) if model_error else None
         try:
-            loop = exact if k == 0 else sampled_loop(controller, q, errors=errors, **settings)
-        except InputError:
+            loop = sampled_loop(controller, all_poses[k], errors=errors, **settings)
+        except InputError:  # the springs cannot carry the arm there
             continue
-        if k == 0 and errors is not None:
-            off = sampled_loop(controller, q, errors=errors, **settings)
-            loop = max(exact, off, key=lambda each: each.growth)
-        growth[k] = loop.growth
-        if k == 0 or loop.growth > worst.growth:
+        growth[k] = loop.growth if k else max(exact.growth, loop.growth)
+        if loop.growth > worst.growth:
             worst = loop
-    return LoopJudgement(all_poses, growth, delay, model_error, *worst.worst())
+    return LoopJudgement(all_poses, growth, exact.growth, delay, model_error, *worst.worst())

@@ -6,21 +6,20 @@ as one matrix.
 The state z has everything that the loop remembers at sample k: the motion of links and motors, the
 derivative filters of the state estimation, the low-passes of the :class:`.DisturbanceCompensation`,
 integrals, deflections of damped springs in the feedforward, and the torques still on their way.
-Continuous poles (:func:`.closed_loop_poles`) know none of these but the arm, and call loops stable
-that are not.
+Continuous poles (:func:`.closed_loop_poles`) include only the arm, and find loops stable that are
+not.
 
 The arm is x' = A x + B tau near rest at q: mass matrix, tangent stiffness of the springs and of
-gravity, dampers, viscous friction. A torque that acts `delay` = (j + f) h after its sample, with the
-period h, whole j and 0 <= f < 1, and is then held for h gives exactly
+gravity, dampers, viscous friction. A torque that acts `delay` = (j + f) h after its sample, with
+the period h, whole j and 0 <= f < 1, and is then held for h gives exactly
 
     x_(k+1) = e^(A (1-f) h) (e^(A f h) x_k + int_0^(f h) e^(A s) ds B tau_(k-j-1))
               + int_0^((1-f) h) e^(A s) ds B tau_(k-j).
 
-Everything in the cycle of a controller is linear near rest as well, and is evaluated here on signals
-that are matrices: row i of a signal is the gradient of its i-th component by z. Coulomb friction,
-limits of torques, and the products of velocities in the momentum are left out; the first two only
-matter at finite amplitudes. The plant may differ from the model of the controller
-(:class:`RobotErrors`).
+The cycle of a controller is linear near rest as well, and is evaluated here on signals that are
+matrices: row i of a signal is the gradient of its i-th component by z. Coulomb friction, limits of
+torques, and products of velocities are left out. The plant may differ from the model of the
+controller (:class:`RobotErrors`).
 
 Source: K. Astrom, B. Wittenmark, Computer-Controlled Systems, 3rd ed., 1997, sections 2.3 and 3.2
 (sampling with a held input and a delay).
@@ -159,8 +158,9 @@ def sampled_loop(
     estimation : the filters of the state; None for a state that is known exactly.
     errors : of the robot against the model of the controller.
 
-    Raises InputError for controllers that are not linear near rest, for the source "motor_encoders",
-    whose observer is not part of this analysis, and where the springs cannot carry the arm.
+    Raises InputError for controllers that are not linear near rest, for the source
+    "motor_encoders", whose observer is not part of this analysis, and where the springs cannot
+    carry the arm.
     """
     if not isinstance(controller, LinearFeedback | HoldController):
         raise InputError(
@@ -224,8 +224,10 @@ class _Assembly:
         periods = delay / self.step
         self.late = int(periods + 1e-9)
         self.fraction = max(periods - self.late, 0.0)
-        is_linear = isinstance(controller, LinearFeedback)
-        compensates = is_linear and controller.compensation is not None
+        compensates = integrates = False
+        if is_linear := isinstance(controller, LinearFeedback):
+            compensates = controller.compensation is not None
+            integrates = bool(controller.integral.any())
         self.damped = np.flatnonzero(actuators.is_damped)
         sent = max(self.late + (self.fraction > 1e-9), 2 * compensates)
         sizes = {
@@ -234,7 +236,7 @@ class _Assembly:
             "link_lags": ORDER * n * compensates,
             "motor_lags": ORDER * m * compensates,
             "bent": len(self.damped) * is_linear,
-            "integral": m if is_linear and controller.integral.any() else 0,
+            "integral": m * integrates,
             "sent": sent * m,
         }
         total = sum(sizes.values())
@@ -278,9 +280,7 @@ class _Assembly:
         if self.estimation is None:
             return self.motion
         order = self.estimation.order
-        transition, gain = discretised(
-            order, 2.0 * np.pi * self.estimation.bandwidth, self.step
-        )
+        transition, gain = discretised(order, 2.0 * np.pi * self.estimation.bandwidth, self.step)
         predicted = np.kron(transition, np.eye(total)) @ self.state["estimate"]
         innovation = self._measured() - predicted[:total]
         return np.asarray(predicted + np.kron(gain[:, None], np.eye(total)) @ innovation)
@@ -342,19 +342,23 @@ class _Assembly:
     ) -> Array:
         """LinearFeedback; its own states after the cycle go to `after`."""
         joint, size = self.actuators.joint_of_motor, self.motion.shape[1]
-        link, rate, motor = np.zeros((self.n, size)), np.zeros((self.n, size)), 0.0
+        link, rate = np.zeros((2, self.n, size))
+        motor = np.zeros((self.m, size))
         if law.compensation is not None:
             link, rate, motor, lags = self._compensation(law, now, before)
             after.update(lags)
         bent = np.zeros((self.n, size))
         bent[self.damped] = self.state["bent"]
-        slopes = _flat_slopes(law, self.q, self.rest)
-        position, speed, torque, bending = (
-            each[0][:, None] * -link[of]
-            + each[1][:, None] * -rate[of]
-            + each[2][:, None] * bent[of]
-            for each, of in zip(slopes, (joint, joint, joint, slice(None)), strict=True)
+        *of_motors, of_deflection = _flat_slopes(law, self.q, self.rest)
+
+        def commanded(slopes: Array, inputs: tuple[Array, Array, Array]) -> Array:
+            terms = [slope[:, None] * row for slope, row in zip(slopes, inputs, strict=True)]
+            return np.asarray(sum(terms))
+
+        position, speed, torque = (
+            commanded(slopes, (-link[joint], -rate[joint], bent[joint])) for slopes in of_motors
         )
+        bending = commanded(of_deflection, (-link, -rate, bent))
         after["bent"] = bending[self.damped]
         errors = -now.q[joint], -now.qd[joint], position - now.theta, speed - now.thetad
         torque = torque - motor
@@ -367,7 +371,7 @@ class _Assembly:
         return np.asarray(torque)
 
     def _compensation(self, law: LinearFeedback, now: _Signals, before: _Signals) -> _Disturbances:
-        """DisturbanceCompensation: momentum differences on both sides of the springs, low-passed."""
+        """DisturbanceCompensation: low-passed momentum differences on both sides of the springs."""
         actuators, n, m, h = self.actuators, self.n, self.m, self.step
         rigid, joint, first = actuators.is_rigid, actuators.joint_of_motor, actuators.first_motor
         is_held = rigid & ~actuators.has_torque_sensor
@@ -388,7 +392,9 @@ class _Assembly:
         external = mass @ (now.qd - before.qd) / h + 0.5 * (bias + bias_before)
         external -= (1.0 - share) * driving + share * driving_before
         inertia = actuators.motor_inertia[:, None]
-        on_motors = inertia * (now.thetad - before.thetad) / h - sent[0] + 0.5 * (load + load_before)
+        on_motors = (
+            inertia * (now.thetad - before.thetad) / h - sent[0] + 0.5 * (load + load_before)
+        )
         on_motors *= ~rigid[joint][:, None]
         transition, gain = low_pass_step(law.disturbance_bandwidth, h)
         lags = {}

@@ -141,3 +141,90 @@ def test_the_matrix_moves_the_arm_like_the_real_controller(arm, settings, estima
     found, _ = predicted(arm, settings, estimation, delay, cycles)
     assert np.abs(wanted).max() < 100.0 * PUSH
     np.testing.assert_allclose(found, wanted, atol=1e-3 * np.abs(wanted).max())
+
+
+def damaged(arm: Arm, errors: RobotErrors) -> tuple:
+    """The true robot: the arm with linear springs and every error."""
+    wrong = []
+    for i, actuator in enumerate(arm.actuators.actuators):
+        motor = actuator.motor
+        motor = replace(
+            motor,
+            inertia=motor.inertia * (1.0 + errors.motors[i]),
+            viscous=motor.viscous * (1.0 + errors.friction[i]),
+        )
+        stiffness = actuator.spring.K * (1.0 + errors.springs[i])
+        wrong.append(SeriesElastic(motor, LinearSpring(stiffness)))
+    inertias = (1.0 + errors.links)[:, None, None] * arm.model.link_inertias
+    model = replace(arm.model, link_inertias=inertias)
+    return model, Actuators(model.joint_names, tuple(wrong))
+
+
+def test_the_robot_may_differ_from_the_model():
+    """A soft robot without gravity, whose springs rest where those of the model do."""
+    arm = without_coulomb(linear_arm())
+    arm = arm._replace(model=replace(arm.model, gravity=np.zeros(3)))
+    errors = RobotErrors.corner(arm.actuators, 0.3, 1)
+    assert all(set(np.abs(row)) == {0.3} for row in (errors.links, errors.springs, errors.motors))
+    wanted = deviations(arm, PD, ENCODERS, 1e-3, 150, damaged(arm, errors))
+    found, _ = predicted(arm, PD, ENCODERS, 1e-3, 150, errors)
+    np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max())
+    exact, _ = predicted(arm, PD, ENCODERS, 1e-3, 150)
+    assert np.abs(exact - wanted).max() > 0.05 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize(("bandwidth", "delay"), [(40.0, 3e-3), (20.0, 1e-3)])
+def test_growth_and_frequency_are_those_of_the_simulated_arm(bandwidth, delay):
+    """State feedback of the Panda: unstable at 40 rad/s with 3 ms, stable at 20 rad/s with 1 ms."""
+    arm = without_coulomb(elastic_panda())
+    settings = ControllerSettings(law="state_feedback", bandwidth=bandwidth)
+    found = deviations(arm, settings, ENCODERS, delay, 500)
+    controller = make_controller(arm.model, arm.actuators, replace(settings, position=arm.rest))
+    loop = sampled_loop(controller, arm.rest, delay=delay, estimation=ENCODERS)
+    pole, joint = loop.worst()
+    assert (pole.real > 0.0) == (bandwidth == 40.0)
+    assert pole.real == pytest.approx(loop.growth)
+    assert joint in arm.model.joint_names
+    z = _start(loop, arm)
+    late = np.linalg.matrix_power(loop.matrix, 499) @ z
+    np.testing.assert_allclose((loop.motion @ late)[: found.shape[1]], found[-1],
+                               atol=1e-2 * np.abs(found[-1]).max())  # fmt: skip
+    ratio = np.linalg.norm(found[-100:]) / np.linalg.norm(found[-200:-100])
+    assert (ratio > 1.0) == (pole.real > 0.0)
+
+
+def _start(loop, arm):
+    return np.linalg.lstsq(loop.motion, np.concatenate(pushed(arm))[_order(arm)], rcond=None)[0]
+
+
+def test_without_filters_and_fast_sampling_the_poles_are_those_of_the_arm():
+    arm = without_coulomb(linear_arm())
+    settings = ControllerSettings(
+        law="state_feedback", position=arm.rest, disturbance_bandwidth=0.0, period=1e-6
+    )
+    controller = make_controller(arm.model, arm.actuators, settings)
+    loop = sampled_loop(controller, arm.rest)
+    wanted = closed_loop_poles(arm.model, arm.actuators, controller.gains, arm.rest)
+    for pole in wanted:
+        assert np.abs(loop.poles - pole).min() < 1e-3 * abs(pole)
+    assert loop.growth == pytest.approx(wanted.real.max(), rel=1e-3)
+
+
+def test_wrong_arguments_are_rejected():
+    arm = linear_arm()
+    rigid = make_controller(
+        arm.model, arm.actuators, ControllerSettings(law="computed_torque", position=arm.rest)
+    )
+    with pytest.raises(InputError, match="linear near rest; got ComputedTorque"):
+        sampled_loop(rigid, arm.rest)
+    law = make_controller(arm.model, arm.actuators, replace(PD, position=arm.rest))
+    with pytest.raises(InputError, match="delay is -1"):
+        sampled_loop(law, arm.rest, delay=-1.0)
+    with pytest.raises(InputError, match="motor_encoders"):
+        sampled_loop(law, arm.rest, estimation=StateEstimation("motor_encoders", bandwidth=50.0))
+    with pytest.raises(InputError, match="springs: relative errors"):
+        RobotErrors(springs=-1.0)
+    damped = damped_arm()
+    law = make_controller(damped.model, damped.actuators, replace(PD, position=damped.rest))
+    with pytest.raises(InputError, match="behind damped springs"):
+        sampled_loop(law, damped.rest, estimation=SENSORS)
