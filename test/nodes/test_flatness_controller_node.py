@@ -422,19 +422,20 @@ def test_the_loop_is_judged_when_the_node_is_configured(ros):
 
 
 def test_an_unstable_loop_is_refused(ros):
-    """200 ms of delay destabilise every pose; without a design position, the first state."""
-    settings = {
+    """State feedback with 8 ms of delay; without a design position, at the first state."""
+    late = {"law": "state_feedback", "feedback_bandwidth": [40.0], "command_delay": 0.007}
+    files = {
         "robot_file": "config/robots/planar_two_link.urdf",
         "elastic_joints_file": "config/elastic_joints/planar_two_link.yaml",
         "command_joints": ["shoulder", "elbow"],
         "autostart": True,
-        "command_delay": 0.2,
     }
-    node = ros.start(NODE, {**settings, "design_position": [0.0, 0.0]})
-    ros.until(lambda: "law 'motor_pd' is refused: unstable at" in node.output, "the refusal")
+    node = ros.start(NODE, {**files, **late, "design_position": [0.0, 0.0]})
+    refused = "law 'state_feedback' is refused: unstable at"
+    ros.until(lambda: refused in node.output, "the refusal")
     assert "the design position among them" in node.output
-    node = ros.start(NODE, {**settings, "unstable_poses": "reject", "judged_poses": 3})
-    ros.until(lambda: "law 'motor_pd' is refused: unstable at 4 of 4" in node.output, "the refusal")
-    arm = Arm(ros, command_delay=0.2, judged_poses=0)
+    node = ros.start(NODE, {**files, **late, "unstable_poses": "reject", "judged_poses": 3})
+    ros.until(lambda: f"{refused} 4 of 4 poses" in node.output, "the refusal")
+    arm = Arm(ros, **late, judged_poses=0)
     arm.step()
-    ros.until(lambda: "is refused: unstable at 1 of 1" in arm.node.output, "the fault")
+    ros.until(lambda: f"{refused} 1 of 1 poses" in arm.node.output, "the fault")

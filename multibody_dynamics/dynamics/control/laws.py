@@ -283,7 +283,7 @@ _LINEAR = frozenset(
 
 LAWS: Mapping[str, Law] = MappingProxyType(
     {
-        "motor_pd": Law(80.0, _PD | _LINEAR, ("gains", "integral"), _motor_pd),
+        "motor_pd": Law(60.0, _PD | _LINEAR, ("gains", "integral"), _motor_pd),
         "state_feedback": Law(
             20.0, _LINEAR | {"poles", "stiffness"}, ("gains", "integral"), _state_feedback
         ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
@@ -14,6 +13,8 @@ from ..base.parameters import ParameterError
 from .flatness_controller_parameters import FlatnessControllerParameters
 
 STOP = "hold"  # the law that stops the arm after a fault
+PERIOD = 1e-3  # s, if no rate is given
+LONG = 10  # cycles of delay; beyond, only the design pose is judged, because the loop gets large
 
 
 def prepare_laws(law: FlatnessLaw, p: FlatnessControllerParameters, logger: RcutilsLogger) -> None:
@@ -26,7 +27,7 @@ def prepare_laws(law: FlatnessLaw, p: FlatnessControllerParameters, logger: Rcut
     Raises ParameterError if the chosen law is unstable at the design position or, with
     `unstable_poses` at "reject", anywhere.
     """
-    limits = law.model.limits
+    limits, conditions = law.model.limits, _conditions(p)
     q = np.clip(np.zeros(law.model.n), limits.lower, limits.upper)
     is_given = bool(p.design_position)
     if is_given:
@@ -38,13 +39,9 @@ def prepare_laws(law: FlatnessLaw, p: FlatnessControllerParameters, logger: Rcut
     law.judgements.clear()
     for name in dict.fromkeys((p.law, STOP)):
         try:
-            found = law.judge(
-                name,
-                q,
-                model_error=p.judged_model_error,
-                poses=p.judged_poses,
-                **_conditions(p),
-            )
+            is_long = conditions["delay"] > LONG * conditions["period"]
+            poses = 0 if is_long else p.judged_poses
+            found = law.judge(name, q, model_error=p.judged_model_error, poses=poses, **conditions)
         except InputError as error:
             if is_given:
                 raise ParameterError(f"law '{name}': {error}") from None
@@ -71,8 +68,8 @@ def design_at(law: FlatnessLaw, p: FlatnessControllerParameters, q: Array) -> No
         raise InputError(f"law '{p.law}' is refused: {found}; use a lower bandwidth")
 
 
-def _conditions(p: FlatnessControllerParameters) -> dict[str, Any]:
-    """Delay and period for which a loop is judged."""
+def _conditions(p: FlatnessControllerParameters) -> dict[str, float]:
+    """Delay and period in s for which a loop is judged."""
     rate = p.update_rate or p.expected_rate
-    conditions = {"delay": p.command_delay + p.judged_delay}
-    return {**conditions, "period": 1.0 / rate} if rate else conditions
+    period = 1.0 / rate if rate else PERIOD
+    return {"delay": p.command_delay + p.judged_delay, "period": period}

@@ -34,7 +34,7 @@ def test_poses_fill_the_joint_range_evenly(count):
     assert ((shares > 0.0) & (shares < 1.0)).all()
     rng = np.random.default_rng(0)
     chance = np.median([qmc.discrepancy(rng.random((count, 7))) for _ in range(9)])
-    assert qmc.discrepancy(shares) < 0.5 * chance
+    assert qmc.discrepancy(shares) < 0.7 * chance
     np.testing.assert_array_equal(spread_poses(model, count + 5)[:count], poses)
 
 
