@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -20,7 +19,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 
 from ..dynamics.control import ON_LINKS, FlatnessLaw
-from ..dynamics.core import Array, DynamicsError, InputError
+from ..dynamics.core import Array, DynamicsError
 from ..dynamics.elastic import Actuators
 from ..dynamics.model import MultibodyModel
 from ..dynamics.rigid import jacobian
@@ -34,6 +33,7 @@ from .following.controller_outputs import ControllerOutputs
 from .following.faults import DELAY, TRACKING, Fault, Faults, Reaction
 from .following.flatness_controller_parameters import FlatnessControllerParameters
 from .following.following import FollowingNode
+from .following.law_design import design_at, prepare_laws
 from .following.state_pairs import MeasuredSignals, missing_of
 from .following.trajectory_goal import Code
 
@@ -62,11 +62,7 @@ class FlatnessControllerNode(FollowingNode):
         if p.initial_stiffness:  # the design needs it, before anything has been measured
             ends = self._stiffness.bounds(np.zeros(model.n))
             law.stiffness[0] = np.clip(p.initial_stiffness, *ends)
-        if p.design_position:
-            law.design(np.array(p.design_position))
-        else:  # the gains are designed at the first state; this call only compiles the code
-            with suppress(InputError):
-                law.design(np.clip(0.0, model.limits.lower, model.limits.upper))
+        prepare_laws(law, p, self.get_logger())
         return ControllerOutputs(self, actuators, self._order)
 
     def activate(self) -> None:
@@ -187,7 +183,7 @@ class FlatnessControllerNode(FollowingNode):
         try:
             self._measure(stamp)
             if not self._is_designed:  # takes too long for a cycle: start with the next state
-                law.design(self._position)
+                design_at(law, p, self._position)
                 law.restart()
                 self._is_designed = True
                 return

@@ -408,3 +408,34 @@ def test_a_simulated_arm_is_controlled_in_lockstep(ros, plant, bound):
     assert arrived["elbow"] == pytest.approx(0.2, abs=bound)
     stamps = np.array([nanoseconds(message.header.stamp) for message in errors[begin:]])
     assert (np.diff(stamps) == STEP).all()  # no state was left without its torque
+
+
+def test_the_loop_is_judged_when_the_node_is_configured(ros):
+    arm = Arm(ros, design_position=[-0.4, -0.4], motor_bandwidth=[30.0])
+    arm.start()
+    arm.run(0.1)
+    ros.until(lambda: ros.diagnosis(": law")[1] == "motor_pd", "the law", each=arm.step)
+    values = ros.diagnosis(": law")[2]
+    assert float(values["unstable share of poses: motor_pd"]) == 0.0
+    assert values["stability: motor_pd"].startswith("stable at 101 poses, with a delay of 1 ms")
+    assert "law 'hold': stable at 101 poses" in arm.node.output
+
+
+def test_an_unstable_loop_is_refused(ros):
+    """State feedback with 8 ms of delay; without a design position, at the first state."""
+    late = {"law": "state_feedback", "feedback_bandwidth": [40.0], "command_delay": 0.007}
+    files = {
+        "robot_file": "config/robots/planar_two_link.urdf",
+        "elastic_joints_file": "config/elastic_joints/planar_two_link.yaml",
+        "command_joints": ["shoulder", "elbow"],
+        "autostart": True,
+    }
+    node = ros.start(NODE, {**files, **late, "design_position": [0.0, 0.0]})
+    refused = "law 'state_feedback' is refused: unstable at"
+    ros.until(lambda: refused in node.output, "the refusal")
+    assert "the design position among them" in node.output
+    node = ros.start(NODE, {**files, **late, "unstable_poses": "reject", "judged_poses": 3})
+    ros.until(lambda: f"{refused} 4 of 4 poses" in node.output, "the refusal")
+    arm = Arm(ros, **late, judged_poses=0)
+    arm.step()
+    ros.until(lambda: f"{refused} 1 of 1 poses" in arm.node.output, "the fault")

@@ -43,6 +43,15 @@ joint_resonances         (n,) resonance in rad/s of each joint on its own, link 
 inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free
 inertias_held            (n,) M_ii: inertia moved by a joint while the others are locked
 
+Stability of the sampled loop:
+
+judge_loop               stability of a controller at many poses of the joint range
+LoopJudgement            result of judge_loop: the unstable share, the worst pose and its pole
+spread_poses             poses (count, n) that fill the joint range evenly
+sampled_loop             the closed loop near rest as one matrix: hold, delay, filters, observers
+SampledLoop              result of sampled_loop: its poles, growth and worst mode
+RobotErrors              relative errors of a robot against the model of its controller
+
 State estimation and observers:
 
 StateEstimator           q, q', theta, theta' from the measured signals of a robot
@@ -97,9 +106,11 @@ from .hold_controller import HoldController
 from .integrator_chain import ChainState, chain_state
 from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_controller, retune
 from .link_damping import LinkDampingController
+from .loop_judgement import LoopJudgement, judge_loop, spread_poses
 from .low_pass import LowPass
 from .momentum_balance import MomentumBalance, driven_links
 from .motor_side_observer import MotorSideObserver
+from .sampled_loop import RobotErrors, SampledLoop, sampled_loop
 from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
 from .time_scaling import (
     JOINT_QUANTITIES,
@@ -122,6 +133,8 @@ __all__ = [
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
     "motor_bandwidth_gains", "damping_gains", "delay_independent_gains", "closed_loop_poles",
     "joint_resonances", "inertias_felt", "inertias_held",
+    # stability of the sampled loop
+    "judge_loop", "LoopJudgement", "spread_poses", "sampled_loop", "SampledLoop", "RobotErrors",
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
     "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",

@@ -77,7 +77,7 @@ class DerivativeFilter:
         self._time: float | None = None
         self._started = 0.0
         self._step = 0.0
-        self._transition, self._gain = _discretised(self.order, self._pole, 1.0)
+        self._transition, self._gain = discretised(self.order, self._pole, 1.0)
 
     @property
     def _pole(self) -> float:
@@ -104,7 +104,7 @@ class DerivativeFilter:
         if 0.0 < step <= self.max_step:
             if step != self._step:
                 self._step = step
-                self._transition, self._gain = _discretised(self.order, self._pole, step)
+                self._transition, self._gain = discretised(self.order, self._pole, step)
             predicted = self._transition @ self.state
             self.state[:] = predicted + np.outer(self._gain, y - predicted[0])
         else:
@@ -144,7 +144,7 @@ class DerivativeFilter:
         """
         w = self._pole * positive("step", step, "s")
         s = 2j * pi * step * np.asarray(frequency, dtype=np.float64)  # per step
-        transition, gain = _discretised(self.order, w, 1.0)
+        transition, gain = discretised(self.order, w, 1.0)
         rise = np.expm1(s)  # z - 1
         innovation = (rise / (rise - expm1(-w))) ** self.order
         x = np.zeros((*s.shape, self.order), dtype=np.complex128)
@@ -160,7 +160,7 @@ class DerivativeFilter:
         deviation r / sqrt(12), while the joint moves several r per step.
         """
         w = self._pole * positive("step", step, "s")
-        transition, gain = _discretised(self.order, w, 1.0)
+        transition, gain = discretised(self.order, w, 1.0)
         # Time in units of 1 / w makes the equation well-conditioned.
         units = (-expm1(-w)) ** np.arange(self.order)
         F = (transition - np.outer(gain, transition[0])) * units / units[:, None]
@@ -169,7 +169,7 @@ class DerivativeFilter:
         return np.asarray(np.sqrt(variance) * units / step ** np.arange(self.order))
 
 
-def _discretised(order: int, pole: float, step: float) -> tuple[Array, Array]:
+def discretised(order: int, pole: float, step: float) -> tuple[Array, Array]:
     """exp(A h) (m, m) of the chain of integrators and the gains K (m,), see above."""
     powers = step ** np.arange(order)
     transition = np.zeros((order, order))

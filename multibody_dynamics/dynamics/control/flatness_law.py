@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from ..model import MultibodyModel
 from ..motion import JointCommandLimits
 from ..rigid import InverseDynamicsSolver
 from .bumpless_transfer import BumplessTransfer
-from .controllers import PERIOD, Controller
+from .controllers import PERIOD, Controller, LinearFeedback
 from .derivative_filter import DerivativeFilter
 from .disturbance_observer import DisturbanceObserver
 from .feedforward_law import gravity_load
@@ -30,6 +31,7 @@ from .gains import delay_independent_gains
 from .hold_controller import HoldController
 from .laws import LAWS, ControllerSettings, make_controller
 from .link_damping import LinkDampingController
+from .loop_judgement import LoopJudgement, judge_loop
 from .motor_side_observer import MAX_INNOVATION
 from .state_estimation import StateEstimation, StateEstimator
 
@@ -108,6 +110,7 @@ class FlatnessLaw:
     transfer : changes over between laws and applies the limits of the motors; `transfer.torque`
         (m,) is the result.
     name : of the active law.
+    judgements : stability of the laws that were judged, by name; the caller fills it by `judge`.
     lost : why the observer of motor_encoders has no valid state after the last sample; empty
         otherwise.
     motors : theta and theta', (m,) each, on which the laws act: with motor_encoders filtered from
@@ -157,6 +160,7 @@ class FlatnessLaw:
             with suppress(InputError):
                 self.on_links = LinkDampingController(model, actuators, stop_time=stop_time)
         self._laws: dict[str, Controller] = {}
+        self.judgements: dict[str, LoopJudgement] = {}
         self.name = settings.law
         self.restart()
 
@@ -186,6 +190,31 @@ class FlatnessLaw:
         patient = delay_independent_gains(self.model, self.actuators, q)
         self._hold, self._hold_gains = hold, (hold.gains, patient)
         self.limit(self.transfer.limits)
+
+    def judge(
+        self, name: str, q: Array, *, period: float = PERIOD, **conditions: Any
+    ) -> LoopJudgement | None:
+        """Stability of the law `name`, designed for rest at q (n,), all over the joint range.
+
+        period : s of a cycle. conditions : `delay`, `model_error` and `poses` of
+        :func:`.judge_loop`. None for laws that are not linear near rest, and for those that act on
+        links which the observer of motor_encoders estimates.
+        """
+        settings = replace(self.settings.controllers[name], position=q, period=period)
+        law = make_controller(self.model, self.actuators, settings)
+        estimation = self.settings.estimation
+        if not isinstance(law, LinearFeedback | HoldController):
+            return None
+        if estimation.source == "motor_encoders":
+            if isinstance(law, LinearFeedback) and law.gains.values[:2].any():
+                return None
+            estimation = replace(
+                estimation,
+                source="link_and_motor_encoders",
+                bandwidth=self.settings.motor_bandwidth,
+            )
+        law.stiffness[0] = self.stiffness[0]
+        return judge_loop(law, q, estimation=estimation, **conditions)
 
     def tolerate_delay(self, is_late: bool) -> None:
         """Give the law "hold" gains that stay stable under any realistic delay, or its own."""

@@ -447,7 +447,7 @@ def delay_independent_gains(
     """
     joint = actuators.joint_of_motor
     moved = actuators.motor_inertia + inertias_felt(model, actuators, q)[joint]
-    viscous = np.array([motor.viscous for motor in actuators.motors])
+    viscous = viscous_friction(actuators)
     rate = np.maximum(viscous / moved, SLOWEST)
     return motor_side_gains(actuators, 0.5 * moved * rate**2, 0.5 * viscous)
 
@@ -583,13 +583,28 @@ def _whole_arm(
     model: MultibodyModel, actuators: Actuators, values: Array, q: Any, rest: Rest
 ) -> ComplexArray:
     """All poles of the arm with the gains (4, m)."""
-    q = as_array("q", q, (actuators.n,), actuators.joint_names)
-    arm = LinearArm(actuators, mass_matrix(model, q))
-    zero = np.zeros(actuators.n)
-    arm.stiffness += rest.hessian
-    arm.stiffness[np.ix_(arm.links, arm.links)] += inverse_dynamics_derivatives(
-        model, q, zero, zero
-    ).dtau_dq
-    arm.damping[arm.motors, arm.motors] += [each.viscous for each in actuators.motors]
+    arm = linear_arm(model, actuators, q, rest)
     arm.add_feedback(values)
     return arm.poles()
+
+
+def linear_arm(model: MultibodyModel, actuators: Actuators, q: Any, rest: Rest) -> LinearArm:
+    """The arm near rest at q (n,): springs, dampers, gravity, and viscous friction of the motors;
+    no feedback."""
+    q = as_array("q", q, (actuators.n,), actuators.joint_names)
+    arm = LinearArm(actuators, mass_matrix(model, q))
+    arm.stiffness += rest.hessian
+    arm.stiffness[np.ix_(arm.links, arm.links)] += gravity_stiffness(model, q)
+    arm.damping[arm.motors, arm.motors] += viscous_friction(actuators)
+    return arm
+
+
+def gravity_stiffness(model: MultibodyModel, q: Array) -> Array:
+    """(n, n) dg/dq at q (n,), N m/rad."""
+    zero = np.zeros(model.n)
+    return inverse_dynamics_derivatives(model, q, zero, zero).dtau_dq
+
+
+def viscous_friction(actuators: Actuators) -> Array:
+    """(m,) viscous friction of the motors, N m s/rad."""
+    return np.array([motor.viscous for motor in actuators.motors])

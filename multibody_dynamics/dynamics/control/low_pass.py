@@ -52,9 +52,13 @@ class LowPass:
         return self.value
 
     def _discretise(self, step: float) -> None:
-        a = self.bandwidth * step
-        weights = [exp(-a) * a**j / factorial(j) for j in range(ORDER)]
-        for j, weight in enumerate(weights):
-            np.fill_diagonal(self._transition[j:], weight)
-        self._gain = 1.0 - np.cumsum(weights)[:, None]
+        self._transition, self._gain = low_pass_step(self.bandwidth, step)
         self._step = step
+
+
+def low_pass_step(bandwidth: float, step: float) -> tuple[Array, Array]:
+    """Transition (ORDER, ORDER) and input gain (ORDER, 1) of the lags over `step` s."""
+    a = bandwidth * step
+    weights = [exp(-a) * a**j / factorial(j) for j in range(ORDER)]
+    transition = sum(weight * np.eye(ORDER, k=-j) for j, weight in enumerate(weights))
+    return np.asarray(transition), 1.0 - np.cumsum(weights)[:, None]

@@ -38,6 +38,7 @@ LimitMargin             how close a motion comes to one limit, and when
 Near rest:
 
 LinearArm               M x'' + D x' + K x = 0 near rest, x = (q, theta), as matrices
+StateSpace              the same as a system of first order under motor torques
 rigid_rotors            inertias (n,) of the rotors that move with their links, kg m^2 or kg
 
 Control cycle:
@@ -78,7 +79,7 @@ from .actuator_kinds import (
 from .actuators import Actuators
 from .flat_map import friction, smooth_friction, springs_recursion
 from .flatness import LimitMargin, MotorMotion, filtered_deflection, limit_margins, motor_motion
-from .linear_arm import LinearArm, rigid_rotors
+from .linear_arm import LinearArm, StateSpace, rigid_rotors
 from .springs import (
     Beyond,
     CubicSpring,
@@ -99,7 +100,7 @@ __all__ = [
     # flat map for planning
     "motor_motion", "MotorMotion", "filtered_deflection", "limit_margins", "LimitMargin",
     # near rest
-    "LinearArm", "rigid_rotors",
+    "LinearArm", "StateSpace", "rigid_rotors",
     # control cycle
     "MotorFeedforward", "MotorCommand", "VARIANTS", "SpringSolver", "resting_second_outputs",
     # building blocks for other compiled cycles

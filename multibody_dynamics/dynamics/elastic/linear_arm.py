@@ -29,6 +29,15 @@ class Modes(NamedTuple):
     shapes: ComplexArray
 
 
+class StateSpace(NamedTuple):
+    """(y, y')' = A (y, y') + B tau of k free coordinates y, with A (2 k, 2 k), B (2 k, m) and
+    x = join y, join (n + m, k)."""
+
+    A: Array
+    B: Array
+    join: Array
+
+
 class LinearArm:
     """The linearised elastic-joint arm near rest: M x'' + D x' + K x = 0, where x = (q, theta) are
     n link and m motor coordinates.
@@ -75,28 +84,29 @@ class LinearArm:
 
     def poles(self) -> ComplexArray:
         """(2 k,) eigenvalues in 1/s of the k free coordinates; M must be positive definite."""
-        return np.linalg.eigvals(self._first_order()).astype(np.complex128)
+        return np.linalg.eigvals(self.state_space().A).astype(np.complex128)
 
     def modes(self) -> Modes:
         """Eigenvalues and modes; M must be positive definite."""
-        values, vectors = np.linalg.eig(self._first_order())
+        values, vectors = np.linalg.eig(self.state_space().A)
         n, k, free = len(self.links), len(values) // 2, self.motors[self._is_free]
         shapes = np.zeros((len(self.mass), len(values)), dtype=np.complex128)
         shapes[:n], shapes[free] = vectors[:n], vectors[n:k]
         return Modes(values.astype(np.complex128), shapes)
 
-    def _first_order(self) -> Array:
-        """(2 k, 2 k) A of (y, y')' = A (y, y'), with the k free coordinates y: the links, then the
-        motors that do not move with their links."""
+    def state_space(self) -> StateSpace:
+        """The free coordinates y, the links and then the motors that do not move with their links,
+        as a system of first order under motor torques. M must be positive definite."""
         n, free = len(self.links), self._is_free
         k = n + int(free.sum())
-        join = np.zeros((len(self.mass), k))  # x = join y
+        join = np.zeros((len(self.mass), k))
         join[self.links, self.links] = 1.0
         join[self.motors[~free], self.link_of_motor[~free]] = 1.0
         join[self.motors[free], np.arange(n, k)] = 1.0
         M, K, D = (join.T @ matrix @ join for matrix in (self.mass, self.stiffness, self.damping))
-        rates = np.linalg.solve(M, np.hstack([K, D]))
-        return np.vstack([np.eye(2 * k)[k:], -rates])
+        rates = np.linalg.solve(M, np.hstack([-K, -D, join[self.motors].T]))
+        transition = np.vstack([np.eye(2 * k)[k:], rates[:, : 2 * k]])
+        return StateSpace(transition, np.vstack([0.0 * rates[:, 2 * k :], rates[:, 2 * k :]]), join)
 
 
 def rigid_rotors(actuators: Actuators) -> Array:

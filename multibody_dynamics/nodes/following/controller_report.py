@@ -56,8 +56,16 @@ def largest_error(error: Array, joint_names: tuple[str, ...]) -> dict[str, objec
 
 
 def law(controller: FlatnessLaw, chosen: str) -> Report:
-    """The active law, and the one that was selected."""
-    values = {"chosen": chosen, "share in the torque": float(controller.transfer.share)}
+    """The active law, the one that was selected, and the stability of those that were judged."""
+    values: dict[str, object] = {
+        "chosen": chosen,
+        "share in the torque": float(controller.transfer.share),
+    }
+    for name, judgement in controller.judgements.items():
+        values[f"unstable share of poses: {name}"] = judgement.unstable_share
+        values[f"stability: {name}"] = str(judgement)
+    if chosen not in controller.judgements:
+        values[f"stability: {chosen}"] = "not judged"
     return Report(WARN if controller.name != chosen else OK, controller.name, values)
 
 

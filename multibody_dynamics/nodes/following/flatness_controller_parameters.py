@@ -103,6 +103,32 @@ class FlatnessControllerParameters(FollowingParameters):
         " measured position",
         unit="rad or m",
     )
+    unstable_poses: str = parameter(
+        "report",
+        "response at configuration to a law whose loop is stable at the design position, but not in"
+        " the whole joint range: refuse to configure, or report it in the log and on /diagnostics;"
+        " a law that is unstable at the design position is always refused",
+        choices=("report", "reject"),
+    )
+    judged_poses: int = parameter(
+        100,
+        "number of poses, besides the design position, at which the stability of the loop is judged"
+        " at configuration; 0: the design position only",
+        bounds=(0, 10000),
+    )
+    judged_delay: float = parameter(
+        0.001,
+        "delay from the stamp of a state until its torque takes effect, in addition to"
+        " command_delay, for which stability is judged",
+        unit="s",
+        bounds=(0.0, 0.1),
+    )
+    judged_model_error: float = parameter(
+        0.1,
+        "relative error of every inertia, stiffness, rotor and friction for which stability is"
+        " judged; the signs differ from pose to pose",
+        bounds=(0.0, 0.9),
+    )
     friction_compensation: float = parameter(
         1.0, "share of the motor friction that is compensated", bounds=(0.0, 1.0)
     )

@@ -13,7 +13,7 @@ from scipy.linalg import expm
 from multibody_dynamics.dynamics.control.derivative_filter import (
     ORDERS,
     DerivativeFilter,
-    _discretised,
+    discretised,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
 
@@ -39,7 +39,7 @@ def polynomial(coefficients: np.ndarray, t: float, count: int) -> np.ndarray:
 @pytest.mark.parametrize("step", [1e-4, 1e-3, 1e-2])
 def test_the_poles_are_those_that_were_placed(order, step):
     w = 2 * np.pi * 20.0
-    transition, gain = _discretised(order, w, step)
+    transition, gain = discretised(order, w, step)
     chain = np.diag(np.ones(order - 1), 1)
     np.testing.assert_allclose(transition, expm(chain * step), rtol=1e-14)
     units = step ** np.arange(order)
@@ -51,7 +51,7 @@ def test_the_poles_are_those_that_were_placed(order, step):
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_gains_tend_to_those_of_the_continuous_design(order):
     step, w = 1e-6, 2 * np.pi * 20.0
-    gain = _discretised(order, w, step)[1]
+    gain = discretised(order, w, step)[1]
     np.testing.assert_allclose(gain / step, np.poly([-w] * order)[1:], rtol=1e-3)
 
 

@@ -1,0 +1,128 @@
+"""Stability of controllers at many poses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import qmc
+
+from elastic_arms import linear_arm, shipped
+from multibody_dynamics.dynamics.control import (
+    ControllerSettings,
+    FlatnessLaw,
+    FlatnessSettings,
+    StateEstimation,
+    judge_loop,
+    make_controller,
+    sampled_loop,
+    spread_poses,
+)
+from multibody_dynamics.dynamics.core import InputError
+
+ENCODERS = StateEstimation("link_and_motor_encoders", bandwidth=100.0)
+
+
+@pytest.mark.parametrize("count", [50, 100, 400])
+def test_poses_fill_the_joint_range_evenly(count):
+    """Their discrepancy is well below that of random poses, and the sequence is always the same."""
+    model = shipped("panda").model
+    poses = spread_poses(model, count)
+    shares = (poses - model.limits.lower) / (model.limits.upper - model.limits.lower)
+    assert shares.shape == (count, 7)
+    assert ((shares > 0.0) & (shares < 1.0)).all()
+    rng = np.random.default_rng(0)
+    chance = np.median([qmc.discrepancy(rng.random((count, 7))) for _ in range(9)])
+    assert qmc.discrepancy(shares) < 0.7 * chance
+    np.testing.assert_array_equal(spread_poses(model, count + 5)[:count], poses)
+
+
+def test_joints_without_limits_are_judged_over_one_turn():
+    model = linear_arm().model
+    assert np.isinf(model.limits.upper).all()
+    poses = spread_poses(model, 200)
+    assert poses.min() == pytest.approx(-np.pi, abs=0.1)
+    assert poses.max() == pytest.approx(np.pi, abs=0.1)
+
+
+def test_state_feedback_of_the_panda_is_unstable_with_delay():
+    """40 rad/s with 3 ms: everywhere; with 2 ms: at a few poses, not at the design pose."""
+    arm = shipped("panda")
+    chosen = ControllerSettings(law="state_feedback", bandwidth=40.0, position=arm.rest)
+    law = make_controller(arm.model, arm.actuators, chosen)
+    late = judge_loop(law, arm.rest, delay=3e-3, estimation=ENCODERS, poses=5)
+    assert late.unstable_share == 1.0
+    assert late.is_unstable_at_design
+    assert "the design position among them" in str(late)
+    few = judge_loop(law, arm.rest, delay=2e-3, estimation=ENCODERS, poses=30)
+    assert 0.0 < few.unstable_share < 0.2
+    assert not few.is_unstable_at_design
+    k = int(few.growth.argmax())
+    np.testing.assert_array_equal(few.worst_pose, few.poses[k])
+    loop = sampled_loop(law, few.worst_pose, delay=2e-3, estimation=ENCODERS)
+    assert loop.worst() == (few.pole, few.joint)
+    assert few.pole.real == pytest.approx(few.growth[k])
+    assert f"unstable at {few.is_unstable.sum()} of 31 poses" in str(few)
+
+
+def test_model_errors_only_make_it_worse():
+    arm = shipped("planar_two_link")
+    law = make_controller(arm.model, arm.actuators, ControllerSettings(position=arm.rest))
+    exact = judge_loop(law, arm.rest, estimation=ENCODERS, poses=20)
+    off = judge_loop(law, arm.rest, estimation=ENCODERS, poses=20, model_error=0.3)
+    assert exact.unstable_share == 0.0
+    assert "stable at 21 poses" in str(exact)
+    assert off.growth.max() > exact.growth.max()
+    assert off.growth_at_design == exact.growth[0]
+    assert "30 % off" in str(off)
+
+
+def test_poses_may_be_given_and_those_beyond_the_springs_are_left_out():
+    arm = shipped("planar_two_link")
+    law = make_controller(arm.model, arm.actuators, ControllerSettings(position=arm.rest))
+    poses = [[0.1, 0.2], [0.3, -0.4]]
+    found = judge_loop(law, arm.rest, poses=poses)
+    np.testing.assert_array_equal(found.poses, [arm.rest, *poses])
+    for k, q in enumerate(found.poses):
+        assert found.growth[k] == sampled_loop(law, q).growth
+    heavy = arm.model.with_payload(1, 60.0, (0.3, 0.0, 0.0))
+    law = make_controller(heavy, arm.actuators, ControllerSettings(position=[-np.pi / 2, 0.0]))
+    found = judge_loop(law, [-np.pi / 2, 0.0], poses=[[0.0, 0.0]])
+    assert np.isnan(found.growth[1])
+    assert f"{1} poses" in str(found)
+
+
+def test_the_laws_of_a_cycle_are_judged_by_name():
+    arm = linear_arm()
+    cycle = FlatnessLaw(arm.model, arm.actuators)
+    found = cycle.judge("motor_pd", arm.rest, delay=1e-3, poses=3)
+    assert found is not None
+    own = make_controller(arm.model, arm.actuators, ControllerSettings(position=arm.rest))
+    wanted = judge_loop(own, arm.rest, delay=1e-3, estimation=ENCODERS, poses=3)
+    np.testing.assert_array_equal(found.growth, wanted.growth)
+    assert cycle.judge("hold", arm.rest, poses=0) is not None
+    assert cycle.judge("computed_torque", arm.rest, poses=0) is None
+    without = {"disturbance_bandwidth": 0.0}
+    on_motors = FlatnessSettings(
+        law="state_feedback",
+        controllers={
+            name: ControllerSettings(law=name, **(without if name != "hold" else {}))
+            for name in ("state_feedback", "motor_pd", "hold")
+        },
+        estimation=StateEstimation("motor_encoders", bandwidth=30.0),
+    )
+    cycle = FlatnessLaw(arm.model, arm.actuators, on_motors)
+    assert cycle.judge("state_feedback", arm.rest, poses=0) is None
+    assert cycle.judge("motor_pd", arm.rest, poses=0) is not None
+
+
+def test_wrong_arguments_are_rejected():
+    arm = linear_arm()
+    law = make_controller(
+        arm.model, arm.actuators, replace(ControllerSettings(), position=arm.rest)
+    )
+    with pytest.raises(InputError, match="model_error is 1"):
+        judge_loop(law, arm.rest, model_error=1.0)
+    with pytest.raises(InputError, match="design"):
+        judge_loop(law, [0.0])
