@@ -85,15 +85,31 @@ class LinearArm:
         shapes[:n], shapes[free] = vectors[:n], vectors[n:k]
         return Modes(values.astype(np.complex128), shapes)
 
-    def _first_order(self) -> Array:
-        """(2 k, 2 k) A of (y, y')' = A (y, y'), with the k free coordinates y: the links, then the
-        motors that do not move with their links."""
+    def motor_system(self) -> tuple[Array, Array, Array]:
+        """A (2 k, 2 k), B (2 k, m) and C (m, 2 k) of z' = A z + B tau, theta = C z, with motor
+        torques tau and the state z = (y, y') of the k free coordinates."""
+        join = self._join()
+        k = join.shape[1]
+        pushed = join[self.motors]
+        B = np.zeros((2 * k, len(self.motors)))
+        B[k:] = np.linalg.solve(join.T @ self.mass @ join, pushed.T)
+        return self._first_order(), B, np.hstack([pushed, np.zeros_like(pushed)])
+
+    def _join(self) -> Array:
+        """(n + m, k) of x = join y, with the k free coordinates y: the links, then the motors that
+        do not move with their links."""
         n, free = len(self.links), self._is_free
         k = n + int(free.sum())
-        join = np.zeros((len(self.mass), k))  # x = join y
+        join = np.zeros((len(self.mass), k))
         join[self.links, self.links] = 1.0
         join[self.motors[~free], self.link_of_motor[~free]] = 1.0
         join[self.motors[free], np.arange(n, k)] = 1.0
+        return join
+
+    def _first_order(self) -> Array:
+        """(2 k, 2 k) A of (y, y')' = A (y, y')."""
+        join = self._join()
+        k = join.shape[1]
         M, K, D = (join.T @ matrix @ join for matrix in (self.mass, self.stiffness, self.damping))
         rates = np.linalg.solve(M, np.hstack([K, D]))
         return np.vstack([np.eye(2 * k)[k:], -rates])
