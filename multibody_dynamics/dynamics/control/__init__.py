@@ -124,8 +124,8 @@ __all__ = [
     "LateHoldController", "LinkDampingController", "BumplessTransfer",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
-    "motor_bandwidth_gains", "damping_gains", "late_hold_gains", "forecast_stop", "StopForecast", "closed_loop_poles",
-    "joint_resonances", "inertias_felt", "inertias_held",
+    "motor_bandwidth_gains", "damping_gains", "late_hold_gains", "closed_loop_poles",
+    "joint_resonances", "inertias_felt", "inertias_held", "forecast_stop", "StopForecast",
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
     "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",

@@ -104,7 +104,8 @@ def _friction_for(stop: LateHoldController, q: Array, viscous: Array, delay: flo
     for _ in range(10):
         middle = 0.5 * (low + high)
         loop = _Loop(stop, q, np.maximum(middle * inertia - viscous, 0.0))
-        is_enough = all(loop.is_stable(share * delay) for share in (0.0, 0.5, 1.0))
+        shorter = (each for each in DELAYS if each < delay)
+        is_enough = all(loop.is_stable(each) for each in (*shorter, delay))
         low, high = (low, middle) if is_enough else (middle, high)
     return np.maximum(viscous, high * inertia)
 
@@ -121,7 +122,7 @@ def _coast(
     x, v, smooth = np.zeros_like(top), top.copy(), np.array([-top / W, -2.0 * top / W])
     target, speed = np.zeros_like(top), top.copy()
     time, distance = np.zeros_like(top), np.zeros_like(top)
-    decay = np.exp(-STEP / stop.stop_time)
+    decay, lag = np.exp(-STEP / stop.stop_time), np.exp(-STEP * W)
     for k in range(round(horizon / STEP)):
         filtered = W * (smooth[0] - smooth[1])
         predicted = smooth[1] + (2.0 / W + stop.prediction) * filtered
@@ -129,10 +130,14 @@ def _coast(
         np.clip(torque, -limit, limit, out=torque)
         force = torque - coulomb * np.tanh(v / width) - viscous * v
         rate = coulomb / width / np.cosh(np.minimum(np.abs(v / width), 300.0)) ** 2 + viscous
-        v += STEP * force / (moved + STEP * rate)  # linearly implicit: friction may be stiff
-        x += STEP * v
-        smooth[1] += STEP * W / (1.0 + STEP * W) * (smooth[0] - smooth[1])
-        smooth[0] += STEP * W / (1.0 + STEP * W) * (x - smooth[0])
+        change = STEP * force / (moved + STEP * rate)  # linearly implicit: friction may be stiff
+        travel = STEP * (v + 0.5 * change)
+        v += change
+        slope = travel / STEP  # the filter follows a steady motion exactly, see LateHoldController
+        off_first, off_second = smooth[0] - (x - slope / W), smooth[1] - (x - 2.0 * slope / W)
+        x += travel
+        smooth[0] = x - slope / W + lag * off_first
+        smooth[1] = x - 2.0 * slope / W + lag * (off_second + W * STEP * off_first)
         target += stop.stop_time * (1.0 - decay) * speed
         speed *= decay
         is_moving = np.abs(v) > rest

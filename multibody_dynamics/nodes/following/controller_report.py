@@ -55,8 +55,10 @@ def largest_error(error: Array, joint_names: tuple[str, ...]) -> dict[str, objec
     return {"largest tracking error": float(abs(error[0, k])), "of joint": joint_names[k]}
 
 
-def law(controller: FlatnessLaw, chosen: str) -> Report:
+def law(controller: FlatnessLaw, chosen: str, *, is_silent: bool) -> Report:
     """The active law, and the one that was selected."""
+    if is_silent:
+        return Report(ERROR, "none: silent until ~/enable is called", {"chosen": chosen})
     values = {"chosen": chosen, "share in the torque": float(controller.transfer.share)}
     return Report(WARN if controller.name != chosen else OK, controller.name, values)
 

@@ -202,9 +202,7 @@ class Faults:
         because it is latched and the new one is not, or because it is final."""
         before = self.fault
         if before is not None and (
-            before.reason == fault.reason
-            or before.is_latched > fault.is_latched
-            or before.is_final
+            before.reason == fault.reason or before.is_latched > fault.is_latched or before.is_final
         ):
             return False
         self.fault = fault

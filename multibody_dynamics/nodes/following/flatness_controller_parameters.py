@@ -216,8 +216,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     stop_speed_limit: float = parameter(
         0.0,
-        "a stop has failed if a joint is faster than this; 0: 1.5 times its speed at the fault, plus"
-        " a quarter of its velocity limit",
+        "a stop has failed if a joint is faster than this; 0: 1.5 times its speed at the fault,"
+        " plus a quarter of its velocity limit",
         unit="rad/s or m/s",
         bounds=(0.0, 1000.0),
         live=True,
