@@ -16,33 +16,30 @@ from functools import partial
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool
 
-from ..dynamics.control import ON_LINKS, FlatnessLaw
+from ..dynamics.control import FlatnessLaw
 from ..dynamics.core import Array, DynamicsError
 from ..dynamics.elastic import Actuators
 from ..dynamics.model import MultibodyModel
 from ..dynamics.rigid import jacobian
 from .base.diagnostics import OK
 from .base.messages import SECOND, MessageError
-from .base.parameters import ParameterError
 from .base.qos import best_effort
 from .base.runtime import run
 from .following import controller_report as report
+from .following.controller_design import design, make_law, stop_report
 from .following.controller_outputs import ControllerOutputs
-from .following.faults import DELAY, TRACKING, Fault, Faults, Reaction
+from .following.faults import Fault, Faults
 from .following.flatness_controller_parameters import FlatnessControllerParameters
-from .following.following import FollowingNode
-from .following.law_design import design_at, prepare_laws
-from .following.state_pairs import MeasuredSignals, missing_of
-from .following.trajectory_goal import Code
+from .following.law_design import prepare_laws
+from .following.state_pairs import MeasuredSignals
+from .following.stop_guard import StopGuard
+from .following.stopping import StoppingNode
 
-FOREVER = 1e9  # s; a step so long that no rate limit applies
 COASTING = 2.5  # cycles without a pair, after which one side alone keeps the filters running
-STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
 
 
-class FlatnessControllerNode(FollowingNode):
+class FlatnessControllerNode(StoppingNode):
     """The node; see the module and docs/flatness_controller_node.md."""
 
     Parameters = FlatnessControllerParameters
@@ -56,13 +53,13 @@ class FlatnessControllerNode(FollowingNode):
 
     def _make(self, model: MultibodyModel, actuators: Actuators) -> ControllerOutputs:
         p = self.parameters
-        if (count := len(p.design_position)) not in (0, model.n):
-            raise ParameterError(f"design_position has {count} values; expected {model.n} or none")
-        law = self._law = FlatnessLaw(model, actuators, p.settings())
-        if p.initial_stiffness:  # the design needs it, before anything has been measured
-            ends = self._stiffness.bounds(np.zeros(model.n))
-            law.stiffness[0] = np.clip(p.initial_stiffness, *ends)
-        prepare_laws(law, p, self.get_logger())
+        self._law = make_law(model, actuators, p, self._stiffness)
+        prepare_laws(self._law, p, self.get_logger())
+        infos, warnings = stop_report(self._law, p)
+        for line in infos:
+            self.get_logger().info(line)
+        for line in warnings:
+            self.get_logger().warning(line)
         return ControllerOutputs(self, actuators, self._order)
 
     def activate(self) -> None:
@@ -84,6 +81,7 @@ class FlatnessControllerNode(FollowingNode):
         if self._inputs.pairs.needs_links:
             self._listen(JointState, "joint_states", partial(self._on_states, "links"), depth)
             links = self._watch(self._on_no_links)
+        self._guard = StopGuard(self._model.joint_names, self._model.limits.velocity)
         self._faults = Faults(motors, links, can_stop_on_links=law.on_links is not None)
         self.get_logger().info(f"active; law: {p.law}; state from {p.state_source}")
 
@@ -101,6 +99,7 @@ class FlatnessControllerNode(FollowingNode):
         self._inputs.pairs.restart()
         self._due = None
         self._law.restart()
+        self._guard.restart()
         self._origin = None
 
     # Inputs
@@ -157,41 +156,30 @@ class FlatnessControllerNode(FollowingNode):
     def _has_state(self) -> bool:
         return self._faults.has_state(bool(self._inputs.pairs.stamp))
 
-    def _check_may_move(self) -> None:
-        super()._check_may_move()
-        if fault := self._faults.fault:
-            raise MessageError("fault", f"{fault.text}; call ~/enable to clear the fault")
-
-    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        fault = self._faults.fault
-        if request.data and fault and self._faults.is_enable_refused:
-            response.success, response.message = False, fault.text
-            return response
-        super()._on_enable(request, response)
-        if request.data and fault:
-            self._recover()
-        return response
-
     # The cycle
 
     def _cycle(self, stamp: int, begin: int) -> None:
         if self._comes_late("motor_states", stamp):
             return
-        if self._faults.fault is None:
-            self._notice_leap(stamp)
+        if self._faults.fault is None and self._notice_leap(stamp):
+            self._may_resume(stamp, "a gap between two stamps")
         p, law = self.parameters, self._law
         try:
             self._measure(stamp)
+            if self._faults.is_silent:
+                return
             if not self._is_designed:  # takes too long for a cycle: start with the next state
-                design_at(law, p, self._position)
-                law.restart()
-                self._is_designed = True
+                if fault := design(law, p, self._position):
+                    self._fail(fault)
+                self._is_designed = fault is None
                 return
             if not self._motion.is_there:
                 self._begin(stamp)
             step = self._step_to(stamp)
             self._refer(stamp, step)
             self._judge(stamp)
+            if self._faults.is_silent:
+                return
             # After missed cycles, the torque may change by no more than two cycles allow.
             law.update(min(step, 2.0 * self._period), self._lead)
             problem = "" if law.is_finite() else "the computed torque is not finite"
@@ -266,13 +254,7 @@ class FlatnessControllerNode(FollowingNode):
         np.subtract(law.desired[0], state.q, out=self._error[0])
         np.subtract(law.desired[1], state.qd, out=self._error[1])
         if faults.fault is not None:
-            if law.name != faults.stop_law:
-                law.switch(faults.stop_law, STOP_TRANSFER)  # motor states are back
-            speed = float(np.abs(law.motors[1]).max())
-            if p.recover_automatically and faults.is_over(
-                is_settled=law.is_settled, speed=speed, recovery_speed=p.recovery_speed
-            ):
-                self._recover()
+            self._judge_stop(stamp)
             return
         if law.lost:
             self._fail(Fault.lost(law.lost))
@@ -289,83 +271,6 @@ class FlatnessControllerNode(FollowingNode):
         self._motor_torque = self._law.commanded()
         self._outputs.publish(stamp, lookahead, self._law, self._error, self._motor_torque)
 
-    # Faults
-
-    def _fail(self, fault: Fault) -> None:
-        """Bring the robot to a damped stop and hold it until the fault is cleared."""
-        law, faults = self._law, self._faults
-        if not faults.take(fault):
-            return
-        if fault.reason == DELAY:
-            law.tolerate_delay(True)
-        self.get_logger().error(f"{fault}: stopping")
-        self._events.add(fault.reason, fault.text)
-        code = Code.PATH_TOLERANCE_VIOLATED if fault.reason == TRACKING else Code.INVALID_GOAL
-        self._end_goal(str(fault), code)
-        if self._motion.is_there:
-            law.start(faults.stop_law, STOP_TRANSFER)
-            self._motion.hold(self._position, self._last_stamp)
-        self._diagnostics.publish()
-
-    def _recover(self) -> None:
-        """Clear the fault and hold the current position under the chosen law."""
-        fault = self._faults.end()
-        assert fault is not None
-        p, law = self.parameters, self._law
-        self.get_logger().info(f"{fault.reason}: cleared, following again")
-        if self._is_designed:
-            law.tolerate_delay(False)
-        if self._motion.is_there:  # after a silence, the next cycle starts a new hold anyway
-            self._motion.hold(self._position, self._last_stamp)
-            law.switch(p.law, p.transfer_time)
-
-    def _on_no_links(self) -> None:
-        match self._faults.links_missing(self._law.name):
-            case Reaction.WAIT:
-                missing = missing_of([self._inputs.sides["links"]]) or "no stamp matches the motors"
-                self.get_logger().warning(f"no link states yet: {missing}")
-            case Reaction.STOP:
-                self._fail(self._faults.no_links())
-            case Reaction.SILENCE:
-                self._fall_silent()
-
-    def _on_no_motors(self) -> None:
-        fault = self._faults.no_motors()
-        has_newer_links = self._inputs.sides["links"].stamp > self._last_stamp
-        reaction = self._faults.motors_missing(has_newer_links)
-        if reaction is Reaction.WAIT:
-            self.get_logger().warning(f"{fault.text}: nothing to publish yet")
-            return
-        self._fail(fault)
-        if reaction is Reaction.SILENCE:
-            self._fall_silent()
-        elif self._law.name != ON_LINKS:  # another fault was active
-            self._law.start(ON_LINKS, STOP_TRANSFER)
-
-    def _fall_silent(self) -> None:
-        self._publish_safe_output()
-        self._statistics.restart()
-        self._diagnostics.publish()
-
-    def _publish_safe_output(self) -> None:
-        """Publish once, stamped now, the torque that holds the arm at its last position, and drop
-        the motion."""
-        if self._motion.is_there:
-            self._publish_rest(max(self._now(), self._last_stamp + 1))
-            self._motion.release()
-
-    def _publish_rest(self, stamp: int) -> None:
-        """Publish the torque that holds the arm at rest at its last position, if it is finite."""
-        law = self._law
-        torque = law.rest(self._position.copy())
-        if not np.isfinite(torque).all():
-            return
-        # No later output can catch up with a rate limit, so this torque must be the full hold.
-        law.transfer.torque[:], cuts = self._limits.apply(torque, law.transfer.torque, FOREVER)
-        self._count_cuts(cuts)
-        self._error[:] = 0.0
-        self._publish(stamp, 0)
-
     # Diagnostics
 
     def _statuses(self) -> Iterator[DiagnosticStatus]:
@@ -381,7 +286,7 @@ class FlatnessControllerNode(FollowingNode):
         values |= self._stiffness_values()
         mode = "stopped" if faults.fault else self._motion.mode
         yield self._status("reference", OK, mode, values)
-        yield self._status("law", *report.law(law, p.law))
+        yield self._status("law", *report.law(law, p.law, is_silent=faults.is_silent))
         yield self._status("estimator", *report.estimator(law))
 
 

@@ -7,6 +7,7 @@ state.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -439,3 +440,99 @@ def test_an_unstable_loop_is_refused(ros):
     arm = Arm(ros, **late, judged_poses=0)
     arm.step()
     ros.until(lambda: f"{refused} 1 of 1 poses" in arm.node.output, "the fault")
+
+
+def test_a_stop_that_does_not_stop_ends_in_silence_and_says_so(ros):
+    arm = Arm(ros, stop_timeout=0.4)
+    arm.start()
+    assert "stop: 'shoulder' comes to rest within" in arm.node.output
+    arm.run(0.1)
+    arm.is_stuck = True  # from here on, the joints turn, whatever the torque
+    speed = 0.5e-9 * STEP
+
+    def turn() -> bool:
+        arm.plant.q[:] += speed
+        arm.plant.theta[:] += speed
+        return arm.step()
+
+    ros.until(lambda: "tracking error" in arm.node.output, "the fault", each=turn)
+    ros.until(lambda: "stop failed" in arm.node.output, "the last resort", each=turn)
+    assert "still moves at 0.5" in arm.node.output
+    assert "brakes or drives must stop the arm" in arm.node.output
+    begin = len(arm.answers)
+    for _ in range(60):
+        turn()
+    assert len(arm.answers) <= begin + 1
+    weight = dyn.gravity_forces(arm.model, arm.plant.q)
+    np.testing.assert_allclose(arm.answers[-1].effort, weight, rtol=0.2)
+    ros.until(lambda: ros.diagnosis(": law")[1].startswith("none"), "the report", each=turn)
+    assert ros.diagnosis(": cycle")[0] == 2
+    refused = enable(arm)
+    assert not refused.success
+    assert "still moves" in refused.message
+
+    # At rest, as held by brakes, ~/enable starts again from the measured position.
+    for _ in range(60):
+        arm.step()
+    arm.plant.reset(arm.plant.q.copy())
+    for _ in range(60):
+        arm.step()
+    assert enable(arm).success
+    arm.is_stuck = False
+    before = len(arm.answers)
+    arm.run(0.3)
+    assert len(arm.answers) > before + 100
+    assert np.abs(arm.plant.qd).max() < 0.05
+    assert arm.node.output.count("stop failed") == 2  # the fault, and its clearing
+    assert "Traceback" not in arm.node.output
+
+
+def test_an_arm_that_is_interrupted_again_and_again_stays_stopped(ros):
+    arm = Arm(ros, recovery_limit=2)
+    arm.start()
+    for k in range(3):
+        arm.run(0.2, links=False)
+        if k < 2:
+            ros.until(
+                lambda n=k: arm.node.output.count("missing: cleared") > n,
+                "the recovery",
+                each=arm.step,
+            )
+    ros.until(lambda: "stopped again and again" in arm.node.output, "the fault", each=arm.step)
+    arm.run(0.4)
+    assert "interrupted 3 times within 60 s" in arm.node.output
+    assert arm.node.output.count("missing: cleared") == 2
+    assert arm.node.output.count("again and again") == 1
+    assert enable(arm).success
+    arm.run(0.1)
+    assert "again and again: cleared" in arm.node.output
+
+
+def test_a_position_without_stable_gains_is_reported_once_with_its_joint(ros, tmp_path):
+    """The springs of the node's description cannot carry the arm; nothing is ever sent."""
+    arm = Arm(ros, elastic_joints_file=str(weak_springs(tmp_path)))
+    for _ in range(100):
+        arm.tick()
+        arm.send_links()
+        arm.send_motors()
+        arm.wait(0.005)
+    ros.until(lambda: "no stable gains" in arm.node.output, "the fault")
+    assert arm.node.output.count("no stable gains") == 1
+    assert "shoulder" in arm.node.output.split("no stable gains")[1]
+    assert "no finite torque" not in arm.node.output
+    assert not arm.answers
+    assert ros.diagnosis(": cycle")[0] == 2
+
+
+def weak_springs(folder: Path) -> Path:
+    """Springs with too little travel for the weight of planar_two_link."""
+    motor = {"gear_ratio": 1.0, "inertia": side(0.1, "kg m^2")}
+    spring = {
+        "law": "linear",
+        "stiffness": side(100.0, "N m/rad"),
+        "travel": {"values": [-1e-4, 1e-4], "unit": "rad", "side": "link"},
+    }
+    joints = {name: {"spring": spring, "motor": motor} for name in ("shoulder", "elbow")}
+    file = folder / "weak.yaml"
+    file.write_text(json.dumps({"joints": joints}))
+    return file

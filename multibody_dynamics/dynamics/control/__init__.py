@@ -25,6 +25,7 @@ LinearFeedback           feedforward by the flat map, and linear feedback of lin
 FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for every joint
 ComputedTorque           the computed torque of a rigid arm, for comparison
 HoldController           stops the arm with damping and then holds it, from motor states alone
+LateHoldController       the same with torques that arrive late
 LinkDampingController    a slow stop from link states alone
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
 
@@ -37,7 +38,9 @@ placed_gains             gains by pole placement, joint by joint
 motor_side_gains         PD gains of the motors from given numbers
 motor_bandwidth_gains    PD gains that give each motor two poles at its bandwidth in rad/s
 damping_gains            PD gains of the motors that damp the links behind their springs
-delay_independent_gains  PD gains of the motors that stay stable under any realistic delay
+late_hold_gains          PD gains of the motors for a stop with torques that arrive late
+forecast_stop            time, distance and tolerated delay of a stop with late torques
+StopForecast             result of forecast_stop
 closed_loop_poles        all poles in 1/s of the whole arm under LinearFeedback near rest at q
 joint_resonances         (n,) resonance in rad/s of each joint on its own, link against motor
 inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free
@@ -93,7 +96,6 @@ from .gains import (
     StateFeedbackGains,
     closed_loop_poles,
     damping_gains,
-    delay_independent_gains,
     inertias_felt,
     inertias_held,
     joint_resonances,
@@ -104,6 +106,7 @@ from .gains import (
 )
 from .hold_controller import HoldController
 from .integrator_chain import ChainState, chain_state
+from .late_hold import LateHoldController, late_hold_gains
 from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_controller, retune
 from .link_damping import LinkDampingController
 from .loop_judgement import LoopJudgement, judge_loop, spread_poses
@@ -112,6 +115,7 @@ from .momentum_balance import MomentumBalance, driven_links
 from .motor_side_observer import MotorSideObserver
 from .sampled_loop import RobotErrors, SampledLoop, sampled_loop
 from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
+from .stop_forecast import StopForecast, forecast_stop
 from .time_scaling import (
     JOINT_QUANTITIES,
     QUANTITIES,
@@ -128,11 +132,11 @@ __all__ = [
     "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # controllers
     "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque", "HoldController",
-    "LinkDampingController", "BumplessTransfer",
+    "LateHoldController", "LinkDampingController", "BumplessTransfer",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
-    "motor_bandwidth_gains", "damping_gains", "delay_independent_gains", "closed_loop_poles",
-    "joint_resonances", "inertias_felt", "inertias_held",
+    "motor_bandwidth_gains", "damping_gains", "late_hold_gains", "closed_loop_poles",
+    "joint_resonances", "inertias_felt", "inertias_held", "forecast_stop", "StopForecast",
     # stability of the sampled loop
     "judge_loop", "LoopJudgement", "spread_poses", "sampled_loop", "SampledLoop", "RobotErrors",
     # state estimation and observers

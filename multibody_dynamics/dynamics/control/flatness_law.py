@@ -27,8 +27,8 @@ from .controllers import PERIOD, Controller, LinearFeedback
 from .derivative_filter import DerivativeFilter
 from .disturbance_observer import DisturbanceObserver
 from .feedforward_law import gravity_load
-from .gains import delay_independent_gains
 from .hold_controller import HoldController
+from .late_hold import LateHoldController
 from .laws import LAWS, ControllerSettings, make_controller
 from .link_damping import LinkDampingController
 from .loop_judgement import LoopJudgement, judge_loop
@@ -111,6 +111,7 @@ class FlatnessLaw:
         (m,) is the result.
     name : of the active law.
     judgements : stability of the laws that were judged, by name; the caller fills it by `judge`.
+    tolerates_delay : whether "hold" is a :class:`.LateHoldController`.
     lost : why the observer of motor_encoders has no valid state after the last sample; empty
         otherwise.
     motors : theta and theta', (m,) each, on which the laws act: with motor_encoders filtered from
@@ -161,6 +162,9 @@ class FlatnessLaw:
                 self.on_links = LinkDampingController(model, actuators, stop_time=stop_time)
         self._laws: dict[str, Controller] = {}
         self.judgements: dict[str, LoopJudgement] = {}
+        self._holds: tuple[Controller, ...] = ()  # for torques on time, and for late ones
+        self._late: LateHoldController | None = None
+        self.tolerates_delay = False
         self.name = settings.law
         self.restart()
 
@@ -170,6 +174,7 @@ class FlatnessLaw:
         if self._motor_filter is not None:
             self._motor_filter.reset()
         self.lost, self._lost_at, self._time = "", -np.inf, 0.0
+        self._measured_at = np.inf  # s
         self._is_new, self._skipped = True, False
         if self.observer is not None:
             self.observer.reset()
@@ -185,10 +190,9 @@ class FlatnessLaw:
         }
         if self.on_links is not None:
             self._laws[ON_LINKS] = self.on_links
-        hold = self._laws["hold"]
-        assert isinstance(hold, HoldController)
-        patient = delay_independent_gains(self.model, self.actuators, q)
-        self._hold, self._hold_gains = hold, (hold.gains, patient)
+        self._late = LateHoldController(self.model, self.actuators, q)
+        self._holds = self._laws["hold"], self._late
+        self.tolerates_delay = False
         self.limit(self.transfer.limits)
 
     def judge(
@@ -217,13 +221,14 @@ class FlatnessLaw:
         return judge_loop(law, q, estimation=estimation, **conditions)
 
     def tolerate_delay(self, is_late: bool) -> None:
-        """Give the law "hold" gains that stay stable under any realistic delay, or its own."""
-        self._hold.gains = self._hold_gains[is_late]
+        """Make the law "hold" the one that stands late torques, or its own; from its next start."""
+        self.tolerates_delay = is_late
+        self._laws["hold"] = self._holds[is_late]
 
     def limit(self, limits: JointCommandLimits) -> None:
         """Keep torques within these limits of the motors from the next update on."""
         self.transfer.limits = limits
-        for law in self._laws.values():
+        for law in (*self._laws.values(), *self._holds):
             law.limit(limits.torque)
 
     def start(self, name: str, duration: float) -> None:
@@ -244,6 +249,9 @@ class FlatnessLaw:
         motor_encoders only invalid motor positions raise; any other failure sets `lost`.
         """
         springs, actuators = self.springs, self.actuators
+        if self._late is not None:
+            self._late.elapsed += max(t - self._measured_at, 0.0)
+        self._measured_at = t
         if self._motor_filter is None:
             self.estimator.update(t, stiffness=self.stiffness[:2], **signals)
         else:
@@ -324,6 +332,15 @@ class FlatnessLaw:
     def is_settled(self) -> bool:
         """Whether the estimated state is valid for feedback."""
         return self.estimator.is_settled and self._time - self._lost_at >= QUIET
+
+    @property
+    def speed(self) -> Array:
+        """(n,) of each joint, rad/s or m/s: that of its link or of its motors, whichever is
+        greater; with motor_encoders that of the motors, since the observer may be lost."""
+        of_motors = np.abs(self.motors[1] @ self.actuators.link_of_motors)
+        if self._motor_filter is not None:
+            return of_motors
+        return np.maximum(of_motors, np.abs(self.estimator.state.qd))
 
     def motors_at_rest(self, q: Array) -> Array:
         """(m,) motor positions with the links at rest at q (n,); needs :attr:`on_links`."""

@@ -43,7 +43,6 @@ from ..model import MultibodyModel
 from ..rigid import gravity_forces, inverse_dynamics_derivatives, mass_matrix
 
 ComplexArray = NDArray[np.complex128]
-SLOWEST = 0.01  # 1/s, of motors without friction in delay_independent_gains
 
 
 def check_fit(
@@ -433,25 +432,6 @@ def damping_gains(
     return _designed(model, actuators, q, rest, values, links)
 
 
-def delay_independent_gains(
-    model: MultibodyModel, actuators: Actuators, q: Any
-) -> StateFeedbackGains:
-    """PD gains of the motors that stay stable under any realistic delay of the torque; for a slow
-    emergency stop.
-
-    G_theta' = V / 2 and G_theta = V^2 / (2 m), with the inertia m that the motor moves at q (n,),
-    links included. Where a delay shifts the phase, above all at the resonances, the friction V
-    dissipates more power than the feedback can supply (small-gain theorem). A motor with its links
-    has poles at -V / m and -V / (2 m), and delays below m / V have little effect; a motor without
-    friction is barely held.
-    """
-    joint = actuators.joint_of_motor
-    moved = actuators.motor_inertia + inertias_felt(model, actuators, q)[joint]
-    viscous = viscous_friction(actuators)
-    rate = np.maximum(viscous / moved, SLOWEST)
-    return motor_side_gains(actuators, 0.5 * moved * rate**2, 0.5 * viscous)
-
-
 def placed_gains(
     model: MultibodyModel, actuators: Actuators, q: Any, poles: JointPoles, stiffness: Any = None
 ) -> StateFeedbackGains:
@@ -552,12 +532,18 @@ def _designed(
             total = total + values[2:, list(joint.shares)].sum(axis=1)
         joint_poles.append(np.linalg.eigvals(A - B * total).astype(np.complex128))
     names = actuators.motor_names
-    poles = _whole_arm(model, actuators, values, q, rest)
+    arm = linear_arm(model, actuators, q, rest)
+    arm.add_feedback(values)
+    poles = arm.poles()
     worst = poles[poles.real.argmax()]
     if worst.real >= 0.0:
+        mode = int(arm.modes().values.real.argmax())
+        shape = np.abs(arm.modes().shapes[:, mode])
+        moving = actuators.joint_names[int(shape[arm.links].argmax())]
         raise InputError(
             f"robot '{model.name}': with these gains the whole arm has a pole at {worst:.4g} 1/s, "
-            f"although each joint on its own is stable; use a lower bandwidth, or optimal_gains"
+            f"above all in the motion of joint '{moving}', although each joint on its own is "
+            f"stable; use a lower bandwidth, or optimal_gains"
         )
     return StateFeedbackGains(names, values, tuple(joint_poles), poles)
 
@@ -576,15 +562,8 @@ def closed_loop_poles(
     """
     check_fit(model, actuators, gains.motor_names, "gains")
     rest = at_rest(model, actuators, q, stiffness)
-    return _whole_arm(model, actuators, gains.values, q, rest)
-
-
-def _whole_arm(
-    model: MultibodyModel, actuators: Actuators, values: Array, q: Any, rest: Rest
-) -> ComplexArray:
-    """All poles of the arm with the gains (4, m)."""
     arm = linear_arm(model, actuators, q, rest)
-    arm.add_feedback(values)
+    arm.add_feedback(gains.values)
     return arm.poles()
 
 

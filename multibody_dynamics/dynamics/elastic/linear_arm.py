@@ -94,6 +94,13 @@ class LinearArm:
         shapes[:n], shapes[free] = vectors[:n], vectors[n:k]
         return Modes(values.astype(np.complex128), shapes)
 
+    def motor_system(self) -> tuple[Array, Array, Array]:
+        """A (2 k, 2 k), B (2 k, m) and C (m, 2 k) of z' = A z + B tau, theta = C z, with motor
+        torques tau and the state z = (y, y') of the k free coordinates."""
+        A, B, join = self.state_space()
+        seen = join[self.motors]
+        return A, B, np.hstack([seen, np.zeros_like(seen)])
+
     def state_space(self) -> StateSpace:
         """The free coordinates y, the links and then the motors that do not move with their links,
         as a system of first order under motor torques. M must be positive definite."""

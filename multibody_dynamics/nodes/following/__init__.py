@@ -7,6 +7,9 @@ trajectory_goal                 tolerances and outcome of a motion
 trajectory_action               the action follow_joint_trajectory
 state_pairs                     link and motor states of the same time
 faults                          active fault and missing states of the controller
+stop_guard                      whether a stop ends at rest
+stopping                        base class of the controller: stops, recoveries, silence
+controller_design               design of the controller's laws, forecast of its stop
 controller_outputs              messages that the controller publishes every cycle
 controller_report               diagnostics of the controller
 following_parameters            parameters of all nodes that follow trajectories

@@ -55,8 +55,10 @@ def largest_error(error: Array, joint_names: tuple[str, ...]) -> dict[str, objec
     return {"largest tracking error": float(abs(error[0, k])), "of joint": joint_names[k]}
 
 
-def law(controller: FlatnessLaw, chosen: str) -> Report:
+def law(controller: FlatnessLaw, chosen: str, *, is_silent: bool) -> Report:
     """The active law, the one that was selected, and the stability of those that were judged."""
+    if is_silent:
+        return Report(ERROR, "none: silent until ~/enable is called", {"chosen": chosen})
     values: dict[str, object] = {
         "chosen": chosen,
         "share in the torque": float(controller.transfer.share),

@@ -27,6 +27,9 @@ TRACKING = "tracking error"
 DELAY = "torques too late"
 LOST = "state estimate lost"
 NOT_FINITE = "no finite torque"
+NO_DESIGN = "no stable gains"
+STOP_FAILED = "stop failed"
+REPEATED = "stopped again and again"
 
 LATE = 100_000_000  # ns during which every torque is late before the robot is stopped
 
@@ -46,11 +49,16 @@ class Watch(Protocol):
 
 
 class Fault(NamedTuple):
-    """Why the robot is stopped and held. `is_latched`: only ~/enable clears it."""
+    """Why the robot is stopped and held.
+
+    is_latched : only ~/enable clears it. is_final : no feedback helps; the torque of rest is sent
+    once, and then nothing, which leaves the stop to the brakes and to the watchdogs of the drives.
+    """
 
     reason: str
     text: str
     is_latched: bool
+    is_final: bool = False
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.text}"
@@ -59,6 +67,18 @@ class Fault(NamedTuple):
     def not_finite(cls, problem: str) -> Fault:
         """A cycle that yields no finite torque, and hence nothing to send."""
         return cls(NOT_FINITE, problem, is_latched=True)
+
+    @classmethod
+    def stop_failed(cls, text: str) -> Fault:
+        """A stop that does not end at rest."""
+        return cls(STOP_FAILED, text, is_latched=True, is_final=True)
+
+    @classmethod
+    def no_design(cls, position: Array, joint_names: tuple[str, ...], problem: str) -> Fault:
+        """No law could be designed at the measured `position` (n,): there is nothing to send."""
+        where = ", ".join(f"{name} {q:.3g}" for name, q in zip(joint_names, position, strict=True))
+        text = f"{problem}; measured position: {where}. Move the arm or set design_position"
+        return cls(NO_DESIGN, text, is_latched=True, is_final=True)
 
     @classmethod
     def lost(cls, why: str) -> Fault:
@@ -107,6 +127,8 @@ class Faults:
         self.fault: Fault | None = None
         self.has_begun = False
         self._punctual = 0
+        self._late_at = 0  # ns, stamp of the last late torque; 0: none
+        self._resumed: list[int] = []  # ns, stamps at which following was resumed without ~/enable
 
     # Missing states
 
@@ -176,11 +198,11 @@ class Faults:
         return Fault(NO_MOTORS, text, is_latched=False)
 
     def take(self, fault: Fault) -> bool:
-        """Make a fault active; False if the present one remains because it has the same reason, or
-        because it is latched and the new one is not."""
+        """Make a fault active; False if the present one remains because it has the same reason,
+        because it is latched and the new one is not, or because it is final."""
         before = self.fault
         if before is not None and (
-            before.reason == fault.reason or before.is_latched > fault.is_latched
+            before.reason == fault.reason or before.is_latched > fault.is_latched or before.is_final
         ):
             return False
         self.fault = fault
@@ -203,6 +225,32 @@ class Faults:
         )
 
     @property
+    def is_silent(self) -> bool:
+        """Whether nothing may be sent until ~/enable clears the fault."""
+        return self.fault is not None and self.fault.is_final
+
+    def resume(self, stamp: int, why: str, *, limit: int, window: float) -> Fault | None:
+        """Note that following is about to resume without ~/enable at `stamp` (ns), after an
+        interruption, described by `why`.
+
+        Returns a fault instead if it has resumed `limit` times (0: no limit) in the last `window`
+        s.
+        """
+        self._resumed = [each for each in self._resumed if 0 <= stamp - each <= 1e9 * window]
+        if limit and len(self._resumed) >= limit:
+            text = (
+                f"interrupted {limit + 1} times within {window:g} s (recovery_limit,"
+                f" recovery_window), the last time by {why}"
+            )
+            return Fault(REPEATED, text, is_latched=True)
+        self._resumed.append(stamp)
+        return None
+
+    def forgive(self) -> None:
+        """Forget earlier interruptions, because ~/enable was called."""
+        self._resumed.clear()
+
+    @property
     def is_enable_refused(self) -> bool:
         """Whether ~/enable cannot clear the fault, because states are missing."""
         return self.fault is not None and (self.motors.stale or self.lacks_links)
@@ -211,13 +259,19 @@ class Faults:
         """Judge delays from this stamp (ns) on."""
         self._punctual = stamp
 
+    def was_late(self, stamp: int) -> bool:
+        """Whether a torque was late in the 0.1 s before `stamp` (ns)."""
+        return 0 <= stamp - self._late_at <= LATE and self._late_at > 0
+
     def late(self, stamp: int, published: int, allowed: float) -> Fault | None:
         """A fault if every torque of the last 0.1 s was published more than `allowed` (s; 0: no
         limit) after the stamp of its states. stamp, published: ns, of the newest one."""
         delay = 1e-9 * (published - stamp)
         if not allowed or delay <= allowed:
             self._punctual = stamp
-        elif stamp - self._punctual > LATE:
+            return None
+        self._late_at = stamp
+        if stamp - self._punctual > LATE:
             self._punctual = stamp
             return Fault(
                 DELAY,

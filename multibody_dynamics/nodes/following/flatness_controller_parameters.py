@@ -226,6 +226,36 @@ class FlatnessControllerParameters(FollowingParameters):
         live=True,
     )
 
+    recovery_limit: int = parameter(
+        5,
+        "stay stopped until ~/enable is called if following has resumed this often without it"
+        " within recovery_window; 0: no limit",
+        bounds=(0, 1000),
+        live=True,
+    )
+    recovery_window: float = parameter(
+        60.0,
+        "time within which recoveries are counted",
+        unit="s",
+        bounds=(1.0, 3600.0),
+        live=True,
+    )
+    stop_speed_limit: float = parameter(
+        0.0,
+        "a stop has failed if a joint is faster than this; 0: 1.5 times its speed at the fault,"
+        " plus a quarter of its velocity limit",
+        unit="rad/s or m/s",
+        bounds=(0.0, 1000.0),
+        live=True,
+    )
+    stop_timeout: float = parameter(
+        5.0,
+        "a stop has failed if the robot has not been at rest (recovery_speed) for this long",
+        unit="s",
+        bounds=(0.1, 600.0),
+        live=True,
+    )
+
     def check(self) -> None:
         super().check()
         if self.observer_feedback and not self.observer_gain:

@@ -324,11 +324,13 @@ class FollowingNode(CyclicNode):
 
     # The cycle
 
-    def _notice_leap(self, stamp: int) -> None:
-        """Restart if stamps jump ahead."""
+    def _notice_leap(self, stamp: int) -> bool:
+        """Restart if stamps jump ahead; True if they did."""
         gap = stamp - self._last_stamp if self._last_stamp else 0
-        if gap > int(SECOND * self.parameters.state_timeout) and self._motion.is_there:
-            self._restart(f"gap of {1e-9 * gap:.3f} s between two stamps")  # before the watchdog
+        if gap <= int(SECOND * self.parameters.state_timeout) or not self._motion.is_there:
+            return False
+        self._restart(f"gap of {1e-9 * gap:.3f} s between two stamps")  # before the watchdog
+        return True
 
     def _hold_at(self, position: Array, stamp: int) -> None:
         """Hold `position` from now on."""

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control.flatness_law import ON_LINKS
-from multibody_dynamics.nodes.following.faults import DELAY, LATE, Fault, Faults, Reaction
+from multibody_dynamics.nodes.following.faults import (
+    DELAY,
+    LATE,
+    REPEATED,
+    STOP_FAILED,
+    Fault,
+    Faults,
+    Reaction,
+)
 
 PASSING = Fault("passing", "ends on its own", is_latched=False)
 LATCHED = Fault("latched", "needs ~/enable", is_latched=True)
@@ -210,3 +218,63 @@ def test_tracking_errors_name_the_joint():
 def test_which_faults_only_enable_clears():
     assert Fault.not_finite("no solution").is_latched
     assert not Fault.lost("a sample was rejected").is_latched
+
+
+def test_nothing_replaces_a_final_fault_and_nothing_is_sent_until_it_is_cleared():
+    found = faults()
+    found.take(LATCHED)
+    assert not found.is_silent
+    failed = Fault.stop_failed("'elbow' still moves")
+    assert (failed.reason, failed.is_latched, failed.is_final) == (STOP_FAILED, True, True)
+    assert found.take(failed)
+    assert found.is_silent
+    for other in (LATCHED, PASSING, Fault.not_finite("no solution")):
+        assert not found.take(other)
+    assert not is_over(found)
+    assert found.end() == failed
+    assert not found.is_silent
+
+
+def test_a_failed_design_names_the_position_and_is_final():
+    fault = Fault.no_design(np.array([0.5, -2.0]), ("shoulder", "elbow"), "'elbow' is overloaded")
+    assert fault.is_final
+    assert str(fault) == (
+        "no stable gains: 'elbow' is overloaded; measured position: shoulder 0.5, elbow -2."
+        " Move the arm or set design_position"
+    )
+
+
+def test_following_resumes_by_itself_only_so_often_in_a_window():
+    second = 1000 * MS
+    found = faults()
+
+    def resume(at: float, limit: int = 3) -> Fault | None:
+        return found.resume(round(at * second), "link states missing", limit=limit, window=10.0)
+
+    assert [resume(t) for t in (1.0, 4.0, 8.0)] == [None] * 3
+    fault = resume(9.0)
+    assert fault is not None
+    assert (fault.reason, fault.is_latched, fault.is_final) == (REPEATED, True, False)
+    assert fault.text == (
+        "interrupted 4 times within 10 s (recovery_limit, recovery_window), the last time by link"
+        " states missing"
+    )
+    assert resume(11.5) is None  # the first one has left the window
+    assert resume(11.6) is not None
+    assert resume(11.6, limit=0) is None  # no limit
+    found.forgive()
+    assert resume(11.7) is None
+    assert resume(0.5) is None  # stamps jumped back: later ones do not count
+
+
+def test_a_late_torque_is_remembered_for_a_tenth_of_a_second():
+    found, start = faults(), 10_000 * MS
+    found.follow_punctually_from(start)
+    assert not found.was_late(start)
+    found.late(start, start + MS, 0.005)
+    assert not found.was_late(start)
+    found.late(start + MS, start + 9 * MS, 0.005)
+    assert found.was_late(start + 101 * MS)
+    assert not found.was_late(start + 102 * MS)
+    found.late(start + 200 * MS, start + 900 * MS, 0.0)  # no tolerance is set
+    assert not found.was_late(start + 201 * MS)

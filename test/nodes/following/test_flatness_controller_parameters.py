@@ -21,7 +21,7 @@ def test_the_defaults_are_those_of_the_law():
     assert found.estimation.bandwidth == expected.estimation.bandwidth
     assert found.estimation.order == expected.estimation.order
     assert found.estimation.max_step == 0.4  # twice the state_timeout
-    assert tuple(found.controllers) == LAWS
+    assert tuple(found.controllers) == tuple(LAWS)
 
 
 def test_parameters_become_the_settings_of_each_law():

@@ -1,0 +1,105 @@
+"""The design of the flatness controller's laws, and what is reported about its stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...dynamics.control import FlatnessLaw, StopForecast, forecast_stop
+from ...dynamics.core import Array, InputError
+from ...dynamics.elastic import Actuators
+from ...dynamics.model import MultibodyModel
+from ..base.parameters import ParameterError
+from .faults import Fault
+from .flatness_controller_parameters import FlatnessControllerParameters
+from .law_design import design_at
+from .stiffness_reference import StiffnessReference
+
+EXPECTED_DELAY = 0.02  # s of late torques that a stop should tolerate; less is a warning
+
+
+def make_law(
+    model: MultibodyModel,
+    actuators: Actuators,
+    p: FlatnessControllerParameters,
+    stiffness: StiffnessReference,
+) -> FlatnessLaw:
+    """The law, with the second outputs that its design needs. Raises ParameterError for a design
+    position of another robot."""
+    if (count := len(p.design_position)) not in (0, model.n):
+        raise ParameterError(f"design_position has {count} values; expected {model.n} or none")
+    law = FlatnessLaw(model, actuators, p.settings())
+    if p.initial_stiffness:  # the design needs it, before anything has been measured
+        law.stiffness[0] = np.clip(p.initial_stiffness, *stiffness.bounds(np.zeros(model.n)))
+    return law
+
+
+def design(law: FlatnessLaw, p: FlatnessControllerParameters, position: Array) -> Fault | None:
+    """Design the laws at the measured position (n,); the fault if that is impossible."""
+    try:
+        design_at(law, p, position)
+    except InputError as error:
+        return Fault.no_design(position, law.model.joint_names, str(error))
+    law.restart()
+    return None
+
+
+def stop_report(
+    law: FlatnessLaw, p: FlatnessControllerParameters
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a stop with late torques can do: lines to inform, and warnings."""
+    model, actuators = law.model, law.actuators
+    position = np.array(p.design_position) if p.design_position else _middle(model)
+    try:
+        forecast = forecast_stop(
+            model,
+            actuators,
+            position,
+            rest_speed=max(p.recovery_speed, 0.01),
+            allowed_time=p.stop_timeout,
+            expected_delay=EXPECTED_DELAY,
+        )
+    except InputError as error:
+        return (), (f"stop: no forecast, because the arm cannot rest there: {error}",)
+    viscous = np.array([motor.viscous for motor in actuators.motors])
+    lines = tuple(_lines(actuators, forecast))
+    return lines, tuple(_warnings(actuators, forecast, viscous, p.stop_timeout))
+
+
+def _middle(model: MultibodyModel) -> Array:
+    return np.asarray(np.clip(0.0, model.limits.lower, model.limits.upper))
+
+
+def _stable(forecast: StopForecast) -> str:
+    if not forecast.weakest:
+        return f"stable up to {1e3 * forecast.delay:.0f} ms and more"
+    return f"stable up to {1e3 * forecast.delay:.0f} ms"
+
+
+def _lines(actuators: Actuators, forecast: StopForecast) -> Iterator[str]:
+    for j, name in enumerate(actuators.motor_names):
+        speed, time, distance = forecast.top_speed[j], forecast.time[j], forecast.distance[j]
+        if np.isfinite(time):
+            what = f"comes to rest within {time:.2g} s after {distance:.2g}"
+        else:
+            what = f"does not come to rest within 30 s, and has moved by {distance:.2g}"
+        yield f"stop: '{name}' {what} from {speed:.2g} per s; {_stable(forecast)}"
+
+
+def _warnings(
+    actuators: Actuators, forecast: StopForecast, viscous: Array, timeout: float
+) -> Iterator[str]:
+    if forecast.delay < EXPECTED_DELAY:
+        yield (
+            f"stop: late torques make the arm unstable from {1e3 * forecast.delay:.0f} ms on, above"
+            f" all '{forecast.weakest}'; such a stop must be ended by brakes"
+        )
+    for j, name in enumerate(actuators.motor_names):
+        needed = forecast.needed_viscous[j]
+        if needed > viscous[j] + 1e-9:
+            yield (
+                f"stop: '{name}' has a viscous friction of {viscous[j]:.3g} N m s/rad; with late"
+                f" torques, a stop within {timeout:g} s that is stable up to"
+                f" {1e3 * EXPECTED_DELAY:.0f} ms needs about {needed:.2g}"
+            )

@@ -1,0 +1,94 @@
+"""Whether a stop stops: supervises the joints' speeds while a fault is active. Uses no ROS.
+
+A stop can fail: torques may arrive too late for any feedback, motors may lack friction, sensors may
+be wrong, or somebody may push the arm. The guard notices two things: a joint that is faster than
+the motion that was to be stopped allows, and an arm that is not at rest in time. What happens then
+is decided elsewhere (:class:`.Faults`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...dynamics.core import Array
+from .faults import Fault
+
+SECOND = 1_000_000_000  # ns
+FASTER = 1.5  # times the speed at the fault
+SHARE = 0.25  # of the velocity limit, in addition: braking one joint moves the others
+UNLIMITED_SPEED = 2.0  # rad/s or m/s, velocity limit of joints that have none
+LASTING = 50_000_000  # ns; shorter peaks may come from the filters of the velocities
+AT_REST = 200_000_000  # ns below the speed of rest; an oscillation passes through zero sooner
+SLOWEST = 0.01  # rad/s or m/s, the least speed of rest
+
+
+class StopGuard:
+    """Judges a stop from its beginning to rest, and the hold that follows.
+
+    velocity_limits : (n,) rad/s or m/s of the joints; inf if there are none.
+
+    Times are stamps in ns. If no states arrive for a while, time passes all the same: an arm that
+    still moves when states are back, and has not been at rest since, is not at rest in time.
+    """
+
+    def __init__(self, joint_names: tuple[str, ...], velocity_limits: Array) -> None:
+        self.joint_names = joint_names
+        self._limits = np.where(np.isfinite(velocity_limits), velocity_limits, UNLIMITED_SPEED)
+        self._allowed: Array = np.zeros(len(joint_names))
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget every time, because stamps jumped; the allowed speeds remain."""
+        self._moving_since = self._slow_since = self._fast_since = -1
+
+    def begin(self, speed: Array) -> None:
+        """Begin a stop at the speeds (n,) of the joints."""
+        self.restart()
+        self._allowed[:] = FASTER * speed + SHARE * self._limits
+
+    def allowed(self, limit: float) -> Array:
+        """(n,) speeds that the stop may not exceed; limit: for all joints, or 0: derived."""
+        return np.full_like(self._allowed, limit) if limit else self._allowed
+
+    def check(
+        self, stamp: int, speed: Array, *, limit: float, timeout: float, rest_speed: float
+    ) -> Fault | None:
+        """The fault of a stop that fails, None otherwise.
+
+        speed : (n,) of the joints. limit : see :meth:`allowed`. timeout : s. rest_speed : rad/s or
+        m/s, below which a joint is at rest.
+        """
+        allowed = self.allowed(limit)
+        excess = speed / allowed
+        k = int(excess.argmax())
+        if not excess[k] > 1.0:
+            self._fast_since = -1
+        elif self._fast_since < 0:
+            self._fast_since = stamp
+        elif stamp - self._fast_since >= LASTING:
+            return Fault.stop_failed(
+                f"'{self.joint_names[k]}' turns at {speed[k]:.3g}, faster than a stop may be;"
+                f" allowed: {allowed[k]:.3g} (stop_speed_limit)"
+            )
+        return self._not_at_rest(stamp, speed, timeout, rest_speed)
+
+    def _not_at_rest(
+        self, stamp: int, speed: Array, timeout: float, rest_speed: float
+    ) -> Fault | None:
+        k = int(speed.argmax())
+        if self._moving_since < 0:
+            self._moving_since = stamp
+        if speed[k] <= max(rest_speed, SLOWEST):
+            if self._slow_since < 0:
+                self._slow_since = stamp
+            if stamp - self._slow_since >= AT_REST:
+                self._moving_since = stamp
+            return None
+        self._slow_since = -1
+        lasted = stamp - self._moving_since
+        if lasted <= timeout * SECOND:
+            return None
+        return Fault.stop_failed(
+            f"'{self.joint_names[k]}' still moves at {speed[k]:.3g} after {lasted / SECOND:.3g} s;"
+            f" allowed: {timeout:g} s (stop_timeout)"
+        )

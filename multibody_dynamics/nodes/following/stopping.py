@@ -1,0 +1,195 @@
+"""Base class of the flatness controller: what it does at faults. It brings the arm to a damped
+stop, checks that the stop stops, clears the fault, or falls silent.
+
+Which fault is active and which law stops the arm is decided in faults.py, and whether a stop fails
+in stop_guard.py; here the law is changed, the log is written, and the last torque is published.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from std_srvs.srv import SetBool
+
+from ...dynamics.control import ON_LINKS, FlatnessLaw
+from ...dynamics.core import Array
+from ..base.messages import MessageError
+from .faults import DELAY, TRACKING, Fault, Faults, Reaction
+from .flatness_controller_parameters import FlatnessControllerParameters
+from .following import FollowingNode
+from .state_pairs import MeasuredSignals, missing_of
+from .stop_guard import StopGuard
+from .trajectory_goal import Code
+
+FOREVER = 1e9  # s; a step so long that no rate limit applies
+STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
+SILENT = "sending the torque of rest once, then nothing; brakes or drives must stop the arm"
+
+
+class StoppingNode(FollowingNode):
+    """A node that stops the arm at faults.
+
+    A subclass sets `_law` at `configure`, and `_faults`, `_guard`, `_inputs`, `_error` (2, n) and
+    `_is_designed` at `activate`.
+    """
+
+    Parameters = FlatnessControllerParameters
+    _law: FlatnessLaw
+    _faults: Faults
+    _guard: StopGuard
+    _inputs: MeasuredSignals
+    _error: Array
+    _is_designed: bool
+
+    @abstractmethod
+    def _publish(self, stamp: int, lookahead: int) -> None:
+        """Publish the torque of the law; stamp, lookahead: ns."""
+
+    # Requests
+
+    def _check_may_move(self) -> None:
+        super()._check_may_move()
+        if fault := self._faults.fault:
+            raise MessageError("fault", f"{fault.text}; call ~/enable to clear the fault")
+
+    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        fault = self._faults.fault
+        if request.data and fault and (refusal := self._enable_refusal(fault)):
+            response.success, response.message = False, refusal
+            return response
+        super()._on_enable(request, response)
+        if request.data and fault:
+            self._faults.forgive()
+            self._recover()
+        return response
+
+    def _enable_refusal(self, fault: Fault) -> str:
+        """Why ~/enable cannot clear the fault now; empty if it can."""
+        if self._faults.is_enable_refused:
+            return fault.text
+        speed, allowed = self._law.speed, self.parameters.recovery_speed
+        k = int(speed.argmax())
+        if fault.is_final and speed[k] > allowed:
+            name = self._model.joint_names[k]
+            return f"'{name}' still moves at {speed[k]:.3g}; allowed: {allowed:g} (recovery_speed)"
+        return ""
+
+    # A stop
+
+    def _judge_stop(self, stamp: int) -> None:
+        """Check that a stop stops; clear its fault if it no longer applies."""
+        p, law, faults = self.parameters, self._law, self._faults
+        if failed := self._guard.check(
+            stamp,
+            law.speed,
+            limit=p.stop_speed_limit,
+            timeout=p.stop_timeout,
+            rest_speed=p.recovery_speed,
+        ):
+            self._fail(failed)
+            return
+        if faults.was_late(stamp) and not law.tolerates_delay:
+            law.tolerate_delay(True)
+            law.start(faults.stop_law, STOP_TRANSFER)
+        elif law.name != faults.stop_law:
+            law.switch(faults.stop_law, STOP_TRANSFER)  # motor states are back
+        speed = float(np.abs(law.motors[1]).max())
+        if p.recover_automatically and faults.is_over(
+            is_settled=law.is_settled, speed=speed, recovery_speed=p.recovery_speed
+        ):
+            assert faults.fault is not None
+            if self._may_resume(stamp, faults.fault.reason):
+                self._recover()
+
+    def _may_resume(self, stamp: int, why: str) -> bool:
+        """Whether following may resume without ~/enable; if it has too often, stay stopped."""
+        p = self.parameters
+        fault = self._faults.resume(stamp, why, limit=p.recovery_limit, window=p.recovery_window)
+        if fault is not None:
+            self._fail(fault)
+        return fault is None
+
+    # Faults
+
+    def _fail(self, fault: Fault) -> None:
+        """Bring the robot to a damped stop and hold it until the fault is cleared."""
+        law, faults = self._law, self._faults
+        is_first = faults.fault is None
+        if not faults.take(fault):
+            return
+        if is_first:
+            self._guard.begin(law.speed)
+        if fault.reason == DELAY or (is_first and faults.was_late(self._last_stamp)):
+            law.tolerate_delay(True)
+        self.get_logger().error(f"{fault}: {SILENT if fault.is_final else 'stopping'}")
+        self._events.add(fault.reason, fault.text)
+        code = Code.PATH_TOLERANCE_VIOLATED if fault.reason == TRACKING else Code.INVALID_GOAL
+        self._end_goal(str(fault), code)
+        if fault.is_final:
+            self._publish_safe_output()
+        elif self._motion.is_there:
+            law.start(faults.stop_law, STOP_TRANSFER)
+            self._motion.hold(self._position, self._last_stamp)
+        self._diagnostics.publish()
+
+    def _recover(self) -> None:
+        """Clear the fault and hold the current position under the chosen law."""
+        fault = self._faults.end()
+        assert fault is not None
+        p, law = self.parameters, self._law
+        self.get_logger().info(f"{fault.reason}: cleared, following again")
+        if self._is_designed:
+            law.tolerate_delay(False)
+        if fault.is_final:  # brakes may have held the arm: begin as at activation
+            self._faults.has_begun = False
+        if self._motion.is_there:  # after a silence, the next cycle starts a new hold anyway
+            self._motion.hold(self._position, self._last_stamp)
+            law.switch(p.law, p.transfer_time)
+
+    def _on_no_links(self) -> None:
+        match self._faults.links_missing(self._law.name):
+            case Reaction.WAIT:
+                missing = missing_of([self._inputs.sides["links"]]) or "no stamp matches the motors"
+                self.get_logger().warning(f"no link states yet: {missing}")
+            case Reaction.STOP:
+                self._fail(self._faults.no_links())
+            case Reaction.SILENCE:
+                self._fall_silent()
+
+    def _on_no_motors(self) -> None:
+        fault = self._faults.no_motors()
+        has_newer_links = self._inputs.sides["links"].stamp > self._last_stamp
+        reaction = self._faults.motors_missing(has_newer_links)
+        if reaction is Reaction.WAIT:
+            self.get_logger().warning(f"{fault.text}: nothing to publish yet")
+            return
+        self._fail(fault)
+        if reaction is Reaction.SILENCE:
+            self._fall_silent()
+        elif self._law.name != ON_LINKS:  # another fault was active
+            self._law.start(ON_LINKS, STOP_TRANSFER)
+
+    def _fall_silent(self) -> None:
+        self._publish_safe_output()
+        self._statistics.restart()
+        self._diagnostics.publish()
+
+    def _publish_safe_output(self) -> None:
+        """Publish once, stamped now, the torque that holds the arm at its last position, and drop
+        the motion."""
+        if self._motion.is_there:
+            self._publish_rest(max(self._now(), self._last_stamp + 1))
+            self._motion.release()
+
+    def _publish_rest(self, stamp: int) -> None:
+        """Publish the torque that holds the arm at rest at its last position, if it is finite."""
+        law = self._law
+        torque = law.rest(self._position.copy())
+        if not np.isfinite(torque).all():
+            return
+        # No later output can catch up with a rate limit, so this torque must be the full hold.
+        law.transfer.torque[:], cuts = self._limits.apply(torque, law.transfer.torque, FOREVER)
+        self._count_cuts(cuts)
+        self._error[:] = 0.0
+        self._publish(stamp, 0)
