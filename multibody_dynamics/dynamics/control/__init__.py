@@ -25,6 +25,7 @@ FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for
 ComputedTorque           the computed torque of a rigid arm, for comparison
 HoldController           a damped stop, then a hold, from motor states alone
 LinkDampingController    a slow stop from link states alone
+TorqueSource             torque as the command: spring torques follow a reference
 InertiaShaping           torque feedback that makes rotors behind springs appear lighter
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
 
@@ -42,6 +43,22 @@ closed_loop_poles        all poles in 1/s of the whole arm under LinearFeedback 
 joint_resonances         (n,) resonance of each joint on its own, link against motor, in rad/s
 inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free
 inertias_held            (n,) M_ii: inertia moved by a joint while the others are locked
+
+Torque sources:
+
+TorqueGains              numbers of a TorqueSource for all motors
+TORQUE_DESIGNS           the three designs of TorqueGains by name
+inertia_shaping_gains    torque feedback with a smaller apparent inertia of the motors; passive
+torque_observer_gains    the same with a disturbance observer on the torque loop
+torque_lqr_gains         PI and rate feedback of the torque with linear-quadratic gains
+TorqueObserver           disturbance (m,) in N m of motors against their springs
+passive_share            largest share of the disturbance with which a joint remains passive
+TorqueLoop               one sampled torque loop with delay: poles, responses, impedance, noise
+TorqueJoint              motor and spring of a TorqueLoop
+TorqueServo              the law of a TorqueLoop
+LoopTiming               period, delay and velocity filter of a loop
+SingleJoint              a joint with a spring on its own, and the range of its link inertia
+single_joints            every SingleJoint of an arm at rest at q
 
 State estimation and observers:
 
@@ -102,6 +119,18 @@ from .time_scaling import (
     scale_time,
     slow_down,
 )
+from .torque_gains import (
+    TORQUE_DESIGNS,
+    SingleJoint,
+    TorqueGains,
+    inertia_shaping_gains,
+    single_joints,
+    torque_lqr_gains,
+    torque_observer_gains,
+)
+from .torque_loop import LoopTiming, TorqueJoint, TorqueLoop, TorqueServo
+from .torque_observer import TorqueObserver, passive_share
+from .torque_source import TorqueSource
 
 __all__ = [
     # control laws by name
@@ -110,11 +139,15 @@ __all__ = [
     "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # controllers
     "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque", "HoldController",
-    "LinkDampingController", "InertiaShaping", "BumplessTransfer",
+    "LinkDampingController", "TorqueSource", "InertiaShaping", "BumplessTransfer",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
     "motor_bandwidth_gains", "damping_gains", "delay_independent_gains", "closed_loop_poles",
     "joint_resonances", "inertias_felt", "inertias_held",
+    # torque sources
+    "TorqueGains", "TORQUE_DESIGNS", "inertia_shaping_gains", "torque_observer_gains",
+    "torque_lqr_gains", "TorqueObserver", "passive_share", "TorqueLoop", "TorqueJoint",
+    "TorqueServo", "LoopTiming", "SingleJoint", "single_joints",
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
     "MotorSideObserver", "DisturbanceObserver", "chain_state", "ChainState",
