@@ -282,7 +282,7 @@ def torque_lqr_gains(
         k_i, k_p, k_d = (B.T @ P)[0] / effort
         share = 1.0 / (1.0 + k_p)
         return TorqueServo(
-            share=share,
+            share=a,
             damping=share * k_d * joint.stiffness,
             integral=share * k_i,
             friction=friction,
@@ -343,14 +343,14 @@ def _designed(
                 servo.observer_share,
             )
         _drive_gains(actuators, joint, values, w**2, 2.0 * w)
-    share, damping, integral, observer, observer_share = rows
+    a, damping, integral, observer, b = rows
     return TorqueGains(
         names,
-        share=share,
+        share=a,
         damping=damping,
         integral=integral,
         observer=observer,
-        observer_share=observer_share,
+        observer_share=b,
         drive=values[2:],
         stiffness=rest.stiffness,
         design=name,
