@@ -25,7 +25,7 @@ def folders_with_files(*tops):
 class DistributionWithData(Distribution):
     """Makes `pip install -e` install the data files as well.
 
-    setuptools looks for them with a method that it does not define.
+    setuptools looks for a method `has_data`, which its own Distribution does not define.
     """
 
     has_data = Distribution.has_data_files
@@ -73,13 +73,14 @@ setup(
             "ros-jazzy-std-srvs~=5.3",
             "ros-jazzy-trajectory-msgs~=5.3",
         ],
-        # Many recordings on a cluster: `multibody_dynamics validate --dask`.
+        # For comparing many recordings on a cluster: `multibody_dynamics validate --dask`.
         "dask": ["dask[distributed]>=2024.1"],
         # An independent plant for the simulator; it has no rosdep key.
         "mujoco": ["mujoco>=3.3,<4"],
-        # The documentation site, `make docs`; not part of an installation with ROS tools.
+        # For building the documentation site with `make docs`; ROS tools do not install it.
         "docs": ["furo>=2023.9", "myst-parser>=2.0", "sphinx>=7.2"],
-        # Reference for the tests; its wheels need NumPy 2, so ROS 2 installs use the ROS package.
+        # The reference for the tests. Its wheels need NumPy 2, so an installed ROS 2 (NumPy 1.26)
+        # uses the ROS package instead.
         "pinocchio": ["pin>=4.0"],
         "test": [
             "catkin-pkg>=1.0",

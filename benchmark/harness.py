@@ -1,7 +1,7 @@
 """Measurement and output shared by the benchmarks.
 
-All variants run in one process on one core, alternating block by block, and so changes in the
-machine's speed affect all variants equally: quote the ratios.
+All variants run in one process on one core, alternating block by block, so changes in the machine's
+speed affect all variants equally: quote the ratios.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def robots(urdf: Path) -> tuple[dyn.MultibodyModel, pin.Model]:
     model = dyn.load_urdf(urdf)
     robot = pin.buildModelFromUrdf(str(urdf))
     if list(robot.names)[1:] != list(model.joint_names) or robot.nq != model.n:
-        raise SystemExit("this benchmark needs a robot whose joints Pinocchio sorts as we do")
+        raise SystemExit(
+            f"{urdf}: Pinocchio has other joints, or in another order; use another --urdf"
+        )
     return model, robot
 
 
@@ -53,7 +55,7 @@ def require(name: str, got: np.ndarray, wanted: np.ndarray, tolerance: float = 1
     """Check a result before it is timed: exit if the relative error exceeds the tolerance."""
     error = np.abs(got - wanted).max() / np.abs(wanted).max()
     if not error < tolerance:
-        raise SystemExit(f"{name}: wrong by {error:.1e} of the largest component")
+        raise SystemExit(f"{name}: the error is {error:.1e} of the largest component; not timed")
 
 
 def loop(function: Callable[[], object], calls: int) -> Callable[[], None]:

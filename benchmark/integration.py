@@ -14,9 +14,8 @@ from multibody_dynamics import dynamics as dyn
 
 STEP, LENGTH = 1e-3, 1000  # s, steps per call
 HOME = np.array([0.3, -0.5, 0.2, -1.8, 0.1, 1.2, 0.4])
-STIFFNESS = np.array(
-    [3000, 3000, 2000, 2000, 500, 500, 500.0]
-)  # N m/rad; like all values below, on the link side
+# All values of springs and motors are on the link side of the gear.
+STIFFNESS = np.array([3000, 3000, 2000, 2000, 500, 500, 500.0])  # N m/rad
 MOTOR_INERTIA = np.array([0.45] * 4 + [0.1] * 3)  # kg m^2
 MOTOR_FRICTION = np.array([1.0] * 4 + [0.3] * 3)  # N m s/rad
 TORQUE = np.array([20, 30, 20, 15, 4, 4, 2.0])  # N m, amplitudes at 3 Hz, added to gravity

@@ -1,9 +1,9 @@
 """Inverse kinematics of three arms for random reachable poses: success rate, accuracy and speed.
 
-It is compared with a closed loop (CLIK) taken from Pinocchio's documentation, with the same random
-initial configurations, and with ikpy and pink if installed (`pip install ikpy pin-pink daqp`). All
-solve the same poses and start at the middle of the joint ranges. A solution within the limits and
-within 1e-6 m and rad of the pose is a success.
+This package is compared with a closed loop (CLIK) taken from Pinocchio's documentation, with the
+same random initial configurations, and with ikpy and pink if installed (`pip install ikpy pin-pink
+daqp`). All solvers get the same poses and start at the middle of the joint ranges. A solution
+within the limits and within 1e-6 m and rad of the pose is a success.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def optional(name: str) -> ModuleType | None:
     try:
         return import_module(name)
     except ImportError:
-        print(f"({name} is not installed and therefore skipped)")
+        print(f"({name} is skipped, because it is not installed)")
         return None
 
 

@@ -1,8 +1,8 @@
-"""`multibody_dynamics validate`, from start to report, compared with just reading the bag.
+"""`multibody_dynamics validate`, from start to report, compared with only reading the bag.
 
-The number of messages is blocks times calls, at 1 kHz: `--blocks 7200` makes an hour. Reading means
-a loop over the raw messages with rosbags. Each run is a separate process, whose CPU time is
-measured, because it does not depend on other load on the machine.
+The number of messages is blocks times calls, at 1 kHz: `--blocks 7200` is an hour. "Reading" is a
+loop over the raw messages with rosbags. Each run is a separate process, of which the CPU time is
+measured, because it depends little on other load on the machine.
 """
 
 from __future__ import annotations

@@ -45,10 +45,10 @@ def main(arguments: list[str] | None = None) -> float:
     path = [q - h * qd + h**2 / 2 * qdd, q, q + h * qd + h**2 / 2 * qdd]
     before, now, after = dyn.frame_pose(model, path, HAND)[:, :3, 3]
     print("  r''" + " " * 36 + "".join(f"{x:9.4f}" for x in (before - 2 * now + after) / h**2))
-    print("as in hybrid and mixed; the spatial one is of the point that passes the origin")
+    print("as in hybrid and mixed; the spatial one belongs to the body point at the origin")
 
     difference = np.ptp(torques, axis=0).max() / np.abs(torques).max()
-    print(f"the torques of all four are the same: Q'' to {difference:.0e}")
+    print(f"all four give the same torques: Q'' to {difference:.0e}")
     return float(difference)
 
 

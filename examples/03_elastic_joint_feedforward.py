@@ -1,9 +1,9 @@
-"""What Q' and Q'' are for: tracking with springs in the joints, with and without the two.
+"""What Q' and Q'' are for: tracking with springs in the joints, with and without these rates.
 
     python examples/03_elastic_joint_feedforward.py --picture tracking.png
 
 For a link to move along q(t), the motor behind its spring of stiffness K must be at theta = q + Q/K
-with the speed theta' = q' + Q'/K, and exert tau_m = M_m (q'' + Q''/K) + Q + friction(theta').
+with the velocity theta' = q' + Q'/K, and exert tau_m = M_m (q'' + Q''/K) + Q + friction(theta').
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
     motion = dyn.interpolate(model.joint_names, times=[0.0, 1.0], positions=POINTS)
     times = np.arange(0.0, 1.3, PERIOD)
-    state = motion.sample(
-        times + PERIOD / 2
-    )  # a command is held for one period: use the middle of that period
+    # A command is held for one period: use the motion in the middle of that period.
+    state = motion.sample(times + PERIOD / 2)
     torques = dyn.inverse_dynamics(model, *state.swapaxes(0, 1))
     errors, rms = {}, {}
     for variant, text in VARIANTS.items():
@@ -51,7 +50,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         errors[variant] = measured - motion.sample(times)[:, 0]
         rms[variant] = float(np.sqrt((errors[variant] ** 2).mean()))
         print(f"{text:<24}{1e3 * rms[variant]:10.6f} mrad rms", end="")
-        print(f"{rms[variant] / rms['full']:12,.0f} times that of full")
+        print(f"{rms[variant] / rms['full']:12,.0f} times the first")
 
     if options.picture:
         from matplotlib import pyplot

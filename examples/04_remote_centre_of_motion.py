@@ -123,7 +123,7 @@ def remote_centre_arm(
             ),
         },
     }
-    if description == "joint frames":  # where its joints are in each body, all axes being z
+    if description == "joint frames":  # the frames of the joints in each body, with z as joint axis
         axes = [turn_z_to(e) for e in shape.axes]
         return dyn.theory.model_from_joint_frames(
             parents,
@@ -133,9 +133,7 @@ def remote_centre_arm(
             inertias,
             **options,
         )
-    if (
-        description == "body screws"
-    ):  # the pose of each body in its parent, and the axis in the body
+    if description == "body screws":  # the pose of each body in its parent, and its axis
         return dyn.theory.model_from_body_screws(
             parents,
             se3.inverse(mounts) @ bodies,
@@ -162,7 +160,7 @@ def wire(mass, curve):
 
 
 def main(arguments: list[str] | None = None) -> float:
-    """Returns how far joints 4 and 5 move the remote centre, m: only by rounding errors."""
+    """Returns how far joints 4 and 5 move the remote centre, m: by rounding errors only."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", metavar="FILE", help="draw the arm pivoting")
     options = parser.parse_args(arguments)

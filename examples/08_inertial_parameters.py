@@ -36,7 +36,10 @@ def main(arguments: list[str] | None = None) -> float:
 
     model = dyn.load_urdf(ROBOT)
     base = dyn.identification.base_parameters(model, extra=["viscous"])
-    print(f"{base.rank} of {len(base.parameter_names)} parameters, {model.n} of them friction:")
+    print(
+        f"base parameters: {base.rank} of {len(base.parameter_names)} parameters, including "
+        f"{model.n} for friction:"
+    )
     print("\n".join(base.describe().splitlines()[:3]), "\n...")
 
     def regressor(state: np.ndarray) -> np.ndarray:

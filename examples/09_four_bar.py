@@ -17,7 +17,7 @@ from multibody_dynamics import dynamics as dyn
 CRANK, COUPLER, ROCKER, GROUND = 0.3, 0.8, 0.6, 1.0  # m
 SPEED = 6.0  # rad/s, of the crank
 STEP, SWING = 0.01, 1.5  # s, of the integration
-CORRECTIONS = {  # treatment of the drift of the loop
+CORRECTIONS = {  # methods against the drift of the loop
     "none": {},
     "Baumgarte": {"baumgarte": dyn.core.Baumgarte(20.0, 20.0)},  # 1/s
     "projection": {"project": True},
@@ -104,7 +104,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     torque = dyn.mechanisms.constrained_inverse_dynamics(system, *state)
     print(f"redundant: {', '.join(torque.redundant)}")
     tau, tau_dot = torque.tau[:, 0], torque.tau_dot[:, 0]
-    print(f"peak torque {np.abs(tau).max():.3f} N m, of its rate {np.abs(tau_dot).max():.2f} N m/s")
+    print(f"peak torque {np.abs(tau).max():.3f} N m, peak rate {np.abs(tau_dot).max():.2f} N m/s")
     power = slope_of(energy(tree, q, qd))
     defects = {
         "power": float(np.abs(tau * SPEED - power).max() / np.abs(power).max()),

@@ -3,8 +3,9 @@
     python examples/10_five_bar.py --picture five_bar.png
 
 The linkage has two degrees of freedom. One motor cannot impose a motion: hybrid dynamics prescribes
-the joint of the motor and lets the others move. Two motors have unique torques. Three can work
-against each other: [K12] 3.1 finds the least torques, or the least force in the closed loop.
+the joint of the motor and lets the others move. With two motors, the torques are unique. Three
+motors can work against each other: [K12] 3.1 finds the least torques, or the least force in the
+closed loop.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ JOINTS = ["left_shoulder", "left_elbow", "right_shoulder", "right_elbow"]
 SHOULDERS = ["left_shoulder", "right_shoulder"]
 MEAN, AMPLITUDE, PHASE = np.radians([[-150.0, -30.0], [20.0, 15.0], [0.0, 60.0]])  # of SHOULDERS
 PERIOD, STEP = 0.6, 0.0025  # s, of the motion and of the integration
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7")  # colours of one motor, and of the cases
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7")  # of "one motor", then of the CASES
 DRIFT = dyn.core.Baumgarte(20.0, 20.0)  # 1/s
-CASES = {  # motors, and the choice among the torques for the motion
+CASES = {  # motors, and how to choose among the torques that give the motion
     "two motors": (SHOULDERS, "unique"),
     "three, least torque": ([*SHOULDERS, "left_elbow"], "minimum_torque"),
     "three, least force": ([*SHOULDERS, "left_elbow"], "minimum_force"),
@@ -76,9 +77,8 @@ def motion(system: dyn.mechanisms.ConstrainedModel, times: np.ndarray) -> tuple[
     angle = omega * times[:, None] + PHASE + order * np.pi / 2
     rates = np.zeros((5, len(times), 4))
     rates[:, :, ::2] = MEAN * (order == 0) + AMPLITUDE * omega**order * np.sin(angle)
-    rates[0, :, 1::2] = np.radians(
-        (110.0, -110.0)
-    )  # approximately; other signs give other postures
+    # An initial guess for the elbows; other signs give other postures.
+    rates[0, :, 1::2] = np.radians((110.0, -110.0))
     return dyn.mechanisms.consistent_motion(system, *rates, fixed=SHOULDERS)
 
 

@@ -3,8 +3,8 @@
     python examples/11_delta_robot.py --picture delta.png
 
 Three motor-driven arms carry the platform by pairs of parallel rods. Each rod has a universal joint
-at the arm and a ball joint at the platform: the six loops are cut at the balls. The platform has
-six coordinates; that it stays level is not assumed, but follows from the constraints.
+at the arm and a ball joint at the platform: the six loops are cut at the ball joints. The platform
+has six coordinates; that it stays level is not assumed, but follows from the constraints.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python examples/13_lqr_double_pendulum.py --picture pendulum.png
 
 The motor is in the shoulder or in the elbow; the other joint is free. The optimal feedback for the
-linearised pendulum controls the nonlinear one, from many postures at once.
+linearised pendulum is simulated on the nonlinear one, from many initial postures at once.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ LENGTH, MASS = 0.5, 1.0  # m, kg of each of the two uniform rods
 TORQUE = 20.0  # N m, the limit of the motor
 STEP, DURATION = 0.01, 3.0  # s
 POSTURES = np.linspace(-40.0, 40.0, 41)  # deg, of either joint
-START = {
-    "shoulder": (25.0, -15.0),
-    "elbow": (-5.0, 20.0),
-}  # deg, start of the motion in the picture
+START = {"shoulder": (25.0, -15.0), "elbow": (-5.0, 20.0)}  # deg, of the motions in the picture
 UPRIGHT = 1.0  # deg
 
 
@@ -53,7 +50,7 @@ def simulate(model: dyn.MultibodyModel, motor: str, K: np.ndarray, q: np.ndarray
 
     def acceleration(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         tau = np.clip(-np.concatenate([q, qd], axis=-1) @ K.T, -TORQUE, TORQUE) @ moved
-        fallen = np.abs(q).max(axis=-1, keepdims=True) > np.pi  # the rest of the swing is not drawn
+        fallen = np.abs(q).max(axis=-1, keepdims=True) > np.pi  # these need not be simulated
         return np.where(fallen, 0.0, dyn.forward_dynamics(model, q, qd, tau))
 
     motion = dyn.integration.integrate_joints(acceleration, q, np.zeros_like(q), DURATION, STEP)
@@ -88,7 +85,10 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         away = np.abs(x[..., :2]).max(axis=-1) > np.radians(UPRIGHT)
         settled[motor] = np.where(away[-1], np.nan, STEP * away.sum(axis=0))  # s
         shares[motor] = float(1.0 - away[-1].mean())
-        print(f"  it comes upright from {100 * shares[motor]:.0f} % of {away[-1].size} postures")
+        print(
+            f"  the pendulum comes upright from {100 * shares[motor]:.0f} % of {away[-1].size} "
+            f"postures"
+        )
 
     if options.picture:
         from matplotlib import pyplot

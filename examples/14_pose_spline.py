@@ -4,8 +4,8 @@
 
 The spline passes exactly through its poses, and its twist, acceleration, jerk and jounce are
 continuous, as elastic joints require. Interpolated Euler angles would depend on their convention
-and fail where they are singular. Inverse kinematics along the path starts each solution at the
-previous one; joint limits and several starting points take care of the first.
+and fail where they are singular. Inverse kinematics along the path starts each solution from the
+previous one; the first one is found within the joint limits from several starting points.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     off = float(np.abs(dyn.frame_pose(robot, found.q, HAND) - motion.pose).max())
     print(f"joints follow to {off:.0e}, in steps of at most {steps:.3f} rad")
     print(
-        f"iterations: {found.iterations[0]} for the first pose, {found.iterations[1:].max()} then"
+        f"iterations: {found.iterations[0]} for the first pose, at most"
+        f" {found.iterations[1:].max()} for each of the others"
     )
 
     if options.picture:

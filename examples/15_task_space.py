@@ -102,7 +102,7 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, np.ndarray]]
               np.abs(r["state"]).max(axis=(0, 2))[1:]))  # fmt: skip
         print("  peaks of Q, Q', Q''    " + "".join(f"{x:12.1f}" for x in peaks))
         print(f"  missing in the twist   {np.abs(r['missing'][:, 0]).max():12.3f}")
-        print(f"  derivatives are slopes to {slope_error(r['state']):.0e}")
+        print(f"  derivatives match the slopes to {slope_error(r['state']):.0e}")
 
     if options.picture:
         from matplotlib import pyplot

@@ -1,4 +1,4 @@
-"""A thrown box that tumbles about its middle axis, and a linkage that closes on itself.
+"""A thrown box that tumbles about its intermediate axis, and a linkage that closes on itself.
 
     python examples/17_momenta_of_floating_bodies.py --picture tumbling.png
 
@@ -20,7 +20,7 @@ MOMENTS = (0.02, 0.03, 0.04)  # kg m^2
 
 
 def tumbling_box() -> dyn.integration.AbsoluteSystem:
-    """A box without gravity that rotates almost about its middle axis."""
+    """A box without gravity that rotates about an axis close to its intermediate one."""
     M = dyn.spatial_inertia(1.0, np.zeros(3), np.diag(MOMENTS))
     box = dyn.integration.RigidBody("box", M, omega=(1e-3, 8.0, 0.0), velocity=(0.2, 0.0, 0.1))
     return dyn.integration.AbsoluteSystem([box], gravity=np.zeros(3), name="tumbling_box")

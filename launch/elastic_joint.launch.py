@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from launch import Action, LaunchDescription
 from launch_ros.actions import LifecycleNode
 
+from multibody_dynamics.dynamics.control import LAWS
 from multibody_dynamics.tools.launch_arguments import (
     Values,
     argument,
@@ -51,14 +52,8 @@ def generate_launch_description() -> LaunchDescription:
         ),
         argument(
             "law",
-            default_value="state_feedback",
-            choices=[
-                "motor_pd",
-                "state_feedback",
-                "feedback_linearization",
-                "computed_torque",
-                "hold",
-            ],
+            default_value="motor_pd",
+            choices=list(LAWS),
             description="control law; may be changed at run time",
         ),
         argument("motion"),

@@ -34,7 +34,7 @@ def write_bag(
     mode: CompressionMode = CompressionMode.NONE,
     kinds: dict[str, str] | None = None,
 ) -> Path:
-    """A bag of (topic, time of receipt in ns, bytes); `kinds`: types of other topics."""
+    """Write a bag of (topic, time of receipt in ns, bytes); `kinds` gives types of other topics."""
     writer = Writer(path, version=9, storage_plugin=plugin)
     if mode != CompressionMode.NONE:
         writer.set_compression(mode, CompressionFormat.ZSTD)

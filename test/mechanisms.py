@@ -314,8 +314,8 @@ def reference_torques(
 ) -> np.ndarray:
     """tau, tau', ... of the motors (k, n_a); `passive` are derivatives (k, n_p) of given torques.
 
-    By virtual work, G_a^T tau_a = G^T tau_r - G_p^T tau_p with q' = G s', and of the least norm; or
-    by the least norm of the transmitted wrenches.
+    "minimum_force": those that minimise the norm of the transmitted wrenches. Otherwise, by virtual
+    work, those of least norm with G_a^T tau_a = G^T tau_r - G_p^T tau_p, where q' = G s'.
     """
     system = mechanism.system
     a, p = system.actuated_indices, system.passive_indices

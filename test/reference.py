@@ -212,7 +212,7 @@ def dynamics(
 
     `applied` is {body index: (k, 6)}, the wrench that the world applies and its derivatives, in
     inertial axes about the inertial origin. `inertias` (n, 6, 6) replaces those of the model;
-    `moving` saves the computation of what :func:`motion` returned before.
+    `moving` is an earlier result of :func:`motion`, which then need not be computed again.
     """
     moving = moving or motion(model, state, base)
     inertias = model.inertias if inertias is None else inertias

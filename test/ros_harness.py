@@ -176,7 +176,7 @@ class RosHarness:
             self._services[kind.__name__, name] = client
         self.until(client.service_is_ready, f"the service {name}")
         future = client.call_async(request)
-        self.until(future.done, f"an answer of {name}", patience=FIRST_START)
+        self.until(future.done, f"a response of {name}", patience=FIRST_START)
         return future.result()
 
     def transition(self, node: NodeProcess, what: str | int) -> bool:
@@ -208,7 +208,7 @@ class RosHarness:
     def leave(self, node: NodeProcess, number: signal.Signals = signal.SIGTERM) -> int:
         """Terminate a node by a signal; returns its exit code."""
         node.send(number)
-        self.until(lambda: node.exit_code is not None, f"the end of {node.name}")
+        self.until(lambda: node.exit_code is not None, f"the exit of {node.name}")
         return int(node.process.returncode)
 
     def close(self) -> None:

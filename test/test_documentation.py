@@ -39,7 +39,7 @@ def test_links_lead_to_existing_files(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_named_files_and_make_targets_exist(page):
+def test_quoted_files_and_make_targets_exist(page):
     text = page.read_text()
     for name in re.findall(r"\b((?:config|launch|docs|test|benchmark|examples)/[\w./-]+\w)", text):
         assert (ROOT / name).exists(), f"{page.name} names {name}"
@@ -118,6 +118,6 @@ def test_symbols_name_existing_attributes():
         assert exists(f"{'MultibodyModel' if owner == 'model' else owner}.{attribute}"), name
 
 
-def test_the_table_of_operations_is_the_one_counted():
+def test_the_table_of_operation_counts_is_up_to_date():
     operations = runpy.run_path(str(ROOT / "benchmark" / "operations.py"))
     assert operations["table"]() in (ROOT / "docs" / "benchmark.md").read_text()

@@ -72,7 +72,7 @@ def test_there_are_launch_files():
     assert NODES
 
 
-def test_it_compiles_and_makes_a_description(file, tree):
+def test_it_compiles_and_returns_a_launch_description(file, tree):
     compile(tree, file.name, "exec")
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     assert not functions["generate_launch_description"].args.args
@@ -83,7 +83,7 @@ def test_its_docstring_shows_how_to_call_it(file, tree):
 
 
 def test_no_command_gives_an_empty_argument():
-    """`ros2 launch` refuses NAME:='', which the shell reduces to NAME:=."""
+    """`ros2 launch` rejects NAME:='', which the shell reduces to NAME:=."""
     pages = [*FILES, *(share_directory() / "docs").glob("*.md"), share_directory() / "README.md"]
     assert [page.name for page in pages if re.search(r":=(''|\"\")", page.read_text())] == []
 
@@ -251,7 +251,7 @@ def test_it_runs_with_its_defaults(launched, tmp_path, file):
 
 
 @pytest.mark.parametrize("file", WITH_XACRO, indirect=True, ids=lambda file: file.name)
-def test_the_output_of_xacro_is_passed_verbatim(launched):
+def test_the_output_of_xacro_is_passed_on_unchanged(launched):
     actions, _ = launched(robot="arm.urdf.xacro", xacro_arguments="prefix:=left_")
     assert nodes_of(actions)
     for parameters in nodes_of(actions).values():

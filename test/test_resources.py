@@ -37,7 +37,7 @@ def make_share(folder: Path) -> None:
         ("target", "target/share/multibody_dynamics"),
     ],
 )
-def test_found_beside_the_code(tmp_path, code, share):
+def test_files_beside_the_code_are_found(tmp_path, code, share):
     make_share(tmp_path / share)
     assert found_from(tmp_path / code).stdout.strip() == str(tmp_path / share)
 

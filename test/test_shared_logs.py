@@ -93,13 +93,13 @@ def test_unisa_with_the_cut_off_from_the_data(unisa, robot_files):
     assert found.residuals[0].rms == pytest.approx(UNISA, rel=0.05)
 
 
-def test_without_friction_it_is_worse(gaz, robot_files):
+def test_without_friction_the_residuals_are_larger(gaz, robot_files):
     bare = validate(gaz, Settings(robot_files / "panda.urdf", gravity=GRAVITY))
     assert (bare.residuals[0].rms > np.array(GAZ) * [1.1, 0.9, 1.1, 1.5, 1.5, 1.2, 2.0]).all()
 
 
 @pytest.mark.parametrize("kinds", [("friction",), ("friction", "inertia")])
-def test_identified_on_the_first_half_it_is_better_on_the_second(gaz, robot_files, kinds):
+def test_identification_on_the_first_half_improves_the_second(gaz, robot_files, kinds):
     chosen = settings(robot_files, "panda", identify=kinds)
     found = identify(validate(gaz, chosen), chosen.robot(), chosen)
     assert (

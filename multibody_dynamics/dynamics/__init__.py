@@ -198,7 +198,7 @@ _NAMES_LOADED_LATER = {
 }
 
 
-if not TYPE_CHECKING:  # type checkers see the imports above, and refuse any other name
+if not TYPE_CHECKING:  # type checkers see the imports above, and reject any other name
 
     def __getattr__(name: str) -> Any:
         if name in _ROOMS_LOADED_LATER:
@@ -212,7 +212,7 @@ if not TYPE_CHECKING:  # type checkers see the imports above, and refuse any oth
 
 
 def _rooms_with(name: str) -> list[str]:
-    """The rooms that show a name. This loads all of them, but only on the way to an error."""
+    """The rooms that export a name. This loads every room, but only before an error is raised."""
     rooms = __all__[: __all__.index("integration") + 1]
     return [room for room in rooms if name in import_module(f"{__name__}.{room}").__all__]
 

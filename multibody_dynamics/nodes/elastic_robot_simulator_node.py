@@ -177,19 +177,19 @@ class ElasticRobotSimulatorNode(ManagedNode):
         try:
             self._commands.accept(message, self._stamp, self.parameters.command_timeout)
         except MessageError as error:
-            self._refuse(self._commands.topic, error)
+            self._reject(self._commands.topic, error)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         try:
             self._surroundings.accept(message, self._stamp, self.parameters.wrench_timeout)
         except MessageError as error:
-            self._refuse("external_wrench", error)
+            self._reject("external_wrench", error)
 
     def _on_stiffness(self, message: JointState) -> None:
         try:
             self._stiffness.accept(message)
         except MessageError as error:
-            self._refuse("stiffness_command", error)
+            self._reject("stiffness_command", error)
 
     def _on_clock(self, message: Clock) -> None:
         if self._pace.advance_to(nanoseconds(message.clock)):
@@ -197,9 +197,9 @@ class ElasticRobotSimulatorNode(ManagedNode):
             self._commands.forget_stamps()
             self._surroundings.forget_wrench()
 
-    def _refuse(self, topic: str, error: MessageError) -> None:
+    def _reject(self, topic: str, error: MessageError) -> None:
         self._rejected.add(f"{topic}: {error.reason}", f"{topic}: {error}")
-        self.get_logger().warning(f"refused {topic}: {error}", throttle_duration_sec=1.0)
+        self.get_logger().warning(f"rejected {topic}: {error}", throttle_duration_sec=1.0)
 
     def _rest(self) -> Command:
         """The command of a robot without brakes before the first one arrives."""
@@ -235,7 +235,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
             if p.lockstep and commands.newest is not None:
                 self._is_stale = not self._wait_for_answer(p.command_timeout)
                 pace.speed = 1.0 if self._is_stale else p.max_speed
-            command = commands.newest  # before anyone can know this state
+            command = commands.newest  # read before the state is published
             self._publish(cycle.stamp)
             self._advance(command, cycle.stamp, p)
             end = time.monotonic_ns()
@@ -283,7 +283,10 @@ class ElasticRobotSimulatorNode(ManagedNode):
         if due is None:
             return
         if self._surroundings.apply(p, self._moved, stamp):
-            self._refuse("external_wrench", MessageError("stale", "timed out: set to zero"))
+            self._reject(
+                "external_wrench",
+                MessageError("stale", "none arrived within wrench_timeout; set to zero"),
+            )
         self._stiffness.apply(self._plant)
         since = 0.0
         for duration, part in parts:
@@ -352,9 +355,9 @@ class ElasticRobotSimulatorNode(ManagedNode):
             safe = "zero torque" if command.position is None else "drives hold the last reference"
             level, text = ERROR, f"no {commands.topic} for {age:.3f} s: {safe}"
         elif recent:
-            level, text = WARN, f"{recent} refused in the last second"
+            level, text = WARN, f"{recent} rejected in the last second"
         else:
-            level, text = OK, "none refused"
+            level, text = OK, "none rejected"
         yield status(f"{node}: commands", level, text, values, robot)
 
         found = [

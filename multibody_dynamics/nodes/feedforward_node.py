@@ -125,7 +125,7 @@ class FeedforwardNode(FollowingNode):
         return bool(self._measured.stamp) and not self._watchdog.stale
 
     def _begin(self, stamp: int) -> None:
-        """Hold the robot at its position, or at that of the safe output if it is close by."""
+        """Hold the measured position or, if the robot is close to it, that of the safe output."""
         position, safe = self._measured.position, self._safe_position
         if safe is not None and np.abs(safe - position).max() <= self.parameters.start_tolerance:
             position = safe
@@ -169,7 +169,7 @@ class FeedforwardNode(FollowingNode):
         if self._is_finite:
             self._is_stale = False
             self._statistics.record(begin, time.monotonic_ns(), stamp, self._now())
-        else:  # drop a possible cause, and hold the robot
+        else:  # drop the wrench, which may be the cause, and hold the robot
             self._wrench.drop()
             self._end_goal("the computed torque is not finite")
             self._publish_safe_output()

@@ -2,8 +2,8 @@
 and publishes motor torques, in one cycle per pair of states.
 
 Feedback compares the state with the reference at its own stamp plus `lookahead`; every output
-carries the stamp of the states it answers. Every fault leads to a defined state; see the table of
-faults in docs/flatness_controller_node.md, which describes topics, parameters and behaviour.
+carries the stamp of the states it responds to. Every fault leads to a defined state; see the table
+of faults in docs/flatness_controller_node.md, which describes topics, parameters and behaviour.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .following.following import FollowingNode
 from .following.state_pairs import MeasuredSignals, missing_of
 from .following.trajectory_goal import Code
 
-FOREVER = 1e9  # s: longer than any limited rate needs
+FOREVER = 1e9  # s; a step so long that no rate limit applies
 COASTING = 2.5  # cycles without a pair, after which one side alone keeps the filters running
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
 
@@ -59,12 +59,12 @@ class FlatnessControllerNode(FollowingNode):
         if (count := len(p.design_position)) not in (0, model.n):
             raise ParameterError(f"design_position has {count} values; expected {model.n} or none")
         law = self._law = FlatnessLaw(model, actuators, p.settings())
-        if p.initial_stiffness:  # before the first measurement: the springs depend on it
+        if p.initial_stiffness:  # the design needs it, before anything has been measured
             ends = self._stiffness.bounds(np.zeros(model.n))
             law.stiffness[0] = np.clip(p.initial_stiffness, *ends)
         if p.design_position:
             law.design(np.array(p.design_position))
-        else:  # gains are designed at the first state; this call compiles the code for it
+        else:  # the gains are designed at the first state; this call only compiles the code
             with suppress(InputError):
                 law.design(np.clip(0.0, model.limits.lower, model.limits.upper))
         return ControllerOutputs(self, actuators, self._order)
@@ -73,7 +73,7 @@ class FlatnessControllerNode(FollowingNode):
         p, law, actuators = self.parameters, self._law, self._actuators
         names = actuators.joint_names, actuators.motor_names
         self._inputs = MeasuredSignals(*names, law.estimator.signals)
-        self._due: int | None = None  # arrival of the pair that the next cycle answers, if any
+        self._due: int | None = None  # arrival of the pair that the next cycle will use, if any
         self._skipped = 0
         self._position = law.estimator.state.q
         self._error: Array = np.zeros((2, self._model.n))
@@ -120,7 +120,7 @@ class FlatnessControllerNode(FollowingNode):
         try:
             is_pair = pairs.add(states, self.parameters.pair_tolerance)
         except MessageError as error:
-            self._refuse(topic, error)
+            self._reject(topic, error)
             is_pair = False
         faults.received(side, is_pair)
         is_alone = faults.runs_on(side)
@@ -144,8 +144,8 @@ class FlatnessControllerNode(FollowingNode):
         return is_waiting and stamp - self._last_stamp > int(SECOND * COASTING * self._period)
 
     def _cycle_soon(self, begin: int) -> None:
-        """Run a cycle once all queued messages have been read, so that only the newest of several
-        queued pairs is answered. In lockstep, at most one pair is queued."""
+        """Run a cycle once all queued messages have been read, because only the newest of several
+        queued pairs is used. In lockstep, at most one pair is queued."""
         if self._due is None:
             self.defer(self._cycle_newest)
         else:
@@ -196,7 +196,7 @@ class FlatnessControllerNode(FollowingNode):
             step = self._step_to(stamp)
             self._refer(stamp, step)
             self._judge(stamp)
-            # After missed cycles, change no more than two cycles would.
+            # After missed cycles, the torque may change by no more than two cycles allow.
             law.update(min(step, 2.0 * self._period), self._lead)
             problem = "" if law.is_finite() else "the computed torque is not finite"
         except DynamicsError as error:
@@ -256,7 +256,7 @@ class FlatnessControllerNode(FollowingNode):
 
         law.external_torque[:] = 0.0
         wrench = self._newest_wrench(stamp, step, law.desired)
-        if p.observer_feedback and law.observer is not None:  # it sees the wrench, too
+        if p.observer_feedback and law.observer is not None:  # its estimate includes the wrench
             law.external_torque[:] = law.observer.residual
         elif wrench is not None:
             body, rows = wrench
@@ -326,7 +326,7 @@ class FlatnessControllerNode(FollowingNode):
     def _on_no_links(self) -> None:
         match self._faults.links_missing(self._law.name):
             case Reaction.WAIT:
-                missing = missing_of([self._inputs.sides["links"]]) or "none matches the motors"
+                missing = missing_of([self._inputs.sides["links"]]) or "no stamp matches the motors"
                 self.get_logger().warning(f"no link states yet: {missing}")
             case Reaction.STOP:
                 self._fail(self._faults.no_links())

@@ -89,7 +89,8 @@ class SeriesJointsNode(ManagedNode):
         stamp = nanoseconds(message.header.stamp)
         if not (np.isfinite(theta).all() and np.isfinite(spring).all()):
             self.get_logger().warning(
-                "ignored series_joint_states that are not finite", throttle_duration_sec=5.0
+                "ignored series_joint_states with values that are not finite",
+                throttle_duration_sec=5.0,
             )
             return
         for k in range(2):

@@ -1,10 +1,10 @@
 """Torque feedforward for tool motions: receives a pose, a path or a trajectory of the end effector,
 and publishes joint torques with their first two rates, and motor commands, like feedforward_node.
 
-A path is planned completely before the robot moves, in a separate thread. Unreachable poses,
-joint limits and singularities on the way are refused with the reason and the place. The feedforward
-law, its cycle and its outputs are those of feedforward_node. docs/task_space_node.md describes
-topics, parameters and behaviour.
+A path is planned completely before the robot moves, in a separate thread. A path with an
+unreachable pose, a joint limit or a singularity is rejected, with the reason and the place. The
+feedforward law, its cycle and its outputs are those of feedforward_node. docs/task_space_node.md
+describes topics, parameters and behaviour.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class TaskSpaceNode(FeedforwardNode):
             self._check_may_move()
             q = self._motion.come_to_rest(p.stop_duration)
         except MessageError as error:
-            self._refuse(topic, error)
+            self._reject(topic, error)
             return
         limits, shape = self._path_limits(), p.path_shape
 
@@ -157,7 +157,7 @@ class TaskSpaceNode(FeedforwardNode):
                 return
             self._check_may_move()
         except MessageError as error:
-            self._refuse(topic, error)
+            self._reject(topic, error)
             return
         q, limits = self._law.desired[0].copy(), self._path_limits()
         is_long = len(request.times) > STREAM
@@ -177,7 +177,7 @@ class TaskSpaceNode(FeedforwardNode):
         try:
             take_over(convert())
         except MessageError as error:
-            self._refuse(topic, error)
+            self._reject(topic, error)
         else:
             self._count(topic)
 
@@ -203,7 +203,7 @@ class TaskSpaceNode(FeedforwardNode):
             except InputError as error:
                 is_ours = isinstance(error, MessageError)
                 result = error if is_ours else MessageError("path", str(error))
-            except Exception:  # nobody awaits the future, so it would be lost silently
+            except Exception:  # the future is never awaited, so it would be lost silently
                 self.get_logger().error(f"planning failed:\n{traceback.format_exc()}")
                 result = MessageError("path", "planning failed, see the log")
             self.defer(lambda: finish(result))
@@ -220,7 +220,7 @@ class TaskSpaceNode(FeedforwardNode):
                 self._check_may_move()
                 take_over(result)
             except MessageError as error:
-                self._refuse(topic, error)
+                self._reject(topic, error)
             else:
                 self._count(topic)
 
@@ -228,7 +228,7 @@ class TaskSpaceNode(FeedforwardNode):
         self._workers.submit(work)
 
     def _count(self, topic: str) -> None:
-        self._events.add(f"{topic} taken over")
+        self._events.add(f"{topic} accepted")
         self._on_new_motion()
 
     def _frame(self, name: str) -> Array:

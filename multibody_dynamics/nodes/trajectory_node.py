@@ -241,8 +241,8 @@ class TrajectoryNode(ManagedNode):
             off = np.abs(self._measured.position - self._points.positions[-1])
             joint = self._model.joint_names[off.argmax()]
             self.get_logger().info(
-                f"done {self._sent}{f' of {p.repeat}' if p.repeat else ''}:"
-                f" joint '{joint}' is {off.max():.2g} rad (m) from its goal"
+                f"completed motion {self._sent}{f' of {p.repeat}' if p.repeat else ''}:"
+                f" joint '{joint}' is {off.max():.2g} rad or m from its goal"
             )
             if self._sent == p.repeat:
                 self._finish(0)
@@ -257,11 +257,11 @@ class TrajectoryNode(ManagedNode):
         if found < p.subscribers:
             missing = f"only {found} of {p.subscribers} subscribers on {name('joint_trajectory')}"
         elif not self._is_receiver_ready:
-            missing = f"nothing on {name(p.ready_topic)}"
+            missing = f"nothing received on {name(p.ready_topic)}"
         elif not self._measured.stamp:
-            missing = f"no complete state on {name('joint_states')}"
+            missing = f"no complete state received on {name('joint_states')}"
         elif not self._now():
-            missing = "use_sim_time is set, but nothing on /clock"
+            missing = "use_sim_time is set, but nothing is published on /clock"
         else:
             if self._receiver is not None:  # no longer needed
                 self.destroy_subscription(self._receiver)
@@ -269,7 +269,7 @@ class TrajectoryNode(ManagedNode):
             self._send()
             return
         if time.monotonic() > self._deadline:
-            self.get_logger().error(f"nothing sent after {p.patience} s: {missing}")
+            self.get_logger().error(f"gave up after {p.patience} s without a motion: {missing}")
             self._finish(1)
 
     def _send(self) -> None:
@@ -283,7 +283,7 @@ class TrajectoryNode(ManagedNode):
         self._end = start + int(SECOND * later.times[-1])
         self._sent += 1
         self.get_logger().info(
-            f"sent: {approach:.2f} s of approach, then {self._motion.duration:.2f} s of motion"
+            f"sent {approach:.2f} s of approach and {self._motion.duration:.2f} s of motion"
         )
 
     def _finish(self, exit_code: int) -> None:
@@ -300,7 +300,8 @@ def make_motion(model: MultibodyModel, p: TrajectoryParameters) -> Reference:
     joints = p.joints or model.joint_names
     if set(joints) != set(model.joint_names):
         raise ParameterError(
-            f"joints are {', '.join(joints)}; must be the robot's {', '.join(model.joint_names)}"
+            f"joints are {', '.join(joints)}; must be the robot's joints"
+            f" {', '.join(model.joint_names)}"
         )
     order = [joints.index(name) for name in model.joint_names]
 

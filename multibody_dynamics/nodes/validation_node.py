@@ -102,7 +102,7 @@ class ValidationNode(DescribedNode):
             self.get_logger(),
         )
         self._matcher = JointMatcher(self._names)
-        self._refused, self._events = EventCounter(), EventCounter()
+        self._rejected, self._events = EventCounter(), EventCounter()
         self._is_too_large = False
         self._restart()
         self._activation = Activation(self)
@@ -144,7 +144,7 @@ class ValidationNode(DescribedNode):
         try:
             match = self._matcher.match(message.name)
             if match.source.size == 0:
-                self._refused.add("none of our joints")
+                self._rejected.add("none of our joints")
                 return
             if self._states is None:
                 self._states = self._first(message, match.source)
@@ -155,14 +155,14 @@ class ValidationNode(DescribedNode):
             if not self._states.accept(message, 0):
                 return
         except MessageError as error:
-            self._refused.add(error.reason, str(error))
-            self.get_logger().warning(f"refused joint_states: {error}", throttle_duration_sec=1.0)
+            self._rejected.add(error.reason, str(error))
+            self.get_logger().warning(f"rejected joint_states: {error}", throttle_duration_sec=1.0)
             return
         self._watchdog.feed()
         self._compare(begin)
 
     def _first(self, message: JointState, ours: np.ndarray) -> JointStates:
-        """The fields required of all states: velocities are among them if the first has them."""
+        """Begin a stream of states, all of which must have velocities if the first one does."""
         velocity = message.velocity
         has_velocity = (
             not self.parameters.from_positions
@@ -247,8 +247,8 @@ class ValidationNode(DescribedNode):
     def _statuses(self) -> Iterator[DiagnosticStatus]:
         yield self._residual_status()
         yield self._comparison_status()
-        recent, values = self._refused.report()
-        text = f"{recent} refused in the last second" if recent else "none refused"
+        recent, values = self._rejected.report()
+        text = f"{recent} rejected in the last second" if recent else "none rejected"
         yield self._status("inputs", WARN if recent else OK, text, values)
         yield self._status("recording", *self._recordings.status())
 
@@ -273,7 +273,7 @@ class ValidationNode(DescribedNode):
             if p.max_nrms and nrms > p.max_nrms:
                 problems.append(f"'{name}': nrms {nrms:.4g}, allowed {p.max_nrms:g}")
         if problems and not self._is_too_large:
-            self.get_logger().warning(f"deviates from the model: {'; '.join(problems)}")
+            self.get_logger().warning(f"the robot deviates from the model: {'; '.join(problems)}")
         self._is_too_large = bool(problems)
         text = "; ".join(problems) or f"largest rms {last.rms.max():.4g}"
         return self._status("residual", WARN if problems else OK, text, values)

@@ -254,7 +254,8 @@ def cell(rms: float, peak: float) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables; returns the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--plant", choices=PLANTS, action="append", help="may be repeated (both)")
+    parser.add_argument("--plant", choices=PLANTS, action="append",
+                        help="plant to simulate; may be repeated (both)")  # fmt: skip
     options = parser.parse_args(arguments)
     arm = demo_arm()
     for name in options.plant or PLANTS:

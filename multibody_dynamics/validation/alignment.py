@@ -62,7 +62,7 @@ class Source(NamedTuple):
 
 @dataclass
 class Quality:
-    """Defects in the messages of one source; times in s after the origin."""
+    """Counts and lists of defects in the messages of one source; times in s after the origin."""
 
     topic: str
     joints: tuple[str, ...]
@@ -103,7 +103,9 @@ class Quality:
         if self.out_of_order:
             texts.append(f"{self.out_of_order} messages arrived out of order and were sorted")
         if self.without_stamp:
-            texts.append(f"{self.without_stamp} messages without a stamp: time of receipt used")
+            texts.append(
+                f"{self.without_stamp} messages have no stamp; their time of receipt is used"
+            )
         if self.single:
             texts.append(f"{self.single} isolated messages between gaps were skipped")
         return [who + text for text in texts]
@@ -112,8 +114,8 @@ class Quality:
 class SortedSource:
     """Sorts the samples of one source by stamp; drops duplicates, NaN and infinity.
 
-    `push` and `flush` yield how often the clock has been set back so far, stamps (k,) in ns and
-    rows (k, 3, m).
+    `push` and `flush` yield tuples: how often the clock has been set back so far, the stamps (k,)
+    in ns, and the rows (k, 3, m).
     """
 
     def __init__(
@@ -167,13 +169,13 @@ class SortedSource:
             self._newest = self._last = None
             stamp, rows = stamp[end:], rows[end:]
         if self._newest is not None:
-            yield from self._hand_out(self._newest - WINDOW)
+            yield from self._release(self._newest - WINDOW)
 
     def flush(self) -> Iterator[tuple[int, Keys, Array]]:
         """The remaining samples."""
-        yield from self._hand_out(None)
+        yield from self._release(None)
 
-    def _hand_out(self, until: int | None) -> Iterator[tuple[int, Keys, Array]]:
+    def _release(self, until: int | None) -> Iterator[tuple[int, Keys, Array]]:
         """The samples up to a stamp, or all if it is None."""
         if not self._waiting:
             return
@@ -285,7 +287,7 @@ class Resampler:
 
 
 def _interpolated(u: Array, values: Array, k: NDArray[Any], begin: NDArray[np.intp]) -> Array:
-    """Values at the points k from the four samples that start at `begin`, after Lagrange."""
+    """Values at the points k, by Lagrange interpolation of the four samples from `begin` on."""
     stencil = begin[:, None] + np.arange(4)
     nodes = u[stencil] - k[:, None]
     weights = np.empty_like(nodes)
@@ -350,7 +352,7 @@ class Track:
         """Process a batch if it belongs to this source.
 
         A publisher may add other joints to some of its messages. These form separate batches, which
-        wait here until they can be sorted in.
+        wait here until they can be merged in order.
         """
         if not self._source.carries(batch):
             return
@@ -405,8 +407,8 @@ def aligned(
 ) -> Iterator[tuple[Keys, Array]]:
     """Keys (k,) and rows (k, 3, n) of all joints on the grid.
 
-    qualities : of the sources, filled in. failed : called with an error of the recording; all
-    samples that were read before it still follow.
+    qualities : of the sources; filled in here. failed : called with an error of the recording; all
+    samples that were read before the error still follow.
     """
     tracks = []
     for source, quality in zip(sources, qualities, strict=True):

@@ -94,7 +94,8 @@ class Comparison:
             if names != robot.model.joint_names:
                 raise InputError(
                     "motor efforts can be compared only if each joint has one motor of the same "
-                    f"name: --elastic-joints with {', '.join(robot.model.joint_names)}"
+                    "name: --elastic-joints must describe one motor for each of "
+                    f"{', '.join(robot.model.joint_names)}"
                 )
         self.quantities = QUANTITIES[:1] if self.by_motor else QUANTITIES
         self._keys: Keys = np.zeros(0, dtype=np.int64)
@@ -102,7 +103,8 @@ class Comparison:
         self.unused = 0  # samples of runs shorter than the filter
 
     def push(self, keys: Keys, rows: Array) -> Iterator[Compared]:
-        """The compared states that samples (k, 3, n) complete; `alignment` explains the keys."""
+        """The compared states that become available with the samples (k, 3, n); `alignment`
+        explains the keys."""
         for run in runs_of(keys):
             if len(self._keys) and keys[run.start] != self._keys[-1] + 1:
                 self.flush()
@@ -235,8 +237,8 @@ class _Pass:
             need = (2 * self._comparison.reach + 1) * self.look.period * 1e-9
             problems = [
                 *self._problems,
-                f"{self._path}: nothing to compare: the filter needs {need:.3g} s without a gap, "
-                "less with a higher --cutoff",
+                f"{self._path}: nothing to compare: the filter needs {need:.3g} s without a gap "
+                "(less with a higher --cutoff)",
                 *(text for quality in self._qualities for text in quality.events()),
             ]
             raise InputError("; ".join(problems))

@@ -1,7 +1,7 @@
 """Comparison of many recordings: one by one, in parallel processes, or on a Dask cluster.
 
 Each recording is compared separately, in batches of a fixed size, and the results are combined in
-the order of the recordings: all ways give the same numbers.
+the order of the recordings, so the numbers are the same in all three cases.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def _over_dask(
     try:
         client = Client(address, timeout=10)
     except (OSError, ValueError) as error:
-        raise InputError(f"--dask {address}: no scheduler there: {error}") from None
+        raise InputError(
+            f"--dask {address}: no scheduler answers at this address: {error}"
+        ) from None
     with client:
         futures = client.map(attempt, paths, settings=settings, pure=False)
         outcomes: list[Outcome] = []

@@ -14,7 +14,7 @@ from ..dynamics.rigid import inverse_dynamics
 from .comparison import Validation
 from .settings import Robot, Settings, described
 
-FEWEST = 32  # states to fit, and to test on
+FEWEST = 32  # states needed to fit, and as many to test on
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Identification:
     yaml: str
 
     def figures(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """For JSON."""
+        """All results as plain numbers, for JSON."""
         before, after = self.before.figures(names), self.after.figures(names)
         return {
             "kinds": list(self.kinds),
@@ -49,7 +49,7 @@ class Identification:
 
 
 def identify(validation: Validation, robot: Robot, settings: Settings) -> Identification:
-    """Fit the kinds of parameters in `settings.identify`. Fitted friction replaces the known one.
+    """Fit the kinds of parameters in `settings.identify`; fitted friction replaces known friction.
 
     Raises InputError for recordings that lack the effort of a joint or are too short.
     """
@@ -57,7 +57,7 @@ def identify(validation: Validation, robot: Robot, settings: Settings) -> Identi
     if settings.effort != "joint" or validation.joint_names != model.joint_names:
         raise InputError(
             "identification needs recorded efforts of all joints on the link side of the springs: "
-            "no --hold, no --effort motor"
+            "use neither --hold nor --effort motor"
         )
     kinds = settings.identify
     known = JointFriction.none(model.n) if "friction" in kinds else robot.friction

@@ -20,16 +20,16 @@ RATES = ("", "_rate", "_acceleration")  # of the torque, as in the names of our 
 
 
 class OutputBag:
-    """A context manager, called with all compared states; the first call creates the bag.
+    """A context manager that is called with all compared states; the first call creates the bag.
 
-    The topics /validation/measured, /predicted and /error have filtered positions and velocities,
-    and Q as effort; those with the suffixes _rate and _acceleration have Q' and Q''. Stamps are
-    those of the recording, on the grid of the comparison.
+    The topics /validation/measured, /predicted and /error carry filtered positions and velocities,
+    and Q as effort; those with the suffixes _rate and _acceleration carry Q' and Q''. The stamps
+    are times of the recording, on the grid of the comparison.
     """
 
     def __init__(self, path: Path, joint_names: tuple[str, ...], used: Array, count: int) -> None:
         if path.exists():
-            raise InputError(f"{path}: already exists; bags are never overwritten")
+            raise InputError(f"{path} already exists; bags are not overwritten")
         self._used = used
         self._store = get_typestore(Stores.ROS2_JAZZY)
         self._layout = self._make_layout(joint_names)

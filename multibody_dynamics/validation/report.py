@@ -225,7 +225,7 @@ def _identified_blocks(v: Validation, found: Identification) -> list[tuple[str, 
     text = (
         f"{', '.join(found.kinds)} fitted to {found.states[0]} states until {found.until:.4g} s "
         f"(rank {found.found.rank}), tested on the {found.states[1]} later states. The values are "
-        "in identified.yaml, for use with --data."
+        "in identified.yaml, which --data accepts."
     )
     heads = ("joint", "rms before", "rms after", "nrms before", "nrms after")
     blocks: list[tuple[str, Any]] = [
@@ -305,7 +305,7 @@ MEASURED, PREDICTED, ERROR = "black", "#0072B2", "#D55E00"
 
 
 def _broken(t: Array, values: Array) -> tuple[Array, Array]:
-    """The signal with NaN in gaps, for lines that end there."""
+    """The signal with NaN inserted in gaps, where its plotted line then breaks."""
     steps = np.diff(t)
     if not len(steps):
         return t, values

@@ -115,10 +115,12 @@ def _with_data(model: MultibodyModel, file: Path) -> tuple[MultibodyModel, Joint
         raise InputError(f"{file}: cannot be read: {error}") from None
     if not isinstance(given, Mapping) or set(given) - set(KEYS):
         found = sorted(set(given) - set(KEYS)) if isinstance(given, Mapping) else given
-        raise InputError(f"{file}: {found}: expected some of the keys {', '.join(KEYS)}")
+        raise InputError(
+            f"{file}: {found}: expected a mapping with some of the keys {', '.join(KEYS)}"
+        )
     for key, value in given.items():
         if not isinstance(value, Mapping):
-            raise InputError(f"{file}: {key}: expected a mapping by name, got {value!r}")
+            raise InputError(f"{file}: {key}: expected a mapping from names, got {value!r}")
     try:
         rotors = np.array(model.reflected_inertia)
         for joint, value in given.get("rotor_inertia", {}).items():
@@ -139,7 +141,10 @@ def _with_data(model: MultibodyModel, file: Path) -> tuple[MultibodyModel, Joint
 
 def _body(name: str, values: Any) -> tuple[float, Any, Any]:
     if not isinstance(values, Mapping) or set(values) - set(BODY_KEYS) or "mass" not in values:
-        raise InputError(f"{name}: expected mass, and com and inertia_com if known, got {values}")
+        raise InputError(
+            f"{name}: expected a mapping with mass and, optionally, com and inertia_com, got "
+            f"{values}"
+        )
     xx, xy, xz, yy, yz, zz = (float(x) for x in values.get("inertia_com", [0.0] * 6))
     inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     com = np.array([float(x) for x in values.get("com", [0.0] * 3)])

@@ -18,15 +18,15 @@ def sources_of(
 ) -> tuple[Source, ...]:
     """One source for each topic and set of joints in its messages.
 
-    places : indices of the wanted joints by name. Raises InputError for a message that contains a
-    wanted name twice.
+    places : indices of the wanted joints by name. Raises InputError if a message contains one of
+    these names twice.
     """
     found: dict[tuple[str, tuple[int, ...]], dict[tuple[str, ...], NDArray[np.intp]]] = {}
     for topic, names in dict.fromkeys((batch.topic, batch.names) for batch in batches):
         column = {places[name]: k for k, name in enumerate(names) if name in places}
         for name in places:
             if names.count(name) > 1:
-                raise InputError(f"{path}: {topic}: a message names '{name}' twice")
+                raise InputError(f"{path}: {topic}: a message contains joint '{name}' twice")
         if column:
             own = tuple(sorted(column))
             columns = np.array([column[place] for place in own], dtype=np.intp)
@@ -47,14 +47,14 @@ def refuse_twice(path: Path, sources: Sequence[Source], names: Mapping[int, str]
         topics = sorted(source.topic for source in sources if place in source.places)
         if len(set(topics)) > 1:
             raise InputError(
-                f"{path}: joint '{name}' is on the topics {', '.join(dict.fromkeys(topics))}: from "
-                "two robots, recorded twice, or an output of these nodes; choose one topic with "
-                "--topic, and that of the motors with --motor-topic"
+                f"{path}: joint '{name}' is on the topics {', '.join(dict.fromkeys(topics))}; they "
+                "may belong to two robots, be recorded twice, or be an output of these nodes; "
+                "choose one topic with --topic, and the topic of the motors with --motor-topic"
             )
         if len(topics) > 1:
             raise InputError(
                 f"{path}: {topics[0]}: joint '{name}' is in messages with different sets of "
-                "joints, so it has two publishers; remove one"
+                "joints, which must come from two publishers; remove the messages of one"
             )
 
 

@@ -1,7 +1,7 @@
-"""The comparison with the model while states arrive: states in, compared states out, delayed.
+"""Compares states with the model as they arrive, with a delay.
 
 The kernels of the zero-phase filter are symmetric and finite, so a stream of states can use the
-same filter with a delay of half their length. The results equal those of the recording.
+same filter with a delay of half their length. The results equal those of a recording of the states.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .settings import Robot, Settings
 from .survey import SHORTEST, Survey, turning_joints, usual_step
 
 TURN = 2.0 * np.pi
-STENCIL = 3  # maximum number of samples for which interpolation waits
+STENCIL = 3  # maximum number of samples that interpolation waits for
 WITHIN = 0.99  # of the highest cut-off: the final rate of the recording may be a little lower
 
 
@@ -26,10 +26,10 @@ class StateStream:
     """Compares states of all joints that arrive one at a time, in the order of their stamps.
 
     The first SHORTEST steps determine the rate; the grid of times starts at the first stamp. A gap
-    in the stamps restarts the filter. For a single thread.
+    in the stamps restarts the filter. Not thread-safe.
 
-    settings : with a cut-off, which is lowered if the rate requires it. velocity : whether states
-    have velocities; otherwise positions are differentiated.
+    settings : must contain a cut-off, which is lowered if the rate requires it. velocity : whether
+    states have velocities; otherwise positions are differentiated.
 
     Attributes: `used` (m,), indices of the joints in a state: all but the held ones. `look`: period
     and origin in ns and the cut-off, or None until the rate is known.
@@ -37,7 +37,7 @@ class StateStream:
 
     def __init__(self, robot: Robot, settings: Settings, *, velocity: bool) -> None:
         if settings.cutoff is None:
-            raise InputError("a stream cannot choose the cut-off from its data: set one")
+            raise InputError("a stream cannot choose the cut-off from its data: set `cutoff`")
         model = robot.model
         self._robot, self._settings, self._velocity = robot, settings, velocity
         self._background = np.full((3, model.n), np.nan)
@@ -67,7 +67,7 @@ class StateStream:
         return 1e-9 * self.look.period * count
 
     def push(self, stamp: int, rows: Array) -> list[Compared]:
-        """Add position, velocity and effort (3, m) at a stamp in ns; returns the states compared.
+        """Add position, velocity and effort (3, m) at a stamp in ns; return the states compared.
 
         Raises InputError for inconsistent settings as soon as the rate is known.
         """
@@ -94,7 +94,7 @@ class StateStream:
         return found
 
     def _looked(self, stamps: np.ndarray) -> Survey:
-        """The survey, as that of a recording with these stamps."""
+        """The survey that a recording with these stamps would have."""
         period = usual_step(np.diff(stamps))
         assert self._settings.cutoff is not None
         return Survey(
@@ -111,7 +111,7 @@ class StateStream:
         )
 
     def _unwrapped(self, rows: Array) -> Array:
-        """The rows with positions of continuous joints without jumps by a turn."""
+        """The rows, with jumps by full turns removed from the positions of continuous joints."""
         rows = rows.copy()
         angles = rows[0, self._turning]
         if self._before is not None:

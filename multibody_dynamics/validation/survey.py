@@ -96,7 +96,7 @@ def survey(
     motors; default: one called motor_states. held : positions of joints that were not recorded, by
     name.
 
-    Raises an InputError that says what the recording lacks.
+    Raises an InputError that states what the recording lacks.
     """
     joints = Joints(recording.path, model, prefix, held or {})
     background = np.full((3, model.n), np.nan)
@@ -157,7 +157,7 @@ def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[Join
     if span > LOOKS * LOOK:
         starts = np.linspace(seen.begin, seen.end - LOOK, LOOKS).astype(np.int64).tolist()
         length = LOOK
-    problem = InputError(f"{recording.path}: no message on {', '.join(topics or seen.topics)}")
+    problem = InputError(f"{recording.path}: no messages on {', '.join(topics or seen.topics)}")
     if not any(seen.topics.values()):
         raise problem
     looks: list[list[JointSamples]] = []
@@ -175,7 +175,8 @@ def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[Join
 def _without_outputs(
     samples: list[JointSamples], joints: Joints, notes: list[str]
 ) -> list[JointSamples]:
-    """The batches, less outputs of our nodes for joints that also have one topic joint_states."""
+    """The batches without outputs of our nodes, if their joints are also on a single topic
+    joint_states."""
     carried: dict[str, set[str]] = {}
     for batch in samples:
         carried.setdefault(batch.topic, set()).update(joints.names.intersection(batch.names))
@@ -188,7 +189,7 @@ def _without_outputs(
         if of & carried[states[0]] and _last_part(topic) in OUTPUTS
     )
     if rivals:
-        notes.append(f"{states[0]} used; outputs of nodes ignored: {', '.join(rivals)}")
+        notes.append(f"{states[0]} is used; outputs of our nodes are ignored: {', '.join(rivals)}")
     return [batch for batch in samples if batch.topic not in rivals]
 
 
@@ -211,10 +212,10 @@ def _chosen(
         if recording.effort == "motor":
             raise InputError(
                 f"{recording.path}: {topic} has the positions of the motors; --effort motor also "
-                "needs those of the links, on a second topic or in the same messages or table as "
-                "the torques of the motors"
+                "needs the positions of the links, on a second topic, or in the same messages or "
+                "table as the motor torques"
             )
-        notes.append(f"{topic}: used as positions and torques of the joints, not of motors")
+        notes.append(f"{topic}: used as positions and torques of the joints, not of the motors")
     return sources
 
 
@@ -243,7 +244,7 @@ def _carrying(joints: Joints, samples: Sequence[JointSamples]) -> tuple[Source, 
     sources = sources_of(joints.path, samples, joints.places)
     names = {place: name for name, place in joints.places.items()}
     if not names:
-        raise InputError(f"{joints.path}: all joints of the robot are held; nothing to compare")
+        raise InputError(f"{joints.path}: all joints of the robot are held, so none is compared")
     refuse_twice(joints.path, sources, names)
     there = {place for source in sources for place in source.places.tolist()}
     missing = [name for place, name in names.items() if place not in there]
@@ -256,14 +257,14 @@ def _about_missing(joints: Joints, missing: Sequence[str], samples: Sequence[Joi
     there = sorted({name for batch in samples for name in batch.names})
     on = ", ".join(dict.fromkeys(batch.topic for batch in samples)) or "any other topic"
     text = (
-        f"{joints.path}: joints of the robot missing on {on}: {', '.join(missing)}; "
+        f"{joints.path}: joints of the robot are missing on {on}: {', '.join(missing)}; "
         f"recorded: {', '.join(there[:20]) or 'none'}{' ...' if len(there) > 20 else ''}"
     )
     names = joints.model.joint_names
     others = [name[: -len(names[0])] for name in there if name.endswith(names[0])]
     fitting = [other for other in others if all(other + name in there for name in names)]
     if fitting:
-        return f"{text}; all match with {' or '.join(f'--prefix {x!r}' for x in fitting)}"
+        return f"{text}; all joints match with {' or '.join(f'--prefix {x!r}' for x in fitting)}"
     if len(missing) < len(names):
         first = missing[0].removeprefix(joints.prefix)
         return f"{text}; hold a joint that did not move with --hold {first}=VALUE"
@@ -284,7 +285,7 @@ def _check_signals(
                 names = [joints.model.joint_names[k] for k in source.places[absent]]
                 raise InputError(
                     f"{joints.path}: {source.topic}: no {what} was recorded for "
-                    f"{', '.join(names)}: nothing to compare with"
+                    f"{', '.join(names)}, so there is nothing to compare with"
                 )
             if what == "effort":
                 efforts = [source.signal(b, row) for b in samples if source.carries(b)]
@@ -292,7 +293,7 @@ def _check_signals(
                 zero += [joints.model.joint_names[k] for k in source.places[~moved]]
                 count += len(moved)
     if len(zero) == count:
-        raise InputError(f"{joints.path}: all efforts are zero, so none was measured")
+        raise InputError(f"{joints.path}: all efforts are zero; no effort was measured")
     if zero:
         notes.append(f"the efforts of {', '.join(zero)} are all zero: were they measured?")
 
@@ -327,7 +328,8 @@ def _period(path: Path, source: Source, looks: Sequence[Sequence[JointSamples]])
 
 
 def usual_step(steps: np.ndarray) -> float:
-    """The mean of the steps near the median, which a coarse clock needs, in whole ns."""
+    """The mean of the steps near the median, in whole ns; more accurate than the median if the
+    clock is coarse."""
     middle = float(np.median(steps))
     return float(steps[np.abs(steps - middle) <= 0.5 * middle].mean().round())
 
@@ -335,8 +337,8 @@ def usual_step(steps: np.ndarray) -> float:
 def _cutoff(
     looks: Sequence[Sequence[JointSamples]], sources: Sequence[Source], grid: Grid
 ) -> float:
-    """The frequency, Hz, above which the motion of the fastest joint is lost in noise: the median
-    over the stretches."""
+    """The frequency in Hz above which the motion of the fastest joint is lost in noise, as the
+    median over the stretches."""
     rate = 1e9 / grid.period
     recorded = np.concatenate([source.places for source in sources])
     found = []

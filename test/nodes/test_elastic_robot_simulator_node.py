@@ -302,14 +302,14 @@ def test_drives_extrapolate_a_reference_at_its_velocity(ros, tmp_path):
             compared += 1
             np.testing.assert_allclose(states[stamp], rows_of(robot), rtol=1e-8, atol=1e-8)
         elapsed = 1e-9 * (stamp - sent - later)
-        goes = elapsed <= reach
-        robot.follow(theta + min(elapsed, reach) * velocity, goes * velocity, HOLD, 1e-3)
+        moves = elapsed <= reach
+        robot.follow(theta + min(elapsed, reach) * velocity, moves * velocity, HOLD, 1e-3)
     assert compared > 100
     np.testing.assert_allclose(simulation.motors[-1].position, theta + reach * velocity, atol=0.1)
 
 
 @pytest.mark.parametrize("interface", list(INTERFACES))
-def test_bad_commands_are_refused_with_the_reason_and_have_no_effect(ros, tmp_path, interface):
+def test_bad_commands_are_rejected_with_the_reason_and_have_no_effect(ros, tmp_path, interface):
     ros.start(NODE, settings(tmp_path, interface, update_rate=100.0, command_timeout=2.0))
     simulation = Simulation(ros, interface)
     good = [0.0, 0.0, 0.0]
@@ -417,7 +417,7 @@ def test_in_lockstep_time_waits_and_every_command_acts_one_period_after_its_stat
         else:
             answer(newest)
     last = max(commands)
-    ros.until(lambda: last + step in simulation.states(), "the state that answers the last one")
+    ros.until(lambda: last + step in simulation.states(), "the state after the last command")
     ros.spin(5 / rate)
     states = simulation.states()
     assert max(states) == last + step  # it waits for the answer
@@ -442,7 +442,7 @@ def test_signals_shut_it_down_cleanly_while_active(ros, tmp_path, number):
     assert "Traceback" not in node.output
 
 
-def test_invalid_configurations_are_refused_and_can_be_corrected(ros, tmp_path):
+def test_invalid_configurations_are_rejected_and_can_be_corrected(ros, tmp_path):
     good = settings(tmp_path, "motor_torque", autostart=False)
     stiff = tmp_path / "stiff.yaml"
     stiff.write_text(json.dumps(SPRINGS).replace("900.0", "900e3"))
@@ -495,7 +495,7 @@ def test_invalid_configurations_are_refused_and_can_be_corrected(ros, tmp_path):
         ({"hit_force": (1.0,)}, "hit_force has 1"),
     ],
 )
-def test_inconsistent_parameters_are_refused(changes, message):
+def test_inconsistent_parameters_are_rejected(changes, message):
     with pytest.raises(ParameterError, match=message):
         SimulatorParameters(**changes).check()
 

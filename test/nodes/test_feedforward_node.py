@@ -109,7 +109,7 @@ def test_every_output_equals_the_library_at_the_desired_state_of_its_stamp(ros, 
     assert not ros.diagnosis(": inputs")[2].get("last")
 
 
-def test_bad_joint_states_are_refused_with_the_reason_and_silence_gives_the_safe_output(
+def test_bad_joint_states_are_rejected_with_the_reason_and_silence_gives_the_safe_output(
     ros, tmp_path
 ):
     ros.start("feedforward_node", settings(tmp_path, state_timeout=0.5, state_queue_depth=50))
@@ -160,7 +160,7 @@ def test_bad_joint_states_are_refused_with_the_reason_and_silence_gives_the_safe
     assert stamps == sorted(set(stamps))
 
 
-def test_refused_trajectories_leave_the_hold(ros, tmp_path):
+def test_rejected_trajectories_leave_the_hold(ros, tmp_path):
     ros.start("feedforward_node", settings(tmp_path, start_tolerance=0.1))
     arm = Arm(ros)
     arm.drive(lambda: arm.torque, "a torque")
@@ -194,7 +194,7 @@ def test_refused_trajectories_leave_the_hold(ros, tmp_path):
 
     assert ros.call(SetBool, enable, SetBool.Request(data=True)).success
     arm.move()
-    arm.drive(lambda: ros.diagnosis(": reference")[1] == "moving", "the motion, now allowed")
+    arm.drive(lambda: ros.diagnosis(": reference")[1] == "moving", "the permitted motion")
 
 
 def test_an_empty_trajectory_stops_smoothly_and_so_does_disabling(ros, tmp_path):
@@ -279,7 +279,7 @@ def test_life_cycle_under_load(ros, tmp_path):
     number = Transition.TRANSITION_ACTIVE_SHUTDOWN
     node.send(SIGSTOP)  # it is busy for a while
     answer = shut_down.call_async(ChangeState.Request(transition=Transition(id=number)))
-    for _ in range(200):  # queued events find the publishers destroyed
+    for _ in range(200):  # queued events arrive after the publishers are gone
         arm.send()
     node.send(SIGCONT)
     assert ros.until(answer.done, "the shutdown")
@@ -297,7 +297,7 @@ def test_a_signal_during_a_motion_leaves_a_hold_against_gravity(ros, tmp_path, n
     arm.drive(lambda: arm.rate and np.abs(arm.rate[-1].effort).max() > 1.0, "the motion")
     node.send(number)
     assert ros.leave(node, number) == 0
-    ros.until(lambda: not np.any(arm.rate[-1].effort), "the last word")
+    ros.until(lambda: not np.any(arm.rate[-1].effort), "the last output")
     assert "Traceback" not in node.output
 
 
@@ -305,7 +305,7 @@ def test_simulated_time_may_pause_and_jump_back(ros, tmp_path):
     node = ros.start("feedforward_node", settings(tmp_path, use_sim_time=True, state_timeout=0.1))
     arm = Arm(ros)
     clock = ros.publisher(Clock, "/clock")
-    arm.drive(lambda: counted(ros, "joint_states: no clock"), "the refusal without a clock")
+    arm.drive(lambda: counted(ros, "joint_states: no clock"), "the rejection")
     simulated = [100 * SECOND]
     arm.clock = lambda: simulated[0]
 
@@ -334,12 +334,12 @@ def test_simulated_time_may_pause_and_jump_back(ros, tmp_path):
     assert ros.diagnosis(": cycle")[0] in (0, 1)
     close(arm.torque[-1].effort, gravity_torque(arm.position))
     arm.move(stamp=simulated[0])
-    ros.until(lambda: np.abs(arm.rate[-1].effort).max() > 1.0, "a motion in new time", each=step)
+    ros.until(lambda: np.abs(arm.rate[-1].effort).max() > 1.0, "a motion after the jump", each=step)
 
 
 def test_the_robot_may_be_given_by_a_topic(ros, tmp_path):
     node = ros.start("feedforward_node", settings(tmp_path, robot_description=""))
-    ros.until(lambda: "waiting for a robot_description" in node.output, "the node to wait")
+    ros.until(lambda: "waiting for a robot_description" in node.output, "the wait for the robot")
     assert not ros.transition(node, "configure")
     assert "nothing received on /test/robot_description yet" in node.output
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -392,15 +392,19 @@ def test_an_external_wrench(ros, tmp_path, frame, wrench_link):
     world = dyn.se3.coAd(pose) @ np.array([*moment, *force])
     expected = dyn.inverse_dynamics(MODEL, Q0, zero, zero, wrenches={"forearm": world}).tau
     assert np.abs(expected - gravity_torque()).max() > 0.5
-    ros.until(lambda: np.abs(arm.torque[-1].effort - expected).max() < 1e-9, "it", each=touched)
+    ros.until(
+        lambda: np.abs(arm.torque[-1].effort - expected).max() < 1e-9, "the wrench", each=touched
+    )
     touch("elsewhere")
-    arm.drive(lambda: counted(ros, "external_wrench: unknown frame"), "the refusal")
+    arm.drive(lambda: counted(ros, "external_wrench: unknown frame"), "the rejection")
     touch(frame, later=10 * SECOND)  # would make all later ones look old
-    arm.drive(lambda: counted(ros, "external_wrench: from the future"), "the refusal")
-    ros.until(lambda: np.abs(arm.torque[-1].effort - expected).max() < 1e-9, "it", each=touched)
+    arm.drive(lambda: counted(ros, "external_wrench: from the future"), "the rejection")
+    ros.until(
+        lambda: np.abs(arm.torque[-1].effort - expected).max() < 1e-9, "the wrench", each=touched
+    )
     if not wrench_link:
         touch("stand")  # does not move, so the link that it acts on is unknown
-        arm.drive(lambda: counted(ros, "external_wrench: unknown frame") == 2, "the refusal")
+        arm.drive(lambda: counted(ros, "external_wrench: unknown frame") == 2, "the rejection")
     gone = gravity_torque()
     arm.drive(lambda: np.abs(arm.torque[-1].effort - gone).max() < 1e-9, "the wrench to expire")
     assert counted(ros, "external_wrench: stale") <= 2  # once per timeout
@@ -424,7 +428,7 @@ def test_motor_torques_ramp_up_and_keep_their_limits_per_second(ros, tmp_path):
     assert np.abs(arm.motor[0].points[0].effort).max() < 1.0
     arm.drive_for(1.0)
     weight = gravity_torque()
-    assert np.abs(weight).max() < 16.0  # 0.04 of the effort limit: not cut
+    assert np.abs(weight).max() < 16.0  # 0.04 of the effort limit: not clipped
     close(arm.motor[-1].points[0].effort, weight)
     arm.move(np.array([[0.5, 0.4, -0.5], [-0.5, -0.4, 0.7]]), [0.5, 1.0])
     arm.drive_for(1.2)
@@ -433,7 +437,7 @@ def test_motor_torques_ramp_up_and_keep_their_limits_per_second(ros, tmp_path):
     assert np.abs(torque).max() <= 16.0 * (1 + 1e-12)
     assert (np.abs(np.diff(torque, axis=0)) <= limit * np.diff(times)[:, None] + 1e-9).all()
     wanted = np.abs([message.effort for message in arm.torque]).max()
-    assert wanted > 16.0  # the model's torque is not cut, the command is
+    assert wanted > 16.0  # the command is clipped, the torque of the model is not
     arm.drive(lambda: ros.diagnosis(": limits")[2], "the report")
     keys = " ".join(ros.diagnosis(": limits")[2])
     assert "torque rate of" in keys
@@ -474,8 +478,8 @@ def test_a_motion_that_the_robot_does_not_follow_is_stopped(ros, tmp_path):
     changes = {"path_tolerance": 0.0, "goal_tolerance": 0.2, "goal_time_tolerance": 0.1}
     assert all(result.successful for result in ros.set_parameters(node, **changes))
     arm.move()
-    arm.drive(lambda: "from the goal; allowed: 0.2" in node.output, "the goal that is missed")
-    arm.drive(lambda: ros.diagnosis(": reference")[2].get("goal tolerance") == "1", "its count")
+    arm.drive(lambda: "from the goal; allowed: 0.2" in node.output, "the missed goal")
+    arm.drive(lambda: ros.diagnosis(": reference")[2].get("goal tolerance") == "1", "the count")
 
 
 def test_stamps_that_jump_ahead_drop_the_motion(ros, tmp_path):
@@ -486,12 +490,12 @@ def test_stamps_that_jump_ahead_drop_the_motion(ros, tmp_path):
     arm.drive(lambda: np.abs(arm.motor[-1].points[0].velocities).max() > 0.1, "motion")
     arm.clock = lambda: time.time_ns() + 2 * SECOND
     arm.send()
-    leap = arm.stamps[-1]
-    arm.drive(lambda: stamp_of(arm.motor[-1]) > leap, "commands after the leap")
+    ahead = arm.stamps[-1]
+    arm.drive(lambda: stamp_of(arm.motor[-1]) > ahead, "commands after the jump")
     assert np.all(np.array(arm.motor[-1].points[0].velocities) == 0.0)
 
 
-def test_variants_and_gravity_left_to_the_robot(ros, tmp_path):
+def test_variants_and_gravity_compensated_by_the_robot(ros, tmp_path):
     changes = {"gravity_compensated_by_robot": True, "variant": "quasi_static"}
     node = ros.start("feedforward_node", settings(tmp_path, **changes))
     arm = Arm(ros)
@@ -580,5 +584,5 @@ def test_the_stiffness_of_antagonists_follows_its_own_reference(ros):
         close(commands.data, wanted.torque[::-1])
     assert counted(ros, "stiffness_reference: unknown joint") == 1
     ask("elbow", 1.0, 2.0)
-    arm.drive(lambda: "stiffness of elbow" in ros.diagnosis(": limits")[2], "the report of the cut")
+    arm.drive(lambda: "stiffness of elbow" in ros.diagnosis(": limits")[2], "the clipping")
     assert "stiffness of elbow" in ros.diagnosis(": reference")[2]

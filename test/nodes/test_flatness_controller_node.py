@@ -65,7 +65,7 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     stamps = [nanoseconds(message.header.stamp) for message in arm.answers]
     assert (np.diff(stamps)[2:] == STEP).all()
     for messages in (arm.motion, arm.states):
-        ros.until(lambda m=messages: m[-1].header.stamp == arm.answers[-1].header.stamp, "the rest")
+        ros.until(lambda m=messages: m[-1].header.stamp == arm.answers[-1].header.stamp, "messages")
     point = arm.motion[-1].points[0]
     assert arm.motion[-1].joint_names == list(arm.actuators.motor_names)
     np.testing.assert_array_equal(point.effort, arm.answers[-1].effort)
@@ -89,7 +89,9 @@ def test_every_fault_leads_to_its_defined_state(ros):
     assert np.abs(arm.plant.qd).max() < 0.05
     assert ros.diagnosis(": cycle")[0] == 2
     arm.move([0.0, 0.0], 1.0)
-    ros.until(lambda: counted(ros, ": inputs", "joint_trajectory: fault"), "refusal", each=arm.step)
+    ros.until(
+        lambda: counted(ros, ": inputs", "joint_trajectory: fault"), "a rejection", each=arm.step
+    )
     ros.until(lambda: "missing: cleared" in arm.node.output, "the recovery", each=arm.step)
     arm.run(0.6)
     assert arm.error(5) < 1e-3
@@ -165,7 +167,7 @@ def test_every_fault_leads_to_its_defined_state(ros):
     assert "Traceback" not in arm.node.output
 
 
-def test_bad_states_are_refused_time_may_jump_and_the_last_torque_holds_the_arm(ros):
+def test_bad_states_are_rejected_time_may_jump_and_the_last_torque_holds_the_arm(ros):
     arm = Arm(ros)
     arm.start()
     r, n = arm.plant, arm.model.n
@@ -220,7 +222,7 @@ def test_bad_states_are_refused_time_may_jump_and_the_last_torque_holds_the_arm(
     ros.until(lambda: len(arm.answers) > count + 5, "answers", each=arm.step)
     count = len(arm.answers)
     assert ros.leave(arm.node) == 0
-    ros.until(lambda: len(arm.answers) > count, "the last word")
+    ros.until(lambda: len(arm.answers) > count, "the last output")
     assert "Traceback" not in arm.node.output
 
 
@@ -237,7 +239,7 @@ def test_the_state_may_come_from_motor_encoders_alone(ros):
     arm.tick()
     r = arm.plant
     arm.send(arm.motors, arm.actuators.motor_names, (r.theta + 1.0, r.thetad, r.motor_torque))
-    assert arm.wait(0.5)  # a newer state would be taken in its place
+    assert arm.wait(0.5)  # otherwise, a newer state would replace it
     ros.until(lambda: "state estimate lost" in arm.node.output, "the fault", each=arm.step)
     ros.until(lambda: "lost: cleared" in arm.node.output, "the recovery", each=arm.step)
     assert np.abs(arm.plant.q).max() < 0.02
@@ -266,7 +268,7 @@ def test_a_timer_may_drive_the_cycle_and_limits_are_reported_with_their_cause(ro
     begin = len(arm.answers)
     arm.move([0.7, 0.7], 0.55)
     arm.run(0.6)
-    ros.until(lambda: counted(ros, ": limits", "torque of shoulder"), "it", each=arm.step)
+    ros.until(lambda: counted(ros, ": limits", "torque of shoulder"), "clipping", each=arm.step)
     most = np.abs(numbers(arm.answers[begin + 5 :])).max(axis=0)
     limit = 0.33 * np.minimum(arm.model.limits.effort, arm.actuators.torque_limit)
     assert (most <= limit * (1 + 1e-12)).all()
@@ -274,7 +276,7 @@ def test_a_timer_may_drive_the_cycle_and_limits_are_reported_with_their_cause(ro
     # A spring beyond its travel, according to the sensors.
     arm.plant.reset(arm.plant.q, theta=arm.plant.q + 0.2)
     arm.is_stuck = True
-    ros.until(lambda: counted(ros, ": limits", "travel of shoulder"), "it", each=arm.step)
+    ros.until(lambda: counted(ros, ": limits", "travel of shoulder"), "a report", each=arm.step)
 
 
 def side(value: float, unit: str) -> dict[str, Any]:
@@ -358,7 +360,7 @@ def test_stiffness_follows_its_own_reference_within_its_range(ros):
     assert 110.0 < stiffness[2] < 150.0  # the most that the motors can hold
     most = np.abs(numbers(arm.answers)).max(axis=0)
     assert (most < arm.actuators.torque_limit).all()
-    ros.until(lambda: counted(ros, ": limits", "stiffness of elbow"), "it", each=arm.step)
+    ros.until(lambda: counted(ros, ": limits", "stiffness of elbow"), "clipping", each=arm.step)
     assert "torque limits" in ros.diagnosis(": reference")[2]["range of elbow"]
     assert np.abs(arm.plant.q + 0.4).max() < 0.01
 

@@ -1,4 +1,4 @@
-"""series_joints_node over the real middleware: its outputs, their stamp, and its refusals."""
+"""series_joints_node over the real middleware: its outputs, their stamp, and rejected input."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_one_message_is_split_into_two(ros: RosHarness):
     assert ros.leave(node) == 0
 
 
-def test_invalid_parameters_are_refused():
+def test_invalid_parameters_are_rejected():
     with pytest.raises(ParameterError, match="duplicate names: a, a"):
         SeriesJointsParameters(joints=("a", "a")).check()
     with pytest.raises(ParameterError, match="must differ"):

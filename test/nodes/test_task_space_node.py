@@ -192,9 +192,9 @@ class ToolArm:
 
     def arrive(self, what: str) -> None:
         count = len(self.shown)
-        self.drive(lambda: len(self.shown) > count, f"the motion {what}")
-        self.drive(lambda: not self.is_resting(), f"the start of {what}")
-        self.drive(self.is_resting, f"the end of {what}")
+        self.drive(lambda: len(self.shown) > count, f"the plan of the motion {what}")
+        self.drive(lambda: not self.is_resting(), f"the start of the motion {what}")
+        self.drive(self.is_resting, f"the end of the motion {what}")
 
 
 def test_paths_are_followed_stopped_and_replaced(ros):
@@ -274,7 +274,7 @@ def test_paths_are_followed_stopped_and_replaced(ros):
 
     values = ros.diagnosis(": task")[2]
     measures = dyn.tasks.manipulability(MODEL, TASK, arm.joints())
-    arm.drive(lambda: ros.diagnosis(": task")[1] == "holding", "the report")
+    arm.drive(lambda: ros.diagnosis(": task")[1] == "holding", "the hold")
     values = ros.diagnosis(": task")[2]
     assert math.isclose(
         float(values["smallest singular value"]), measures.smallest_singular_value, rel_tol=1e-5
@@ -335,7 +335,7 @@ def test_a_stream_is_followed_and_ends_with_a_stop(ros):
     assert not np.any(arm.rate[-1].effort)
 
 
-def test_impossible_requests_are_refused_before_the_robot_moves(ros):
+def test_impossible_requests_are_rejected_before_the_robot_moves(ros):
     start, here = START[:3, 3], [0.0, 1.0]
     unfinished = np.array([start, [math.nan, 0, 0]])
     no_rotation = PoseStamped()
@@ -364,7 +364,7 @@ def test_impossible_requests_are_refused_before_the_robot_moves(ros):
     }
     for send in at_once.values():
         send()
-    arm.drive(lambda: all(counted(ros, key) == 1 for key in at_once), "these refusals")
+    arm.drive(lambda: all(counted(ros, key) == 1 for key in at_once), "the rejections")
     planned = {
         "target_pose: unreachable": lambda: arm.go(moved(2.0, 0.0, 0.0)),
         "target_pose: joint limit": lambda: arm.go(turned),
@@ -375,7 +375,7 @@ def test_impossible_requests_are_refused_before_the_robot_moves(ros):
         arm.drive(lambda key=key: counted(ros, key) == 1, key)
     assert ros.call(SetBool, f"{NODE}/enable", SetBool.Request(data=False)).success
     arm.go(moved(-0.1, 0, 0))
-    arm.drive(lambda: counted(ros, "target_pose: not enabled"), "the refusal")
+    arm.drive(lambda: counted(ros, "target_pose: not enabled"), "the rejection")
     assert not any(np.any(message.effort) for message in arm.rate)
     np.testing.assert_allclose(arm.joints(), Q0, rtol=0, atol=1e-12)
     assert not arm.shown
@@ -387,14 +387,14 @@ def test_impossible_requests_are_refused_before_the_robot_moves(ros):
     arm.go_through([moved(0.0, 0.01 * k, 0.0) for k in range(1, 5)])
     arm.go_through([])
     arm.drive(lambda: counted(ros, "cartesian_path: superseded") == 1, "the end of planning")
-    arm.drive(lambda: ros.diagnosis(": task")[1] == "holding", "the report")
-    arm.drive(lambda: time.time_ns() > later + SECOND // 10, "the time of what gave way")
+    arm.drive(lambda: ros.diagnosis(": task")[1] == "holding", "the hold")
+    arm.drive(lambda: time.time_ns() > later + SECOND // 10, "the time of the replaced motion")
     np.testing.assert_allclose(arm.joints(), Q0, rtol=0, atol=1e-12)
 
-    # The newest target counts and is refused; the current motion has been stopped.
+    # The newest target counts and is rejected; the current motion has been stopped.
     arm.go(moved(-0.1, 0.2, 0.0))
     arm.drive(lambda: not arm.is_resting(), "the motion")
     arm.go(moved(2.0, 0.0, 0.0))
-    arm.drive(lambda: counted(ros, "target_pose: unreachable") == 2, "the refusal")
+    arm.drive(lambda: counted(ros, "target_pose: unreachable") == 2, "the rejection")
     arm.drive(arm.is_resting, "the stop")
     assert 0.0 < np.linalg.norm(arm.tool() - start) < 0.2

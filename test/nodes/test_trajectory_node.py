@@ -76,8 +76,8 @@ def state_sender(ros: RosHarness, position: Sequence[float], ago: int = 0) -> An
 @pytest.mark.parametrize("motion", ["sum_of_sines", "rest_to_rest"])
 def test_it_sends_the_motion_and_exits(ros, tmp_path, motion):
     received = ros.record(JointTrajectory, "joint_trajectory", writers=0)
-    stands = (0.9, 0.1)
-    send = state_sender(ros, stands)
+    actual = (0.9, 0.1)
+    send = state_sender(ros, actual)
     begin = ros.peer.get_clock().now().nanoseconds
     node = ros.start(NODE, settings(tmp_path, motion=motion, exit_when_done=True))
     ros.until(lambda: received, "a trajectory", each=send)
@@ -92,7 +92,7 @@ def test_it_sends_the_motion_and_exits(ros, tmp_path, motion):
     approach = request.times[0]
     assert approach >= 0.2
     first = wanted(0.0)[0]
-    fastest = np.abs(interpolate(NAMES, [0.0, approach], [stands, first]).extremes()).max(axis=0)
+    fastest = np.abs(interpolate(NAMES, [0.0, approach], [actual, first]).extremes()).max(axis=0)
     assert (fastest[1] <= 0.5 * 2.0 * 1.01).all()  # half of the speed limits
     rows = (request.positions, request.velocities, request.accelerations)
     sent = interpolate(NAMES, request.times - approach, *rows)
@@ -106,15 +106,15 @@ def test_it_sends_the_motion_and_exits(ros, tmp_path, motion):
     assert ros.peer.get_clock().now().nanoseconds >= end
     assert node.exit_code == 0
     assert len(received) == 1
-    off = np.abs(np.subtract(stands, wanted(wanted.duration)[0]))  # nothing moved the robot
-    far = f"'{NAMES[off.argmax()]}' is {off.max():.2g} rad (m) from its goal"
-    assert f"done 1 of 1: joint {far}" in node.output
+    off = np.abs(np.subtract(actual, wanted(wanted.duration)[0]))  # nothing moved the robot
+    far = f"'{NAMES[off.argmax()]}' is {off.max():.2g} rad or m from its goal"
+    assert f"completed motion 1 of 1: joint {far}" in node.output
 
 
 def test_it_fails_without_subscribers(ros, tmp_path):
     send = state_sender(ros, (0.0, 0.5))
     node = ros.start(NODE, settings(tmp_path, exit_when_done=True, patience=0.5))
-    ros.until(lambda: node.exit_code is not None, "its giving up", each=send)
+    ros.until(lambda: node.exit_code is not None, "its exit", each=send)
     assert node.exit_code == 1
     assert "only 0 of 1 subscribers on /test/joint_trajectory" in node.output
 
@@ -122,9 +122,9 @@ def test_it_fails_without_subscribers(ros, tmp_path):
 def test_it_fails_without_joint_states(ros, tmp_path):
     ros.record(JointTrajectory, "joint_trajectory", writers=0)
     node = ros.start(NODE, settings(tmp_path, exit_when_done=True, patience=1.0))
-    ros.until(lambda: node.exit_code is not None, "its giving up")
+    ros.until(lambda: node.exit_code is not None, "its exit")
     assert node.exit_code == 1
-    assert "no complete state on /test/joint_states" in node.output
+    assert "no complete state received on /test/joint_states" in node.output
 
 
 def test_it_waits_for_the_ready_topic(ros, tmp_path):
@@ -134,8 +134,8 @@ def test_it_waits_for_the_ready_topic(ros, tmp_path):
     node = ros.start(
         NODE, settings(tmp_path, exit_when_done=True, patience=1.0, ready_topic="ready")
     )
-    ros.until(lambda: node.exit_code is not None, "its giving up", each=send)
-    assert "nothing on /test/ready" in node.output
+    ros.until(lambda: node.exit_code is not None, "its exit", each=send)
+    assert "nothing received on /test/ready" in node.output
     assert not received
 
     node = ros.start(NODE, settings(tmp_path, exit_when_done=True, ready_topic="ready"))
@@ -163,7 +163,7 @@ def test_it_waits_for_the_ready_topic(ros, tmp_path):
 
 def test_it_fails_without_a_robot(ros, tmp_path):
     node = ros.start(NODE, settings(tmp_path, exit_when_done=True, robot_file="absent.urdf"))
-    ros.until(lambda: node.exit_code is not None, "its giving up")
+    ros.until(lambda: node.exit_code is not None, "its exit")
     assert node.exit_code == 1
     assert "absent.urdf" in node.output
     assert "Traceback" not in node.output
@@ -214,7 +214,7 @@ def test_values_are_assigned_by_joint_name(tmp_path):
         ({"waypoints": (0.1, 0.2)}, "require the motion rest_to_rest"),
     ],
 )
-def test_inconsistent_parameters_are_refused(wrong, text):
+def test_inconsistent_parameters_are_rejected(wrong, text):
     with pytest.raises(ParameterError, match=text):
         TrajectoryParameters(**wrong).check()
 
@@ -222,12 +222,12 @@ def test_inconsistent_parameters_are_refused(wrong, text):
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        ({"joints": ("turn", "other")}, "must be the robot's turn, slide"),
+        ({"joints": ("turn", "other")}, "must be the robot's joints turn, slide"),
         ({"offset": (0.1, 0.2, 0.3)}, "offset has 3 values"),
         ({"motion": "rest_to_rest", "waypoints": (0.1, 0.2, 0.3)}, "waypoints has 3 values"),
     ],
 )
-def test_parameters_that_contradict_the_robot_are_refused(tmp_path, wrong, text):
+def test_parameters_that_contradict_the_robot_are_rejected(tmp_path, wrong, text):
     with pytest.raises(ParameterError, match=text):
         make_motion(model(tmp_path), TrajectoryParameters(**wrong))
 

@@ -59,7 +59,7 @@ def test_a_replay_in_a_loop(ros: RosHarness, tmp_path: Path):
     ros.until(
         lambda: "configured for" in node.output, "a robot", patience=60.0
     )  # the node compiles
-    said = {topic: ros.record(JointState, f"validation_node/{topic}") for topic in TOPICS}
+    published = {topic: ros.record(JointState, f"validation_node/{topic}") for topic in TOPICS}
     publisher = ros.publisher(JointState, "joint_states")
     sent = states(1200)
 
@@ -73,14 +73,15 @@ def test_a_replay_in_a_loop(ros: RosHarness, tmp_path: Path):
     bad.position[1] = np.nan
     send([*sent[:400], bad, *sent[400:]])
     last = nanoseconds(sent[-1].header.stamp)
-    late = 0.48  # s: 90 samples half the length of the filter, 3 between outputs, 3 to interpolate
+    late = 0.48  # s: 90 samples for half the filter, 3 between outputs, 3 for interpolation
     ros.until(
         lambda: (
-            said["residual"] and last - nanoseconds(said["residual"][-1].header.stamp) <= 1e9 * late
+            published["residual"]
+            and last - nanoseconds(published["residual"][-1].header.stamp) <= 1e9 * late
         ),
         "residuals of all states",
     )
-    ros.until(lambda: "not finite" in ros.diagnosis("inputs")[2], "a diagnosis after that")
+    ros.until(lambda: "not finite" in ros.diagnosis("inputs")[2], "the diagnosis")
     assert ros.diagnosis("inputs")[2]["not finite"] == "1"
     assert float(ros.diagnosis("comparison")[2]["delay [s]"]) == pytest.approx(late)
     level, text, values = ros.diagnosis("residual")
@@ -96,9 +97,9 @@ def test_a_replay_in_a_loop(ros: RosHarness, tmp_path: Path):
     ros.set_parameters(node, silence=0.2)
     ros.until(lambda: not second.exists(), "the end of a recording of 30 states")
     ros.set_parameters(node, silence=60.0)
-    count = len(said["residual"])
+    count = len(published["residual"])
     send(sent[:300])
-    ros.until(lambda: len(said["residual"]) > count, "residuals of another recording")
+    ros.until(lambda: len(published["residual"]) > count, "residuals of another recording")
     assert ros.leave(node) == 0
     assert str(first / "report.html") in node.output
     assert str(second / "report.html") in node.output
@@ -118,7 +119,7 @@ def test_a_replay_in_a_loop(ros: RosHarness, tmp_path: Path):
         for name in ("predicted", "measured")
     )
     for topic, rows in zip(TOPICS, (predicted, measured, predicted - measured), strict=True):
-        messages = said[topic][:count]
+        messages = published[topic][:count]
         assert all(tuple(m.name) == MODEL.joint_names for m in messages)
         at = np.array([nanoseconds(m.header.stamp) for m in messages])
         assert np.array_equal(at, stamps[: len(at)])
@@ -151,7 +152,7 @@ def test_long_recordings_are_split_and_failing_ones_do_not_stop_the_comparison(
     ros.until(lambda: ros.diagnosis("recording")[0] == 2, "an ERROR", publish)
     assert "Not a directory" in ros.diagnosis("recording")[1]
     count = len(residuals)
-    ros.until(lambda: len(residuals) > count + 5, "residuals all the same", publish)
+    ros.until(lambda: len(residuals) > count + 5, "residuals without a recording", publish)
     assert ros.leave(node) == 0
 
     # The second recording continues where the first one ended.
@@ -175,6 +176,6 @@ def test_long_recordings_are_split_and_failing_ones_do_not_stop_the_comparison(
         ({"effort": "motor"}, "elastic_joints_file"),
     ],
 )
-def test_inconsistent_parameters_are_refused(values, text):
+def test_inconsistent_parameters_are_rejected(values, text):
     with pytest.raises(ParameterError, match=text):
         ValidationParameters(**values).check()

@@ -25,13 +25,13 @@ COMMANDS = (
 )
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def rejected(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The one line of a command's error message."""
     assert cli.main(arguments) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert said.startswith("multibody_dynamics: ")
-    return said
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1
+    assert printed.startswith("multibody_dynamics: ")
+    return printed
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -93,9 +93,9 @@ def test_without_arguments_it_shows_the_usage():
 
 def test_inspect(capsys):
     assert cli.main(["inspect", PANDA, "--no-timing"]) == 0
-    said = capsys.readouterr().out
-    assert "panda_joint7 (revolute) → panda_link7" in said
-    assert "merged into panda_link7: panda_link8" in said
+    printed = capsys.readouterr().out
+    assert "panda_joint7 (revolute) → panda_link7" in printed
+    assert "merged into panda_link7: panda_link8" in printed
 
 
 def test_inspect_shows_every_number_with_tables(capsys):
@@ -109,9 +109,9 @@ def test_warnings_are_printed_in_one_line(capsys, tmp_path):
     text = Path(PANDA).read_text()
     file.write_text(text.replace("</joint>", '<dynamics damping="1"/></joint>', 1))
     assert cli.main(["plot", str(file), "-o", str(tmp_path / "damped.png")]) == 0
-    said = capsys.readouterr().err
-    assert said.startswith(f"multibody_dynamics: warning: {file}: ignored")
-    assert said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"multibody_dynamics: warning: {file}: ignored")
+    assert printed.count("\n") == 1
     assert cli.main(["inspect", str(file), "--no-timing"]) == 0
     assert "friction and damping (<dynamics>) in joint 'panda_joint1'" in capsys.readouterr().out
 
@@ -137,11 +137,11 @@ def test_plot(capsys, tmp_path, configuration):
 
 def test_plot_rejects_invalid_arguments(capsys, tmp_path):
     file = str(tmp_path / "panda.png")
-    said = refused(capsys, "plot", PANDA, "-o", file, "--configuration", "1,2")
-    assert "expected 7 numbers (panda_joint1, " in said
-    said = refused(capsys, "plot", PANDA, "-o", file, "--configuration", "-1,0,nan,0,0,0,0")
-    assert "panda_joint3" in said
-    assert "panda.docx: the name must end in one of" in refused(
+    printed = rejected(capsys, "plot", PANDA, "-o", file, "--configuration", "1,2")
+    assert "expected 7 numbers (panda_joint1, " in printed
+    printed = rejected(capsys, "plot", PANDA, "-o", file, "--configuration", "-1,0,nan,0,0,0,0")
+    assert "panda_joint3" in printed
+    assert "panda.docx: the name must end in one of" in rejected(
         capsys, "plot", PANDA, "-o", str(tmp_path / "panda.docx")
     )
     assert not list(tmp_path.iterdir())
@@ -155,8 +155,8 @@ def test_plot_rejects_invalid_arguments(capsys, tmp_path):
 def test_invalid_robots_are_rejected(capsys, tmp_path, command):
     file = tmp_path / "bad.urdf"
     file.write_text("<robot name='x'>")
-    assert "bad.urdf" in refused(capsys, command, str(file))
-    assert "absent.urdf" in refused(capsys, command, str(tmp_path / "absent.urdf"))
+    assert "bad.urdf" in rejected(capsys, command, str(file))
+    assert "absent.urdf" in rejected(capsys, command, str(tmp_path / "absent.urdf"))
 
 
 def test_trajectory(capsys, tmp_path):
@@ -173,16 +173,16 @@ def test_trajectory(capsys, tmp_path):
 
 def test_demo_rejects_files_before_it_starts_nodes(capsys, tmp_path):
     output = ["--output", str(tmp_path / "out")]
-    assert "absent.urdf" in refused(capsys, "demo", "--urdf", "absent.urdf", *output)
-    assert "absent.yaml" in refused(capsys, "demo", "--elastic-joints", "absent.yaml", *output)
+    assert "absent.urdf" in rejected(capsys, "demo", "--urdf", "absent.urdf", *output)
+    assert "absent.yaml" in rejected(capsys, "demo", "--elastic-joints", "absent.yaml", *output)
     springs = tmp_path / "springs.yaml"
     springs.write_text("joints: {elbow: {spring: rigid, motor: {}}}")
-    said = refused(capsys, "demo", "--elastic-joints", str(springs), *output)
-    assert "springs.yaml" in said
-    assert "elbow" in said
+    printed = rejected(capsys, "demo", "--elastic-joints", str(springs), *output)
+    assert "springs.yaml" in printed
+    assert "elbow" in printed
 
 
-def test_a_command_reports_that_it_requires_ros():
+def test_a_command_that_needs_ros_reports_that_it_is_missing():
     code = "import sys; sys.modules['rclpy'] = None; from multibody_dynamics.tools import cli"
     command = [sys.executable, "-c", f"{code}; sys.exit(cli.main(['monitor']))"]
     run = subprocess.run(command, capture_output=True, text=True)
@@ -197,8 +197,8 @@ def test_numbers_out_of_range(capsys, wrong):
     with pytest.raises(SystemExit) as end:
         cli.main(["demo", *wrong])
     assert end.value.code == 2
-    said = capsys.readouterr().err
-    assert f"argument {wrong[0]}: {wrong[1]} is not a" in said
+    printed = capsys.readouterr().err
+    assert f"argument {wrong[0]}: {wrong[1]} is not a" in printed
 
 
 BAD_YAML = "joints: [\n  a: {\n"
@@ -218,23 +218,23 @@ BAD_YAML = "joints: [\n  a: {\n"
 def test_invalid_yaml_is_reported_in_one_line(capsys, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     Path("bad.yaml").write_text(BAD_YAML)
-    assert "bad.yaml: " in refused(capsys, *words)
+    assert "bad.yaml: " in rejected(capsys, *words)
 
 
 def test_gazebo_rejects_an_empty_name(capsys, tmp_path):
     springs = str(share_directory() / "config" / "elastic_joints" / "panda.yaml")
     output = tmp_path / "out"
-    refused(capsys, "gazebo", "", "--elastic-joints", springs, "-o", str(output))
+    rejected(capsys, "gazebo", "", "--elastic-joints", springs, "-o", str(output))
     assert not output.exists()
 
 
 def test_unusable_folders_are_reported(capsys, tmp_path):
-    assert "has no parameters.yaml" in refused(capsys, "record", str(tmp_path / "absent"))
+    assert "has no parameters.yaml" in rejected(capsys, "record", str(tmp_path / "absent"))
     file = tmp_path / "file"
     file.write_text("")
-    said = refused(capsys, "demo", "--output", str(file))
-    assert said == f"multibody_dynamics: {file}: File exists, but is not a folder\n"
+    printed = rejected(capsys, "demo", "--output", str(file))
+    assert printed == f"multibody_dynamics: {file}: File exists, but is not a folder\n"
 
 
 def test_report_rejects_a_folder_without_a_demo(capsys, tmp_path):
-    assert "not the output folder of a demo" in refused(capsys, "report", str(tmp_path))
+    assert "not the output folder of a demo" in rejected(capsys, "report", str(tmp_path))

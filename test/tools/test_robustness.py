@@ -84,7 +84,7 @@ def test_a_known_delay_has_almost_no_effect():
     assert known < 1.1 * exact < 0.8 * unknown
 
 
-def test_every_parameter_is_wrong_by_its_share():
+def test_every_parameter_is_off_by_the_given_share():
     model, actuators = arm().model, arm().actuators
     wrong, others = mistaken(model, actuators, 0.1, np.random.default_rng(0))
     ratios = wrong.inertias[:, 3, 3] / model.inertias[:, 3, 3]

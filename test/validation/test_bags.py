@@ -81,9 +81,9 @@ def test_part_of_the_time_and_progress(tmp_path):
     path = write_bag(tmp_path / "bag", MESSAGES)
     stamps, _ = everything(path, start=int(STAMPS[10]), stop=int(STAMPS[30]))
     assert np.array_equal(stamps, STAMPS[10:30])
-    told = []
-    list(read_joint_states(path, batch=700, progress=lambda *x: told.append(x)))
-    assert told == [(700, COUNT), (1400, COUNT), (COUNT, COUNT)]
+    reported = []
+    list(read_joint_states(path, batch=700, progress=lambda *x: reported.append(x)))
+    assert reported == [(700, COUNT), (1400, COUNT), (COUNT, COUNT)]
 
 
 def test_topics_are_chosen_and_others_ignored(tmp_path):
@@ -103,7 +103,7 @@ def test_topics_are_chosen_and_others_ignored(tmp_path):
 # damaged
 
 
-def refusal(path):
+def rejection(path):
     with pytest.raises(InputError) as caught:
         everything(path)
     assert str(path) in str(caught.value)
@@ -111,19 +111,19 @@ def refusal(path):
 
 
 def test_files_that_are_not_recordings(tmp_path):
-    assert "not exist" in refusal(tmp_path / "absent")
+    assert "not exist" in rejection(tmp_path / "absent")
     empty = tmp_path / "folder"
     empty.mkdir()
-    assert "ros2 bag reindex" in refusal(empty)
+    assert "ros2 bag reindex" in rejection(empty)
     (empty / "metadata.yaml").write_text("rosbag2_bagfile_information: [")
-    assert "not a readable recording" in refusal(empty)
+    assert "not a readable recording" in rejection(empty)
     for ending in ("mcap", "db3", "txt"):
         file = tmp_path / f"file.{ending}"
         file.write_bytes(b"")
-        assert "not a readable recording" in refusal(file)
+        assert "not a readable recording" in rejection(file)
         file.write_bytes(b"no bag at all" * 100)
-        assert "not a readable recording" in refusal(file)
-    assert "expected the folder of a bag, or a .mcap" in refusal(file)
+        assert "not a readable recording" in rejection(file)
+    assert "expected the folder of a bag, or a .mcap" in rejection(file)
 
 
 def test_a_bag_without_messages(tmp_path):
@@ -138,14 +138,14 @@ def test_the_error_for_a_truncated_mcap_has_advice(tmp_path):
     path = write_bag(tmp_path / "bag", MESSAGES, plugin=MCAP)
     file = path / "bag.mcap"
     file.write_bytes(file.read_bytes()[:-5000])
-    assert "mcap recover" in refusal(path)
+    assert "mcap recover" in rejection(path)
 
 
 def test_the_error_for_damaged_sqlite_pages_has_advice(tmp_path):
     path = write_bag(tmp_path / "bag", MESSAGES)
     file = path / "bag.db3"
     file.write_bytes(file.read_bytes()[:-50_000])
-    assert ".recover" in refusal(path)
+    assert ".recover" in rejection(path)
 
 
 def test_malformed_messages_are_left_out_and_reported(tmp_path):
@@ -217,7 +217,7 @@ def test_tables_of_springs_distinguish_joint_and_motor_torque(tmp_path, kind):
 
     for effort, signal in (("joint", "Q"), ("motor", "tau")):
         assert np.array_equal(read_table(table(), effort).rows[:, 2], signals[signal])
-    with pytest.raises(InputError, match="tau is the motor torque: use --effort motor"):
+    with pytest.raises(InputError, match="tau is the motor torque; use --effort motor"):
         read_table(table("Q"))
     assert np.array_equal(read_table(table("Q"), "motor").rows[:, 2], signals["tau"])
     assert np.isnan(read_table(table("tau"), "motor").rows[:, 2]).all()
@@ -234,7 +234,7 @@ def test_empty_cells_are_nan(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "no rows"),
         ("t,q a\n", "no rows"),
@@ -251,10 +251,10 @@ def test_empty_cells_are_nan(tmp_path):
         ("t,q a\n0,1\n0,2\n", "t is zero"),
     ],
 )
-def test_malformed_tables_raise(tmp_path, text, said):
+def test_malformed_tables_raise(tmp_path, text, message):
     file = tmp_path / "motion.csv"
     file.write_text(text)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         read_table(file)
 
 
@@ -269,9 +269,12 @@ def test_malformed_archives_raise(tmp_path):
     np.savez(file, t=np.arange(3.0), q=np.zeros((2, 1)), joint_names=["a"])
     with pytest.raises(InputError, match=r"q is \(2, 1\)"):
         read_table(file)
-    for t, said in (([["0"], ["1"]], r"t is \(2, 1\) of <U1"), (["0", "1"], r"t is \(2,\) of <U1")):
+    for t, message in (
+        ([["0"], ["1"]], r"t is \(2, 1\) of <U1"),
+        (["0", "1"], r"t is \(2,\) of <U1"),
+    ):
         np.savez(file, t=t, q=np.zeros((2, 1)), joint_names=["a"])
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             read_table(file)
     with file.open("wb") as stream:
         np.save(stream, ROWS)

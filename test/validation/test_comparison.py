@@ -162,10 +162,10 @@ def test_gaps_nan_and_unknown_joints_are_reported(tmp_path):
     path = written(tmp_path / "bag", wide[keep], t[keep], (*NAMES, "finger"))
     found = validate(path, Settings(ARM, cutoff=10.0))
     assert found.worst < 1e-3
-    said = " ".join(found.notes)
-    assert "2 gaps" in said  # the stretch of NaN is one, too
-    assert "100 messages with NaN" in said
-    assert "not part of this robot: finger" in said
+    notes = " ".join(found.notes)
+    assert "2 gaps" in notes  # the stretch of NaN is one, too
+    assert "100 messages with NaN" in notes
+    assert "not part of this robot: finger" in notes
 
 
 def test_a_malformed_message_is_a_problem_but_costs_no_other(tmp_path):
@@ -194,7 +194,7 @@ def test_a_damaged_chunk_does_not_end_the_survey(tmp_path):
     assert found.worst < 1e-3
 
 
-def said(path, settings):
+def error_of(path, settings):
     with pytest.raises(InputError) as caught:
         validate(path, settings)
     return str(caught.value)
@@ -209,34 +209,33 @@ def test_errors_say_what_the_recording_lacks(tmp_path):
     notes = validate(half_silent, replace(settings, cutoff=20.0)).notes
     assert "the efforts of shoulder are all zero: were they measured?" in notes
     silent[:, 2] = 0.0
-    assert "all efforts are zero" in said(written(tmp_path / "zero", silent, t), settings)
+    assert "all efforts are zero" in error_of(written(tmp_path / "zero", silent, t), settings)
     silent[:, 2] = np.nan
-    assert "no effort was recorded for shoulder, elbow" in said(
+    assert "no effort was recorded for shoulder, elbow" in error_of(
         written(tmp_path / "silent", silent, t), settings
     )
     other = written(tmp_path / "other", rows, t, ("wheel", "lid"))
-    assert "missing on /joint_states: shoulder, elbow; recorded: lid, wheel" in said(
+    assert "missing on /joint_states: shoulder, elbow; recorded: lid, wheel" in error_of(
         other, settings
     )
     half = written(tmp_path / "half", rows[:, :, :1], t, NAMES[:1])
-    assert "elbow; recorded: shoulder; hold a joint that did not move with --hold elbow=" in said(
-        half, settings
-    )
+    text = error_of(half, settings)
+    assert "elbow; recorded: shoulder; hold a joint that did not move with --hold elbow=" in text
     everything = {name: 0.0 for name in NAMES}
-    assert "all joints of the robot are held" in said(half, replace(settings, held=everything))
+    assert "all joints of the robot are held" in error_of(half, replace(settings, held=everything))
     prefixed = written(tmp_path / "prefixed", rows, t, [f"left_{name}" for name in NAMES])
-    assert "all match with --prefix 'left_'" in said(prefixed, settings)
+    assert "all joints match with --prefix 'left_'" in error_of(prefixed, settings)
     assert validate(prefixed, Settings(ARM, prefix="left_", cutoff=20.0)).worst < 0.01
     short = written(tmp_path / "short", rows[:40], t[:40])
-    assert "40 samples" in said(short, settings)
+    assert "40 samples" in error_of(short, settings)
     slow = written(tmp_path / "slow", rows[:100], t[:100])
-    assert "a higher --cutoff" in said(slow, Settings(ARM, cutoff=1.0))
+    assert "a higher --cutoff" in error_of(slow, Settings(ARM, cutoff=1.0))
     cut = written(tmp_path / "cut", rows, t + np.arange(400) // 60)
-    text = said(cut, Settings(ARM, cutoff=5.0))
+    text = error_of(cut, Settings(ARM, cutoff=5.0))
     assert "the filter needs 1.45 s without a gap" in text
     assert "/joint_states: 6 gaps, the longest 1.005 s" in text
     nothing = write_bag(tmp_path / "no", [], kinds={"/js": "sensor_msgs/msg/JointState"})
-    assert "no message" in said(nothing, settings)
+    assert "no message" in error_of(nothing, settings)
 
 
 def test_two_robots_in_one_bag(tmp_path):
@@ -246,7 +245,7 @@ def test_two_robots_in_one_bag(tmp_path):
         *messages_of(t, -rows, NAMES, "/right/joint_states"),
     ]
     path = write_bag(tmp_path / "bag", sorted(messages, key=lambda x: x[1]))
-    text = said(path, Settings(ARM))
+    text = error_of(path, Settings(ARM))
     assert "/left/joint_states, /right/joint_states" in text
     assert "choose one topic with --topic" in text
     found = validate(path, Settings(ARM, topics=("/left/joint_states",), cutoff=20.0))
@@ -263,17 +262,16 @@ def test_outputs_of_our_nodes_are_ignored(tmp_path):
     found = validate(path, Settings(ARM, cutoff=20.0))
     assert found.worst < 0.01
     assert [each.topic for each in found.qualities] == ["/joint_states"]
-    assert f"/joint_states used; outputs of nodes ignored: {others[1]}, {others[0]}" in (
-        found.notes
-    )
+    ignored = f"{others[1]}, {others[0]}"
+    assert f"/joint_states is used; outputs of our nodes are ignored: {ignored}" in found.notes
     by_motor = {"elastic_joints": SPRINGS, "effort": "motor"}  # the topic is ambiguous
-    assert "or an output of these nodes; choose" in said(path, Settings(ARM, **by_motor))
+    assert "or be an output of these nodes; choose" in error_of(path, Settings(ARM, **by_motor))
     motors = Settings(ARM, topics=("/motor_states",), **by_motor)
-    assert "/motor_states has the positions of the motors" in said(path, motors)
+    assert "/motor_states has the positions of the motors" in error_of(path, motors)
     as_joints = validate(path, Settings(ARM, topics=("/motor_states",), cutoff=20.0))
     assert any("/motor_states: used as positions" in note for note in as_joints.notes)
     chosen = Settings(ARM, topics=("/joint_states", "/motor_states"))
-    assert "or an output of these nodes" in said(path, chosen)
+    assert "or be an output of these nodes" in error_of(path, chosen)
 
 
 def test_a_joint_at_rest_may_be_held(tmp_path):

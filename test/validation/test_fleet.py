@@ -1,4 +1,4 @@
-"""Many recordings one by one, in processes and on a cluster: the same numbers."""
+"""Many recordings, compared one by one, in processes and on a cluster: equal results."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def test_an_unreadable_recording_does_not_affect_the_others(paths, one_by_one):
 
 
 def test_in_processes(paths, one_by_one):
-    told = []
-    same(validate_all(paths, SETTINGS, processes=2, progress=lambda *x: told.append(x)), one_by_one)
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    seen = []
+    same(validate_all(paths, SETTINGS, processes=2, progress=lambda *x: seen.append(x)), one_by_one)
+    assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_on_a_cluster_of_two_workers(paths, one_by_one):
@@ -66,5 +66,5 @@ def test_on_a_cluster_of_two_workers(paths, one_by_one):
 
 
 def test_a_missing_cluster(paths):
-    with pytest.raises(InputError, match="no scheduler there"):
+    with pytest.raises(InputError, match="no scheduler answers"):
         validate_all(paths, SETTINGS, dask="not an address")

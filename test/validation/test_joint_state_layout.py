@@ -98,20 +98,20 @@ def test_written_messages_are_read_back():
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "message"),
     [
         (b"", "not a CDR message"),
         (b"\x00\x09\x00\x00abcdef", "not a CDR message"),
         (some(1, ["a", "b"])[0][:60], "is truncated"),
-        (joint_state(0, ["a", "b"], [1.0, 2.0, 3.0]), "2 names and 3 numbers: position"),
+        (joint_state(0, ["a", "b"], [1.0, 2.0, 3.0]), "2 names, but 3 numbers in position"),
         (b"\x00\x01\x00\x00" + b"\xff" * 40, "is truncated"),
     ],
 )
-def test_malformed_messages_raise(raw, said):
-    with pytest.raises(InputError, match=said):
+def test_malformed_messages_raise(raw, message):
+    with pytest.raises(InputError, match=message):
         JointStateLayout.of(raw)
     reader, good = JointStateReader(), some(3, ["a", "b"])
     ((_, which, _),) = reader.read([good[0], raw, good[1], raw, good[2]])
     assert which.tolist() == [0, 2, 4]
     assert reader.refused == 2
-    assert said in reader.reason
+    assert message in reader.reason

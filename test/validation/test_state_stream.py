@@ -28,7 +28,7 @@ def streamed(settings, t, rows, *, velocity=True, robot=None):
     found = []
     for stamp, row in zip(stamps.tolist(), rows, strict=True):
         found += stream.push(stamp, row)
-    times = np.concatenate([said.times for said in found])
+    times = np.concatenate([sample.times for sample in found])
     return times, *(np.concatenate([getattr(s, k)[0] for s in found]) for k in KINDS), stream
 
 
@@ -71,11 +71,11 @@ def test_uneven_stamps_are_interpolated(tmp_path):
     w = np.array([1.0, 1.5])
     q, qd, qdd = (0.4 * w**k * np.sin(np.outer(t, w) + k * np.pi / 2) for k in range(3))
     rows = np.stack([q, qd, dyn.inverse_dynamics(MODEL, q, qd, qdd).tau], axis=1)
-    times, *said, _ = streamed(SETTINGS, t, rows)
+    times, *live, _ = streamed(SETTINGS, t, rows)
     at, *afterwards = recorded(tmp_path, SETTINGS, t, rows)
     inside = (times > at[0]) & (times < at[-1])
     assert inside.sum() > 400
-    for mine, theirs in zip(said, afterwards, strict=True):
+    for mine, theirs in zip(live, afterwards, strict=True):
         there = CubicSpline(at, theirs)(times[inside])
         assert np.abs(mine[inside] - there).max() < 1e-8 * np.abs(theirs).max()
 
@@ -107,7 +107,7 @@ def test_the_delay_is_at_most_the_stated_one():
     stream = StateStream(SETTINGS.robot(), SETTINGS, velocity=True)
     late = []
     for k, row in enumerate(rows):
-        late += [t[k] - said.times[0] for said in stream.push(BEGIN + k * 5_000_000, row)]
+        late += [t[k] - sample.times[0] for sample in stream.push(BEGIN + k * 5_000_000, row)]
         if late:
             assert late[-1] <= stream.delay + 1e-9
     assert stream.rate == pytest.approx(RATE)
@@ -124,7 +124,7 @@ def test_a_cutoff_too_high_for_the_rate_is_lowered():
 
 
 def test_inconsistent_settings_raise():
-    with pytest.raises(dyn.InputError, match="set one"):
+    with pytest.raises(dyn.InputError, match="set `cutoff`"):
         StateStream(SETTINGS.robot(), Settings(ARM), velocity=True)
     with pytest.raises(dyn.InputError, match="motor efforts"):
         warm_up(SETTINGS.robot(), dataclasses.replace(SETTINGS, effort="motor"))

@@ -7,8 +7,9 @@ Control laws by name:
 
 ControllerSettings       a control law by name and plain numbers; the argument of make_controller
 make_controller          the controller that the settings name, with gains designed for the robot
-retune                   change the gains of a running controller between two updates
-BANDWIDTHS               the names of the laws, each with its default bandwidth in rad/s
+retune                   changes the gains of a running controller between two updates
+LAWS                     the laws by name: default bandwidth, settings, design
+Law                      a row of LAWS
 
 Complete control cycles, as run by the nodes:
 
@@ -23,7 +24,7 @@ Controller               base class: from desired motion and measured state to m
 LinearFeedback           feedforward by the flat map, and linear feedback of link and motor errors
 FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for every joint
 ComputedTorque           the computed torque of a rigid arm, for comparison
-HoldController           a damped stop, then a hold, from motor states alone
+HoldController           stops the arm with damping and then holds it, from motor states alone
 LinkDampingController    a slow stop from link states alone
 TorqueSource             torque as the command: spring torques follow a reference
 InertiaShaping           torque feedback that makes rotors behind springs appear lighter
@@ -40,7 +41,7 @@ motor_bandwidth_gains    PD gains that give each motor two poles at its bandwidt
 damping_gains            PD gains of the motors that damp the links behind their springs
 delay_independent_gains  PD gains of the motors that stay stable under any realistic delay
 closed_loop_poles        all poles in 1/s of the whole arm under LinearFeedback near rest at q
-joint_resonances         (n,) resonance of each joint on its own, link against motor, in rad/s
+joint_resonances         (n,) resonance in rad/s of each joint on its own, link against motor
 inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free
 inertias_held            (n,) M_ii: inertia moved by a joint while the others are locked
 
@@ -69,13 +70,18 @@ DerivativeFilter         velocity, acceleration and jerk from sampled positions;
 ORDERS                   possible orders of DerivativeFilter
 MAX_STEP                 default gap in s after which filters and observers restart
 MotorSideObserver        link and motor state from motor positions and motor torques alone
+DisturbanceCompensation  estimates what the model does not explain, on links and motors
+DISTURBANCE_BANDWIDTH    its default in rad/s
+MomentumBalance          mean external joint torques (n,) between two samples
+driven_links             the links for the joint torques that are known, for MomentumBalance
+LowPass                  four equal real poles; gives the rate of its output, too
 DisturbanceObserver      momentum observer: residual (n,) that follows the external joint torques
 chain_state              q'' and q''' from the measured state, by differential flatness
 ChainState               result of chain_state: q .. q''', Q and Q', each (..., n)
 
 Time scaling:
 
-scale_time               slow a motion down by the smallest factor that keeps all its limits
+scale_time               slows a motion down by the smallest factor that keeps all its limits
 TimeScaling              result of scale_time: the slower motion and the use of every limit
 MotionLimits             limits on torques, torque rates, speeds and spring deflections
 slow_down                the same motion, slower by a given factor
@@ -84,9 +90,9 @@ QUANTITIES               all quantities of MotionLimits
 """
 
 from .bumpless_transfer import BumplessTransfer
-from .controller_settings import BANDWIDTHS, ControllerSettings, make_controller, retune
 from .controllers import ComputedTorque, Controller, LinearFeedback
 from .derivative_filter import MAX_STEP, DerivativeFilter
+from .disturbance_compensation import DisturbanceCompensation
 from .disturbance_observer import DisturbanceObserver
 from .feedback_linearization import FeedbackLinearization
 from .feedforward_law import FeedforwardLaw
@@ -108,7 +114,10 @@ from .gains import (
 from .hold_controller import HoldController
 from .inertia_shaping import InertiaShaping
 from .integrator_chain import ChainState, chain_state
+from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_controller, retune
 from .link_damping import LinkDampingController
+from .low_pass import LowPass
+from .momentum_balance import MomentumBalance, driven_links
 from .motor_side_observer import MotorSideObserver
 from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
 from .time_scaling import (
@@ -134,7 +143,7 @@ from .torque_source import TorqueSource
 
 __all__ = [
     # control laws by name
-    "ControllerSettings", "make_controller", "retune", "BANDWIDTHS",
+    "ControllerSettings", "make_controller", "retune", "LAWS", "Law",
     # complete control cycles, as run by the nodes
     "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # controllers
@@ -150,7 +159,9 @@ __all__ = [
     "TorqueServo", "LoopTiming", "SingleJoint", "single_joints",
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
-    "MotorSideObserver", "DisturbanceObserver", "chain_state", "ChainState",
+    "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",
+    "DISTURBANCE_BANDWIDTH", "MomentumBalance", "driven_links", "LowPass",
+    "chain_state", "ChainState",
     # time scaling
     "scale_time", "TimeScaling", "MotionLimits", "slow_down", "JOINT_QUANTITIES", "QUANTITIES",
 ]  # fmt: skip

@@ -5,7 +5,7 @@
 tau_before comes from the previous law, which keeps running until the end of the transfer. On
 activation, when a transfer is interrupted, and when the previous law fails, it is the torque that
 was sent last. tau does not jump, and where tau_before comes from a law, its rate does not either.
-Torques are then clipped to the limits, and their change to the torque rate.
+Torques and their rates are then clipped to the limits of the motors.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class BumplessTransfer:
     limits : of the m motors, by the names `actuators.motor_names`; their torque limits if not
         given.
     duration : s of a transfer; with 0 only the torque rate limits the change.
-    max_step : s; a longer time between two torques is taken as this.
+    max_step : s; a longer time between two torques is treated as this one.
 
     Attributes: `torque` (m,), the last one sent, overwritten in place; `law`, the running or
     incoming one, None before the first activation; `share` of it, 0 to 1; `events`: the limits that
@@ -56,7 +56,8 @@ class BumplessTransfer:
         limits = limits or JointCommandLimits(names, torque=actuators.torque_limit)
         if limits.joint_names != names:
             raise InputError(
-                f"limits of {', '.join(limits.joint_names)}; the motors are {', '.join(names)}"
+                f"the limits are for {', '.join(limits.joint_names)}, but the motors are "
+                f"{', '.join(names)}"
             )
         if not 0.0 <= duration < np.inf:
             raise InputError(f"duration of a transfer is {duration} s: must be zero or greater")
@@ -85,7 +86,7 @@ class BumplessTransfer:
         Raises InputError before the first activation.
         """
         if self.law is None:
-            raise InputError("no law is active yet: activate one first, with the present torque")
+            raise InputError("no law is active yet: call activate first, with the present torque")
         if law is self.law:
             return
         law.external_torque[:] = self.law.external_torque
@@ -95,8 +96,8 @@ class BumplessTransfer:
     def _start(self, law: Controller, before: Controller | None) -> None:
         if law.actuators.motor_names != self.actuators.motor_names:
             raise InputError(
-                f"a law for the motors {', '.join(law.actuators.motor_names)}; these are "
-                f"{', '.join(self.actuators.motor_names)}"
+                f"the law is for the motors {', '.join(law.actuators.motor_names)}, but the robot "
+                f"has {', '.join(self.actuators.motor_names)}"
             )
         law.reset()
         self.law, self._before = law, before if self.duration else None
@@ -116,7 +117,7 @@ class BumplessTransfer:
         """
         law, before = self.law, self._before
         if law is None:
-            raise InputError("no law is active yet: activate one first, with the present torque")
+            raise InputError("no law is active yet: call activate first, with the present torque")
         if not 0.0 < dt < np.inf:  # before it reaches an integrator
             raise InputError(f"dt is {dt} s; the time since the last torque must be positive")
         dt = min(dt, self.max_step)
@@ -126,7 +127,7 @@ class BumplessTransfer:
             before.period = dt
             try:
                 self._held[:] = before.update(*state, **references)
-            except DynamicsError:  # perhaps the reason for the change: do not wait for it
+            except DynamicsError:  # this may be why the law is changed: fade from the last torque
                 before = self._before = None
                 self._fade_from_now()
         if self.share < 1.0:

@@ -18,8 +18,8 @@ motor velocity in (1) and (2), where viscous friction still damps; at the measur
 (4), which cancels it. Torques are not limited here: `bumpless_transfer` does that, and reports to
 the law with :meth:`Controller.applied` what was actually sent.
 
-All values are on the link side of the gear, in N m, rad, s; `actuator_kinds` says where the rotor
-inertias count.
+All values are on the link side of the gear, in N m, rad, s; `actuator_kinds` explains in which
+equations the rotor inertias appear.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from ..core import (
 from ..elastic import Actuators, MotorFeedforward
 from ..model import MultibodyModel
 from ..rigid import InverseDynamicsSolver
+from .disturbance_compensation import SHARE, DisturbanceCompensation
 from .gains import StateFeedbackGains, check_fit, per_name, rest_outputs
 
 FEEDBACKS = ("motor", "link")
@@ -59,14 +60,15 @@ class Controller(ABC):
     Attributes
     ----------
     torque : (m,) N m, in the order of `actuators.motor_names`; :meth:`update` overwrites it.
-    applied_torque : (m,) N m that was sent, from the last call of :meth:`applied`.
-    external_torque : (n,) N m, external joint torques; zero unless the caller writes them. The
-        residual of a :class:`.DisturbanceObserver`, for example, taken as constant: fed back like
-        this, an observer acts as an integrator that cannot wind up, as long as it receives the
-        torque that was sent, not the requested one (at joints with springs it needs none).
+    applied_torque : (m,) N m that was sent: `torque`, unless :meth:`applied` reported another.
+    external_torque : (n,) N m, external joint torques, assumed constant; zero unless the caller
+        writes them. An example is the residual of a :class:`.DisturbanceObserver`, which then acts
+        as an integrator that cannot wind up, provided that the observer receives the torque that
+        was sent, not the requested one (at joints with springs it needs no motor torque).
     stiffness : (3, v) second outputs to follow, with rates; initially mid-range.
-    friction : share of the motor friction that is compensated, 0 to 1, one or (m,).
+    friction : share of the motor friction that is compensated, 0 to 1, a scalar or (m,).
     period : s from one update to the next; may be set before every update.
+    lead : s by which `ahead` leads `desired`; laws that predict the state use it.
 
     Not thread-safe. Raises InputError if robot and actuators do not match.
     """
@@ -84,11 +86,12 @@ class Controller(ABC):
         self.model, self.actuators = model, actuators
         self.torque: Array = np.zeros(m)
         self._last_torque: Array = np.zeros(m)
-        self._told_by: MotorFeedforward | None = None
+        self._reported_map: MotorFeedforward | None = None
         self.applied_torque: Array = np.zeros(m)
         self.external_torque: Array = np.zeros(n)
         self.friction = friction
         self.period = period
+        self.lead = 0.0
         self._inverse = InverseDynamicsSolver(model, "body")
         self._desired, self._ahead = np.zeros((2, 5, n))
         self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))
@@ -101,6 +104,16 @@ class Controller(ABC):
         self._motor_rows = CheckedRows(("theta", "thetad"), motors, self._motors)
 
     @property
+    def lead(self) -> float:
+        return self._lead
+
+    @lead.setter
+    def lead(self, time: float) -> None:
+        if not 0.0 <= time < np.inf:
+            raise InputError(f"lead is {time} s: must be zero or greater")
+        self._lead = float(time)
+
+    @property
     def friction(self) -> Array:
         return self._friction
 
@@ -110,8 +123,8 @@ class Controller(ABC):
         if (row > 1.0).any():
             j = int(np.argmax(row))
             raise InputError(
-                f"motor '{self.actuators.motor_names[j]}': friction is {row[j]:g}: the share to be "
-                f"compensated must be from 0 to 1"
+                f"motor '{self.actuators.motor_names[j]}': friction is {row[j]:g}: the share to "
+                f"compensate must be between 0 and 1"
             )
         self._friction = read_only(row)
         self._leaves_friction = bool((row < 1.0).any())
@@ -134,9 +147,10 @@ class Controller(ABC):
         desired : (5, n) q .. q''''.
         q, qd : (n,); theta, thetad : (m,). Pass zeros for a row that the law does not use.
         stiffness : (3, v) second outputs with rates; kept for the following updates.
-        ahead : (5, n) desired motion at the time when the torque acts on average: half a cycle
-            later, plus the delay of the drive. The feedforward is evaluated there, which recovers
-            most of what holding a torque for a cycle costs; feedback uses the present reference.
+        ahead : (5, n) desired motion at the mean time at which the torque acts: half a cycle
+            later, plus the delay of the drive. The feedforward is evaluated at that time, which
+            recovers most of the accuracy that is lost by holding the torque for a cycle; feedback
+            uses the present reference.
 
         Raises InputError for wrong shapes, NaN or infinity, and DynamicsError where the law has no
         finite solution; `torque` is then unchanged.
@@ -144,10 +158,10 @@ class Controller(ABC):
         self._take(desired, (q, qd), (theta, thetad), ahead)
         if stiffness is not None:
             self._take_stiffness(stiffness)
-        return self._answer(ahead is not None)
+        return self._compute(ahead is not None)
 
     def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
-        """Check and copy the inputs of the law: all of them, unless a subclass uses fewer."""
+        """Check and copy all inputs; overridden by laws that use only some."""
         check_sequence("desired", desired, "rows")
         self._desired_rows.take(tuple(desired))
         self._link_rows.take(links)
@@ -156,9 +170,9 @@ class Controller(ABC):
             check_sequence("ahead", ahead, "rows")
             self._ahead_rows.take(tuple(ahead))
 
-    def _answer(self, has_ahead: bool) -> Array:
+    def _compute(self, has_ahead: bool) -> Array:
         """Compute `torque` from the copied inputs and the arrays that the caller may write; leave
-        it unchanged where these or the result are not finite."""
+        it unchanged if any of these, or the result, is not finite."""
         if not isfinite(self.external_torque.sum() + self.stiffness.sum()):
             names = self.actuators.joint_names
             as_array("external_torque", self.external_torque, (len(names),), names)
@@ -173,12 +187,13 @@ class Controller(ABC):
                 f"motor '{self.actuators.motor_names[j]}': {type(self).__name__} yields {found} "
                 f"N m; the desired motion or the gains are too large"
             )
+        self.applied_torque[:] = self.torque
         return self.torque
 
     def problems(self) -> tuple[str, ...]:
         """Problems of the feedforward at the last update, by motor, such as a stiffness beyond its
         range; empty if there were none."""
-        return () if self._told_by is None else self._told_by.problems()
+        return () if self._reported_map is None else self._reported_map.problems()
 
     def _take_stiffness(self, stiffness: Any) -> None:
         rows = as_array(
@@ -190,15 +205,19 @@ class Controller(ABC):
 
     def applied(self, torque: Array) -> None:
         """Report, after `update`, the torque (m,) that was actually sent: less than `torque` where
-        limits cut it, or while the law fades in. For integrators."""
+        limits cut it, or while the law fades in. Integrators use it to avoid windup."""
         self.applied_torque[:] = torque
 
+    def limit(self, torque: Array) -> None:  # noqa: B027 - most laws need not know
+        """Take note of the limits (m,), in N m, of the torques that will be sent. For laws with
+        references that yield at a limit."""
+
     def reset(self) -> None:
-        """Clear the effects of earlier updates: integrators, filters of damped springs."""
+        """Clear the effects of earlier updates: integrators and the filters of damped springs."""
         self.torque[:] = self.applied_torque[:] = 0.0
 
     def set_model(self, model: MultibodyModel) -> None:
-        """Use another model of the robot from the next update on, with a payload for example; gains
+        """Use another model of the robot from the next update on, for example with a payload; gains
         are unchanged.
 
         Raises InputError if it has other joints, and then changes nothing.
@@ -208,7 +227,7 @@ class Controller(ABC):
         self.model = model
 
     def _inverse_dynamics(self, motion: Array) -> None:
-        """Q, Q', Q'' that the joints must provide: the external torques are subtracted."""
+        """Q, Q', Q'' that the joints must provide, with the external torques subtracted."""
         inverse = self._inverse
         if motion is not inverse.state:
             inverse.state[:] = motion
@@ -257,11 +276,16 @@ class LinearFeedback(Controller):
     gains : of the motors, see :class:`.StateFeedbackGains`; may be set between updates.
     variant : how springs enter the feedforward (`dyn.elastic.VARIANTS`): "full", or
         "quasi_static", the classic choice with motor-side PD.
-    integral : (m,) or one, N m/(rad s): gain on the integral of the error. While a motor delivers
-        less than requested (:meth:`applied`), its integral does not grow in that direction.
+    integral : (m,) or a scalar, N m/(rad s): gain on the integral of the error. While a motor
+        delivers less than requested (:meth:`applied`), its integral does not grow in that
+        direction.
     integrates : the error of the "link", or of the "motor" where there are no link encoders.
+    disturbance_bandwidth, disturbance_share : of a :class:`.DisturbanceCompensation`, which takes
+        the place of an integral; a bandwidth of 0 is none. It must be told by
+        :meth:`applied` where the torque that is sent differs from `torque`.
 
-    Uses the rows of the state whose gains are not zero.
+    Without compensation, only the rows of the state with non-zero gains are used.
+    Attributes: `compensation`, or None.
     """
 
     def __init__(
@@ -273,6 +297,8 @@ class LinearFeedback(Controller):
         variant: str = "full",
         integral: Any = 0.0,
         integrates: str = "link",
+        disturbance_bandwidth: float = 0.0,
+        disturbance_share: float = SHARE,
         friction: Any = 1.0,
         period: float = PERIOD,
     ) -> None:
@@ -284,7 +310,15 @@ class LinearFeedback(Controller):
         self.integral_torque: Array = np.zeros(len(actuators.motors))
         self._increment = np.zeros_like(self.integral_torque)
         self._now, self._later = _Filtered(self, variant), _Filtered(self, variant)
-        self._told_by = self._now.flat
+        self._reported_map = self._now.flat
+        self.disturbance_bandwidth = disturbance_bandwidth
+        self.compensation = (
+            DisturbanceCompensation(
+                model, actuators, disturbance_bandwidth, share=disturbance_share
+            )
+            if disturbance_bandwidth
+            else None
+        )
         self._error = np.zeros((4, len(actuators.motors)))
         self._link_error = np.zeros((2, actuators.n))
 
@@ -293,9 +327,16 @@ class LinearFeedback(Controller):
         self.integral_torque[:] = self._increment[:] = 0.0
         self._now.flat.settle()
         self._later.flat.settle()
+        if self.compensation is not None:
+            self.compensation.reset()
+
+    def set_model(self, model: MultibodyModel) -> None:
+        super().set_model(model)
+        if self.compensation is not None:
+            self.compensation.set_model(model)
 
     def applied(self, torque: Array) -> None:
-        """Undo the last step of an integral where it led further beyond a limit."""
+        """Undo the last step of the integrals that led further beyond a limit."""
         super().applied(torque)
         if self._increment.any():
             missing = self.torque - torque
@@ -303,8 +344,23 @@ class LinearFeedback(Controller):
             self.integral_torque -= self._increment
             self._increment[:] = 0.0
 
+    def _compensate(self, compensation: DisturbanceCompensation) -> None:
+        if self.stiffness.size:
+            compensation.springs.stiffness[:] = self.stiffness[:2]
+        compensation.update(
+            self.period, self._links, self._motors, self.applied_torque, self.external_torque
+        )
+
+    def _inverse_dynamics(self, motion: Array) -> None:
+        super()._inverse_dynamics(motion)
+        if self.compensation is not None:
+            self._inverse.result[0] -= self.compensation.link
+            self._inverse.result[1] -= self.compensation.link_rate
+
     def _law(self, has_ahead: bool) -> None:
         error, command = self._error, self._now.flat.result
+        if self.compensation is not None:
+            self._compensate(self.compensation)
         torque = self._now.torque(self._desired)
         np.subtract(self._desired[:2], self._links, out=self._link_error)
         self._link_error.take(self.actuators.joint_of_motor, 1, error[:2], "clip")
@@ -319,6 +375,8 @@ class LinearFeedback(Controller):
             torque = self._later.torque(self._ahead)
         np.add(self.torque, torque, out=self.torque)
         np.add(self.torque, self.integral_torque, out=self.torque)
+        if self.compensation is not None:
+            np.subtract(self.torque, self.compensation.motor, out=self.torque)
 
 
 class ComputedTorque(Controller):
@@ -326,8 +384,8 @@ class ComputedTorque(Controller):
 
     proportional, derivative: k_p in 1/s^2, k_d in 1/s, (n,) or scalar. feedback: "motor" uses theta
     as q, as an arm without link encoders does (at an antagonistic joint the mean of both motors);
-    "link" uses the measured q, and the springs between motor and encoder then limit k_p and k_d
-    tightly. The stiffness of variable joints is set by their loads at rest.
+    "link" uses the measured q, and the springs between motor and encoder then allow only small k_p
+    and k_d. The stiffness of variable joints is set for their loads at rest.
     """
 
     def __init__(
@@ -346,11 +404,11 @@ class ComputedTorque(Controller):
         self.set_gains(proportional, derivative)
         inverse = self._inverse
         self._flat = MotorFeedforward(actuators, inverse.state, inverse.result, variant="rigid")
-        self._told_by = self._flat
+        self._reported_map = self._flat
         self._error = np.zeros((2, actuators.n))
 
     def set_gains(self, proportional: Any, derivative: Any) -> None:
-        """As in the constructor; InputError that names the joint."""
+        """Set the gains as in the constructor. Raises InputError, naming the joint."""
         names = self.actuators.joint_names
         rows = zip(("proportional", "derivative"), (proportional, derivative), strict=True)
         self.gains: Array = read_only([per_name(name, row, names) for name, row in rows])

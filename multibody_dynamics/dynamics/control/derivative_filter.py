@@ -16,7 +16,7 @@ d = 1 - b,
 
 Phase: at low frequency only the highest derivative m - 1 lags, by m h / d - (m + 1) h / 2, about
 m / w - h / 2; the others have no delay there, because their errors are of order (s / w)^2 and
-higher. Choose one order more than needed where lag hurts more than noise. Noise: white noise of
+higher. Choose one order more than needed where lag matters more than noise. Noise: white noise of
 standard deviation n per sample appears in derivative k as about c n w^k sqrt(w h), with
 
     m = 2:  c = 1.12, 0.50      m = 3:  c = 1.44, 1.32, 0.43      m = 4:  c = 1.70, 2.40, 1.59, 0.40
@@ -39,7 +39,7 @@ from ..core import Array, InputError, as_array
 
 ORDERS = (2, 3, 4)
 MAX_STEP = 0.05  # s
-BRIDGED = 4.0  # gaps, in max_step, that are bridged with the mean velocity
+BRIDGED = 4.0  # multiple of max_step up to which gaps are bridged with the mean velocity
 SETTLED = 0.01  # of the initial error
 
 
@@ -91,11 +91,11 @@ class DerivativeFilter:
     def update(self, t: float, position: Any) -> Array:
         """Update `state` (m, n) with the position (n,) measured at t in s, and return it.
 
-        The first sample, and any after a gap longer than `max_step` or a longer jump backwards,
-        starts at rest at that position; after a gap of up to 4 `max_step` with the mean velocity
-        during the gap, so that a moving joint is not mistaken for one at rest. A t that is up to
-        `max_step` earlier, or equal, changes nothing. Raises InputError for wrong shapes, NaN or
-        infinity, and then changes nothing.
+        The first sample starts the filter at rest at that position, as does any sample after a gap
+        or a jump backwards of more than `max_step`. After a gap of up to 4 `max_step` the filter
+        starts with the mean velocity during the gap instead, because the joint may be moving. A t
+        that equals the last one, or is up to `max_step` earlier, changes nothing. Raises InputError
+        for wrong shapes, NaN or infinity, and then changes nothing.
         """
         y = as_array("position", position, (len(self.joint_names),), self.joint_names)
         step = time_step(t, self._time)
@@ -120,8 +120,8 @@ class DerivativeFilter:
 
     @property
     def settling_time(self) -> float:
-        """s from a start until an error in the highest derivative, the slowest, has decayed to 1
-        %."""
+        """s from a start until an error in the highest derivative, the slowest one, has decayed to
+        1 %."""
         return float(gammainccinv(self.order, SETTLED)) / self._pole
 
     @property
@@ -156,8 +156,8 @@ class DerivativeFilter:
         """(m,) ratios of the standard deviations of the estimates to that of white noise in the
         samples, in 1/s^k.
 
-        The quantization of an encoder of resolution r is roughly white, with r / sqrt(12), while
-        the joint moves several r per step.
+        The quantisation error of an encoder of resolution r is roughly white, with the standard
+        deviation r / sqrt(12), while the joint moves several r per step.
         """
         w = self._pole * positive("step", step, "s")
         transition, gain = _discretised(self.order, w, 1.0)
@@ -195,7 +195,7 @@ def _discretised(order: int, pole: float, step: float) -> tuple[Array, Array]:
 def time_step(t: float, before: float | None) -> float:
     """Time since the last update, s; inf at the first. InputError for a time that is not finite."""
     if not isfinite(t):
-        raise InputError(f"t is {t} s; a time must be finite")
+        raise InputError(f"t is {t} s: must be finite")
     return float("inf") if before is None else t - before
 
 

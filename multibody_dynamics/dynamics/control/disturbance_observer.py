@@ -1,24 +1,17 @@
 """External joint torques without a sensor: the momentum observer of De Luca and Haddadin.
 
-With the generalised momentum p = M q' and M' = C + C^T (the Christoffel C), the links obey
-
-    p' = Q - beta - friction(q') + tau_ext,    beta = g - C^T q',
-
-which needs no q''. The residual r = L (p - int (Q - beta - friction + r) dt) then follows
+The residual r = L (p - int (Q - beta - friction + r) dt), with the momentum p of the links
+(:mod:`momentum_balance`), follows
 
     r' = L (tau_ext - r),
 
-joint by joint and for any motion: a first-order low-pass with the time constant 1 / L. Q acts on
-the links: spring or sensor torques of elastic joints, motor torques of rigid ones.
+joint by joint and for any motion: a first-order low-pass with the time constant 1 / L. It treats
+the mean external torque of a step h as constant, for which the solution is exact:
 
-Between two samples, h apart, the mean external torque follows without differentiating q':
+    r_k = r_(k-1) + (1 - exp(-L h)) (mean tau_ext - r_(k-1)).
 
-    mean tau_ext = (p_k - p_(k-1)) / h - mean (Q - beta - friction),
-
-with the second mean by the trapezoidal rule. The low-pass treats it as constant, for which the
-solution is exact: r_k = r_(k-1) + (1 - exp(-L h)) (mean tau_ext - r_(k-1)). No step is therefore
-unstable, and a constant disturbance shows as 1 - exp(-L t) at the samples whatever their spacing.
-The motion itself contributes only the error of the trapezoidal rule, which falls with h^2.
+The update is therefore stable for any step, and the response to a constant disturbance is exactly
+1 - exp(-L t) at the samples, whatever their spacing.
 """
 
 from __future__ import annotations
@@ -31,8 +24,8 @@ import numpy as np
 from ..core import Array, InputError, as_array
 from ..elastic import Actuators
 from ..model import MultibodyModel
-from ..rigid import InverseDynamicsDerivativesSolver, InverseDynamicsSolver
 from .derivative_filter import MAX_STEP, time_step
+from .momentum_balance import MomentumBalance, driven_links
 
 
 class DisturbanceObserver:
@@ -45,7 +38,8 @@ class DisturbanceObserver:
     ----------
     model : the links; a rotor counts (as reflected inertia) where Q is its motor's torque.
     gain : L in 1/s, (n,) or one for all joints; the time constant is 1 / L. Noise in q' and Q
-        passes up to the frequency L; errors of the model and of friction appear as external.
+        passes up to the frequency L; errors of the model and of the friction appear as external
+        torques.
     friction : maps q' (n,) to the friction torques (n,) in N m, on the side of q' and Q.
     is_held : (n,) or one for all: whether Q was held since the last update, like a commanded motor
         torque, and not sampled at t, like a measured torque.
@@ -65,25 +59,17 @@ class DisturbanceObserver:
         is_held: Any = False,
         max_step: float = MAX_STEP,
     ) -> None:
-        n = model.n
+        self._balance = MomentumBalance(model, friction=friction, is_held=is_held)
         self.model, self.friction, self.max_step = model, friction, float(max_step)
-        self.gain = np.array(as_array("gain", np.full(n, gain), (n,), model.joint_names))
+        n, names = model.n, model.joint_names
+        self.gain = np.array(as_array("gain", np.full(n, gain), (n,), names))
         for j in np.flatnonzero(self.gain <= 0.0).tolist():
-            raise InputError(
-                f"joint '{model.joint_names[j]}': gain is {self.gain[j]} 1/s, must be positive"
-            )
+            raise InputError(f"joint '{names[j]}': gain is {self.gain[j]} 1/s, must be positive")
         if not self.max_step > 0.0:
             raise InputError(f"max_step is {max_step} s: must be positive")
         self.residual: Array = np.zeros(n)
         self.starts = 0
-        # share of Q at the start of a step in its mean: half of a sampled, none of a held torque
-        self._share = np.where(np.broadcast_to(is_held, (n,)), 0.0, 0.5)
-        self._derivatives = InverseDynamicsDerivativesSolver(model)
-        self._gravity = InverseDynamicsSolver(model, "body")
         self._time: float | None = None
-        self._momentum = np.zeros(n)
-        self._torque = np.zeros(n)
-        self._bias = np.zeros(n)  # beta + friction
 
     @classmethod
     def of_motors(
@@ -95,30 +81,14 @@ class DisturbanceObserver:
         link_viscous: Any = 0.0,
         max_step: float = MAX_STEP,
     ) -> DisturbanceObserver:
-        """An observer for the Q that the `torque_sources` of the actuators provide.
-
-        At elastic joints that is the torque of the springs (:meth:`.Actuators.springs`) or of a
-        sensor, sampled; at rigid joints without a sensor the motor torque, held, and rotor and
-        friction are taken into account here. `link_viscous` is friction at the links, (n,) or a
-        scalar, in N m s/rad. Raises InputError for joints that are not those of the model.
-        """
-        actuators.refuse_other_joints(model)
-        actuators.refuse_counting_twice(model.reflected_inertia)
-        n, motor = model.n, actuators.first_motor
-        by_motor = actuators.is_rigid & ~actuators.has_torque_sensor
-        viscous = as_array("link_viscous", np.full(n, link_viscous), (n,), model.joint_names)
-
-        def friction(qd: Array) -> Array:
-            at_motors = actuators.friction(qd[actuators.joint_of_motor])[motor]
-            return np.where(by_motor, at_motors, 0.0) + viscous * qd
-
-        rotors = np.where(by_motor, actuators.motor_inertia[motor], 0.0)
-        coupled = model.with_reflected_inertia(model.reflected_inertia + rotors)
-        return cls(coupled, gain, friction=friction, is_held=by_motor, max_step=max_step)
+        """An observer for the Q that the `torque_sources` of the actuators provide, see
+        :func:`.driven_links`."""
+        links, friction, is_held = driven_links(model, actuators, link_viscous)
+        return cls(links, gain, friction=friction, is_held=is_held, max_step=max_step)
 
     @property
     def time_constant(self) -> Array:
-        """(n,) s."""
+        """(n,) 1 / L, s."""
         return 1.0 / self.gain
 
     def reset(self) -> None:
@@ -130,9 +100,9 @@ class DisturbanceObserver:
         """Update `residual` to the time t in s, from q, q' and Q (n,) at that time (or held until
         then), and return it.
 
-        The first update, and any after a gap longer than `max_step` or a longer jump backwards,
-        starts with r = 0. A t that is up to `max_step` earlier, or equal, changes nothing. Raises
-        InputError for wrong shapes, NaN or infinity, and then changes nothing.
+        The first update starts with r = 0, as does any update after a gap or a jump backwards of
+        more than `max_step`. A t that equals the last one, or is up to `max_step` earlier, changes
+        nothing. Raises InputError for wrong shapes, NaN or infinity, and then changes nothing.
         """
         n, names = self.model.n, self.model.joint_names
         q = as_array("q", q, (n,), names)
@@ -141,28 +111,13 @@ class DisturbanceObserver:
         step = time_step(t, self._time)
         if -self.max_step <= step <= 0.0:
             return self.residual
-        momentum, bias = self._momentum_and_bias(q, qd)
-        if 0.0 < step <= self.max_step:
-            driving = self._share * self._torque + (1.0 - self._share) * torque
-            driving -= 0.5 * (self._bias + bias)
-            external = (momentum - self._momentum) / step - driving
-            self.residual -= np.expm1(-self.gain * step) * (external - self.residual)
-        else:
+        if not 0.0 < step <= self.max_step:
+            self._balance.reset()
+        external = self._balance.update(step, q, qd, torque)
+        if external is None:
             self.residual[:] = 0.0
             self.starts += 1
+        else:
+            self.residual -= np.expm1(-self.gain * step) * (external - self.residual)
         self._time = float(t)
-        self._momentum[:], self._bias[:], self._torque[:] = momentum, bias, torque
         return self.residual
-
-    def _momentum_and_bias(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """p = M q' and beta + friction, with C = (dQ/dq') / 2 since C q' is quadratic in q'."""
-        state = self._derivatives.state
-        state[0], state[1], state[2] = q, qd, 0.0
-        self._derivatives.update()
-        _, slope, M = self._derivatives.result
-        self._gravity.state[0] = q
-        self._gravity.update()
-        bias = self._gravity.result[0] - 0.5 * (qd @ slope)
-        if self.friction is not None:
-            bias += self.friction(qd)
-        return M @ qd, bias

@@ -16,13 +16,14 @@ In a mixed arm, v of the shorter chains and its derivatives follow from the meas
 desired motion. The longer chains account for them, because q'' and q''' come from the hybrid
 dynamics, and all chains stay decoupled. Second outputs set by a motor (a stiffness drive, an
 antagonistic pair) are linearised, too: sigma'' = w = sigma_d'' + c_1 (..)' + c_0 (sigma_d - sigma),
-with sigma and sigma' of the present springs (G. Palli, C. Melchiorri, A. De Luca, ICRA 2008; G.
-Buondonno, A. De Luca, RA-L 2016).
+where sigma and sigma' come from the present state of the springs (G. Palli, C. Melchiorri, A. De
+Luca, ICRA 2008; G. Buondonno, A. De Luca, RA-L 2016).
 """
 
 from __future__ import annotations
 
 from functools import partial
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -81,10 +82,10 @@ class _Chain(ModelSolver):
 class FeedbackLinearization(Controller):
     """Law (3): exact feedback linearisation; the error of each joint decays with its own `poles`.
 
-    An unknown torque d on the links is mistaken for acceleration: four poles at -w leave the static
-    error -(6 / w^2 + M^-1 K / w^4) M^-1 d, apart from gravity and higher orders of d; it is large
-    for light links. Below w = :func:`.joint_resonances` / 6^(1/2) the law also works against the
-    springs, and an unknown payload may destabilize it.
+    An unknown torque d on the links is mistaken for acceleration: neglecting gravity and higher
+    orders of d, four poles at -w leave the static error -(6 / w^2 + M^-1 K / w^4) M^-1 d, which is
+    large for light links. Below w = :func:`.joint_resonances` / 6^(1/2) the law also works against
+    the springs, and an unknown payload may destabilise it.
 
     Parameters
     ----------
@@ -93,9 +94,10 @@ class FeedbackLinearization(Controller):
         the v of the last update.
 
     `motion` (5, n): q, q', q'', q''' now (or `lead` ahead), and the commanded q''''; it is the
-    buffer of the inverse dynamics, overwritten by every update. DynamicsError where the mass matrix
-    is singular. InputError for a spring so lightly damped that s' / d exceeds FASTEST_RELAXATION
-    somewhere on its travel (if unlimited: up to the motor's torque limit): model it as undamped.
+    buffer of the inverse dynamics, overwritten by every update. Raises DynamicsError where the mass
+    matrix is singular, and InputError for a spring so lightly damped that s' / d exceeds
+    FASTEST_RELAXATION somewhere on its travel (if unlimited: up to the motor's torque limit); model
+    such a spring as undamped.
     """
 
     def __init__(
@@ -115,16 +117,17 @@ class FeedbackLinearization(Controller):
                 rate = stiffest / actuator.damping
                 if rate > FASTEST_RELAXATION:
                     raise InputError(
-                        f"joint '{name}': its damped spring relaxes with {rate:.4g} 1/s, too fast "
-                        f"to be linearized (at most {FASTEST_RELAXATION:g}): give this law an "
-                        f"actuator with damping 0, or use LinearFeedback"
+                        f"joint '{name}': its damped spring relaxes at {rate:.4g} 1/s, too fast "
+                        f"for feedback linearisation (at most {FASTEST_RELAXATION:g} 1/s); use an "
+                        f"actuator with damping 0 for this law, or use LinearFeedback"
                     )
         super().__init__(model, actuators, friction=friction, period=period)
         n = actuators.n
         self.poles, self.lead = poles, lead
+        self._taylor, self._predicted = np.eye(4, 5), 0.0
         self.motion: Array = self._inverse.state
         self._flat = MotorFeedforward(actuators, self._inverse.state, self._inverse.result)
-        self._told_by = self._flat
+        self._reported_map = self._flat
         self._springs = SpringSolver(actuators, *self._links, *self._motors)
         self._measured, self._torque = np.zeros((5, n)), np.zeros((3, n))
         rigid, damped = actuators.is_rigid, actuators.is_damped
@@ -139,17 +142,13 @@ class FeedbackLinearization(Controller):
         self._work = np.zeros((4, n))
         self._v = np.zeros(n)
 
-    @property
-    def lead(self) -> float:
-        return self._lead
-
-    @lead.setter
-    def lead(self, time: float) -> None:
-        if not 0.0 <= time < np.inf:
-            raise InputError(f"lead is {time} s: must be zero or greater")
-        self._lead = float(time)
-        steps = np.array([1.0, time, time**2 / 2.0, time**3 / 6.0, time**4 / 24.0])
-        self._taylor: Array = sum(steps[k] * np.eye(4, 5, k) for k in range(5))
+    def _prediction(self, time: float) -> Array:
+        """(4, 5) maps q .. q'''' to q .. q''' `time` s later."""
+        if time != self._predicted:
+            self._predicted = time
+            for k in range(5):
+                np.fill_diagonal(self._taylor[:, k:], time**k / factorial(k))
+        return self._taylor
 
     def reset(self) -> None:
         super().reset()
@@ -174,7 +173,7 @@ class FeedbackLinearization(Controller):
         lead = self._lead if has_ahead else 0.0
         if lead:
             measured[4] = motion[4]
-            np.matmul(self._taylor, measured, out=motion[:4])
+            np.matmul(self._prediction(lead), measured, out=motion[:4])
             self._short_chains(motion, self._ahead, self._short)
         else:
             motion[:] = measured
@@ -251,7 +250,7 @@ class _SecondOutputs:
             rows[0, j], rows[1, j], self._commanded[j] = value, rate, rows[2, j]
 
     def drive(self, torque: Array) -> None:
-        """Set the torques of stiffness drives, which follow w also outside of the range of the
+        """Set the torques of stiffness drives, which follow w even outside the range of the
         stiffness."""
         if not self.drives:
             return

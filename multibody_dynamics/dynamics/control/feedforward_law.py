@@ -5,8 +5,8 @@
     theta = q + phi(Q), theta' = ..., theta'' = ...  required motion of the motors
 
 `motion` holds the inertial, Coriolis and centrifugal torques, less the contribution of applied
-wrenches. A robot may compensate gravity itself; its torque commands then leave gravity out, but
-the springs still deflect under it, so theta always includes it.
+wrenches. If the robot compensates gravity itself, the torque commands leave gravity out; the
+springs still deflect under it, so theta always includes it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from ..rigid import InverseDynamicsSolver
 
 
 class FeedforwardLaw:
-    """Fill `desired`, call `update()`, read `torque` and `motor`; nothing is allocated per call.
+    """Torque feedforward of a desired motion, computed in place.
+
+    Fill `desired`, call `update()`, read `torque` and `motor`; nothing is allocated per call.
 
     actuators: springs and motors; None for a robot with rigid joints and no motor data.
 
@@ -124,6 +126,6 @@ class FeedforwardLaw:
 
 
 def gravity_load(actuators: Actuators, gravity: Array) -> Array:
-    """(m,) share of each motor in the gravity torques (n,) of its joint: left out of the commands
-    of a robot that compensates gravity itself."""
+    """(m,) share of each motor in the gravity torques (n,) of its joint, which the commands leave
+    out for a robot that compensates gravity itself."""
     return actuators.torque_share * gravity[actuators.joint_of_motor]

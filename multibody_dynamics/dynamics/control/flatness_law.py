@@ -22,24 +22,23 @@ from ..model import MultibodyModel
 from ..motion import JointCommandLimits
 from ..rigid import InverseDynamicsSolver
 from .bumpless_transfer import BumplessTransfer
-from .controller_settings import BANDWIDTHS, ControllerSettings, make_controller
 from .controllers import PERIOD, Controller
 from .derivative_filter import DerivativeFilter
 from .disturbance_observer import DisturbanceObserver
-from .feedback_linearization import FeedbackLinearization
 from .feedforward_law import gravity_load
 from .gains import delay_independent_gains
 from .hold_controller import HoldController
+from .laws import LAWS, ControllerSettings, make_controller
 from .link_damping import LinkDampingController
 from .motor_side_observer import MAX_INNOVATION
 from .state_estimation import StateEstimation, StateEstimator
 
-ON_LINKS = "link_damping"  # besides BANDWIDTHS: the stop law for missing motor states
-QUIET = 0.2  # s without a rejected sample, after which the observer is trusted again
+ON_LINKS = "link_damping"  # besides LAWS: the stop law for missing motor states
+QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again
 
 
 def _every_law() -> dict[str, ControllerSettings]:
-    return {name: ControllerSettings(law=name) for name in BANDWIDTHS}
+    return {name: ControllerSettings(law=name) for name in LAWS}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,7 +60,7 @@ class FlatnessSettings:
     Raises InputError for a law without settings, and for settings filed under another law's name.
     """
 
-    law: str = "state_feedback"
+    law: str = "motor_pd"
     controllers: Mapping[str, ControllerSettings] = field(default_factory=_every_law)
     estimation: StateEstimation = field(
         default_factory=lambda: StateEstimation("link_and_motor_encoders", bandwidth=100.0)
@@ -73,15 +72,20 @@ class FlatnessSettings:
     def __post_init__(self) -> None:
         for name in (self.law, "hold"):
             if name not in self.controllers:
-                raise InputError(f"law '{name}' has no settings; {', '.join(self.controllers)} do")
+                raise InputError(
+                    f"law '{name}' has no settings; there are settings for "
+                    f"{', '.join(self.controllers)}"
+                )
         for name, settings in self.controllers.items():
             if settings.law != name:
-                raise InputError(f"settings of law '{name}' are those of '{settings.law}'")
+                raise InputError(
+                    f"the settings given for law '{name}' are for law '{settings.law}'"
+                )
 
 
 class FlatnessLaw:
-    """Call `measure`; fill `desired`, `ahead` and `stiffness`; call `update`; read
-    `transfer.torque`, or `commanded()`.
+    """A complete control cycle: call `measure`; fill `desired`, `ahead` and `stiffness`; call
+    `update`; read `transfer.torque`, or `commanded()`.
 
     Arrays are shared, not copied. The caller writes `desired` (the `state` of the inverse dynamics
     solver, from which `reference` reads it too), `ahead`, `stiffness` (of `reference`, handed to
@@ -191,25 +195,24 @@ class FlatnessLaw:
         """Keep torques within these limits of the motors from the next update on."""
         self.transfer.limits = limits
         for law in self._laws.values():
-            if isinstance(law, HoldController):
-                law.torque_limit = limits.torque
+            law.limit(limits.torque)
 
     def start(self, name: str, duration: float) -> None:
-        """Change over to a law within `duration` s, from the torque that was sent last."""
+        """Change over to a law within `duration` s, starting from the torque that was sent last."""
         self.name, self.transfer.duration = name, duration
         self.transfer.activate(self._laws[name], self.transfer.torque.copy())
 
     def switch(self, name: str, duration: float) -> None:
-        """Change over to a law within `duration` s, from the one that is running."""
+        """Change over to a law within `duration` s, blending with the law that is running."""
         if name != self.name:
             self.name, self.transfer.duration = name, duration
             self.transfer.switch(self._laws[name])
 
     def measure(self, t: float, signals: Mapping[str, Array]) -> None:
-        """Update the estimated state from signals measured at t in s. Raises InputError and leaves
-        the state as it was.
+        """Update the estimated state from signals measured at t in s.
 
-        With motor_encoders only wrong motor positions raise; any other failure sets `lost`.
+        Raises InputError for invalid signals, and then leaves the state unchanged. With
+        motor_encoders only invalid motor positions raise; any other failure sets `lost`.
         """
         springs, actuators = self.springs, self.actuators
         if self._motor_filter is None:
@@ -228,10 +231,11 @@ class FlatnessLaw:
             self.observer.update(t, state.q, state.qd, np.where(actuators.is_rigid, pushed, Q))
 
     def without_links(self, signals: Mapping[str, Array]) -> dict[str, Array]:
-        """The signals with those of the links replaced by the model's: at rest on their motors."""
+        """The signals, with the link signals replaced by those of links at rest on their motors, by
+        the model."""
         theta, Q = signals["motor_position"], self.gravity
         k = self.stiffness[:2]
-        constant = np.stack([Q, 0.0 * Q, 0.0 * Q])  # damped springs have settled under it
+        constant = np.stack([Q, 0.0 * Q, 0.0 * Q])  # at rest, damped springs have settled
         settled = self.actuators.settled_deflection(constant, beyond="continue")
         q = self.actuators.link_position(
             theta, Q, stiffness=k, deflection=settled, beyond="continue"
@@ -239,14 +243,15 @@ class FlatnessLaw:
         return {**signals, "link_position": q, "joint_torque": Q}
 
     def without_motors(self, signals: Mapping[str, Array]) -> dict[str, Array]:
-        """The signals with the motor positions replaced by the model's: at rest at their links."""
+        """The signals, with the motor positions replaced by those that hold the links at rest, by
+        the model."""
         return {**signals, "motor_position": self.motors_at_rest(signals["link_position"])}
 
     def coast(self, t: float, signals: Mapping[str, Array], side: str, step: float) -> None:
         """Keep the filters running at t in s on states of one `side` alone, "links" or "motors",
-        while those of the other are late. The other is assumed to continue at its velocity for
-        `step` s, and a stop then starts from the right velocity. Motors coast only with
-        :attr:`on_links`.
+        while those of the other side are late. The other side is assumed to continue at its
+        velocity for `step` s, and a stop then starts from the right velocity. Motors coast only if
+        there is a law :attr:`on_links`.
         """
         state = self.estimator.state
         if side == "motors":
@@ -255,7 +260,8 @@ class FlatnessLaw:
             self.measure(t, {**signals, "motor_position": state.theta + step * state.thetad})
 
     def _filter_motors(self, motor_filter: DerivativeFilter, t: float, theta: Array) -> None:
-        """Update `motors`; a sample far from the expected one counts only if a second follows."""
+        """Update `motors`; a sample far from the expected position is used only if the previous one
+        was far from it, too."""
         step = t - self._time
         if not self._is_new and 0.0 < step <= motor_filter.max_step:
             position, velocity = self.motors
@@ -334,7 +340,7 @@ class FlatnessLaw:
         self.reference.advance(step)
         transfer = self.transfer
         law = transfer.law
-        if isinstance(law, FeedbackLinearization) and abs(lead - law.lead) > 0.1 * lead:
+        if law is not None and abs(lead - law.lead) > 0.1 * lead:
             law.lead = lead
         if law is not None:
             law.external_torque[:] = self.external_torque
@@ -355,7 +361,8 @@ class FlatnessLaw:
         return isfinite(self.transfer.torque.sum() + self.reference.result.sum())
 
     def commanded(self) -> Array:
-        """(m,) torques to command: `transfer.torque`, less gravity that the robot adds itself."""
+        """(m,) torques to command: `transfer.torque`, without gravity if the robot compensates it
+        itself."""
         if not self.settings.gravity_compensated_by_robot:
             return self.transfer.torque
         return self.transfer.torque - gravity_load(self.actuators, self.gravity)

@@ -52,13 +52,13 @@ def check_fit(
     names: tuple[str, ...] | None = None,
     what: str = "",
 ) -> None:
-    """Raise InputError where links, actuators and, if given, the `names` in `what` do not fit
-    together; `names` are those of joints (poles) or of motors (gains).
+    """Raise InputError unless links, actuators and, if given, the `names` in `what` match; `names`
+    are those of joints (poles) or of motors (gains).
     """
     actuators.refuse_other_joints(model)
     actuators.refuse_counting_twice(model.reflected_inertia)
     if names is not None and names not in (actuators.joint_names, actuators.motor_names):
-        raise InputError(f"{what} of {', '.join(names)}; this robot has {_all(actuators)}")
+        raise InputError(f"{what} are for {', '.join(names)}, but the robot has {_all(actuators)}")
 
 
 def _all(actuators: Actuators) -> str:
@@ -71,8 +71,8 @@ def _all(actuators: Actuators) -> str:
 def per_name(
     name: str, value: Any, names: Sequence[str], *, positive: bool = False, of: str = "joint"
 ) -> Array:
-    """A row (k,) for k names from a scalar or (k,), not negative; InputError names the wrong
-    one."""
+    """A row (k,) of numbers that are not negative, for k names, from a scalar or (k,). InputError
+    names the owner of a wrong number."""
     k = len(names)
     row = as_array(name, np.full(k, value) if np.ndim(value) == 0 else value, (k,), names)
     if row.ndim != 1:
@@ -97,7 +97,8 @@ class JointPoles:
     ----------
     poles : for each joint, its poles as a complex array.
     coefficients : (4, n) rows k_0 .. k_3, in 1/s^4 .. 1/s, of s^4 + k_3 s^3 + .. + k_0 with these
-        poles; for three poles k_0 .. k_2 of s^3 + k_2 s^2 + .., and zero; likewise for two.
+        poles; for three poles, k_0 .. k_2 of s^3 + k_2 s^2 + .. and zero; for two, k_0, k_1 and
+        two zeros.
     second : (2, v) rows k_0, k_1 of s^2 + k_1 s + k_0 for the second outputs of `variable_joints`;
         zero for those without a motor.
     """
@@ -134,9 +135,10 @@ class JointPoles:
     ) -> JointPoles:
         """The same poles for all joints, or a mapping from the name of every joint to its poles.
 
-        second: the two poles of the second outputs, given likewise; default: the two slowest of the
-        joint. Raises InputError, naming the joint, for an unknown or missing joint, a wrong number
-        of poles, complex poles without their conjugates, and poles not left of the imaginary axis.
+        second: the two poles of the second outputs, in the same form; default: the two slowest of
+        the joint. Raises InputError, naming the joint, for an unknown or missing joint, a wrong
+        number of poles, complex poles without their conjugates, and poles not left of the imaginary
+        axis.
         """
         names, variable = actuators.joint_names, actuators.variable_joints
         given = _by_name("poles", poles, names)
@@ -165,7 +167,7 @@ def _by_name(what: str, given: Any, names: tuple[str, ...]) -> dict[str, Any]:
     unknown, missing = set(given) - set(names), set(names) - set(given)
     if unknown or missing:
         wrong = f"unknown {sorted(unknown)}" if unknown else f"missing {sorted(missing)}"
-        raise InputError(f"{what}: joints are {', '.join(names)}; {wrong}")
+        raise InputError(f"{what}: {wrong}; expected exactly the joints {', '.join(names)}")
     return given
 
 
@@ -184,7 +186,9 @@ def _checked(name: str, values: Any, count: int) -> ComplexArray:
             raise InputError(f"joint '{name}': pole {pole:g} 1/s: the real part must be negative")
     conjugates = np.sort_complex(poles.conj())
     if not np.allclose(np.sort_complex(poles), conjugates, rtol=1e-9, atol=0.0):
-        raise InputError(f"joint '{name}': poles {poles}: complex ones come in conjugate pairs")
+        raise InputError(
+            f"joint '{name}': poles {poles}: complex poles must come in conjugate pairs"
+        )
     return read_only(poles, np.complex128)
 
 
@@ -213,7 +217,7 @@ def rest_outputs(actuators: Actuators, stiffness: Any = None) -> Array:
 
 def at_rest(model: MultibodyModel, actuators: Actuators, q: Any, stiffness: Any = None) -> Rest:
     """Motors and springs at rest at q (n,) under gravity, with the second outputs `stiffness` (v,),
-    by default mid-range. InputError names the joint whose springs cannot hold it."""
+    by default mid-range. InputError names a joint whose springs cannot carry its load."""
     check_fit(model, actuators)
     n, m = actuators.n, len(actuators.motors)
     q = as_array("q", q, (n,), actuators.joint_names)
@@ -254,10 +258,10 @@ def inertias_felt(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
     """(n,) 1 / (M^-1)_ii in kg m^2: the inertia that a torque on joint i moves at q while the other
     joints are free.
 
-    Rotors of rigid joints count in M, those behind springs do not. Most joint-by-joint designs use
-    this as the inertia of the link. With M_ii, for which the other links are locked, they would be
-    unstable on arms with nearly parallel axes, where the resonance of one spring moves the
-    neighbours on their own soft springs.
+    M includes the rotors of rigid joints, but not those behind springs. Most joint-by-joint designs
+    use this as the inertia of the link. Designs with M_ii, for which the other links are locked,
+    would be unstable on arms with nearly parallel axes, where the resonance of one spring moves the
+    neighbouring links on their own soft springs.
     """
     q = as_array("q", q, (actuators.n,), actuators.joint_names)
     M = mass_matrix(model, q) + np.diag(rigid_rotors(actuators))
@@ -353,8 +357,8 @@ class StateFeedbackGains:
 
     `poles` are the closed-loop poles of the whole arm near rest at the configuration of the design
     (:func:`closed_loop_poles`); `joint_poles` are those of each joint on its own, with the other
-    joints free, or locked where the design assumes so. Both are None for gains that were given and
-    not designed.
+    joints free, or locked where the design assumes so. Both are None for gains that were not
+    designed here.
     """
 
     motor_names: tuple[str, ...]
@@ -386,7 +390,8 @@ def motor_bandwidth_gains(
 ) -> StateFeedbackGains:
     """PD gains that give each motor, without its spring, two poles at -bandwidth in rad/s, (m,) or
     scalar. The motor of a rigid joint carries the inertia felt at q (n,), with the other joints
-    free; :meth:`.MotorDrive.from_bandwidth` of the simulated drives takes Hz, and locks them.
+    free. In contrast, :meth:`.MotorDrive.from_bandwidth` of the simulated drives takes a bandwidth
+    in Hz and locks the other joints.
     """
     w = per_name("bandwidth", bandwidth, actuators.motor_names, positive=True, of="motor")
     felt = inertias_felt(model, actuators, q)[actuators.joint_of_motor]
@@ -404,13 +409,13 @@ def damping_gains(
 ) -> StateFeedbackGains:
     """PD gains of the motors alone that damp the links behind their springs, at rest at q (n,).
 
-    G_theta = M_m w^2 and G_theta' = 2 (K M_m)^(1/2) less the friction, with w^2 = K / m: both pole
-    pairs of a single joint are then roots of s^2 + (m / M_m)^(1/2) w s + w^2. Stiffer motors would
-    let the links keep swinging. The inertia m is therefore the one that the joint carries while the
-    others are held (:func:`inertias_held`): this damps the slow swing of the whole arm on its
-    springs two to three times as fast as the inertia used by the other designs. `bandwidth` in
-    rad/s limits w to what the control cycle can follow; rigid joints and stiffness drives get two
-    poles there.
+    G_theta = M_m w^2 and G_theta' = 2 (K M_m)^(1/2) less the viscous friction, with w^2 = K / m:
+    both pole pairs of a single joint are then roots of s^2 + (m / M_m)^(1/2) w s + w^2. Stiffer
+    motors would let the links keep swinging. The inertia m is therefore the one that the joint
+    carries while the others are locked (:func:`inertias_held`): this damps the slow swing of the
+    whole arm on its springs two to three times as fast as the inertia used by the other designs.
+    `bandwidth` in rad/s limits w to what the control cycle can follow; rigid joints and stiffness
+    drives get two poles there.
     """
     rest = at_rest(model, actuators, q, stiffness)
     links = inertias_held(model, actuators, q)
@@ -435,10 +440,10 @@ def delay_independent_gains(
     emergency stop.
 
     G_theta' = V / 2 and G_theta = V^2 / (2 m), with the inertia m that the motor moves at q (n,),
-    links included. Where a delay turns the phase, above all at the resonances, the friction V
-    dissipates more than the feedback can feed in (small-gain theorem). A motor with its links has
-    poles at -V / m and -V / (2 m), and delays below m / V have little effect; without friction it
-    is barely held.
+    links included. Where a delay shifts the phase, above all at the resonances, the friction V
+    dissipates more power than the feedback can supply (small-gain theorem). A motor with its links
+    has poles at -V / m and -V / (2 m), and delays below m / V have little effect; a motor without
+    friction is barely held.
     """
     joint = actuators.joint_of_motor
     moved = actuators.motor_inertia + inertias_felt(model, actuators, q)[joint]
@@ -488,7 +493,7 @@ def optimal_gains(
 ) -> StateFeedbackGains:
     """Linear-quadratic (LQR) gains of each joint on its own, at rest at q (n,).
 
-    They minimize the integral of
+    They minimise the integral of
 
         e^2 + (e' / w)^2 + (e_theta' / w)^2 + (tau / (m_total w^2))^2
 
@@ -499,8 +504,8 @@ def optimal_gains(
 
     Positive gains on the position or velocity of the link (G_q > 0 or G_q' > 0) are then moved to
     the motor: through the spring they have the phase of the design only while the link has the
-    inertia of the design, and other configurations would be unstable. The rest, G_q and G_q' below
-    zero, feeds torque and torque rate of the spring back to the motor, which reduces its apparent
+    inertia of the design, and other configurations would be unstable. The remaining negative G_q
+    and G_q' feed torque and torque rate of the spring back to the motor, which reduces its apparent
     inertia and damps it whatever the spring moves (C. Ott, A. Albu-Schaeffer et al., IEEE T-RO
     2008).
 
@@ -552,7 +557,7 @@ def _designed(
     if worst.real >= 0.0:
         raise InputError(
             f"robot '{model.name}': with these gains the whole arm has a pole at {worst:.4g} 1/s, "
-            f"though each single joint is stable; use a lower bandwidth, or optimal_gains"
+            f"although each joint on its own is stable; use a lower bandwidth, or optimal_gains"
         )
     return StateFeedbackGains(names, values, tuple(joint_poles), poles)
 
@@ -566,8 +571,8 @@ def closed_loop_poles(
 ) -> ComplexArray:
     """All poles in 1/s of the arm under LinearFeedback near rest at q (n,), gravity included.
 
-    Two for each link and each motor behind a spring; viscous friction counts, Coulomb friction does
-    not. stiffness: (v,) second outputs at rest; default: mid-range.
+    There are two for each link and two for each motor behind a spring. Viscous friction is
+    included, Coulomb friction is not. stiffness: (v,) second outputs at rest; default: mid-range.
     """
     check_fit(model, actuators, gains.motor_names, "gains")
     rest = at_rest(model, actuators, q, stiffness)
@@ -577,7 +582,7 @@ def closed_loop_poles(
 def _whole_arm(
     model: MultibodyModel, actuators: Actuators, values: Array, q: Any, rest: Rest
 ) -> ComplexArray:
-    """The poles with the gains (4, m)."""
+    """All poles of the arm with the gains (4, m)."""
     q = as_array("q", q, (actuators.n,), actuators.joint_names)
     arm = LinearArm(actuators, mass_matrix(model, q))
     zero = np.zeros(actuators.n)

@@ -1,4 +1,4 @@
-"""Damped stop and hold of an arm with elastic joints from motor states alone: the safe fallback.
+"""Damped stop and hold of an arm with elastic joints, from motor states alone: the safe fallback.
 
     tau = load(theta) + G_theta (theta_h - theta) + G_theta' (theta_h' - theta'),   |tau| <= limit
 
@@ -8,8 +8,9 @@ De Luca, B. Siciliano, L. Zollo, Automatica 2005). It needs no link encoders and
 
 The reference starts at the position and velocity of the motors and slows down exponentially. The
 stop is damped: the gains (:func:`.damping_gains`) release the springs so that the links behind them
-do not swing. Where a motor is at its limit, its reference yields, so the motor does not spring back
-later. Where the links would come to rest beyond their limits, the reference slows down faster.
+do not swing. While a motor is at its torque limit, its reference yields, so the motor does not
+spring back later. Where the links would come to rest beyond their limits, the reference slows down
+faster.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ class HoldController(Controller):
     Parameters
     ----------
     gains : only those of the motors are used; G_theta must be positive.
-    stop_time : s, in which the reference slows down by a factor e.
-    torque_limit : (m,) or one, N m; never above the motors' own limits. Where the torques that are
-        sent have a lower limit, pass it here, because the reference yields at this one. May be set
+    stop_time : s, in which the reference slows down by a factor of e.
+    torque_limit : (m,) or a scalar, N m; never above the motors' own limits. If lower limits apply
+        to the torques that are sent, pass these: the reference yields at this limit. May be set
         between updates.
-    friction : share that is compensated; none by default, as friction helps to stop.
+    friction : share that is compensated; none by default, because friction helps to stop.
 
-    Attributes: `reference` (2, m), desired position and velocity of the motors; `q` (n,), where the
-    links are if they hang at rest on the springs.
+    Attributes: `reference` (2, m), desired position and velocity of the motors; `q` (n,), positions
+    of the links if they hang at rest on the springs.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class HoldController(Controller):
         for j in np.flatnonzero(gains.values[2] <= 0.0).tolist():
             raise InputError(
                 f"motor '{names[j]}': the gain on theta is {gains.values[2, j]:g}: must be "
-                f"positive, or nothing would hold the motor"
+                f"positive to hold the motor"
             )
         if not 0.0 < stop_time < np.inf:
             raise InputError(f"stop_time is {stop_time} s: must be positive")
@@ -95,13 +96,16 @@ class HoldController(Controller):
             raise InputError(f"torque_limit is {limit}: must be positive, one value or {len(own)}")
         self._torque_limit = read_only(np.minimum(row, own))
 
+    def limit(self, torque: Array) -> None:
+        self.torque_limit = torque
+
     def reset(self) -> None:
         """Start a new stop at the next update."""
         super().reset()
         self._is_started = False
 
     def hold_at(self, q: Any) -> None:
-        """Hold the arm at rest at q (n,); it should already be there, or nearly."""
+        """Hold the arm at rest at q (n,), which should be at or close to its present position."""
         names = self.actuators.joint_names
         rest = at_rest(self.model, self.actuators, q, self.stiffness[0])
         self.reference[0], self.reference[1] = rest.theta, 0.0
@@ -145,7 +149,7 @@ class HoldController(Controller):
             springs.update()
             self._inverse_dynamics(inverse.state)
             excess = springs.torque - inverse.result[0]
-            # a stiffness drive outside of its range may show zero or negative stiffness
+            # a stiffness drive outside its range may give zero or negative stiffness
             has_spring = ~rigid & (springs.stiffness_felt > 0.0)
             step = np.divide(excess, springs.stiffness_felt, where=has_spring, out=self._step)
             np.add(self.q, step, out=self.q, where=has_spring)

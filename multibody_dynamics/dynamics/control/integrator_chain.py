@@ -47,7 +47,7 @@ def chain_state(
 ) -> ChainState:
     """q'' and q''' from measured positions and velocities of links and motors.
 
-    The deflections of the springs give Q and Q'; forward dynamics with rates gives the rest.
+    The springs give Q and Q'; forward dynamics with rates gives the rest.
 
     Parameters
     ----------
@@ -59,8 +59,9 @@ def chain_state(
     wrenches : external wrenches, as in `inverse_dynamics`.
     beyond : as in :func:`motor_motion`; by default a spring is extrapolated beyond its travel.
 
-    Rotors of rigid joints count here, not in the model. Raises InputError for wrong shapes and
-    names, NaN and infinity, and a missing motor torque; DynamicsError for a singular mass matrix.
+    The rotors of rigid joints come from `actuators` and must not be part of the model. Raises
+    InputError for wrong shapes and names, NaN and infinity, and a missing motor torque;
+    DynamicsError for a singular mass matrix.
     """
     actuators.refuse_other_joints(model)
     actuators.refuse_counting_twice(model.reflected_inertia)
@@ -97,7 +98,7 @@ def _require(name: str, given: Any, actuators: Actuators, joints: NDArray[np.boo
     """Raise InputError if any of `joints`, a mask, needs this argument and it was not given."""
     if given is None and joints.any():
         names = ", ".join(np.array(actuators.joint_names)[joints])
-        raise InputError(f"{name}: needed for the rigid or damped joints {names}")
+        raise InputError(f"{name} is missing: the rigid or damped joints {names} need it")
 
 
 def _add_dampers(
@@ -107,8 +108,8 @@ def _add_dampers(
     rates: tuple[Array, Array],
     beyond: Beyond,
 ) -> Array:
-    """Q' (..., n) of the springs, with that of damped ones from phi (..., m) and the first two
-    derivatives of their deflections, (..., n) each."""
+    """Q' (..., n) of all springs; that of damped springs follows from phi (..., m) and the first
+    two derivatives of their deflections, (..., n) each."""
     Qd = torque_rate.copy()
     for i in np.flatnonzero(actuators.is_damped).tolist():
         actuator = actuators.actuators[i]

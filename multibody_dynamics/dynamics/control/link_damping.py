@@ -13,11 +13,12 @@ links, a single joint under tau = G q - D q' has the poles of
     s (M B s^3 + M V s^2 + (K (M + B) + G B) s + V (K + G) + K D),
 
 stable if and only if D < V M / B, whatever K and G: the first pole is zero, because the compensated
-arm is in equilibrium anywhere, and the others lie left of the axis by the Routh-Hurwitz criterion.
-The friction of the motors therefore limits how strongly the links can be damped: the rate at which
-momentum is lost, (V + D) / (M + B), stays below V / B, and `share` < 1 sets how far below. The stop
-is weak, a second rather than a tenth; Coulomb friction, not counted here, ends it. Links of
-frictionless motors are not damped at all. With motor states use :class:`.HoldController`.
+arm is in equilibrium anywhere, and the others lie left of the imaginary axis by the Routh-Hurwitz
+criterion. The friction of the motors therefore limits how strongly the links can be damped: the
+rate at which momentum is lost, (V + D) / (M + B), stays below V / B, and `share` < 1 sets how far
+below. The stop takes about a second rather than a tenth of one; Coulomb friction, neglected here,
+completes it. Links of frictionless motors are not damped at all. If motor states are available, use
+:class:`.HoldController`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from .controllers import PERIOD, Controller
 
 
 class LinkDampingController(Controller):
-    """A slow stop from any motion by link states alone, within the torque limits of the motors.
+    """A slow stop from any motion, from link states alone, within the torque limits of the motors.
 
     >>> stop = LinkDampingController(model, actuators)
     >>> torque = stop.update(None, q, qd, None, None)  # every cycle
@@ -43,8 +44,8 @@ class LinkDampingController(Controller):
     Attributes: `rates` (n,) C in 1/s; `theta` (m,), where the motors are if the arm is at rest.
 
     Raises InputError for a share that is not between 0 and 1, and for a stiffness drive: under a
-    constant torque its motor runs away from equilibrium, because the restoring torque falls as the
-    joint gets stiffer.
+    constant torque its motor runs away from equilibrium, because the restoring torque decreases as
+    the joint gets stiffer.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class LinkDampingController(Controller):
             raise InputError(f"stop_time is {stop_time} s: must be positive")
         n, m = actuators.n, len(actuators.motors)
         self.rates: Array = np.zeros(n)
-        self._hand_out: Array = np.zeros((m, n))
+        self._distribution: Array = np.zeros((m, n))
         for i, actuator, motors, _ in actuators.each():
             if isinstance(actuator, VariableStiffness) and actuator.drive is not None:
                 name = actuators.motor_names[motors[1]]
@@ -71,13 +72,13 @@ class LinkDampingController(Controller):
             total = sum(motor.inertia for motor in actuator.motors)
             for j in motors:
                 part = actuators.motor_inertia[j] / total if total else 1.0
-                self._hand_out[j, i] = part
+                self._distribution[j, i] = part
             if actuators.is_rigid[i]:
                 self.rates[i] = 1.0 / stop_time
             else:
                 self.rates[i] = share * sum(motor.viscous for motor in actuator.motors) / total
         self._rotors = rigid_rotors(actuators)
-        self._told_by = self._rest = MotorFeedforward(actuators)
+        self._reported_map = self._rest = MotorFeedforward(actuators)
         self.theta: Array = self._rest.command.position
 
     def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
@@ -101,6 +102,6 @@ class LinkDampingController(Controller):
         inverse.state[2] = qd
         self._inverse_dynamics(inverse.state)
         momentum = inverse.result[0] - self._rest.torque[0] + self._rotors * qd
-        wanted = wanted - self._hand_out @ (self.rates * momentum)
+        wanted = wanted - self._distribution @ (self.rates * momentum)
         limit = self.actuators.torque_limit
         np.clip(wanted, -limit, limit, out=self.torque)

@@ -10,12 +10,13 @@ A model of the arm, corrected at the motors by the innovation e = theta - theta^
 d^ is an unknown torque on the links: a payload, a contact, wrong masses.
 
 Stability: without d^, the errors obey the equations of the arm itself, with a spring G_theta and a
-damper G_theta' from each motor to a fixed wall. They lose energy in every configuration, with any
-friction and for any speed of the correction, as long as springs and walls are stiffer than gravity.
-This is also the closed loop of :class:`.HoldController`, so its :func:`.damping_gains`, designed
-once, are used here, too. d^ converges in T = DISTURBANCE_TIME; T must be slower than that loop. An
-observer with all poles placed at one bandwidth instead must slow down the resonances of the links
-by large gains on q^, and becomes unstable where these ignore the friction of motors at rest.
+damper G_theta' from each motor to a fixed wall. This error dynamics loses energy in every
+configuration, with any friction and for any speed of the correction, as long as both kinds of
+springs are stiffer than gravity. It is also the closed loop of :class:`.HoldController`, so the
+same :func:`.damping_gains`, designed once, are used here. d^ converges in T = DISTURBANCE_TIME,
+which must be slower than that loop. In contrast, an observer with all poles placed at one bandwidth
+must slow down the resonances of the links by large gains on q^, and becomes unstable where these
+ignore the friction of motors at rest.
 
 Requirements: an undamped spring in every joint, and motor torques. At rest an error f in motor
 torque or friction shifts q^ by f / K and d^ by f; an unknown torque d on the links does not shift
@@ -38,7 +39,7 @@ from .derivative_filter import MAX_STEP, SETTLED, positive, time_step
 from .gains import StateFeedbackGains, check_fit, damping_gains
 
 MAX_INNOVATION = 0.3  # rad
-LONGEST_STEP = 0.5  # |pole| h of an inner step of the observer; RK4 is stable up to five times that
+LONGEST_STEP = 0.5  # |pole| h of an inner step of the observer; RK4 is stable up to five times this
 DISTURBANCE_TIME = 0.5  # s, in which the observer finds an unknown torque on the links
 
 
@@ -55,8 +56,8 @@ class MotorSideObserver:
     """Link and motor state from motor positions and motor torques alone, by the model of the arm.
 
     Parameters: `bandwidth` in Hz limits the bandwidth of the correction (see
-    :func:`.damping_gains`), which the springs limit, too; `max_innovation` in rad: a sample further
-    from the expected motor position is rejected, because a single one could throw off the estimate.
+    :func:`.damping_gains`), which the springs limit, too; `max_innovation` in rad: samples further
+    from the expected motor position are rejected, because one outlier could spoil the estimate.
     Attributes: `state`, a JointState of views that `update` overwrites in place; `link` (2, n), its
     q and q'; `link_torque` (n,), d^; `innovation` (m,), the last theta - theta^, large where the
     model is wrong; `starts`; `refused`, how many samples were rejected. Not thread-safe. Raises
@@ -76,9 +77,9 @@ class MotorSideObserver:
         for mask, is_so in ((actuators.is_rigid, "rigid"), (actuators.is_damped, "damped")):
             for j in np.flatnonzero(mask).tolist():
                 raise InputError(
-                    f"joint '{actuators.joint_names[j]}' is {is_so}: the observer from motor "
-                    f"encoders alone needs an undamped spring in every joint; measure link or "
-                    f"torque, and choose link_and_motor_encoders or "
+                    f"joint '{actuators.joint_names[j]}' is {is_so}: estimation from motor "
+                    f"encoders alone requires an undamped spring in every joint; measure link "
+                    f"positions or joint torques, and choose link_and_motor_encoders or "
                     f"motor_encoders_and_torque_sensors"
                 )
         self.model, self.actuators = model, actuators
@@ -105,7 +106,7 @@ class MotorSideObserver:
 
     @property
     def settling_time(self) -> float:
-        """s until an initial error has decayed to 1 %, by the slowest pole; 0 before the design."""
+        """s in which an initial error decays to 1 %, by the slowest pole; 0 before the design."""
         if self.gains is None:
             return 0.0
         assert self.gains.poles is not None
@@ -123,8 +124,8 @@ class MotorSideObserver:
         self.innovation[:] = 0.0
 
     def design(self, q: Any) -> None:
-        """Design gains that damp best near rest at q (n,) and are stable everywhere; takes some ms.
-        Otherwise the first update does so where the arm then hangs.
+        """Design gains that damp best near rest at q (n,) and are stable everywhere; this takes a
+        few ms. Without this call, the first update designs them for the position of the arm then.
 
         Raises InputError where the springs cannot hold the arm at q.
         """
@@ -144,12 +145,13 @@ class MotorSideObserver:
     ) -> JointState:
         """Update `state` to t in s, from theta (m,) at t and tau_m (m,) held since the last update.
 
-        stiffness : (2, v) rows k and k' of the variable joints, where no motor determines k. The
-        first update, and any after a gap longer than `max_step`, a longer jump backwards or a
-        divergence, starts at rest under gravity. A t that is up to `max_step` earlier, or equal,
-        changes nothing, nor does a rejected sample; if samples keep being rejected, the gap leads
-        to a new start. Raises InputError for wrong shapes, NaN or infinity and a missing stiffness,
-        DynamicsError where M is singular; nothing has changed then.
+        stiffness : (2, v) rows k and k' of the variable joints, needed where no motor determines k.
+        The first update starts at rest under gravity, as does any update after a divergence or
+        after a gap or a jump backwards of more than `max_step`. A rejected sample changes nothing,
+        nor does a t that equals the last one or is up to `max_step` earlier; if samples keep being
+        rejected, the resulting gap leads to a new start. Raises InputError for wrong shapes, NaN or
+        infinity and a missing stiffness, and DynamicsError where M is singular; `state` is then
+        unchanged.
         """
         actuators, names = self.actuators, self.actuators.motor_names
         theta = as_array("motor_position", motor_position, (len(names),), names)
@@ -180,7 +182,7 @@ class MotorSideObserver:
         return self.state
 
     def _followed(self, theta: Array, torque: Array, step: float) -> Array | None:
-        """x after a step in which the motors moved to theta; None if it diverges."""
+        """x after a step in which the motors moved to theta; None if x diverges."""
         count = max(1, ceil(step * self._fastest / LONGEST_STEP))
         x, before = self._x, self._measured
         with np.errstate(over="ignore", invalid="ignore"):
@@ -231,7 +233,7 @@ class MotorSideObserver:
 
     def _slope(self, x: Array, theta: Array, torque: Array) -> Array:
         if not np.isfinite(x).all():
-            return np.full_like(x, np.nan)  # it diverges
+            return np.full_like(x, np.nan)  # x has diverged
         assert self.gains is not None
         estimate, thetad, q, qd, push = (x[part] for part in self._parts)
         springs, links, actuators = self._springs, self._links, self.actuators

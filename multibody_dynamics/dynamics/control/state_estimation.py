@@ -34,8 +34,8 @@ link_position q (n,) and motor_position theta (m,) in rad; joint_torque Q (n,) i
 between motor and link; motor_torque tau_m (m,) in N m, the one that acted since the last update.
 With torque sensors q follows from the spring law, theta - K^-1 Q for a linear spring, and depends
 on the stiffness; with motor encoders alone it depends on the whole model. `as_described` follows
-the `torque_sources` of the actuators joint by joint: q for spring deflection, Q for a torque
-sensor; the other entries may hold anything, even NaN.
+the `torque_sources` of the actuators joint by joint: it uses q for spring deflection and Q for a
+torque sensor; the other entries may have any value, even NaN.
 """
 
 
@@ -44,7 +44,7 @@ class StateEstimation:
     """How the state of links and motors is estimated: the settings of :class:`StateEstimator`.
 
     source : one of SOURCES. bandwidth : of the filter or the observer, Hz. order : of the filter, 2
-    to 4. max_step : s, a longer gap causes a restart. max_innovation : of the observer, rad. Raises
+    to 4. max_step : s; a longer gap causes a restart. max_innovation : of the observer, rad. Raises
     InputError for values out of range.
     """
 
@@ -120,7 +120,7 @@ class StateEstimator:
             self._observer, self.state = observer, observer.state
             self.link: Array = observer.link
         else:
-            # links and motors side by side: one filter, and so one phase
+            # one filter for links and motors, so their estimates have the same phase
             names = (*model.joint_names, *(f"{name} (motor)" for name in actuators.motor_names))
             self._filter = DerivativeFilter(names, settings.order, settings.bandwidth, max_step=gap)
             rows = self._filter.state
@@ -157,10 +157,10 @@ class StateEstimator:
     def update(self, t: float, *, stiffness: Any = None, **signals: Any) -> JointState:
         """Update `state` to t in s from the `signals` that the source needs; others are ignored.
 
-        stiffness : (2, v) rows k and k' of the variable joints, where no motor determines k and the
-        source is not the link encoders. Jumps and gaps in t are handled as in the filter and the
-        observer. Raises InputError for a missing signal, and for wrong shapes, NaN or infinity;
-        nothing has changed then.
+        stiffness : (2, v) rows k and k' of the variable joints, needed where no motor determines k
+        and the source is not the link encoders. Jumps and gaps in t are handled as in the filter
+        and the observer. Raises InputError for a missing signal, and for wrong shapes, NaN or
+        infinity; `state` is then unchanged.
         """
         given = {name: self._signal(signals, name) for name in self.signals}
         theta = given["motor_position"]
@@ -178,7 +178,8 @@ class StateEstimator:
         return self.state
 
     def _behind_springs(self, step: float, theta: Array, Q: Array, stiffness: Any) -> Array:
-        """Link positions (n,) from motor positions and joint torques, `step` s after the last."""
+        """Link positions (n,) from motor positions and joint torques, `step` s after the last
+        update."""
         if self._compliance is not None:
             return np.asarray(theta[self.actuators.first_motor] - self._compliance * Q)
         bent = self._deflection
@@ -218,7 +219,8 @@ class StateEstimator:
 
 
 def _linear_stiffness(actuators: Actuators, where: NDArray[np.bool_] | None = None) -> Array | None:
-    """(n,) K, inf for rigid joints; None if a joint (in the mask `where`) has another actuator."""
+    """(n,) K, inf for rigid joints; None if any joint, or any in the mask `where`, is neither rigid
+    nor has an undamped linear spring."""
     stiffness = np.full(actuators.n, np.inf)
     for i, actuator in enumerate(actuators.actuators):
         if isinstance(actuator, Rigid) or not (where is None or where[i]):

@@ -11,10 +11,10 @@ per instant; each trial of s then costs a few sums and the flat map of springs a
 :func:`.motor_motion`. Limits on Q' correspond to the torque-rate limits of time-optimal planning
 ([M21], introduction), with the time profile of the motion kept.
 
-Slower is not always gentler: s^-1 g' and s^-3 N' may cancel in the given motion but not in a slower
-one. The search therefore goes upwards in steps of 1 %, and bisects only within the step that first
-keeps all limits. Between samples in time, the maxima of the utilisation are found by finer sampling
-around them.
+A slower motion does not always keep more limits: s^-1 g' and s^-3 N' may cancel in the given motion
+but not in a slower one. The search therefore increases s in steps of 1 %, and bisects only within
+the step that first keeps all limits. Between samples in time, the maxima of the utilisation are
+found by finer sampling around them.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class MotionLimits:
     """Limits on the motion of n joints and m motors: arrays, or one number for all; None or inf for
     no limit.
 
-    Magnitudes, on the link side of the gear; N, N/s, m/s and m for prismatic joints. `deflection`
-    may also hold the ends of the springs' travel, (m, 2), where an infinite end means no limit.
-    Raises InputError, naming the joint, for a limit that is not positive.
+    All limits are magnitudes on the link side of the gear; for prismatic joints, units are N, N/s,
+    m/s and m. `deflection` may also hold the ends of the springs' travel, (m, 2), where an infinite
+    end means no limit. Raises InputError, naming the joint, for a limit that is not positive.
     """
 
     joint_names: tuple[str, ...]
@@ -102,9 +102,10 @@ class MotionLimits:
         torque_rate: Any = None,
         deflection: Any = None,
     ) -> MotionLimits:
-        """Effort and velocity from the robot description, torque and speed of the motors.
+        """The limits of a robot: effort and velocity from the robot description, torque and speed
+        of the motors from the actuators.
 
-        If no `deflection` is given, it is limited by the travel of each spring.
+        If no `deflection` is given, it is limited to the travel of each spring.
         """
         if deflection is None:
             deflection = actuators.spring_travel
@@ -124,7 +125,7 @@ class LimitUse(NamedTuple):
     """The largest utilisation of one limit of one joint along a motion."""
 
     quantity: str  # a field of MotionLimits
-    joint: str  # or motor; a joint's only motor has its name
+    joint: str  # or motor; the only motor of a joint has the name of the joint
     utilisation: float  # |value| / |limit|; for a travel: 0 in its middle, 1 at its ends
     value: float  # with its sign, like the limit
     limit: float
@@ -138,7 +139,7 @@ class LimitUse(NamedTuple):
 
 
 class LimitHistory(NamedTuple):
-    """The utilisation of c finite limits along the whole motion, before and after.
+    """The utilisation of c finite limits along the whole motion, before and after time scaling.
 
     `times` (k,) in s are those of the given motion. Utilisations (k, c) are signed: 1 is at the
     upper limit, -1 at the lower one.
@@ -172,7 +173,7 @@ class TimeScaling:
         return self.after[0] if self.factor > 1.0 else None
 
     def describe(self) -> str:
-        """A table of all limits, a line each: quantity, joint, utilisation before and after."""
+        """A table with one line per limit: quantity, joint, utilisation before and after."""
         after = {use[:2]: use for use in self.after}
         lines = [f"{self.factor:.6g} times slower; binding: {self.binding or 'nothing'}"]
         for use in self.before:
@@ -215,8 +216,9 @@ def slow_down(reference: Reference, factor: float) -> Reference:
         return reference
     if reference(reference.start_time)[1:].any():
         raise TrajectoryError(
-            f"the motion does not start at rest (t = {reference.start_time:.9g} s): slowed down, "
-            f"it would start with a jump; stop first, or plan more time for its points"
+            f"the motion does not start at rest (t = {reference.start_time:.9g} s): slowing it "
+            f"down would make its initial velocity jump; stop first, or plan more time for its "
+            f"points"
         )
     if isinstance(reference, Trajectory):
         knots = reference.start_time + factor * (reference.knots - reference.start_time)
@@ -243,31 +245,18 @@ def scale_time(
         :meth:`.Actuators.refuse_counting_twice`.
     actuators : of any kind, undamped.
     stiffness : (v,) constant second outputs of joints that have one, see :func:`.motor_motion`.
-    tolerance : relative, of s and of the limits, for maxima that show in samples at most STEP apart
-        and at least PER_SEGMENT between knots. The search may pass over a range of s narrower than
-        1 % that keeps limits which a larger s breaks again.
+    tolerance : relative, of s and of the limits, for maxima that are visible in samples at most
+        STEP apart, with at least PER_SEGMENT between knots. If a larger s breaks limits again, the
+        search may miss a range of s narrower than 1 % that keeps them.
     slowest : the largest factor to try.
 
-    Raises TrajectoryError if no factor up to `slowest` keeps the limits: it names quantity, joint
-    and time, and says so if gravity alone breaks the limit at a standstill; InputError where the
-    joints of the arguments differ, or a spring is damped.
+    Raises TrajectoryError if no factor up to `slowest` keeps the limits; the message names
+    quantity, joint and time, and states if gravity alone breaks the limit at a standstill. Raises
+    InputError if the joints of the arguments differ, or a spring is damped.
     """
-    for what, names, right in (
-        ("reference", reference.joint_names, model.joint_names),
-        ("actuators", actuators.joint_names, model.joint_names),
-        ("limits", limits.joint_names, model.joint_names),
-        ("limits of motors", limits.motor_names, actuators.motor_names),
-    ):
-        if names != right:
-            raise InputError(f"{what}: {', '.join(names)}; expected {', '.join(right)}")
-    for i in np.flatnonzero(actuators.is_damped).tolist():
-        raise InputError(
-            f"joint '{model.joint_names[i]}': its spring is damped, and its deflection depends on "
-            f"the past; leave out the damping to scale time"
-        )
-    actuators.refuse_counting_twice(model.reflected_inertia)
+    _check_scaling(reference, model, actuators, limits)
     if not 1e-12 <= tolerance < 1.0:
-        raise InputError(f"tolerance is {tolerance}: must be within 1e-12 and 1")
+        raise InputError(f"tolerance is {tolerance}: must be at least 1e-12 and below 1")
     if not 1.0 <= slowest < np.inf:
         raise InputError(f"slowest is {slowest}: must be at least 1 and finite")
     motion = _SampledMotion(reference, model, actuators, limits, stiffness)
@@ -280,10 +269,32 @@ def scale_time(
         if motion.utilisation(factor).max() <= 1.0 + tolerance:
             break
     else:
-        raise TrajectoryError(f"finer samples still show higher maxima: {motion.uses(factor)[0]}")
+        raise TrajectoryError(
+            f"the search did not converge: finer samples still show higher maxima: "
+            f"{motion.uses(factor)[0]}"
+        )
     trajectory = slow_down(reference, factor)
     history = motion.history(factor)
     return TimeScaling(trajectory, factor, motion.uses(1.0), motion.uses(factor), history)
+
+
+def _check_scaling(
+    reference: Reference, model: MultibodyModel, actuators: Actuators, limits: MotionLimits
+) -> None:
+    for what, names, right in (
+        ("reference", reference.joint_names, model.joint_names),
+        ("actuators", actuators.joint_names, model.joint_names),
+        ("limits", limits.joint_names, model.joint_names),
+        ("limits of motors", limits.motor_names, actuators.motor_names),
+    ):
+        if names != right:
+            raise InputError(f"{what}: expected {', '.join(right)}, got {', '.join(names)}")
+    for i in np.flatnonzero(actuators.is_damped).tolist():
+        raise InputError(
+            f"joint '{model.joint_names[i]}': its spring is damped, so its deflection depends on "
+            f"the past motion; set the damping to zero for time scaling"
+        )
+    actuators.refuse_counting_twice(model.reflected_inertia)
 
 
 def _smallest_factor(
@@ -299,7 +310,7 @@ def _smallest_factor(
         if s >= slowest:
             at_rest = motion.uses(np.inf)[0]
             if at_rest.utilisation >= 1.0:
-                raise TrajectoryError(f"no motion is slow enough: at a standstill {at_rest}")
+                raise TrajectoryError(f"no motion is slow enough: even at a standstill, {at_rest}")
             raise TrajectoryError(f"{s:g} times slower is still too fast: {motion.uses(s)[0]}")
         below, s = s, min(s * SCAN, slowest)
     while s - below > 0.1 * tolerance * s:

@@ -1,7 +1,8 @@
 """Foundations of the package: errors, checked inputs, quantities with units, compilation.
 
 Every public function checks its arguments with the functions of this room, raises one of its
-exceptions if any is invalid, and returns float64 arrays. This room also compiles the recursions.
+exceptions if an argument is invalid, and returns float64 arrays. This room also compiles the
+recursions.
 
 Errors:
 

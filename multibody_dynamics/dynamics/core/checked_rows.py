@@ -49,9 +49,9 @@ def _compile() -> None:
 
 
 class CheckedRows:
-    """An array `values` (k, n), k <= 5, whose rows :meth:`take` sets, either all or none.
+    """An array `values` (k, n), k <= 5; :meth:`take` sets either all of its rows or none.
 
-    `names` are those of the rows and `labels` those of the columns, for error messages.
+    `names` are the names of the rows and `labels` those of the columns, for error messages.
     """
 
     def __init__(self, names: Sequence[str], labels: Sequence[str], values: Array) -> None:
@@ -65,7 +65,9 @@ class CheckedRows:
     def take(self, rows: tuple[Any, ...]) -> None:
         """Check and copy the rows; InputError for a wrong number or length, NaN or infinity."""
         if len(rows) != len(self._names):
-            raise InputError(f"expected {', '.join(self._names)}; got {len(rows)} rows")
+            raise InputError(
+                f"expected {len(self._names)} rows ({', '.join(self._names)}), got {len(rows)}"
+            )
         try:
             if IS_COMPILED and _compiled_take(self._scratch, self._values, *rows, *self._unused):
                 return
@@ -79,4 +81,4 @@ class CheckedRows:
         for name, row in zip(self._names, checked, strict=True):
             if row.shape != shape:
                 raise InputError(f"{name}: expected shape {shape}, got {row.shape}")
-        self._values[:] = np.stack(checked)  # stacked first, as they may be rows of the values
+        self._values[:] = np.stack(checked)  # stacked first: the rows may be views of the values

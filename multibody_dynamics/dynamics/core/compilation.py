@@ -63,7 +63,7 @@ def _statements(source: bytes) -> bytes:
 
 
 def _remembered_digest(base: Path, folder: Path) -> str:
-    """`source_digest`, kept below `base` under a hash of the bytes, since parsing takes 0.5 s."""
+    """`source_digest`, stored below `base` under a hash of the bytes: parsing takes 0.5 s."""
     note = base / "sources" / _digest(folder, bytes)
     try:
         return note.read_text(encoding="ascii")
@@ -78,7 +78,7 @@ def _remembered_digest(base: Path, folder: Path) -> str:
 
 
 def cache_directory() -> Path | None:
-    """The folder that keeps the machine code; None if none is writable, and nothing is cached.
+    """The folder for the machine code; None, which disables caching, if no folder is writable.
 
     It lies below $MULTIBODY_DYNAMICS_CACHE_DIR, else $NUMBA_CACHE_DIR, else the user's cache
     folder; if that is not writable, below a folder in the temporary directory that the user owns.
@@ -154,7 +154,7 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., Any]:
-    """The machine code of a recursion. Fused multiply-add is allowed, no other fast-math.
+    """The machine code of a recursion. Fused multiply-add is the only fast-math option used.
 
     Functions made by one factory each need their own `variant`: Numba files machine code by name,
     and two processes that compile at the same time would pick up each other's.
@@ -188,11 +188,11 @@ def when_compiling(
         """Listens to compiler passes, which do not run for machine code loaded from disk."""
 
         def __init__(self) -> None:
-            self.told = False
+            self.reported = False
 
         def on_start(self, event: Any) -> None:
-            if not self.told:
-                self.told = True
+            if not self.reported:
+                self.reported = True
                 tell(f"compiling the dynamics for this processor, {kept} ...")
             check()
 

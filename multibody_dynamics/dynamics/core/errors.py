@@ -1,4 +1,4 @@
-"""The exceptions of the package, with one base class for a single `except`."""
+"""The exceptions of the package, which share the base class DynamicsError."""
 
 from __future__ import annotations
 

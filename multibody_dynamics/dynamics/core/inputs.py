@@ -82,8 +82,8 @@ def as_array(
 ) -> Array:
     """`value` as a float64 array (..., *tail); copied only if it has to be converted.
 
-    `labels` name the entries of the last axis that has as many, so that messages can name the joint
-    of a bad number. Raises InputError for anything but finite real numbers.
+    `labels` name the entries of the last axis of that length; with them, messages name the joint of
+    a bad number. Raises InputError for anything but finite real numbers.
     """
     array = as_real(name, value)
     if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
@@ -101,7 +101,7 @@ def as_array(
 
 
 def exactly(name: str, value: Any, shape: tuple[int, ...]) -> Array:
-    """`value` as an array of exactly this shape, no batch; otherwise InputError."""
+    """`value` as an array of exactly this shape, without batch dimensions; otherwise InputError."""
     array = as_array(name, value, shape)
     if array.shape != shape:
         raise InputError(f"{name}: expected shape {shape}, got {array.shape}")
@@ -127,7 +127,7 @@ def as_state(
     """Broadcast q, q', ... (..., n) of n joints and stack them into one batch.
 
     Returns the states (N, 5, n), the batch shape (...) with N its product, and the number of rows
-    given. A gap, such as qdddd without qddd, is an InputError.
+    given. A gap, such as qdddd without qddd, raises InputError.
     """
     n = len(labels)
     given = [k for k, row in enumerate(rows) if row is not None]

@@ -68,7 +68,7 @@ def joint_entries(
     """The name of the source, for messages, and the entry of each joint of the robot.
 
     `source` is a YAML file, or its contents as a mapping, which messages then call `what`. Raises
-    InputError for joints that are missing in the file or unknown to the robot.
+    InputError for joints that are missing from the file or unknown to the robot.
     """
     if isinstance(source, Mapping):
         where, data = what, source
@@ -95,7 +95,9 @@ def joint_motion(entry: Mapping[str, Any], where: str, joint_type: str | None) -
     """The motion, revolute or prismatic; InputError if it contradicts the robot's joint type."""
     motion = entry.get("motion", "revolute")
     if motion not in ("revolute", "prismatic"):
-        raise InputError(f"{where}: motion {motion!r}: must be revolute (the default) or prismatic")
+        raise InputError(
+            f"{where}: motion must be revolute (the default) or prismatic, got {motion!r}"
+        )
     if joint_type is not None and (joint_type == "prismatic") != (motion == "prismatic"):
         raise InputError(f"{where}: motion is {motion}, but the robot's joint is {joint_type}")
     return str(motion)
@@ -105,7 +107,7 @@ class Gear(NamedTuple):
     """A gear: motor travel per link travel, and the motion (revolute, prismatic) of each side."""
 
     ratio: float
-    motions: Mapping[str, str]  # of "motor" and "link"
+    motions: Mapping[str, str]  # keys: "motor", "link"
 
 
 def motor_values(data: Any, where: str, motion: str) -> tuple[dict[str, float], Gear]:
@@ -136,7 +138,9 @@ def _gear_ratio(value: Any, where: str, motion: str) -> tuple[float, str]:
     if not isinstance(value, Mapping):
         return positive(value, where), motion
     if motion == "revolute":
-        raise InputError(f"{where}: the ratio of a revolute joint is a plain number, without unit")
+        raise InputError(
+            f"{where}: the gear ratio of a revolute joint must be a plain number without a unit"
+        )
     entry = entries(value, where, required=("value", "unit"), optional=())
     unit = _factor(entry["unit"], where, "ratio", motion)
     return positive(entry["value"], where) * unit, "revolute"
@@ -158,7 +162,7 @@ def quantities(data: Any, where: str, dimension: str, gear: Gear) -> tuple[float
 def numbers(values: Any, where: str) -> tuple[float, ...]:
     """A list of YAML numbers."""
     if not isinstance(values, list | tuple):
-        raise InputError(f"{where}: values {values!r}: must be a list of numbers")
+        raise InputError(f"{where}: values must be a list of numbers, got {values!r}")
     return tuple(number(value, where) for value in values)
 
 
@@ -166,7 +170,7 @@ def to_link_side(entry: Mapping[str, Any], where: str, dimension: str, gear: Gea
     """Factor that converts a value with this unit and side to SI units on the link side."""
     side = entry["side"]
     if side not in gear.motions:
-        raise InputError(f"{where}: side {side!r}: must be motor or link (of the gear)")
+        raise InputError(f"{where}: side (of the gear) must be motor or link, got {side!r}")
     factor = _factor(entry["unit"], where, dimension, gear.motions[side])
     return factor * gear.ratio ** _TO_LINK_SIDE[dimension] if side == "motor" else factor
 
@@ -190,7 +194,7 @@ def _factor(unit: Any, where: str, dimension: str, motion: str) -> float:
 
 
 def number(value: Any, where: str) -> float:
-    """A YAML number, or its text: other YAML 1.1 readers load 1e4 as a string."""
+    """A number, or a string that holds one: other YAML 1.1 readers load 1e4 as a string."""
     try:
         if isinstance(value, bool):
             raise ValueError
@@ -206,7 +210,7 @@ def positive(value: Any, where: str) -> float:
     """A finite number greater than zero."""
     found = number(value, where)
     if not 0.0 < found < np.inf:
-        raise InputError(f"{where}: {found:g}: must be greater than zero and finite")
+        raise InputError(f"{where}: must be greater than zero and finite, got {found:g}")
     return found
 
 
@@ -220,8 +224,8 @@ def entries(
     if data is None and not required:
         return {}
     if not isinstance(data, Mapping):
-        keys = f" with {', '.join(required)}" if required else ""
-        raise InputError(f"{where}: found {data!r:.60}, expected a mapping{keys}")
+        keys = f" that contains {', '.join(required)}" if required else ""
+        raise InputError(f"{where}: expected a mapping{keys}, got {data!r:.60}")
     for key in data:
         if optional is not None and key not in required and key not in optional:
             raise InputError(
@@ -250,7 +254,9 @@ class _Loader(yaml.SafeLoader):
         """Reject 100:1, which is a gear ratio on a data sheet but 60 * 100 + 1 in YAML 1.1."""
         if ":" in node.value:
             line = node.start_mark.line + 1
-            raise InputError(f"{node.value} is not a number (line {line}); write a ratio as one")
+            raise InputError(
+                f"{node.value} is not a number (line {line}); write a gear ratio of 100:1 as 100"
+            )
         kind = node.tag.rpartition(":")[2]
         return (self.construct_yaml_int if kind == "int" else self.construct_yaml_float)(node)
 

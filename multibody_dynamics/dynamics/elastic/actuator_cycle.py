@@ -1,4 +1,4 @@
-"""Actuators in the control cycle: motor feedforward and springs, compiled, all kinds mixed.
+"""Actuators in the control cycle: motor feedforward and springs, compiled, for any mix of kinds.
 
 Both run :mod:`flat_map` in place, one state at a time, and never stop the cycle: `flags` report
 springs beyond their travel and infeasible second outputs.
@@ -69,7 +69,7 @@ def actuator_rows(actuators: Actuators) -> ActuatorRows:
         springs += actuator.springs
     motors = np.array([motor.row for motor in actuators.motors]).reshape(-1, MOTOR_ROW)
     laws, pieces, _ = spring_tables(springs)
-    if springs:  # compiled now: link_position and second_output_range run it within cycles
+    if springs:  # compile the laws now: link_position and second_output_range run them in cycles
         springs[0].deflection(0.0, beyond="continue")
     return ActuatorRows(joints, motors, laws, pieces)
 
@@ -99,10 +99,11 @@ class MotorFeedforward:
     ----------
     stiffness : (3, v) the second outputs of `actuators.variable_joints` with two rates, stiffness
         or pretension; written by the caller, initially at rest in the middle of the range.
-    deflection : (n,) state of the damped joints; NaN, as initially, settles at the next update.
+    deflection : (n,) state of the damped joints; NaN, the initial value, is replaced by the settled
+        deflection at the next update.
     result : (4, m), whose rows are `command`.
     bent : (m,) deflection of the spring in front of each motor.
-    load : (m,) torque of that spring, or of a rigid joint: tau_m less rotor inertia and friction.
+    load : (m,) torque of that spring or rigid joint: tau_m minus inertial torque and friction.
     flags : (m,) integers, sums of BEYOND_TRAVEL and SECOND_OUTPUT_CLIPPED; see `problems`.
 
     Inputs must be finite; they are not checked. An instance serves one thread.
@@ -186,8 +187,9 @@ class SpringSolver:
 
     Fill q, qd (n,), theta, thetad (m,), and `stiffness` (2, v) where no motor sets it; call
     `update()`; read `torque`, `torque_rate`, `stiffness_felt` (n,), `load`, `deflection` (m,) and
-    `beyond_travel` (m,). As there, values that deflections do not determine are NaN. Beyond the
-    travel the laws continue along their tangents. Arrays that are not given are created as zeros.
+    `beyond_travel` (m,). As in that method, values that deflections do not determine are NaN.
+    Beyond the travel, the laws continue along their tangents. Arrays that are not given are created
+    as zeros.
     """
 
     def __init__(

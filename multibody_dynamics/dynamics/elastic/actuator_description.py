@@ -176,7 +176,9 @@ def _spring(data: Any, where: str, gear: Gear) -> Spring:
     law = data.get("law") if isinstance(data, Mapping) else None
     if not isinstance(law, str) or law not in _KEYS_OF_LAWS:
         laws = ", ".join(_KEYS_OF_LAWS)
-        raise InputError(f"{where}: found {data!r}: must be rigid or have one of the laws {laws}")
+        raise InputError(
+            f"{where}: expected rigid or a mapping with one of the laws {laws}, got {data!r}"
+        )
     optional = ("travel", "symmetric") if law == "table" else ("travel",)
     entry = entries(data, where, _KEYS_OF_LAWS[law], optional)
 
@@ -202,7 +204,7 @@ def _spring(data: Any, where: str, gear: Gear) -> Spring:
         return PolynomialSpring(tuple(coefficients), travel=travel)
     symmetric = entry.get("symmetric", False)
     if not isinstance(symmetric, bool):
-        raise InputError(f"{where}.symmetric: {symmetric!r}: must be true or false")
+        raise InputError(f"{where}.symmetric: must be true or false, got {symmetric!r}")
     deflections, torques = (
         quantities(entry[key], f"{where}.{key}", dimension, gear)
         for key, dimension in (("deflection", "angle"), ("torque", "force"))
@@ -219,5 +221,5 @@ def _travel(entry: Mapping[str, Any], where: str, gear: Gear) -> tuple[float, fl
 def _pair(data: Any, where: str, dimension: str, gear: Gear) -> tuple[float, float]:
     values = quantities(data, where, dimension, gear)
     if len(values) != 2:
-        raise InputError(f"{where}: {len(values)} values: expected two, lower and upper")
+        raise InputError(f"{where}: expected two values, lower and upper, got {len(values)}")
     return values[0], values[1]

@@ -102,9 +102,9 @@ class Motor:
             may_be_infinite = each.name.endswith("limit")
             if not (value > 0.0 or (may_be_zero and value == 0.0)):
                 right = "zero or greater" if may_be_zero else "greater than zero"
-                raise InputError(f"{each.name} of the motor is {value:g}: must be {right}")
+                raise InputError(f"{each.name} of the motor must be {right}, got {value:g}")
             if np.isinf(value) and not may_be_infinite:
-                raise InputError(f"{each.name} of the motor is {value:g}: must be finite")
+                raise InputError(f"{each.name} of the motor must be finite, got {value:g}")
 
     @property
     def row(self) -> tuple[float, ...]:
@@ -152,7 +152,7 @@ class Actuator(ABC):
 
     def columns(self) -> dict[int, float]:
         """The nonzero entries of its JOINT row."""
-        raise InputError(f"{type(self).__name__}: not supported in the control cycle")
+        raise InputError(f"{type(self).__name__} is not supported in the control cycle")
 
     @cached_property
     def _tables(self) -> SpringTables:
@@ -191,7 +191,7 @@ class Actuator(ABC):
         run(joints, motors, *self._tables, np.ones(2), *links, *written)
         clipped = (flags[:, 0] & SECOND_OUTPUT_CLIPPED) > 0
         if beyond == "raise" and clipped.any():
-            self._refuse_second_output(rows[3, clipped], rows[6, clipped])
+            self._reject_second_output(rows[3, clipped], rows[6, clipped])
         found = np.concatenate((result[:3], [load, bent], result[3:])).reshape(6, *batch, m)
         return tuple(MotorRows(*found[..., j]) for j in range(m))
 
@@ -200,7 +200,7 @@ class Actuator(ABC):
     ) -> None:
         """InputError for a motion that the springs cannot follow, unless `beyond` allows it."""
 
-    def _refuse_second_output(self, Q: Array, second: Array) -> None:  # noqa: B027
+    def _reject_second_output(self, Q: Array, second: Array) -> None:  # noqa: B027
         """Raise InputError for second outputs that are infeasible at the torques Q, both (k,)."""
 
     def spring_rows(
@@ -246,17 +246,17 @@ class Actuator(ABC):
     def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
         """Smallest and largest feasible second output at the joint torque Q.
 
-        torque_share : share of the motors' torque limits that is available to hold it at rest;
-        infinite, the default, ignores the limits. The smallest exceeds the largest if Q itself is
-        infeasible.
+        torque_share : share of the motors' torque limits that is available to hold the joint at
+        rest; infinite, the default, ignores the limits. The smallest exceeds the largest if Q
+        itself is infeasible.
         """
         return np.full_like(Q, -np.inf), np.full_like(Q, np.inf)
 
 
 @dataclass(frozen=True)
 class Rigid(Actuator):
-    """A motor that moves the link without a spring. Its inertia may be zero if the model has the
-    rotor."""
+    """A motor that moves the link without a spring. Its inertia may be zero if the model includes
+    the rotor."""
 
     motor: Motor
 
@@ -283,7 +283,9 @@ class SeriesElastic(Actuator):
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.damping < np.inf:
-            raise InputError(f"damping of the spring is {self.damping}: must be zero or greater")
+            raise InputError(
+                f"damping of the spring must be zero or greater and finite, got {self.damping}"
+            )
         _check_parts(self.motor, self.spring)
 
     @property
@@ -308,7 +310,7 @@ class SeriesElastic(Actuator):
             self.spring.checked_torque(Q[0], beyond)
         elif deflection is None:
             raise InputError(
-                "the deflection of a damped spring is a state of the feedforward: give `deflection`"
+                "the deflection of a damped spring is a state of the feedforward; give `deflection`"
             )
         else:
             self.spring.checked_deflection(deflection, beyond)
@@ -319,7 +321,7 @@ class SeriesElastic(Actuator):
         if self.damping == 0.0:
             return np.asarray(theta[0] - self.spring.deflection(Q, beyond=beyond))
         if deflection is None:
-            raise InputError("Q of a damped spring depends on the past: give its deflection")
+            raise InputError("Q of a damped spring depends on the past; give its deflection")
         return np.asarray(theta[0] - deflection)
 
     def torque_rate(self, phi: Array, phid: Array, phidd: Array, beyond: Beyond) -> Array:
@@ -372,8 +374,8 @@ class StiffnessDrive:
         _check_parts(self.motor)
         if not (np.isfinite(self.offset) and np.isfinite(self.gain) and self.gain != 0.0):
             raise InputError(
-                f"stiffness drive: k = {self.offset} + {self.gain} theta_k: must be finite, the "
-                f"gain nonzero"
+                f"stiffness drive: offset and gain of k = {self.offset} + {self.gain} theta_k must "
+                f"be finite and the gain nonzero"
             )
 
 
@@ -396,7 +398,7 @@ class VariableStiffness(Actuator):
         least, greatest = self.stiffness_range
         if not 0.0 < least < greatest:
             raise InputError(
-                f"stiffness_range: {least:g} to {greatest:g}: must be positive and increase"
+                f"stiffness_range must be positive and increasing, got {least:g} to {greatest:g}"
             )
         _check_parts(self.motor, self.shape)
 
@@ -443,8 +445,8 @@ class VariableStiffness(Actuator):
         wrong = ~(k > 0.0) if beyond == "continue" else (k < least) | (k > greatest)
         if wrong.any():
             raise InputError(
-                f"stiffness of {k[wrong][0]:.6g} N m/rad: must be from {least:.6g} to "
-                f"{greatest:.6g} N m/rad"
+                f"stiffness must be from {least:.6g} to {greatest:.6g} N m/rad, got "
+                f"{k[wrong][0]:.6g} N m/rad"
             )
         self.shape.checked_torque(Q[0] / k, beyond)
 
@@ -465,11 +467,12 @@ class VariableStiffness(Actuator):
             k = self.driven(theta[1], 0.0 * theta[1])[0]
         assert k is not None
         if not (k > 0.0).all():
-            raise InputError(f"stiffness of {np.min(k):.6g} N m/rad: must be positive")
+            raise InputError(f"stiffness must be positive, got {np.min(k):.6g} N m/rad")
         return np.asarray(theta[0] - self.shape.deflection(Q / k, beyond=beyond))
 
     def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
-        """The load kappa G(phi) of the stiffness drive falls with k, which bounds k from below."""
+        """The range of k. The load kappa G(phi) of the stiffness drive decreases with k, so its
+        torque limit bounds k from below."""
         least, greatest = (np.full_like(Q, end) for end in self.stiffness_range)
         if self.drive is None or np.isinf(limit := torque_share * self.drive.motor.torque_limit):
             return least, greatest
@@ -506,11 +509,11 @@ class Antagonistic(Actuator):
 
     def __post_init__(self) -> None:
         if self.regulates not in ("stiffness", "pretension"):
-            raise InputError(f"regulates '{self.regulates}': must be stiffness or pretension")
+            raise InputError(f"regulates must be stiffness or pretension, got '{self.regulates}'")
         for motor, spring in zip(self.motors, self.springs, strict=True):
             _check_parts(motor, spring)
             if not np.isfinite(spring.travel).all():
-                raise InputError("an antagonistic spring needs a finite travel")
+                raise InputError("an antagonistic spring requires a finite travel")
             inner = np.linspace(*spring.travel, 1002)[1:-1]
             bend = spring.derivatives(inner)[2]
             if self.regulates == "stiffness" and bend.min() <= 0.0:
@@ -550,17 +553,18 @@ class Antagonistic(Actuator):
             self.agonist_spring.checked_torque(second[0] + 0.5 * Q[0], beyond)
             self.antagonist_spring.checked_torque(second[0] - 0.5 * Q[0], beyond)
 
-    def _refuse_second_output(self, Q: Array, second: Array) -> None:
+    def _reject_second_output(self, Q: Array, second: Array) -> None:
         least, greatest = self._pretension_range(Q)
         if (none := least > greatest).any():
             raise InputError(
-                f"joint torque of {Q[none][0]:.6g} N m exceeds what springs with torques "
-                f"{self.agonist_spring.torque_range}, {self.antagonist_spring.torque_range} allow"
+                f"joint torque of {Q[none][0]:.6g} N m is infeasible with the torque ranges of the "
+                f"springs, {self.agonist_spring.torque_range} (agonist) and "
+                f"{self.antagonist_spring.torque_range} (antagonist)"
             )
         low, high = (end[0] for end in self.second_output_range(Q))
         raise InputError(
             f"stiffness of {second[0]:.6g} N m/rad is infeasible at a joint torque of "
-            f"{Q[0]:.6g} N m: must be from {low:.6g} to {high:.6g} N m/rad"
+            f"{Q[0]:.6g} N m; it must be from {low:.6g} to {high:.6g} N m/rad"
         )
 
     def _laws(self, phi_a: Array, phi_b: Array) -> tuple[tuple[Array, ...], ...]:
@@ -587,8 +591,8 @@ class Antagonistic(Actuator):
     def link_position(
         self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
     ) -> Array:
-        """Q falls with q. Beyond both travels, both springs continue along their tangents, where
-        one more step of Newton's method is exact."""
+        """q from Q, which decreases with q. Beyond their travels both springs continue along their
+        tangents, where one more step of Newton's method is exact."""
         (a_low, a_high), (b_low, b_high) = self.limits_of_springs
 
         def law(x: Array, beyond: Beyond = "continue") -> tuple[Array, Array]:
@@ -620,4 +624,4 @@ def _check_parts(motor: Motor, *springs: Spring) -> None:
         if not isinstance(spring, Spring):
             raise InputError(f"expected a Spring, such as LinearSpring(stiffness), got {spring!r}")
     if motor.inertia == 0.0:
-        raise InputError("inertia of the motor is 0: must be greater than zero behind a spring")
+        raise InputError("inertia of a motor behind a spring must be greater than zero, got 0")

@@ -65,7 +65,9 @@ class Actuators:
         if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
             raise InputError(f"joint_names: expected unique strings, got {names}")
         if len(self.actuators) != len(names):
-            raise InputError(f"{len(names)} joints, but {len(self.actuators)} actuators")
+            raise InputError(
+                f"expected {len(names)} actuators, one per joint, got {len(self.actuators)}"
+            )
         for name, actuator in zip(names, self.actuators, strict=True):
             if not isinstance(actuator, Actuator):
                 raise InputError(f"joint '{name}': {actuator!r} is not an actuator")
@@ -75,11 +77,13 @@ class Actuators:
         ]
         sources = tuple(self.torque_sources) or tuple(usual)
         if len(sources) != len(names):
-            raise InputError(f"{len(names)} joints, but {len(sources)} torque_sources")
+            raise InputError(
+                f"expected {len(names)} torque_sources, one per joint, got {len(sources)}"
+            )
         for name, source, own in zip(names, sources, usual, strict=True):
             if source not in (own, "torque_sensor"):
                 raise InputError(
-                    f"joint '{name}': torque_source {source!r}: must be {own} or torque_sensor"
+                    f"joint '{name}': torque_source must be {own} or torque_sensor, got {source!r}"
                 )
         object.__setattr__(self, "torque_sources", sources)
 
@@ -110,7 +114,7 @@ class Actuators:
 
     @cached_array
     def is_rigid(self) -> NDArray[np.bool_]:
-        """(n,) mask."""
+        """(n,) mask of the rigid joints."""
         return np.array([isinstance(each, Rigid) for each in self.actuators])
 
     @cached_array
@@ -120,7 +124,7 @@ class Actuators:
 
     @cached_array
     def damping(self) -> Array:
-        """(n,) of the dampers in parallel with the springs, in N m s/rad; zero without one."""
+        """(n,) damping in parallel with the springs, in N m s/rad; zero without a damper."""
         return np.array([getattr(each, "damping", 0.0) for each in self.actuators])
 
     @cached_array
@@ -149,7 +153,7 @@ class Actuators:
     @cached_array
     def torque_share(self) -> Array:
         """(m,) share of its joint's torque that each motor takes: half for each of two antagonists,
-        none for a motor that sets a stiffness."""
+        zero for a motor that sets a stiffness."""
         shares = [
             (0.5, 0.5) if isinstance(each, Antagonistic) else (1.0, 0.0)[: len(each.motors)]
             for each in self.actuators
@@ -199,8 +203,8 @@ class Actuators:
         """Raise InputError unless the joints are those of the model, in its order."""
         if self.joint_names != model.joint_names:
             raise InputError(
-                f"actuators of {', '.join(self.joint_names)}; robot '{model.name}' has "
-                f"{', '.join(model.joint_names)}"
+                f"the actuators belong to joints {', '.join(self.joint_names)}, but the joints of "
+                f"robot '{model.name}' are {', '.join(model.joint_names)}"
             )
 
     def refuse_counting_twice(self, reflected_inertia: Array) -> None:
@@ -211,9 +215,9 @@ class Actuators:
             inertia = actuator.motors[0].inertia
             if reflected != 0.0 and not (isinstance(actuator, Rigid) and inertia == 0.0):
                 raise InputError(
-                    f"joint '{name}': the model has a reflected inertia of {reflected:g} and the "
-                    f"motor data {inertia:g}: the rotor counts once; remove it from the model with "
-                    f"model.with_reflected_inertia"
+                    f"joint '{name}': the rotor would count twice: the model has a reflected "
+                    f"inertia of {reflected:g}, the motor data an inertia of {inertia:g}; remove "
+                    f"it from the model with model.with_reflected_inertia"
                 )
 
     def friction(self, velocity: Any) -> Array:
@@ -236,7 +240,7 @@ class Actuators:
     def motor_acceleration(self, velocity: Any, load: Any, motor_torque: Any) -> Array:
         """theta'' (..., m) = (tau_m - load - friction(theta')) / M_m.
 
-        NaN on rigid joints, where it is q'' from the forward dynamics of the whole arm.
+        NaN on rigid joints, where theta'' is q'' from the forward dynamics of the whole arm.
         """
         torque = as_array("motor_torque", motor_torque, (len(self.motors),), self.motor_names)
         inertia = np.where(self.is_rigid[self.joint_of_motor], np.nan, self.motor_inertia)
@@ -255,10 +259,10 @@ class Actuators:
         """Response of the springs to links at q, q' (..., n) and motors at theta, theta'
         (..., m).
 
-        stiffness: (..., 2, v) rows k and k' of the `variable_joints`. Required only if no motor
-        sets a stiffness; entries of joints with such a motor are ignored. Raises InputError for
-        wrong shapes, NaN and infinity, and, unless `beyond` is "continue", deflections beyond the
-        travel.
+        stiffness: (..., 2, v) rows k and k' of the `variable_joints`. Required if no motor sets the
+        stiffness of some joint; entries of joints with such a motor are ignored. Raises InputError
+        for wrong shapes, NaN and infinity, and, unless `beyond` is "continue", for deflections
+        beyond the travel.
         """
         m = len(self.motors)
         given = {
@@ -374,7 +378,7 @@ class Actuators:
             needed = self.needs_stiffness if where is None else self.needs_stiffness & where
             for i in np.flatnonzero(needed).tolist():
                 raise InputError(
-                    f"joint '{self.joint_names[i]}': no motor sets its stiffness: give "
+                    f"joint '{self.joint_names[i]}': no motor sets its stiffness; give "
                     f"`stiffness`, rows k and k' of {', '.join(self.variable_joints)}"
                 )
         return self.second_outputs(stiffness, 2)

@@ -5,7 +5,7 @@ and the second outputs; `spring_motion` computes Q, Q' and the loads from links 
 :mod:`actuator_kinds` has the relations. The functions run over the joints of a robot in the control
 cycle (:mod:`actuator_cycle`), or over a batch of states of one actuator. They never raise: a spring
 continues along its tangents beyond its travel, an infeasible second output is clipped to the
-nearest feasible one, and flags report both.
+nearest feasible value, and flags report both.
 
 ``JOINT`` row: one actuator
     KIND                     RIGID, SERIES, VARIABLE, BY_PRETENSION or BY_STIFFNESS (antagonistic)
@@ -66,7 +66,7 @@ SECOND_OUTPUT_CLIPPED = 2
 """Flag of the motors of a joint: its requested stiffness or pretension was infeasible."""
 
 LEAST_SHARE = 0.1
-"""A driven stiffness is never taken below this share of the least one in its range."""
+"""A driven stiffness is never taken below this share of the minimum of its range."""
 
 
 class LinkRows(NamedTuple):
@@ -99,7 +99,7 @@ def smooth_friction(velocity, viscous, coulomb, coulomb_velocity):
 @inlined
 def friction(motors, j, velocity):
     """Friction torque of motor j."""
-    if motors[j, COULOMB] == 0.0:  # spares the tanh
+    if motors[j, COULOMB] == 0.0:  # saves the tanh
         return motors[j, VISCOUS] * velocity
     return smooth_friction(
         velocity, motors[j, VISCOUS], motors[j, COULOMB], motors[j, COULOMB_VELOCITY]
@@ -108,7 +108,8 @@ def friction(motors, j, velocity):
 
 @inlined
 def _drive(motors, j, motion, load, outputs):
-    """Motor j at `motion` = (theta, theta', theta''): tau_m = M_m theta'' + load + friction."""
+    """Write motor j at `motion` = (theta, theta', theta'') to `outputs`, with its torque
+    tau_m = M_m theta'' + load + friction."""
     position, velocity, acceleration = motion
     result = outputs.result
     result[0, j] = position
@@ -121,7 +122,7 @@ def _drive(motors, j, motion, load, outputs):
 
 @inlined
 def _drive_spring(motors, laws, j, k, motion, phi, load, outputs):
-    """Motor j with the spring k in front of it, deflected by phi."""
+    """`_drive` for motor j with the spring k in front of it, deflected by phi."""
     _drive(motors, j, motion, load, outputs)
     outputs.bent[j] = phi
     if not laws[k, LOWER] <= phi <= laws[k, UPPER]:
@@ -191,7 +192,7 @@ def _settled_deflection(laws, pieces, own, k, damping, torque):
 def advance_filters(joints, laws, pieces, own, torque, filtered, dt):
     """Advance the deflections `filtered` (n,) of damped springs by dt in s under `torque` (3, n).
 
-    NaN is replaced by the settled deflection first; with dt = 0 nothing else happens.
+    NaN is first replaced by the settled deflection; with dt = 0 nothing else happens.
     """
     for i in range(joints.shape[0]):
         damping, k = joints[i, DAMPING], int(joints[i, SPRING])
@@ -293,7 +294,7 @@ def _extensions(laws, pieces, own, k, torque, stiffness, a, b):
         a, b, found = _bracketed(laws, pieces, own, k, Q, sigma)
     _, a1, a2, a3 = law_on_travel(laws, pieces, own, k, a)
     _, b1, b2, b3 = law_on_travel(laws, pieces, own, k + 1, b)
-    if not a1 * b2 + b1 * a2 > 0.0:  # at an end of travel where springs stop hardening: p stays
+    if not a1 * b2 + b1 * a2 > 0.0:  # springs stop hardening at an end of travel: keep p
         half, halfd = 0.5 * Qd, 0.5 * Qdd
         return (a, half / a1, halfd / a1), (b, -half / b1, -halfd / b1), found
     da, db = _solved(a1, a2, b1, b2, Qd, sigmad)
@@ -338,7 +339,7 @@ def _reduced(torque, stiffness):
 # wide: flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def _variable(joints, motors, laws, pieces, own, i, moves, given, bend, outputs):
-    """The motors of joint i, of variable stiffness, whose spring the torque `bend` deflects."""
+    """`feedforward` for joint i, of variable stiffness, whose spring the torque `bend` deflects."""
     j, k, v = int(joints[i, MOTOR]), int(joints[i, SPRING]), int(joints[i, SECOND])
     stiffness, kd, kdd = given.second[0, v], given.second[1, v], given.second[2, v]
     possible = joints[i, SOFTEST] <= stiffness <= joints[i, STIFFEST]
@@ -362,7 +363,7 @@ def _variable(joints, motors, laws, pieces, own, i, moves, given, bend, outputs)
 # wide: as above
 @inlined
 def _antagonistic(joints, motors, laws, pieces, own, i, moves, given, bend, outputs):
-    """The two motors of joint i, whose springs the torque `bend` deflects."""
+    """`feedforward` for the antagonistic joint i, whose springs the torque `bend` deflects."""
     j, k, v = int(joints[i, MOTOR]), int(joints[i, SPRING]), int(joints[i, SECOND])
     bent, flags = outputs.bent, outputs.flags
     second = given.second[0, v], moves * given.second[1, v], moves * given.second[2, v]
@@ -392,7 +393,7 @@ def _antagonistic(joints, motors, laws, pieces, own, i, moves, given, bend, outp
 # wide: as above
 @inlined
 def feedforward(joints, motors, laws, pieces, own, bending, given, filtered, outputs):
-    """Compute the motors that move all joints along `given`, a LinkRows, into `outputs`.
+    """Write to `outputs`, a MotorArrays, the motors that move all joints along `given`, a LinkRows.
 
     bending: (2,) as in `VARIANTS`. filtered: (n,) deflections of damped springs; NaN settles first.
     """
@@ -423,13 +424,13 @@ def feedforward(joints, motors, laws, pieces, own, bending, given, filtered, out
 # From links and motors to the joint torques
 
 
-# wide: the plant has the rows of its packed state one by one; a tuple of arrays costs time
+# wide: the plant passes the rows of its packed state one by one; a tuple of arrays costs time
 @inlined
 def springs_recursion(
     joints, laws, pieces, own, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
 ):
-    """Joint torques Q, Q' and stiffness (n,), load and deflection of the motors (m,), of links at
-    q, q' (n,) and motors at theta, theta' (m,).
+    """Write Q, Q' and stiffness of the joints (n,), load and deflection of the motors (m,) for
+    links at q, q' (n,) and motors at theta, theta' (m,).
 
     second: (2, v) stiffness and rate, read where no motor sets it. The entries of rigid joints, and
     Q' of damped ones, are left unchanged.
@@ -471,12 +472,12 @@ def springs_recursion(
             load[j], load[j + 1] = s, -s_b
 
 
-# wide: a call unpacks an array in 0.07 us, a tuple of arrays in several times that
+# wide: a call unpacks an array in 0.07 us; a tuple of arrays takes several times as long
 def feedforward_cycle(
     joints, motors, laws, pieces, own, bending, state, torque, second, filtered,
     bent, load, result, flags,
 ):  # fmt: skip
-    """`feedforward` on arrays."""
+    """`feedforward` with plain arrays as arguments."""
     given, outputs = LinkRows(state, torque, second), MotorArrays(bent, load, result, flags)
     feedforward(joints, motors, laws, pieces, own, bending, given, filtered, outputs)
 

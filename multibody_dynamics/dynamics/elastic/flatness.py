@@ -45,14 +45,14 @@ def motor_motion(
     Parameters
     ----------
     state : (..., k, n), k >= 3: rows q, q', q''; further rows only enter through Q', Q''.
-    torque : (..., 3, n) rows Q, Q', Q'' of the same motion, or what `inverse_dynamics` returns.
+    torque : (..., 3, n) rows Q, Q', Q'' of the same motion, or the result of `inverse_dynamics`.
     stiffness : (..., 3, v) the second outputs of `actuators.variable_joints`, with two rates:
         stiffness in N m/rad, or pretension in N m where the actuator is regulated by it.
     deflection : (..., n) of damped springs, the state of their filter (see
         :meth:`.Actuators.deflection_after`, :func:`filtered_deflection`); other entries are not
         used.
-    beyond : "raise" refuses springs beyond their travel and infeasible stiffnesses; "continue"
-        follows the tangents, and :func:`limit_margins` then reports by how much.
+    beyond : "raise" rejects springs beyond their travel and infeasible stiffnesses; "continue"
+        follows the tangents, and :func:`limit_margins` then reports the excess.
 
     Raises InputError that names the joint, also for wrong shapes and missing rates.
     """
@@ -61,8 +61,8 @@ def motor_motion(
     second = actuators.second_outputs(stiffness, 3)
     if second is None and actuators.variable_joints:
         raise InputError(
-            f"stiffness: joints {', '.join(actuators.variable_joints)} have a second output "
-            f"(stiffness or pretension): give its rows k, k', k''"
+            f"stiffness is missing: joints {', '.join(actuators.variable_joints)} have a second "
+            f"output (stiffness or pretension); give its rows k, k', k''"
         )
     given = {"state": state.shape[:-2], "torque": torque.shape[:-2]}
     if second is not None:
@@ -94,7 +94,7 @@ def _link_rows(actuators: Actuators, state: Any, torque: Any) -> tuple[Array, Ar
     if isinstance(torque, tuple):
         if any(row is None for row in torque):
             raise InputError(
-                "torque: Q' or Q'' is missing: inverse_dynamics needs qddd and qdddd for them"
+                "torque: Q' or Q'' is missing; pass qddd and qdddd to inverse_dynamics"
             )
         torque = np.stack(torque, axis=-2)
     torque = as_array("torque", torque, (3, n), names)
@@ -115,11 +115,12 @@ def filtered_deflection(
     """(k, n) deflections of damped springs along a motion; zero for the other joints.
 
     times: (k,) s, increasing, close enough for Q to be quadratic in between. torque: (k, 3, n)
-    rows Q, Q', Q'' there. initial: (n,) at the first time; the settled deflection if not given.
+    rows Q, Q', Q'' at these times. initial: (n,) deflections at the first time; settled ones if
+    not given.
     """
     times = as_array("times", times, ())
     if times.ndim != 1 or (np.diff(times) <= 0.0).any():
-        raise InputError("times: expected a row of increasing numbers")
+        raise InputError("times: expected a one-dimensional array of increasing numbers")
     torque = as_array("torque", torque, (3, actuators.n), actuators.joint_names)
     if torque.shape[0] != len(times) or torque.ndim != 3:
         raise InputError(f"torque: expected ({len(times)}, 3, {actuators.n}), got {torque.shape}")
@@ -170,7 +171,7 @@ def limit_margins(
     Parameters
     ----------
     times : (k,) s.
-    torque : (k, 3, n) rows Q, Q', Q'', or what `inverse_dynamics` returns; only Q is used.
+    torque : (k, 3, n) rows Q, Q', Q'', or the result of `inverse_dynamics`; only Q is used.
     motion : from :func:`motor_motion` with ``beyond="continue"`` at these times.
     stiffness : as passed to it.
     joint_torque_limit : (n,) in N m or None, such as model.limits.effort.

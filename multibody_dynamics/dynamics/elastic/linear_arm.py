@@ -2,9 +2,10 @@
 
     M x'' + D x' + K x = tau,    x = (q, theta)
 
-M holds the mass matrix of the links and the inertias of the motors; K the springs, the gravity
-stiffness and end stops; D dampers and friction. Controllers and drives add their feedback to K and
-D. This module contains no dynamics: the caller provides mass matrix and gravity stiffness.
+M contains the mass matrix of the links and the inertias of the motors; K contains the springs, the
+gravity stiffness and end stops; D contains dampers and friction. Controllers and drives add their
+feedback to K and D. This module computes no dynamics: the caller provides the mass matrix and the
+gravity stiffness.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class LinearArm:
     mass : (n, n) mass matrix of the links, without the rotors of `actuators`, kg m^2.
 
     Attributes: `mass`, `damping`, `stiffness`, each (n + m, n + m); the caller adds to them.
-    Initially `damping` holds the dampers, and `stiffness` is zero. `links` and `motors` are the
-    indices of q and theta in x, `link_of_motor` (m,) the index of each motor's link.
+    Initially `damping` contains the dampers, and `stiffness` is zero. `links` and `motors` are the
+    indices of q and theta in x, `link_of_motor` (m,) is the index of each motor's link.
 
     At rigid joints theta = q: the motor's equation is added to that of the link.
     """
@@ -54,8 +55,8 @@ class LinearArm:
         self.damping = self.between(actuators.damping[joint])
 
     def between(self, values: Array) -> Array:
-        """(n + m, n + m) matrix of springs in N m/rad, or dampers in N m s/rad, of `values` (m,)
-        between each motor and its link."""
+        """(n + m, n + m) matrix of springs or dampers between each motor and its link, whose
+        stiffness in N m/rad or damping in N m s/rad is `values` (m,)."""
         deflection = np.zeros((len(self.motors), len(self.mass)))
         rows = np.arange(len(self.motors))
         deflection[rows, self.motors] = 1.0
@@ -86,7 +87,7 @@ class LinearArm:
 
     def _first_order(self) -> Array:
         """(2 k, 2 k) A of (y, y')' = A (y, y'), with the k free coordinates y: the links, then the
-        motors that do not move with one."""
+        motors that do not move with their links."""
         n, free = len(self.links), self._is_free
         k = n + int(free.sum())
         join = np.zeros((len(self.mass), k))  # x = join y

@@ -64,7 +64,10 @@ def spring_tables(springs: Sequence[Any], *, own_laws: bool = False) -> SpringTa
         for spring, found in zip(springs, polynomials, strict=True)
     ]
     for spring in filter(None, () if own_laws else own):
-        raise InputError(f"{type(spring).__name__}: compiled code needs a piecewise polynomial law")
+        raise InputError(
+            f"{type(spring).__name__}: the control cycle requires a piecewise polynomial law; "
+            f"other laws work in planning only"
+        )
     known = [(np.zeros(1), np.zeros((1, 1))) if found is None else found for found in polynomials]
     degree = max((coefficients.shape[1] - 1 for _, coefficients in known), default=0)
     tables = SpringTables(
@@ -114,7 +117,7 @@ def _bracket(laws, pieces, own, k, torque):
             end *= 2.0
         return lower, upper if isfinite(upper) else max(end, lower)
     tangent = pieces[int(laws[k, FIRST]), COEFFICIENT + 1]
-    if not isfinite(lower):  # only for hardening laws, which lie beyond their tangent at zero
+    if not isfinite(lower):  # the law hardens: it lies beyond its tangent at zero
         lower = min(torque / tangent, 0.0)
     if not isfinite(upper):
         upper = max(torque / tangent, 0.0)
@@ -221,11 +224,12 @@ def spring_deflection_motion(laws, pieces, own, k, torque, guess):
 # Batches
 
 LAW, ENERGY, DEFLECTION = range(3)
-"""What `evaluate_spring` computes, from phi, phi and s."""
+"""Quantities that `evaluate_spring` computes: law and energy from phi, deflection from s."""
 
 
 def evaluate_spring(springs, quantity, values, result):
-    """The quantity of spring 0 at the values (N,): rows of result (4, N), s to s''' or one row."""
+    """Write the quantity of spring 0 at the values (N,) to `result` (4, N): s to s''' fill all
+    rows, the other quantities the first."""
     laws, pieces, own = springs
     for i in range(values.shape[0]):
         if quantity == LAW:

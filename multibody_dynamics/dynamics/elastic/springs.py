@@ -1,7 +1,7 @@
 """Spring laws: the torque s(phi) increases with the deflection phi = theta - q over its travel.
 
 The spring of a series elastic joint obeys Q = s(phi). The deflection for a torque with given
-rates follows by implicit differentiation (s', s'', s''' are derivatives by phi):
+rates follows by implicit differentiation (s', s'', s''' are derivatives with respect to phi):
 
     phi = s^-1(Q),    phi' = Q' / s',    phi'' = (Q'' - s'' phi'^2) / s'.
 
@@ -40,7 +40,7 @@ Beyond = Literal["raise", "continue"]
 
 
 class DeflectionMotion(NamedTuple):
-    """phi, phi' and phi'' of a spring, each of the shape of the torques."""
+    """phi, phi' and phi'' of a spring, each with the shape of the torques."""
 
     deflection: Array
     rate: Array
@@ -61,7 +61,10 @@ class Spring(ABC):
     def __post_init__(self) -> None:
         lower, upper = (float(end) for end in self.travel)
         if not lower < upper:
-            raise InputError(f"travel of the spring: {lower:g} to {upper:g}: must increase")
+            raise InputError(
+                f"travel of the spring: the lower end {lower:g} must be less than the upper end "
+                f"{upper:g}"
+            )
         object.__setattr__(self, "travel", (lower, upper))
 
     @abstractmethod
@@ -131,7 +134,7 @@ class Spring(ABC):
         return self._checked("deflection", phi, self.travel, beyond)
 
     def checked_torque(self, torque: Any, beyond: Beyond) -> Array:
-        """The same for a torque."""
+        """`torque` as an array; InputError if it is out of range and `beyond` is "raise"."""
         return self._checked("torque", torque, self.torque_range, beyond)
 
     def _checked(self, what: str, value: Any, limits: tuple[float, float], beyond: Beyond) -> Array:
@@ -197,7 +200,7 @@ class CubicSpring(PiecewisePolynomial):
 class PolynomialSpring(PiecewisePolynomial):
     """s = c_1 phi + c_2 phi^2 + ..., with c_i in N m/rad^i; the travel must be finite.
 
-    Raises InputError with the deflection at which s' is not positive on the travel.
+    If s' is not positive on the whole travel, raises InputError that names the worst deflection.
     """
 
     coefficients: tuple[float, ...]
@@ -207,9 +210,11 @@ class PolynomialSpring(PiecewisePolynomial):
         given = tuple(float(c) for c in self.coefficients)
         object.__setattr__(self, "coefficients", given)
         if not given or not np.isfinite(given).all():
-            raise InputError(f"coefficients of the spring: {given}: must be finite numbers")
+            raise InputError(
+                f"coefficients of the spring: expected one or more finite numbers, got {given}"
+            )
         if not np.isfinite(self.travel).all():
-            raise InputError("a polynomial spring needs a finite travel")
+            raise InputError("a polynomial spring requires a finite travel")
         slope = np.polynomial.Polynomial((0.0, *given)).deriv()
         extrema = slope.deriv().roots() if len(given) > 1 else np.empty(0)
         inner = np.real(extrema[np.abs(np.imag(extrema)) < 1e-9])
@@ -231,7 +236,7 @@ class TableSpring(PiecewisePolynomial):
     minimises the integral of s'''^2 subject to B-spline coefficients of s' of at least 5 % of the
     least slope between neighbours, which keeps s' positive everywhere. Where this bound is
     inactive, it is the natural quintic spline. It meets the points to within 1e-6 of the torque
-    range, and its slope is checked at its extrema. Raises InputError with the point at fault.
+    range, and its slope is checked at its extrema. Raises InputError that names the faulty point.
     """
 
     deflections: tuple[float, ...]
@@ -254,19 +259,22 @@ class TableSpring(PiecewisePolynomial):
             columns.append(column)
         phi, torque = columns
         if len(phi) != len(torque):
-            raise InputError(f"the spring has {len(phi)} deflections and {len(torque)} torques")
+            raise InputError(
+                f"the spring has {len(phi)} deflections, but {len(torque)} torques; the numbers "
+                f"must be equal"
+            )
         if self.symmetric:
             if phi[0] != 0.0 or torque[0] != 0.0:
                 raise InputError(
-                    f"a symmetric table starts at deflection 0 and torque 0, not at {phi[0]:g} and "
-                    f"{torque[0]:g}"
+                    f"a symmetric table must start at deflection 0 and torque 0, got {phi[0]:g} "
+                    f"and {torque[0]:g}"
                 )
             phi, torque = (np.concatenate((-row[:0:-1], row)) for row in (phi, torque))
         lower, upper = self.travel
         if -np.inf < lower < phi[0] or np.inf > upper > phi[-1]:
             raise InputError(
-                f"travel of the spring: {lower:g} to {upper:g}: the points reach from {phi[0]:g} "
-                f"to {phi[-1]:g}"
+                f"travel of the spring: {lower:g} to {upper:g} exceeds the range of the points, "
+                f"{phi[0]:g} to {phi[-1]:g}"
             )
         travel = (max(lower, float(phi[0])), min(upper, float(phi[-1])))
         object.__setattr__(self, "travel", travel)
@@ -277,9 +285,9 @@ class TableSpring(PiecewisePolynomial):
         off = np.abs(law(phi) - torque) / (torque[-1] - torque[0])
         if off.max() > 1e-6:
             raise InputError(
-                f"no smooth increasing law meets the points of the spring: near deflection "
-                f"{phi[off.argmax()]:g} it is off by {off.max():.1e} of the range of torques; "
-                f"leave out points that jump"
+                f"cannot fit a smooth increasing law to the points of the spring: near deflection "
+                f"{phi[off.argmax()]:g} the fit is off by {off.max():.1e} of the torque range; "
+                f"remove the points where the torque jumps"
             )
         from scipy.interpolate import PPoly
 
@@ -328,7 +336,7 @@ def monotone_spline(x: Array, y: Array, *, pieces: int = 4, least: float = 0.05)
 
 def greatest_stiffness(spring: Spring, torque: float) -> float:
     """The largest s' on the travel. An infinite end is replaced by the deflection at +-`torque`,
-    or by zero if `torque` is infinite, too."""
+    or by zero if `torque` is infinite as well."""
     reach = spring.deflection([-torque, torque], beyond="continue") if torque < np.inf else 0.0
     lower, upper = np.where(np.isfinite(spring.travel), spring.travel, reach)
     return float(spring.stiffness(np.linspace(lower, upper, 101), beyond="continue").max())
@@ -378,4 +386,4 @@ def _check_number(name: str, value: float, *, positive: bool = False) -> None:
     number = float(as_array(name, value, ()))
     if number < 0.0 or (positive and number == 0.0):
         right = "greater than zero" if positive else "zero or greater"
-        raise InputError(f"{name} of the spring is {number:g}: must be {right}")
+        raise InputError(f"{name} of the spring must be {right}, got {number:g}")

@@ -19,7 +19,7 @@ Inertia and friction:
 
 identify_parameters           friction, payload or inertial parameters from recorded torques
 Identified                    the result of identify_parameters
-KINDS                         what identify_parameters can identify: friction, payload, inertia
+KINDS                         the kinds of parameters that identify_parameters can identify
 consistent_parameters         ten consistent parameters from log-Cholesky numbers (..., 10)
 log_cholesky                  the inverse of consistent_parameters
 nearest_consistent            physically consistent parameters close to the given ones
@@ -56,7 +56,7 @@ HybridDynamicsSensitivity     the result of hybrid_dynamics_sensitivity
 Recordings:
 
 ZeroPhaseFilter               low-pass filter with derivatives, without phase lag, for recordings
-noise_cutoff                  frequencies (n,) in Hz above which signals are noise
+noise_cutoff                  frequencies (n,) in Hz above which signals are lost in noise
 HIGHEST                       the maximum cut-off frequency, as a fraction of the sampling rate
 Residuals                     running statistics of the residuals of n signals
 """

@@ -66,7 +66,7 @@ def calibrate(
     noise: tuple[float, float] = (1.0, 1.0),
     tolerance: float = 1e-8,
 ) -> Calibration:
-    """Kinematic calibration: the errors that best explain the measurements of `frame`.
+    """Kinematic calibration: the geometric errors that best explain the measurements of `frame`.
 
     Levenberg-Marquardt (SciPy) with exact derivatives: the residual of a pose is the twist
     r = log(C(pi)^-1 C_measured) in the axes of the frame, and dr/dpi = -dexp_r^-1 J with the
@@ -77,8 +77,8 @@ def calibrate(
     q : (k, n) the joint positions, as the encoders report them.
     measured : (k, 4, 4) poses of the frame, or (k, 3) positions of its origin, in the inertial
         frame. A misplacement of the measuring system appears as an error of the first joint.
-    noise : standard deviations of a measured rotation (rad) and position (m), which weigh the two
-        against each other.
+    noise : standard deviations of a measured rotation (rad) and position (m), which determine the
+        weights of the two.
     tolerance : combinations of parameters whose effect is smaller than this, relative to the
         largest one, are kept at zero. They are singular vectors of the identification Jacobian of
         all measurements at pi = 0, each parameter being scaled to an effect of norm one.
@@ -133,7 +133,7 @@ def calibrate(
 def _checked(
     model: MultibodyModel, errors: Errors, q: Any, measured: Any, noise: Any
 ) -> tuple[Array, Array, Array]:
-    """q, the measurements, and the weights (6,) or (3,) of a residual; InputError."""
+    """q, the measurements, and the weights (6,) or (3,) of a residual; InputError if invalid."""
     positions = np.ndim(measured) == 2
     q = as_array("q", q, (model.n,), model.joint_names)
     target = as_array("measured", measured, (3,) if positions else (4, 4))

@@ -1,9 +1,9 @@
 """Zero-phase filtering and differentiation of sampled signals, with a stated cut-off.
 
 The gain is H(f) = erfc((f - fc) / (sqrt(2) s)) / 2, s = fc / 5: one half at the cut-off fc, 0.994
-at half of it, below 1e-6 at twice it. A derivative of order k has (2 pi i f)^k H(f). Kernels are
+at fc / 2, below 1e-6 at 2 fc. A derivative of order k has the gain (2 pi i f)^k H(f). Kernels are
 symmetric about their sample, which avoids delay, and of finite length: filtering a long recording
-in pieces gives the same values as filtering it whole.
+in pieces gives the same values as filtering it as a whole.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ REACH = 4.5  # standard deviations of the envelope of the kernels
 DEGREE = 4  # polynomials up to this degree pass without error
 DIRECT = 100  # length of a kernel, per output sample, up to which sums are faster than FFTs
 HIGHEST = 0.2  # the largest cut-off, as a share of the sampling rate
-NOISE_BAND = 0.25  # above this share of the sampling rate there is only noise
-ABOVE_NOISE = 4.0  # power, relative to the noise, at which the signal ends
+NOISE_BAND = 0.25  # share of the sampling rate above which there is only noise
+ABOVE_NOISE = 4.0  # power density, relative to that of the noise, at which the signal ends
 
 
 class ZeroPhaseFilter:
-    """Low pass and derivatives 0 ... orders - 1 of signals sampled at `rate`, Hz.
+    """Low-pass filter and derivatives 0 ... orders - 1 of signals sampled at `rate`, Hz.
 
-    Each value depends on `reach` samples before and after its own. Raises InputError for a cut-off
-    that is not positive or above 0.2 of the rate.
+    Each value depends on `reach` samples on either side of its own. Raises InputError for a cut-off
+    that is not positive or is above 0.2 of the rate.
     """
 
     def __init__(self, rate: float, cutoff: float, orders: int = 5) -> None:
@@ -56,7 +56,7 @@ class ZeroPhaseFilter:
             (weight * (2.0 * np.pi * f) ** k) @ np.cos(phase + k * np.pi / 2.0)
             for k in range(orders)
         ]
-        # Correct the effect of the cut-off tails on polynomials, with one under the first kernel.
+        # Correct the effect of truncation on polynomials, by a polynomial times the first kernel.
         x = t / t[-1]
         powers = np.stack([x**m for m in range(DEGREE + 1)])
         window = np.abs(rows[0]) * powers
@@ -70,8 +70,8 @@ class ZeroPhaseFilter:
     def __call__(self, samples: Any, *, first: int = 0, step: int = 1) -> Array:
         """Values (orders, m, n) of evenly timed samples (k, n).
 
-        They belong to the samples reach + first, reach + first + step, ..., as far as all samples
-        that they depend on exist; m may be zero.
+        The values are those at the samples reach + first, reach + first + step, ..., as far as all
+        samples that they depend on exist; m may be zero.
         """
         rows = as_array("samples", samples, ())
         if rows.ndim != 2:
@@ -94,11 +94,11 @@ class ZeroPhaseFilter:
 def noise_cutoff(samples: Any, rate: float) -> Array:
     """Frequencies (n,) in Hz above which the signals (k, n) are lost in their noise.
 
-    The noise is assumed to be white; its power density is the median of that above a quarter of the
-    sampling rate. The signal ends where, from its peak upwards, the density (Welch's method) first
-    falls below four times that of the noise. There the optimal linear (Wiener) filter passes about
-    half of the signal and of all its derivatives. The result is at most 0.2 of the rate, the value
-    for a signal without noise, and zero for a constant signal.
+    The noise is assumed to be white; its power density is the median of the density above a quarter
+    of the sampling rate. The signal ends at the first frequency above its peak where the density
+    (Welch's method) falls below four times that of the noise. There the optimal linear (Wiener)
+    filter has the gain 3/4, for the signal and for all its derivatives. The result is at most 0.2
+    of the rate, the value for a signal without noise, and zero for a constant signal.
 
     Raises InputError for fewer than 32 samples.
     """

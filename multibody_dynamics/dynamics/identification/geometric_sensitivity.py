@@ -1,4 +1,4 @@
-"""Sensitivity to geometric errors: derivatives by error screws, [M18d] section 6.2.
+"""Sensitivity to geometric errors: derivatives with respect to error screws, [M18d] section 6.2.
 
 Joint i is mounted on its parent at B_i = C_parent(i),i (q_i = 0), [M18d] (92). Errors of this
 placement are parameters pi of screws U, given in the frame of body i at q_i = 0:
@@ -145,9 +145,9 @@ def perturbed_model(model: MultibodyModel, errors: Errors, values: Any) -> Multi
 def errors_at(errors: Errors, values: Any) -> tuple[ErrorScrew, ...]:
     """The same parameters, linearised where they have `values` (p,).
 
-    The derivatives of `perturbed_model(model, errors, values)` by the result, at zero, are those by
-    `errors` at `values`: the factors that follow in the placement take U_l to
-    Ad^-1_{exp(U_l+1 pi_l+1) ... exp(U_lambda pi_lambda)} U_l.
+    The derivatives of `perturbed_model(model, errors, values)` with respect to the result, at zero,
+    equal those with respect to `errors` at `values`: the factors that follow in the placement
+    transform U_l to Ad^-1_{exp(U_l+1 pi_l+1) ... exp(U_lambda pi_lambda)} U_l.
 
     Raises InputError for wrong shapes, NaN or infinity.
     """
@@ -251,7 +251,7 @@ def torque_sensitivity(
     Q_i = S_i . W_i, where W_i sums the balances W = M (V' + G) - ad_V^T M V, (38), of the bodies
     that joint i carries, less the applied wrenches, which are not displaced. M, V, V' and W are
     displaced with their body, except that the motion of the joint's parent p and the direction of
-    gravity stay the same. This leaves the terms v = dV/dpi - [T, V], and likewise a and g:
+    gravity stay the same. This leaves the terms v = dV/dpi - [T, V], and similarly a and g:
 
         dW/dpi = -ad_T^T W + M (a + g) - ad_v^T M V - ad_V^T M v,
         v = -[T, V_p],   a = [T', V - V_p] - [T, V'_p],   g = -[T, G],   T' = [V_p, T].
@@ -264,7 +264,7 @@ def torque_sensitivity(
     rates = [rate for rate in given if rate is not None]
     T = _error_twists(model, errors, q, pose)[..., None, :]
     parents = [int(model.parents[model.joint_index(e.joint)]) if e.joint else -1 for e in errors]
-    # From here on the axes are (..., p, n, 6): by each parameter, of each body.
+    # From here on the axes are (..., p, n, 6): derivatives by each parameter, for each body.
     V, Vd = (rate[..., None, :, :] for rate in rates)
     Vp, Vdp = (_with_base(rate)[..., parents, None, :] for rate in rates)
     M = inertia.transform(model.inertias, pose)[..., None, :, :, :]

@@ -1,10 +1,10 @@
 """Friction, payload and inertial parameters from measured torques, by least squares.
 
 The torques are linear in all of these, tau = Y pi + friction (see `regressor`). The search is
-restricted to bodies that can exist: their pseudo-inertia is positive definite, written as U U^T
-with U upper triangular and a positive diagonal (C. Rucker, P. M. Wensing, "Smooth parameterization
-of rigid-body inertia", IEEE RA-L 7(2), 2022), which replaces a linear matrix inequality by ten
-unconstrained numbers.
+restricted to physically consistent bodies: their pseudo-inertia is positive definite, written as
+U U^T with U upper triangular and a positive diagonal (C. Rucker, P. M. Wensing, "Smooth
+parameterization of rigid-body inertia", IEEE RA-L 7(2), 2022), which replaces a linear matrix
+inequality by ten unconstrained numbers.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ CHUNK = 2000  # states whose regressor is in memory at a time
 class Identified:
     """The result of :func:`identify_parameters`.
 
-    `friction` is in addition to that of the model. `parameters` (10 n,) are those of the bodies
-    with everything they carry, `payload` (10,) those of the payload in the frame of its body.
-    `errors` {name: standard error} of the friction assume white residuals. `rms` (2, n) in N m is
-    that of the residuals before and after identification, over the samples used.
+    `parameters` (10 n,) are those of the bodies with everything they carry, `payload` (10,) those
+    of the payload in the frame of its body. `errors` {name: standard error} of the friction assume
+    white residuals. `rms` (2, n) in N m is that of the residuals before and after identification,
+    over the samples used.
     """
 
     model: MultibodyModel
@@ -105,7 +105,10 @@ def identify_parameters(
 
     count = len(used) + 3 * model.n * with_friction
     if len(Q) * model.n < 2 * count:
-        raise InputError(f"{len(Q)} samples of {model.n} joints for {count} parameters: too few")
+        raise InputError(
+            f"too few samples: {len(Q)} of {model.n} joints for {count} parameters; at least two "
+            f"torques per parameter are needed"
+        )
     weight = 1.0 / np.maximum(Q.std(axis=0), 1e-3 * max(float(np.abs(Q).max()), 1e-9))
     before = _residual(model, rows, JointFriction.none(model.n), Q)
     left = Q - model.reflected_inertia * rows[2] if "inertia" in kinds else before
@@ -145,7 +148,9 @@ def identify_parameters(
 def _check_kinds(kinds: Sequence[str]) -> None:
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown or not kinds or len(set(kinds)) != len(kinds):
-        raise InputError(f"kinds: {list(kinds)} must be some of {', '.join(KINDS)}, each once")
+        raise InputError(
+            f"kinds: expected some of {', '.join(KINDS)}, each once; got {list(kinds)}"
+        )
     if "payload" in kinds and "inertia" in kinds:
         raise InputError(
             "kinds: torques cannot distinguish a payload from the inertia of its body; choose one"
@@ -166,12 +171,12 @@ def consistent_parameters(theta: Any) -> Array:
 def log_cholesky(parameters: Any) -> Array:
     """The inverse (..., 10) of :func:`consistent_parameters`.
 
-    Raises InputError for parameters that no body can have.
+    Raises InputError for parameters that are not physically consistent.
     """
     values = as_array("parameters", parameters, (10,))
     if not np.all(is_physically_consistent(values)):
         raise InputError(
-            "parameters: no body can have these: their pseudo-inertia is not positive definite"
+            "parameters: not physically consistent: the pseudo-inertia is not positive definite"
         )
     J = pseudo_inertia(values)[..., ::-1, ::-1]
     U = np.linalg.cholesky(J)[..., ::-1, ::-1]  # upper triangular
@@ -183,10 +188,11 @@ def log_cholesky(parameters: Any) -> Array:
 
 
 def nearest_consistent(parameters: Any, share: float = 1e-4) -> Array:
-    """Physically consistent parameters (..., 10) close to the given ones, which need not be.
+    """Physically consistent parameters (..., 10) close to the given ones, which may be
+    inconsistent.
 
-    Eigenvalues of the second moments about the COM below `share` of the largest are raised to that;
-    a mass below 1 g becomes 1 g.
+    Eigenvalues of the second moments about the COM are raised to at least `share` of the largest
+    one, and a mass below 1 g to 1 g.
     """
     values = as_array("parameters", parameters, (10,))
     J = pseudo_inertia(values)
@@ -294,8 +300,8 @@ def _triangle(
     """R (p + 1, p + 1) of a QR decomposition of the weighted equations of all samples.
 
     The unknowns are the inertial parameters `used` and, with a velocity, those of the friction; the
-    last column is the right side `left` (k, n). Regressors are large and therefore built for some
-    states at a time.
+    last column is the right side `left` (k, n). Regressors are large and therefore computed for
+    CHUNK states at a time.
     """
     triangle: Array | None = None
     for begin in range(0, len(left), CHUNK):
@@ -321,8 +327,8 @@ def _residual(model: MultibodyModel, rows: list[Array], friction: JointFriction,
 def _errors(
     R: Array, variance: Array, model: MultibodyModel, inertial: int, with_friction: bool
 ) -> dict[str, float]:
-    """Standard errors of the friction, with the inertial parameters marginalised: they come first
-    in R, so its last rows contain the friction after a fit of the inertias."""
+    """Standard errors of the friction, with the inertial parameters marginalised: these come first
+    in R, so the last rows of R contain the friction after a fit of the inertias."""
     if not with_friction:
         return {}
     square = R[inertial:, inertial:]

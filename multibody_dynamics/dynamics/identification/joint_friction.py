@@ -55,7 +55,7 @@ class JointFriction:
     @classmethod
     def from_mapping(cls, joints: Mapping[str, Any], names: tuple[str, ...]) -> JointFriction:
         """From {joint: {viscous, offset, and coulomb with coulomb_velocity, or logistic:
-        [amplitude, steepness, shift]}}, every key optional; joints not in it have no friction.
+        [amplitude, steepness, shift]}}. All keys are optional; joints not listed have no friction.
 
         Raises InputError that names the joint for unknown keys and non-numeric values.
         """
@@ -66,8 +66,8 @@ class JointFriction:
             unknown = set(given) - set(KEYS) if isinstance(given, Mapping) else {str(given)}
             if unknown:
                 raise InputError(
-                    f"friction of joint '{name}': {', '.join(sorted(unknown))}: must be some of "
-                    f"{', '.join(KEYS)}"
+                    f"friction of joint '{name}': {', '.join(sorted(unknown))}: expected a mapping "
+                    f"with some of the keys {', '.join(KEYS)}"
                 )
             if "logistic" in given and "coulomb" in given:
                 raise InputError(

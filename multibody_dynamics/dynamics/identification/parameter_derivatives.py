@@ -1,4 +1,4 @@
-"""Derivatives of the dynamics by an arbitrary scalar parameter p, [K12] section 4.2, Tables 5 to 7.
+"""Derivatives of the dynamics with respect to any scalar parameter p, [K12] 4.2, Tables 5 to 7.
 
 Body-fixed, with T_i the pose of body i in its parent, S_i the joint screw, I_i the inertia and F_i
 the wrench that joint i transmits. The dependence on p enters as dq/dp, dq'/dp, dS/dp, dI/dp,
@@ -45,7 +45,7 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ParameterDependence:
-    """How the dynamics depend on p parameters: derivatives of all their ingredients.
+    """How the dynamics depend on p parameters: the derivatives of all quantities that enter them.
 
     None means zero. Leading dimensions (...) are those of the states.
 
@@ -117,7 +117,8 @@ class ParameterDependence:
     def on_inertia(cls, model: MultibodyModel, body: str) -> ParameterDependence:
         """Dependence on the inertia of a body or payload about its COM: "hand.inertia_xy".
 
-        The entries xx, xy, xz, yy, yz, zz in the axes of the body, each with its mirror image.
+        The entries xx, xy, xz, yy, yz, zz in the axes of the body; each off-diagonal one changes
+        together with its transpose.
         """
         names = [f"{body}.inertia_{AXES[i]}{AXES[j]}" for i, j in UPPER]
         return cls._on_inertia(model, body, names, _inertial_basis()[4:])
@@ -190,7 +191,7 @@ class ParameterDependence:
 
 
 _TAILS: dict[str, tuple[int, ...]] = {
-    # the axes behind that of the parameters; 0 stands for n
+    # the axes after the axis of the parameters; 0 denotes n
     "q": (0,), "qd": (0,), "qdd": (0,), "tau": (0,), "placement": (0, 6), "screw": (0, 6),
     "inertia": (0, 6, 6), "rotor": (0,), "wrench": (0, 6), "gravity": (3,),
 }  # fmt: skip
@@ -297,9 +298,9 @@ def hybrid_dynamics_sensitivity(
 ) -> HybridDynamicsSensitivity:
     """dq''/dp and dtau/dp (..., n, p) of the hybrid dynamics, [K12] Table 7.
 
-    As in :func:`.hybrid_dynamics`, only the entries of the `prescribed` joints are used of `qdd`
-    and `by.qdd`, and only those of the free joints of `tau` and `by.tau`. The other arguments and
-    the errors are as for :func:`forward_dynamics_sensitivity`.
+    As in :func:`.hybrid_dynamics`, only the entries of `qdd` and `by.qdd` for `prescribed` joints
+    are used, and only the entries of `tau` and `by.tau` for free joints. The other arguments and
+    the errors are those of :func:`forward_dynamics_sensitivity`.
     """
     held = prescribed_joints(model, prescribed)
     given = {
@@ -450,7 +451,7 @@ def _rigid_body(model: MultibodyModel, body: str) -> tuple[float, Array, Array]:
 
 
 def _inertial_basis() -> Array:
-    """dI/dp (10, 6, 6) by m, m c and the six entries of the inertia about the origin."""
+    """dI/dp (10, 6, 6) for p = m, m c and the six entries of the inertia about the origin."""
     rows = np.zeros((10, 6, 6))
     rows[0, 3:, 3:] = np.eye(3)
     rows[1:4, :3, 3:] = so3.hat(np.eye(3))

@@ -37,8 +37,8 @@ UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # places of the six en
 JointParameter = Literal["rotor", "viscous", "coulomb"]
 JOINT_PARAMETERS: tuple[str, ...] = get_args(JointParameter)
 
-# Of columns that serve equally well, those of bodies nearer to the base lead: the columns are
-# scaled to norms from 1 down to this.
+# The columns are scaled to norms from 1 down to this: among equally suitable columns, those of
+# bodies nearer to the base then become leading.
 LAST_NORM = 0.5
 ROUNDING = 1e-12  # coefficients between scaled columns that are smaller than this are zero
 
@@ -69,8 +69,8 @@ def inertial_parameters(model: MultibodyModel) -> Array:
 def with_inertial_parameters(model: MultibodyModel, parameters: Any) -> MultibodyModel:
     """The robot with other parameters (10 n,); payloads keep theirs, and the links get the rest.
 
-    Raises InputError for a wrong shape, NaN or infinity, and ModelError for parameters that no body
-    can have: a negative mass, or an inertia about the COM that is not positive semidefinite.
+    Raises InputError for a wrong shape, NaN or infinity, and ModelError for physically impossible
+    parameters: a negative mass, or an inertia about the COM that is not positive semidefinite.
     """
     values = as_array("parameters", parameters, (10 * model.n,)).reshape(-1, 10)
     if len(values) != model.n:
@@ -103,7 +103,8 @@ def is_physically_consistent(parameters: Any) -> NDArray[np.bool_]:
 
     That is, whether their :func:`pseudo_inertia` is positive definite: a positive mass, an inertia
     about the COM that is positive definite, and its principal moments within the triangle
-    inequality. Point masses, rods and plates are on the boundary and do not count.
+    inequality. Point masses, rods and plates are on the boundary and are not consistent in this
+    sense.
     """
     return np.asarray(np.linalg.eigvalsh(pseudo_inertia(parameters))[..., 0] > 0)
 
@@ -156,7 +157,8 @@ def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | Non
     V = [rate for rate in rates if rate is not None]
     ad, coad = [se3.ad(x) for x in V], [se3.coad(x) for x in V]
 
-    # In the frame of each body. S is constant in it, G in space; the balance is P' + M G.
+    # In the frame of each body, in which S is constant; G is constant in space. The momentum
+    # balance is P' + M G.
     X = model.body_screws[..., None]
     up = np.concatenate([np.zeros(3), -model.gravity])[:, None]
     G = [se3.Ad(se3.inverse(pose)) @ up]
@@ -220,7 +222,8 @@ def _check_extra(extra: Sequence[str]) -> None:
     for k, name in enumerate(extra):
         if name not in JOINT_PARAMETERS or name in extra[:k]:
             raise InputError(
-                f"extra: {list(extra)} must be some of {', '.join(JOINT_PARAMETERS)}, each once"
+                f"extra: expected some of {', '.join(JOINT_PARAMETERS)}, each once; got "
+                f"{list(extra)}"
             )
 
 
@@ -287,8 +290,8 @@ def base_parameters(
 
     A column whose norm is below `tolerance` times that of the largest has no effect; of the rest,
     scaled to similar norms, a diagonal entry of R below `tolerance` times the first marks a column
-    that depends on those before it. Of columns that serve equally well, those of bodies nearer to
-    the base lead; other states may select other leading parameters for the same combinations.
+    that depends on those before it. Among equally suitable columns, those of bodies nearer to the
+    base become leading; other states may select other leading parameters for the same combinations.
     """
     names = parameter_names(model, extra)
     count = 20 + 3 * len(names) // model.n

@@ -1,4 +1,4 @@
-"""Statistics of predicted against measured torques, gathered in pieces and combined."""
+"""Statistics of predicted compared with measured torques, computed in pieces and combined."""
 
 from __future__ import annotations
 

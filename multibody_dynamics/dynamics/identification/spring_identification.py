@@ -9,8 +9,8 @@ The law with the least BIC = N ln(RSS / N) + p ln N is chosen, with p parameters
 not white (filters, hysteresis, misfit of the law): N here, and in the standard errors, is the
 number of samples divided by the correlation time of the residuals, 1 + 2 sum of autocorrelations.
 
-Noise of variance v in the deflection makes a spring appear softer, by the share v / var(phi): K
-then is between the estimate and the estimate divided by R^2.
+Noise of variance v in the deflection makes a spring appear softer, by the share v / var(phi): the
+true K is then between the estimate and the estimate divided by R^2.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ PIECES = (4, 8, 16)
 FEWEST = 50  # samples
 SIGNIFICANT = 3.0  # standard errors
 OUTLIER = 5.0  # robust standard deviations
-BINS = 20  # of the deflection, over which the scale of outliers is the median
+BINS = 20  # intervals of the deflection; the scale of the residuals is the median over these
 MANY = 0.1  # of the samples or of the deflection range: leaving out more gives a warning
-SLOW = 0.1  # of the rms of phi': below it the branches of a hysteresis are not separated
+SLOW = 0.1  # share of the rms of phi' below which a sample belongs to no branch of a hysteresis
 SOFTEST = 0.02  # least slope of a table, as a share of the mean stiffness
 
 
@@ -100,7 +100,8 @@ class SpringFit:
         return SeriesElastic(motor, self.spring, self.damping)
 
     def warning(self) -> str:
-        """Why the outliers are suspect (too many, or a whole part of the range); empty if not."""
+        """Why leaving out the outliers is questionable (too many, or a whole part of the range);
+        empty if it is not."""
         reasons = []
         if self.outliers > MANY * (self.outliers + self.count):
             reasons.append(f"{self.outliers / (self.outliers + self.count):.0%} of the samples")
@@ -110,7 +111,7 @@ class SpringFit:
                 unit = "m" if self.prismatic else "rad"
                 reasons.append(f"the ends of the deflections {lower:.4g} to {upper:.4g} {unit}")
         return (
-            f"outliers: {' and '.join(reasons)} left out: compare with a fit of all samples"
+            f"outliers: {' and '.join(reasons)} left out; compare with a fit of all samples"
             if reasons
             else ""
         )
@@ -135,8 +136,8 @@ class SpringFit:
             )
         if self.r_squared < 0.95:
             lines.append(
-                f"    noise of the deflection may make it appear up to {1 / self.r_squared:.2f} "
-                f"times too soft"
+                f"    noise of the deflection may make the spring appear up to "
+                f"{1 / self.r_squared:.2f} times too soft"
             )
         if len(self.tried) > 1:
             best = self.tried[0][1]
@@ -145,7 +146,8 @@ class SpringFit:
         return "\n".join(lines)
 
     def to_yaml(self) -> str:
-        """The `spring` of the joint's entry in a file of actuators, standard errors as comments."""
+        """The `spring` of the joint's entry in an actuator file, with standard errors as
+        comments."""
         force, angle = ("N", "m") if self.prismatic else ("N m", "rad")
         errors = {each.name: each.error for each in self.parameters}
 
@@ -205,17 +207,18 @@ def identify_spring(
     joint: str = "joint",
     prismatic: bool = False,
 ) -> SpringFit:
-    """The law of one spring from samples of phi, Q and phi', (k,) each, in the order of time.
+    """The law of one spring from samples of phi, Q and phi', (k,) each, in chronological order.
 
     Parameters
     ----------
     rate : phi' in rad/s; without it, damping and hysteresis are not identified.
     law : one of LAWS, or "auto": the smallest BIC decides.
     damping : whether the spring has a damper; None: the smallest BIC decides.
-    bias : whether the torque may have a constant error. Zero for a table whose deflections do
-        not include zero, as it cannot be separated from that law.
-    robust : leave out samples beyond OUTLIER robust standard deviations, iteratively reweighted.
-    joint, prismatic : the name for messages; N and m instead of N m and rad.
+    bias : whether the torque may have a constant error. It is zero for a table whose deflections do
+        not include zero, because it cannot be separated from that law.
+    robust : leave out samples beyond OUTLIER robust standard deviations of an iteratively
+        reweighted fit.
+    joint : its name, for messages. prismatic : units N and m instead of N m and rad.
 
     Raises InputError, with the reason, for insufficient data: too few samples, no movement of the
     deflection, an insignificant or negative stiffness, no increasing law.
@@ -224,14 +227,14 @@ def identify_spring(
     given = [phi, Q] if rate is None else [phi, Q, as_array("rate", rate, ())]
     if phi.ndim != 1 or any(row.shape != phi.shape for row in given):
         shapes = ", ".join(str(row.shape) for row in given)
-        raise InputError(f"joint '{joint}': expected rows of one length, got {shapes}")
+        raise InputError(f"joint '{joint}': expected rows (k,) of equal length, got {shapes}")
     if law != "auto" and law not in LAWS:
         raise InputError(f"law '{law}': must be auto or one of {', '.join(LAWS)}")
     if damping and rate is None:
-        raise InputError(f"joint '{joint}': damping needs the rate of the deflection")
+        raise InputError(f"joint '{joint}': damping requires the rate of the deflection")
     phid = None if rate is None else given[2]
     try:
-        _refuse_what_tells_nothing(phi, Q)
+        _require_excitation(phi, Q)
         keep = _inliers(phi, Q, phid) if robust else np.ones(len(phi), dtype=bool)
         recorded = float(phi.min()), float(phi.max())
         phi, Q, phid = phi[keep], Q[keep], None if phid is None else phid[keep]
@@ -286,8 +289,8 @@ def correlation_time(residuals: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Law:
-    """A law linear in its parameters: columns (k, p), which of them are slopes of the law and must
-    be positive, and the spring for given values."""
+    """A law linear in its parameters: the columns (k, p), a mask of the parameters that are slopes
+    and must be positive, and the spring for given values."""
 
     name: str
     columns: Callable[[Array], Array]
@@ -434,7 +437,7 @@ def _fits(
             except InputError as error:
                 reasons.append(f"{each.name}: {error}")
     if not found:
-        raise InputError(f"no law of a spring fits: {'; '.join(reasons)}")
+        raise InputError(f"no spring law fits: {'; '.join(reasons)}")
     return found
 
 
@@ -465,12 +468,12 @@ def _least_squares(X: Array, y: Array, lower: Array) -> tuple[Array, Array]:
     """Parameters above their lower bounds, and (X^T X)^-1."""
     scale = np.linalg.norm(X, axis=0)
     if not (scale > 0.0).all():
-        raise InputError("some of its deflections do not occur in the samples")
+        raise InputError("parts of its deflection range contain no samples")
     together = np.concatenate((X / scale, y[:, None]), axis=1)
     R: Array = np.asarray(np.linalg.qr(together, mode="r"))
     square, target = R[:-1, :-1], R[:-1, -1]
     if np.linalg.cond(square) > 1e8:
-        raise InputError("the samples do not separate its parameters")
+        raise InputError("the samples do not determine its parameters separately")
     if np.isinf(lower).all():
         values = np.linalg.solve(square, target)
     else:
@@ -518,14 +521,15 @@ def _inliers(phi: Array, Q: Array, phid: Array | None) -> NDArray[np.bool_]:
     return np.asarray(size <= OUTLIER * spread)
 
 
-def _refuse_what_tells_nothing(phi: Array, Q: Array) -> None:
+def _require_excitation(phi: Array, Q: Array) -> None:
+    """Raise InputError if the samples do not determine a positive stiffness."""
     if len(phi) < FEWEST:
         raise InputError(f"{len(phi)} samples; at least {FEWEST} are needed")
     spread, values = float(np.ptp(phi)), len(np.unique(phi))
     if values < ceil(FEWEST / 10):
         raise InputError(
-            f"the deflection hardly moved ({values} distinct values within {spread:.3g}): "
-            f"move the joint under changing torques, or it is rigid"
+            f"the deflection hardly changed ({values} distinct values within {spread:.3g}); "
+            f"move the joint under varying torques, or model it as rigid"
         )
     x = phi - phi.mean()
     slope = float(x @ Q) / float(x @ x)
@@ -534,11 +538,11 @@ def _refuse_what_tells_nothing(phi: Array, Q: Array) -> None:
     error = max(error, 1e-9 * float(np.abs(Q).max()) / spread)  # rounding
     if slope < -SIGNIFICANT * error:
         raise InputError(
-            f"the torque falls with the deflection ({slope:.4g}): phi is motor minus link, and "
-            f"positive torque is exerted by the motor on the link"
+            f"the torque falls with the deflection ({slope:.4g}); check the signs: the deflection "
+            f"is motor minus link position, and positive torque is exerted by the motor on the link"
         )
     if slope <= SIGNIFICANT * error:
         raise InputError(
             f"deflections of {spread:.3g} do not determine the stiffness: {slope:.3g} +- "
-            f"{error:.2g}; excite the joint more, or it is rigid"
+            f"{error:.2g}; excite the joint more, or model it as rigid"
         )

@@ -111,7 +111,7 @@ def _to_hybrid(is_direct, pose, velocity, hybrid):
 
 @inlined
 def _rates(equations, state, scratch):
-    """V' (n, 6) in the velocities of the groups, into `scratch.rates`; returns the rank of the
+    """Write V' (n, 6), in the velocities of the groups, to `scratch.rates`; return the rank of the
     constraints."""
     system, is_direct, stabilisation, applied = equations
     pose, velocity = state
@@ -147,7 +147,7 @@ def _move(is_direct, start, increment, pose):
 
 
 def _stages(equations, a, h, state, scratch):
-    """The slopes k_j (s, n, 12) of one step of length h, in s, into `scratch.slopes`."""
+    """Write the slopes k_j (s, n, 12) of one step of length h, in s, to `scratch.slopes`."""
     k, Psi, stage = scratch.slopes, scratch.increment, scratch.stage
     is_direct, rates = equations.is_direct, scratch.rates
     n = Psi.shape[0]
@@ -180,7 +180,7 @@ stages_cycle = compiled(_stages)
 
 @inlined
 def _finish(is_direct, b, h, state, scratch, new_pose, new_velocity):
-    """The state after h sum b_j k_j, which may overwrite `state`; returns whether it is finite."""
+    """Write the state after h sum b_j k_j, possibly over `state`; return whether it is finite."""
     k, Psi, pose = scratch.slopes, scratch.increment, scratch.stage.pose
     finite = True
     for i in range(pose.shape[0]):
@@ -201,7 +201,7 @@ def _finish(is_direct, b, h, state, scratch, new_pose, new_velocity):
 
 @inlined
 def _correction(system, scratch, column):
-    """-M^-1 J^T S^-1 times one column of `scratch.values`, into ACCELERATION of the bodies."""
+    """Write -M^-1 J^T S^-1 times one column of `scratch.values` to ACCELERATION of the bodies."""
     motion, values, vectors = scratch.motion, scratch.values, scratch.vectors
     schur(system, scratch)
     rank = ldl(scratch.S, scratch.order, vectors[0])
@@ -283,8 +283,8 @@ advance_cycle = compiled(_advance)
 
 @inlined
 def _error_share(error, control, h, k):
-    """The largest error of a step as a share of what the tolerances allow; NaN if it is not a
-    number."""
+    """The largest error of a step, as a fraction of the error that the tolerances allow; NaN if
+    any error is NaN."""
     worst = 0.0
     for e in range(12):
         for i in range(k.shape[1]):
@@ -313,7 +313,7 @@ def _weights_within(b, dense, s, weights):
 def _advance_by_error(equations, method, control, clock, state, scratch, times, results):
     """Advance `state` in place by steps as long as the error permits; dense output at `times` (k,).
 
-    control : relative and absolute tolerance, the smallest step and the end of the motion, s.
+    control : relative and absolute tolerance, smallest step and end time, s.
     clock : time and next step, s, and the numbers of steps taken and rejected; advanced to the
         start of the step that contains the last of the times.
     results : State of pose (k, n, 12) and velocity (k, n, 6). Returns how many rows are written.
@@ -334,7 +334,7 @@ def _advance_by_error(equations, method, control, clock, state, scratch, times, 
                 )
                 row += 1
             if row == times.shape[0]:
-                return row  # the next call repeats this step for the times beyond
+                return row  # the next call repeats this step for the later times
             _finish(is_direct, method.b, h, state, scratch, state.pose, state.velocity)
             clock[TIME] = t + h
             clock[DONE] += 1.0

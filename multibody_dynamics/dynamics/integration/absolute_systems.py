@@ -1,8 +1,8 @@
 """Rigid bodies in absolute coordinates with joints as constraints; [MT13] sections 1 to 3.
 
-The state is the pose of every body, without coordinates that could become singular; all joints, of
-trees and of closed loops alike, are constraints. Each body moves in one of two Lie groups, which
-differ in the finite motion that a constant velocity generates:
+The state is the pose and velocity of every body, without coordinates that could become singular;
+all joints, in trees and closed loops alike, are constraints. Each body moves in one of two Lie
+groups, which differ in the finite motion that a constant velocity generates:
 
     "SE3"      screw motions; velocity (R^T omega, R^T r'), the body-fixed twist
     "SO3xR3"   rotation and straight translation; velocity (R^T omega, r'), the mixed twist
@@ -58,8 +58,9 @@ class RigidBody:
     omega : (3,) angular velocity at t = 0 in the axes of the body, rad/s.
     velocity : (3,) of the frame's origin at t = 0 in inertial axes, m/s.
 
-    Raises ModelError; the inertia about the centre of mass must be positive definite. Issues a
-    ModelWarning if its moments violate the triangle inequality.
+    Raises ModelError for an invalid name or pose, wrong shapes, NaN or infinity, and an inertia
+    about the centre of mass that is not positive definite. Issues a ModelWarning if its moments
+    violate the triangle inequality.
     """
 
     name: str
@@ -100,8 +101,8 @@ class BodyJoint:
     ----------
     first, second : names of bodies, or "ground".
     free : (k, 6) or (6,) joint screws of the second body relative to the first, in inertial axes
-        about the inertial origin at t = 0, as :func:`.revolute` and its relatives return them;
-        default: none, a weld.
+        about the inertial origin at t = 0, as returned by :func:`.revolute` and the other functions
+        of :mod:`.joints`; default: none, a weld.
     point : (3,) in the inertial frame at t = 0, the reference point of the reaction if the free
         screws define none; default: the origin of the second body, or of the first one if the
         second is the ground.
@@ -134,7 +135,8 @@ class SpringDamper:
     length : rest length, m. If zero, the force is stiffness times the distance vector, and damping
         acts on the whole relative velocity instead of its part along the spring.
 
-    Raises ModelError; the points of a spring with a rest length must not coincide at t = 0.
+    Raises ModelError for wrong shapes, NaN or infinity, negative constants, and a spring with a
+    rest length whose points coincide at t = 0.
     """
 
     name: str
@@ -161,7 +163,9 @@ class SpringDamper:
             if value < 0.0:
                 raise ModelError(f"{what}: {key} is {value:g}; it cannot be negative")
         if numbers["length"] > 0.0 and not (points["second_point"] - points["first_point"]).any():
-            raise ModelError(f"{what}: its points coincide; with a rest length it has no direction")
+            raise ModelError(
+                f"{what}: its points coincide at t = 0, but its rest length requires a direction"
+            )
         for key, point in points.items():
             object.__setattr__(self, key, read_only(point))
 
@@ -186,7 +190,7 @@ class AbsoluteSystem:
     Attributes
     ----------
     gravity : (3,) m/s^2.
-    group : "SE3" or "SO3xR3" for all bodies, or a mapping from body names to these.
+    group : "SE3" or "SO3xR3" for all bodies, or a mapping from body names to groups.
     wrenches : {body: (6,)} that the world applies, constant, in inertial axes about the inertial
         origin.
 
@@ -324,8 +328,8 @@ class AbsoluteSystem:
         return self._linear_turned(pose, twists, self.is_direct, forward=True)
 
     def _linear_turned(self, pose: Any, V: Any, which: Any, forward: bool) -> Array:
-        """V with the linear parts of the bodies `which` (n,) in inertial axes, or if not `forward`
-        in body axes."""
+        """V with the linear parts of the bodies `which` (n,) in inertial axes if `forward` is true,
+        otherwise in body axes."""
         R = as_array("pose", pose, (self.n, 4, 4))[..., :3, :3]
         V = np.array(as_array("velocity", V, (self.n, 6)))
         turned = times(R if forward else np.swapaxes(R, -1, -2), V[..., 3:])
@@ -338,7 +342,7 @@ class AbsoluteSystem:
         return np.asarray(np.einsum("...ij,ijk,...ik->...", V, self._inertias, V) / 2)
 
     def potential_energy(self, pose: Any) -> Array:
-        """(...) energy of springs and gravity, J; the latter is 0 at the origin."""
+        """(...) potential energy of springs and gravity, J; the latter is zero at the origin."""
         pose = as_array("pose", pose, (self.n, 4, 4))
         mass = self._inertias[:, 5, 5]
         com = pose[..., :3, 3] + times(pose[..., :3, :3], self.centers)
@@ -357,7 +361,7 @@ class AbsoluteSystem:
         return self.kinetic_energy(pose, velocity) + self.potential_energy(pose)
 
     def momentum(self, pose: Any, velocity: Any) -> Array:
-        """Pi^s (..., 6) total angular, linear momentum, inertial axes and origin; [M18d] (35)."""
+        """Momentum Pi^s (..., 6) = (angular, linear) about the inertial origin; [M18d] (35)."""
         Pi = times(self._inertias, self.body_twists(pose, velocity))
         return np.asarray(times(se3.coAd(as_array("pose", pose, (self.n, 4, 4))), Pi).sum(axis=-2))
 

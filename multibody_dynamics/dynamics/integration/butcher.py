@@ -50,7 +50,10 @@ class ButcherTableau:
         if self.dense is not None:
             fixed["dense"] = as_array(f"{what}: dense", self.dense, np.shape(self.dense)[-1:])
         if np.triu(fixed["a"]).any():
-            raise InputError(f"{what}: a must be zero on and above the diagonal: explicit stages")
+            raise InputError(
+                f"{what}: only explicit methods are supported; a must be zero on and above the "
+                "diagonal"
+            )
         if abs(b.sum() - 1.0) > 1e-12:
             raise InputError(f"{what}: the weights b sum to {b.sum():g}, not to 1")
         for key, value in fixed.items():

@@ -54,7 +54,7 @@ def spherical_double_pendulum(group: Groups = "SE3") -> AbsoluteSystem:
 
 
 def floating_bodies(group: Groups = "SE3") -> AbsoluteSystem:
-    """5.3: the boxes of the double pendulum, floating freely; the first one's centre is at rest."""
+    """5.3: the boxes of the double pendulum floating freely, with the first centre at rest."""
     links = _links(np.array([0, 0, -10.0]), np.zeros(3), np.array([1, -1, 2 * np.pi]))
     return AbsoluteSystem(
         links, [_between(LINK[0])], gravity=np.zeros(3), group=group, name="floating_bodies"

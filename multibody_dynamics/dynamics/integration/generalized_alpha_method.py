@@ -41,7 +41,7 @@ class _Coefficients(NamedTuple):
 
     @classmethod
     def of(cls, rho: float) -> _Coefficients:
-        """Those of the spectral radius rho at infinity."""
+        """The coefficients for the spectral radius rho at infinity."""
         alpha_m, alpha_f = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
         gamma = 0.5 + alpha_f - alpha_m
         return cls(alpha_m, alpha_f, gamma, (gamma + 0.5) ** 2 / 4)
@@ -78,7 +78,7 @@ def generalized_alpha(
     """
     rho = as_array("spectral_radius", spectral_radius, ()).item()
     if not 0.0 <= rho <= 1.0:
-        raise InputError(f"spectral_radius is {rho:g}; must be from 0 to 1")
+        raise InputError(f"spectral_radius: expected a number from 0 to 1, got {rho:g}")
     coefficients, times = _Coefficients.of(rho), output_times(t_end, step)
     q, V = consistent_start(system, start)
     V_dot = absolute_acceleration(system, q, V)

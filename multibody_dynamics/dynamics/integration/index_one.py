@@ -372,7 +372,7 @@ def react(system, scratch, k):
 
 @inlined
 def index_one(system, stabilisation, applied, pose, velocity, scratch):
-    """The accelerations of all bodies at one state, into ACCELERATION of `scratch.motion`.
+    """Write the accelerations of all bodies at one state to ACCELERATION of `scratch.motion`.
 
     Parameters
     ----------

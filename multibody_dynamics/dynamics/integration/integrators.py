@@ -42,7 +42,7 @@ from .munthe_kaas_method import SMALLEST, Tolerances, counted_munthe_kaas, outpu
 WrenchLaw = Callable[[float, Array, Array], Any]
 Progress = Callable[[float], None]
 
-CHUNKS = 100  # reports of progress
+CHUNKS = 100  # number of progress reports
 CONSISTENT = 1e-6  # m, rad and per s: allowed violation by an initial state, scaled by its speed
 
 
@@ -55,7 +55,7 @@ class Integration:
     pose : (k, n, 4, 4).
     velocity : (k, n, 6): (R^T omega, R^T r') of bodies in SE3, (R^T omega, r') in SO3xR3.
     steps, refused : numbers of steps taken, and of steps rejected and repeated with a smaller one.
-    applied : (k, n, 6) all wrenches applied, those of a wrench law included; None without a law.
+    applied : (k, n, 6) all applied wrenches, including those of a wrench law; None without a law.
     baumgarte : the stabilisation that `reaction` and `acceleration` contain, or None.
     """
 
@@ -121,7 +121,7 @@ class Integration:
 
 
 class _Run(NamedTuple):
-    """A checked call of :func:`integrate`."""
+    """The checked arguments of :func:`integrate`."""
 
     system: AbsoluteSystem
     method: ButcherTableau
@@ -157,7 +157,7 @@ def integrate(
     start : (pose (n, 4, 4), velocity (n, 6)); default: the initial state of the bodies.
     tolerances : adapt the step to the error estimate of "dormand_prince"; `step` is then the
         interval of the interpolated output.
-    every : keep one state in this many, and the last one.
+    every : keep one of this many states, and always the last one.
     baumgarte, project : countermeasures to constraint drift; default: none. `project` moves the
         state after each step to the nearest one without violation.
     wrenches : law (t, pose (n, 4, 4), velocity (n, 6)) -> (n, 6), added to the constant wrenches
@@ -288,11 +288,17 @@ def project_state(system: AbsoluteSystem, pose: Any, velocity: Any) -> tuple[Arr
     velocity = np.array(exactly("velocity", velocity, (system.n, 6)))
     remains = project_cycle(_equations(system, None), State(pose, velocity), _scratch(system))
     if not remains < CONSISTENT:
-        raise DynamicsError(f"'{system.name}': the joints remain open by {remains:.1g} m or rad")
+        raise DynamicsError(
+            f"'{system.name}': no state that satisfies all joints was found; the joints remain "
+            f"open by {remains:.1g} m or rad"
+        )
     pose = full_poses(pose)
     joint = _turned_over(system, pose)
     if joint is not None:
-        raise DynamicsError(f"'{system.name}': joint '{joint}' closes only when turned over")
+        raise DynamicsError(
+            f"'{system.name}': the nearest state has the bodies of joint '{joint}' turned over by "
+            "half a turn across its axis; start from a pose closer to the assembled system"
+        )
     return pose, velocity
 
 
@@ -325,8 +331,8 @@ def consistent_start(system: AbsoluteSystem, start: tuple[Any, Any] | None) -> t
     turned = _turned_over(system, pose)
     if turned is not None:
         raise InputError(
-            f"'{system.name}': the start has the bodies of joint '{turned}' turned over, by half a "
-            "turn across its axis"
+            f"'{system.name}': the start has the bodies of joint '{turned}' turned over by half a "
+            "turn across its axis; turn one of the two bodies back"
         )
     return pose, velocity
 
@@ -362,7 +368,7 @@ def _stabilisation(baumgarte: Baumgarte | None) -> Array:
 def _equations(
     system: AbsoluteSystem, baumgarte: Baumgarte | None, applied: Array | None = None
 ) -> Equations:
-    """For compiled code, under all wrenches `applied` (n, 6); default: those of the system."""
+    """Input of compiled code, with all wrenches `applied` (n, 6); default: those of the system."""
     if applied is None:
         applied = system.applied_wrenches
     return Equations(system.constants, system.is_direct, _stabilisation(baumgarte), applied)

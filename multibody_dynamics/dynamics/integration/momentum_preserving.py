@@ -1,7 +1,7 @@
 """Integration of free bodies that conserves their spatial momentum exactly.
 
-In [M18d] (36), Pi^s' = W^s, nothing multiplies Pi^s: any Runge-Kutta method leaves it unchanged if
-W^s = 0. The pose follows on SE(3), right-trivialised:
+In [M18d] (36), Pi^s' = W^s, the right-hand side does not contain Pi^s, and therefore any
+Runge-Kutta method leaves Pi^s unchanged if W^s = 0. The pose follows on SE(3), right-trivialised:
 
     C' = V^s^ C,   V^s = Ad_C M^b^-1 Ad_C^T Pi^s,   C_1 = exp(X) C_0,   X' = dexp_X^-1 V^s.
 """
@@ -35,15 +35,17 @@ def integrate_momenta(
 
     Parameters
     ----------
-    system : without joints and springs; its gravity and constant wrenches act.
-    wrenches : law (t, pose (n, 4, 4)) -> (n, 6), added to them, in inertial axes about the inertial
-        origin.
+    system : must have no joints or springs; its gravity and constant wrenches are applied.
+    wrenches : law (t, pose (n, 4, 4)) -> (n, 6), added to the constant wrenches, in inertial axes
+        about the inertial origin.
     Other parameters and the result: see :func:`.integrate`.
 
     Raises InputError for a system with joints or springs, and as :func:`.integrate` does.
     """
     if system.joints or system.springs:
-        raise InputError(f"'{system.name}' has joints or springs; its bodies are not free")
+        raise InputError(
+            f"'{system.name}' has joints or springs; integrate_momenta requires free bodies"
+        )
     method, instants = tableau(method), output_times(t_end, step)
     C, velocity = consistent_start(system, start)
     inverse = np.linalg.inv([body.inertia for body in system.bodies])

@@ -44,7 +44,7 @@ class Tolerances:
             for name in ("relative", "absolute")
         )
         if not (0.0 < relative < 1.0 and 0.0 < absolute < np.inf):
-            raise InputError(f"tolerances must be positive, relative below 1; got {self}")
+            raise InputError(f"tolerances must be positive, and `relative` below 1; got {self}")
 
 
 def output_times(t_end: float, step: float) -> Array:
@@ -187,7 +187,10 @@ def _adaptive_steps(
             refused += 1
         h *= step_factor(error, method.error_order)
         if not h > SMALLEST * times[-1]:
-            raise DynamicsError(f"at t = {t:g} s the step falls below {h:.1g} s: no solution?")
+            raise DynamicsError(
+                f"at t = {t:g} s the step falls below {h:.1g} s; the solution may end there, or "
+                "the tolerances may be too tight"
+            )
     return states, steps, refused
 
 

@@ -115,8 +115,8 @@ def integrate_tree(
     wrenches : {body: (6,)} that the world applies, constant, in inertial axes about the inertial
         origin.
     method : see :func:`.munthe_kaas`; or "rosenbrock", implicit, of order 4 and A-stable, for
-        springs so stiff that an explicit method would need small steps. It uses the exact Jacobian,
-        with finite differences of a torque law.
+        springs so stiff that an explicit method would need small steps. It uses the exact Jacobian;
+        only a torque law is differentiated by finite differences.
 
     Raises InputError for inconsistent arguments, DynamicsError for a singular mass matrix or a
     solution that diverges.
@@ -169,7 +169,7 @@ class _Torques(NamedTuple):
         return total
 
     def derivatives(self, t: float, q: Array, qd: Array) -> tuple[Array, Array, Array]:
-        """By q and q' (n, n), and by t (n,); those of the law by central differences."""
+        """Derivatives by q and q' (n, n), and by t (n,); of the law by central differences."""
         n = len(q)
         by_q, by_qd, by_t = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
         if self.springs is not None:

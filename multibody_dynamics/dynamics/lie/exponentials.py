@@ -25,7 +25,7 @@ import numpy as np
 from ..core import inlined
 from .screws import add, add3, cross, dot, muladd, scale
 
-CROSSOVER = 3.0  # rad: closed forms cancel below it; above it the series grow long
+CROSSOVER = 3.0  # rad: the closed forms lose digits below it, the series grow long above it
 _FIFTH = tuple((-1) ** j / factorial(2 * j + 5) for j in range(12))  # the next is below 1e-19
 _SIXTH = tuple((-1) ** j / factorial(2 * j + 6) for j in range(12))
 
@@ -66,7 +66,7 @@ def stumpff_closed(x):
 def cotangent(c):
     """g = (1 - (x/2) cot(x/2)) / x^2 and g'/x from the coefficients c of :func:`stumpff`.
 
-    Neither quotient cancels near zero, where g = 1/12 + x^2/720 + ... (Bernoulli numbers).
+    Neither quotient loses digits near zero, where g = 1/12 + x^2/720 + ... (Bernoulli numbers).
     """
     return (c[3] - 2 * c[4]) / (2 * c[2]), (c[5] - 4 * c[6]) / (2 * c[2])
 

@@ -146,7 +146,10 @@ class ProductGroup:
         """`value` as an element; InputError if the number or type of its entries is wrong."""
         entries = tuple(value)
         if len(entries) != len(self.factors):
-            raise InputError(f"{name}: {len(entries)} entries for {len(self.factors)} factors")
+            raise InputError(
+                f"{name}: expected {len(self.factors)} entries, one per factor of the group, got "
+                f"{len(entries)}"
+            )
         return tuple(
             factor.check(f"{name}[{k}] in {type(factor).__name__}", entry)
             for k, (factor, entry) in enumerate(zip(self.factors, entries, strict=True))

@@ -98,8 +98,8 @@ def convert_wrench(
     count = len(wrenches)
     if len(twists) < count - 1:
         raise InputError(
-            f"twists: {count - 1} derivatives of a wrench need the twist and its derivatives, "
-            f"{count - 1} entries, got {len(twists)}"
+            f"twists: {count - 1} derivatives of a wrench need {count - 1} entries, the twist and "
+            f"its derivatives, got {len(twists)}"
         )
     C, (wrenches, twists) = _batch(pose, wrenches=wrenches, twists=twists)
     if source == target:
@@ -195,8 +195,8 @@ def _batch(pose: Any, **screws: Sequence[Any]) -> tuple[Array, Iterator[list[Arr
             isinstance(given, np.ndarray) and given.ndim < C.ndim
         ):  # its first axis would be the batch
             raise InputError(
-                f"{name}: expected a list, the quantity itself and then its derivatives, each "
-                f"(..., 6); got one array of shape {given.shape} with poses {C.shape}"
+                f"{name}: expected a list of the quantity and its derivatives, each (..., 6); got "
+                f"a single array of shape {given.shape} with poses of shape {C.shape}"
             )
     names = [f"{name}[{k}]" for name, given in screws.items() for k in range(len(given))]
     arrays = [as_array(*x, (6,)) for x in zip(names, chain(*screws.values()), strict=True)]

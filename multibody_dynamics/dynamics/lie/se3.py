@@ -66,7 +66,7 @@ def log(C: Any) -> Array:
     """
     C = as_array("C", C, (4, 4))
     if np.any(np.abs(C[..., 3, :] - (0, 0, 0, 1)) > so3.ROTATION_TOLERANCE):
-        raise InputError("C is not a pose: the last row of each must be (0, 0, 0, 1)")
+        raise InputError("C: the last row of a pose must be (0, 0, 0, 1)")
     omega = so3.log(C[..., :3, :3])
     return np.concatenate([omega, times(so3.dexp_inv(omega), C[..., :3, 3])], axis=-1)
 
@@ -85,7 +85,8 @@ def Ad(C: Any) -> Array:
 
 
 def coAd(C: Any) -> Array:
-    """coAd_C = Ad_C^-T = [[R, p^ R], [0, R]] (..., 6, 6): transforms a wrench like Ad_C a twist.
+    """coAd_C = Ad_C^-T = [[R, p^ R], [0, R]] (..., 6, 6): transforms a wrench from the body frame
+    to the inertial frame.
 
     The power is invariant: (Ad_C V) . (coAd_C W) = V . W.
     """
@@ -139,7 +140,7 @@ def dexp_inv(X: Any) -> Array:
 def as_pose(name: str, value: Any) -> Array:
     """`value` as poses (..., 4, 4); InputError, with the reason, if one is invalid."""
     C = as_array(name, value, (4, 4))
-    so3.as_rotation(f"{name}: its rotation", C[..., :3, :3])
+    so3.as_rotation(f"the rotation of {name}", C[..., :3, :3])
     if np.any(C[..., 3, :] != (0, 0, 0, 1)):
         raise InputError(f"{name}: the last row of a pose must be (0, 0, 0, 1)")
     return C

@@ -57,8 +57,8 @@ def log(R: Any) -> Array:
     """The rotation vector (..., 3) with exp(log(R)) = R and length at most pi.
 
     A float64 R determines omega to about eps x, and near pi no better than eps. At pi both signs of
-    the axis are valid, and the rounding of R decides. An orthogonality defect of R enters the
-    result.
+    the axis are valid, and the rounding of R decides. An orthogonality defect of R carries over to
+    the result.
 
     Raises InputError for an invalid rotation: an entry of R R^T - 1 above 1e-6, or det R < 0.
     """
@@ -71,7 +71,7 @@ def log(R: Any) -> Array:
         h[..., :1] < 0, -h, h
     )  # h and -h are the same rotation; this one is at most half a turn
     cosine, u = h[..., :1], h[..., 1:]
-    sine = np.hypot.reduce(u, axis=-1, keepdims=True)  # hypot: the square of 1e-170 is not 0
+    sine = np.hypot.reduce(u, axis=-1, keepdims=True)  # hypot: 1e-170 squared underflows
     return 2 * np.arctan2(sine, cosine) / np.where(sine > 0, sine, 1) * u
 
 
@@ -129,9 +129,12 @@ def as_rotation(name: str, value: Any) -> Array:
         index = tuple(int(k) for k in np.argwhere(wrong)[0])
         where = name + (f"[{', '.join(map(str, index))}]" if index else "")
         if defect[index] <= ROTATION_TOLERANCE:
-            found = "its determinant is -1, it is a reflection"
+            found = "its determinant is -1, which makes it a reflection"
         else:
-            found = f"R R^T differs from 1 by {defect[index]:.2g}, allowed {ROTATION_TOLERANCE:g}"
+            found = (
+                f"R R^T differs from 1 by {defect[index]:.2g}, more than the "
+                f"{ROTATION_TOLERANCE:g} allowed"
+            )
         raise InputError(f"{where} is not a rotation matrix: {found}")
     return R
 

@@ -32,8 +32,8 @@ def assemble(
     The joints named in `fixed` keep their values. `tolerance` is the largest accepted |f|, in rad
     and m; the iteration continues down to rounding error.
 
-    Raises DynamicsError, with the violated row and its error, if no configuration is found: the
-    bars are too short, too many joints are fixed, or q is too far away.
+    Raises DynamicsError, naming the violated row and its error, if no configuration is found, for
+    instance because the links are too short, too many joints are fixed, or q is too far away.
     """
     return consistent_motion(system, q, fixed=fixed, tolerance=tolerance)[0]
 
@@ -49,17 +49,18 @@ def consistent_motion(
     fixed: Sequence[str] = (),
     tolerance: float = 1e-10,
 ) -> tuple[Array, ...]:
-    """The motion nearest to q, q', ... (..., n) that obeys the constraints: as many rows as given.
+    """The motion nearest to q, q', ... (..., n) that obeys the constraints.
 
-    It satisfies f(q) = 0, A q' = 0, A q'' + A' q' = 0, and the derivatives up to q''''. Use it for
-    initial states, to remove the drift of a simulation, and to complete prescribed motions: with as
-    many `fixed` joints as the mechanism has degrees of freedom, all other joints follow from them.
+    It has as many rows as are given, and satisfies f(q) = 0, A q' = 0, A q'' + A' q' = 0, and the
+    derivatives up to q''''. Use it for initial states, to remove the drift of a simulation, and to
+    complete prescribed motions: with as many `fixed` joints as the mechanism has degrees of
+    freedom, all other joints follow from them.
 
     Raises the DynamicsError of :func:`assemble`, also if the fixed joints permit no motion.
     """
     states, shape, given = as_state(system.tree.joint_names, q, qd, qdd, qddd, qdddd)
     if given == 0:
-        raise InputError("a consistent motion needs q")
+        raise InputError("consistent_motion requires q")
     held = system.indices(fixed, "fixed")
     free = np.setdiff1d(np.arange(system.n), held)
     rows = [states[:, k].copy() for k in range(given)]

@@ -44,14 +44,14 @@ from .loops import ConstrainedModel, ConstraintMatrix
 Choice = Literal["unique", "minimum_force", "minimum_torque"]
 CHOICES = ("unique", "minimum_force", "minimum_torque")
 Indices = NDArray[np.int64]
-PSEUDO_INVERSE = 1e-11  # relative cut-off of singular values; those of full rank are far above
+PSEUDO_INVERSE = 1e-11  # relative cut-off; nonzero singular values are far larger
 
 
 class ConstrainedInverseDynamics(NamedTuple):
     """Joint torques of a closed mechanism, their rates, and the constraint forces.
 
-    tau, tau_dot, tau_ddot : (..., n) N m or N, per s and s^2; passive joints have the torque that
-        was given for them. The rates are None unless q''' and q'''' were given.
+    tau, tau_dot, tau_ddot : (..., n) N m or N, per s and s^2; passive joints keep the torque given
+        for them. The rates are None unless q''' and q'''' were given.
     multipliers : (..., m) lambda; zero for redundant rows.
     loop_wrenches : {loop: (..., 6)} the wrench that each cut joint applies to its second body, and
         with the opposite sign to the first; inertial axes about the inertial origin, N m and N.
@@ -114,8 +114,8 @@ def constrained_inverse_dynamics(
         `qddd` is needed for tau_dot, `qddd` and `qdddd` for tau_ddot.
     passive_torque, passive_torque_dot, passive_torque_ddot : (..., n_p) torques of the passive
         joints (springs, friction) along the motion, in the order of `system.passive`; default zero.
-    wrenches, base : as in :func:`.inverse_dynamics`. The constraints hold relative to the base:
-        everything attached to it moves with it.
+    wrenches, base : as in :func:`.inverse_dynamics`. The constraints hold relative to the base, and
+        everything attached to the base moves with it.
 
     Raises the errors of :func:`.inverse_dynamics`; InputError for a motion that violates the
     constraints, and for "unique" if the torques are not unique; DynamicsError if no motor torques
@@ -267,7 +267,7 @@ def _partial_motion(
     """q, q' and q'' (..., n); q'' is zero for the joints that are not `held`."""
     for name, row in zip(STATE_ROWS, rows, strict=False):
         if row is None:
-            raise InputError(f"the dynamics need {name}")
+            raise InputError(f"constrained dynamics require {name}")
     names = system.tree.joint_names
     states, shape, _ = as_state(names, *rows[:2], as_partial("qdd", rows[2], held, names))
     q, qd, qdd = (states[:, k].reshape(*shape, system.n).copy() for k in range(3))
@@ -291,7 +291,7 @@ def _motor_torques(
     tau_r: list[Array],
     passive: list[Array],
 ) -> tuple[list[Array], Array]:
-    """tau with its rates, and lambda, from A and the torques tau_r of the tree with theirs."""
+    """tau and lambda, from A and the torques tau_r of the tree; all torques with their rates."""
     a, p = system.actuated_indices, system.passive_indices
     A_a, A_p = ([matrix[..., joints] for matrix in A] for joints in (a, p))
     c = [row[..., p] - tau_p for row, tau_p in zip(tau_r, passive, strict=True)]
@@ -389,9 +389,9 @@ def _check_choice(choice: str) -> None:
 def _check_unique(choice: Choice, independent: int, solved: int) -> None:
     if choice == "unique":
         raise InputError(
-            f"the torques of the prescribed joints are not unique: {independent} constraints, of "
-            f"which the joints that are free to move determine {solved}; choose 'minimum_force' or "
-            "'minimum_torque'"
+            f"the torques of the prescribed joints are not unique: {independent} constraints, but "
+            f"the free joints determine only {solved} of the multipliers; choose 'minimum_force' "
+            "or 'minimum_torque'"
         )
 
 
@@ -403,9 +403,9 @@ def _check_motors(system: ConstrainedModel, A: Array, choice: Choice) -> None:
     freedom, motors = system.n - m, system.n - n_p
     if m < n_p:
         raise DynamicsError(
-            f"{freedom} degrees of freedom ({system.n} joints, {m} independent constraints) and "
-            f"only {motors} with a motor: no torques make all joints follow a prescribed "
-            f"acceleration (m = {m} < n_p = {n_p}, passive: {', '.join(system.passive)}); "
+            f"{freedom} degrees of freedom ({system.n} joints, {m} independent constraints), but "
+            f"motors on only {motors} of the joints: no torques make all joints follow prescribed "
+            f"accelerations (m = {m} < n_p = {n_p}, passive: {', '.join(system.passive)}); "
             f"prescribe {motors} accelerations with constrained_hybrid_dynamics() and leave the "
             "other joints free"
         )
@@ -441,11 +441,11 @@ def _check_accelerations(
         why = (
             f"the prescribed accelerations of {', '.join(prescribed)} contradict the constraints"
             if prescribed
-            else "the configuration is singular, or a dependent constraint drifts apart"
+            else "the configuration is singular, or a dependent constraint has drifted"
         )
         raise DynamicsError(
-            f"no acceleration satisfies {constraints.names[at[-1]]}, {left[at]:.3g} of "
-            f"{size[at[:-1]][0]:.3g} remains{state_number(at[:-1])}: {why}"
+            f"no acceleration satisfies {constraints.names[at[-1]]}: a residual of {left[at]:.3g} "
+            f"remains among terms of {size[at[:-1]][0]:.3g}{state_number(at[:-1])}; {why}"
         )
 
 

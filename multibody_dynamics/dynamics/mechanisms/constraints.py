@@ -104,7 +104,7 @@ def redundant_constraints(system: ConstrainedModel, q: Any) -> tuple[str, ...]:
 
 
 def constraint_terms(system: ConstrainedModel, *rows: Any) -> ConstraintTerms:
-    """:class:`ConstraintTerms` for the rows q, q', ... (..., n); errors as above."""
+    """:class:`ConstraintTerms` for q, q', ... (..., n); errors as for `constraint_matrices`."""
     states, shape, given = as_state(system.tree.joint_names, *rows)
     if given == 0:
         raise InputError("constraints require q")
@@ -151,7 +151,7 @@ def bias(matrices: Sequence[Array], rates: Sequence[Array], k: int) -> Array:
 def check_motion(
     system: ConstrainedModel, constraints: ConstraintTerms, rates: Sequence[Array]
 ) -> None:
-    """Raise InputError if q, q', ... violate the constraints, with the row and the numbers."""
+    """Raise InputError, naming the violated row, if q, q', ... violate the constraints."""
     tolerance = system.consistency_tolerance
     A = constraints.matrices
     for k in range(min(len(rates), len(A) + 1)):
@@ -196,8 +196,8 @@ def independent_rows(system: ConstrainedModel, A: Array, scale: Array) -> NDArra
     if np.any(remaining > system.rank_tolerance):
         state = int(np.argmax(remaining.max(axis=-1)))
         raise DynamicsError(
-            f"the constraints have rank {len(kept)} in one state of the batch and more in state "
-            f"{state}: one of the two states is singular"
+            f"the constraints have rank {len(kept)} in one state of the batch and a higher rank in "
+            f"state {state}: one of the two states is singular"
         )
     return np.array(sorted(kept), dtype=np.int64)
 
@@ -229,7 +229,7 @@ def _user(constraint: ConstraintMatrix, states: Array, order: int) -> _Block:
     def stacked(name: str, count: int, tail: tuple[int, ...]) -> Array:
         function = getattr(constraint, name, None)
         if function is None:
-            raise InputError(f"{what}: this derivative of the motion needs {name}")
+            raise InputError(f"{what}: {name} is required for this derivative of the motion")
         results = [
             as_array(f"{what}: {name}", function(*state[:count].copy()), tail) for state in states
         ]

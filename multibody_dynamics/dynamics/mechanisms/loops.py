@@ -61,9 +61,11 @@ class LoopClosure:
             ]
         screws = np.atleast_2d(screws)
         if screws.ndim != 2 or any(pose.shape != (4, 4) for pose in poses):
-            raise ModelError(f"{what}: expected free (k, 6) and poses (4, 4), one of each")
+            raise ModelError(
+                f"{what}: expected free (k, 6) and one pose (4, 4) per frame, without a batch"
+            )
         if len(screws) > 5:
-            raise ModelError(f"{what}: {len(screws)} free screws; a loop has at most five")
+            raise ModelError(f"{what}: expected at most five free screws, got {len(screws)}")
         if _rank(screws) < len(screws):
             raise ModelError(
                 f"{what}: its {len(screws)} free screws are dependent; give only {_rank(screws)}"
@@ -141,7 +143,9 @@ class ConstraintMatrix:
             raise ModelError(f"constraint '{self.name}': size must be 1 or more, got {self.size}")
         names = tuple(self.row_names or (f"row {k + 1}" for k in range(self.size)))
         if len(names) != self.size:
-            raise ModelError(f"constraint '{self.name}': {len(names)} names for {self.size} rows")
+            raise ModelError(
+                f"constraint '{self.name}': expected {self.size} row_names, got {len(names)}"
+            )
         object.__setattr__(self, "row_names", names)
 
 
@@ -184,7 +188,7 @@ class ConstrainedModel:
                     f"constraints: expected LoopClosure or ConstraintMatrix, got {constraint!r}"
                 )
         if not self.constraints:
-            raise ModelError(f"robot '{self.tree.name}': no constraints; use the tree itself")
+            raise ModelError(f"robot '{self.tree.name}': no constraints given; use the tree itself")
         for kind, names in (("constraint", [c.name for c in self.constraints]), ("joint", chosen)):
             twice = {name for name in names if list(names).count(name) > 1}
             if twice:

@@ -103,7 +103,7 @@ class Joint(ABC):
 class CompositeJoint(Joint):
     """Coordinates of the second kind: T = exp(X_1 q_1) ... exp(X_k q_k).
 
-    The joint that :func:`.model_from_screws` makes from a stack of screws, without the massless
+    The same joint as :func:`.model_from_screws` makes from a stack of screws, but without massless
     bodies in between. The screws may come from :func:`.universal`, cylindrical, planar, spherical
     or floating, as in `CompositeJoint(dyn.universal(...))`, or may be one screw (6,) from
     :func:`.revolute`, prismatic or helical.
@@ -191,12 +191,12 @@ class ExponentialJoint(Joint):
 
     @classmethod
     def spherical(cls, point: Any = ORIGIN) -> ExponentialJoint:
-        """q (3,) is the rotation vector (axis times angle) of the rotation about `point`."""
+        """A spherical joint about `point`; q (3,) is the rotation vector, axis times angle."""
         return cls(joints.spherical(point)[::-1])
 
     @classmethod
     def floating(cls) -> ExponentialJoint:
-        """q (6,) is the screw (omega, v) of the pose, T = exp(q)."""
+        """A free joint; q (6,) is the screw (omega, v) of the pose, T = exp(q)."""
         return cls(np.eye(6))
 
     def pose(self, q: Any) -> Array:

@@ -108,7 +108,10 @@ class MultiDofModel:
         self._set_names("joint", self.joint_names, [f"joint{i + 1}" for i in range(count)])
         self._set_names("body", self.body_names, [f"body{i + 1}" for i in range(count)])
         if len(self.joints) != count or not count:
-            raise ModelError(f"robot '{self.name}': {len(self.joints)} joints, {count} parents")
+            raise ModelError(
+                f"robot '{self.name}': expected one joint per parent index, got "
+                f"{len(self.joints)} joints and {count} parents"
+            )
         joints = map(_as_joint, self.joint_names, self.joints)
         object.__setattr__(self, "joints", tuple(joints))
         numbered = [
@@ -514,7 +517,7 @@ def _chains(model: MultibodyModel) -> dict[str, list[int]]:
 
 
 def _groups(model: MultibodyModel, groups: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
-    """{name: joint indices} of the given groups, and of every joint that is in none."""
+    """{name: joint indices} of the given groups, and of every joint that belongs to no group."""
     chains: dict[str, list[int]] = {}
     taken: set[int] = set()
     for name, joints in groups.items():
@@ -524,8 +527,8 @@ def _groups(model: MultibodyModel, groups: Mapping[str, Sequence[str]]) -> dict[
         for i, j in pairwise(chain):
             if not _continues(model, i, j):
                 raise ModelError(
-                    f"group '{name}': joint '{joints[chain.index(j)]}' must be the next one after "
-                    f"'{model.joint_names[i]}', on a body without mass that carries nothing else"
+                    f"group '{name}': joint '{joints[chain.index(j)]}' must directly follow "
+                    f"'{model.joint_names[i]}', on a massless body that carries nothing else"
                 )
         if taken.intersection(chain):
             raise InputError(f"group '{name}': one of its joints is also in another group")

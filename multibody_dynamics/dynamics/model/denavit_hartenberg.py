@@ -58,7 +58,10 @@ def model_from_dh(
     if convention not in ("standard", "modified"):
         raise ModelError(f"convention '{convention}' is neither 'standard' nor 'modified'")
     if len(table) != len(links):
-        raise ModelError(f"{len(table)} rows in the table, but {len(links)} links")
+        raise ModelError(
+            f"the table has {len(table)} rows, but {len(links)} links were given; expected one "
+            f"link per row"
+        )
     C = np.eye(4) if base is None else as_array("base", base, (4, 4))
     screws, poses = [], []
     for number, entries in enumerate(table, start=1):

@@ -16,7 +16,7 @@ from ..core import Array, ModelError, ModelWarning, as_array
 from ..lie import se3, so3
 
 ROUNDING = 1e-6  # relative; data sheets print about five digits
-CANCELLATION = 1e-12  # relative; rounding when a distant point mass is moved back to its COM
+CANCELLATION = 1e-12  # relative; rounding error of moving a distant point mass back to its COM
 
 
 def spatial_inertia(mass: float, com: Any, inertia_com: Any) -> Array:
@@ -69,7 +69,7 @@ def check(M: Array, what: str) -> None:
     ):
         raise ModelError(
             f"{what}: not a spatial inertia of the form [[I, m c~], [-m c~, m 1]], angular part "
-            "first; from a mass, COM and inertia use dyn.spatial_inertia"
+            "first; to make one from mass, COM and inertia, use dyn.spatial_inertia"
         )
     if mass < 0:
         raise ModelError(f"{what}: the mass is {mass:g} kg; it cannot be negative")
@@ -92,7 +92,8 @@ def check_triangle(M: Array, what: str, *, strict: bool = False) -> None:
         return
     message = (
         f"{what}: principal moments of inertia {_listed(moments)} kg m^2 violate the triangle "
-        "inequality: the largest exceeds the sum of the other two, impossible for a rigid body"
+        "inequality: the largest exceeds the sum of the other two, which is impossible for a "
+        "rigid body"
     )
     if strict:
         raise ModelError(message)

@@ -2,8 +2,8 @@
 
 Each function returns the screw Y (6,), or (k, 6) for a joint with k degrees of freedom, in the
 inertial frame at q = 0. Points are in m; axes need not be of unit length. A joint with k degrees of
-freedom is a chain of k joints with one each, in the order of the rows, with massless bodies in
-between: exp(Y_1 q_1) ... exp(Y_k q_k), [M21] section II.
+freedom is a chain of k joints with one degree of freedom each, in the order of the rows, with
+massless bodies in between: exp(Y_1 q_1) ... exp(Y_k q_k), [M21] section II.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def unit(name: str, value: Any) -> Array:
     """`value` (3,) scaled to unit length; InputError if it is zero."""
     e = as_array(name, value, (3,))
     if e.shape != (3,) or not np.any(e):
-        raise InputError(f"{name} must be a vector of three numbers that is not zero, got {value}")
+        raise InputError(f"{name} must be a nonzero vector of three numbers, got {value}")
     e = e / np.abs(e).max()
     return e / np.linalg.norm(e)
 

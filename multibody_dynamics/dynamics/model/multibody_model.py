@@ -86,7 +86,7 @@ class MultibodyModel:
         the torque of a rigid joint. It must be zero for an elastic joint, whose motor carries it.
     frames : every name that functions accept as a `body`: bodies, links merged into them, payloads.
 
-    All arrays are read-only; copies and pickles are validated like new models. `==` compares
+    All arrays are read-only; copies and pickles are checked like new models. `==` compares
     identity, not content. Raises ModelError if the data do not describe a valid robot.
     """
 
@@ -123,7 +123,7 @@ class MultibodyModel:
         self._check_bodies()
         for key, values in self.limits._asdict().items():
             if np.shape(values) != (n,) or np.isnan(values).any():
-                raise ModelError(f"limits.{key}: expected {n} numbers, none of them NaN")
+                raise ModelError(f"limits.{key}: expected {n} numbers, none of which is NaN")
         object.__setattr__(self, "limits", JointLimits(*map(read_only, self.limits)))
         own = {body: Frame(i, np.eye(4)) for i, body in enumerate(self.body_names)}
         own[self.base_name] = Frame(-1, np.eye(4))
@@ -138,16 +138,20 @@ class MultibodyModel:
         n = self.n
         for kind, names in (("joint", self.joint_names), ("body", self.body_names)):
             if len(names) != n:
-                raise ModelError(f"{len(names)} {kind} names for {n} joints")
+                raise ModelError(f"expected {n} {kind} names, one per joint, got {len(names)}")
             for name in names:
                 if not isinstance(name, str) or not name:
                     raise ModelError(f"a {kind} name is {name!r}; expected a non-empty string")
                 if names.count(name) > 1:
                     raise ModelError(f"two {kind} names are '{name}'; names must be unique")
         if self.base_name in self.body_names:
-            raise ModelError(f"a body has the name '{self.base_name}' of the base")
+            raise ModelError(
+                f"a body and the base are both named '{self.base_name}'; names must be unique"
+            )
         if len(self.joint_types) != n:
-            raise ModelError(f"{len(self.joint_types)} joint types for {n} joints")
+            raise ModelError(
+                f"expected {n} joint types, one per joint, got {len(self.joint_types)}"
+            )
 
     def _check_tree(self) -> None:
         parents = np.asarray(self.parents)
@@ -161,8 +165,8 @@ class MultibodyModel:
                 raise ModelError(f"joint '{joint}': its screw (its axis) is zero")
             if kind not in JOINT_TYPES or (kind == "prismatic") != (not np.any(Y[:3])):
                 raise ModelError(
-                    f"joint '{joint}': its type is {kind!r}, its screw that of a {screw_type(Y)} "
-                    f"joint; the types are {', '.join(JOINT_TYPES)}"
+                    f"joint '{joint}': its type is {kind!r}, but its screw is that of a "
+                    f"{screw_type(Y)} joint; the types are {', '.join(JOINT_TYPES)}"
                 )
 
     def _check_bodies(self) -> None:
@@ -239,7 +243,7 @@ class MultibodyModel:
 
     @cached_array
     def moved_by(self) -> NDArray[np.bool_]:
-        """(n, n): [i, j] is true if joint j moves body i, being on the path from the base to it."""
+        """(n, n): [i, j] is true if joint j is on the path from the base to body i."""
         paths = np.eye(self.n, dtype=bool)
         for i, parent in enumerate(self.parents):
             if parent >= 0:
@@ -435,7 +439,7 @@ def model_from_screws(
 
 
 class _Singly(NamedTuple):
-    """Joints with one degree of freedom each; `last` is the final one of each original joint."""
+    """Joints with one degree of freedom each; `last` is the last joint of each original one."""
 
     parents: list[int]
     screws: list[Array]
@@ -476,7 +480,10 @@ def _singly(
         if len(names) == 1 < k:
             names = [f"{names[0]}_{j + 1}" for j in range(k)]
         if stack.ndim != 2 or len(names) != k or k == 0:
-            raise ModelError(f"joint '{joint}': {len(names)} names for screws {stack.shape}")
+            raise ModelError(
+                f"joint '{joint}': expected screws (k, 6), k >= 1, with a single name or k names, "
+                f"got shape {stack.shape} and {len(names)} names"
+            )
         check_parent(names[0], parents[i], i)
         parent = -1 if parents[i] < 0 else single.last[parents[i]]
         for j, name in enumerate(names):
@@ -498,7 +505,7 @@ def _default_names(kind: str, names: Sequence[Any] | None, n: int) -> Sequence[A
     with refused_as(ModelError):
         check_sequence(f"{kind}_names", names, "names")
     if len(names) != n:
-        raise ModelError(f"{len(names)} {kind} names for {n} parents")
+        raise ModelError(f"expected {n} {kind} names, one per parent, got {len(names)}")
     return names
 
 

@@ -7,7 +7,8 @@ joints become chains (:func:`.planar`, :func:`.floating`) of joints `<joint>_x`,
 `_x`, `_y`, `_z`, `_yaw`, `_pitch`, `_roll`, of which the last three are the rpy of URDF.
 
 urdf_parser_py parses the numbers. It accepts invalid robots, rejects valid ones for tags that do
-not concern the dynamics, and expands entities; therefore it only sees elements checked here.
+not concern the dynamics, and expands entities; therefore it receives only elements that this module
+has checked.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from .multibody_model import (
 )
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
-UNIT = 1e-6  # an axis whose length differs from 1 by more is noted
+UNIT = 1e-6  # an axis whose length differs from 1 by more than this is noted
 
 # Tags that are read: number of values of each attribute (0: a name), and their content.
 ATTRIBUTES: dict[str, dict[str, int]] = {
@@ -61,7 +62,7 @@ CONTENT = {
 OPTIONAL = {"origin", "limit"}  # tags without required attributes
 REQUIRED = {"inertial": ("mass", "inertia"), "joint": ("parent", "child")}
 LOSSES = ("damping", "friction")
-# Tags without effect on the dynamics: the first are skipped silently, the others are noted.
+# Tags without effect on the dynamics: SILENT ones are skipped, HARMLESS ones are noted.
 SILENT = {"visual", "collision", "material"}
 HARMLESS = {
     "transmission", "gazebo", "ros2_control", "sensor", "safety_controller", "calibration", "mimic",
@@ -72,12 +73,12 @@ HARMLESS_ATTRIBUTES_OF = {"robot", "link", "limit"}
 def load_urdf(
     path: str | os.PathLike[str], gravity: Any = STANDARD_GRAVITY, *, strict: bool = False
 ) -> MultibodyModel:
-    """Load a robot from a URDF file: joints depth-first from the root, siblings in document order.
+    """Load a robot from a URDF file.
 
-    `gravity` (3,) is in m/s^2, in the axes of the root link. Raises ModelError if the file cannot
-    be read or is not a valid robot; the message names the file, the joint or link, and the remedy.
-    An inertia that violates the triangle inequality causes a ModelWarning, or with `strict` an
-    error.
+    The joints are in depth-first order from the root, siblings in document order. `gravity` (3,) is
+    in m/s^2, in the axes of the root link. Raises ModelError if the file cannot be read or is not a
+    valid robot; the message names the file, the joint or link, and the remedy. An inertia that
+    violates the triangle inequality causes a ModelWarning, or a ModelError with `strict`.
     """
     if str(path).lstrip().startswith("<"):
         raise ModelError("load_urdf takes the path of a file; for URDF text use parse_urdf")
@@ -109,7 +110,7 @@ def _load(text: str | bytes, gravity: Any, strict: bool, source: str) -> Multibo
     if ignored.suspicious:
         listed = "; ".join(_listed(ignored.suspicious))
         warnings.warn(
-            f"{source}ignored, though it may matter: {listed}", ModelWarning, stacklevel=3
+            f"{source}ignored, but possibly relevant: {listed}", ModelWarning, stacklevel=3
         )
     return model
 
@@ -118,7 +119,7 @@ def _load(text: str | bytes, gravity: Any, strict: bool, source: str) -> Multibo
 
 
 class _Builder(ElementTree.TreeBuilder):
-    """Refuses a DOCTYPE before any of its entities is expanded."""
+    """Rejects a DOCTYPE before any of its entities is expanded."""
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
         raise ModelError("a DOCTYPE is not allowed in a URDF: it can define entities; remove it")
@@ -146,7 +147,7 @@ def _document(text: str | bytes) -> ElementTree.Element:
         if "xacro" in node.tag[: node.tag.rfind("}") + 1]:
             raise _is_xacro(f"the tag <xacro:{node.tag[node.tag.rfind('}') + 1 :]}>")
     if root.tag != "robot":
-        raise ModelError(f"the root element is <{root.tag}>; a URDF has <robot>")
+        raise ModelError(f"the root element of a URDF must be <robot>, got <{root.tag}>")
     return root
 
 
@@ -183,7 +184,7 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
     for child in node:
         if child.tag in CONTENT.get(tag, ()):
             if tag != "robot" and kept.find(child.tag) is not None:
-                raise ModelError(f"{where} has two <{child.tag}>; it can have one")
+                raise ModelError(f"{where} has two <{child.tag}>; only one is allowed")
             kept.append(_sift(child, where, ignored))
         else:
             _ignore_child(node, child, where, ignored)
@@ -211,13 +212,13 @@ def _sift_attributes(
         kept.set(key, value)
     if tag == "joint" and node.get("type") not in JOINT_TYPES:
         known = ", ".join(JOINT_TYPES)
-        raise ModelError(f"{where} has the type '{node.get('type')}'; the types are {known}")
+        raise ModelError(f"{where}: type '{node.get('type')}' is not one of {known}")
     if tag == "limit":  # the parser requires both
         for key in ("velocity", "effort"):
             kept.set(key, node.get(key, "inf"))
     for key in sorted(node.keys() - ATTRIBUTES[tag].keys()):
         if key == "quat_xyzw":
-            raise ModelError(f"{where}: quat_xyzw is not read; give the rotation as rpy")
+            raise ModelError(f"{where}: quat_xyzw is not supported; give the rotation as rpy")
         ignored.add(f"the attribute '{key}'", where, harmless=tag in HARMLESS_ATTRIBUTES_OF)
 
 
@@ -260,7 +261,7 @@ def _numbers(text: str, count: int, where: str) -> list[float]:
 
 
 def _check_tree(robot: URDF) -> tuple[str, dict[str, list[Any]]]:
-    """The root link, and the joints mounted on each link; ModelError unless they form one tree."""
+    """The root link, and the joints on each link; ModelError unless the links form one tree."""
     for kind, things in (("link", robot.links), ("joint", robot.joints)):
         for name, times in Counter(thing.name for thing in things).items():
             if times > 1:
@@ -277,7 +278,7 @@ def _check_tree(robot: URDF) -> tuple[str, dict[str, list[Any]]]:
         if joint.child in carrier:
             raise ModelError(
                 f"link '{joint.child}' is the child of two joints, '{carrier[joint.child]}' and "
-                f"'{joint.name}'; URDF cannot describe a loop; a link has one parent"
+                f"'{joint.name}'; a link has one parent, since URDF cannot describe loops"
             )
         carrier[joint.child] = joint.name
         carried[joint.parent].append(joint)
@@ -300,7 +301,7 @@ def _check_tree(robot: URDF) -> tuple[str, dict[str, list[Any]]]:
 
 
 def _build(robot: URDF, gravity: Any, strict: bool, ignored: _Ignored) -> MultibodyModel:
-    """The model, depth first from the root; fixed joints merged."""
+    """The model, with joints in depth-first order from the root and fixed joints merged."""
     root, carried = _check_tree(robot)
     links = {link.name: link for link in robot.links}
     parents: list[int] = []
@@ -400,7 +401,7 @@ def _limits(joint: Any, k: int, notes: list[str]) -> Array:
     limits = np.array(JointLimits.unlimited(k))
     if joint.limit is None or joint.type in ("planar", "floating"):
         if joint.type in ("revolute", "prismatic"):
-            notes.append(f"joint '{joint.name}' has no <limit>: unlimited")
+            notes.append(f"joint '{joint.name}' has no <limit> and is therefore unlimited")
         return limits
     limit = joint.limit
     if joint.type != "continuous":

@@ -16,7 +16,7 @@ REST                 speed below which a point is at rest, rad/s or m/s
 Limits:
 
 JointCommandLimits   limits of torque, torque rate and motor speed of the drives, each (n,)
-LimitEvent           a joint exceeded a limit: the quantity, its value and the limit
+LimitEvent           record of a joint exceeding a limit: the quantity, its value and the limit
 check_reference      position and velocity limits that a reference exceeds anywhere
 distance_to_limits   distance (n,) to the nearer position limit, negative outside
 

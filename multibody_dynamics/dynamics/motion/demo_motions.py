@@ -92,7 +92,8 @@ def rest_to_rest_motion(
     if waypoints:
         if len(waypoints) % n or len(waypoints) < 2 * n:
             raise InputError(
-                f"waypoints: {len(waypoints)} numbers; a multiple of {n} (the joints), two or more"
+                f"waypoints: expected two or more points of {n} numbers, one per joint, got "
+                f"{len(waypoints)} numbers in total"
             )
         shape = np.reshape(waypoints, (-1, n))
         return interpolate(model.joint_names, np.linspace(0.0, duration, len(shape)), shape)
@@ -125,7 +126,7 @@ def reproduction_error(motion: Reference, points: Points) -> Array:
 
 def approach_time(model: MultibodyModel, distance: Array, speed: float) -> float:
     """Time in s in which every joint can travel the distance (n,), from rest to rest, at the
-    fraction `speed` of its velocity limit. The C4 motion peaks at 315/128 of its mean speed."""
+    fraction `speed` of its velocity limit. The peak speed of a C4 motion is 315/128 of its mean."""
     _, _, velocity = _limits(model)
     return float((315.0 / 128.0 * np.abs(distance) / (speed * velocity)).max())
 
@@ -165,6 +166,6 @@ def _check_counts(model: MultibodyModel, **given: tuple[Sequence[float], int | N
         if not values or len(values) % model.n or (count is not None and len(values) != count):
             wanted = f"{count}" if count is not None else f"a multiple of {model.n}"
             raise InputError(
-                f"{name}: {len(values)} numbers, expected {wanted} for {model.n} joints;"
-                f" offset, cosine and sine belong together"
+                f"{name} has {len(values)} numbers for {model.n} joints, expected {wanted};"
+                f" offset, cosine and sine must be given together"
             )

@@ -18,7 +18,7 @@ from .trajectories import Reference
 
 
 class LimitEvent(NamedTuple):
-    """A quantity of a joint exceeded its limit."""
+    """Record of a joint exceeding a limit: the quantity, its value and the limit."""
 
     joint: str
     quantity: str  # "torque", "torque rate", "motor speed", "position", "velocity"
@@ -140,7 +140,7 @@ def soft_limit_scale(limits: JointLimits, q: Array, qd: Array, margin: Array | f
     `margin` (rad, m) before the limit ahead, and is 0 beyond.
     """
     if not np.all(np.asarray(margin) > 0.0):
-        raise InputError(f"margin of the soft limits: {margin}; it must be positive")
+        raise InputError(f"the margin of the soft limits must be positive, got {margin}")
     ahead = np.where(qd > 0.0, limits.upper - q, np.where(qd < 0.0, q - limits.lower, np.inf))
     return np.clip(ahead / margin, 0.0, 1.0)
 

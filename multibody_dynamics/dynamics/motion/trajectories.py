@@ -10,7 +10,8 @@ the whole motion. If only positions are given this is the quintic spline, except
 where the motion starts and stops at rest. The jerk is minimised rather than a higher derivative
 because the natural spline of degree 9 overshoots wildly between unevenly spaced points. As the
 cost is an integral over time, the remainder of an optimal motion is optimal: resending the
-remaining points of a trajectory changes nothing at one of its points, and little in between.
+remaining points of a trajectory changes nothing if done at one of its points, and little in
+between.
 
 Times are seconds on the time axis of the trajectory. Keep them near zero (since the start, not
 since 1970), or the rounding of t becomes visible in q''''. Positions are in rad, or in m for
@@ -44,7 +45,7 @@ _HERMITE = BPoly.from_derivatives([0.0, 1.0], [np.eye(10)[:5], np.eye(10)[5:]])
 
 def _jerk_roots() -> Array:
     """(7, 10) matrix J: |J x|^2 is the integral of the squared third derivative of data x."""
-    node, weight = np.polynomial.legendre.leggauss(7)  # exact to degree 13; the integrand has 12
+    node, weight = np.polynomial.legendre.leggauss(7)  # exact to degree 13; the integrand is of 12
     return np.sqrt(0.5 * weight)[:, None] * _HERMITE.derivative(3)(0.5 * (node + 1.0))
 
 
@@ -139,7 +140,7 @@ class Reference(ABC):
         if t != edge and state[1:].any():
             raise TrajectoryError(
                 f"no state at t = {t:.9g} s: the trajectory is in motion at its"
-                f" {'start' if early else 'end'}, t = {edge:.9g} s; splice or stop it in time"
+                f" {'start' if early else 'end'}, t = {edge:.9g} s; splice or stop it while it runs"
             )
         return state
 
@@ -244,13 +245,13 @@ def interpolate(
     """Minimum-jerk trajectory through given points, as in trajectory_msgs/JointTrajectory.
 
     times : (k,) s, not negative, increasing.
-    positions, velocities, accelerations : (k, n) or k rows. Anything may be omitted: the whole
-        argument, a row or an element as None; a row also as an empty one, as in messages, or as
-        one of NaN. A point without any data is an error, as is any other NaN. The last point needs
-        all positions, as does the first without `start`; other points may have velocities alone.
+    positions, velocities, accelerations : (k, n) or k rows. None omits a whole argument, a row or
+        an element; a row may also be empty, as in messages, or all NaN. A point without any data is
+        an error, as is any other NaN. The last point needs all positions, as does the first without
+        `start`; other points may have velocities alone.
     start, end : (5, n) states at the first and last time. Default: rest at the first and the last
-        position. In that case a velocity given there is an error, and an acceleration is ignored,
-        since planners state the one just after the start, and a motion from rest begins with zero.
+        position. In that case a velocity given there is an error, and an acceleration is ignored:
+        planners give the one just after the start, but a motion from rest begins with zero.
 
     Raises TrajectoryError that names the point and the joint.
     """
@@ -275,10 +276,10 @@ def splice(
     """Trajectory from the state of `running` at time t through new points, continuous to q''''.
 
     The points are as in `interpolate`, in the joint order of `running` and on its time axis. Those
-    at or before t + lead (s) are dropped; if none remains, TrajectoryError is raised. The lead
-    avoids the very large derivatives that it takes to reach a point just after t that deviates from
-    the running motion, if only by rounding. Compare `peak_values` with the limits before following
-    the result.
+    at or before t + lead (s) are dropped; if none remains, TrajectoryError is raised. Without the
+    lead, a point just after t that deviates from the running motion, if only by rounding, would
+    require very large derivatives. Compare `peak_values` with the limits before following the
+    result.
     """
     names = running.joint_names
     start = running(t)
@@ -361,7 +362,7 @@ def sum_of_sines(
     with the offset q0 (n,), the velocity amplitudes a, b (n, L), and the frequency w in rad/s, a
     number or (n,). The time s = t - start_time - ramp runs from 0 to `duration`; during `ramp`
     seconds before and after, ds/dt rises smoothly from 0 to 1 and falls back to 0. The motion thus
-    starts at rest at s = -ramp / 2 and ends at rest at duration + ramp / 2, always on its path.
+    starts at rest at s = -ramp / 2, ends at rest at duration + ramp / 2, and never leaves its path.
     """
     n = len(joint_names)
     harmonics = np.shape(a)[-1] if np.ndim(a) else 0
@@ -389,7 +390,7 @@ def match_joints(wanted: Sequence[str], given: Sequence[str]) -> NDArray[np.intp
     }
     if any(faults.values()):
         found = "; ".join(f"{what}: {', '.join(who)}" for what, who in faults.items() if who)
-        raise TrajectoryError(f"joints do not match. {found}. Expected: {', '.join(wanted)}")
+        raise TrajectoryError(f"joints do not match ({found}); expected {', '.join(wanted)}")
     return np.array([index[name] for name in wanted], dtype=np.intp)
 
 
@@ -452,7 +453,8 @@ def _least_jerk(knots: Array, data: Array) -> Array:
     step = np.diff(knots)
     if step.min() < SHORTEST:
         raise TrajectoryError(
-            f"points {step.min():.3g} s apart at {knots[step.argmin()]:.9g} s: too close to connect"
+            f"two points at {knots[step.argmin()]:.9g} s are {step.min():.3g} s apart, too close to"
+            f" connect; the minimum is {SHORTEST:g} s"
         )
     units = step ** _ORDER[:, None]
     blocks = (_JERK.T @ _JERK)[:, :, None] * units[:, None] * (units / step**5)
@@ -490,7 +492,8 @@ def _minimise(diagonals: Array, free: NDArray[np.bool_], states: Array, step: Ar
         factor = cholesky_banded(lower, lower=True)
     except np.linalg.LinAlgError:
         raise TrajectoryError(
-            f"points too unevenly spaced: steps of {step.min():.3g} s to {step.max():.3g} s"
+            f"the points are too unevenly spaced, with steps of {step.min():.3g} s to"
+            f" {step.max():.3g} s"
         ) from None
     units = (step ** (_ORDER[:, None] - 5.0))[:, :, None]
     for _ in range(3):
@@ -545,7 +548,7 @@ def _checked_points(joint_names: Sequence[str], count: int, *kinds: Any) -> Arra
             continue
         rows = _as_list(kind, kinds[k])
         if len(rows) != count:
-            raise TrajectoryError(f"{kind}: {count} points need {count} rows, got {len(rows)}")
+            raise TrajectoryError(f"{kind}: expected {count} rows, one per point, got {len(rows)}")
         for i, row in enumerate(rows):
             if row is not None:
                 _put_row(data[i, k], f"{kind}[{i}]", row, joint_names)

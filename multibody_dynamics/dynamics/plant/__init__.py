@@ -3,9 +3,9 @@
 ElasticRobot  an arm with actuators of any kind, stepped in time; deterministic
 MotorDrive    position loops that drives close around their motors: gains (m,)
 EndStops      elastic stops at the joint limits, with damping
-Plant         the interface of a simulated arm, here or in another simulator
+Plant         the interface of a simulated arm, in this package or another simulator
 Encoder       positions with noise and resolution; velocities by differences
-TorqueSensor  torques behind a low-pass, with noise
+TorqueSensor  torques after a low-pass filter, with noise
 DelayLine     commands that take effect a fixed time later
 """
 

@@ -90,7 +90,8 @@ class MotorDrive:
             for j in np.flatnonzero(~(np.isfinite(gain) & (gain >= 0.0))).tolist():
                 which = f" of motor {j}" if gain.ndim else ""
                 raise InputError(
-                    f"drive: {name} gain{which} is {gain.flat[j]}: must be finite and not negative"
+                    f"drive: {name} gain{which} is {gain.flat[j]}: must be zero or greater, and "
+                    f"finite"
                 )
             object.__setattr__(self, name, gain)
 
@@ -106,9 +107,10 @@ class MotorDrive:
     ) -> MotorDrive:
         """Gains that give each motor on its own, without its spring, a `bandwidth` in Hz.
 
-        The motor of a rigid joint carries its link, which counts with M_ii at the configuration q
-        (n,): all other joints are locked. :func:`.motor_bandwidth_gains` of the controllers differ
-        in both: they take rad/s, and leave the other joints free, 1 / (M^-1)_ii.
+        The motor of a rigid joint also carries its link, with the inertia M_ii at the configuration
+        q (n,), for which all other joints are locked. In contrast, :func:`.motor_bandwidth_gains`
+        of the controllers takes a bandwidth in rad/s and leaves the other joints free, with the
+        inertia 1 / (M^-1)_ii.
         """
         load = np.where(actuators.is_rigid, np.diag(mass_matrix(model, q)), 0.0)
         carried = actuators.motor_inertia + load[actuators.joint_of_motor]
@@ -117,7 +119,8 @@ class MotorDrive:
 
 
 class Energy(NamedTuple):
-    """In J: kinetic, of links and rotors; potential, of gravity; elastic, of springs and stops."""
+    """Energies in J: kinetic, of links and rotors; potential, of gravity; elastic, of springs and
+    end stops."""
 
     kinetic: float
     potential: float
@@ -148,7 +151,7 @@ def _stiffness_inputs(joints, profile, row, rate, t, second):
 
 @inlined
 def _end_stop(links, i, q, qd):
-    """The torque of the end stop that link i touches, if it does."""
+    """The torque of the end stop on link i; zero while it touches none."""
     if q > links[i, UPPER_STOP]:
         push = 1.0 + links[i, STOP_DAMPING] * qd
         return links[i, STOP_STIFFNESS] * (links[i, UPPER_STOP] - q) * max(push, 0.0)
@@ -272,8 +275,8 @@ def _slope(tables, scratch, springs, parts, second, tau, dx):
 
 @inlined
 def _finish(tables, springs, x, dx, present):
-    """Adopt x, its torques and accelerations; if x is not finite, return False and leave the state
-    unchanged."""
+    """Store x, its torques and accelerations as the present state; if x is not finite, return False
+    and leave the state unchanged."""
     joints, motors = tables.joints, tables.motors
     state, outputs = present.state, present.outputs
     n, size = joints.shape[0], state.shape[0]
@@ -414,8 +417,8 @@ class ElasticRobot:
         return self.model.n
 
     def _take(self, model: MultibodyModel) -> None:
-        """Adopt the data of the links; InputError where a rotor would count twice or the stops do
-        not match."""
+        """Store the data of the links; InputError if a rotor would be counted twice, or if the end
+        stops do not match the joints."""
         actuators, stops = self.actuators, self.end_stops
         actuators.refuse_counting_twice(model.reflected_inertia)
         self._links[:, LOWER_STOP], self._links[:, UPPER_STOP] = -np.inf, np.inf
@@ -423,7 +426,8 @@ class ElasticRobot:
             for name, value in (("stiffness", stops.stiffness), ("damping", stops.damping)):
                 if np.shape(value) not in ((), (model.n,)):
                     raise InputError(
-                        f"end stops: {name} of shape {np.shape(value)} for {model.n} joints"
+                        f"end stops: {name} has shape {np.shape(value)}; expected a scalar or "
+                        f"({model.n},), one per joint"
                     )
             columns = (model.limits.lower, model.limits.upper, stops.stiffness, stops.damping)
             for column, value in enumerate(columns, LOWER_STOP):
@@ -454,14 +458,14 @@ class ElasticRobot:
             values, _ = self._stiffest_arm(self.q).modes()
             if np.abs(values).max() * self.step_size > STABLE:
                 self.step_size = self._choose_step(None)
-            self._stand()
+            self._compute_outputs()
         except DynamicsError:
             self._take(before)
             self.step_size = step
-            self._stand()
+            self._compute_outputs()
             raise
 
-    def _stand(self) -> None:
+    def _compute_outputs(self) -> None:
         """Compute the outputs of the present state."""
         self._advance(self._free, self.motor_torque[None].copy(), self._no_reference, 0.0, 0)
 
@@ -486,7 +490,9 @@ class ElasticRobot:
         first = actuators.first_motor
         apart = actuators.is_rigid & ((theta[first] != q) | (thetad[first] != qd))
         for i in np.flatnonzero(apart):
-            raise InputError(f"joint '{names[i]}' is rigid: theta and q must be the same")
+            raise InputError(
+                f"joint '{names[i]}' is rigid: theta must equal q, and thetad must equal qd"
+            )
         self.state[:] = np.concatenate((q, qd, theta, thetad))
         self._advance(self._free, hold[None].copy(), self._no_reference, 0.0, 0)
 
@@ -495,9 +501,9 @@ class ElasticRobot:
 
         motor_torque: (m,), held throughout, or (2 k + 1, m) at the ends and middles of the k =
         :meth:`inner_steps` of dt, which keeps the order of the integrator. stiffness: (2 k + 1, v)
-        likewise, for the joints whose stiffness no motor sets, in place of the attribute
-        `stiffness` with its rate. Raises InputError for a wrong shape, NaN or infinity, and
-        DynamicsError where the motion diverges; the state is then unchanged.
+        at the same instants, for the joints whose stiffness no motor sets; it replaces the
+        attribute `stiffness` with its rate. Raises InputError for a wrong shape, NaN or infinity,
+        and DynamicsError where the motion diverges; the state is then unchanged.
         """
         steps = self.inner_steps(dt)
         m, v = len(self.actuators.motors), len(self.actuators.variable_joints)
@@ -505,8 +511,8 @@ class ElasticRobot:
         profile = np.atleast_2d(profile)
         if profile.shape not in ((1, m), (2 * steps + 1, m)):
             raise InputError(
-                f"motor_torque: expected shape ({m},) or ({2 * steps + 1}, {m}): "
-                f"{steps} inner steps in {dt} s; got {np.shape(motor_torque)}"
+                f"motor_torque: expected shape ({m},), or ({2 * steps + 1}, {m}) for the {steps} "
+                f"inner steps in {dt} s; got {np.shape(motor_torque)}"
             )
         if stiffness is not None:
             names = self.actuators.variable_joints or None
@@ -516,12 +522,12 @@ class ElasticRobot:
     def follow(self, position: Any, velocity: Any, feedforward: Any, dt: float) -> None:
         """Advance by dt in s with the drives around theta_ref, theta_ref' and a torque, each (m,).
 
-        Within dt the reference continues at its velocity, as drives interpolate. Raises as `step`,
-        and InputError if the robot has no drive.
+        Within dt the reference continues at its velocity, as in drives that interpolate. Raises the
+        errors of `step`, and InputError if the robot has no drive.
         """
         if self.drive is None:
             raise InputError(
-                "the robot was created without a drive; use step, or create it with one"
+                "this robot has no drive: pass `drive` when creating the ElasticRobot, or use step"
             )
         names = self.actuators.motor_names
         rows = (("position", position), ("velocity", velocity), ("feedforward", feedforward))
@@ -581,7 +587,8 @@ class ElasticRobot:
         )
 
     def dissipation(self) -> float:
-        """The power that friction, dampers and end stops dissipate now, W; never negative."""
+        """The power in W that friction, dampers and end stops currently dissipate; never
+        negative."""
         qd, links = self.qd, self._links
         motors = self.actuators.friction(self.thetad) @ self.thetad
         joint = self.actuators.joint_of_motor
@@ -612,8 +619,8 @@ class ElasticRobot:
         return slopes
 
     def _stiffest(self, q: Array) -> Array:
-        """(m,) largest stiffness of the springs on their travel, or under the largest motor
-        torque, or at rest at q where neither is limited."""
+        """(m,) largest stiffness of the springs on their travel, or under the largest motor torque;
+        if neither is limited, their stiffness at rest at q."""
         actuators, slopes = self.actuators, self._slopes_at_rest(q)
         for j, _, spring in self._springs:
             actuator = actuators.actuators[actuators.joint_of_motor[j]]
@@ -660,7 +667,7 @@ class ElasticRobot:
         if fastest * finest > ACCURATE:
             raise InputError(
                 f"joint '{name}': a mode of {fastest:.3g} rad/s is too fast to integrate; model a "
-                f"spring this stiff as rigid"
+                f"joint with such a stiff spring as rigid"
             )
         if wanted is None:
             # a whole number of steps in COARSEST_STEP, and so in any usual control period
@@ -669,8 +676,8 @@ class ElasticRobot:
             raise InputError(f"step is {wanted} s: must be positive and finite")
         if fastest * wanted > STABLE:
             raise InputError(
-                f"step of {wanted:.3g} s is unstable: the fastest mode, of joint '{name}', has "
-                f"{fastest:.4g} rad/s; at most {STABLE / fastest:.2g} s is stable, at most "
+                f"a step of {wanted:.3g} s is unstable: the fastest mode, of joint '{name}', is at "
+                f"{fastest:.4g} rad/s; steps up to {STABLE / fastest:.2g} s are stable, up to "
                 f"{ACCURATE / fastest:.2g} s accurate"
             )
         return float(wanted)
@@ -693,7 +700,7 @@ class ElasticRobot:
             self.motor_torque[:] = before
             raise DynamicsError(
                 f"robot '{self.model.name}': the motion diverges within {dt} s (step "
-                f"{self.step_size:.3g} s, q' = {self.qd}); smaller torques or a smaller step"
+                f"{self.step_size:.3g} s, q' = {self.qd}); use smaller torques or a smaller step"
             )
         for v in self._stiffness_inputs:
             self.stiffness[0, v] = present.second[0, v]
@@ -715,7 +722,10 @@ def _driven(motors: Array, drive: MotorDrive | None) -> Array:
     if drive is not None:
         for column, gain in ((PROPORTIONAL, drive.proportional), (DERIVATIVE, drive.derivative)):
             if gain.shape not in ((), (len(motors),)):
-                raise InputError(f"drive: gains of shape {gain.shape} for {len(motors)} motors")
+                raise InputError(
+                    f"drive: the gains have shape {gain.shape}; expected a scalar or "
+                    f"({len(motors)},), one per motor"
+                )
             driven[:, column] = gain
     return driven
 

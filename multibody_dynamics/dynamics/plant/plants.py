@@ -26,7 +26,7 @@ class EndStops:
     arrives at the speed v leaves at (1 - 2/3 c v) v, for c v below about 0.5.
 
     stiffness : K in N m/rad (prismatic: N/m), positive; (n,) or a scalar for all joints.
-    damping : c in s/rad (s/m), not negative.
+    damping : c in s/rad (s/m), zero or greater.
     """
 
     stiffness: Any
@@ -39,7 +39,7 @@ class EndStops:
             good = np.isfinite(value) & ((value > 0.0) | ((value == 0.0) & may_be_zero))
             for i in np.flatnonzero(~good).tolist():
                 which = f" of joint {i}" if value.ndim else ""
-                right = "not negative" if may_be_zero else "positive"
+                right = "zero or greater" if may_be_zero else "positive"
                 raise InputError(
                     f"end stops: {name}{which} is {value.flat[i]}: must be {right} and finite"
                 )
@@ -65,7 +65,7 @@ class Plant(Protocol):
     thetad: Array
     """(m,) velocities of the motors."""
     motor_torque: Array
-    """(m,) as applied at this instant, after the drive and the limits of the motors."""
+    """(m,) torques applied at this instant, after the drives and the limits of the motors."""
     joint_torque: Array
     """(n,) Q, as measured by a torque sensor behind the spring or the rigid gear."""
     qdd: Array
@@ -80,8 +80,9 @@ class Plant(Protocol):
     def reset(self, q: Any, qd: Any = None, *, theta: Any = None, thetad: Any = None) -> None:
         """Put links at q, q' (n,) and motors at theta, theta' (m,).
 
-        Defaults: links at rest; motors where the springs hold the links against gravity, at the
-        second outputs `stiffness`, moving with the links. Raises InputError.
+        By default the links are at rest, and the motors move with the links, at the positions where
+        the springs hold the links against gravity with the second outputs `stiffness`. Raises
+        InputError for wrong shapes, NaN or infinity.
         """
 
     def step(self, motor_torque: Any, dt: float) -> None:
@@ -94,7 +95,7 @@ class Plant(Protocol):
     def follow(self, position: Any, velocity: Any, feedforward: Any, dt: float) -> None:
         """Advance by dt in s with the drives around theta_ref, theta_ref' and a torque, each (m,).
 
-        Raises as `step`, and InputError if the plant has no drive.
+        Raises the errors of `step`, and InputError if the plant has no drive.
         """
 
     def set_model(self, model: MultibodyModel) -> None:

@@ -28,13 +28,13 @@ class Encoder:
     resolution : step of the position in rad or m; 0: none. Positions are rounded to the nearest
         multiple, so the mean error is zero.
     noise : standard deviation of the position, rad or m.
-    velocity_bandwidth : in Hz, of the first-order low-pass after the difference quotient of two
-        positions; inf: the plain difference quotient; None: the true velocity, as from a
+    velocity_bandwidth : in Hz, of the first-order low-pass filter after the difference quotient of
+        two positions; inf: the plain difference quotient; None: the true velocity, as from a
         tachometer.
     seed : anything that np.random.default_rng accepts.
 
-    `position` and `velocity` (size,) hold the last reading, overwritten in place. Raises InputError
-    for values out of range.
+    `position` and `velocity` (size,) hold the last reading and are overwritten in place. Raises
+    InputError for values out of range.
     """
 
     def __init__(
@@ -53,8 +53,8 @@ class Encoder:
         self._period, self._resolution, self._noise = period, resolution, noise
         if velocity_bandwidth is not None and not velocity_bandwidth > 0.0:
             raise InputError(
-                f"velocity_bandwidth is {velocity_bandwidth} Hz: must be positive; None: the true "
-                f"velocity"
+                f"velocity_bandwidth is {velocity_bandwidth} Hz: must be positive, or None for the "
+                f"true velocity"
             )
         self._differentiates = velocity_bandwidth is not None
         self._forget = _forget(velocity_bandwidth or inf, period)
@@ -87,10 +87,10 @@ class Encoder:
 
 
 class TorqueSensor:
-    """Torque sensors: torques behind a first-order low-pass, with additive white noise.
+    """Torque sensors: torques after a first-order low-pass filter, with additive white noise.
 
-    bandwidth in Hz, inf for no low-pass; noise: standard deviation in N m; otherwise as
-    :class:`Encoder`. `torque` (size,) holds the last reading.
+    bandwidth: in Hz; inf for no filter. noise: standard deviation in N m. The other parameters are
+    those of :class:`Encoder`. `torque` (size,) holds the last reading.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class TorqueSensor:
         _check("period", period, positive=True)
         _check("noise", noise)
         if not bandwidth > 0.0:
-            raise InputError(f"bandwidth is {bandwidth} Hz: must be positive; inf: no low-pass")
+            raise InputError(f"bandwidth is {bandwidth} Hz: must be positive, or inf for no filter")
         self._forget, self._noise = _forget(bandwidth, period), noise
         self._random = np.random.default_rng(seed)
         self._filtered: Array = np.zeros(size)
@@ -125,7 +125,7 @@ class TorqueSensor:
 class DelayLine(Generic[T]):
     """Commands of any type that take effect after a fixed delay, which may end within a cycle.
 
-    delay and period in s; `initial` acts until the first command does.
+    delay and period in s; `initial` acts until the first command takes effect.
     """
 
     def __init__(self, delay: float, period: float, initial: T) -> None:
@@ -148,13 +148,13 @@ class DelayLine(Generic[T]):
 
 
 def _forget(bandwidth: float, period: float) -> float:
-    """The share of the old value that remains after one period of a first-order low-pass."""
+    """The share of the old value that remains after one period of a first-order low-pass filter."""
     if not bandwidth >= 0.0:
-        raise InputError(f"bandwidth is {bandwidth} Hz: must not be negative")
+        raise InputError(f"bandwidth is {bandwidth} Hz: must be zero or greater")
     return exp(-2.0 * pi * bandwidth * period)
 
 
 def _check(name: str, value: float, *, positive: bool = False) -> None:
     if not (0.0 < value < inf or (value == 0.0 and not positive)):
-        right = "positive" if positive else "zero or positive"
-        raise InputError(f"{name} is {value}: must be {right}, and finite")
+        right = "positive" if positive else "zero or greater"
+        raise InputError(f"{name} is {value}: must be {right} and finite")

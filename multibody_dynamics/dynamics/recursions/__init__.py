@@ -2,7 +2,8 @@
 
 There is one module per representation of twists, each with a forward recursion (poses, twists,
 accelerations, jerks, jounces) and a backward recursion (wrenches, torques and their rates). They
-are written over scalars, and run compiled, over batches, and over complex or mpmath numbers.
+are written over scalars; the same source runs compiled, on batches, and on complex or mpmath
+numbers.
 
 spatial               recursions in spatial representation, [M21] Algorithms 1 and 3
 body_fixed            recursions in body-fixed representation, the fastest
@@ -22,6 +23,6 @@ from .poses import batch_trig, generic_trig, pose_recursion, store_trig
 __all__ = [
     # inverse dynamics, one module per representation
     "spatial", "body_fixed", "hybrid", "mixed",
-    # what they and other recursions share
+    # shared with other recursions
     "pose_recursion", "store_trig", "batch_trig", "generic_trig", "angular_momentum_dot",
 ]  # fmt: skip

@@ -155,7 +155,7 @@ def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies
     """Subtract the applied wrenches (n, 18), in the inertial frame, from the rows.
 
     W^b = Ad_C^T W and its derivatives, [M21] (35) corrected. This needs the poses, and the
-    acceleration without the gravity that enters with that of the base.
+    acceleration without the gravity that enters with the acceleration of the base.
     """
     pose_recursion(parents, joints, trig, state, bodies)
     g = (gravity[0], gravity[1], gravity[2])
@@ -188,8 +188,8 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
 
         f = m (u' + omega x u),   n = h' + omega x h,   W = (n + c x f, f).
 
-    Parameters as of :func:`.spatial.backward_recursion`. `gravity` is not used: it is part of the
-    acceleration of the base, as every derivative of that recursion takes it along.
+    Parameters as of :func:`.spatial.backward_recursion`; `gravity` is not used, since it is part of
+    the acceleration of the base.
     """
     for k in range(parents.shape[0]):
         i = parents.shape[0] - 1 - k

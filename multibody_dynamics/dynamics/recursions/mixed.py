@@ -57,9 +57,9 @@ from .poses import place
 def kinematics_recursion(parents, joints, trig, state, order, bodies):
     """Poses and twists of all bodies, [M18k] (68), with derivatives to the jounce.
 
-    The angular half is the body-fixed recursion. For the other, with x_0 = d the position of the
-    origin in the frame of the parent, and ~ the derivative with the parent's axes held, the k-th
-    derivative of r_i - r_parent is R_parent x_k,   x_{k+1} = x_k~ + omega_parent x x_k.
+    The angular half is the body-fixed recursion. For the linear half, with x_0 = d the position of
+    the origin in the frame of the parent, and ~ the derivative with the parent's axes held, the
+    k-th derivative of r_i - r_parent is R_parent x_k,   x_{k+1} = x_k~ + omega_parent x x_k.
 
     Parameters as of :func:`.spatial.forward_recursion`; row 0 of `bodies` holds the motion of the
     base in mixed representation.
@@ -159,7 +159,7 @@ def to_body_fixed(n, order, bodies):
 
 @inlined
 def forward_recursion(parents, joints, trig, state, order, bodies):
-    """The motion from which the backward recursion starts; body-fixed if rates are wanted."""
+    """The motion from which the backward recursion starts; body-fixed if order > 0."""
     kinematics_recursion(parents, joints, trig, state, order, bodies)
     if order > 0:
         to_body_fixed(parents.shape[0], order, bodies)
@@ -169,7 +169,7 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
 def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies):
     """Subtract the applied wrenches (n, 18), in the inertial frame, from the rows.
 
-    The rows are in mixed representation, (R^T (m - r x f), f), or body-fixed if rates are wanted.
+    The rows are in mixed representation, (R^T (m - r x f), f), or body-fixed if order > 0.
     """
     if order > 0:
         body_fixed.apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies)
@@ -185,8 +185,8 @@ def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies
 def backward_recursion(parents, joints, gravity, state, order, bodies, result):
     """Joint torques by the balance (56), (57) of [M18d]; their rates in body-fixed representation.
 
-    Parameters as of :func:`.spatial.backward_recursion`; if rates are wanted, after
-    `to_body_fixed`. `gravity` is not used, since it is part of the acceleration of the base.
+    Parameters as of :func:`.spatial.backward_recursion`. If order > 0, `to_body_fixed` must have
+    run before. `gravity` is not used, since it is part of the acceleration of the base.
     """
     if order > 0:
         body_fixed.backward_recursion(parents, joints, gravity, state, order, bodies, result)

@@ -51,7 +51,7 @@ class ForwardDynamics(NamedTuple):
 
 
 class HybridDynamics(NamedTuple):
-    """Accelerations q'' and torques tau (..., n) of all joints, given and computed ones alike."""
+    """Accelerations q'' and torques tau (..., n) of all joints, both given and computed."""
 
     qdd: Array
     tau: Array
@@ -73,8 +73,8 @@ def plain_forward_dynamics_cycle(
     tau : (3, n) torques of the free joints with their rates. The torques of the prescribed joints
         are written into it.
     applied : (n, 18) wrenches that the world applies, with two rates.
-    trig, bodies, rows, bias, force : scratch of :class:`ForwardDynamicsScratch`; row 0 of `bodies`
-        holds the motion of the base.
+    trig, bodies, rows, bias, force : the arrays of :class:`ForwardDynamicsScratch`; row 0 of
+        `bodies` holds the motion of the base.
     """
     for k in range(order + 1):
         for i in range(parents.shape[0]):
@@ -116,7 +116,7 @@ class ForwardDynamicsScratch(NamedTuple):
 
 
 def _batch(robot, prescribed, order, bases, states, tau, applied, scratch):
-    """Solve every state of a batch; the index of the first singular one, or -1."""
+    """Solve every state of a batch and return the index of the first singular one, or -1."""
     parents, joints, gravity = robot
     trig, bodies, rows, bias, force = scratch
     for k in range(states.shape[0]):
@@ -133,7 +133,7 @@ _compiled_batch = compiled(_batch)
 
 
 def forward_dynamics_scratch(n: int) -> ForwardDynamicsScratch:
-    """Scratch for a robot of n joints, with its base at rest."""
+    """Scratch arrays for a robot with n joints and its base at rest."""
     bodies = np.zeros((n + 1, BODY_ROW))
     bodies[0, :WRENCH] = base_rows(None)
     rows = np.zeros((n + 1, ARTICULATED_ROW))
@@ -177,10 +177,11 @@ def forward_dynamics_rates(
     wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
 ) -> ForwardDynamics:
-    """q'', q''' and, given `tau_ddot`, q'''' (..., n): inverts the rates of `inverse_dynamics`.
+    """Forward dynamics with rates: q'', q''' and, if `tau_ddot` is given, q'''' (..., n).
 
-    The torques are (..., n) in N m or N, their rates per s and s^2. Other arguments and errors are
-    those of :func:`forward_dynamics`.
+    This is the inverse of `inverse_dynamics` with rates. The torques are (..., n) in N m or N, and
+    their rates in these units per s and s^2. Other arguments and errors are those of
+    :func:`forward_dynamics`.
     """
     torques = (tau, tau_dot) if tau_ddot is None else (tau, tau_dot, tau_ddot)
     states, _ = _solve(model, q, qd, (), (), torques, wrenches, base)
@@ -231,7 +232,7 @@ def _solve(
     wrenches: Wrenches | None,
     base: BaseMotion | None,
 ) -> tuple[Array, Array]:
-    """Complete states (..., 5, n) and torques (..., 3, n): the unknown entries are filled in."""
+    """The states (..., 5, n) and torques (..., 3, n), with the unknown entries filled in."""
     found = model_state(model, q, qd, *motion)
     n, held = model.n, prescribed_joints(model, prescribed)
     if found[2] < 2:
@@ -263,8 +264,8 @@ def generic_forward_dynamics(
 ) -> NDArray[Any]:
     """Forward dynamics (ABA) over any scalar type, never compiled: q'' (n,).
 
-    Accepts the scalars of :func:`.generic_inverse_dynamics` that can be divided. Raises InputError
-    for wrong lengths; nothing else is checked.
+    Accepts those scalar types of :func:`.generic_inverse_dynamics` that support division. Raises
+    InputError for wrong lengths; nothing else is checked.
     """
     n = model.n
     for name, row in (("q", q), ("qd", qd), ("tau", tau)):

@@ -65,8 +65,8 @@ def subtree_sums(model: MultibodyModel, values: Array, axis: int) -> Array:
 def along_paths(model: MultibodyModel, j_first: Array, i_first: Array) -> Array:
     """Select entries (..., n, n) by the order of the joints i and j along the tree.
 
-    `j_first` where joint j is on the path from the base to body i, `i_first` where joint i is on
-    the path to body j, and 0 for joints on different branches.
+    An entry is that of `j_first` if joint j is on the path from the base to body i, that of
+    `i_first` if joint i is on the path to body j, and 0 for joints on different branches.
     """
     paths = model.moved_by
     return np.where(paths, j_first, np.where(paths.T, i_first, 0.0))

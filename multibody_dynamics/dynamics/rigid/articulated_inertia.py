@@ -1,9 +1,9 @@
 """Articulated-body inertia: solves M(q) x = b in O(n) for any split of the joints.
 
 [K12] Tables 3 and 4. The acceleration of body i is its acceleration with all unknown q'' at zero
-plus a_i = a_parent + S_i x_i. The first part is inverse dynamics, see `rnea`. The second part
-depends on neither velocity nor gravity and is solved here. The inertia that body i presents to its
-joint while the joints beyond it are free to move is its articulated-body inertia, [K12] (49),
+plus a_i = a_parent + S_i x_i. The first part is that of inverse dynamics, see `rnea`. The second
+part depends on neither velocity nor gravity and is solved here. The inertia that body i presents to
+its joint while the joints beyond it are free to move is its articulated-body inertia, [K12] (49),
 
     I_i = M_i + sum over children of Pi,   Pi = I - U U^T / D,   U = I S,   D = S . U + rotor
 
@@ -185,7 +185,7 @@ def solution_recursion(parents, prescribed, bodies, rows, force, solution):
 
 @inlined
 def inverse_recursion(parents, prescribed, bodies, rows, column, inverse):
-    """M^-1 into `inverse` (n, n), column by column; `column` (n,) is scratch."""
+    """Write M^-1 to `inverse` (n, n), column by column; `column` (n,) is scratch."""
     for j in range(parents.shape[0]):
         for i in range(parents.shape[0]):
             column[i] = 0.0
@@ -202,7 +202,7 @@ def cancelled(bodies, rows, b):
 
 @inlined
 def has_pivots(parents, prescribed, bodies, rows):
-    """Whether every free joint moves some inertia, as opposed to the rounding error of none."""
+    """Whether every free joint moves some inertia, beyond rounding error."""
     result = True
     for b in range(1, parents.shape[0] + 1):
         result &= prescribed[b - 1] or rows[b, PIVOT] > ROUNDING * cancelled(bodies, rows, b)
@@ -210,7 +210,7 @@ def has_pivots(parents, prescribed, bodies, rows):
 
 
 def _factorise(parents, joints, prescribed, bodies, rows):
-    """Factorise every state of a batch; the index of the first singular one, or -1."""
+    """Factorise every state of a batch and return the index of the first singular one, or -1."""
     for k in range(bodies.shape[0]):
         factorisation_recursion(parents, joints, prescribed, bodies[k], rows[k])
         if not has_pivots(parents, prescribed, bodies[k], rows[k]):
@@ -257,7 +257,7 @@ class ArticulatedBodies:
         return self.solve_with_forces(b)[0]
 
     def solve_with_forces(self, b: Any) -> tuple[Array, Array]:
-        """x of :meth:`solve`, and M x (..., n): M_uv x_v for the prescribed joints, b_v else."""
+        """x of :meth:`solve`, and M x (..., n): M_uv x_v (prescribed joints), b_v (free joints)."""
         column = as_array("b", b, (self.model.n,))[..., None]
         x, f = self.solve_columns_with_forces(column)
         return x[..., 0], f[..., 0]
@@ -293,9 +293,9 @@ def articulated_bodies(
 ) -> ArticulatedBodies:
     """Factorise M(q) by articulated-body inertias, in O(n); [K12] (49), (52).
 
-    q is (..., n). With `prescribed` joints (names or indices) it is M_vv of the other joints.
-    Raises InputError for wrong shapes, NaN or an unknown joint, and DynamicsError if a free joint
-    moves no inertia.
+    q is (..., n). With `prescribed` joints (names or indices), M_vv of the other joints is
+    factorised. Raises InputError for wrong shapes, NaN or an unknown joint, and DynamicsError if a
+    free joint moves no inertia.
     """
     held = prescribed_joints(model, prescribed)
     bodies, shape, _ = body_rows(model, (q,))

@@ -27,8 +27,8 @@ def coriolis_matrix(model: MultibodyModel, q: Any, qd: Any) -> Array:
     """The Coriolis matrix C (..., n, n) of the Christoffel symbols; M' - 2C is skew symmetric.
 
     M q'' + C q' + g = tau with C_ij = sum_k Gamma_ijk q'_k, the symbols of [M18d] (85); q and q'
-    are (..., n). Of all matrices with this C q', passivity-based control needs this one;
-    :func:`.coriolis_matrix_mueller`, [M18d] (84), does not have the skew symmetry. kg m^2/s between
+    are (..., n). Passivity-based control requires this C among all matrices with the same product
+    C q'; :func:`.coriolis_matrix_mueller`, [M18d] (84), lacks the skew symmetry. kg m^2/s between
     two angles, kg m/s or kg/s with translations.
 
     Raises InputError for wrong shapes, NaN or infinity.

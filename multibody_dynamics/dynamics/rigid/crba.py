@@ -63,8 +63,8 @@ def composite_times(composite, b, X):
 def mass_matrix_recursion(parents, joints, bodies, composite, M):
     """M (n, n) from the poses and joint screws that the forward kinematics wrote into `bodies`.
 
-    Reflected rotor inertias are on the diagonal. `composite` (n + 1, COMPOSITE_ROW or more) is
-    scratch and holds the composite inertias on return.
+    Reflected rotor inertias are added to the diagonal. `composite` (n + 1, COMPOSITE_ROW or more)
+    is scratch and holds the composite inertias on return.
     """
     n = parents.shape[0]
     for b in range(n + 1):
@@ -109,7 +109,7 @@ def mass_matrix(model: MultibodyModel, q: Any) -> Array:
 
     Composite rigid body algorithm (CRBA); [M18d] (81), the M of [K12] (32). An entry is in kg m^2
     between two angles, kg m between an angle and a translation, kg between two translations.
-    Reflected rotor inertias are on the diagonal.
+    Reflected rotor inertias are included on the diagonal.
 
     Raises InputError for wrong shapes, NaN or infinity.
     """

@@ -12,13 +12,13 @@ the wrench W_i = sum of M A - ad_V^T M V required by body i and everything it ca
 if joint j carries body i, and by the same expression for body j if body i carries joint j. M_i is
 the inertia of the subtree of i, and C_i X = 2 integral (r x (omega x r'), omega x r') dm, with
 X = (omega, v), is the wrench of the Coriolis forces on its particles at r. Since Q_i = S_i . W_i
-minus the contribution of the applied wrenches, each entry is a pairing of screws; all of them take
+minus the contribution of the applied wrenches, each entry is a pairing of screws; all entries take
 O(n d) operations for a tree of depth d. For other derivations see
 J. Carpentier, N. Mansard, "Analytical derivatives of rigid body dynamics algorithms", RSS 2018;
 S. Singh, R. Russell, P. Wensing, "Efficient analytical derivatives of rigid-body dynamics using
 spatial vector algebra", IEEE RA-L 7(2), 2022.
 
-Forward dynamics has dq'' = M^-1 (dtau - dQ), with M^-1 by articulated bodies.
+For the forward dynamics, dq'' = M^-1 (dtau - dQ), with M^-1 by articulated bodies.
 """
 
 from __future__ import annotations
@@ -122,15 +122,15 @@ def add_coriolis(subtrees, b, Theta, w, m, c, v):
         subtrees[b, CORIOLIS + 4 * i] -= m * cv
 
 
-# long: one recursion; what is loaded for a body serves its subtree, its column and its row
+# long: one recursion; the values loaded for a body serve its subtree, its column and its row
 @inlined
 def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, result):
-    """dQ/dq and dQ/dq' into `result` (2 or more, n, n).
+    """Write dQ/dq and dQ/dq' to `result` (2 or more, n, n).
 
     Parameters
     ----------
-    parents, joints, bodies : those of the spatial forward recursion, which has run with order 1.
-        On return S'' in `bodies` has the gravity term of the equation above.
+    parents, joints, bodies : those of the spatial forward recursion, which must have run with
+        order 1. On return, S'' in `bodies` includes the gravity term of the equation above.
     applied : (n, 6) or more columns, the wrenches that the world applies, in inertial axes about
         the inertial origin.
     subtrees : (n + 1, SUBTREE_ROW), with the composite inertias of `mass_matrix_recursion`.
@@ -196,10 +196,10 @@ def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, r
 def inverse_dynamics_derivatives_cycle(
     parents, joints, gravity, state, applied, trig, bodies, subtrees, result
 ):
-    """dQ/dq, dQ/dq' and M of one state into `result` (3, n, n).
+    """Write dQ/dq, dQ/dq' and M of one state to `result` (3, n, n).
 
-    `state` is (5, n), its last two rows zero; trig (2, n), bodies (n + 1, BODY_ROW) and subtrees
-    (n + 1, SUBTREE_ROW) are scratch, with the motion of the base in row 0 of `bodies`.
+    `state` is (5, n) with zeros in its last two rows; trig (2, n), bodies (n + 1, BODY_ROW) and
+    subtrees (n + 1, SUBTREE_ROW) are scratch, with the motion of the base in row 0 of `bodies`.
     """
     store_trig(joints, state, trig)
     forward_recursion(parents, joints, trig, state, 1, bodies)

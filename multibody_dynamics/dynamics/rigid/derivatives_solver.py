@@ -35,7 +35,7 @@ def _forward(
     parents, joints, gravity, state, applied, prescribed, motion, tau,
     trig, bodies, rows, bias, force, subtrees, torque, result,
 ):  # fmt: skip
-    """dq''/dq, dq''/dq' and M^-1 into `result` (3, n, n); False if M is singular.
+    """Write dq''/dq, dq''/dq' and M^-1 to `result` (3, n, n); return False if M is singular.
 
     `state` (3, n) holds q, q' and tau. `motion` (5, n) receives q'' in row 2, `torque` (3, n, n)
     the derivatives of the inverse dynamics. The arguments from `prescribed` to `force` are those of

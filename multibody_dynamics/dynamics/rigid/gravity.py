@@ -31,7 +31,7 @@ def gravity_wrenches(
 
 
 def gravity_wrench_rates(M: Array, twist: Any, acceleration: Any, gravity: Array) -> Array:
-    """The same from inertias M^s (..., 6, 6) and spatial twists and accelerations (..., 6)."""
+    """Gravity wrenches with rates, from inertias M^s (..., 6, 6) and spatial motions (..., 6)."""
     G = np.concatenate([np.zeros(3), -gravity])[:, None]
     adV, adVd = ad(twist), ad(acceleration)
     first = M @ adV

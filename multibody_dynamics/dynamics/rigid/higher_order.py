@@ -38,7 +38,8 @@ def higher_order_inverse_dynamics(
     ----------
     derivatives : (..., k + 3, n) rows q, q', ... q^(k+2), rad or m, per s^j in row j.
     wrenches : {body or frame name: (..., j, 6)}, the wrench that the world applies and its first
-        j - 1 time derivatives, in inertial axes about the inertial origin; all others are zero.
+        j - 1 time derivatives, in inertial axes about the inertial origin; the higher derivatives
+        are taken as zero.
 
     The torques are in N m or N, per s^j in row j. Raises InputError for fewer than three rows,
     wrong shapes, an unknown body, NaN or infinity.
@@ -137,7 +138,7 @@ def _poses(model: MultibodyModel, rows: Scalars, trig: Scalars) -> Scalars:
 def _motion(
     model: MultibodyModel, rows: Scalars, poses: Scalars
 ) -> tuple[list[Scalars], list[Scalars]]:
-    """S^(j) and V^(j) of every body, as (N, j, 6) each; j up to the derivatives that are known."""
+    """S^(j) and V^(j) of every body, (N, j, 6) each, with j up to the order of the known rates."""
     count = rows.shape[1] - 1
     screws: list[Scalars] = []
     twists: list[Scalars] = []

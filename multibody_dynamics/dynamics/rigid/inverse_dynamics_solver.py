@@ -34,8 +34,8 @@ class InverseDynamicsSolver(ModelSolver):
         joint frame. Body and mixed: in the joint frame, where the body has the pose
         `model.body_in_joint`.
 
-    The base is at rest in the inertial frame until `set_base` gives it a motion. `set_model` picks
-    up a payload or puts it down.
+    The base is at rest in the inertial frame until `set_base` gives it a motion. Use `set_model` to
+    add or remove a payload.
 
     The constructor compiles and warms up; later processes load the machine code from disk. Use an
     instance from one thread only. `update()` checks nothing: NaN in, NaN out.

@@ -53,8 +53,8 @@ def jacobian_dot(
     """The componentwise time derivative J' (..., 6, n) of :func:`jacobian`.
 
     With it, acceleration = J q'' + J' q'. Body-fixed [M18d] (8), spatial (16); hybrid (26) and
-    mixed (33), both corrected. q and qd are (..., n), rad or m and per s; only pose and twist of
-    `base` matter. Other arguments and errors are those of :func:`jacobian`.
+    mixed (33), both corrected. q and qd are (..., n), rad or m and per s; only the pose and twist
+    of `base` are used. Other arguments and errors are those of :func:`jacobian`.
     """
     return _jacobians(model, (q, qd), body, base, representation)[1]
 
@@ -65,7 +65,7 @@ def spatial_jacobians(
     """Pose of a body or frame, its spatial Jacobian and its spatial twist, with derivatives.
 
     `bodies` (N, n + 1, BODY_ROW) are the rows of :func:`.body_rows`, which must hold the
-    derivatives asked for. Returns the pose (N, 4, 4), J, J', ... (count, N, 6, n) and V, V', ...
+    requested derivatives. Returns the pose (N, 4, 4), J, J', ... (count, N, 6, n) and V, V', ...
     (count, N, 6); `count` is at most 4.
     """
     index, offset = model.frame(body)

@@ -210,7 +210,7 @@ def frame_pose(
 ) -> Array:
     """The pose (..., 4, 4) of a body, of a link merged into one, or of the base.
 
-    q is (..., n), rad or m; only the pose of `base` matters. The pose maps from that frame to the
+    q is (..., n), rad or m; only the pose of `base` is used. The result maps from that frame to the
     inertial frame. Raises InputError for wrong shapes, NaN or infinity, and an unknown body.
     """
     index, offset = model.frame(body)

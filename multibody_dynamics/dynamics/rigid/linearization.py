@@ -81,7 +81,8 @@ class LinearModel:
 
         if self.A.ndim != 2:
             raise InputError(
-                f"expected a single operating point, got a batch of shape {self.A.shape[:-2]}"
+                "to_scipy: expected a single operating point, got a batch of shape "
+                f"{self.A.shape[:-2]}"
             )
         return StateSpace(*self.matrices)
 
@@ -115,8 +116,8 @@ def linearize(
     q, qd : (..., n), rad or m and per s; at rest if `qd` is None. Leading dimensions broadcast.
     tau, qdd : (..., n), at most one of the two: the joint torques, or the joint acceleration.
         Without either, tau is the torque for which qdd = 0.
-    damping : (..., n) viscous, N m s/rad or N s/m; default zero. It belongs to the plant: tau is
-        the torque of the motors. Reflected rotor inertias are those of the model.
+    damping : (..., n) viscous, N m s/rad or N s/m; default zero. It is part of the plant, and tau
+        is the torque of the motors. Reflected rotor inertias are those of the model.
     inputs : names of the joints with a motor (default: all); the other torques stay constant.
     outputs : any of "q", "qd", "qdd" (of all joints), and names of bodies or frames, with six
         outputs each: the rotation vector and the displacement of the origin, in inertial axes.
@@ -177,7 +178,7 @@ def _operating_point(
     qd = as_array("qd", zero if qd is None else qd, (n,), names)
     d = as_array("damping", zero if damping is None else damping, (n,), names)
     if tau is not None and qdd is not None:
-        raise InputError("give tau or qdd: each determines the other")
+        raise InputError("tau and qdd: give at most one of the two; each determines the other")
     known, value = ("qdd", zero if qdd is None else qdd) if tau is None else ("tau", tau)
     value = as_array(known, value, (n,), names)
     lead = [row.shape[:-1] for row in (q, qd, d, value, base_rows(world["base"]))]

@@ -48,13 +48,14 @@ def load_wrench(
     load : (6, 6) from :func:`.spatial_inertia`, about the origin of the frame of `body` in its
         axes.
     q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k; leading dimensions broadcast.
-    frame : (..., 4, 4) constant pose, in `body`, of the frame that `load` refers to instead.
+    frame : (..., 4, 4) constant pose in `body` of the frame of `load`, if it differs from the frame
+        of `body`.
     base : motion of the base; at rest if None.
 
     Returns (..., k, 6), the wrench (moment, force) in N m and N in inertial axes about the inertial
     origin, with one time derivative for each of `qddd` and `qdddd`. Raises InputError for wrong
-    shapes, NaN, an unknown body or the base, and missing rows; ModelError for a `load` that no
-    rigid body can have.
+    shapes, NaN, an unknown body or the base, and missing derivatives of q; ModelError for a `load`
+    that is not the inertia of a rigid body.
     """
     return _load(model, body, load, (q, qd, qdd, qddd, qdddd), frame, base)[-1]
 
@@ -113,7 +114,7 @@ def joint_wrenches(
     wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
 ) -> Array:
-    """:func:`interbody_wrenches` in body frames, as load cells in the joints see them.
+    """:func:`interbody_wrenches` in body frames, as load cells in the joints would measure them.
 
     (..., n, k, 6), [M21] (40)-(42) corrected. W_i is in the axes of body i about its origin, N m
     and N, and W_i . X_i is Q_i without the torque of the rotor, X_i being the joint screw in the

@@ -66,17 +66,17 @@ def moving_frame(
 
     Parameters
     ----------
-    origin, axes : poses (..., 4, 4) of j and k. Without `axes`, k is j as in (60).
-    origin_rates, axes_rates : twists of j and k and up to two derivatives, as many of one as of the
-        other, each (..., 6) in spatial representation.
+    origin, axes : poses (..., 4, 4) of j and k. Without `axes`, k = j as in (60).
+    origin_rates, axes_rates : twists of j and k with up to two derivatives, the same number for
+        both frames, each (..., 6) in spatial representation.
     """
     if axes is None:
         axes, axes_rates = origin, origin_rates
     count = len(origin_rates)
     if not 1 <= count == len(axes_rates) <= 3:
         raise InputError(
-            "origin_rates and axes_rates: expected (twist, acceleration, jerk), or the first of "
-            f"these, of both frames; got {count} and {len(axes_rates)}"
+            "origin_rates and axes_rates: expected a twist with up to two derivatives, and the "
+            f"same number of both; got {count} and {len(axes_rates)} rows"
         )
     C_j, C_k = as_pose("origin", origin), as_pose("axes", axes)
     V_j, V_k = _screws("origin ", origin_rates), _screws("axes ", axes_rates)

@@ -36,7 +36,7 @@ class InverseDynamics(NamedTuple):
     """Joint torques Q and their time derivatives, each (..., n).
 
     N m for an angle and N for a translation; per s for `tau_dot`, per s^2 for `tau_ddot`.
-    `tau_dot` is None unless q''' was given, `tau_ddot` is None unless q'''' was.
+    `tau_dot` is None unless q''' was given, and `tau_ddot` is None unless q'''' was given.
     """
 
     tau: Array
@@ -73,7 +73,7 @@ CYCLES = MappingProxyType({name: compiled(cycle, name) for name, cycle in PLAIN_
 
 
 def _compiled_batch(cycle: Callable[..., None], name: str) -> Callable[..., None]:
-    """A batch of states; `bodies` has one block per state, or a single block for all to share."""
+    """A batch of states; `bodies` has one block per state, or one that all states share."""
 
     def batch(robot, order, bases, states, applied, trig, bodies, results):
         parents, joints, gravity = robot

@@ -53,11 +53,12 @@ class ModelSolver:
         self.__dict__["_base"] = base
 
     def set_model(self, model: MultibodyModel) -> None:
-        """Exchange the robot from the next call on: with a payload, or under another gravity.
+        """Use another model from the next call on, for instance with a payload or other gravity.
 
         >>> solver.set_model(model.with_payload("hand", 1.5, (0, 0, 0.1), np.eye(3) * 0.01))
 
-        Raises InputError, and changes nothing, unless it has the same joints in the same places.
+        Raises InputError, and changes nothing, unless the joint names, the tree and the joint
+        screws are those of the current model.
         Unlike calls of the solver, it allocates.
         """
         check_model(model)

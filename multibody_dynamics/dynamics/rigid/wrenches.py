@@ -64,13 +64,13 @@ def wrench_to_world(
     body : a body, or a link merged into one.
     W : (..., 6), or (..., 3, 6) with the two time derivatives of its components; in the frame of
         `body`, about the origin of that frame. N m, N and per s^k.
-    frame : (..., 4, 4) constant pose, in `body`, of the frame that W refers to instead, such as
-        that of a contact.
+    frame : (..., 4, 4) constant pose in `body` of the frame of W, such as a contact frame, if it
+        differs from the frame of `body`.
     base : motion of the base; at rest if None. Pass the same base to the dynamics.
 
-    Returns (..., 3, 6), in inertial axes about the inertial origin, for `wrenches` of the dynamics.
-    Raises InputError for wrong shapes, NaN or infinity, an unknown body or the base, and missing qd
-    or qdd.
+    Returns (..., 3, 6) in inertial axes about the inertial origin, the form that the dynamics
+    functions accept as `wrenches`. Raises InputError for wrong shapes, NaN or infinity, an unknown
+    body or the base, and missing qd or qdd.
     """
     pose, spatial = frame_motion(model, (q, qd, qdd), body, frame, base)
     if len(spatial) < 2:
@@ -91,7 +91,7 @@ def frame_motion(
 ) -> tuple[Array, list[Array]]:
     """The pose (..., 4, 4) of a frame on a body, and its spatial twist with derivatives (..., 6).
 
-    `rows` are q, q', ... The frame is that of `body`, or has the pose `frame` in it.
+    `rows` are q, q', ... The frame is that of `body`, or the one with the pose `frame` in `body`.
     """
     index, offset = model.frame(body)
     if index < 0:

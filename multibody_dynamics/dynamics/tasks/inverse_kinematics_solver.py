@@ -182,15 +182,15 @@ _compiled_errors = compiled(_errors)
 
 
 class InverseKinematicsResult(NamedTuple):
-    """Joint positions and their quality. Without a batch, plain numbers and a string.
+    """Joint positions and their quality; for a single target, plain numbers and a string.
 
-    q : (..., n) rad, m, within the limits; without success the closest found.
+    q : (..., n) rad, m, within the limits; if not successful, the closest configuration found.
     success : (...) whether every prescribed component is met to the tolerance.
     iterations, starts : (...) total number of steps; number of starts used.
     residual : (..., 2) error in position (m) and in angle (rad) of the prescribed components;
         (..., k, 2) for a sequence of k bodies.
-    reason : (...) "" on success, else a text that begins with "out of reach", "degrees of freedom",
-        "joint limit", "singular" or "iterations".
+    reason : (...) empty on success; otherwise a text that begins with "out of reach", "degrees of
+        freedom", "joint limit", "singular" or "iterations".
     """
 
     q: Array
@@ -213,8 +213,8 @@ class InverseKinematicsSolver:
         :class:`.Task`; or a `Task`; or a sequence of these, to be met simultaneously.
     limits : True for those of the model, False for none, or (lower, upper), each (n,).
     starts : maximum number of starts: the initial position, then random ones between the limits, or
-        within half a turn of zero for joints without limits. They are drawn from `seed`, and the
-        same input gives the same result.
+        within half a turn of zero for joints without limits. The random starts depend only on
+        `seed`, and the same input gives the same result.
     tolerance : of every prescribed component, rad and m.
     max_iterations : per start.
 
@@ -311,16 +311,16 @@ class InverseKinematicsSolver:
         gain: float = 20.0,
         damping: float = 1e-8,
     ) -> Array:
-        """Closed-loop inverse kinematics (CLIK): from q (n,) to the q one cycle of `dt` s later.
+        """Closed-loop inverse kinematics (CLIK): one cycle, from q (n,) to the q `dt` s later.
 
         The target is at `target` (4, 4) and moves with `twist` (6,); (k, 4, 4) and (k, 6) for k
         bodies. The step shrinks the error by the factor exp(-gain dt) while the target moves on; it
         uses the damped inverse J^T (J J^T + damping 1)^-1, and `gain` is in 1/s. A step that
         exceeds a velocity limit of the model is scaled down as a whole. Joints stay within their
-        limits, and return if they start beyond one. No search takes place: the tool follows its
-        target or falls behind.
+        limits, and joints that start beyond a limit return to it. No search takes place: the tool
+        follows its target or falls behind.
 
-        Raises InputError as :meth:`solve`, and for invalid `dt`, `gain` or `damping`.
+        Raises InputError as :meth:`solve` does, and for invalid `dt`, `gain` or `damping`.
         """
         model = self.model
         state = as_array("q", q, (model.n,), model.joint_names)
@@ -343,7 +343,7 @@ class InverseKinematicsSolver:
             ahead = self._errors(state, self._goal(se3.exp(spatial * dt) @ poses))[0]
         change = ahead - np.exp(-gain * dt) * error
         step, free = np.zeros(model.n), np.ones(model.n, dtype=bool)
-        while True:  # joints at their limits are held, and the others make up for them
+        while True:  # joints at their limits are held, and the others compensate
             Jf, left = J * free, change + J @ np.where(free, 0.0, step)
             motion = Jf.T @ np.linalg.solve(Jf @ Jf.T + damping * np.eye(len(left)), left)
             step = np.where(free, -motion, step)
@@ -377,7 +377,7 @@ class InverseKinematicsSolver:
         return (low + high) / 2, starts
 
     def _goal(self, poses: Array) -> Targets:
-        """The targets (k, 4, 4) as the compiled code takes them."""
+        """The targets (k, 4, 4) in the form that the compiled code expects."""
         poses = poses.reshape(-1, 4, 4)
         axes = [
             C[:3, :3].T if task.is_turning else task.axis_rows
@@ -421,10 +421,13 @@ class InverseKinematicsSolver:
             beyond = _beyond_reach(model, task, self._tools[k], goal.poses[k, 9:], self._travel())
             if beyond > 0:
                 return f"out of reach by at least {beyond:.3g} m: the target of '{task.body}'"
-        off = f"the closest is {residual[:, 0].max():.3g} m and {residual[:, 1].max():.3g} rad off"
+        off = (
+            f"the closest configuration found is {residual[:, 0].max():.3g} m and "
+            f"{residual[:, 1].max():.3g} rad off"
+        )
         rank = max(np.linalg.matrix_rank(self._errors(x, goal)[1], 1e-9) for x in self._starts[-3:])
         if rank < m:
-            return f"degrees of freedom: {rank} for {m} prescribed components; {off}"
+            return f"degrees of freedom: only {rank} for {m} prescribed components; {off}"
         unlimited = np.full(model.n, np.inf)
         x, solved, *_ = self._search(goal, -unlimited, unlimited, self._starts[:50])
         if solved:
@@ -432,12 +435,12 @@ class InverseKinematicsSolver:
             i = int(np.argmax(np.maximum(self.lower - x, x - self.upper)))
             side = "lower" if x[i] < self.lower[i] else "upper"
             return (
-                f"joint limit of '{model.joint_names[i]}': a solution beyond the limits has it at "
-                f"{x[i]:.4g}, its {side} limit is {getattr(self, side)[i]:.4g}; {off}"
+                f"joint limit of '{model.joint_names[i]}': a solution outside the limits has this "
+                f"joint at {x[i]:.4g}, but its {side} limit is {getattr(self, side)[i]:.4g}; {off}"
             )
         sizes = np.linalg.svd(self._errors(q, goal)[1], compute_uv=False)
         if sizes[m - 1] < 1e-3 * sizes[0]:
-            return f"singular: {off}, and cannot move in all directions"
+            return f"singular: {off}, and there the tool cannot move in all directions"
         return f"iterations: none of {len(self._starts)} starts led to a solution; {off}"
 
     def _travel(self) -> Array:

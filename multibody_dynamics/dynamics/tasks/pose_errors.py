@@ -64,8 +64,8 @@ def tool_pose(bodies, b, tools, k):
 class ToolsOnArm(NamedTuple):
     """A robot and K tools on it, with m prescribed components in all."""
 
-    parents: NDArray[np.int64]  # (n,) and
-    joints: Array  # (n, JOINT_ROW): of the robot, see :mod:`.records`
+    parents: NDArray[np.int64]  # (n,) of the robot, see :mod:`.records`
+    joints: Array  # (n, JOINT_ROW) of the robot
     carriers: NDArray[np.int64]  # (K,) row of the body that carries tool k
     chosen: NDArray[np.bool_]  # (K, 6) whether task k prescribes a rotation or translation
     tools: Array  # (K, 12) pose of the tool in the joint frame of its body
@@ -73,7 +73,7 @@ class ToolsOnArm(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """Where the tools should be, and the axes along which that is measured."""
+    """Target poses of the tools, and the axes along which their errors are measured."""
 
     poses: Array  # (K, 12) in the inertial frame
     axes: Array  # (K, 9) axes of the components, row by row

@@ -62,12 +62,12 @@ class RedundancyResolution:
     limit_margin, limit_speed : rad or m, and rad/s or m/s (numbers or (n,)): within the margin of
         a joint limit of the model, z leads away from it, with the given speed at the limit; it is
         the gradient of a potential that is five times continuously differentiable.
-    damping : with None the tasks are met exactly, and a singularity is an error.
+    damping : None meets the tasks exactly, and a singularity is then an error.
     feedback : 1/s, rate at which an error of the tool decays: e' = -feedback e, with e in m or, for
         rotations, the sine of the angle; its derivatives enter those of the joint rates.
     length : m; a translation by it counts as 1 rad, in damping and wherever a task is not exact.
 
-    Raises InputError for wrong numbers; shapes are checked later, against the robot.
+    Raises InputError for invalid values; shapes are checked later, against the robot.
     """
 
     weights: Any = None
@@ -124,12 +124,14 @@ def manipulability(
 
     For tasks with both rotations and translations, the product [Yoshikawa 1985] and the ratio of
     singular values depend on the `length` in m that counts as 1 rad. Raises InputError as
-    `task_jacobian`.
+    `task_jacobian` does.
     """
     w = RedundancyResolution(weights=weights, length=length).joint_weights(model)
     A = task_jacobian(model, tasks, q, length=length) / np.sqrt(w)
     if A.shape[-2] > A.shape[-1]:
-        raise InputError(f"{A.shape[-2]} components of tasks, but only {A.shape[-1]} joints")
+        raise InputError(
+            f"the tasks prescribe {A.shape[-2]} components, but there are only {A.shape[-1]} joints"
+        )
     sigma = np.linalg.svd(A, compute_uv=False)
     with np.errstate(divide="ignore", invalid="ignore"):
         condition = np.where(sigma[..., -1] > 0, sigma[..., 0] / sigma[..., -1], np.inf)

@@ -9,11 +9,11 @@ acceleration, jerk and jounce follow from [M21] Algorithm 1. `screw_motion` is a
 joint, a `line` of two, a `circle` and an `arc` of up to three. In a `spline`, joint i moves from
 pose i - 1 to pose i, X_i = log(C_{i-1}^-1 C_i), and q_i is the minimum-jerk motion that is 0 at
 all poses before and 1 at all poses after. The path passes exactly through the poses. If only
-positions differ it equals that of `interpolate`; with more than `WINDOW` poses, to about 1e-5 of
-their distances. No coordinates of rotations are used, so there are no singularities.
+positions differ, it equals the path of `interpolate`; with more than `WINDOW` poses, the two agree
+to about 1e-5 of the distances. No coordinates of rotations are used, so there are no singularities.
 
 Paths can be retimed, concatenated and multiplied: `a @ b` is the motion b relative to a frame that
-moves as a.
+moves along a.
 """
 
 from __future__ import annotations
@@ -111,14 +111,14 @@ _compiled_hybrid = compiled(_hybrid)
 
 
 def _moved(base: Array, screws: Array, states: Array) -> tuple[Array, Array]:
-    """Poses and rates of a chain as new arrays; parameters as of `_chain`."""
+    """Poses and rates of a chain as new arrays; the parameters are those of `_chain`."""
     poses, rates = np.empty((len(states), 4, 4)), np.empty((len(states), 4, 6))
     _compiled_chain(base, screws, states, poses, rates)
     return poses, rates
 
 
 class PosePath(ABC):
-    """The motion of a frame in time, with twist to jounce, all continuous.
+    """The motion of a frame in time, with continuous twist, acceleration, jerk and jounce.
 
     Before `start_time` and after `end_time` the path rests at its ends; if its time law does not
     rest there, such times raise TrajectoryError. Immutable and thread-safe.
@@ -136,7 +136,7 @@ class PosePath(ABC):
         return self._motion(np.array([t], dtype=np.float64), representation, ())
 
     def sample(self, at: Any, representation: Representation = "hybrid") -> TaskMotion:
-        """The same at the times (k,): pose (k, 4, 4), the others (k, 6)."""
+        """Pose (k, 4, 4), twist, acceleration, jerk and jounce (k, 6) at the times (k,) in s."""
         checked = as_array("times", at, ())
         if checked.ndim != 1:
             raise TrajectoryError(f"times: expected shape (k,), got {checked.shape}")
@@ -147,7 +147,7 @@ class PosePath(ABC):
     ) -> TaskMotion:
         check_representation(representation)
         if not np.isfinite(at).all():
-            raise TrajectoryError(f"a path has no state at t = {at}")
+            raise TrajectoryError(f"times must be finite, got {at}")
         poses, rates = self.spatial_rates(at)
         if representation == "hybrid":
             rates = np.ascontiguousarray(rates)
@@ -165,7 +165,7 @@ class PosePath(ABC):
         return self.end_time - self.start_time
 
     def peak_values(self, count: int = 1000) -> Array:
-        """Peaks (4, 2) of |omega| and |r'| and of their first three derivatives, among `count`
+        """Peak norms (4, 2) of omega and r' and of their first three derivatives, over `count`
         samples; r is the origin of the frame; rad, m, per s^k."""
         motion = self.sample(np.linspace(self.start_time, self.end_time, count))
         rows = np.stack(motion.rates).reshape(4, -1, 2, 3)
@@ -192,7 +192,7 @@ class PosePath(ABC):
         return self if factor <= 1 else Stretched(self, factor)
 
     def __matmul__(self, other: PosePath) -> PosePath:
-        """C(t) = C_self(t) C_other(t): the other motion relative to a frame moving as this."""
+        """C(t) = C_self(t) C_other(t): `other` relative to a frame that moves along this path."""
         return Product(self, other)
 
 
@@ -219,8 +219,8 @@ class _Piece(NamedTuple):
 class PoseSpline(PosePath):
     """Through poses (k, 4, 4) at times (k,) in s; made by :func:`spline`.
 
-    The function of a joint still deviates from 0 and 1 several poses away from its own; the
-    deviation shrinks by a factor of about 0.4 per pose. `WINDOW` poses away the joint is set to
+    The function of a joint still deviates from 0 and 1 several poses away from its own two; the
+    deviation shrinks by a factor of about 0.4 per pose. `WINDOW` poses away, the joint is set to
     rest.
     """
 
@@ -262,7 +262,7 @@ class Retimed(PosePath):
 
     def __init__(self, path: PosePath, law: Reference) -> None:
         if law.n != 1:
-            raise TrajectoryError(f"a time law has one coordinate, got {law.n}")
+            raise TrajectoryError(f"law: expected a time law with one coordinate, got {law.n}")
         super().__init__(law.start_time, law.end_time)
         self._path, self._law = path, law
 
@@ -341,7 +341,7 @@ def screw_motion(start: Any, goal: Any, law: Law) -> PosePath:
 def line(start: Any, goal: Any, law: Law) -> PosePath:
     """Path with the origin on a straight line and the orientation on the geodesic R_0 exp(omega s).
 
-    Arguments and errors as :func:`screw_motion`.
+    Arguments and errors are those of :func:`screw_motion`.
     """
     C0, C1 = _one_pose("start", start), _one_pose("goal", goal)
     way = C0[:3, :3].T @ (C1[:3, 3] - C0[:3, 3])
@@ -365,7 +365,7 @@ def circle(
 
     The angle may be several turns; with a `pitch` (m/rad) the path is a helix. The `orientation` is
     "turning" (with the radius), "fixed", or a rotation (3, 3) that is reached at the end on the
-    geodesic. Other arguments and errors as :func:`screw_motion`.
+    geodesic. Other arguments and errors are those of :func:`screw_motion`.
     """
     C0 = _one_pose("start", start)
     c, n = as_array("center", center, (3,)), unit("axis", axis)
@@ -386,14 +386,14 @@ def arc(start: Any, via: Any, goal: Any, law: Law) -> PosePath:
     """Path on the circle through three points: the origin of `start`, `via` (3,), that of `goal`.
 
     The orientation follows the geodesic to that of `goal`. Raises TrajectoryError if the points are
-    collinear; other arguments and errors as :func:`screw_motion`.
+    collinear; other arguments and errors are those of :func:`screw_motion`.
     """
     C0, C1, p = _one_pose("start", start), _one_pose("goal", goal), as_array("via", via, (3,))
     a, b = p - C0[:3, 3], C1[:3, 3] - C0[:3, 3]
     n = np.cross(a, b)
     if not np.linalg.norm(n) > 1e-9 * np.linalg.norm(a) * np.linalg.norm(b):
-        raise TrajectoryError("arc: the three points lie on a line, or two of them are the same")
-    lever = np.cross((a @ a) * b - (b @ b) * a, n) / (2 * (n @ n))  # from the start to the center
+        raise TrajectoryError("arc: the three points lie on a line, or two coincide")
+    lever = np.cross((a @ a) * b - (b @ b) * a, n) / (2 * (n @ n))  # from the start to the centre
     e = n / np.linalg.norm(n)
     to_goal = b - lever
     angle = float(np.arctan2(np.cross(-lever, to_goal) @ e, -lever @ to_goal) % (2 * np.pi))
@@ -403,9 +403,10 @@ def arc(start: Any, via: Any, goal: Any, law: Law) -> PosePath:
 def spline(at: Any, poses: Any) -> PoseSpline:
     """Path through poses (k, 4, 4) at times (k,) in s, from rest to rest; see :class:`PoseSpline`.
 
-    It does not stop on the way, and turns by less than half a turn from one pose to the next. The
-    resulting motion of a body depends neither on the inertial frame nor on the frame of the body
-    that is guided through the poses, since X_i is the same motion for all of its points.
+    The motion does not stop at the poses in between, and it turns by less than half a turn from one
+    pose to the next. The resulting motion of a body depends neither on the inertial frame nor on
+    the frame of the body that is guided through the poses, since X_i is the same motion for all of
+    its points.
 
     Raises InputError for an invalid pose, NaN and infinity, TrajectoryError for fewer than two
     poses and for times that do not increase.
@@ -452,9 +453,9 @@ def redirect(
 ) -> PosePath:
     """Path from the state of `running` at time t to rest at `goal` (4, 4).
 
-    Continuous through the jounce. It is a product: the running path stops along itself within
-    `stopping` s (default: half of the duration), while the screw motion from that stop to the goal
-    begins. Raises as :func:`screw_motion`.
+    Continuous through the jounce. The path is a product of two motions: the running path stops
+    along itself within `stopping` s (default: half of the duration), while the screw motion from
+    that stop to the goal begins. The errors are those of :func:`screw_motion`.
     """
     goal = _one_pose("goal", goal)
     passing = np.zeros((2, 5, 1))  # s = t before braking
@@ -482,7 +483,7 @@ def _one_pose(name: str, value: Any) -> Array:
 def _law(law: Law) -> Reference:
     if isinstance(law, Reference):
         if law.n != 1:
-            raise TrajectoryError(f"a time law has one coordinate, got {law.n}")
+            raise TrajectoryError(f"law: expected a time law with one coordinate, got {law.n}")
         return law
     duration = float(as_array("duration", law, ()))
     if not duration > 0:

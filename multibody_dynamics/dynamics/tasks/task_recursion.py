@@ -57,11 +57,11 @@ INDEPENDENT = 1e-12
 
 # `solve` and `polish` take the entries of these bundles as separate arguments, since unpacking a
 # named tuple from Python costs Numba 0.2 us per entry. The bundles are small because a compiled
-# function that is given one receives all of its entries.
+# function receives every entry of a bundle, used or not.
 
 
 class ToolPlan(NamedTuple):
-    """T tools, of which m components in all are prescribed, those of first priority first."""
+    """T tools with m prescribed components in all, those of first priority first."""
 
     links: NDArray[np.int64]  # (T, LINK) row of the body, rows of the task, whether its axes turn
     tools: Array  # (T, TOOL) pose of the tool in the joint frame, weights of its three axes
@@ -298,8 +298,8 @@ def jacobian_derivative(k, plan, frames, column, A):
 def factorise(A, wishes, damping, count, Q, R):
     """QR factorisation of [W^-1/2 A^T; L^1/2] for the first `count` rows of A.
 
-    By Gram-Schmidt, applied twice for accuracy. Q is (n + m, m), R (m, m) upper triangular. False
-    if a row depends on previous ones.
+    By Gram-Schmidt, applied twice for accuracy. Q is (n + m, m), R (m, m) upper triangular. Returns
+    False if a row depends on previous ones.
     """
     m, n = A.shape
     for i in range(count):
@@ -353,7 +353,7 @@ def solve_upper(R, count, y):
 
 @inlined
 def wish(k, i, wishes, prescribed, state):
-    """z_i^(k), the secondary motion of joint i, from its motion so far."""
+    """z_i^(k), the secondary motion of joint i, from its derivatives known so far."""
     if wishes[i, PRESCRIBED] != 0.0:
         return prescribed[k + 1, i]
     gain, speed = wishes[i, POSTURE_GAIN], wishes[i, SPEED]

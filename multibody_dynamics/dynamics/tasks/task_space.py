@@ -16,7 +16,7 @@ from . import task_recursion as recursion
 from .redundancy import RedundancyResolution
 from .tool_task import COMPONENTS, TARGET_ROW, Task, TaskMotion, as_tasks
 
-AT_TARGET = 1e-6  # rad, and m over the length: error of a good q in single precision
+AT_TARGET = 1e-6  # rad, and m over the length: tolerance that q in single precision meets
 REACHED = 1e-9  # rad, and m over the length: a target missed by more is out of reach
 CONVERGED = 1e-13
 POLISHING_STEPS, STARTING_STEPS = 8, 100
@@ -26,7 +26,7 @@ class TaskSpaceSolver(ModelSolver):
     """q ... q'''' from the motion of tools in the control cycle; compiled, no allocation.
 
     >>> solver = TaskSpaceSolver(model, Task("panda_link8"), RedundancyResolution(posture=q0))
-    >>> solver.start(target, q)  # at q, or as near to it as the target is
+    >>> solver.start(target, q)  # corrects q until the tool is at its target
     >>> state = solver.follow(next_target, dt)  # (5, n), and solver.torques (3, n)
 
     `follow` continues from where the last call ended. Alternatively, write q into `solver.state[0]`
@@ -38,13 +38,14 @@ class TaskSpaceSolver(ModelSolver):
     missing (4, m)         task rate ... jounce left unmet by damping or softness; rad/s, m/s;
                            columns `solver.rows[i]` are those of task i
     jacobian (m, n)        of the tasks along their axes, translations over the length
-    lost_directions        tau of `Damping`, 0 without
+    lost_directions        tau of `Damping`, 0 without damping
 
     `solver.prescribed` (5, n) holds the motion of the joints that `resolution` prescribes. `update`
     returns False if the tasks are singular, and checks nothing else. Not thread-safe. `set_base`
     and `set_model` are those of `InverseDynamicsSolver`.
 
-    Raises InputError for tasks that do not fit the robot or have more components than joints serve.
+    Raises InputError for tasks that do not fit the robot, and for more components than joints that
+    serve them.
     """
 
     def __init__(
@@ -116,7 +117,9 @@ class TaskSpaceSolver(ModelSolver):
         """Write the motions of the tools, one per task, into `targets`."""
         given = (motions,) if isinstance(motions, TaskMotion) else tuple(motions)
         if len(given) != len(self.tasks):
-            raise InputError(f"{len(given)} motions for {len(self.tasks)} tasks")
+            raise InputError(
+                f"motions: expected one per task ({len(self.tasks)}), got {len(given)}"
+            )
         rows = [motion.rows for motion in given]
         for task, row in zip(self.tasks, rows, strict=True):
             if row.ndim != 1:
@@ -126,7 +129,7 @@ class TaskSpaceSolver(ModelSolver):
 
     def __call__(self, motions: TaskMotion | Sequence[TaskMotion], q: Any) -> Array:
         """`state` (5, n), a view, at the given q (n,), which is not corrected; errors of the tools
-        matter only with feedback. Raises InputError for bad input and at a singularity."""
+        affect it only with feedback. Raises InputError for bad input and at a singularity."""
         self._begin(motions, q)
         self._solve()
         return self.state
@@ -146,12 +149,13 @@ class TaskSpaceSolver(ModelSolver):
         with feedback or damping there is no Newton correction, and the feedback removes errors
         smoothly. The rates are then computed at this q. Raises InputError for a target out of reach
         and at a singularity, leaving the state unchanged, and for damping without feedback, since
-        errors would never decay. Joint limits are not enforced; `limit_speed` merely leads away
-        from them.
+        errors would never decay. Joint limits are not enforced; `limit_speed` only moves joints
+        away from them.
         """
         if self.resolution.damping is not None and self.resolution.feedback == 0.0:
             raise InputError(
-                "damping causes errors of the tool: `follow` needs a feedback to remove them"
+                "damping lets tools deviate from their targets, and `follow` requires a feedback "
+                "to remove the errors: set `feedback` of the RedundancyResolution above 0"
             )
         self._before[:] = self.state
         self.take(motions)
@@ -234,7 +238,7 @@ def task_inverse_dynamics(
 
     Parameters
     ----------
-    tasks, motions : equally many; the motions are batches (...).
+    tasks, motions : one motion per task; the motions are batches (...).
     q : (..., n) with the tools at their targets, from `inverse_kinematics` or
         `TaskSpaceSolver.start`.
     resolution : how redundant joints share the tasks; default: least rates.
@@ -266,7 +270,7 @@ def task_inverse_dynamics(
     applied = np.broadcast_to(applied.reshape(*applied.shape[:-2], n, 3, 6), (*shape, n, 3, 6))
     targets = [np.broadcast_to(motion.rows, (*shape, TARGET_ROW)) for motion in given]
     if len(given) != len(solver.tasks):
-        raise InputError(f"{len(given)} motions for {len(solver.tasks)} tasks")
+        raise InputError(f"motions: expected one per task ({len(solver.tasks)}), got {len(given)}")
     states, torques = np.empty((*shape, 5, n)), np.empty((*shape, 3, n))
     missing = np.empty((*shape, *solver.missing.shape))
     for index in np.ndindex(shape):
@@ -290,7 +294,7 @@ def task_inverse_dynamics(
 def _plan(
     model: MultibodyModel, tasks: tuple[Task, ...], resolution: RedundancyResolution
 ) -> tuple[recursion.ToolPlan, recursion.DampingTerms, tuple[slice, ...]]:
-    """The tasks and their damping as the recursion takes them, and the rows of each task."""
+    """The tasks and their damping in the form of the recursion, and the rows of each task."""
     n = model.n
     links = np.zeros((len(tasks), recursion.LINK), dtype=np.int64)
     tools = np.zeros((len(tasks), recursion.TOOL))
@@ -317,11 +321,11 @@ def _plan(
     if hard > serving:
         names = ", ".join(f"'{task.body}'" for task in tasks if task.softness == 0)
         raise InputError(
-            f"{hard} components of {names} are more than the {serving} joints that serve them; "
-            "leave some out or give a task softness"
+            f"{hard} prescribed components of {names} are more than the {serving} joints that "
+            "serve them; prescribe fewer components or give a task a softness above 0"
         )
     if hard == 0:
-        raise InputError("at least one task must have first priority, a softness of zero")
+        raise InputError("at least one task must have first priority, that is, a softness of 0")
     is_square = len(components) == n and hard == n and damping is None
     options = np.zeros(recursion.OPTION)
     options[recursion.FEEDBACK] = resolution.feedback

@@ -1,4 +1,4 @@
-"""Tasks: the prescribed components of the motion of a tool, and tool motions to the jounce."""
+"""Tasks: the prescribed components of the motion of a tool, and tool motions up to the jounce."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Task:
 class TaskMotion:
     """The motion of a tool frame: pose (..., 4, 4) and twist, acceleration, jerk, jounce (..., 6).
 
-    The rates are componentwise derivatives in `representation`, of the tool frame; None means zero.
+    The rates are those of the tool frame, componentwise in `representation`; None means zero.
     Raises InputError for wrong shapes, NaN, infinity, an invalid pose or representation.
     """
 
@@ -200,7 +200,7 @@ def task_motion(
 ) -> TaskMotion:
     """Motion of the tool of a task by forward kinematics, [M21] Algorithm 1.
 
-    q ... q'''' are (..., n); None means zero. Raises InputError as `forward_kinematics`.
+    q ... q'''' are (..., n); None means zero. Raises InputError as `forward_kinematics` does.
     """
     index, offset = task.tool_in(model)
     motion = forward_kinematics(
@@ -218,7 +218,7 @@ def task_jacobian(
     """Jacobian (..., m, n) of the prescribed components of all tasks, along their axes.
 
     Rotations are in rad, translations in units of `length` (m). The axes "tool" are those of the
-    tool at q (..., n). Raises InputError as `jacobian`.
+    tool at q (..., n). Raises InputError as `jacobian` does.
     """
     blocks = []
     for task in as_tasks(tasks):

@@ -18,7 +18,7 @@ from .system_jacobian import block_diagonal, system_kinematics
 
 
 def mass_matrix_closed_form(model: MultibodyModel, q: Any) -> Array:
-    """The mass matrix M(q) = J^T M J (..., n, n) of q (..., n), [M18d] (81).
+    """The mass matrix M(q) = J^T M J (..., n, n) at q (..., n), [M18d] (81).
 
     Equal to :func:`.mass_matrix`, with reflected rotor inertias on the diagonal; kg m^2, kg m, kg.
     Raises InputError for wrong shapes, NaN or infinity.

@@ -50,7 +50,7 @@ class _Description(ABC):
 
     @property
     def n(self) -> int:
-        """The number of joints, which equals that of bodies and coordinates."""
+        """The number of joints, which is also the number of bodies and of coordinates."""
         return len(self.parents)
 
     @abstractmethod
@@ -77,7 +77,7 @@ class _Description(ABC):
         return SpatialScrewDescription(self.parents, A, times(se3.Ad(A), body.screws))
 
     def joint_frames(self, frames_in_body: Any) -> JointFrameDescription:
-        """The same tree with the joint frames S_ii given by (n, 4, 4), or one (4, 4) for all.
+        """The same tree described by the joint frames S_ii, (n, 4, 4) or one (4, 4) for all joints.
 
         S_{p,i} = B_i S_ii and Z_i = Ad_{S_ii}^-1 X_i; the two frames of a joint coincide at q = 0.
         """
@@ -271,7 +271,9 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Array:
 def _stacks(screws: Any, transformations: Array) -> list[Array]:
     """The screw (6,) or stack of screws (k, 6) of each joint, transformed by its (6, 6) matrix."""
     if len(screws) != len(transformations):
-        raise ModelError(f"screws: expected {len(transformations)}, got {len(screws)}")
+        raise ModelError(
+            f"screws: expected {len(transformations)}, one entry per joint, got {len(screws)}"
+        )
     with refused_as(ModelError):
         stacks = [as_array(f"screws[{i}]", X, (6,)) for i, X in enumerate(screws)]
     return [X @ T.T for X, T in zip(stacks, transformations, strict=True)]

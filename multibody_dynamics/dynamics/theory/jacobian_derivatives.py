@@ -25,9 +25,9 @@ generators: d^m C = J^s_a J^s_b ... J^s_z C as 4x4 matrices, with the last colum
     d^m r = w_a x (w_b x ( ... x l_z)),   J^h_a = (w_a, l_a), l_z = dr/dq_z.
 
 The linear part of J_j differentiated with respect to k, ... is the derivative of r with respect to
-j, k, ..., and hence this chain for the sorted joints. The rule builds it from its inner end: X_k
-holds the derivative of r with respect to k and all joints taken before. The angular parts are those
-of the spatial rule.
+j, k, ..., and therefore this chain for the sorted joints. The rule builds the chain from its inner
+end: X_k holds the derivative of r with respect to k and all joints taken before. The angular parts
+are those of the spatial rule.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def jacobian_partial(
     """The Jacobian (..., 6, n) differentiated with respect to each of `joints`; [M18d] (23), (14).
 
     `joints` are names or indices in any order; a repeated joint counts each time. Other arguments
-    and errors are those of :func:`jacobian_gradient`; an unknown joint is an InputError.
+    and errors are those of :func:`jacobian_gradient`; an unknown joint raises InputError.
     """
     check_sequence("joints", joints, "joints")
     indices = [model.joint_index(joint) for joint in joints]
@@ -147,7 +147,7 @@ def jacobian_ddot(
 
 
 def _descending(representation: str) -> bool:
-    """Whether the joints are taken from the body to the base, or from the base to the body."""
+    """Whether the joints are taken from the body to the base, rather than from base to body."""
     return representation != "body"
 
 
@@ -183,7 +183,10 @@ def _seen(
     representation: Representation,
     derivative: Callable[[Array, str], Array],
 ) -> Array:
-    """`derivative(J, representation)` (..., 6, n); for mixed, rows of body-fixed and hybrid."""
+    """`derivative(J, representation)` (..., 6, n).
+
+    Mixed combines the angular rows of the body-fixed with the linear rows of the hybrid derivative.
+    """
     if check_representation(representation) != "mixed":
         J = jacobian(model, q, body, representation=representation)
         return derivative(J, representation)

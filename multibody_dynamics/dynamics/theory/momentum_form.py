@@ -28,7 +28,7 @@ from ..rigid import (
 
 
 class PhaseRates(NamedTuple):
-    """q' (..., n) in rad/s or m/s, and Pi' (..., n, 6) in N m and N; of momentum_equations."""
+    """Result of `momentum_equations`: q' (..., n), rad/s or m/s, and Pi' (..., n, 6), N m and N."""
 
     qd: Array
     momenta_dot: Array
@@ -56,7 +56,7 @@ def rates_of_momenta(model: MultibodyModel, q: Any, momenta: Any) -> Array:
     S, carried = bodies.screws, subtree_sums(model, bodies.inertias, -3)
     broadcast_shapes(("q", "momenta"), (S.shape[:-2], momenta.shape[:-2]))
     p = np.sum(S * subtree_sums(model, momenta, -2), axis=-1)
-    # Not mass_matrix() minus the rotors: they may be much larger than the inertia of the bodies.
+    # mass_matrix() minus the rotor inertias would cancel: they may far exceed those of the bodies
     entries = times(carried, S) @ transposed(S)
     M = along_paths(model, entries, transposed(entries))
     size = np.sum(np.abs(S) * times(np.abs(carried), np.abs(S)), axis=-1)

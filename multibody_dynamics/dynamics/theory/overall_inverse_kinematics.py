@@ -106,7 +106,7 @@ def joint_rates_from_twists(
     "least_squares": minimises (V - J q')^T W (V - J q'). The `weights` are those of
     :func:`joint_positions_from_poses`, applied to the components of the twists.
 
-    Raises the InputError of that function, also for an unknown representation.
+    Raises InputError in the same cases, and for an unknown representation.
     """
     kinematics = system_kinematics(model, q, representation=representation)
     V = _stacked(twists, "twists", kinematics)
@@ -202,7 +202,7 @@ def _fit_poses(model: MultibodyModel, poses: Array, start: Array, root: Array) -
     tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), 1e-15)
     found = optimize.least_squares(residuals, start, jac=slope, method="lm", **tolerances)
     if not found.success:
-        raise InputError(f"no joint positions fit the poses: {found.message}")
+        raise InputError(f"the fit of joint positions to the poses failed: {found.message}")
     return found.x
 
 
@@ -245,7 +245,9 @@ def _root_of_weights(model: MultibodyModel, method: str, weights: Any | None) ->
     )
     if wrong.any():
         body = model.body_names[int(np.argmax(wrong))]
-        raise InputError(f"weights of body '{body}': not symmetric and positive semidefinite")
+        raise InputError(
+            f"weights of body '{body}': expected a symmetric positive semidefinite matrix"
+        )
     return np.sqrt(np.maximum(sizes, 0))[:, :, None] * axes.swapaxes(1, 2)
 
 

@@ -309,12 +309,12 @@ def _mask(pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _of_i(values: Array, axes: int = 1) -> Array:
-    """Values of the bodies as an array over pairs (i, j), by i; each value has `axes` axes."""
+    """Values of the bodies over pairs (i, j), indexed by i; each value has `axes` axes."""
     return np.expand_dims(values, -1 - axes)
 
 
 def _of_j(values: Array, axes: int = 1) -> Array:
-    """Values of the bodies as an array over pairs (i, j), by j; each value has `axes` axes."""
+    """Values of the bodies over pairs (i, j), indexed by j; each value has `axes` axes."""
     return np.expand_dims(values, -2 - axes)
 
 

@@ -151,12 +151,14 @@ class CyclicNode(DescribedNode):
         now, tolerance = self._now(), int(SECOND * self.parameters.stamp_tolerance)
         try:
             if not now:
-                raise MessageError("no clock", "use_sim_time is set, but /clock is silent")
+                raise MessageError(
+                    "no clock", "use_sim_time is set, but nothing is published on /clock"
+                )
             if states.went_back(message, now, tolerance):
                 self._restart(f"the clock and the stamps of {topic} jumped back")
             return states.accept(message, now, tolerance)
         except MessageError as error:
-            self._refuse(topic, error)
+            self._reject(topic, error)
             return False
 
     def _on_timer(self) -> None:
@@ -171,17 +173,21 @@ class CyclicNode(DescribedNode):
             raise MessageError("no stamp", "the stamp is zero")
         if tolerance and abs(age) > tolerance:
             reason = "stale" if age > 0 else "from the future"
-            raise MessageError(reason, f"the stamp is {1e-9 * age:.3f} s old")
+            raise MessageError(
+                reason,
+                f"the stamp is {1e-9 * abs(age):.3f} s"
+                f" {'old' if age > 0 else 'ahead of the clock'}",
+            )
 
-    def _refuse(self, topic: str, error: MessageError) -> None:
+    def _reject(self, topic: str, error: MessageError) -> None:
         self._rejected.add(f"{topic}: {error.reason}", f"{topic}: {error}")
-        self.get_logger().warning(f"refused {topic}: {error}", throttle_duration_sec=1.0)
+        self.get_logger().warning(f"rejected {topic}: {error}", throttle_duration_sec=1.0)
 
     def _comes_late(self, topic: str, stamp: int) -> bool:
-        """Refuse a state that is older than the last output."""
+        """Reject a state that is older than the last output."""
         if stamp > self._last_stamp:
             return False
-        self._refuse(topic, MessageError("out of order", "older than the last output"))
+        self._reject(topic, MessageError("out of order", "older than the last output"))
         return True
 
     def _step_to(self, stamp: int) -> float:
@@ -215,5 +221,5 @@ class CyclicNode(DescribedNode):
 
     def _inputs_status(self, more: Mapping[str, object]) -> DiagnosticStatus:
         recent, values = self._rejected.report()
-        text = f"{recent} refused in the last second" if recent else "none refused"
+        text = f"{recent} rejected in the last second" if recent else "none rejected"
         return self._status("inputs", WARN if recent else OK, text, values | more)

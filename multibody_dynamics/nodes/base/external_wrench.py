@@ -87,7 +87,8 @@ class ExternalWrench:
             raise MessageError("unknown frame", f"the robot has no link '{frame}'")
         if link not in frames or frames[link].body < 0:
             raise MessageError(
-                "unknown frame", f"'{link}' does not move; set wrench_link to the link acted on"
+                "unknown frame",
+                f"'{link}' does not move; set wrench_link to the link on which the wrench acts",
             )
         if frame != self._frame:  # the filter's state is expressed in the old frame
             self._filter = WrenchFilter()

@@ -66,7 +66,7 @@ class JointMatcher:
         self._last_match = Match(np.empty(0, np.intp), np.empty(0, np.intp), False)
 
     def match(self, names: list[str]) -> Match:
-        """Match our joints; other names are ignored. Refuses empty lists and duplicate names."""
+        """Match our joints, ignoring other names. Rejects empty lists and duplicate names."""
         if names == self._last_names:
             return self._last_match
         key = tuple(names)
@@ -84,7 +84,7 @@ class JointMatcher:
             raise MessageError("unnamed", "no joint names, so the values cannot be assigned")
         repeated = {name for name in names if names.count(name) > 1}
         if repeated:
-            raise MessageError("repeated joint", f"duplicate name {_listed(sorted(repeated))}")
+            raise MessageError("repeated joint", f"duplicate joint {_listed(sorted(repeated))}")
         pairs = [(k, self._index[name]) for k, name in enumerate(names) if name in self._index]
         source, target = np.array(pairs, dtype=np.intp).reshape(-1, 2).T.copy()
         return Match(source, target, len(pairs) == len(self.joint_names))
@@ -95,11 +95,12 @@ class JointMatcher:
         if len(names) > len(found.source):
             unknown = [name for name in names if name not in self._index]
             raise MessageError(
-                "unknown joint", f"{_listed(unknown)} not among {joints_listed(self.joint_names)}"
+                "unknown joint",
+                f"unknown joint {_listed(unknown)}; expected {joints_listed(self.joint_names)}",
             )
         if not found.complete:
             missing = [name for name in self.joint_names if name not in names]
-            raise MessageError("missing joint", f"{_listed(missing)} missing")
+            raise MessageError("missing joint", f"missing joint {_listed(missing)}")
         return found
 
 
@@ -161,7 +162,7 @@ class JointStates:
     def accept(self, message: JointState, now: int, tolerance: int = 0) -> bool:
         """Accept one message; True if it completes a state in which every joint is new.
 
-        Stamps that differ from `now` (ns) by more than `tolerance` (ns; 0: no limit) are refused.
+        Stamps that differ from `now` (ns) by more than `tolerance` (ns; 0: no limit) are rejected.
         """
         match = self._matcher.match(message.name)
         stamp = nanoseconds(message.header.stamp)
@@ -203,7 +204,7 @@ class JointStates:
 
     def _check_stamp(self, stamp: int, now: int, tolerance: int, match: Match) -> None:
         if stamp == 0:
-            raise MessageError("no stamp", "the stamp is zero, so its time is unknown")
+            raise MessageError("no stamp", "the stamp is zero, so the time of the state is unknown")
         if tolerance and now - stamp > tolerance:
             raise MessageError("stale", f"the stamp is {1e-9 * (now - stamp):.3f} s old")
         if tolerance and stamp - now > tolerance:
@@ -298,7 +299,7 @@ def read_motor_command(message: JointTrajectory, matcher: JointMatcher) -> Motor
         for field in ("positions", "velocities", "accelerations", "effort")
     )
     if position is None:
-        raise MessageError("wrong length", "no positions")
+        raise MessageError("wrong length", "the point has no positions")
     return MotorReference(
         nanoseconds(message.header.stamp),
         position[0],
@@ -329,7 +330,7 @@ def read_wrench(message: WrenchStamped) -> Array:
     force, torque = message.wrench.force, message.wrench.torque
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
     if not np.isfinite(wrench).all():
-        raise MessageError("not finite", f"(m, f) = {wrench}")
+        raise MessageError("not finite", f"the wrench (m, f) = {wrench} is not finite")
     return wrench
 
 

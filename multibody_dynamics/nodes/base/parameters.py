@@ -165,8 +165,8 @@ class ParameterServer(Generic[P]):
         if not given and "--params-file" in sys.argv:
             name = node.get_name()
             log.warning(
-                f"the parameter file has no section for {node.get_fully_qualified_name()}: name it"
-                f" '{name}:' or, for a node in a namespace, '/**/{name}:'"
+                f"the parameter file has no section for {node.get_fully_qualified_name()}: add"
+                f" one that begins with '{name}:' or, for a node in a namespace, '/**/{name}:'"
                 if "--ros-args" in sys.argv
                 else "the parameter file is ignored: put --ros-args before --params-file"
             )

@@ -117,7 +117,7 @@ def chosen_robot(
 
     The package's own files describe the Panda. For another robot, the motors (in the order of the
     joints) and the joint positions (zero, or the nearest limit) are set too, since launch cannot
-    set an array to be empty. In a user's own file, only what the arguments give is overridden.
+    pass an empty array. In a user's own file, the arguments override only the values they give.
     robot_description: the output of xacro, if `robot` is a xacro file.
     """
     links: dict[str, Any] = {"robot_file": robot} if robot else {}

@@ -54,7 +54,7 @@ class ManagedNode(LifecycleNode):
     """A lifecycle node with parameters from a table.
 
     A subclass sets `Parameters` and implements `configure`, `activate`, `deactivate` and `cleanup`.
-    If one of the first two raises a DynamicsError, the transition is refused: the error is logged,
+    If one of the first two raises a DynamicsError, the transition fails: the error is logged,
     partial work is undone, and the node keeps its state. Any other exception is logged with its
     traceback, and the node falls back to unconfigured. `deactivate` and `cleanup` must tolerate
     being called when there is little or nothing to undo.

@@ -6,6 +6,9 @@ stiffness_reference             desired stiffness of joints where it varies
 trajectory_goal                 tolerances and outcome of a motion
 trajectory_action               the action follow_joint_trajectory
 state_pairs                     link and motor states of the same time
+faults                          active fault and missing states of the controller
+controller_outputs              messages that the controller publishes every cycle
+controller_report               diagnostics of the controller
 following_parameters            parameters of all nodes that follow trajectories
 feedforward_parameters          parameters of the feedforward
 flatness_controller_parameters  parameters of the controller

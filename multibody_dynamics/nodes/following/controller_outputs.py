@@ -1,4 +1,4 @@
-"""What the flatness controller publishes every cycle."""
+"""The messages that the flatness controller publishes every cycle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..base.outputs import Outputs
 
 
 class ControllerOutputs(Outputs):
-    """Commands go out first, because robots wait for them.
+    """The publishers of the controller; commands are published first, because robots wait for them.
 
     order: indices of the motors in the order of ~/commands.
     """
@@ -30,7 +30,7 @@ class ControllerOutputs(Outputs):
             "~/estimated_state", joints, "position", "velocity", "effort"
         )
         self._error_rows = self.joint_state("~/tracking_error", joints, "position", "velocity")
-        # Stiffnesses that no motor sets, for the device that does.
+        # Stiffnesses that are set by a separate device instead of a motor.
         each = [(i, j) for i, a, m, j in actuators.each() if a.second_output and len(m) == 1]
         self._free = [j for _, j in each]
         names = [joints[i] for i, _ in each]
@@ -41,7 +41,7 @@ class ControllerOutputs(Outputs):
     def publish(
         self, stamp: int, lookahead: int, law: FlatnessLaw, error: Array, torque: Array
     ) -> None:
-        """error: (2, n) of positions and velocities. stamp and lookahead in ns."""
+        """Publish one cycle; error: (2, n) of positions and velocities; stamp, lookahead: ns."""
         set_stamp(self._point.time_from_start, lookahead)
         np.take(torque, self._order, out=self._commands)
         self._torque[:] = torque

@@ -1,4 +1,4 @@
-"""What the flatness controller reports on /diagnostics, part by part."""
+"""The statuses of the flatness controller on /diagnostics."""
 
 from __future__ import annotations
 
@@ -82,5 +82,5 @@ def springs_beyond_travel(controller: FlatnessLaw) -> Iterator[tuple[str, str]]:
     if beyond.any():
         for j in np.flatnonzero(beyond).tolist():
             name = controller.actuators.motor_names[j]
-            text = f"{name}: its spring is at {springs.deflection[j]:.4g}, beyond its travel"
+            text = f"the spring of {name} is beyond its travel, at {springs.deflection[j]:.4g}"
             yield f"travel of {name}", text

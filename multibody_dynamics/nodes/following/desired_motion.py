@@ -104,13 +104,13 @@ class DesiredMotion:
         later = times > lead
         if not later.any():
             raise MessageError("in the past", f"the last point was due {-times[-1]:.3f} s ago")
-        self._refuse_jump("the measured position", measured, running(self._now)[0], tolerance)
+        self._reject_jump("the measured position", measured, running(self._now)[0], tolerance)
         state = running(1e-9 * (begin - self._origin))
         q = state[0]
         if not later[0] and request.positions is not None:
             given = ~np.isnan(request.positions).any(axis=1)
             path = [np.interp(0.0, times[given], x) for x in request.positions[given].T]
-            self._refuse_jump("the trajectory", np.array(path), q, tolerance)
+            self._reject_jump("the trajectory", np.array(path), q, tolerance)
         first = np.full((1, len(q)), np.nan)  # the rates are those of the initial state
         given = (request.positions, request.velocities, request.accelerations)
         positions, *rates = (
@@ -125,7 +125,7 @@ class DesiredMotion:
             )
         except TrajectoryError as error:
             raise MessageError("trajectory", str(error)) from None
-        self._refuse_beyond_limits(motion, q)
+        self._reject_beyond_limits(motion, q)
         if begin > now:
             self._next = begin, motion
         else:
@@ -137,17 +137,17 @@ class DesiredMotion:
             raise MessageError("no state", "no joint state received yet to start from")
         return self._running
 
-    def _refuse_jump(self, what: str, position: Array, reference: Array, tolerance: float) -> None:
+    def _reject_jump(self, what: str, position: Array, reference: Array, tolerance: float) -> None:
         distance = np.abs(position - reference)
         k = int(distance.argmax())
         if distance[k] > tolerance:
             raise MessageError(
                 "jump",
                 f"{what} of '{self.joint_names[k]}' is {distance[k]:.4g} from the current motion;"
-                f" allowed: {tolerance:g}",
+                f" allowed: {tolerance:g} (start_tolerance)",
             )
 
-    def _refuse_beyond_limits(self, motion: Reference, q: Array) -> None:
+    def _reject_beyond_limits(self, motion: Reference, q: Array) -> None:
         slack = 1e-6  # a motion may end on a limit
         allowed = self.limits._replace(
             lower=np.minimum(self.limits.lower, q) - slack,

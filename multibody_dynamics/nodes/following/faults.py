@@ -73,7 +73,10 @@ class Fault(NamedTuple):
         k = int(distance.argmax())
         if not (tolerance and distance[k] > tolerance):
             return None
-        text = f"'{joint_names[k]}' is {distance[k]:.4g} from the reference; allowed: {tolerance:g}"
+        text = (
+            f"'{joint_names[k]}' is {distance[k]:.4g} from the reference; allowed: {tolerance:g}"
+            " (tracking_tolerance)"
+        )
         return cls(TRACKING, text, is_latched=True)
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...dynamics.control import (
-    BANDWIDTHS,
+    DISTURBANCE_BANDWIDTH,
+    LAWS,
     MAX_STEP,
     ORDERS,
     SOURCES,
@@ -18,27 +19,30 @@ from ...dynamics.core import InputError
 from ..base.parameters import ParameterError, parameter
 from .following_parameters import FollowingParameters
 
-LAWS = tuple(BANDWIDTHS)
-
 
 @dataclass(frozen=True)
 class FlatnessControllerParameters(FollowingParameters):
     """The parameters of flatness_controller_node; docs/flatness_controller_node.md has a table."""
 
     law: str = parameter(
-        "state_feedback",
+        "motor_pd",
         "control law (see the table of laws); switching causes no jump in torque",
-        choices=LAWS,
+        choices=tuple(LAWS),
         live=True,
     )
     motor_bandwidth: tuple[float, ...] = parameter(
-        (BANDWIDTHS["motor_pd"],),
-        "motor_pd, computed_torque: both poles of each motor loop; one value for all, or one per"
-        " motor of the robot",
+        (LAWS["motor_pd"].bandwidth,),
+        "motor_pd: both poles of each motor loop; one value for all, or one per motor of the robot",
         unit="rad/s",
     )
+    computed_torque_bandwidth: float = parameter(
+        LAWS["computed_torque"].bandwidth,
+        "computed_torque: both poles of every joint",
+        unit="rad/s",
+        bounds=(0.1, 1000.0),
+    )
     feedback_bandwidth: tuple[float, ...] = parameter(
-        (BANDWIDTHS["state_feedback"],),
+        (LAWS["state_feedback"].bandwidth,),
         "state_feedback: bandwidth of the linear-quadratic design; one value for all, or one per"
         " joint of the robot",
         unit="rad/s",
@@ -50,7 +54,7 @@ class FlatnessControllerParameters(FollowingParameters):
         unit="1/s",
     )
     linearization_bandwidth: tuple[float, ...] = parameter(
-        (BANDWIDTHS["feedback_linearization"],),
+        (LAWS["feedback_linearization"].bandwidth,),
         "feedback_linearization: all poles of a joint; one value for all, or one per joint of the"
         " robot",
         unit="rad/s",
@@ -68,8 +72,20 @@ class FlatnessControllerParameters(FollowingParameters):
         unit="1/s",
         bounds=(0.0, 100.0),
     )
+    disturbance_bandwidth: float = parameter(
+        DISTURBANCE_BANDWIDTH,
+        "motor_pd, state_feedback: poles of the observers that compensate what the model does not"
+        " explain, on links and motors; 0: no compensation; always 0 with motor_encoders",
+        unit="rad/s",
+        bounds=(0.0, 1000.0),
+    )
+    disturbance_share: float = parameter(
+        0.5,
+        "largest disturbance that is compensated, as a share of the motors' torque limits",
+        bounds=(0.0, 1.0),
+    )
     hold_bandwidth: float = parameter(
-        BANDWIDTHS["hold"],
+        LAWS["hold"].bandwidth,
         "hold, and the damped stop after a fault: upper limit on the bandwidth of the motors, which"
         " damp the links behind their springs",
         unit="rad/s",
@@ -213,14 +229,23 @@ class FlatnessControllerParameters(FollowingParameters):
         """The settings of every law, in the order of LAWS."""
         friction = {"friction": self.friction_compensation}
         integrates = "motor" if self.state_source == "motor_encoders" else "link"
-        linear = {"integral": self.integral, "integrates": integrates, **friction}
+        linear = {
+            "variant": self.variant,
+            "integral": self.integral,
+            "integrates": integrates,
+            **friction,
+        }
+        if integrates == "link":
+            linear["disturbance_bandwidth"] = self.disturbance_bandwidth
+            linear["disturbance_share"] = self.disturbance_share
+        else:  # the estimated links follow the model: nothing to compare it with
+            linear["disturbance_bandwidth"] = 0.0
         return (
             self._of("motor_pd", "motor_bandwidth", **linear),
             self._of(
                 "state_feedback",
                 "feedback_bandwidth",
                 "feedback_poles",
-                variant=self.variant,
                 **linear,
             ),
             self._of(
@@ -229,7 +254,7 @@ class FlatnessControllerParameters(FollowingParameters):
                 "linearization_poles",
                 **friction,
             ),
-            self._of("computed_torque", "motor_bandwidth", **friction),
+            self._of("computed_torque", "computed_torque_bandwidth", **friction),
             self._of("hold", "hold_bandwidth", stop_time=self.stop_time),
         )
 

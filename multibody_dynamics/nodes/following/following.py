@@ -120,7 +120,7 @@ class FollowingNode(CyclicNode):
                     f"command_joints: no joint '{name}'; the robot has {', '.join(motors)}"
                 )
         if p.wrench_link and model.body_index(p.wrench_link) < 0:
-            raise ParameterError(f"wrench_link '{p.wrench_link}' does not move")
+            raise ParameterError(f"wrench_link '{p.wrench_link}' does not move; name a moving link")
         soft_limits = model.limits._replace(
             lower=model.limits.lower + p.position_margin,
             upper=model.limits.upper - p.position_margin,
@@ -217,9 +217,9 @@ class FollowingNode(CyclicNode):
             else:
                 self._follow(request, self._tolerances())
         except MessageError as error:
-            self._refuse("joint_trajectory", error)
+            self._reject("joint_trajectory", error)
         else:
-            self._events.add("trajectories taken over")
+            self._events.add("trajectories accepted")
 
     def _follow(self, request: TrajectoryRequest, tolerances: Tolerances) -> None:
         """Follow a trajectory with points. If it raises MessageError, the current one continues."""
@@ -255,9 +255,9 @@ class FollowingNode(CyclicNode):
             )
             self._follow(request, tolerances)
         except MessageError as error:
-            self._refuse("follow_joint_trajectory", error)
+            self._reject("follow_joint_trajectory", error)
             raise
-        self._events.add("goals taken over")
+        self._events.add("goals accepted")
 
     def _on_cancel(self) -> None:
         self._motion.stop(self.parameters.stop_duration)
@@ -274,7 +274,7 @@ class FollowingNode(CyclicNode):
             torque = self._law.joint_torque
             self._count_cuts(self._stiffness.follow(request, torque, p.splice_lead))
         except MessageError as error:
-            self._refuse("stiffness_reference", error)
+            self._reject("stiffness_reference", error)
 
     def _check_may_move(self) -> None:
         """Raise MessageError if the node may not follow trajectories now."""
@@ -298,7 +298,7 @@ class FollowingNode(CyclicNode):
             self._check_stamp(nanoseconds(message.header.stamp))
             self._wrench.accept(message)
         except MessageError as error:
-            self._refuse("external_wrench", error)
+            self._reject("external_wrench", error)
 
     def _newest_wrench(self, stamp: int, step: float, state: Array) -> tuple[int, Array] | None:
         """The body, and W, W', W'' (3, 6) in inertial axes; None before the first message."""
@@ -306,7 +306,10 @@ class FollowingNode(CyclicNode):
         if wrench.body is None:
             return None
         if wrench.expire(stamp, p.wrench_timeout):
-            self._refuse("external_wrench", MessageError("stale", "timed out: set to zero"))
+            self._reject(
+                "external_wrench",
+                MessageError("stale", "none arrived within wrench_timeout; set to zero"),
+            )
         return wrench.body, wrench.advance(step, p.wrench_filter_time, state)
 
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
@@ -359,7 +362,7 @@ class FollowingNode(CyclicNode):
 
     def _limit_torque(self, wanted: Array, step: float) -> None:
         """Limit the torque, `step` s after the last one, into `_motor_torque`; count the cuts."""
-        # The first cycle has no step: if rates are limited, it allows almost no change.
+        # The first cycle has no step: with a tiny one, limited rates allow almost no change.
         self._motor_torque, cuts = self._limits.apply(wanted, self._motor_torque, step or 1e-9)
         self._count_cuts(cuts)
 

@@ -59,7 +59,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     )
     stamp_tolerance: float = parameter(
         0.5,
-        "refuse stamps that differ from the node's clock by more than this; 0: accept any stamp",
+        "reject stamps that differ from the node's clock by more than this; 0: accept any stamp",
         unit="s",
         bounds=(0.0, 60.0),
         live=True,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...dynamics.core import Array
 from ..base.messages import SECOND, JointStates, MessageError
 
-ALONE = 50  # consecutive unpaired states after which further ones are refused
+ALONE = 50  # consecutive unpaired states after which further ones are rejected
 
 # The signals of the state estimator as fields of joint_states ("links") and motor_states ("motors")
 SIGNALS = {
@@ -54,7 +54,7 @@ class MeasuredSignals:
 
     @property
     def missing(self) -> str:
-        """Joints and motors that have not arrived since the last complete state."""
+        """Joints and motors without a message since the last complete state."""
         return missing_of(list(self.used.values()))
 
     def read(self) -> None:
@@ -118,11 +118,11 @@ class StatePairs:
         older = "motor" if apart > 0 else "link"
         raise MessageError(
             "out of step",
-            f"link and motor states are {1e-9 * abs(apart):.6f} s apart, the {older} state is"
-            f" older; allowed: {tolerance:g} s (pair_tolerance)",
+            f"the {older} state is {1e-9 * abs(apart):.6f} s older than its counterpart;"
+            f" allowed: {tolerance:g} s (pair_tolerance)",
         )
 
 
 def missing_of(states: Sequence[JointStates]) -> str:
-    """Names of the joints and motors that have not arrived yet, for messages."""
+    """Names of the joints and motors without a message yet, for log messages."""
     return ", ".join(name for each in states for name in each.missing)

@@ -33,7 +33,7 @@ class Code(IntEnum):
     GOAL_TOLERANCE_VIOLATED = -5
 
 
-# The code of a refused trajectory, by MessageError.reason; any other reason is an invalid goal.
+# The code of a rejected trajectory, by MessageError.reason; any other reason is an invalid goal.
 REFUSALS = {
     "unnamed": Code.INVALID_JOINTS,
     "repeated joint": Code.INVALID_JOINTS,
@@ -100,7 +100,7 @@ def _changed(
     table = table.copy()
     for entry in entries:
         if entry.name not in joint_names:
-            text = f"{field}: '{entry.name}' not among {joints_listed(joint_names)}"
+            text = f"{field}: '{entry.name}' is not among {joints_listed(joint_names)}"
             raise MessageError("unknown joint", text)
         j = joint_names.index(entry.name)
         for k, quantity in enumerate(QUANTITIES):
@@ -143,7 +143,8 @@ class TrajectoryGoal:
             return None
         return Verdict(
             Code.GOAL_TOLERANCE_VIOLATED,
-            f"{missed}, {late:.3g} s after its end; allowed: {self.tolerances.goal_time:g} s",
+            f"{missed}; the last point was due {late:.3g} s ago; allowed:"
+            f" {self.tolerances.goal_time:g} s (goal_time_tolerance)",
         )
 
     def _missed(self, errors: Array, allowed: Array, what: str) -> str:

@@ -132,7 +132,7 @@ class StiffnessCommands:
         self._columns = np.array([j for _, j, _ in free], dtype=np.intp)
         self._lower, self._upper = np.array([ends for _, _, ends in free]).reshape(-1, 2).T
         self._matcher = JointMatcher(self.joints) if free else None
-        self._newest: deque[Array] = deque(maxlen=1)  # from thread to thread
+        self._newest: deque[Array] = deque(maxlen=1)  # from the executor's thread to the plant's
 
     def restart(self) -> None:
         """Forget all commands."""
@@ -156,7 +156,7 @@ class StiffnessCommands:
                     f"{len(message.name)} names but {len(numbers)} values in {field}",
                 )
             if not np.isfinite(numbers).all():
-                raise MessageError("not finite", f"{field} is {numbers}")
+                raise MessageError("not finite", f"{field} is not finite: {numbers}")
             row[match.target] = numbers[match.source]
         wanted = rows[0].copy()
         rows[0] = np.clip(wanted, self._lower, self._upper)

@@ -81,7 +81,7 @@ class Commands:
         """Accept one message; raise MessageError for a defect.
 
         stamp: that of the newest state, ns; commands that differ from it by more than `timeout` s
-        are refused.
+        are rejected.
         """
         now = time.monotonic_ns()
         answers, command = self._read(message, now, stamp, timeout)
@@ -119,7 +119,7 @@ class Commands:
         self._state.restart()
         self._state.accept(message, stamp, int(SECOND * timeout))
         answers = self._state.stamp
-        self._refuse_older(answers, stamp, timeout)
+        self._reject_older(answers, stamp, timeout)
         return answers, Command(now, stamp, self._state.effort.copy())
 
     def _read_motor_command(
@@ -134,7 +134,7 @@ class Commands:
                 f"the reference is for {1e-9 * (due - stamp):.3f} s from now",
             )
         if command.stamp:
-            self._refuse_older(command.stamp, stamp, timeout)
+            self._reject_older(command.stamp, stamp, timeout)
         return command.stamp, Command(
             now,
             stamp,
@@ -144,7 +144,7 @@ class Commands:
             time=due if command.stamp else None,
         )
 
-    def _refuse_older(self, answers: int, stamp: int, timeout: float) -> None:
+    def _reject_older(self, answers: int, stamp: int, timeout: float) -> None:
         is_fresh = self.newest is not None and self.newest.age(stamp) <= timeout
         if is_fresh and answers < self.answers:
             raise MessageError(

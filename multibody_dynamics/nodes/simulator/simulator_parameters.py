@@ -203,8 +203,9 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
             )
         if self.lockstep and not (self.publish_clock and self.command_interface in ANSWERS):
             raise ParameterError(
-                "lockstep requires publish_clock, so that time can wait, and one of the"
-                f" command_interfaces {', '.join(ANSWERS)}, whose stamps name the answered state"
+                "lockstep requires publish_clock, because simulated time must wait for commands,"
+                f" and one of the command_interfaces {', '.join(ANSWERS)}, whose stamps identify"
+                " the answered state"
             )
         if self.max_speed != 1.0 and not self.lockstep:
             raise ParameterError(

@@ -1,4 +1,4 @@
-"""Plans the joint motion through poses of a tool, and checks it before it begins. No ROS.
+"""Plans the joint motion through poses of a tool, and checks it before it begins. Uses no node.
 
 The path of the tool is a curve C(s). `TaskSpaceSolver` follows it once, which yields the joints
 q(s) with four derivatives by s, including secondary motions of redundant joints and damping. A time
@@ -277,7 +277,7 @@ class PathPlanner:
         q = states[:, 0]
         poses = np.asarray(path.sample(grid).pose)
 
-        def refuse(reason: str, bad: Array, says: Callable[[int], str]) -> None:
+        def reject(reason: str, bad: Array, says: Callable[[int], str]) -> None:
             if bad.any():
                 k = int(bad.argmax())
                 raise MessageError(reason, f"{self._place(grid, k, poses[k])}: {says(k)}")
@@ -294,17 +294,17 @@ class PathPlanner:
                 self.model.joint_names[j], q[k, j], *bounds
             )
 
-        refuse("joint limit", beyond.max(axis=1) > 0.0, joint)
+        reject("joint limit", beyond.max(axis=1) > 0.0, joint)
         sigma = np.asarray(self.manipulability(q).smallest_singular_value)
         margin = limits.singularity_margin
-        refuse(
+        reject(
             "singularity",
             sigma < margin,
             lambda k: f"the smallest singular value would be {sigma[k]:.3g}; allowed: {margin:g}",
         )
         if self.resolution.damping is not None:
             off = self.errors(poses, q)
-            refuse(
+            reject(
                 "induced error",
                 off.max(axis=1) > limits.pose_tolerance,
                 lambda k: (

@@ -58,9 +58,11 @@ def read_cartesian_trajectory(
     orders = sum(all(n == 1 for n in column) for column in counts)
     for name, column in zip(("velocities", "accelerations"), counts, strict=True):
         if set(column) - {0, 1} or len(set(column)) > 1:
-            raise MessageError("wrong length", f"{name}: expected one in every point, or none")
+            raise MessageError(
+                "wrong length", f"{name}: expected one in every point, or none in any point"
+            )
     if orders == 1 and counts[0] and counts[0][0] == 0:
-        raise MessageError("wrong length", "accelerations without velocities")
+        raise MessageError("wrong length", "the points have accelerations but no velocities")
     poses = np.empty((len(points), 4, 4))
     rates = np.zeros((2, len(points), 6))
     for k, point in enumerate(points):
@@ -82,7 +84,9 @@ def pose_matrix(position: Point | Vector3, orientation: Quaternion, what: str) -
     p = np.array([position.x, position.y, position.z])
     x, y, z, w = (getattr(orientation, name) for name in "xyzw")
     if not np.isfinite([*p, x, y, z, w]).all():
-        raise MessageError("not finite", f"{what}: position {p}, quaternion {[x, y, z, w]}")
+        raise MessageError(
+            "not finite", f"{what} is not finite: position {p}, quaternion {[x, y, z, w]}"
+        )
     size = float(np.linalg.norm([x, y, z, w]))
     if abs(size - 1.0) > NORM_TOLERANCE:
         raise MessageError(
@@ -103,5 +107,7 @@ def _twist(twist: Twist, what: str) -> Array:
     """(6,) twist: angular part first here, whereas the message has the linear part first."""
     row = np.array([getattr(v, x) for v in (twist.angular, twist.linear) for x in "xyz"])
     if not np.isfinite(row).all():
-        raise MessageError("not finite", f"{what}: (angular, linear) = {row}")
+        raise MessageError(
+            "not finite", f"{what}: the twist (angular, linear) = {row} is not finite"
+        )
     return row

@@ -78,7 +78,7 @@ class ToolMotion(DesiredMotion):
         tolerance: maximum distance between measured and desired position. Raises MessageError.
         """
         running = self._require()
-        self._refuse_jump("the measured position", measured, running(self._now)[0], tolerance)
+        self._reject_jump("the measured position", measured, running(self._now)[0], tolerance)
         end = self._origin + round(1e9 * running.end_time)
         if self.mode == "moving":
             self._next = end, motion

@@ -21,10 +21,10 @@ from .state_recorder import StateRecorder
 
 
 class ReportedRecordings:
-    """Records joint states, and has a report written when a recording ends.
+    """Records joint states, and writes a report in a separate thread when a recording ends.
 
-    output: folder of the recordings; "": nothing is recorded. robot, settings: what the report
-    compares with. urdf_text: the robot's URDF if it does not come from a file; "" otherwise.
+    output: folder of the recordings; "": nothing is recorded. robot, settings: the model and the
+    settings of the comparison. urdf_text: the robot's URDF if it does not come from a file, or "".
     The constructor raises ParameterError if the folder cannot be created.
     """
 

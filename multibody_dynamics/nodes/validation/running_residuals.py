@@ -1,4 +1,4 @@
-"""Statistics of measured against predicted torques while samples arrive. No ROS."""
+"""Running statistics of the deviation of measured from predicted torques. Does not use ROS."""
 
 from __future__ import annotations
 

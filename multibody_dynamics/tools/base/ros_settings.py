@@ -19,7 +19,7 @@ from ...resources import NAME, share_directory
 
 DOMAIN_VARIABLE = "MULTIBODY_DYNAMICS_DOMAIN_ID"
 FAST_DDS = "rmw_fastrtps_cpp"
-DOMAINS = range(1, 102)  # 0 is everybody's default; above 101, ports may already be in use
+DOMAINS = range(1, 102)  # 0 is the default of ROS 2; above 101, ports may already be in use
 
 
 def ros_settings(
@@ -47,9 +47,9 @@ def ros_settings(
     profiles = str(share / "config" / "fastdds_localhost.xml")
     return settings | {
         "RMW_IMPLEMENTATION": FAST_DDS,
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT",  # as these profiles say
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT",  # leaves discovery to these profiles
         "FASTRTPS_DEFAULT_PROFILES_FILE": profiles,
-        "FASTDDS_DEFAULT_PROFILES_FILE": profiles,  # its name since Fast DDS 3 (Kilted)
+        "FASTDDS_DEFAULT_PROFILES_FILE": profiles,  # the variable's name since Fast DDS 3 (Kilted)
     }
 
 

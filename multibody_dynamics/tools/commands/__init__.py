@@ -34,7 +34,7 @@ COMMANDS = (  # in the order of --help
 
 
 class Command(Protocol):
-    """What every module in this room must define."""
+    """The interface of every module in this package."""
 
     HELP: str
     DETAILS: str

@@ -13,9 +13,9 @@ DETAILS = (
     "A recording is a bag with joint states of the links (positions, and efforts of torque sensors"
     " if available) and of the motors (positions, torques); or a table with a header: t and for"
     " every joint 'q JOINT', 'theta JOINT', and 'Q JOINT' of a torque sensor or 'tau JOINT' of the"
-    " motor (.csv); arrays t, q, theta, Q, tau, joint_names, or a recording of the demo (.npz). All"
-    " in s, rad (m) and N m (N) on the link side of the gear. A motor has the name of its joint;"
-    " the two motors of an antagonistic joint append _agonist and _antagonist to it."
+    " motor (.csv); arrays t, q, theta, Q, tau, joint_names, or a recording of the demo (.npz). The"
+    " units are s, rad (m) and N m (N), on the link side of the gear. A motor has the name of its"
+    " joint; the two motors of an antagonistic joint append _agonist and _antagonist to it."
 )
 
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     if options.urdf:
         model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
     elif options.hold:
-        raise InputError("--hold sets the position of a robot's joint: it requires --urdf")
+        raise InputError("--hold sets the position of a robot's joint and requires --urdf")
     if options.elastic_joints:
         read_yaml(options.elastic_joints)  # report a bad file before reading a long recording
     motion = read_motion(

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     found = inspection.check(model)
     print("\nChecks")
     for finding in found:
-        print(f"{'WRONG' if finding.severe else 'look at'}: {finding.text}")
+        print(f"{'WRONG' if finding.severe else 'suspicious'}: {finding.text}")
     if not found:
         print("masses, inertias and limits are plausible")
     if model.n:

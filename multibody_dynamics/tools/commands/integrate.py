@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="integration method: %(choices)s (%(default)s)")  # fmt: skip
     parser.add_argument("--tolerance", metavar="E", type=positive,
                         help="relative error tolerance of the adaptive step size (dormand_prince);"
-                        " --step then is the interval of the output")  # fmt: skip
+                        " --step is then the interval of the output")  # fmt: skip
     parser.add_argument("--every", metavar="N", type=int, default=1,
                         help="keep one step in N (%(default)s)")  # fmt: skip
     parser.add_argument("--baumgarte", metavar="RATE", type=positive,

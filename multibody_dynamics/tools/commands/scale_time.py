@@ -12,8 +12,8 @@ DETAILS = (
     "A trajectory is a table with a header: t and for every joint 'q JOINT' and, if known, 'qd"
     " JOINT' and 'qdd JOINT' (.csv); joint_names, times, positions and, if known, velocities and"
     " accelerations, or joint_names and points as in a message (.yaml); or a bag with a"
-    " JointTrajectory. All in s and rad (m). Writes the slower trajectory in the same format, a"
-    " picture, and all limits before and after as JSON."
+    " JointTrajectory. The units are s and rad (m). Writes the slower trajectory in the same"
+    " format, a picture, and the utilisation of all limits before and after as JSON."
 )
 
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topic", metavar="NAME", default="",
                         help="topic with the trajectory in a bag (the only one)")  # fmt: skip
     parser.add_argument("--message", metavar="N", type=int,
-                        help="which message of that topic, counted from 1 (the only"
+                        help="number of the message on that topic, counted from 1 (the only"
                         " one)")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("scaled"),
                         help="folder for trajectory, scaled.json and scaled.png"

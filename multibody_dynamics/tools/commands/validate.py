@@ -52,8 +52,8 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 def _add_comparison(parser: argparse.ArgumentParser) -> None:
     """How to filter and compare."""
     parser.add_argument("--cutoff", metavar="HZ", type=float,
-                        help="cut-off of the zero-phase filter (estimated from the data: where the"
-                        " efforts disappear in noise)")  # fmt: skip
+                        help="cut-off of the zero-phase filter (estimated from the data: up to"
+                        " where the motion stands clear of the noise)")  # fmt: skip
     parser.add_argument("--rate", metavar="HZ", type=float,
                         help="compared samples per second (eight times the cut-off)")  # fmt: skip
     parser.add_argument("--from-positions", action="store_true",

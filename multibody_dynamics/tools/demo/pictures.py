@@ -18,7 +18,7 @@ TITLES = {
     "quasi_static": "without rates: Q only",
     "rigid": "rigid body",
 }
-# Line styles and markers differ as well as colours.
+# Curves differ in colour, and in line style or marker.
 COLOURS = {"full": BLUE, "quasi_static": ORANGE, "rigid": VERMILION}
 STYLES = {"full": "-", "quasi_static": "--", "rigid": ":"}
 MARKERS = {"full": "o", "quasi_static": "s", "rigid": "D"}

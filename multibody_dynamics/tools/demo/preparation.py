@@ -42,7 +42,7 @@ MOTION_NUMBERS = ("offset", "cosine", "sine", "waypoints")
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a demo compares: runs that differ in a few parameters of the nodes.
+    """The comparison of a demo: runs that differ in a few parameters of the nodes.
 
     The node between simulator and trajectory is the feedforward or the controller.
     """

@@ -72,7 +72,7 @@ def record(
             check()
             recorder.require_one_publisher()
             if time.monotonic() > deadline:
-                raise RunError(f"no {what()} within {patience:.0f} s")
+                raise RunError(f"timed out after {patience:.0f} s waiting for {what()}")
             time.sleep(POLL_PERIOD)
             recorder.poll()
 
@@ -83,7 +83,7 @@ def record(
 
     try:
         until(lambda: all(map(recorder.count, topics)), silent, START_PATIENCE)
-        until(lambda: bool(recorder.trajectories), lambda: "trajectory", START_PATIENCE)
+        until(lambda: bool(recorder.trajectories), lambda: "a trajectory", START_PATIENCE)
         request = recorder.request(names)
         assert request is not None
         line = StatusLine(variant, demo.model, request, recorder)
@@ -93,7 +93,7 @@ def record(
             line.update()
             return is_over(recorder)
 
-        until(is_done, lambda: "end of the motion", float(request.times[-1]) + END_PATIENCE)
+        until(is_done, lambda: "the end of the motion", float(request.times[-1]) + END_PATIENCE)
         elapsed = time.monotonic() - begin
         share = {name: (t - used[name]) / elapsed for name, t in cpu().items() if name in used}
         line.close()

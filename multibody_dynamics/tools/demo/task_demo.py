@@ -110,19 +110,22 @@ def _record(
             check()
             require_one_publisher(peer)
             if time.monotonic() > deadline:
-                raise RunError(f"no {what} within {PATIENCE:.0f} s")
+                raise RunError(f"timed out after {PATIENCE:.0f} s waiting for {what}")
             executor.spin_once(timeout_sec=0.05)
 
     try:
         commands, states = messages[f"{NODE}/motor_command"], messages["joint_states"]
         until(lambda: commands and publisher.get_subscription_count(), "motor commands")
         rest = _stamp(commands[0]) + SETTLING
-        until(lambda: _stamp(commands[-1]) > rest, "arm at rest")
+        until(lambda: _stamp(commands[-1]) > rest, "the arm to come to rest")
         publisher.publish(_path(model.base_name, goals))
         shown = messages["joint_trajectory"]
-        until(lambda: shown, "motion (the log of the node says why it was rejected)")
+        until(lambda: shown, "a motion; if the path was rejected, the node's log says why")
         end = _stamp(shown[0]) + nanoseconds(shown[0].points[-1].time_from_start) + 300_000_000
-        until(lambda: _stamp(states[-1]) > end and _stamp(commands[-1]) > end, "end of the motion")
+        until(
+            lambda: _stamp(states[-1]) > end and _stamp(commands[-1]) > end,
+            "the end of the motion",
+        )
     finally:
         executor.shutdown()
         peer.destroy_node()

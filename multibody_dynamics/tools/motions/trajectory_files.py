@@ -62,7 +62,7 @@ class Points:
 def read_points(path: Path, *, topic: str = "", message: int | None = None) -> Points:
     """Read a trajectory in one of the formats of the module's docstring.
 
-    topic, message : which one in a bag; messages are counted from 1
+    topic, message : the topic in a bag, and the number of the message on it, counted from 1
 
     Raises InputError naming the file and what is wrong with it.
     """
@@ -143,7 +143,7 @@ def _of_rows(path: Path, joints: Any, times: Any, given: Mapping[str, Any], form
             numbers = _numbers(f"{name} of point {k + 1}", row)
             if len(numbers) not in (0, len(names)):
                 raise InputError(
-                    f"{name} of point {k + 1}: {len(numbers)}, but {len(names)} joints"
+                    f"{name} of point {k + 1}: {len(numbers)} values, but {len(names)} joints"
                 )
             if len(numbers):
                 own[k] = numbers
@@ -186,7 +186,7 @@ def _read_yaml(path: Path) -> Points:
         return _of_rows(path, tree["joint_names"], tree["times"], tree, Form("arrays"))
     points = tree["points"]
     if not isinstance(points, list) or not all(isinstance(point, Mapping) for point in points):
-        raise InputError("points: must be a list, each with positions and time_from_start")
+        raise InputError("points: must be a list of points with positions and time_from_start")
     times = []
     for k, point in enumerate(points):
         stamp = point.get("time_from_start")

@@ -79,7 +79,7 @@ class LiveCheck:
 
     @property
     def problems(self) -> list[str]:
-        """Where the live node differs from the library; empty if all is well."""
+        """Lost messages, and differences between the live node and the library."""
         found = []
         if self.answered != self.sent or self.lost:
             found.append(
@@ -259,7 +259,7 @@ class _Replay:
         still = np.zeros_like(self.position)
         stamp = 1_000_000_000_000
         deadline = time.monotonic() + PATIENCE
-        calm: float | None = None  # since when the node knows the trajectory
+        calm: float | None = None  # time at which the trajectory was sent
         while calm is None or time.monotonic() < calm + SETTLED:
             self._check()
             if time.monotonic() > deadline:

@@ -110,7 +110,7 @@ def identify(
             if source != "motors" and own > 1:
                 raise InputError(
                     f"joint '{joint}': only motor torques distinguish the springs of its {own}"
-                    " motors: --torque motors"
+                    " motors; use --torque motors"
                 )
             if np.isnan(load).any():
                 raise InputError(f"joint '{motor}': no torque was recorded")
@@ -163,17 +163,19 @@ def _require_data(
     """Raise InputError if the data that a source of torque requires is missing."""
     joints, motors = motion.joint_names, motion.motor_names
     if source == "sensor" and motion.Q is None:
-        raise InputError("the recording has no sensor torques: use links or motors")
+        raise InputError("the recording has no sensor torques; use --torque links or motors")
     if source == "links" and (model is None or model.joint_names != joints):
-        has = "none is given" if model is None else ", ".join(model.joint_names)
-        text = f"link torques require a robot with the joints {', '.join(joints)}: {has}: --urdf"
-        raise InputError(text + ("" if motion.Q is not None else "; no sensor torques Q recorded"))
+        has = "set --urdf" if model is None else f"--urdf has {', '.join(model.joint_names)}"
+        text = f"link torques require a robot with the joints {', '.join(joints)}; {has}"
+        raise InputError(
+            text + ("" if motion.Q is not None else "; the recording has no sensor torques Q")
+        )
     if source == "motors" and motion.tau is None:
-        raise InputError("the recording has no motor torques: use sensor or links")
+        raise InputError("the recording has no motor torques; use --torque sensor or links")
     if source == "motors" and actuators is None:
-        raise InputError("motor torques require motor data: --elastic-joints")
+        raise InputError("motor torques require motor data; set --elastic-joints")
     if source == "motors" and actuators and not set(actuators.motor_names) >= set(motors):
-        raise InputError(f"motors: expected one for each of {', '.join(motors)}")
+        raise InputError(f"--elastic-joints must contain the motors {', '.join(motors)}")
 
 
 def to_yaml(motion: Motion, fits: Mapping[str, SpringFit], reasons: Mapping[str, str]) -> str:

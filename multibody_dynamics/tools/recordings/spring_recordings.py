@@ -192,7 +192,7 @@ def _read_sides(
     if path.is_dir() or path.suffix in (".mcap", ".db3"):
         return _read_bag(path, topics, motor_topic, progress)
     raise InputError(
-        f"{path}: a recording is the folder of a bag, or ends in .csv or .npz, .mcap or .db3"
+        f"{path}: must be the folder of a bag, or a file ending in .csv, .npz, .mcap or .db3"
     )
 
 
@@ -224,9 +224,10 @@ def _require_joints(
     missing = [joint for joint in model.joint_names if joint not in (*recorded, *held)]
     if missing:
         raise InputError(
-            f"{path}: joints of the robot that are not on {', '.join(sides.links)}: "
-            f"{', '.join(missing)}; it has {', '.join(recorded) or 'none'}; --prefix TEXT if their "
-            f"names have a prefix, --hold {missing[0]}=VALUE for a joint that did not move"
+            f"{path}: the joints {', '.join(missing)} of the robot are not on "
+            f"{', '.join(sides.links)}, which has {', '.join(recorded) or 'none'}; use --prefix "
+            f"TEXT if recorded names have a prefix, or --hold {missing[0]}=VALUE for a joint that "
+            "did not move"
         )
 
 
@@ -306,7 +307,7 @@ def _of_table(
     """The columns of a table as topics of links and motors."""
     for name in ("t", "q", "theta"):
         if name not in arrays:
-            raise InputError(f"{path}: {name} is missing; it has {', '.join(arrays)}")
+            raise InputError(f"{path}: {name} is missing; the file has {', '.join(arrays)}")
     t = times_in(path, arrays["t"])
     if len(t) < 2 or not (np.diff(t) > 0.0).all():
         raise InputError(f"{path}: t must increase")

@@ -80,7 +80,7 @@ def prepare(
     """
     config = share_directory() / "config"
     if robot and not elastic_joints:
-        raise InputError(f"{robot}: its springs are missing; set elastic_joints")
+        raise InputError(f"{robot}: the robot's springs are missing; set elastic_joints")
     file = Path(robot) if robot else config / "robots" / "panda.urdf"
     springs = Path(elastic_joints) if elastic_joints else config / "elastic_joints" / "panda.yaml"
     try:
@@ -232,7 +232,7 @@ def _interfaces(control: Element, joint: str, initial: float, effort: float | No
         if np.isfinite(effort):
             _add(command, "param", name="min").text = _number(-effort)
             _add(command, "param", name="max").text = _number(effort)
-    # gz_ros2_control uses it only for joints with commands: the springs start undeflected.
+    # gz_ros2_control sets initial values only of joints with commands: springs start undeflected.
     position = _add(part, "state_interface", name="position")
     _add(position, "param", name="initial_value").text = _number(initial)
     _add(part, "state_interface", name="velocity")

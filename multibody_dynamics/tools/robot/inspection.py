@@ -1,5 +1,5 @@
-"""How a URDF file is read, what looks wrong in it, which torques its motors need, and whether this
-computer is fast enough for it.
+"""Inspection of a URDF file: how it is read, values that look wrong, the torques that the motors
+need, and whether this computer is fast enough to control the robot.
 
     multibody_dynamics inspect ROBOT.urdf --elastic-joints SPRINGS.yaml --picture robot.png
 """
@@ -46,7 +46,7 @@ def load(path: str | PathLike[str]) -> tuple[MultibodyModel, list[str]]:
 
 
 def summary(model: MultibodyModel, warned: Sequence[str]) -> list[str]:
-    """What was read, merged and ignored."""
+    """Lines on the robot and on the elements of the file that were merged or ignored."""
     kinds = Counter(model.joint_types)
     mass = sum(decompose(M)[0] for M in model.inertias)
     lines = [
@@ -121,14 +121,15 @@ def _check_body(body: str, M: Array) -> Iterator[Finding]:
             yield Finding(False, f"{body} is implausibly thin: principal moment {moments[0]:.3g}")
         radius = np.sqrt(moments[-1] / mass)
         if radius > EXTENDED:
-            yield Finding(True, f"{body}: radius of gyration of {radius:.3g} m; is it in g mm^2?")
+            text = f"{body}: radius of gyration of {radius:.3g} m; is its inertia in g mm^2?"
+            yield Finding(True, text)
 
 
 def _check_limits(model: MultibodyModel, j: int, weight: float) -> Iterator[Finding]:
     """weight : N m or N, the largest effort against gravity."""
     joint, effort = model.joint_names[j], model.limits.effort[j]
     if weight > effort > 0.0:
-        text = f"{weight:.3g} to hold its links, limit {effort:.3g}; are masses in g?"
+        text = f"{weight:.3g} to hold its links, but its limit is {effort:.3g}; are masses in g?"
         yield Finding(False, f"{joint} needs {text}")
     if not np.isfinite(effort):
         yield Finding(False, f"{joint} has no effort limit: torques are not limited")

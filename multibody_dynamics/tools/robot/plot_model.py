@@ -23,7 +23,7 @@ from ...dynamics.model.inertia import decompose
 from ...dynamics.rigid import forward_kinematics
 from ..base.figures import BLUE, GREEN, HOUSE_STYLE, ORANGE, PURPLE, VERMILION
 
-# Markers differ as well as colours.
+# Each type of joint has a colour and a marker of its own.
 JOINTS = {
     "revolute": (BLUE, "o"),
     "prismatic": (ORANGE, "s"),

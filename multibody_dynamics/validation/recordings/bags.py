@@ -61,11 +61,14 @@ class Overview:
         """Raise InputError if there are no joint states at all, or none on one of these topics."""
         if not self.topics:
             there = ", ".join(f"{name} ({kind})" for name, kind in self.others.items())
-            raise InputError(f"{path}: no topic of type {JOINT_STATE}; it has {there or 'none'}")
+            raise InputError(
+                f"{path}: no topic of type {JOINT_STATE}; its topics are {there or 'none'}"
+            )
         for name in topics:
             if name not in self.topics:
                 raise InputError(
-                    f"{path}: no joint states on {name}; topics with them: {', '.join(self.topics)}"
+                    f"{path}: no joint states on {name}; topics with joint states: "
+                    f"{', '.join(self.topics)}"
                 )
 
 
@@ -210,7 +213,7 @@ def _by_chunks(
             try:
                 found = chunk.read(topics, start, stop)
             except InputError as error:
-                problems.append(f"{error}, its messages are missing")
+                problems.append(f"{error}; its messages are missing")
                 continue
             for topic, messages in found.items():
                 batch[topic].append(messages)

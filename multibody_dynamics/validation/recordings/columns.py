@@ -29,7 +29,7 @@ def read_columns(path: Path) -> dict[str, Array]:
         lines = [EMPTY.sub(r"\1nan", line.strip()) for line in file if line.strip()]
     head[0] = head[0].lstrip("#\ufeff ")
     if not lines:
-        raise InputError(f"{path}: no rows")
+        raise InputError(f"{path}: no rows of numbers")
     if "t" not in head or len(set(head)) != len(head):
         raise InputError(
             f"{path}: its first line must name the columns, each once, comma-separated and "

@@ -3,7 +3,7 @@
 The messages of a publisher differ in stamp and numbers only: names and array lengths, and thus the
 place of each number, stay the same. One message is parsed field by field; all others with the same
 length and the same constant bytes are read as columns of one block of memory. On a recording at
-1 kHz this takes a fraction of a microsecond per message, compared to ten for a deserializer.
+1 kHz this takes a fraction of a microsecond per message, compared with ten for a deserialiser.
 
 CDR: four bytes of encapsulation (the second is 1 for little-endian), then numbers aligned to their
 size, counted from there; strings and sequences begin with their length in four bytes.
@@ -27,7 +27,8 @@ STAMP = 4  # first byte: seconds and nanoseconds, four bytes each
 
 
 class Packed(NamedTuple):
-    """k messages in one block of memory, with their first bytes (k,) and sizes (k,) in bytes."""
+    """k messages in one block of memory, with the positions (k,) of their first bytes, and their
+    sizes (k,) in bytes."""
 
     memory: bytes
     begins: NDArray[np.intp]
@@ -40,7 +41,7 @@ class Packed(NamedTuple):
         return cls(b"".join(messages), np.cumsum(sizes) - sizes, sizes)
 
     def of_size(self, size: int) -> NDArray[np.uint8]:
-        """(m, size) the messages of one size."""
+        """(m, size) the m messages of this size."""
         windows = sliding_window_view(np.frombuffer(self.memory, np.uint8), size)
         return np.asarray(windows[self.begins[self.sizes == size]])
 
@@ -80,7 +81,7 @@ class _Cursor:
         return self._take(self.number()).rstrip(b"\0").decode(errors="replace")
 
     def doubles(self) -> tuple[int, int]:
-        """The first byte of a sequence, and its length."""
+        """The position of the first byte of a sequence, and the sequence's length."""
         count = self.number()
         if count:
             self._align(8)
@@ -91,9 +92,9 @@ class _Cursor:
 
 @dataclass(frozen=True)
 class JointStateLayout:
-    """Where everything is in the messages of one publisher.
+    """The positions of all fields in the messages of one publisher.
 
-    `fields` are the places of position, velocity and effort, None where a message has none.
+    `fields` are the first bytes of position, velocity and effort, None for absent ones.
     """
 
     names: tuple[str, ...]
@@ -105,7 +106,7 @@ class JointStateLayout:
 
     @classmethod
     def of(cls, raw: bytes) -> JointStateLayout:
-        """The layout of a serialized message.
+        """The layout of a serialised message.
 
         Raises InputError for bytes that are not a JointState, and for fields whose length is
         neither zero nor that of the names.
@@ -121,7 +122,7 @@ class JointStateLayout:
             begin, count = cursor.doubles()
             if count not in (0, len(names)):
                 raise InputError(
-                    f"a JointState has {len(names)} names and {count} numbers: {field}"
+                    f"a JointState has {len(names)} names, but {count} numbers in {field}"
                 )
             fixed[begin : begin + 8 * count] = False
             fields.append(begin if count else None)
@@ -153,7 +154,7 @@ class JointStateLayout:
         return Samples(seconds * 1_000_000_000 + nanoseconds, rows)
 
     def write(self, samples: Samples) -> NDArray[np.uint8]:
-        """The block (k, size) that :meth:`read` reads as these samples."""
+        """The block (k, size) from which :meth:`read` would return these samples."""
         block = np.tile(self.template, (len(samples.stamp), 1))
         seconds, nanoseconds = np.divmod(samples.stamp, 1_000_000_000)
         for at, number, kind in ((STAMP, seconds, "i4"), (STAMP + 4, nanoseconds, "u4")):
@@ -173,9 +174,10 @@ def _plausible(count: int, raw: bytes) -> int:
 
 
 class JointStateReader:
-    """Reads batches of serialized messages; remembers all layouts that occurred.
+    """Reads batches of serialised messages; remembers all layouts that occurred.
 
-    `refused` counts the messages that are not JointStates; `reason` is that of the first one.
+    `refused` counts the rejected messages, which are not JointStates; `reason` is the error of the
+    first one.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,9 @@
 """Fast reading of MCAP files via their index, which locates the messages of each chunk.
 
-A general reader goes from record to record, at some microseconds each. With default settings,
-recorders write uncompressed chunks in order of time, each followed by arrays of the times and
-positions of its messages; using these takes a tenth of the time. Other files are left to the
-general reader.
+A general reader goes from record to record, which takes some microseconds each. With default
+settings, recorders write uncompressed chunks in chronological order, each followed by arrays of the
+times and positions of its messages; reading these takes a tenth of the time. Other files are left
+to the general reader.
 
 Format: https://mcap.dev/spec. A record is one byte for its kind, eight bytes for its length,
 and its content; all numbers are little-endian.

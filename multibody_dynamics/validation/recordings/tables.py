@@ -35,7 +35,7 @@ def read_table(path: Path, effort: str = "joint") -> JointSamples:
     t, names, rows = (_read_csv if path.suffix == ".csv" else _read_npz)(path, effort)
     stamp = np.round(1e9 * t).astype(np.int64)
     if not stamp.any():
-        raise InputError(f"{path}: t is zero in all rows")
+        raise InputError(f"{path}: t is zero in all rows; expected increasing times in seconds")
     return JointSamples(path.name, names, stamp, stamp, rows)
 
 
@@ -47,8 +47,8 @@ def _signals(path: Path, there: Collection[str], effort: str) -> tuple[str, ...]
         return (*SIGNALS, "Q")
     if "theta" in there and "tau" in there:
         raise InputError(
-            f"{path}: in a table with theta, tau is the motor torque: use --effort motor to "
-            "compare with it; the joint torque is called Q"
+            f"{path}: in a table with theta, tau is the motor torque; use --effort motor to "
+            "compare motor torques, or add the joint torques as Q"
         )
     return (*SIGNALS, "tau")
 
@@ -76,7 +76,9 @@ def _read_npz(path: Path, effort: str) -> tuple[Array, tuple[str, ...], Array]:
     arrays = read_arrays(path)
     for name in ("t", "q", "joint_names"):
         if name not in arrays:
-            raise InputError(f"{path}: {name} is missing; it has {', '.join(arrays) or 'nothing'}")
+            raise InputError(
+                f"{path}: array {name} is missing; the file has {', '.join(arrays) or 'none'}"
+            )
     t = times_in(path, arrays["t"])
     names = tuple(str(name) for name in np.atleast_1d(arrays["joint_names"]))
     signals = _signals(path, arrays, effort)

@@ -7,11 +7,11 @@ import pytest
 
 from elastic_arms import Arm, HeldPlant, antagonistic_arm, elastic_panda, exciting, linear_arm
 from multibody_dynamics.dynamics.control.bumpless_transfer import BumplessTransfer
-from multibody_dynamics.dynamics.control.controller_settings import (
+from multibody_dynamics.dynamics.control.gains import at_rest
+from multibody_dynamics.dynamics.control.laws import (
     ControllerSettings,
     make_controller,
 )
-from multibody_dynamics.dynamics.control.gains import at_rest
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
@@ -77,7 +77,7 @@ def test_on_activation_the_torque_starts_from_the_present_one():
             assert np.abs(torque - held).max() < 3e-4 * np.abs(law.torque - held).max()
 
 
-def test_a_switch_within_a_switch_starts_from_what_was_sent():
+def test_a_switch_during_a_switch_starts_from_the_torque_sent():
     arm = linear_arm()
     rest = at_rest(*arm)
     transfer = BumplessTransfer(arm.actuators, duration=0.1)
@@ -92,7 +92,7 @@ def test_a_switch_within_a_switch_starts_from_what_was_sent():
     np.testing.assert_allclose(step, 2.98e-4 * (other.torque - before), rtol=1e-9)
 
 
-def test_a_failing_law_is_dropped_and_the_transfer_continues_from_what_was_sent():
+def test_a_failing_law_is_dropped_and_the_transfer_continues_from_the_torque_sent():
     """A lost link encoder must not prevent the change to "hold", which does not need it."""
     arm = linear_arm()
     rest, zero = at_rest(*arm), np.zeros(2)
@@ -201,18 +201,18 @@ def test_an_invalid_time_step_does_not_change_the_law(dt):
     assert np.isfinite(transfer.update(1e-3, *state)).all()
 
 
-def test_wrong_use_is_refused():
+def test_invalid_use_is_rejected():
     arm, other = linear_arm(), antagonistic_arm()
     transfer = BumplessTransfer(arm.actuators)
     with pytest.raises(InputError, match="no law is active"):
         transfer.update(1e-3)
     with pytest.raises(InputError, match="no law is active"):
         transfer.switch(law_of(arm, "hold"))
-    with pytest.raises(InputError, match=r"elbow_agonist.*these are shoulder, elbow"):
+    with pytest.raises(InputError, match=r"elbow_agonist.*robot has shoulder, elbow"):
         transfer.activate(law_of(other, "hold"))
     with pytest.raises(InputError, match=r"applied torque.*shoulder"):
         transfer.activate(law_of(arm, "hold"), [np.nan, 0.0])
-    with pytest.raises(InputError, match="limits of shoulder, elbow; the motors are"):
+    with pytest.raises(InputError, match="for shoulder, elbow, but the motors are"):
         BumplessTransfer(other.actuators, JointCommandLimits(("shoulder", "elbow")))
     with pytest.raises(InputError, match="duration of a transfer is -1"):
         BumplessTransfer(arm.actuators, duration=-1.0)

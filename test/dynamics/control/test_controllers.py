@@ -204,7 +204,7 @@ def test_order_of_tracking_errors_on_a_fast_motion(arm, bandwidth, factor):
 
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda])
-def test_half_a_cycle_ahead_makes_up_for_holding_the_torque(arm):
+def test_a_lead_of_half_a_cycle_compensates_for_holding_the_torque(arm):
     arm = without_coulomb(arm())
     model, actuators, rest = arm
     reference = exciting(arm, 0.5)
@@ -224,14 +224,14 @@ def weak_shoulder(limit: float) -> Arm:
 
 @pytest.mark.parametrize("kind", ["integral", "integral without anti-windup", "observer"])
 def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
-    """A step that saturates the shoulder, which is stuck for a second, under integral action,
-    before it moves: the overshoot equals that of the law without integral."""
+    """The shoulder saturates and, with an integral, is stuck for a second before it moves; the
+    overshoot equals that of the law without integral."""
     arm = weak_shoulder(1.3 * abs(gravity_forces(*weak_shoulder(1.0)[::2])[0]))
     model, actuators, rest = arm
     limit = actuators.torque_limit
     gains = optimal_gains(model, actuators, rest, 12.0)
 
-    def overshoot(integral: float, tells: bool, observes: bool) -> tuple[float, float]:
+    def overshoot(integral: float, reports: bool, observes: bool) -> tuple[float, float]:
         law = LinearFeedback(model, actuators, gains, integral=integral)
         observer = DisturbanceObserver.of_motors(model, actuators, 20.0)
         plant = HeldPlant(arm)
@@ -244,7 +244,7 @@ def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
                 law.external_torque[:] = observer.update(1e-3 * k, q, qd, Q)
             wanted = law.update(desired, q, qd, theta, thetad)
             sent = np.clip(wanted, -limit, limit)
-            if tells:
+            if reports:
                 law.applied(sent)
             if not integral or k >= 1000:
                 plant.step(sent, 1e-3)
@@ -285,13 +285,13 @@ def test_the_integral_removes_the_error_of_an_unknown_payload(integrates):
 # Bad input
 
 
-def test_controllers_refuse_what_does_not_fit():
+def test_inconsistent_settings_of_controllers_are_rejected():
     model, actuators, _ = linear_arm()
     other = elastic_panda().actuators
     gains = motor_side_gains(actuators, 100.0, 10.0)
     for make, message in (
-        (lambda: ComputedTorque(model, other, 1.0, 1.0), "'two_link_planar' has shoulder, elbow"),
-        (lambda: LinearFeedback(model, actuators, motor_side_gains(other, 1.0, 1.0)), "gains of p"),
+        (lambda: ComputedTorque(model, other, 1.0, 1.0), "'two_link_planar' are shoulder, elbow"),
+        (lambda: LinearFeedback(model, actuators, motor_side_gains(other, 1.0, 1.0)), "gains are"),
         (lambda: LinearFeedback(model.with_reflected_inertia([0.1, 0]), actuators, gains), "rotor"),
         (lambda: LinearFeedback(model, actuators, gains, variant="fast"), "variant 'fast'"),
         (lambda: LinearFeedback(model, actuators, gains, integrates="q"), "integrates 'q'"),
@@ -330,7 +330,7 @@ def test_arrays_that_the_caller_writes_are_checked(make):
         integrating.update(np.full((5, 2), 1e200), *state[1:])
 
 
-def test_problems_of_the_feedforward_are_those_of_the_law():
+def test_problems_of_the_feedforward_are_reported_by_the_law():
     arm = antagonistic_arm()
     model, _, rest = arm
     desired = hold(model.joint_names, rest)(0.0)
@@ -347,7 +347,7 @@ def test_problems_of_the_feedforward_are_those_of_the_law():
             )
 
 
-def test_bad_measurements_are_refused_by_name_and_leave_the_torque():
+def test_bad_measurements_are_rejected_by_name_and_leave_the_torque_unchanged():
     arm = antagonistic_arm()
     model, actuators, rest = arm
     law = FeedbackLinearization(model, actuators, JointPoles.from_bandwidth(actuators, 10.0))
@@ -361,7 +361,7 @@ def test_bad_measurements_are_refused_by_name_and_leave_the_torque():
         ({3: [0.1, np.nan, 0.0]}, "theta.*elbow_agonist"),
         ({4: [0.0]}, "thetad: expected shape"),
         ({1: theta}, "q: expected shape"),
-        ({0: desired[:4]}, "expected desired q.*got 4 rows"),
+        ({0: desired[:4]}, "desired q.*got 4"),
         ({0: desired + np.inf}, "desired q"),
         ({0: None}, "desired: expected a sequence of rows"),
     ):
@@ -371,7 +371,7 @@ def test_bad_measurements_are_refused_by_name_and_leave_the_torque():
     for keywords, message in (
         ({"stiffness": [[np.nan], [0.0], [0.0]]}, "stiffness.*elbow"),
         ({"stiffness": np.zeros((2, 1))}, "stiffness: expected shape"),
-        ({"ahead": desired[:2]}, "expected desired q ahead.*got 2 rows"),
+        ({"ahead": desired[:2]}, "desired q ahead.*got 2"),
     ):
         with pytest.raises(InputError, match=message):
             law.update(*good, **keywords)

@@ -37,7 +37,7 @@ def polynomial(coefficients: np.ndarray, t: float, count: int) -> np.ndarray:
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("step", [1e-4, 1e-3, 1e-2])
-def test_the_poles_are_where_they_were_placed(order, step):
+def test_the_poles_are_those_that_were_placed(order, step):
     w = 2 * np.pi * 20.0
     transition, gain = _discretised(order, w, step)
     chain = np.diag(np.ones(order - 1), 1)
@@ -189,7 +189,7 @@ def test_the_filter_handles_time_jumps_gaps_and_repeats():
     np.testing.assert_array_equal(estimator.update(0.011, [4.0]), [[4.0], [0.0], [0.0]])
 
 
-def test_the_filter_refuses_bad_inputs():
+def test_the_filter_rejects_bad_inputs():
     for arguments, says in (
         ((5, 20.0), "order of the filter is 5"),
         ((3, 0.0), "bandwidth is 0.0 Hz"),

@@ -1,4 +1,4 @@
-"""The momentum observer against known wrenches on simulated robots, and its discretization."""
+"""The momentum observer against known wrenches on simulated robots, and its discretisation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control.disturbance_observer import DisturbanceObserver
+from multibody_dynamics.dynamics.control.momentum_balance import MomentumBalance
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, Rigid, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
@@ -53,7 +54,7 @@ def nothing(t: float, q: np.ndarray) -> float:
 def test_momentum_and_bias_are_those_of_the_closed_forms(model):
     rng = np.random.default_rng(0)
     q, qd = rng.normal(size=(2, model.n))
-    momentum, bias = DisturbanceObserver(model, 1.0)._momentum_and_bias(q, qd)
+    momentum, bias = MomentumBalance(model)._momentum_and_bias(q, qd)
     scale = np.abs(momentum).max()
     np.testing.assert_allclose(momentum, generalized_momentum(model, q, qd), atol=1e-13 * scale)
     beta = gravity_forces(model, q) - coriolis_matrix(model, q, qd).T @ qd
@@ -182,7 +183,7 @@ def test_a_torque_sensor_at_a_rigid_joint_excludes_rotor_and_friction():
     np.testing.assert_array_equal(observer.model.reflected_inertia, [0.0, *[0.3] * 6])
     np.testing.assert_allclose(observer.friction(np.ones(7)), [0.0, *[2.0] * 6])
     others = Actuators(tuple("abcdefg"), springs([np.inf] * 7, motor).actuators)
-    with pytest.raises(InputError, match="actuators of a, b"):
+    with pytest.raises(InputError, match="actuators belong to joints a, b"):
         DisturbanceObserver.of_motors(panda(), others, 30.0)
 
 
@@ -222,7 +223,7 @@ def test_time_jumps_gaps_and_repeats():
     assert observer.starts == 4
 
 
-def test_bad_inputs_are_refused_and_change_nothing():
+def test_bad_inputs_are_rejected_and_change_nothing():
     model = panda()
     observer = DisturbanceObserver(model, 50.0)
     rest, pushed = np.zeros(7), gravity_forces(model, READY) - 1.0

@@ -1,4 +1,4 @@
-"""Feedback linearization: placed poles, measured in the decay of errors along a motion.
+"""Feedback linearisation: placed poles, measured in the decay of errors along a motion.
 
 The plant is the textbook model, integrated with a torque that is continuous in time.
 """
@@ -93,7 +93,7 @@ def displaced(arm, desired, stiffness) -> np.ndarray:
 
 
 def second_outputs(arm, x: np.ndarray) -> dict[int, float]:
-    """Measured second outputs that a motor sets, by index, written out here."""
+    """The second outputs that motors set, by index, from their laws written out here."""
     q, _, theta, _ = split(arm, x)
     found = {}
     for i, actuator, motors, j in arm.actuators.each():
@@ -183,15 +183,15 @@ def test_zero_or_negative_stiffness_gives_finite_torques_and_is_reported(stiffne
     )
 
 
-def test_a_spring_with_too_little_damping_is_refused_by_name():
+def test_a_spring_with_too_little_damping_is_rejected_by_name():
     arm = two_links(series(400.0, damping=0.5), series(200.0))
     poles = JointPoles.from_bandwidth(arm.actuators, 20.0)
-    with pytest.raises(InputError, match=r"'shoulder'.*relaxes with 800 1/s.*damping 0"):
+    with pytest.raises(InputError, match=r"'shoulder'.*relaxes at 800 1/s.*damping 0"):
         FeedbackLinearization(arm.model, arm.actuators, poles)
     fine = linear_arm()
     poles = JointPoles.from_bandwidth(fine.actuators, 20.0)
     with pytest.raises(InputError, match="lead is -1"):
         FeedbackLinearization(fine.model, fine.actuators, poles, lead=-1.0)
     other = JointPoles.from_bandwidth(elastic_panda().actuators, 20.0)
-    with pytest.raises(InputError, match="poles of panda_joint1"):
+    with pytest.raises(InputError, match="poles are for panda_joint1"):
         FeedbackLinearization(fine.model, fine.actuators, other)

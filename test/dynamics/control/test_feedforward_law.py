@@ -134,7 +134,7 @@ def test_an_applied_wrench_with_its_rates(model, joints):
 
 
 def test_a_rotor_is_not_counted_twice(model, joints):
-    with pytest.raises(dyn.InputError, match="counts once"):
+    with pytest.raises(dyn.InputError, match="would count twice"):
         FeedforwardLaw(model.with_reflected_inertia({"a": 0.1}), joints)
 
 
@@ -175,7 +175,7 @@ def test_every_kind_is_the_library_feedforward(model, others):
     np.testing.assert_allclose(law.motor.position[0], state()[0, 0] + phi[0], rtol=1e-11)
 
 
-def test_motors_of_a_joint_share_the_gravity_that_is_left_to_the_robot(model, others):
+def test_motors_of_a_joint_share_the_gravity_compensated_by_the_robot(model, others):
     laws = [FeedforwardLaw(model, others, gravity_compensated_by_robot=left) for left in (0, 1)]
     for law in laws:
         law.desired[:] = state()
@@ -186,7 +186,7 @@ def test_motors_of_a_joint_share_the_gravity_that_is_left_to_the_robot(model, ot
     np.testing.assert_array_equal(laws[0].motor.position, laws[1].motor.position)
 
 
-def test_what_springs_cannot_deliver_is_reported_by_motor(model, others):
+def test_torques_that_springs_cannot_deliver_are_reported_by_motor(model, others):
     law = FeedforwardLaw(model, others)
     law.desired[0] = state()[0]
     law.update()

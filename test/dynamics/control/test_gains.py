@@ -92,7 +92,7 @@ def test_the_inertia_felt_is_that_of_a_push_on_one_joint():
 
 
 @ARMS
-def test_at_rest_nothing_moves(arm):
+def test_the_computed_rest_is_an_equilibrium(arm):
     arm = arm()
     model, actuators, q = arm
     rest = at_rest(*arm)
@@ -107,7 +107,7 @@ def test_at_rest_nothing_moves(arm):
 
 @ARMS
 def test_closed_loop_poles_are_those_of_the_linearized_plant(arm):
-    """Linearized by differences, for the plant under the law itself."""
+    """The plant under the law itself is linearised by differences."""
     arm = without_coulomb(arm())
     model, actuators, q = arm
     n, m = model.n, len(actuators.motors)
@@ -236,7 +236,7 @@ def test_motor_bandwidth_gains_by_hand():
 # Bad input
 
 
-def test_invalid_poles_are_refused_by_name():
+def test_invalid_poles_are_rejected_by_name():
     model, actuators, _ = mixed_panda()
     good = {
         name: TWO if rigid else FOUR
@@ -270,18 +270,18 @@ def test_invalid_poles_are_refused_by_name():
         JointPoles.from_poles(variable, FOUR, (-1.0, 1.0))
 
 
-def test_a_design_that_is_unstable_on_the_whole_arm_is_refused():
+def test_a_design_that_is_unstable_on_the_whole_arm_is_rejected():
     model, actuators, rest = elastic_panda()
     with pytest.raises(InputError, match="the whole arm has a pole at"):
         placed_gains(model, actuators, rest, JointPoles.from_bandwidth(actuators, 30.0))
 
 
-def test_designs_refuse_what_does_not_fit():
+def test_inconsistent_arguments_of_designs_are_rejected():
     model, actuators, rest = linear_arm()
     other = elastic_panda().actuators
-    with pytest.raises(InputError, match="robot 'two_link_planar' has shoulder, elbow"):
+    with pytest.raises(InputError, match="robot 'two_link_planar' are shoulder, elbow"):
         optimal_gains(model, other, rest, 10.0)
-    with pytest.raises(InputError, match="gains of panda_joint1"):
+    with pytest.raises(InputError, match="gains are for panda_joint1"):
         closed_loop_poles(model, actuators, motor_side_gains(other, 1.0, 1.0), rest)
     with pytest.raises(InputError, match="'elbow': derivative is -1"):
         motor_side_gains(actuators, 1.0, [1.0, -1.0])
@@ -300,7 +300,7 @@ def test_designs_refuse_what_does_not_fit():
 
 @pytest.mark.parametrize("bandwidth", [10.0, 20.0, 40.0])
 @pytest.mark.parametrize("name", SHIPPED)
-def test_optimal_gains_of_one_position_are_stable_in_all_of_the_range(name, bandwidth):
+def test_optimal_gains_of_one_position_are_stable_in_the_whole_range(name, bandwidth):
     """Without Coulomb friction, which only helps. With the unmodified optimal gains, a third of the
     Panda's range is unstable."""
     arm = shipped(name)

@@ -97,7 +97,7 @@ def late_stop(arm: Arm, gains: StateFeedbackGains, delay: int) -> tuple[float, f
 
 @pytest.mark.parametrize("delay", [0, 15, 100])
 @pytest.mark.parametrize("arm", [linear_arm, variable_arm, elastic_panda])
-def test_delay_independent_gains_stop_an_arm_whatever_the_delay(arm, delay):
+def test_delay_independent_gains_stop_an_arm_under_any_delay(arm, delay):
     arm = arm()
     speed, rest = late_stop(arm, delay_independent_gains(*arm), delay)
     assert rest < 0.3 * speed
@@ -165,7 +165,7 @@ def test_a_stop_ends_at_the_joint_limits_or_where_it_started_beyond_them(side):
 
 
 @pytest.mark.parametrize("stiffness", [0.0, -40.0])
-def test_a_stiffness_drive_outside_of_its_range_has_no_lasting_effect(stiffness):
+def test_a_stiffness_drive_outside_its_range_has_no_lasting_effect(stiffness):
     """At a position without stiffness the torques stay finite and later recover their values."""
     arm = variable_arm()
     drive = arm.actuators.actuators[0].drive
@@ -181,7 +181,7 @@ def test_a_stiffness_drive_outside_of_its_range_has_no_lasting_effect(stiffness)
     np.testing.assert_allclose(law.q, other.q, atol=1e-9)
 
 
-def test_gains_and_limits_that_cannot_hold_are_refused():
+def test_gains_and_limits_that_cannot_hold_are_rejected():
     arm = linear_arm()
     model, actuators, _ = arm
     with pytest.raises(InputError, match="'elbow': the gain on theta is 0"):

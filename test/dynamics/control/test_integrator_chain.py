@@ -74,7 +74,7 @@ def test_rigid_and_damped_joints_without_motor_torques_are_named():
     model, actuators = mixed()
     q, m = np.zeros(model.n), np.zeros(len(actuators.motors))
     stiffness = np.full((2, 3), 500.0)
-    with pytest.raises(InputError, match=r"motor_torque: needed.*joint3, joint7"):
+    with pytest.raises(InputError, match=r"motor_torque is missing.*joint3, joint7"):
         chain_state(model, actuators, q, q, m, m, stiffness=stiffness)
-    with pytest.raises(InputError, match=r"motor_torque_rate: needed.*joints joint7"):
+    with pytest.raises(InputError, match=r"motor_torque_rate is missing.*joints joint7"):
         chain_state(model, actuators, q, q, m, m, stiffness=stiffness, motor_torque=m)

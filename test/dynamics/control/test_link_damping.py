@@ -76,7 +76,7 @@ def test_motor_friction_limits_the_damping_through_springs():
 
 
 def with_friction(actuators: Actuators, rate: float) -> Actuators:
-    """The same with viscous friction of `rate` times the inertia in every motor."""
+    """The same actuators, with viscous friction of `rate` times the inertia in every motor."""
     each = [
         replace(a, motor=replace(a.motor, viscous=rate * a.motor.inertia))
         for a in actuators.actuators
@@ -86,7 +86,7 @@ def with_friction(actuators: Actuators, rate: float) -> Actuators:
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, mixed_panda])
 def test_an_arm_in_motion_is_slowed_down_and_held_against_gravity(arm):
-    """Faster than with the friction alone that limits the rates, and within the torque limits."""
+    """The torques stay within their limits."""
     arm = arm()
     law = LinkDampingController(arm.model, arm.actuators)
     plant, speeds = HeldPlant(arm), []
@@ -104,7 +104,7 @@ def test_an_arm_in_motion_is_slowed_down_and_held_against_gravity(arm):
     assert np.abs(plant.state[0] - q).max() < 0.4
 
 
-def test_arms_that_cannot_be_stopped_without_motor_states_are_refused():
+def test_arms_that_cannot_be_stopped_without_motor_states_are_rejected():
     arm = linear_arm()
     with pytest.raises(InputError, match="share is 1"):
         LinkDampingController(arm.model, arm.actuators, share=1.0)

@@ -90,9 +90,9 @@ def test_errors_are_those_of_the_arm_with_its_motors_on_springs_and_dampers():
 
 @pytest.mark.parametrize("bandwidth", [3.0, 25.0, 100.0])
 @pytest.mark.parametrize("name", SHIPPED)
-def test_the_observer_of_a_shipped_arm_is_stable_in_all_of_its_range(name, bandwidth):
-    """At any speed, with or without friction, with gains designed for one position; also with the
-    torque on the links, even if it converged in half of its time."""
+def test_the_observer_of_a_shipped_arm_is_stable_in_its_whole_range(name, bandwidth):
+    """With gains designed for one position, at any speed, with or without friction; also with the
+    estimated torque on the links, even if that converged twice as fast."""
     arm = shipped(name)
     observer = MotorSideObserver(arm.model, arm.actuators, bandwidth)
     observer.design(arm.rest)
@@ -165,7 +165,7 @@ def test_the_effect_of_a_wrong_model_at_rest():
         np.testing.assert_allclose(estimate.qd, 0.0, atol=1e-5)
 
 
-def test_an_encoder_costs_less_than_its_resolution_whatever_the_bandwidth():
+def test_encoder_errors_stay_below_the_resolution_at_any_bandwidth():
     model = two_link_planar()
     joints = elastic(model)
     resolution = 2 * np.pi / 2**16
@@ -218,7 +218,7 @@ def test_starts_gaps_and_errors_of_the_observer():
 
 
 @pytest.mark.parametrize("bandwidth", [5.0, 20.0])
-def test_one_bad_sample_is_rejected_and_a_turn_of_the_encoder_starts_anew(bandwidth):
+def test_one_bad_sample_is_rejected_and_a_jump_of_one_turn_restarts(bandwidth):
     model = two_link_planar()
     joints = elastic(model)
     observer = MotorSideObserver(model, joints, bandwidth)
@@ -240,7 +240,7 @@ def test_one_bad_sample_is_rejected_and_a_turn_of_the_encoder_starts_anew(bandwi
     assert observer.starts == 2
 
 
-def test_an_estimate_that_diverges_starts_anew():
+def test_a_diverging_estimate_restarts():
     model = two_link_planar()
     joints = elastic(model)
     observer = MotorSideObserver(model, joints, 20.0)

@@ -92,7 +92,7 @@ def test_settings_are_immutable_and_checked():
         StateEstimation("motor_encoders", 1.0, order=1)
     model = two_link_planar()
     other = Actuators(("a", "b"), elastic(model).actuators)
-    with pytest.raises(InputError, match="actuators of a, b"):
+    with pytest.raises(InputError, match="actuators belong to joints a, b"):
         StateEstimator(model, other, StateEstimation("link_and_motor_encoders", 30.0))
 
 

@@ -25,7 +25,7 @@ def test_rates_are_immutable():
         ((1.0, [1.0, 2.0]), r"Baumgarte: beta: expected shape \(\)"),
     ],
 )
-def test_invalid_rates_are_refused(rates, message):
+def test_invalid_rates_are_rejected(rates, message):
     with pytest.raises(InputError, match=message):
         Baumgarte(*rates)
     assert issubclass(InputError, DynamicsError)

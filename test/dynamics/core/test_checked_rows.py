@@ -1,4 +1,4 @@
-"""Rows of a cycle are taken all or none, whatever their type."""
+"""The rows of a cycle are accepted all together or not at all, whatever their type."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ def test_rows_of_the_values_may_be_permuted():
     taken, values = rows()
     taken.take((values[2], values[0], values[1]))
     np.testing.assert_array_equal(values, START[[2, 0, 1]])
-    taken.take((values[1], values[0], [7.0, 8.0]))  # a list: not by machine code
+    taken.take((values[1], values[0], [7.0, 8.0]))  # a list needs the uncompiled path
     np.testing.assert_array_equal(values, [*START[[0, 2]], [7.0, 8.0]])
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (([1.0, 2], [3.0, 4]), "expected q, qd, tau; got 2 rows"),
+        (([1.0, 2], [3.0, 4]), r"expected 3 rows \(q, qd, tau\), got 2"),
         ((START[0], START[1], [1.0]), r"tau: expected shape \(..., 2\)"),
         ((START[0], START, START[0]), r"qd: expected shape \(2,\), got \(3, 2\)"),
         ((START[0], [1.0, np.nan], START[0]), r"qd\[1\] \(joint 'b'\) is nan"),
         ((START[0], START[1], np.array([np.inf, 1.0])), r"tau\[0\] \(joint 'a'\) is inf"),
     ],
 )
-def test_refused_rows_change_nothing(given, message):
+def test_rejected_rows_change_nothing(given, message):
     taken, values = rows()
     with pytest.raises(InputError, match=message):
         taken.take(given)
@@ -64,7 +64,7 @@ def test_refused_rows_change_nothing(given, message):
 
 def test_several_threads_may_construct_the_first_ones():
     spec = spec_from_file_location(f"{checked_rows.__package__}.as_at_first", checked_rows.__file__)
-    fresh = module_from_spec(spec)  # of which nothing is compiled yet
+    fresh = module_from_spec(spec)  # nothing in it is compiled yet
     spec.loader.exec_module(fresh)
     together, failures = threading.Barrier(8), []
 

@@ -78,7 +78,7 @@ def cache_statistics():
 
 
 def python(code, *arguments, first=PACKAGE.parent, **environment):
-    """Run `code` in a fresh interpreter with the modules in `first` and of these tests."""
+    """Run `code` in a fresh interpreter, which can import from `first` and from the tests."""
     paths = [str(first), *map(str, TESTS), os.environ.get("PYTHONPATH", "")]
     environment |= {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
@@ -169,7 +169,7 @@ def test_an_edited_helper_takes_effect_and_a_reworded_docstring_compiles_nothing
     screws.write_text("# A comment that moves every line.\n" + reworded)
     assert start() == (first, 1)
     screws.write_text(source)
-    assert start() == (first, 1)  # the machine code of the old text is still there, and right
+    assert start() == (first, 1)  # the machine code of the old text is still cached and correct
 
     recursion = screws.parents[1] / "recursions" / "spatial.py"
     text = recursion.read_text()
@@ -179,7 +179,7 @@ def test_an_edited_helper_takes_effect_and_a_reworded_docstring_compiles_nothing
     assert start() == (first, 1)
 
 
-def test_an_inlined_function_stays_the_function_that_it_was():
+def test_inlining_leaves_the_function_itself_unchanged():
     def triple(x):
         return 3 * x
 
@@ -194,7 +194,7 @@ def test_no_two_functions_keep_their_machine_code_under_one_name():
     assert sorted(set(code)) == sorted(code)
 
 
-def test_compiled_functions_are_real_machine_code():
+def test_compiled_functions_run_as_machine_code():
     assert IS_COMPILED
 
     def is_tuple_of_two(x):
@@ -208,17 +208,17 @@ def test_compiled_functions_are_real_machine_code():
 
 def test_compilation_is_reported_once(tmp_path, monkeypatch):
     monkeypatch.setattr(compilation, "_CACHE", tmp_path)
-    said: list[str] = []
-    with when_compiling(said.append):
+    reports: list[str] = []
+    with when_compiling(reports.append):
         assert compiled(lambda x: x + 1.0)(1.0) == 2.0
         assert compiled(lambda x: x + 2.0)(1.0) == 3.0
-    assert len(said) == 1
-    assert str(tmp_path) in said[0]
+    assert len(reports) == 1
+    assert str(tmp_path) in reports[0]
     again = compiled(lambda x: x + 3.0)
     again(1.0)
-    with when_compiling(said.append):
+    with when_compiling(reports.append):
         again(1.0)
-    assert len(said) == 1
+    assert len(reports) == 1
 
 
 def test_an_exception_of_the_check_ends_the_compilation():
@@ -235,7 +235,7 @@ def test_an_exception_of_the_check_ends_the_compilation():
     with pytest.raises(Enough), when_compiling(lambda text: None, check):
         compiled(lambda x: x + 4.0)(1.0)
     assert len(steps) == 3
-    assert compiled(lambda x: x + 5.0)(1.0) == 6.0  # the compiler is none the worse
+    assert compiled(lambda x: x + 5.0)(1.0) == 6.0  # the compiler still works
 
 
 def test_division_and_nan_follow_ieee():

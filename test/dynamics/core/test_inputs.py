@@ -1,4 +1,4 @@
-"""Arguments are converted to float64 without loss, or refused with the reason."""
+"""Arguments are converted to float64 without loss, or rejected with the reason."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_real_numbers_become_float64(name):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_anything_but_real_numbers_is_refused_by_name(name):
+def test_anything_but_real_numbers_is_rejected_by_name(name):
     with pytest.raises(InputError, match="qdd: "):
         as_array("qdd", REFUSED[name], (3,))
 
@@ -73,7 +73,7 @@ def test_leading_dimensions_are_free(shape):
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2,), (4,), (3, 1), (3, 4), (3, 0)])
-def test_a_wrong_shape_is_refused_with_both_shapes_and_the_joints(shape):
+def test_a_wrong_shape_is_rejected_with_both_shapes_and_the_joints(shape):
     with pytest.raises(InputError) as caught:
         as_array("q", np.zeros(shape), (3,), JOINTS)
     message = str(caught.value)
@@ -119,7 +119,7 @@ def test_integers_beyond_float32_stay_finite():
     np.testing.assert_array_equal(as_array("q", np.array([2**62]), (1,)), [2.0**62])
 
 
-def test_a_number_too_large_for_float64_is_refused_without_a_warning():
+def test_a_number_too_large_for_float64_is_rejected_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(InputError, match="q is inf"):
@@ -164,7 +164,7 @@ def test_rows_broadcast(shapes, shape):
         ("11101", "qdddd was given without qddd$"),
     ],
 )
-def test_gaps_are_refused(given, message):
+def test_gaps_are_rejected(given, message):
     rows = [np.zeros(3) if bit == "1" else None for bit in given]
     with pytest.raises(InputError, match=message):
         as_state(JOINTS, *rows)

@@ -61,7 +61,7 @@ def test_lists_share_one_unit_and_side():
     data = {"values": [0, "1e1", 90], "unit": "deg", "side": "motor"}
     found = quantities(data, "here", "angle", GEAR)
     np.testing.assert_allclose(found, np.array([0.0, 10.0, 90.0]) * np.pi / 180.0 / 50.0)
-    with pytest.raises(InputError, match="here: values 3: must be a list of numbers"):
+    with pytest.raises(InputError, match="here: values must be a list of numbers, got 3"):
         quantities(data | {"values": 3}, "here", "angle", GEAR)
     with pytest.raises(InputError, match="here: 'far' is not a number"):
         quantities(data | {"values": [1, "far"]}, "here", "angle", GEAR)
@@ -71,7 +71,7 @@ def test_wrong_units_sides_and_numbers_are_named():
     good = {"value": 3.0, "unit": "N m", "side": "link"}
     for change, message in (
         ({"unit": "N"}, "here: unit 'N' is not one of N m, N cm, mN m"),
-        ({"side": "gear"}, "here: side 'gear': must be motor or link"),
+        ({"side": "gear"}, r"here: side \(of the gear\) must be motor or link, got 'gear'"),
         ({"value": "nan"}, "here: NaN"),
         ({"value": None}, "here: None is not a number"),
         ({"sign": 1}, "here: unknown key 'sign'"),
@@ -84,9 +84,9 @@ def test_wrong_units_sides_and_numbers_are_named():
 
 def test_an_empty_section_without_required_keys_is_an_empty_mapping():
     assert entries(None, "here", (), None) == {}
-    with pytest.raises(InputError, match="here: found None, expected a mapping with a, b"):
+    with pytest.raises(InputError, match="here: expected a mapping that contains a, b, got None"):
         entries(None, "here", ("a", "b"), None)
-    with pytest.raises(InputError, match=r"here: found 3, expected a mapping$"):
+    with pytest.raises(InputError, match=r"here: expected a mapping, got 3$"):
         entries(3, "here", (), None)
 
 

@@ -114,7 +114,7 @@ def test_the_feedforward_is_the_flat_map(actuators):
 
 
 @each_robot
-def test_beyond_the_travel_it_goes_on_and_says_so(actuators):
+def test_beyond_the_travel_springs_continue_and_are_reported(actuators):
     """Thirty times the torques; second outputs within their feasible range, if it is not empty."""
     cycle = MotorFeedforward(actuators)
     rng = np.random.default_rng(2)
@@ -131,15 +131,15 @@ def test_beyond_the_travel_it_goes_on_and_says_so(actuators):
         travel = np.array([e for each in actuators.actuators for e in each.limits_of_springs])
         outside = (wanted.deflection < travel[:, 0]) | (wanted.deflection > travel[:, 1])
         # springs that regulate a stiffness stay on their travel, up to rounding at its end
-        told = (cycle.flags & BEYOND_TRAVEL) > 0
+        reported = (cycle.flags & BEYOND_TRAVEL) > 0
         sure = np.abs(wanted.deflection - travel.T).min(axis=0) > 1e-12
-        np.testing.assert_array_equal(told[sure], outside[sure])
+        np.testing.assert_array_equal(reported[sure], outside[sure])
         beyond += outside.sum()
         assert np.isfinite(command).all()
     assert beyond > 30
 
 
-def test_a_second_output_that_cannot_be_had_is_clipped_and_told_by_motor():
+def test_an_infeasible_second_output_is_clipped_and_reported_by_motor():
     cycle = MotorFeedforward(ALL)
     state, Q, second = random_motion(ALL, np.random.default_rng(3))
     cycle.state[:], cycle.torque[:] = state, Q
@@ -153,8 +153,8 @@ def test_a_second_output_that_cannot_be_had_is_clipped_and_told_by_motor():
         second[0, clipped] = factor * ends[clipped, side]
         cycle.stiffness[:] = second
         command = np.array(cycle.update())
-        told = {ALL.motor_names[j] for j in np.flatnonzero(cycle.flags & SECOND_OUTPUT_CLIPPED)}
-        assert told == {"input", "driven_stiffness", "stiff_agonist", "stiff_antagonist"}
+        reported = {ALL.motor_names[j] for j in np.flatnonzero(cycle.flags & SECOND_OUTPUT_CLIPPED)}
+        assert reported == {"input", "driven_stiffness", "stiff_agonist", "stiff_antagonist"}
         assert any("stiff_agonist: requested stiffness" in text for text in cycle.problems())
         second[0, clipped] = ends[clipped, side]
         second[0, names.index("stiff")] *= 1.0 + (1e-12 if side == 0 else -1e-12)
@@ -163,7 +163,7 @@ def test_a_second_output_that_cannot_be_had_is_clipped_and_told_by_motor():
         assert np.isfinite(command).all()
 
 
-def test_more_torque_than_antagonistic_springs_have_is_told():
+def test_torques_beyond_antagonistic_springs_are_reported():
     cycle = MotorFeedforward(ALL)
     joint = ALL.joint_names.index("stiff")
     motors = [ALL.motor_names.index(name) for name in ("stiff_agonist", "stiff_antagonist")]
@@ -176,7 +176,7 @@ def test_more_torque_than_antagonistic_springs_have_is_told():
     assert not cycle.flags.any()
 
 
-def test_what_was_not_finite_is_forgotten():
+def test_non_finite_values_do_not_persist():
     """A NaN in the caller's inputs does not persist in the warm starts."""
     cycle, fresh = MotorFeedforward(ALL), MotorFeedforward(ALL)
     state, Q, second = random_motion(ALL, np.random.default_rng(4))
@@ -190,7 +190,7 @@ def test_what_was_not_finite_is_forgotten():
 
 @each_robot
 @pytest.mark.parametrize("dt", [1e-3, 0.1])
-def test_the_filters_advance_as_those_for_arrays(actuators, dt):
+def test_the_filters_equal_those_for_arrays(actuators, dt):
     cycle = MotorFeedforward(actuators)
     rng = np.random.default_rng(5)
     for _ in range(20):
@@ -202,7 +202,7 @@ def test_the_filters_advance_as_those_for_arrays(actuators, dt):
         np.testing.assert_allclose(cycle.deflection, wanted, rtol=1e-12, atol=1e-15)
 
 
-def test_variants_bend_the_springs_less():
+def test_variants_deflect_the_springs_less():
     """quasi_static deflects springs by Q alone; rigid leaves them unloaded but still delivers Q."""
     cycles = {name: MotorFeedforward(ALL, variant=name) for name in VARIANTS}
     state, Q, second = random_motion(ALL, np.random.default_rng(6))
@@ -254,13 +254,13 @@ def test_rest_is_in_the_middle_of_the_second_outputs():
     assert not cycle.flags.any()
 
 
-def test_an_unknown_variant_is_refused():
+def test_an_unknown_variant_is_rejected():
     with pytest.raises(InputError, match=r"fast.*full, quasi_static, rigid"):
         MotorFeedforward(ALL, variant="fast")
 
 
 @each_robot
-def test_the_springs_are_those_for_arrays(actuators):
+def test_the_springs_equal_those_for_arrays(actuators):
     cycle = SpringSolver(actuators)
     rng = np.random.default_rng(8)
     n, m, v = actuators.n, len(actuators.motors), len(actuators.variable_joints)
@@ -283,7 +283,7 @@ def test_the_springs_are_those_for_arrays(actuators):
     assert 0 < outside < 50 * m
 
 
-def test_the_springs_undo_the_feedforward():
+def test_the_springs_invert_the_feedforward():
     """Both ways of the flat map, in the cycle: Q, Q' and loads come back."""
     cycle = MotorFeedforward(ALL)
     springs = SpringSolver(ALL, cycle.state[0], cycle.state[1], *cycle.command[:2])
@@ -303,7 +303,7 @@ def test_the_springs_undo_the_feedforward():
     np.testing.assert_allclose(command.torque[behind], tau[behind], rtol=1e-12)
 
 
-def test_an_unknown_kind_is_refused():
+def test_an_unknown_kind_is_rejected():
     class Strange(Actuator):
         motors = (MOTOR,)
 

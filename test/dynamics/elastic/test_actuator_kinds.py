@@ -54,7 +54,7 @@ def rows_at(actuator: Actuator, t: np.ndarray) -> tuple[list[np.ndarray], ...]:
 
 
 @each_actuator
-def test_the_springs_give_back_what_was_asked_of_the_motors(actuator):
+def test_the_springs_return_the_torques_that_the_motors_were_computed_for(actuator):
     q, Q, second = rows_at(actuator, np.linspace(0.0, 3.0, 50))
     motors = actuator.motor_rows(q, Q, second, None, "raise")
     theta, thetad = [row.position for row in motors], [row.velocity for row in motors]
@@ -82,7 +82,7 @@ def test_motor_velocities_and_accelerations_are_the_time_derivatives(actuator):
 
 
 @each_actuator
-def test_the_stiffness_is_how_the_torque_falls_when_the_link_gives_way(actuator):
+def test_the_stiffness_is_the_slope_of_the_torque_over_the_link_position(actuator):
     q, Q, second = rows_at(actuator, np.linspace(0.0, 3.0, 7))
     motors = actuator.motor_rows(q, Q, second, None, "raise")
     theta, thetad = [row.position for row in motors], [row.velocity for row in motors]
@@ -95,7 +95,7 @@ def test_the_stiffness_is_how_the_torque_falls_when_the_link_gives_way(actuator)
 
 
 @each_actuator
-def test_links_and_motors_take_what_the_springs_release(actuator):
+def test_links_and_motors_receive_the_energy_that_the_springs_release(actuator):
     """-dE = Q dq - load . dtheta for the elastic energy E: the power balance closes on a loop."""
     t = np.linspace(0.0, 2 * np.pi / 0.5, 4001)  # a common multiple of all periods
     q, Q, second = rows_at(actuator, t)
@@ -122,7 +122,7 @@ def test_antagonists_of_quadratic_springs_have_a_closed_form():
 
 @given(st.floats(-0.9, 0.9), st.floats(0.02, 0.98))
 @settings(max_examples=25, deadline=None)
-def test_every_stiffness_in_the_range_can_be_had_and_none_beyond(where, part):
+def test_every_stiffness_in_the_range_is_feasible_and_none_beyond(where, part):
     actuator = ACTUATORS["unlike antagonists"]
     Q = np.array(where * 300.0)
     low, high = actuator.second_output_range(Q)
@@ -137,9 +137,9 @@ def test_every_stiffness_in_the_range_can_be_had_and_none_beyond(where, part):
             actuator.motor_rows(rows, [Q, *rows[1:]], [outside, *rows[1:]], None, "raise")
 
 
-def test_a_joint_torque_beyond_both_springs_is_refused():
+def test_a_joint_torque_beyond_both_springs_is_rejected():
     rows = [np.array(x) for x in (1e3, 0.0, 0.0)]
-    with pytest.raises(InputError, match=r"joint torque of 1000 N m exceeds"):
+    with pytest.raises(InputError, match=r"joint torque of 1000 N m is infeasible"):
         ACTUATORS["antagonistic"].motor_rows(rows, rows, rows, None, "raise")
 
 
@@ -161,7 +161,7 @@ TIGHT: dict[str, Actuator] = {
 
 @pytest.mark.parametrize("kind", TIGHT)
 @pytest.mark.parametrize("Q", [-40.0, 0.0, 25.0])
-def test_motors_hold_what_their_limits_leave_of_the_range_and_not_more(kind, Q):
+def test_motors_hold_exactly_the_range_that_their_limits_leave(kind, Q):
     """At the bound set by the limits, one motor delivers its share, and none delivers more."""
     actuator = TIGHT[kind]
     none, share = np.array(0.0), 0.9
@@ -261,15 +261,15 @@ def test_a_rigid_joint_is_its_motor():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Motor(-1.0), "inertia of the motor is -1: must be zero or greater"),
+        (lambda: Motor(-1.0), "inertia of the motor must be zero or greater, got -1"),
         (lambda: Motor(np.nan), "inertia.*nan"),
         (lambda: Motor(np.inf), "inertia.*finite"),
         (lambda: Motor(1.0, gear_ratio=0.0), "gear_ratio.*greater than zero"),
         (lambda: Motor(1.0, torque_limit=0.0), "torque_limit.*greater than zero"),
-        (lambda: Motor(1.0, viscous=-0.1), "viscous of the motor is -0.1"),
-        (lambda: Motor(1.0, coulomb_velocity=0.0), "coulomb_velocity of the motor is 0"),
-        (lambda: SeriesElastic(Motor(0.0), LinearSpring(1.0)), "inertia of the motor is 0.*behind"),
-        (lambda: SeriesElastic(MOTOR, LinearSpring(1.0), -1.0), "damping.*-1.*zero or greater"),
+        (lambda: Motor(1.0, viscous=-0.1), "viscous of the motor must be .*, got -0.1"),
+        (lambda: Motor(1.0, coulomb_velocity=0.0), "coulomb_velocity of the motor must.* 0"),
+        (lambda: SeriesElastic(Motor(0.0), LinearSpring(1.0)), "inertia of a motor behind.*got 0"),
+        (lambda: SeriesElastic(MOTOR, LinearSpring(1.0), -1.0), "damping.*zero or greater.*-1"),
         (lambda: SeriesElastic(MOTOR, 3.0), r"expected a Spring, such as .*, got 3\.0"),
         (lambda: VariableStiffness(MOTOR, (1.0, 2.0), 3.0), "expected a Spring"),
         (lambda: Antagonistic(MOTOR, MOTOR, 3.0, QUADRATIC), "expected a Spring"),
@@ -280,18 +280,18 @@ def test_a_rigid_joint_is_its_motor():
             lambda: Antagonistic(MOTOR, MOTOR, LinearSpring(1.0, travel=(0, 1)), QUADRATIC),
             "must harden",
         ),
-        (lambda: Antagonistic(MOTOR, MOTOR, QUADRATIC, QUADRATIC, "speed"), "'speed'.*pretension"),
+        (lambda: Antagonistic(MOTOR, MOTOR, QUADRATIC, QUADRATIC, "speed"), "pretension.*'speed'"),
     ],
 )  # fmt: skip
-def test_what_no_actuator_is_is_refused(make, message):
+def test_invalid_actuators_are_rejected(make, message):
     with pytest.raises(InputError, match=message):
         make()
 
 
-def test_a_stiffness_beyond_its_bounds_is_refused():
+def test_a_stiffness_beyond_its_bounds_is_rejected():
     q, Q, second = rows_at(ACTUATORS["variable"], np.array(0.0))
     for k in (99.0, 901.0):
         with pytest.raises(
-            InputError, match=rf"stiffness of {k:g} N m/rad: must be from 100 to 900"
+            InputError, match=rf"stiffness must be from 100 to 900 N m/rad, got {k:g} N m/rad"
         ):
             ACTUATORS["variable"].motor_rows(q, Q, [np.array(k), *second[1:]], None, "raise")

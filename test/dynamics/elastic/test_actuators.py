@@ -139,7 +139,7 @@ def test_springs_of_all_kinds_in_closed_form():
     assert found.stiffness[0] == np.inf
 
 
-def test_a_stiffness_that_no_motor_tells_must_be_given():
+def test_a_stiffness_that_no_motor_sets_must_be_given():
     joints = Actuators(("a",), [VariableStiffness(Motor(0.2), (50.0, 500.0))])
     zero = np.zeros(1)
     with pytest.raises(InputError, match="joint 'a': no motor sets its stiffness"):
@@ -149,7 +149,7 @@ def test_a_stiffness_that_no_motor_tells_must_be_given():
     assert found.torque_rate[0] == pytest.approx(3.0)
 
 
-def test_filters_of_damped_springs_leave_the_other_joints_alone():
+def test_filters_of_damped_springs_do_not_affect_other_joints():
     damped = SeriesElastic(Motor(0.2), LinearSpring(100.0), 4.0)
     actuators = Actuators(("a", "b"), [damped, SeriesElastic(Motor(0.2), LinearSpring(50.0))])
     torque = np.array([[20.0, 30.0], [5.0, 5.0], [0.0, 0.0]])
@@ -172,17 +172,17 @@ def test_bad_input_is_named():
     rigid = Rigid(Motor(0.1))
     with pytest.raises(InputError, match="unique"):
         Actuators(("a", "a"), (rigid, rigid))
-    with pytest.raises(InputError, match="2 joints, but 1 actuators"):
+    with pytest.raises(InputError, match="expected 2 actuators, one per joint, got 1"):
         Actuators(("a", "b"), (rigid,))
     with pytest.raises(InputError, match=r"joint 'b': 3\.0 is not an actuator"):
         Actuators(("a", "b"), (rigid, 3.0))
 
 
-def test_the_rotor_counts_once():
+def test_a_rotor_counted_twice_is_rejected():
     actuators = make_actuators()
     actuators.refuse_counting_twice(np.zeros(4))
     for i, name in enumerate(NAMES):
-        with pytest.raises(InputError, match=f"joint '{name}': the model has.*once"):
+        with pytest.raises(InputError, match=f"joint '{name}': the rotor would count twice"):
             actuators.refuse_counting_twice(0.3 * np.eye(4)[i])
     Actuators(("a",), (Rigid(Motor(0.0)),)).refuse_counting_twice(np.ones(1))
 
@@ -212,7 +212,7 @@ def test_link_positions_follow_from_motors_and_torques_in_batches_and_beyond_the
     np.testing.assert_array_equal(np.isnan(only), [True, True, True, False])
 
 
-def test_link_positions_ask_for_what_torques_do_not_tell():
+def test_link_positions_require_free_stiffnesses_and_filtered_deflections():
     free = VariableStiffness(Motor(0.1), (100.0, 600.0))
     damped = SeriesElastic(Motor(0.1), LinearSpring(100.0), damping=2.0)
     actuators = Actuators(("a", "b"), (free, damped))
@@ -228,15 +228,15 @@ def test_link_positions_ask_for_what_torques_do_not_tell():
     np.testing.assert_allclose(found, [0.2, 0.4])
 
 
-def test_torque_sources_are_usual_or_a_sensor():
+def test_torque_sources_are_the_default_or_a_sensor():
     kinds = make_actuators().actuators
     usual = ("motor_torque", *["spring_deflection"] * 3)
     assert Actuators(NAMES, kinds).torque_sources == usual
     sensed = Actuators(NAMES, kinds, ("torque_sensor", *usual[1:]))
     assert sensed.has_torque_sensor.tolist() == [True, False, False, False]
-    with pytest.raises(InputError, match=r"'knee': torque_source 'guess': must be spring_defl"):
+    with pytest.raises(InputError, match=r"'knee': torque_source must be spring_defl.*'guess'"):
         Actuators(NAMES, kinds, ("motor_torque", "guess", *usual[2:]))
-    with pytest.raises(InputError, match="4 joints, but 2 torque_sources"):
+    with pytest.raises(InputError, match="expected 4 torque_sources, one per joint, got 2"):
         Actuators(NAMES, kinds, usual[:2])
 
 

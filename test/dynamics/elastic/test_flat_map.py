@@ -61,7 +61,7 @@ def kinds(spring: Spring, tendon: Spring) -> dict[str, Actuator]:
 
 
 @pytest.mark.parametrize(("own", "known"), list(zip(OWN, KNOWN, strict=True)), ids=("ends", "free"))
-def test_a_law_of_ones_own_is_evaluated_and_inverted(own, known):
+def test_a_user_defined_law_is_evaluated_and_inverted(own, known):
     phi = np.linspace(-0.6, 0.7, 12).reshape(3, 4)
     digits = {"rtol": 1e-13, "atol": 1e-14}
     wanted = known.derivatives(phi, beyond="continue")
@@ -73,7 +73,7 @@ def test_a_law_of_ones_own_is_evaluated_and_inverted(own, known):
 
 
 @pytest.mark.parametrize("kind", kinds(OWN[0], TENDONS[0]))
-def test_planning_takes_laws_of_ones_own(kind):
+def test_planning_accepts_user_defined_laws(kind):
     own, known = (
         Actuators(("joint",), (kinds(spring, tendon)[kind],))
         for spring, tendon in zip((OWN[0], KNOWN[0]), TENDONS, strict=True)
@@ -100,7 +100,7 @@ def test_planning_takes_laws_of_ones_own(kind):
 
 
 @pytest.mark.parametrize("cycle", [MotorFeedforward, SpringSolver])
-def test_the_control_cycle_refuses_laws_of_ones_own(cycle):
+def test_the_control_cycle_rejects_user_defined_laws(cycle):
     with pytest.raises(InputError, match=r"OwnSpring.*piecewise polynomial law"):
         cycle(Actuators(("joint",), (SeriesElastic(MOTOR, OWN[0]),)))
 

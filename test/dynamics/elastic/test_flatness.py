@@ -1,4 +1,4 @@
-"""Flatness both ways, proved on plants whose springs are written out here."""
+"""The flat map and its inverse, verified on plants whose springs are written out here."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ finite = st.floats(-50.0, 50.0, allow_subnormal=False)
 
 @given(arrays(np.float64, (5, 3), elements=finite), arrays(np.float64, (3, 3), elements=finite))
 @settings(max_examples=40, deadline=None)
-def test_springs_and_motors_undo_the_flat_map(state, Q):
+def test_springs_and_motors_invert_the_flat_map(state, Q):
     actuators = linear_joints()
     elastic = ~actuators.is_rigid
     theta, thetad, thetadd, tau, _ = motor_motion(actuators, state, Q)
@@ -354,7 +354,7 @@ def test_the_filtered_deflection_makes_the_velocity_the_derivative_of_the_positi
     assert (np.diff(fading, axis=0) < 0.0).all()
 
 
-def test_margins_tell_which_limit_is_nearest_where_and_by_how_much():
+def test_margins_give_the_distance_to_each_limit_and_its_place():
     motor = Motor(0.2, torque_limit=30.0, speed_limit=4.0)
     law = CubicSpring(100.0, 1e3, travel=(-0.1, 0.3))
     actuators = Actuators(
@@ -403,7 +403,7 @@ def test_margins_tell_which_limit_is_nearest_where_and_by_how_much():
         motor_motion(actuators, state, torque, second)
 
 
-def test_margins_are_positive_where_everything_holds():
+def test_margins_are_positive_within_all_limits():
     actuators = Actuators(
         ("a",), [SeriesElastic(Motor(0.2, torque_limit=90.0), LinearSpring(500.0))]
     )
@@ -413,11 +413,11 @@ def test_margins_are_positive_where_everything_holds():
     assert 0.0 < margin.used < 1.0
 
 
-def test_what_is_missing_or_misshapen_is_named():
+def test_missing_and_misshapen_arguments_are_named():
     _, actuators = mixed()
     state, torque = np.zeros((5, 7)), np.zeros((3, 7))
     second = np.full((3, 3), 800.0)
-    with pytest.raises(InputError, match=r"stiffness: joints joint4, joint5, joint6 have a second"):
+    with pytest.raises(InputError, match=r"stiffness is missing: joints joint4, joint5, joint6"):
         motor_motion(actuators, state, torque)
     with pytest.raises(InputError, match=r"stiffness: expected shape \(\.\.\., 3, 3\)"):
         motor_motion(actuators, state, torque, second[:, :2])
@@ -434,7 +434,7 @@ def test_what_is_missing_or_misshapen_is_named():
     with pytest.raises(InputError, match=r"state.*joint3"):
         motor_motion(actuators, bad, torque, second)
     second[0, 0] = 20.0
-    with pytest.raises(InputError, match=r"joint 'joint4': stiffness of 20 N m/rad: must be from"):
+    with pytest.raises(InputError, match=r"joint 'joint4': stiffness must be .* got 20 N m/rad"):
         motor_motion(actuators, state, torque, second, deflection=state[0])
-    with pytest.raises(InputError, match="times: expected a row of increasing"):
+    with pytest.raises(InputError, match="times: expected a one-dimensional array of increasing"):
         filtered_deflection(actuators, [0.0, 0.0], np.zeros((2, 3, 7)))

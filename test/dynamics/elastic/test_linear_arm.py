@@ -29,7 +29,7 @@ def test_a_free_joint_swings_at_its_resonance():
     assert np.sum(np.abs(values) < 1e-6) == 2  # the motion of the whole arm
 
 
-def test_a_damper_between_motor_and_link_damps_the_swing_alone():
+def test_a_damper_between_motor_and_link_damps_only_the_swing():
     damping = 4.0
     both = 1.0 / LINK + 1.0 / MOTOR
     expected = np.roots([1.0, damping * both, K * both])

@@ -147,7 +147,7 @@ def test_no_springs_and_a_changed_spring():
     assert tables.spring_law(*tables.spring_tables([stiffer]), 0, 0.1)[:2] == (35.1, 351.0)
 
 
-def test_an_unknown_law_is_refused():
+def test_an_unknown_law_is_rejected():
     class Strange(Spring):
         law = potential = None  # type: ignore[assignment]
 

@@ -12,7 +12,7 @@ FLANGE = "panda_link8"
 
 
 def chain():
-    """Six joints that turn, slide and screw, with a tool."""
+    """A chain of six revolute, prismatic and helical joints with a tool."""
     model = random_tree(6, 5, branching=0)
     tool = {"tool": dyn.model.Frame(5, random_pose(np.random.default_rng(2)))}
     return dyn.model_from_screws(
@@ -74,7 +74,7 @@ def test_known_errors_are_found_from_positions():
     assert last.startswith(f"converged; rank {again.rank} of {len(with_turns)}; rms")
 
 
-def test_redundant_errors_are_named_and_do_no_harm():
+def test_redundant_errors_are_named_and_cause_no_error():
     model = panda()
     errors = dyn.identification.joint_errors(
         model, independent=False
@@ -104,7 +104,7 @@ def test_errors_off_the_measured_path_stay_zero():
     np.testing.assert_allclose(found.values, values, atol=1e-10)
 
 
-def test_noise_is_weighed_and_averaged():
+def test_noise_is_weighted_and_averaged():
     model = panda()
     errors = dyn.identification.joint_errors(model) + dyn.identification.frame_errors(model, FLANGE)
     _, real, _ = wrong(model, errors)

@@ -33,7 +33,7 @@ def test_polynomials_pass_without_error():
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 1.0, 1.4, 2.2])
-def test_the_gain_is_the_stated_one(share):
+def test_the_gain_is_the_documented_one(share):
     low_pass = ZeroPhaseFilter(RATE, 8.0)
     f = share * 8.0
     t = np.arange(1000) / RATE
@@ -46,8 +46,8 @@ def test_the_gain_is_the_stated_one(share):
 
 
 @pytest.mark.parametrize("step", [8, 50])
-def test_some_of_the_values_are_those_of_all(step):
-    """All values use FFTs, a few use direct sums."""
+def test_selected_values_equal_those_of_all(step):
+    """All values are computed by FFT, a few by direct sums."""
     low_pass = ZeroPhaseFilter(RATE, 2.0)
     rows = np.random.default_rng(3).normal(size=(1500, 3)).cumsum(axis=0)
     every = low_pass(rows)[:, 3::step]
@@ -56,7 +56,7 @@ def test_some_of_the_values_are_those_of_all(step):
     assert (np.abs(found - every).max(axis=1) < 1e-12 * np.abs(every).max(axis=1)).all()
 
 
-def test_pieces_give_what_the_whole_gives():
+def test_pieces_give_the_values_of_the_whole():
     low_pass = ZeroPhaseFilter(RATE, 12.0)
     rows = np.random.default_rng(0).normal(size=(3000, 3))
     whole = low_pass(rows, step=5)
@@ -71,14 +71,14 @@ def test_pieces_give_what_the_whole_gives():
     assert np.array_equal(low_pass(rows, first=3)[:, :10], low_pass(rows)[:, 3:13])
 
 
-def test_too_few_samples_give_nothing():
+def test_too_few_samples_give_an_empty_result():
     low_pass = ZeroPhaseFilter(RATE, 10.0, orders=2)
     assert low_pass(np.zeros((2 * low_pass.reach, 4))).shape == (2, 0, 4)
     assert low_pass(np.zeros((2 * low_pass.reach + 1, 4))).shape == (2, 1, 4)
 
 
 @pytest.mark.parametrize("cutoff", [0.0, -1.0, 41.0, np.nan])
-def test_cut_offs_that_cannot_be(cutoff):
+def test_invalid_cut_offs(cutoff):
     with pytest.raises(InputError, match="cut-off"):
         ZeroPhaseFilter(RATE, cutoff)
 
@@ -90,7 +90,7 @@ def test_samples_must_be_a_table():
         ZeroPhaseFilter(RATE, 10.0)(np.full((100, 1), np.nan))
 
 
-def test_where_a_signal_sinks_into_its_noise():
+def test_the_cut_off_is_where_noise_exceeds_the_signal():
     rng = np.random.default_rng(1)
     t = np.arange(20000) / RATE
     quiet, loud, pure, still = (

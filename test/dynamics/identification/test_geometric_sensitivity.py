@@ -199,8 +199,8 @@ def test_an_error_along_the_joint_screw_is_an_offset_of_its_coordinate(seed):
     assert error(tau, dyn.inverse_dynamics(model, q + offsets, qd, qdd).tau) < 1e-11
 
 
-def test_the_independent_errors_are_as_many_as_a_chain_has_and_lose_nothing():
-    """4 for a joint that turns, 2 for one that slides, and 6 for the frame that is measured."""
+def test_the_independent_errors_have_the_known_number_and_full_rank():
+    """Four per revolute or helical joint, two per prismatic one, and six for the measured frame."""
     rng = np.random.default_rng(4)
     for model in (panda(), random_tree(6, 5, branching=0), random_tree(5, 8, branching=0)):
         tool = {"tool": dyn.model.Frame(model.n - 1, random_pose(rng))}
@@ -221,7 +221,7 @@ def test_the_independent_errors_are_as_many_as_a_chain_has_and_lose_nothing():
             assert len(errors) == count or not independent
 
 
-def test_errors_act_along_the_joint_axis_and_across():
+def test_errors_act_along_and_across_the_joint_axis():
     model = random_tree(6, 1)
     q = np.zeros(model.n)
     for joint, Y, body in zip(model.joint_names, model.screws, range(model.n), strict=True):
@@ -239,7 +239,7 @@ def test_errors_act_along_the_joint_axis_and_across():
         assert len(kept) == (4 if np.any(Y[:3]) else 2)
 
 
-def test_what_is_fixed_to_a_body_goes_with_it():
+def test_inertias_and_payloads_move_with_their_bodies():
     model = panda().with_payload("panda_link8", 1.5, (0.1, 0.0, 0.2))
     errors = dyn.identification.joint_errors(model)
     values = RNG.normal(scale=0.1, size=len(errors))

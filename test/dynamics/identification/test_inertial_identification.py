@@ -21,7 +21,7 @@ def motion(n, count=400, seed=0):
 
 @settings(max_examples=25)
 @given(NUMBERS)
-def test_log_cholesky_numbers_are_bodies_and_back(theta):
+def test_log_cholesky_parameters_convert_to_bodies_and_back(theta):
     parameters = dyn.identification.consistent_parameters(theta)
     eigenvalues = np.linalg.eigvalsh(dyn.identification.pseudo_inertia(parameters))
     assert eigenvalues[0] > -1e-12 * eigenvalues[-1]
@@ -34,7 +34,7 @@ def test_log_cholesky_numbers_are_bodies_and_back(theta):
 
 @settings(max_examples=10)
 @given(NUMBERS)
-def test_their_derivative_by_differences(theta):
+def test_the_derivative_of_consistent_parameters_by_differences(theta):
     h = 1e-6
     for k, column in enumerate(_derivative(theta).T):
         step = h * np.eye(10)[k]
@@ -46,9 +46,9 @@ def test_their_derivative_by_differences(theta):
         )
 
 
-def test_what_no_body_has_is_refused_and_made_consistent():
+def test_impossible_parameters_are_rejected_or_made_consistent():
     odd = np.array([1.0, 0, 0, 0, 1.0, 0, 0, 0.1, 0, 0.1])  # 1 > 0.1 + 0.1
-    with pytest.raises(dyn.InputError, match="no body"):
+    with pytest.raises(dyn.InputError, match="not physically consistent"):
         dyn.identification.log_cholesky(odd)
     near = dyn.identification.nearest_consistent(odd)
     assert dyn.identification.is_physically_consistent(near)
@@ -98,7 +98,7 @@ def test_a_payload_is_found():
     assert (found.rms[1] < 1e-3 * found.rms[0].max()).all()
 
 
-def test_inertias_are_found_and_can_exist():
+def test_identified_inertias_are_physically_consistent():
     model = panda()
     start = dyn.identification.nearest_consistent(
         dyn.identification.inertial_parameters(model).reshape(-1, 10)
@@ -123,7 +123,7 @@ def test_inertias_are_found_and_can_exist():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"kinds": ["gravity"]}, "kinds"),
         ({"kinds": []}, "kinds"),
@@ -131,9 +131,9 @@ def test_inertias_are_found_and_can_exist():
         ({"kinds": ["payload"], "payload_body": "hand"}, "hand"),
     ],
 )
-def test_what_cannot_be_identified(options, said):
+def test_invalid_choices_of_parameters(options, message):
     model = panda()
-    with pytest.raises(dyn.InputError, match=said):
+    with pytest.raises(dyn.InputError, match=message):
         dyn.identification.identify_parameters(
             model, *motion(model.n, 50), np.zeros((50, model.n)), **options
         )

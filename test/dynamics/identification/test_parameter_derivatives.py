@@ -94,7 +94,7 @@ def test_placements_give_the_geometric_sensitivity(model):
     assert error(found, expected, 2) < 1e-13
 
 
-def test_forward_and_hybrid_dynamics_go_with_the_inverse(model):
+def test_forward_and_hybrid_dynamics_agree_with_the_inverse(model):
     """d tau(q, q', q'', p) = dQ + M dq'', whichever joints are prescribed."""
     q, qd, qdd = draw(model, 3)
     wrenches, by = random_wrenches(model, rates=False), everything(model)
@@ -121,7 +121,7 @@ def test_forward_and_hybrid_dynamics_go_with_the_inverse(model):
         assert np.abs(inverse + M @ hybrid.dqdd - hybrid.dtau).max() < lost * size
 
 
-# First principles: the robot rebuilt in 40 digits, for small steps to both sides
+# First principles: central differences of the robot rebuilt with 40 digits
 
 
 def about_com(mass, com, about):
@@ -192,7 +192,7 @@ def test_joint_screws_gravity_and_rotors_from_first_principles(small):
         assert error(column, expected) < 1e-12
 
 
-def test_wrenches_are_applied_by_the_world(small):
+def test_a_wrench_acts_through_the_transposed_jacobian(small):
     rows, body = draw(small, 3), small.body_names[-1]
     found = dyn.identification.inverse_dynamics_sensitivity(
         small, Dependence.on_wrench(small, body), *rows
@@ -249,7 +249,7 @@ def test_batches_hold_single_results(small, shape):
             assert error(result[index], single, 2) < 1e-12
 
 
-def test_what_was_given_is_kept_as_it_was(small):
+def test_later_changes_of_the_arguments_have_no_effect(small):
     rows = np.ones((1, small.n))
     by = Dependence(names=("a",), q=rows)
     rows[:] = 7
@@ -258,7 +258,7 @@ def test_what_was_given_is_kept_as_it_was(small):
         by.q[:] = 2
 
 
-def test_no_parameter_is_a_matrix_without_columns(small):
+def test_without_parameters_the_matrix_has_no_columns(small):
     rows = draw(small, 3)
     by = Dependence.on_joints(small, "q", [])
     assert dyn.identification.inverse_dynamics_sensitivity(small, by, *rows).shape == (small.n, 0)
@@ -286,7 +286,7 @@ def test_bad_arguments_are_named(small):
         Dependence.on_mass(small, "hand")
 
 
-def test_what_cannot_be_accelerated_is_told():
+def test_a_singular_mass_matrix_is_reported():
     point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
     arm = dyn.model_from_screws(
         [-1, 0], [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]], [np.eye(4)] * 2, [0 * point, point]

@@ -69,7 +69,7 @@ def test_torques_and_their_rates_are_linear_in_the_parameters(model):
         assert error(Y @ parameters, tau) < 1e-12
 
 
-def test_on_a_moving_base_too(model):
+def test_torques_on_a_moving_base_are_linear_in_the_parameters(model):
     state = np.random.default_rng(0).normal(size=(5, 3, model.n))
     base, parameters = random_base(1, 3), dyn.identification.inertial_parameters(model)
     regressor = dyn.identification.inverse_dynamics_regressor(model, *state, base=base)
@@ -113,7 +113,7 @@ def test_columns_are_those_of_pinocchio(name):
         assert np.abs(Y[:, k] - expected).max() < 1e-13 * np.abs(Y).max()
 
 
-def test_what_is_not_given_is_not_computed():
+def test_rates_without_a_motion_are_not_computed():
     model = panda()
     state = random_state(model)
     both = dyn.identification.inverse_dynamics_regressor(model, *state)
@@ -180,7 +180,7 @@ def test_a_robot_has_the_parameters_that_it_is_given(seed):
     )
 
 
-def test_payloads_stay_what_they_are():
+def test_payloads_are_unchanged():
     model = panda().with_payload("panda_link8", 0.5, (0.1, 0.2, 0.3), np.eye(3) * 0.01)
     parameters = dyn.identification.inertial_parameters(model)
     parameters[60] += 1  # kg
@@ -192,7 +192,7 @@ def test_payloads_stay_what_they_are():
     assert lighter.inertias[6, 5, 5] == pytest.approx(panda().inertias[6, 5, 5] + 1)
 
 
-def test_impossible_parameters_are_refused():
+def test_impossible_parameters_are_rejected():
     parameters = dyn.identification.inertial_parameters(panda())
     parameters[20] = -1
     with pytest.raises(dyn.ModelError, match=r"'panda_link3': the mass is -1 kg"):
@@ -211,7 +211,7 @@ def test_pseudo_inertia_is_the_second_moment_of_the_particles(seed):
 
 @settings(max_examples=25)
 @given(SEEDS)
-def test_consistent_is_what_the_principal_moments_say(seed):
+def test_consistency_follows_from_the_principal_moments(seed):
     rng = np.random.default_rng(seed)
     R = dyn.so3.exp(rng.normal(size=3))
     moments = rng.uniform(-0.1, 1, (20, 3))
@@ -255,14 +255,14 @@ def test_two_links_have_the_base_parameters_of_the_textbooks():
 @pytest.mark.parametrize(
     ("gravity", "count"), [((0, 0, -9.81), 43), ((0, 0, 0), 39), ((1, 2, -9), 45)]
 )
-def test_the_panda_has_as_many_as_is_known(gravity, count):
-    """7 n - 4 for an arm that turns, two less if gravity is along its first axis: 43 (C. Gaz et
-    al., RA-L 2019)."""
+def test_the_panda_has_the_published_number_of_base_parameters(gravity, count):
+    """7 n - 4 for an arm of revolute joints, two fewer if gravity is along the first axis: 43 for
+    the Panda (C. Gaz et al., RA-L 2019)."""
     assert dyn.identification.base_parameters(panda().with_gravity(gravity)).rank == count
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_as_many_as_pinocchio_has_independent_columns(seed):
+def test_there_are_as_many_as_independent_columns_of_pinocchio(seed):
     model = random_tree(6, seed)
     twin = to_pinocchio(model)
     data = twin.model.createData()
@@ -276,7 +276,7 @@ def test_as_many_as_pinocchio_has_independent_columns(seed):
     assert dyn.identification.base_parameters(model).rank == rank(theirs)
 
 
-def test_base_parameters_make_the_torques_and_their_rates(model):
+def test_base_parameters_give_the_torques_and_their_rates(model):
     base = dyn.identification.base_parameters(model)
     beta = base.values(dyn.identification.inertial_parameters(model))
     state = np.random.default_rng(8).normal(size=(5, 30, model.n))
@@ -293,7 +293,7 @@ def test_base_parameters_make_the_torques_and_their_rates(model):
     assert rank(Y.reshape(-1, base.rank)) == base.rank
 
 
-def test_leading_parameters_lead_one_combination_each(model):
+def test_every_combination_has_one_leading_parameter(model):
     base = dyn.identification.base_parameters(model)
     np.testing.assert_array_equal(base.combination[:, base.indices], np.eye(base.rank))
     assert np.all(np.diff(base.indices) > 0)
@@ -310,8 +310,8 @@ def test_the_combinations_do_not_depend_on_the_random_states():
     np.testing.assert_allclose(translated, one.combination, atol=1e-11)
 
 
-def test_parameters_of_the_joints_are_base_parameters_where_they_can_be_told_apart():
-    """The rotors of joints 1 and 2 are not: links turn about perpendicular axes as they do."""
+def test_distinguishable_parameters_of_joints_are_base_parameters():
+    """The rotors of joints 1 and 2 are not: inertias of links have the same effect."""
     plain = dyn.identification.base_parameters(panda())
     friction = dyn.identification.base_parameters(panda(), extra=("viscous", "coulomb"))
     assert friction.rank == plain.rank + 14

@@ -16,7 +16,7 @@ def samples(count=1000):
     return 0.01 * np.arange(count), predicted, measured
 
 
-def test_they_are_the_statistics_of_all_samples():
+def test_residuals_are_the_statistics_of_all_samples():
     t, predicted, measured = samples()
     found = Residuals.of(t, predicted, measured)
     error = predicted - measured
@@ -34,7 +34,7 @@ def test_they_are_the_statistics_of_all_samples():
 
 
 @pytest.mark.parametrize("cuts", [[500], [1, 2, 3], [0, 400, 400, 1000]])
-def test_pieces_together_are_the_whole(cuts):
+def test_the_sum_of_pieces_is_the_whole(cuts):
     t, predicted, measured = samples()
     whole = Residuals.of(t, predicted, measured)
     total = Residuals.none(3)
@@ -54,7 +54,7 @@ def test_signals_that_do_not_vary():
     assert np.isneginf(other.r_squared)
 
 
-def test_figures_are_floats_by_name():
+def test_figures_are_floats_by_joint_name():
     figures = Residuals.of(*samples()).figures(["a", "b", "c"])
     assert list(figures) == ["a", "b", "c"]
     assert set(figures["a"]) == {
@@ -63,7 +63,7 @@ def test_figures_are_floats_by_name():
     assert all(isinstance(x, float) for x in figures["b"].values())
 
 
-def test_shapes_must_fit():
+def test_shapes_must_match():
     t, predicted, measured = samples()
     with pytest.raises(InputError, match="times"):
         Residuals.of(t[:-1], predicted, measured)

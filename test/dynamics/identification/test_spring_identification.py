@@ -85,7 +85,7 @@ def test_stated_errors_of_filtered_noise_count_independent_samples_only():
     assert correlation_time(np.random.default_rng(0).normal(size=5000)) < 1.2
 
 
-def test_a_law_that_no_polynomial_is_becomes_a_table():
+def test_a_law_that_no_polynomial_fits_becomes_a_table():
     def law(x):
         return 10 * np.tanh(30 * x) + 50 * x
 
@@ -98,7 +98,7 @@ def test_a_law_that_no_polynomial_is_becomes_a_table():
     assert len(points) == len(fit.spring.deflections)
     assert all(0.0 <= each.error < 0.02 for each in points)
     pulled = identify_spring(*samples(lambda x: law(x) - law(0.1), offset=0.2), law="table")
-    assert pulled.bias == 0.0  # no zero deflection: inseparable from the law
+    assert pulled.bias == 0.0  # without zero deflection it is inseparable from the law
 
 
 def test_a_chosen_law_without_rates_bias_and_damping():
@@ -110,7 +110,7 @@ def test_a_chosen_law_without_rates_bias_and_damping():
     assert identify_spring(phi, Q, rate, law="linear", damping=False).law == "linear"
 
 
-def test_outliers_are_left_out_if_asked_for():
+def test_outliers_are_left_out_on_request():
     phi, Q, rate = samples(lambda x: 400 * x)
     hit = np.random.default_rng(1).choice(len(Q), 40, replace=False)
     Q[hit] += np.where(phi[hit] > 0, 20.0, 0.0)
@@ -121,14 +121,14 @@ def test_outliers_are_left_out_if_asked_for():
     assert abs(plain.parameters[0].value - 400.0) > 5.0
 
 
-def test_hysteresis_is_noticed():
+def test_hysteresis_is_reported():
     phi, Q, rate = samples(lambda x: 400 * x)
     fit = identify_spring(phi, Q + 0.3 * np.sign(rate), rate, law="linear", damping=False)
     assert fit.hysteresis[0] == pytest.approx(0.6, rel=0.1)
     assert "hysteresis 0.6" in fit.describe()
 
 
-def test_noise_of_the_deflection_is_said_to_soften():
+def test_softening_by_noise_of_the_deflection_is_reported():
     phi, Q, _ = samples(lambda x: 400 * x)
     noisy = phi + np.random.default_rng(2).normal(0.0, 0.012, len(phi))
     fit = identify_spring(noisy, Q, law="linear")
@@ -142,16 +142,16 @@ def test_noise_of_the_deflection_is_said_to_soften():
     ("change", "reason"),
     [
         (lambda phi, Q, rate: (phi[:20], Q[:20], rate[:20]), "knee': 20 samples"),
-        (lambda phi, Q, rate: (0 * phi, Q, rate), "knee': the deflection hardly moved"),
-        (lambda phi, Q, rate: (np.round(phi, 1), Q, rate), "hardly moved .* distinct values"),
+        (lambda phi, Q, rate: (0 * phi, Q, rate), "knee': the deflection hardly changed"),
+        (lambda phi, Q, rate: (np.round(phi, 1), Q, rate), "hardly changed .* distinct values"),
         (lambda phi, Q, rate: (phi, 9 + 0 * Q, rate), "do not determine the stiffness"),
         (lambda phi, Q, rate: (phi, np.sin(1e4 * phi[::-1]), rate), "not determine the stiffness"),
         (lambda phi, Q, rate: (-phi, Q, rate), "torque falls with the deflection"),
-        (lambda phi, Q, rate: (phi, Q[1:], rate), "rows of one length"),
+        (lambda phi, Q, rate: (phi, Q[1:], rate), "of equal length"),
         (lambda phi, Q, rate: (phi, np.where(Q > 0, np.nan, Q), rate), "torque.*NaN|nan"),
     ],
 )
-def test_what_does_not_tell_a_spring_is_refused_with_the_reason(change, reason):
+def test_samples_that_determine_no_spring_are_rejected_with_the_reason(change, reason):
     with pytest.raises(InputError, match=reason):
         identify_spring(*change(*samples(lambda x: 400 * x)), joint="knee")
 
@@ -160,16 +160,16 @@ def test_wrong_choices_are_named():
     phi, Q, _ = samples(lambda x: 400 * x)
     with pytest.raises(InputError, match="law 'quartic': must be auto or one of linear"):
         identify_spring(phi, Q, law="quartic")
-    with pytest.raises(InputError, match="damping needs the rate"):
+    with pytest.raises(InputError, match="damping requires the rate"):
         identify_spring(phi, Q, damping=True)
     soft = 400 * phi - 1e4 * phi**3
-    with pytest.raises(InputError, match=r"no law of a spring fits: cubic: cubic stiffness"):
+    with pytest.raises(InputError, match=r"no spring law fits: cubic: cubic stiffness"):
         identify_spring(phi, soft, law="cubic")
     assert identify_spring(phi, soft).law == "polynomial of degree 3"
 
 
 @pytest.mark.parametrize("law", ["linear", "cubic", "polynomial", "table"])
-def test_the_yaml_is_that_of_actuators(law):
+def test_the_yaml_is_read_as_an_actuator(law):
     fit = identify_spring(*samples(lambda x: 300 * x + 4e4 * x**3, 2.0), law=law, damping=True)
     motor = {
         "gear_ratio": 50.0,
@@ -224,7 +224,7 @@ def test_a_joint_that_rests_for_half_the_recording_keeps_its_motion():
     within(hit, K=400.0)
 
 
-def test_many_outliers_and_lost_ends_are_said():
+def test_many_outliers_and_lost_ends_are_reported():
     phi, Q, rate = samples(lambda x: 400 * x)
     Q[::6] += 20.0
     fit = identify_spring(phi, Q, rate, robust=True)

@@ -71,10 +71,10 @@ def test_redundant_joints_are_supported():
 
 def test_invalid_arguments_raise():
     s = dyn.integration.examples.heavy_top()
-    with pytest.raises(dyn.InputError, match="spectral_radius is 2; must be from 0 to 1"):
+    with pytest.raises(dyn.InputError, match="spectral_radius: expected a number from 0 to 1"):
         dyn.integration.generalized_alpha(s, 0.1, 1e-3, spectral_radius=2)
     with pytest.raises(dyn.DynamicsError, match=r"does not converge at t = 0\.1 s; take a"):
         dyn.integration.generalized_alpha(s, 0.1, 0.1)
-    told = []
-    dyn.integration.generalized_alpha(s, 2e-3, 1e-3, progress=told.append)
-    assert told == [0.5, 1.0]
+    reported = []
+    dyn.integration.generalized_alpha(s, 2e-3, 1e-3, progress=reported.append)
+    assert reported == [0.5, 1.0]

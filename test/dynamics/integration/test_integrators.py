@@ -252,13 +252,13 @@ def test_reactions_and_accelerations_contain_the_stabilisation():
 
 
 def test_every_selects_states_and_progress_is_reported():
-    told = []
+    reported = []
     system = dyn.integration.examples.heavy_top()
     every, all_ = (
-        dyn.integration.integrate(system, 0.0205, 1e-3, every=k, progress=told.append)
+        dyn.integration.integrate(system, 0.0205, 1e-3, every=k, progress=reported.append)
         for k in (4, 1)
     )
-    assert told[-1] == 1.0
+    assert reported[-1] == 1.0
     np.testing.assert_allclose(every.time, [0, 0.004, 0.008, 0.012, 0.016, 0.02, 0.0205])
     np.testing.assert_array_equal(every.pose, all_.pose[[0, 4, 8, 12, 16, 20, 21]])
     resumed = dyn.integration.integrate(

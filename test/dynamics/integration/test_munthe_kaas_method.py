@@ -60,9 +60,9 @@ def test_times_end_at_t_end_and_progress_is_reported():
     np.testing.assert_allclose(output_times(0.1, 0.03), [0, 0.03, 0.06, 0.09, 0.1])
     assert len(output_times(0.3, 0.1)) == 4
     np.testing.assert_allclose(output_times(2.5, 1), [0, 1, 2, 2.5])
-    told = []
-    munthe_kaas(GROUP, field, START, 0.5, 0.1, progress=told.append)
-    assert told == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
+    reported = []
+    munthe_kaas(GROUP, field, START, 0.5, 0.1, progress=reported.append)
+    assert reported == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
 
 
 def test_invalid_arguments_raise():

@@ -147,7 +147,7 @@ def change(*path, value):
         (change("springs", "s", value={}), "springs.s: key 'first' is missing"),
         (change("wrenches", "top", value=[1]), r"wrench on 'top': expected shape \(..., 6\)"),
         (change("joints", "pivot", "type", value=["a"]), r"pivot.type: unknown type \['a'\]"),
-        (change("wrenches", value=[1]), r"wrenches: found \[1\], expected a mapping$"),
+        (change("wrenches", value=[1]), r"wrenches: expected a mapping, got \[1\]$"),
         (
             change("springs", "s", value={**SPRING, "first": "Ground"}),
             "spring 's': first: unknown body 'Ground'; known: top and ground",

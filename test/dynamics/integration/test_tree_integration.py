@@ -58,12 +58,12 @@ def test_stiff_springs_with_steps_too_large_for_explicit_methods():
 
 
 def test_any_second_order_equation_and_projection():
-    told = []
+    reported = []
     free = dyn.integration.integrate_joints(
-        lambda t, q, qd: -q, [1.0], [0.0], 2.0, 0.01, progress=told.append
+        lambda t, q, qd: -q, [1.0], [0.0], 2.0, 0.01, progress=reported.append
     )
     np.testing.assert_allclose(free.q[:, 0], np.cos(free.time), atol=1e-9)
-    assert told[-1] == 1.0
+    assert reported[-1] == 1.0
     held = dyn.integration.integrate_joints(
         lambda t, q, qd: -q, [1.0, 0.0], [0.0, 1.0], 1.0, 0.1,
         project=lambda q, qd: (q / np.linalg.norm(q), qd - (q @ qd) * q / (q @ q)),

@@ -39,7 +39,7 @@ def test_a_copy_is_returned(function):
 
 @pytest.mark.parametrize("function", [dyn.to_linear_first, dyn.from_linear_first])
 @pytest.mark.parametrize("bad", [np.zeros(5), 1.0, np.full(6, np.nan), np.zeros(6) * 1j, ["a"] * 6])
-def test_invalid_screws_are_refused(function, bad):
+def test_invalid_screws_are_rejected(function, bad):
     with pytest.raises(dyn.InputError, match="screw"):
         function(bad)
 
@@ -51,7 +51,7 @@ def test_representations():
 
 
 @pytest.mark.parametrize("bad", ["Spatial", "", "world", None, 3])
-def test_an_unknown_representation_is_refused_and_the_known_ones_are_listed(bad):
+def test_an_unknown_representation_is_rejected_and_the_known_ones_are_listed(bad):
     with pytest.raises(dyn.InputError, match="spatial, body, hybrid, mixed"):
         check_representation(bad)
 

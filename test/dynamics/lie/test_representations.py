@@ -93,7 +93,7 @@ def test_every_pair_of_table_3(source, target):
 @settings(max_examples=15)
 @given(SEEDS, *[st.sampled_from(dyn.REPRESENTATIONS)] * 3, st.floats(-3, 3))
 def test_conversions_compose(seed, first, second, third, exponent):
-    """At any pace: twist, acceleration, jerk and jounce scale with the powers 1 to 4 of it."""
+    """At any speed: twist, acceleration, jerk and jounce scale with its powers 1 to 4."""
     pose, rates = random_motion(seed)
     rates = [10.0 ** (exponent * k) * rate for k, rate in enumerate(rates, start=1)]
     there = dyn.convert_twist(pose, rates, first, second)
@@ -115,7 +115,7 @@ def test_the_printed_mixed_jerk_misses_a_term():
 
 @pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
 @pytest.mark.parametrize("seed", [31, 32])
-def test_another_frame_on_the_same_body(representation, seed):
+def test_a_change_of_frame_on_the_same_body(representation, seed):
     pose, rates = random_motion(seed)
     S = se3.exp(np.random.default_rng(seed + 100).normal(size=6))
     moving = moved_by(pose, rates)
@@ -200,7 +200,7 @@ def test_wrenches_in_batches():
         assert error([x[i, k] for x in converted], single) < 1e-15
 
 
-# What is refused
+# Invalid input
 
 
 def test_results_are_copies():
@@ -217,7 +217,7 @@ def test_bad_arguments_are_named():
         dyn.convert_twist(pose, [V], "world", "body")
     with pytest.raises(dyn.InputError, match="representation 'world'"):
         dyn.lie.change_body_frame(pose, [V], pose, "world")
-    with pytest.raises(dyn.InputError, match="pose: its rotation is not a rotation"):
+    with pytest.raises(dyn.InputError, match="the rotation of pose is not a rotation"):
         dyn.convert_twist(2 * pose, [V], "spatial", "body")
     with pytest.raises(dyn.InputError, match="S: the last row"):
         dyn.lie.change_body_frame(pose, [V], pose + np.diag([0, 0, 0, 0.5]), "body")
@@ -225,7 +225,7 @@ def test_bad_arguments_are_named():
         dyn.convert_twist(pose, [V, np.where(np.arange(6) == 2, np.nan, Vd)], "spatial", "body")
     with pytest.raises(dyn.InputError, match=r"rates\[0\]: expected shape \(\.\.\., 6\)"):
         dyn.convert_twist(pose, [V[:5]], "spatial", "body")
-    with pytest.raises(dyn.InputError, match=r"rates: expected a list, .* of shape \(6,\)"):
+    with pytest.raises(dyn.InputError, match=r"rates: expected a list .* of shape \(6,\)"):
         dyn.convert_twist(pose, V, "spatial", "body")
     with pytest.raises(dyn.InputError, match=r"rates: .* of shape \(7, 6\)"):  # the bodies' twists
         dyn.convert_twist([pose] * 7, np.array([V] * 7), "spatial", "body")

@@ -302,7 +302,7 @@ def test_arguments_are_neither_written_nor_returned(function: Callable):
 
 @pytest.mark.parametrize("bad", [np.zeros(3), np.zeros((6, 2)), 1.0, [np.nan, 0, 0, 0, 0, 0]])
 @pytest.mark.parametrize("function", SCREW_FUNCTIONS, ids=lambda f: f.__name__)
-def test_screw_functions_refuse_invalid_screws(function: Callable, bad):
+def test_screw_functions_reject_invalid_screws(function: Callable, bad):
     with pytest.raises(InputError, match="X"):
         function(bad)
 
@@ -318,6 +318,6 @@ def test_screw_functions_refuse_invalid_screws(function: Callable, bad):
         (np.eye(4) + np.eye(4)[::-1], "last row"),
     ],
 )
-def test_log_refuses_invalid_poses(bad, found):
+def test_log_rejects_invalid_poses(bad, found):
     with pytest.raises(InputError, match=found):
         se3.log(bad)

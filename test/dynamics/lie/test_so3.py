@@ -75,7 +75,7 @@ def test_exp_and_dexp_are_their_power_series(function, shift, angle):
         expected = exact_series(exact_hat3(exact(omega)), shift)
         assert error(result, expected) < 1e-14
         if 0 < angle < 3:
-            off = ~np.eye(3, dtype=bool)  # small angles live here, beside ones on the diagonal
+            off = ~np.eye(3, dtype=bool)  # small angles appear here, next to ones on the diagonal
             assert error(result[off], expected[off]) < 1e-14
 
 
@@ -240,7 +240,7 @@ def test_integers_and_single_precision_are_taken_as_float64():
 
 @pytest.mark.parametrize("bad", [np.zeros(4), np.zeros((3, 2)), 1.0, [np.nan, 0, 0], [1j, 0, 0]])
 @pytest.mark.parametrize("function", VECTOR_FUNCTIONS, ids=lambda f: f.__name__)
-def test_vector_functions_refuse_invalid_vectors(function: Callable, bad):
+def test_vector_functions_reject_invalid_vectors(function: Callable, bad):
     with pytest.raises(InputError, match="omega"):
         function(bad)
 
@@ -258,7 +258,7 @@ def test_vector_functions_refuse_invalid_vectors(function: Callable, bad):
         ([np.eye(3), np.diag([1, 1, -1])], r"R\[1\] is not a rotation matrix.*reflection"),
     ],
 )
-def test_log_refuses_invalid_rotations(bad, found):
+def test_log_rejects_invalid_rotations(bad, found):
     with pytest.raises(InputError, match=found):
         so3.log(bad)
 

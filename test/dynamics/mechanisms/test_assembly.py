@@ -100,7 +100,7 @@ def test_bad_input_is_rejected():
         dyn.mechanisms.assemble(m.system, m.start, fixed=["hip"])
     with pytest.raises(dyn.InputError, match="qdd was given without qd"):
         dyn.mechanisms.consistent_motion(m.system, m.start, None, X)
-    with pytest.raises(dyn.InputError, match="needs q"):
+    with pytest.raises(dyn.InputError, match="consistent_motion requires q"):
         dyn.mechanisms.consistent_motion(m.system, None)
 
 

@@ -27,7 +27,7 @@ def test_other_joints_are_chains(free):
     [
         (np.stack([dyn.revolute(AXIS), 2 * dyn.revolute(AXIS)]), "dependent; give only 1"),
         (np.zeros(6), "dependent; give only 0"),
-        (dyn.floating(), "at most five"),
+        (dyn.floating(), "at most five free screws, got 6"),
         (np.zeros((2, 5)), "expected shape"),
         (np.full(6, np.nan), "finite"),
         (None, "expected real numbers"),
@@ -39,9 +39,9 @@ def test_wrong_free_screws(free, message):
 
 
 def test_an_invalid_pose():
-    with pytest.raises(dyn.ModelError, match="loop 'knee': second_pose"):
+    with pytest.raises(dyn.ModelError, match=r"loop 'knee': .*second_pose"):
         dyn.mechanisms.LoopClosure("knee", "a", "b", second_pose=2 * EYE)
-    with pytest.raises(dyn.ModelError, match="one of each"):
+    with pytest.raises(dyn.ModelError, match="without a batch"):
         dyn.mechanisms.LoopClosure("knee", "a", "b", first_pose=np.stack([EYE, EYE]))
 
 
@@ -68,7 +68,7 @@ def test_at_closes_the_loop_at_q():
 @pytest.mark.parametrize(
     ("constraints", "options", "message"),
     [
-        ([], {}, "no constraints; use the tree"),
+        ([], {}, "no constraints given; use the tree"),
         (
             [dyn.mechanisms.LoopClosure("k", "body1", "nowhere")],
             {},
@@ -123,7 +123,7 @@ def test_wrong_sizes_of_a_matrix():
 
     with pytest.raises(dyn.ModelError, match="constraint 'gear': size must be 1 or more"):
         dyn.mechanisms.ConstraintMatrix("gear", 0, A, A)
-    with pytest.raises(dyn.ModelError, match="constraint 'gear': 1 names for 2 rows"):
+    with pytest.raises(dyn.ModelError, match="constraint 'gear': expected 2 row_names, got 1"):
         dyn.mechanisms.ConstraintMatrix("gear", 2, A, A, row_names=("one",))
 
 

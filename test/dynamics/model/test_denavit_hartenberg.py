@@ -112,6 +112,6 @@ def test_options_are_passed_to_the_model():
         ([], [], "modified", "no moving joint"),
     ],
 )
-def test_invalid_tables_are_refused(table, links, convention, word):
+def test_invalid_tables_are_rejected(table, links, convention, word):
     with pytest.raises(dyn.DynamicsError, match=word):
         model_from_dh(table, links, convention=convention)

@@ -45,7 +45,7 @@ def test_the_panda_as_published():
 
 
 def rows(text, heading):
-    """The cells of a table: below the heading there is a line of titles."""
+    """The cells of a table, without the line of column titles below its heading."""
     section = text[text.index(heading) :].split("\n\n")[0]
     return [re.split("  +", row) for row in section.splitlines()[2:]]
 
@@ -76,7 +76,7 @@ def test_screws_and_placements_determine_the_model(model):
         np.testing.assert_allclose(poses[body], A, atol=1e-5)
 
 
-def test_it_fits_a_terminal():
+def test_lines_fit_a_terminal():
     assert max(map(len, panda().describe().splitlines())) <= 110
 
 

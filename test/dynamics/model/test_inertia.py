@@ -121,7 +121,7 @@ def no_body(M, word):
         inertia.check(M, "link 'x'")
 
 
-def test_impossible_inertias_are_refused():
+def test_impossible_inertias_are_rejected():
     no_body(body((1, 1, 1), mass=-1.0), "negative")
     no_body(body((1, 1, -0.1)), "principal moments.*COM")
     no_body(np.full((6, 6), np.nan), "finite")

@@ -85,7 +85,7 @@ def test_planar_stays_in_its_plane():
     np.testing.assert_allclose(screws[:2, 3:], np.eye(3)[:2] @ turn_z_to(E).T, atol=1e-15)
 
 
-def test_floating_reaches_any_pose_by_its_numbers():
+def test_floating_coordinates_are_position_and_yaw_pitch_roll():
     q = (0.4, -0.3, 1.1, 0.7, -0.4, 1.3)
     expected = about(Rotation.from_euler("ZYX", q[3:]), POINT, q[:3])
     np.testing.assert_allclose(motion(dyn.floating(POINT), q), expected, atol=1e-15)
@@ -110,7 +110,7 @@ def test_turn_z_to_the_opposite(tilt):
 
 
 @pytest.mark.parametrize("axis", [(0, 0, 0), (0, np.nan, 1), (1, 0), ((1, 0, 0),) * 2])
-def test_an_invalid_axis_is_refused(axis):
+def test_an_invalid_axis_is_rejected(axis):
     for build in (dyn.revolute, dyn.prismatic, dyn.cylindrical, dyn.planar):
         with pytest.raises(dyn.InputError):
             build(axis)
@@ -160,7 +160,7 @@ def test_the_last_body_of_a_stack_moves_as_the_product_of_its_screws():
     np.testing.assert_allclose(actual, product_of_exponentials(model, q), atol=1e-14)
 
 
-def test_a_stack_gives_the_torques_of_its_joints_written_singly():
+def test_a_stack_has_the_torques_of_the_same_joints_defined_one_by_one():
     model = with_multidof()
     single = dyn.model_from_screws(
         model.parents, model.screws, model.poses, model.inertias, gravity=model.gravity
@@ -181,7 +181,7 @@ def test_a_stack_gives_the_torques_of_its_joints_written_singly():
         ((-2,), ("wrist",), "parent -2"),
     ],
 )
-def test_inconsistent_stacks_are_refused(parents, names, word):
+def test_inconsistent_stacks_are_rejected(parents, names, word):
     screws = [dyn.universal(POINT, (1, 0, 0), (0, 1, 0))]
     with pytest.raises(dyn.ModelError, match=word):
         dyn.model_from_screws(parents, screws, [np.eye(4)], [np.eye(6)], joint_names=names)

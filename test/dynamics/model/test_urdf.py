@@ -52,8 +52,8 @@ TREE = robot(
 ARM = robot(link("base"), link("upper"), joint("shoulder", "base", "upper"))
 
 
-def refused(text, *words):
-    """The message with which a text is refused; it holds all of `words`."""
+def rejected(text, *words):
+    """The message of the error that a text raises, which contains all of `words`."""
     with pytest.raises(dyn.ModelError) as caught:
         dyn.parse_urdf(text)
     message = str(caught.value)
@@ -68,7 +68,7 @@ def pinocchio(text):
     return model, model.createData()
 
 
-# What is read
+# Valid documents
 
 
 def test_joints_come_depth_first_and_siblings_in_document_order():
@@ -155,7 +155,7 @@ def test_each_inertial_parameter_has_its_own_effect(parameter, change, rpy):
             @ np.array([[np.cos(p), 0, np.sin(p)], [0, 1, 0], [-np.sin(p), 0, np.cos(p)]])
             @ np.array([[1, 0, 0], [0, np.cos(r), -np.sin(r)], [0, np.sin(r), np.cos(r)]])
         )
-        # second moments of mass about the frame's origin: what 6x6 says of them
+        # second moments of mass about the frame's origin, from which M (6, 6) follows
         second = R @ (np.trace(inertia) / 2 * np.eye(3) - inertia) @ R.T
         c = np.array([x, y, z])
         second += m * np.outer(c, c)
@@ -198,7 +198,7 @@ def test_a_limit_without_velocity_or_effort_leaves_them_unlimited():
     assert (limits.upper[0], limits.velocity[0], limits.effort[0]) == (1, np.inf, np.inf)
 
 
-def test_a_limit_without_bounds_is_zero_as_urdf_says_and_noted():
+def test_a_limit_without_bounds_is_zero_as_urdf_specifies_and_noted():
     model = dyn.parse_urdf(one_joint('<limit velocity="1" effort="1"/>'))
     assert (model.limits.lower[0], model.limits.upper[0]) == (0, 0)
     assert any("shoulder" in note and "cannot move" in note for note in model.notes)
@@ -209,7 +209,7 @@ def test_a_limit_without_bounds_is_zero_as_urdf_says_and_noted():
     ['lower="1" upper="-1" velocity="1"', 'velocity="-1"', 'lower="-1" upper="1" effort="-2"'],
 )
 def test_impossible_limits(limit):
-    refused(one_joint(f"<limit {limit}/>"), "joint 'shoulder'", "limits")
+    rejected(one_joint(f"<limit {limit}/>"), "joint 'shoulder'", "limits")
 
 
 def test_a_missing_axis_is_x():
@@ -293,7 +293,7 @@ def test_fixed_links_are_merged_before_a_body_is_checked():
 
 
 def test_massless_moving_leaf():
-    refused(
+    rejected(
         TREE.replace(link("slider"), '<link name="slider"/>'), "slider", "no mass", "joint 'rail'"
     )
 
@@ -305,8 +305,8 @@ def test_negative_mass(name, body):
     def with_mass(mass):
         return TREE.replace(link(name), link(name).replace('value="2"', f'value="{mass}"'))
 
-    refused(with_mass(-20), f"body '{body}'", "kg", "negative")
-    if name != body:  # a part of it may be a correction
+    rejected(with_mass(-20), f"body '{body}'", "kg", "negative")
+    if name != body:  # single links may correct the mass of the body
         model = dyn.parse_urdf(with_mass(-0.05))
         assert model.inertias[model.body_index(body), 5, 5] == pytest.approx(1.95)
 
@@ -321,10 +321,10 @@ def test_the_inertia_of_the_base_is_noted_and_has_no_effect():
 
 def test_indefinite_inertia():
     bad = INERTIAL.replace('ixy="0.01"', 'ixy="0.5"')
-    refused(ARM.replace(link("upper"), link("upper", bad)), "'upper'", "principal moments", "COM")
+    rejected(ARM.replace(link("upper"), link("upper", bad)), "'upper'", "principal moments", "COM")
 
 
-def test_triangle_inequality_is_a_named_warning_or_with_strict_an_error():
+def test_a_violated_triangle_inequality_is_a_named_warning_and_an_error_if_strict():
     bad = INERTIAL.replace('izz="0.15"', 'izz="0.9"')
     text = ARM.replace(link("upper"), link("upper", bad))
     with pytest.warns(dyn.ModelWarning, match=r"'upper'.*triangle"):
@@ -333,7 +333,7 @@ def test_triangle_inequality_is_a_named_warning_or_with_strict_an_error():
         dyn.parse_urdf(text, strict=True)
 
 
-# What is ignored
+# Ignored content
 
 
 def test_friction_is_one_warning_and_a_note():
@@ -383,10 +383,10 @@ def test_tags_of_other_tools_are_noted_without_a_warning(capfd):
         .replace("</joint>", '<safety_controller/><calibration/><dynamics damping="0"/></joint>')
         .replace("<limit ", '<limit acceleration="3" ')
     )
-    with warnings.catch_warnings(), redirect_stderr(io.StringIO()) as said:
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()) as stderr:
         warnings.simplefilter("error")
         model = dyn.parse_urdf(decorated)
-    assert said.getvalue() == ""
+    assert stderr.getvalue() == ""
     assert capfd.readouterr() == ("", "")
     notes = "\n".join(model.notes)
     for tag in ("<transmission>", "<gazebo>", "<ros2_control>", "<safety_controller>"):
@@ -401,33 +401,33 @@ def test_a_default_namespace_as_drake_writes_it():
 
 
 @pytest.mark.parametrize("kind", [str, str.encode])
-def test_white_space_before_the_declaration_does_no_harm(kind):
+def test_white_space_before_the_declaration_is_accepted(kind):
     assert dyn.parse_urdf(kind(f'\n  <?xml version="1.0"?>\n{ARM}')).joint_names == ("shoulder",)
 
 
-# What is refused: the document
+# Invalid documents
 
 
 @pytest.mark.parametrize("text", ["", "   \n", b"", b"\n"])
 def test_empty(text):
-    refused(text, "empty", "<robot>")
+    rejected(text, "empty", "<robot>")
 
 
 @pytest.mark.parametrize("text", ["<robot", ARM[:-3], "<robot/><robot/>", ARM + "x", "<a>&e;</a>"])
 def test_malformed(text):
-    refused(text, "not well-formed")
+    rejected(text, "not well-formed")
 
 
 def test_swapping_path_and_text_is_explained():
-    refused("robots/arm.urdf", "load_urdf")
+    rejected("robots/arm.urdf", "load_urdf")
     with pytest.raises(dyn.ModelError, match="parse_urdf"):
         dyn.load_urdf(ARM)
-    refused(None, "str or bytes", "NoneType")
+    rejected(None, "str or bytes", "NoneType")
 
 
 @pytest.mark.parametrize("text", ["<sdf/>", "<html><robot/></html>", "<Robot/>"])
 def test_another_root_element(text):
-    refused(text, "<robot>", "root element")
+    rejected(text, "<robot>", "root element")
 
 
 ENTITY = '<!DOCTYPE robot [<!ENTITY m "2">]>'
@@ -440,14 +440,14 @@ def test_any_doctype_in_any_encoding(doctype, encoding):
     text = f'<?xml version="1.0" encoding="{declared}"?>{doctype}{ARM}'
     if encoding == "utf-16-le":
         text = "\ufeff" + text
-    refused(text.encode(encoding), "DOCTYPE")
-    refused(text.removeprefix("\ufeff"), "DOCTYPE")
+    rejected(text.encode(encoding), "DOCTYPE")
+    rejected(text.removeprefix("\ufeff"), "DOCTYPE")
 
 
 def test_entities_are_never_expanded():
     bomb = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 12))
     text = f'<!DOCTYPE robot [<!ENTITY e0 "ha">{bomb}]><robot name="&e11;"/>'
-    refused(text, "DOCTYPE")
+    rejected(text, "DOCTYPE")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
@@ -459,8 +459,8 @@ def test_encodings_are_read(encoding):
 
 
 @pytest.mark.parametrize("encoding", ["utf-32", "utf-7", "no-such-encoding"])
-def test_unknown_encodings_are_refused(encoding):
-    refused(f'<?xml version="1.0" encoding="{encoding}"?>{ARM}'.encode(), "not well-formed")
+def test_unknown_encodings_are_rejected(encoding):
+    rejected(f'<?xml version="1.0" encoding="{encoding}"?>{ARM}'.encode(), "not well-formed")
 
 
 @pytest.mark.parametrize(
@@ -475,7 +475,7 @@ def test_unknown_encodings_are_refused(encoding):
     ],
 )
 def test_xacro_files_are_recognised(text):
-    refused(text, "xacro", "first")
+    rejected(text, "xacro", "first")
 
 
 def test_errors_name_the_file(tmp_path):
@@ -492,7 +492,7 @@ def test_errors_name_the_file(tmp_path):
         dyn.load_urdf(tmp_path / "absent.urdf")
 
 
-# What is refused: tags, names and numbers
+# Invalid tags, names and numbers
 
 
 @pytest.mark.parametrize(
@@ -531,7 +531,7 @@ def test_errors_name_the_file(tmp_path):
     ],
 )
 def test_an_impossible_joint_or_link(old, new, words):
-    refused(ARM.replace(old, new), *words)
+    rejected(ARM.replace(old, new), *words)
 
 
 def test_mimic_and_zero_axes_are_ignored_on_fixed_joints():
@@ -544,7 +544,7 @@ def test_mimic_and_zero_axes_are_ignored_on_fixed_joints():
         assert dyn.parse_urdf(text).n == 4
 
 
-# What is refused: the tree
+# Invalid trees
 
 
 @pytest.mark.parametrize(
@@ -574,8 +574,8 @@ def test_mimic_and_zero_axes_are_ignored_on_fixed_joints():
         ),
     ],
 )
-def test_anything_but_a_tree_is_refused(parts, words):
-    refused(robot(*parts), *words)
+def test_anything_but_a_tree_is_rejected(parts, words):
+    rejected(robot(*parts), *words)
 
 
 def test_a_long_chain_needs_no_recursion():

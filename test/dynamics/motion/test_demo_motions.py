@@ -64,7 +64,7 @@ def test_a_joint_that_cannot_move_is_named():
         list(motions(arm(stuck)))
 
 
-def test_rest_to_rest_goes_through_its_points():
+def test_rest_to_rest_passes_through_its_points():
     points = [[0.1, 0.6], [0.8, 0.7], [-0.3, 0.55], [0.2, 0.8]]
     motion = rest_to_rest_motion(arm(), duration=3.0, waypoints=np.ravel(points).tolist())
     np.testing.assert_allclose(motion.sample([0.0, 1.0, 2.0, 3.0])[:, 0], points, atol=1e-12)
@@ -84,8 +84,8 @@ def test_the_motion_of_the_demo_of_controllers_is_fast_and_within_the_limits():
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_incomplete_points_are_refused(count):
-    with pytest.raises(InputError, match=f"waypoints: {count} numbers"):
+def test_incomplete_points_are_rejected(count):
+    with pytest.raises(InputError, match=f"waypoints: .* got {count} numbers"):
         rest_to_rest_motion(arm(), duration=1.0, waypoints=[0.1] * count)
     with pytest.raises(InputError, match="expected"):
         exciting_motion(
@@ -101,7 +101,7 @@ def published_panda_motion():
     return exciting_motion(panda(), **numbers)
 
 
-def test_the_published_motion_stays_in_the_limits_of_the_panda():
+def test_the_published_motion_stays_within_the_limits_of_the_panda():
     motion, limits = published_panda_motion(), panda().limits
     low, high = motion.extremes()
     assert (low[0] > limits.lower).all()

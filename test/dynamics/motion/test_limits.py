@@ -1,4 +1,4 @@
-"""Limits are per second, not per cycle; clips are reported; non-finite values are refused."""
+"""Limits are per second, not per cycle; clips are reported; non-finite values are rejected."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_motor_speed_is_clipped_and_reported() -> None:
         ([0, 0, 0], [0, 0, 0], np.nan, "dt is nan"),
     ],
 )
-def test_invalid_torques_and_times_are_refused(torque, previous, dt, says) -> None:
+def test_invalid_torques_and_times_are_rejected(torque, previous, dt, says) -> None:
     for kind in (list, lambda rows: np.array(rows, dtype=np.float64)):
         with pytest.raises(InputError, match=says):
             COMMANDS.apply(kind(torque), kind(previous), dt)
@@ -127,7 +127,7 @@ def test_invalid_torques_and_times_are_refused(torque, previous, dt, says) -> No
         ({"torque": 5.0}, "torque: expected 3 limits"),
     ],
 )
-def test_invalid_limits_are_refused(limits: dict, says: str) -> None:
+def test_invalid_limits_are_rejected(limits: dict, says: str) -> None:
     with pytest.raises(InputError, match=says):
         JointCommandLimits(JOINTS, **limits)
 

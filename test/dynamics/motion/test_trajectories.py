@@ -63,7 +63,7 @@ def cost(motion: Trajectory) -> float:
 
 
 def assert_close(actual: np.ndarray, expected: np.ndarray, scale: np.ndarray, bound: float) -> None:
-    """States (..., 5, n) against each other, each row relative to its scale (5, n) or (5, 1)."""
+    """Compare states (..., 5, n), each row relative to its scale (5, n) or (5, 1)."""
     assert (np.abs(actual - expected) / np.maximum(scale, 1e-300)).max() < bound
 
 
@@ -131,7 +131,7 @@ def test_rest_to_rest_is_the_smooth_step_of_degree_9() -> None:
     np.testing.assert_allclose(motion.peak_values()[1, 0], 315 / 128 / duration, rtol=1e-12)
 
 
-# --- what is not given is chosen for least jerk -------------------------------------------------
+# --- free values minimise the jerk ----------------------------------------------------------------
 
 
 def minimise_to_40_digits(times, data) -> np.ndarray:
@@ -193,7 +193,7 @@ def test_least_jerk_against_40_digits_for_steps_of_every_size(steps: list[float]
     np.testing.assert_allclose(actual, expected, atol=1e-300, rtol=1e-9)
 
 
-def test_least_jerk_with_velocities_alone_and_gaps_against_40_digits() -> None:
+def test_least_jerk_with_missing_positions_against_40_digits() -> None:
     times = [0, 0.7, 1.0, 3.0, 3.2]
     positions = [[0.2], None, None, [1.1], [0.4]]
     velocities = [[0], [0.5], None, [], [0]]
@@ -228,7 +228,7 @@ def test_positions_alone_give_scipys_quintic_spline(seed: int) -> None:
 
 @given(st.integers(0, 2**32 - 1))
 @properties
-def test_no_other_choice_of_what_was_free_has_less_jerk(seed: int) -> None:
+def test_no_other_choice_of_the_free_values_has_less_jerk(seed: int) -> None:
     rng = generator(seed)
     m = 5
     positions, velocities, accelerations = random_points(rng, m)
@@ -245,7 +245,7 @@ def test_no_other_choice_of_what_was_free_has_less_jerk(seed: int) -> None:
     ]
     assert costs[0] > costs[1] < costs[2]
     curvature = costs[0] + costs[2] - 2 * costs[1]
-    assert abs(costs[2] - costs[0]) < 1e-4 * curvature + 1e-12 * costs[1]  # and no slope
+    assert abs(costs[2] - costs[0]) < 1e-4 * curvature + 1e-12 * costs[1]  # zero slope
 
 
 def test_quintic_polynomial_is_reproduced_from_any_points_on_it() -> None:
@@ -295,7 +295,7 @@ def test_shift_and_scale_of_time_and_shift_of_position(
     for t in np.linspace(times[0], times[-1], 17):
         state = other(later + slower * t) * power
         state[0] -= offset
-        assert_close(state, one(t), scale, 1e-7)  # t and q are rounded before they come here
+        assert_close(state, one(t), scale, 1e-7)  # rounded arguments
 
 
 def test_joints_do_not_influence_each_other() -> None:
@@ -349,7 +349,7 @@ def test_hold_rests_at_all_times() -> None:
     np.testing.assert_array_equal(interpolate(JOINTS, [4], [[1, 2, 3]])(0), motion(0))
 
 
-def test_times_beyond_an_end_in_motion_are_refused() -> None:
+def test_times_beyond_an_end_in_motion_are_rejected() -> None:
     state = np.zeros((5, N))
     state[1] = 0.2
     motion = interpolate(JOINTS, [1, 2], [None, [1, 2, 3]], start=state)
@@ -457,7 +457,7 @@ def test_stop_lets_one_joint_finish_braking_and_keeps_the_limits_of_the_others()
     assert 4.0 < peak[1] <= 5.0
 
 
-def test_stop_never_refuses_a_state() -> None:
+def test_stop_accepts_every_state() -> None:
     state = np.array([[0.1] * N, [1, -1, 0], [30, 0, -5], [400, 0, 0], [0, 1e4, 0]])
     running = interpolate(JOINTS, [0, 1], [None, [0, 0, 0]], start=state)
     motion = stop(running, 0.0, acceleration=np.full(N, 5.0))
@@ -486,7 +486,7 @@ def test_stop_at_rest_is_a_hold() -> None:
         ({"acceleration": [1, 1]}, "acceleration"),
     ],
 )
-def test_stop_refuses_ambiguous_and_invalid_arguments(arguments: dict, says: str) -> None:
+def test_stop_rejects_ambiguous_and_invalid_arguments(arguments: dict, says: str) -> None:
     running = random_trajectory(0)
     with pytest.raises(TrajectoryError, match=says):
         stop(running, running.start_time + 1.0, **arguments)
@@ -597,13 +597,13 @@ def test_sum_of_sines_can_be_spliced_and_stopped() -> None:
         ({"ramp": 0.0}, "ramp must be positive"),
     ],
 )
-def test_sum_of_sines_refuses(change: dict, says: str) -> None:
+def test_sum_of_sines_rejects_invalid_arguments(change: dict, says: str) -> None:
     arguments = {"offset": OFFSET, "a": A, "b": B, "frequency": 1.0, "duration": 5.0} | change
     with pytest.raises(TrajectoryError, match=says):
         sum_of_sines(JOINTS, **arguments)
 
 
-# --- refusals -------------------------------------------------------------------------------------
+# --- invalid input --------------------------------------------------------------------------------
 
 POINTS = [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
 
@@ -626,11 +626,11 @@ def changed(value: object, point: int, joint: int) -> list:
         ([[0, 1, 2]], "one per point"),
         (1.0, "one per point"),
         (["a", "b", "c"], "real numbers"),
-        ([0, 1], "2 points need 2 rows, got 3"),
+        ([0, 1], "expected 2 rows, one per point, got 3"),
         ([0, 1e-200, 1], "too close to connect"),
     ],
 )
-def test_times_are_refused(times: object, says: str) -> None:
+def test_times_are_rejected(times: object, says: str) -> None:
     with pytest.raises(TrajectoryError, match=says):
         interpolate(JOINTS, times, POINTS if np.size(times) else [])
 
@@ -653,7 +653,7 @@ def test_times_are_refused(times: object, says: str) -> None:
         ({"positions": changed(None, 2, 1)}, "'elbow' has no position at the last point"),
         ({"positions": [POINTS[0], [np.nan] * N, POINTS[2]]}, "point at 1 s has no position"),
         ({"velocities": changed(np.nan, 1, 1)}, r"velocities\[1\] of joint 'elbow' is nan"),
-        ({"velocities": POINTS[:2]}, "velocities: 3 points need 3 rows, got 2"),
+        ({"velocities": POINTS[:2]}, "velocities: expected 3 rows, one per point, got 2"),
         ({"velocities": POINTS}, "'shoulder' has the velocity 2 at the last point.*ends at rest"),
         ({"velocities": POINTS[::-1]}, "velocity 2 at the first point.*starts at rest"),
         ({"accelerations": changed(-np.inf, 0, 1)}, r"accelerations\[0\] of joint 'elbow' is -inf"),
@@ -664,7 +664,7 @@ def test_times_are_refused(times: object, says: str) -> None:
         ({"joint_names": [], "positions": [[], [], []]}, "no position|joint names"),
     ],
 )
-def test_points_are_refused(arguments: dict, says: str) -> None:
+def test_points_are_rejected(arguments: dict, says: str) -> None:
     arguments = {"joint_names": JOINTS, "times": [0, 1, 2], "positions": POINTS} | arguments
     with pytest.raises(TrajectoryError, match=says):
         interpolate(**arguments)
@@ -701,6 +701,6 @@ def test_match_joints_reorders_names() -> None:
         (["a", "elbow", "elbow"], "duplicate: elbow; unknown: a; missing: shoulder, wrist"),
     ],
 )
-def test_match_joints_names_every_fault(names: list[str], says: str) -> None:
+def test_match_joints_names_every_mismatch(names: list[str], says: str) -> None:
     with pytest.raises(TrajectoryError, match=says):
         match_joints(JOINTS, names)

@@ -35,7 +35,7 @@ def plant() -> Plant:
     return ElasticRobot(model, Actuators(model.joint_names, actuators))
 
 
-def test_arrays_have_the_documented_shapes_and_stay_the_same_objects():
+def test_arrays_have_the_documented_shapes_and_remain_the_same_objects():
     robot = plant()
     shapes = {
         "q": (3,), "qd": (3,), "theta": (4,), "thetad": (4,), "motor_torque": (4,),
@@ -53,7 +53,7 @@ def test_arrays_have_the_documented_shapes_and_stay_the_same_objects():
     assert (rows["qdd"] != 0.0).all()
 
 
-def test_it_starts_where_it_is_put():
+def test_reset_sets_the_state():
     robot = plant()
     robot.stiffness[0] = 200.0
     robot.reset([0.1, 0.2, 0.3], [1.0, 2.0, 3.0])
@@ -63,12 +63,12 @@ def test_it_starts_where_it_is_put():
     np.testing.assert_allclose(robot.joint_torque[1:], [30.0, 0.0], atol=1e-12)
 
 
-def test_invalid_end_stops_are_refused():
+def test_invalid_end_stops_are_rejected():
     stops = EndStops([1e4, 2e4], damping=0.5)
     assert stops.stiffness.tolist() == [1e4, 2e4]
     with pytest.raises(InputError, match=r"stiffness is 0\.0: must be positive"):
         EndStops(0.0)
-    with pytest.raises(InputError, match=r"damping is -1\.0: must be not negative"):
+    with pytest.raises(InputError, match=r"damping is -1\.0: must be zero or greater"):
         EndStops(1e4, -1.0)
     with pytest.raises(InputError, match="stiffness is nan: must be positive"):
         EndStops(np.nan)

@@ -118,7 +118,7 @@ def test_a_delay_of_whole_cycles_does_not_divide_them():
         (lambda: Encoder(1, PERIOD, resolution=-1e-3), "resolution"),
         (lambda: Encoder(1, PERIOD, noise=np.nan), "noise"),
         (lambda: Encoder(1, PERIOD, velocity_bandwidth=-1.0), "bandwidth"),
-        (lambda: Encoder(1, PERIOD, velocity_bandwidth=0.0), "None: the true"),
+        (lambda: Encoder(1, PERIOD, velocity_bandwidth=0.0), "None for the true"),
         (lambda: TorqueSensor(1, PERIOD, bandwidth=0.0), "bandwidth"),
         (lambda: TorqueSensor(1, PERIOD, noise=-1.0), "noise"),
         (lambda: TorqueSensor(2, PERIOD).update([1.0]), "torque"),
@@ -127,6 +127,6 @@ def test_a_delay_of_whole_cycles_does_not_divide_them():
         (lambda: DelayLine(np.inf, PERIOD, None), "delay"),
     ],
 )
-def test_values_out_of_range_are_refused_by_name(make, named):
+def test_values_out_of_range_are_rejected_by_name(make, named):
     with pytest.raises(InputError, match=named):
         make()

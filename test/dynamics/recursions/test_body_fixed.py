@@ -22,7 +22,7 @@ def moved(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_twists_and_accelerations_are_those_of_66(seed):
+def test_twists_and_accelerations_follow_equation_66(seed):
     """[M18d] (66b), (66c) and its equal forms (65a), (65b)."""
     model, state, _, chain = moved(seed)
     for i in range(model.n):
@@ -36,7 +36,7 @@ def test_twists_and_accelerations_are_those_of_66(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_jerk_and_jounce_are_derivatives_of_66c(seed):
+def test_jerk_and_jounce_are_derivatives_of_equation_66c(seed):
     """V'' and V''' by the product rule, with (A x)' = A x' - q' ad_Z A x in 6x6 matrices."""
     model, state, _, chain = moved(seed)
     for i in range(model.n):
@@ -52,8 +52,8 @@ def test_jerk_and_jounce_are_derivatives_of_66c(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_wrenches_and_their_rates_are_those_of_40_to_42(seed):
-    """[M21] (40) to (42) with their lost transposes, [M18d] (67): Q = X^T W and so on."""
+def test_wrenches_and_their_rates_follow_equations_40_to_42(seed):
+    """[M21] (40) to (42) with their missing transposes, [M18d] (67): Q = X^T W and so on."""
     model, state, applied, chain = moved(seed)
     for i in range(model.n):
         M, (V, V1, V2, V3) = chain.M[i], chain.V[i]

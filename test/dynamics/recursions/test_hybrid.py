@@ -46,7 +46,7 @@ def ways(chain):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_twists_and_accelerations_are_those_of_75(seed):
+def test_twists_and_accelerations_follow_equation_75(seed):
     """(75c), (75d), and the equal forms (73) and (74)."""
     _, state, _, chain = moved(seed)
     for i, X, r, r1 in ways(chain):
@@ -64,7 +64,7 @@ def test_twists_and_accelerations_are_those_of_75(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_wrenches_are_those_of_76(seed):
+def test_wrenches_follow_equation_76(seed):
     """(76b) with Ad^T of r_{i+1,i} and the angular half of the twist only, (53); Q by (76c)."""
     model, _, applied, chain = moved(seed)
     screws = {i: (X, r) for i, X, r, _ in ways(chain)}

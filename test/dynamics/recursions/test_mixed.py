@@ -23,7 +23,7 @@ def moved(seed, order=0):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_twists_are_those_of_68(seed):
+def test_twists_follow_equation_68(seed):
     """Each half in its own axes, from the twist of the parent in its."""
     _, state, _, chain = moved(seed)
     for i, p in enumerate(chain.parents):
@@ -36,7 +36,7 @@ def test_twists_are_those_of_68(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_wrenches_are_those_of_56_and_57(seed):
+def test_wrenches_follow_equations_56_and_57(seed):
     model, _, applied, chain = moved(seed)
     for i in range(model.n):
         R, r = chain.C[i][:3, :3], chain.C[i][:3, 3]
@@ -58,7 +58,7 @@ def test_wrenches_are_those_of_56_and_57(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_rates_are_taken_body_fixed(seed):
+def test_to_body_fixed_gives_the_rows_of_the_body_fixed_recursion(seed):
     """`to_body_fixed` leaves the rows that the body-fixed recursion itself would have written."""
     model, state, applied, chain = moved(seed, order=2)
     expected = run(body_fixed, "body", model, state, applied)

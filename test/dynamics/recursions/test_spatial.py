@@ -32,7 +32,7 @@ def screws(chain):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_motion_is_that_of_algorithm_1(seed):
+def test_the_motion_follows_algorithm_1(seed):
     """[M21] (6), (7), (9); [M18d] (69) and (70d). The jounce ends with S''' q', factor 1."""
     model, state, _, chain = moved(seed)
     S = screws(chain)
@@ -50,7 +50,7 @@ def test_the_motion_is_that_of_algorithm_1(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_wrenches_are_those_of_algorithm_3(seed):
+def test_wrenches_follow_algorithm_3(seed):
     """[M21] (14) to (31) corrected, with gravity by (23) to (25): M' = -M ad_V - ad_V^T M, ..."""
     model, _, applied, chain = moved(seed)
     coAd = se3.coAd(chain.C)

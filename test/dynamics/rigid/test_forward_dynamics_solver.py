@@ -51,7 +51,7 @@ def test_rejected_input_changes_nothing():
     rows = draw(model, 4)
     before = np.array(solver(*rows))
     for bad, message in (
-        (rows[:3], "expected q, qd, tau, tau_dot; got 3 rows"),
+        (rows[:3], r"expected 4 rows \(q, qd, tau, tau_dot\), got 3"),
         ([*rows[:3], np.full(4, np.nan)], r"tau_dot\[0\] \(joint 'joint1'\) is nan"),
         ([rows[0][:3], *rows[1:]], "q: expected shape"),
     ):

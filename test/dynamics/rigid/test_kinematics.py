@@ -258,7 +258,7 @@ def test_no_base_motion_is_a_base_at_rest(representation, gravity):
 
 
 def test_points_far_from_the_origin_stay_accurate():
-    """A robot moved by 5 m in every direction, within the promise of some metres."""
+    """A robot moved by 5 m in every direction, within the documented range of some metres."""
     model = random_tree(6, 11)
     place = se3.from_rotation_translation(np.eye(3), [5.0, -5.0, 5.0])
     state = draw(model, 5)

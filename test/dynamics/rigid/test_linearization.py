@@ -251,7 +251,7 @@ def test_a_linear_model_is_immutable():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"tau": np.zeros(2), "qdd": np.zeros(2)}, "tau or qdd"),
+        ({"tau": np.zeros(2), "qdd": np.zeros(2)}, "tau and qdd: give at most one"),
         ({"tau": [1.0]}, "tau"),
         ({"qd": [1.0, np.nan]}, "qd"),
         ({"damping": 0.5}, "damping"),

@@ -405,7 +405,7 @@ def test_other_mistakes_are_explained():
         dyn.rigid.newton_euler_rates(
             np.eye(4), np.eye(6), zero, zero, zero, zero, representation=frame
         )
-    with pytest.raises(dyn.InputError, match=r"twist, acceleration, jerk.*got 1 and 2"):
+    with pytest.raises(dyn.InputError, match=r"twist with up to two derivatives.*got 1 and 2"):
         dyn.rigid.moving_frame(np.eye(4), [zero], np.eye(4), [zero, zero])
 
 

@@ -76,7 +76,7 @@ def test_contacts_in_a_batch():
 def test_an_invalid_frame_is_rejected():
     model = with_tool(16)
     zero, W = np.zeros(model.n), np.zeros(6)
-    with pytest.raises(dyn.InputError, match="frame: its rotation is not a rotation matrix"):
+    with pytest.raises(dyn.InputError, match="the rotation of frame is not a rotation matrix"):
         dyn.wrench_to_world(model, zero, zero, zero, 0, W, frame=np.zeros((4, 4)))
     with pytest.raises(dyn.InputError, match="frame: expected shape"):
         dyn.wrench_to_world(model, zero, zero, zero, 0, W, frame=np.zeros(3))

@@ -73,10 +73,10 @@ def within_limits(model, q):
     return np.all((q >= model.limits.lower) & (q <= model.limits.upper))
 
 
-# it solves
+# solutions
 
 
-def test_random_reachable_poses_of_the_panda():
+def test_random_reachable_poses_of_the_panda_are_solved():
     model = panda()
     poses = dyn.frame_pose(model, reachable(model, 400), HAND)
     found = dyn.tasks.inverse_kinematics(model, poses, HAND)
@@ -106,7 +106,7 @@ def test_trees_of_all_joints_with_a_tool(seed):
 
 
 def test_joints_that_do_not_move_the_tool_stay_at_the_first_start():
-    """Also where a later start, which is random, leads to the solution."""
+    """Even if a later start, which is random, leads to the solution."""
     model = random_tree(10, 239)
     rng = np.random.default_rng(239)
     body = max(range(model.n), key=lambda i: len(model.path(i)))
@@ -137,7 +137,7 @@ def test_a_solution_of_a_spherical_wrist_is_one_of_the_eight_in_closed_form():
             axis=(1, 2)
         )
         assert turned.min() < 1e-8
-        for branch in closed:  # and each of them is found from nearby
+        for branch in closed:  # each one is also found from a start nearby
             near = dyn.tasks.inverse_kinematics(model, target, 5, initial=branch + 0.01, starts=1)
             if near.success:  # next to a singularity it may be another one
                 np.testing.assert_allclose(near.residual, 0, atol=1e-12)
@@ -200,7 +200,7 @@ def test_along_named_axes():
     np.testing.assert_allclose(way[:2], 0, atol=1e-12)
 
 
-def test_the_same_input_gives_the_same_result_and_a_solver_remembers_nothing():
+def test_the_same_input_gives_the_same_result_and_a_solver_keeps_no_state():
     model = panda()
     poses = dyn.frame_pose(model, reachable(model, 20), HAND)
     solver = dyn.tasks.InverseKinematicsSolver(model, HAND)
@@ -286,7 +286,7 @@ def test_a_solution_at_the_limits_is_found():
         assert within_limits(model, found.q)
 
 
-def test_limits_of_the_caller_and_none():
+def test_limits_may_be_given_or_switched_off():
     model = panda()
     q = reachable(model, 1, 4)[0]
     target = dyn.frame_pose(model, q, HAND)
@@ -298,7 +298,7 @@ def test_limits_of_the_caller_and_none():
     assert dyn.tasks.inverse_kinematics(model, target, HAND, initial=beyond, limits=False).success
 
 
-def test_a_joint_limit_is_the_reason():
+def test_a_joint_limit_is_reported_as_the_reason():
     arm = two_link_planar()
     target = dyn.frame_pose(arm, [0.2, 1.2], 1) @ se3.exp([0, 0, 0, 0.7, 0, 0])
     offset = se3.exp([0, 0, 0, 0.7, 0, 0])
@@ -307,16 +307,16 @@ def test_a_joint_limit_is_the_reason():
     )
     assert not found.success
     assert found.reason.startswith(
-        "joint limit of 'elbow': a solution beyond the limits has it at "
+        "joint limit of 'elbow': a solution outside the limits has this joint at "
     )
     assert np.all(np.abs(found.q) <= [3, 0.5])
-    assert abs(found.q[1]) == 0.5  # the closest there is
+    assert abs(found.q[1]) == 0.5  # the closest permitted position
 
 
-# what cannot be
+# targets without a solution
 
 
-def test_out_of_reach_by_at_least():
+def test_the_distance_out_of_reach_is_bounded_from_below():
     """For a chain of parallel axes the bound is exact."""
     arm = two_link_planar()
     offset = se3.exp([0, 0, 0, 0.7, 0, 0])
@@ -328,7 +328,7 @@ def test_out_of_reach_by_at_least():
     assert found.residual == pytest.approx([0.2, 0], abs=1e-6)
 
 
-def test_no_reachable_pose_is_reported_out_of_reach():
+def test_reachable_poses_are_never_reported_out_of_reach():
     """The bound on the reach must hold for revolute and prismatic joints alike."""
     for model in (panda(), puma(), *(random_tree(6, seed) for seed in range(8))):
         limits = (np.full(model.n, -2.0), np.full(model.n, 2.0))
@@ -340,7 +340,7 @@ def test_no_reachable_pose_is_reported_out_of_reach():
             assert not solver._reason(q[0], goal, residual).startswith("out of reach")
 
 
-def test_far_away_in_front_of_the_panda():
+def test_a_target_far_in_front_of_the_panda_is_out_of_reach():
     target = se3.exp([0, 0, 0, 2.0, 0, 0.3])
     found = dyn.tasks.inverse_kinematics(panda(), target, HAND)
     assert found.reason.startswith("out of reach by at least")
@@ -350,7 +350,7 @@ def test_far_away_in_front_of_the_panda():
 def test_too_few_degrees_of_freedom_and_an_unreachable_orientation():
     arm = two_link_planar()
     found = dyn.tasks.inverse_kinematics(arm, se3.exp([0.1, 0, 0, 0.5, 0, 0]), 1)
-    assert found.reason.startswith("degrees of freedom: 2 for 6 prescribed components")
+    assert found.reason.startswith("degrees of freedom: only 2 for 6 prescribed")
     R = np.array([[0, 0, -1.0], [0, 1, 0], [1, 0, 0]])  # a tool of 0.3 m that points back at 0.8 m
     target, tool = se3.from_rotation_translation(R, (0.8, 0, 0)), se3.exp([0, 0, 0, 0, 0, 0.3])
     found = dyn.tasks.inverse_kinematics(puma(), target, 5, offset=tool, starts=20)
@@ -441,7 +441,7 @@ def test_the_last_permitted_step_counts():
         assert found.success, found.reason
 
 
-# refusals
+# invalid input
 
 
 @pytest.mark.parametrize(
@@ -468,13 +468,13 @@ def test_the_last_permitted_step_counts():
         ({"body": dyn.tasks.Task(HAND, softness=0.1)}, "softness"),
     ],
 )
-def test_bad_input_is_refused(arguments, message):
+def test_bad_input_is_rejected(arguments, message):
     given_ = {"target": np.eye(4), "body": HAND} | arguments
     with pytest.raises(dyn.InputError, match=message):
         dyn.tasks.inverse_kinematics(panda(), given_.pop("target"), given_.pop("body"), **given_)
 
 
-def test_bad_input_of_the_closed_loop_is_refused():
+def test_bad_input_of_the_closed_loop_is_rejected():
     solver, q = dyn.tasks.InverseKinematicsSolver(panda(), HAND), np.zeros(7)
     for wrong, message in (
         ((q[:6], np.eye(4), 0.01), "q"),

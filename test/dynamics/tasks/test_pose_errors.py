@@ -70,7 +70,7 @@ def test_a_joint_that_does_not_move_the_tool_has_no_column():
 
 @settings(max_examples=15)
 @given(SEEDS)
-def test_a_free_turn_is_that_of_the_nearest_target(seed):
+def test_a_free_rotation_selects_the_nearest_target(seed):
     """Of all targets turned about their third axis, none is nearer than the one chosen."""
     model, offsets, targets, q = random_case(seed)
     task = dyn.tasks.Task(5, "direction", offset=offsets[0])
@@ -84,7 +84,7 @@ def test_a_free_turn_is_that_of_the_nearest_target(seed):
     assert np.linalg.norm(error) == pytest.approx(directions, abs=1e-6)
 
 
-def test_next_to_the_solution_the_derivative_with_a_free_turn_is_right():
+def test_next_to_the_solution_the_derivative_with_a_free_rotation_is_right():
     model, offsets, _, q = random_case(8)
     task = dyn.tasks.Task(5, "direction", offset=offsets[0])
     goal = dyn.frame_pose(model, q, 5) @ offsets[0] @ se3.exp([0, 0, 2.5, 0.3, 0.1, 0])

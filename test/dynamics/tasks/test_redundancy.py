@@ -26,7 +26,7 @@ def test_manipulability_follows_from_the_singular_values():
     np.testing.assert_allclose(found.condition_number, ratio, rtol=1e-8)
 
 
-def test_a_planar_arm_loses_its_elbow_by_the_sine():
+def test_manipulability_of_a_planar_arm_is_the_sine_of_its_elbow():
     """Yoshikawa's own example: w = l1 l2 |sin q2|."""
     l1, l2 = 0.7, 0.4
     pose = dyn.se3.exp([0, 0, 0, l1, 0, 0])
@@ -82,7 +82,7 @@ def test_damping_strength_defaults_to_the_singular_value():
         (lambda: dyn.tasks.manipulability(panda(), [HAND, HAND], READY), "12 components"),
     ],
 )
-def test_bad_numbers_are_refused(make, message):
+def test_invalid_numbers_are_rejected(make, message):
     with pytest.raises(dyn.InputError, match=message):
         make()
 

@@ -96,7 +96,7 @@ def test_derivatives_from_power_series_of_40_digits(name):
 
 
 @every_path
-def test_each_rate_is_the_slope_of_the_one_before(path):
+def test_each_rate_is_the_slope_of_the_preceding_one(path):
     """By differences of fourth order in all representations, without using the class."""
     h = 1e-3 * min(path.duration, 2.0)
     peaks = path.peak_values()
@@ -118,9 +118,9 @@ def test_each_rate_is_the_slope_of_the_one_before(path):
 
 
 @every_path
-def test_from_rest_to_rest_and_resting_outside(path):
+def test_paths_begin_and_end_at_rest_and_rest_outside(path):
     ends = [(path.start_time, -1.0), (path.end_time, 1.0)]
-    for t, edge in ends[path is PATHS["redirected"] :]:  # which starts in motion
+    for t, edge in ends[path is PATHS["redirected"] :]:  # that one starts in motion
         at, outside = path(t), path(t + edge)
         np.testing.assert_allclose(outside.pose, at.pose, atol=1e-14)
         assert not np.any(outside.rates)
@@ -154,7 +154,7 @@ def test_samples_equal_single_calls():
             np.testing.assert_allclose(rate[k], one, rtol=1e-13, atol=1e-13)
 
 
-# what the paths are
+# shapes of the paths
 
 
 def test_a_screw_motion_has_one_body_twist_up_to_its_magnitude():
@@ -244,7 +244,7 @@ def test_a_spline_does_not_depend_on_the_choice_of_frames():
 
 
 def test_a_long_spline_depends_only_on_nearby_poses():
-    """Distant poses have no effect: joints rest a window away, and the path stays continuous."""
+    """Poses outside a window of 25 joints have no effect, and the path stays continuous."""
     poses = random_poses(60, 3, 0.3)
     at = np.arange(60.0)
     path = dyn.tasks.spline(at, poses)
@@ -258,7 +258,7 @@ def test_a_long_spline_depends_only_on_nearby_poses():
         np.testing.assert_allclose(rate, beside, atol=1e-6 * np.abs(rate).max())
 
 
-# other times, several paths
+# retimed and combined paths
 
 
 def test_retimed_at_constant_speed_scales_every_rate():
@@ -332,10 +332,10 @@ def test_a_moved_pose_follows_the_spatial_twists():
     np.testing.assert_allclose(path(t + h).pose, ahead, atol=1e-11)
 
 
-# refusals
+# invalid input
 
 
-def test_bad_poses_are_refused():
+def test_bad_poses_are_rejected():
     A = np.eye(4)
     bent, scaled, unknown = np.eye(4), np.diag([2.0, 1, 1, 1]), np.full((4, 4), np.nan)
     bent[3, 0] = 0.1
@@ -369,12 +369,12 @@ def test_bad_poses_are_refused():
         (lambda A: PATHS["line"](0.5, "sideways"), "sideways"),
     ],
 )
-def test_bad_arguments_are_refused(make, message):
+def test_bad_arguments_are_rejected(make, message):
     with pytest.raises(dyn.InputError, match=message):
         make(np.eye(4))
 
 
-def test_paths_that_do_not_meet_or_do_not_rest_are_refused():
+def test_paths_that_do_not_meet_or_do_not_rest_are_rejected():
     A, B = random_poses(2)
     with pytest.raises(dyn.TrajectoryError, match="away from where path 0 ends"):
         dyn.tasks.concatenate([dyn.tasks.line(A, B, 1.0), dyn.tasks.line(A, B, 1.0)])

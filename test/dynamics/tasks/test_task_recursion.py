@@ -82,7 +82,7 @@ def agree(model, tasks, resolution, q, prescribed=None, away=0.0, seed=0):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_orders_are_the_derivatives_of_the_first(name):
+def test_higher_orders_are_derivatives_of_the_first(name):
     tasks, resolution = CASES[name]
     q = STRETCHED if name == "damped" else READY
     prescribed = None
@@ -99,7 +99,7 @@ def test_the_orders_are_the_derivatives_of_the_first(name):
 
 
 def test_tools_on_the_branches_of_a_tree_of_all_kinds_of_joints():
-    model = random_tree(9, seed=2)  # of p r h joints, with leaves at 2, 6 and 8
+    model = random_tree(9, seed=2)  # prismatic, revolute, helical; leaves 2, 6, 8
     tasks = [Task(6, "position", OFFSET), Task(2, "rx", softness=0.2), Task(8, "z")]
     q = np.random.default_rng(2).normal(0, 0.7, model.n)
     agree(model, tasks, Resolution(posture=np.zeros(model.n), feedback=3.0), q, away=0.02)

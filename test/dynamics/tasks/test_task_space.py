@@ -35,7 +35,7 @@ def elbow_stretched(t):
     return TaskMotion(pose, *(s[1:, None] * e))
 
 
-# the joints of a robot that has none to spare: [M21] Algorithms 2 and 3
+# robots without redundancy: [M21] Algorithms 2 and 3
 
 
 def test_joint_motion_is_recovered_from_the_exact_motion_of_the_tool():
@@ -88,7 +88,7 @@ def test_the_motion_of_the_base_is_accounted_for():
         assert error(rate, other) < 1e-9
 
 
-# robots with joints to spare
+# redundant robots
 
 
 def test_rates_are_the_weighted_pseudoinverse():
@@ -231,7 +231,7 @@ def test_motion_through_a_singularity_is_finite_smooth_and_reports_unmet_rates()
         assert np.abs(slope - states[1:-1, k + 1]).max() < 0.04 * size
 
 
-def test_a_singularity_and_a_target_out_of_reach_are_refused_and_change_nothing():
+def test_a_singularity_and_a_target_out_of_reach_are_rejected_and_change_nothing():
     model = panda()
     solver = dyn.tasks.TaskSpaceSolver(model, HAND)
     target = dyn.tasks.task_motion(model, HAND, READY)
@@ -246,11 +246,11 @@ def test_a_singularity_and_a_target_out_of_reach_are_refused_and_change_nothing(
     np.testing.assert_array_equal(solver.follow(target)[0], before[0])
 
 
-def test_damping_without_feedback_is_refused():
+def test_damping_without_feedback_is_rejected():
     solver = dyn.tasks.TaskSpaceSolver(panda(), HAND, Resolution(damping=dyn.tasks.Damping(0.04)))
     target = dyn.tasks.task_motion(panda(), HAND, READY)
     solver.start(target, READY)
-    with pytest.raises(dyn.InputError, match="needs a feedback"):
+    with pytest.raises(dyn.InputError, match="requires a feedback"):
         solver.follow(target, 0.001)
 
 
@@ -268,7 +268,7 @@ def test_a_payload_takes_effect_at_the_next_call():
 @pytest.mark.parametrize(
     ("tasks", "resolution", "message"),
     [
-        ([HAND, HAND], None, "12 components .* more than the 7 joints"),
+        ([HAND, HAND], None, "12 prescribed components .* than the 7 joints"),
         (HAND, Resolution(prescribed=["panda_joint1", 1]), "more than the 5 joints"),
         (Task("panda_link8", softness=0.1), None, "one task must have first priority"),
         (Task("panda_link0"), None, "no joint moves"),
@@ -278,12 +278,12 @@ def test_a_payload_takes_effect_at_the_next_call():
         (HAND, Resolution(limit_margin=np.ones(3)), "limit_margin"),
     ],
 )
-def test_tasks_that_do_not_fit_the_robot_are_refused(tasks, resolution, message):
+def test_tasks_that_do_not_fit_the_robot_are_rejected(tasks, resolution, message):
     with pytest.raises(dyn.InputError, match=message):
         dyn.tasks.TaskSpaceSolver(panda(), tasks, resolution)
 
 
-def test_bad_input_is_refused_and_changes_nothing():
+def test_bad_input_is_rejected_and_changes_nothing():
     solver = dyn.tasks.TaskSpaceSolver(panda(), HAND)
     motion = dyn.tasks.task_motion(panda(), HAND, READY)
     before = solver(motion, READY).copy()
@@ -294,9 +294,9 @@ def test_bad_input_is_refused_and_changes_nothing():
     batch = dyn.tasks.task_motion(panda(), HAND, np.stack([READY, READY]))
     with pytest.raises(dyn.InputError, match="got a batch"):
         solver(batch, READY)
-    with pytest.raises(dyn.InputError, match="2 motions for 1 tasks"):
+    with pytest.raises(dyn.InputError, match=r"one per task \(1\), got 2"):
         solver([motion, motion], READY)
-    with pytest.raises(dyn.InputError, match="2 motions for 1 tasks"):
+    with pytest.raises(dyn.InputError, match=r"one per task \(1\), got 2"):
         dyn.tasks.task_inverse_dynamics(panda(), HAND, [motion, motion], READY)
     with pytest.raises(dyn.InputError, match="batch dimensions"):
         dyn.tasks.task_inverse_dynamics(panda(), HAND, batch, np.zeros((3, 7)))

@@ -28,13 +28,13 @@ RNG = np.random.default_rng(12)
         (["y"], "y"),
     ],
 )
-def test_components_have_one_order(components, expected):
+def test_components_have_a_canonical_order(components, expected):
     task = Task("hand", components)
     assert task.components == tuple(expected.split())
     assert task.size == len(task.components)
 
 
-def test_axes_of_two_rotations_turn_and_others_are_constant():
+def test_only_tool_axes_turn_with_the_tool():
     assert Task("hand", "direction").is_turning
     assert not Task("hand").is_turning
     assert Task("hand", "x y", axes="tool").is_turning
@@ -109,7 +109,7 @@ def test_the_task_jacobian_gives_tool_rates_along_the_axes(axes):
         ({"softness": np.nan}, "finite"),
     ],
 )
-def test_bad_tasks_are_refused(options, message):
+def test_bad_tasks_are_rejected(options, message):
     with pytest.raises(dyn.InputError, match=message):
         Task("hand", **options)
 
@@ -124,12 +124,12 @@ def test_bad_tasks_are_refused(options, message):
         ((np.eye(4), np.zeros((2, 6)), np.zeros((3, 6))), "batch dimensions"),
     ],
 )
-def test_bad_motions_are_refused(motion, message):
+def test_bad_motions_are_rejected(motion, message):
     with pytest.raises(dyn.InputError, match=message):
         TaskMotion(*motion)
 
 
-def test_bodies_that_no_joint_moves_are_refused():
+def test_tasks_without_a_moving_body_are_rejected():
     for body, message in (("panda_link0", "no joint moves"), ("palm", "no body or frame")):
         with pytest.raises(dyn.InputError, match=message):
             dyn.tasks.task_motion(panda(), Task(body), np.zeros(7))
@@ -138,7 +138,7 @@ def test_bodies_that_no_joint_moves_are_refused():
             dyn.tasks.task_jacobian(panda(), tasks, np.zeros(7))
 
 
-def test_a_motion_is_immutable_and_its_representation_known():
+def test_a_motion_is_immutable_and_its_representation_is_checked():
     pose, twist = np.eye(4), np.ones(6)
     motion = TaskMotion(pose, twist)
     pose[0, 3] = twist[0] = 5

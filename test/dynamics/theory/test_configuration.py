@@ -227,7 +227,7 @@ MIRROR = ONE * np.array([1, 1, -1, 1])[:, None]
         ((), ONE[:0], np.ones((0, 6)), "expected one integer per body"),
         ((-1, 0), ONE[:1], np.ones((2, 6)), r"relative_poses: expected shape \(2, 4, 4\)"),
         ((-1, 0), SCALED, np.ones((2, 6)), "the last row of a pose"),
-        ((-1, 0), MIRROR, np.ones((2, 6)), r"relative_poses: its rotation\[0\] is not a rotation"),
+        ((-1, 0), MIRROR, np.ones((2, 6)), r"the rotation of relative_poses\[0\] is not a"),
         ((-1, 0), ONE, np.ones((3, 6)), "screws: expected"),
         ((-1, 0), ONE, [np.ones(6), np.ones(5)], "screws"),
         ((-1, 0), ONE, [np.ones(6), [np.nan] * 6], r"screws.*is nan"),

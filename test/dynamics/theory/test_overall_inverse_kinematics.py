@@ -90,7 +90,7 @@ def test_without_reference_only_helical_joints_determine_their_turns(rate):
     np.testing.assert_allclose(helical.joints, q, atol=1e-12)
 
 
-def test_half_a_turn_is_found_up_to_a_full_one():
+def test_half_turns_are_determined_up_to_a_full_turn():
     model = MODELS[0]
     for q in (np.full(7, np.pi), np.full(7, -np.pi)):
         found = dyn.theory.joint_positions_from_poses(model, dyn.forward_kinematics(model, q).pose)
@@ -312,10 +312,10 @@ def test_unobserved_joints_are_named():
         ({"method": "guess"}, "method: expected 'projection' or 'least_squares', got 'guess'"),
         ({"weights": np.ones(7)}, "weights are only used by the method 'least_squares'"),
         ({"method": "least_squares", "weights": np.ones(3)}, r"weights: expected \(7,\), \(7, 6\)"),
-        ({"method": "least_squares", "weights": -np.ones(7)}, "weights of body '.*1': not symm"),
+        ({"method": "least_squares", "weights": -np.ones(7)}, "weights of body '.*1': expected a"),
         (
             {"method": "least_squares", "weights": np.tril(np.ones((7, 6, 6)))},
-            "not symmetric and positive semidefinite",
+            "expected a symmetric positive semidefinite matrix",
         ),
     ],
 )
@@ -333,7 +333,7 @@ def test_bad_motions_are_named():
     zero, V = np.zeros(model.n), np.zeros((model.n, 6))
     with pytest.raises(dyn.InputError, match=r"poses: expected shape \(..., 7, 4, 4\)"):
         dyn.theory.joint_positions_from_poses(model, model.poses[1:])
-    with pytest.raises(dyn.InputError, match=r"poses: its rotation\[2\] is not a rotation"):
+    with pytest.raises(dyn.InputError, match=r"the rotation of poses\[2\] is not a rotation"):
         dyn.theory.joint_positions_from_poses(
             model, model.poses * (1 + (np.arange(7) == 2)[:, None, None])
         )

@@ -50,7 +50,7 @@ def test_queued_events_are_dropped_and_all_entities_destroyed(ros, listener):
         words.publish(String(data="early"))
         executor.spin_once(timeout_sec=0.01)
 
-    ros.until(lambda: heard and ticks, "a word and a tick", each=speak)
+    ros.until(lambda: heard and ticks, "a message and a tick", each=speak)
     for _ in range(50):
         words.publish(String(data="late"))
     assert words.wait_for_all_acked(LONG)  # received, but not yet taken
@@ -63,6 +63,6 @@ def test_queued_events_are_dropped_and_all_entities_destroyed(ros, listener):
     node.create_subscription(String, "marks", marks.append, RELIABLE)
     mark = ros.publisher(String, "marks")
     mark.publish(String())
-    ros.until(lambda: marks, "what comes after", each=lambda: executor.spin_once(timeout_sec=0.01))
+    ros.until(lambda: marks, "the mark", each=lambda: executor.spin_once(timeout_sec=0.01))
     assert "late" not in heard
     assert len(ticks) == count

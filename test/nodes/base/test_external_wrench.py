@@ -65,7 +65,7 @@ class TestExternalWrench:
         assert not contact.expire(SECOND + SECOND // 5, 0.1)
         assert not contact.advance(0.001, 0.0, np.zeros((3, 7))).any()
 
-    def test_unusable_wrenches_are_refused(self):
+    def test_unusable_wrenches_are_rejected(self):
         contact = ExternalWrench(panda())
         body = panda().body_names[2]
         contact.accept(touch(body, SECOND))

@@ -40,7 +40,7 @@ def joint_state(positions: dict[str, float], stamp: int = NOW, **fields) -> Join
     return message
 
 
-def refusal(function, *arguments) -> MessageError:
+def rejection(function, *arguments) -> MessageError:
     with pytest.raises(MessageError) as caught:
         function(*arguments)
     return caught.value
@@ -61,7 +61,7 @@ class TestJointStates:
         np.testing.assert_array_equal(states.position, [1.0, 2.0, 3.0])
         assert states.stamp == NOW
 
-    def test_our_joints_may_be_spread_over_several_messages(self):
+    def test_joints_of_the_robot_may_be_spread_over_several_messages(self):
         states = JointStates(NAMES)
         assert not states.accept(joint_state({"shoulder": 1.0}), NOW)
         assert states.missing == ["elbow", "wrist"]
@@ -82,11 +82,11 @@ class TestJointStates:
         assert states.accept(joint_state({"wrist": 3.0}, NOW + 1), NOW)
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-    def test_a_value_that_is_not_finite_is_refused_and_nothing_stored(self, bad):
+    def test_a_value_that_is_not_finite_is_rejected_and_nothing_stored(self, bad):
         states = JointStates(NAMES)
         assert states.accept(joint_state(dict.fromkeys(NAMES, 1.0)), NOW)
         message = joint_state({"shoulder": 2.0, "elbow": bad, "wrist": 2.0}, NOW + 1)
-        error = refusal(states.accept, message, NOW)
+        error = rejection(states.accept, message, NOW)
         assert error.reason == "not finite"
         assert "position of 'elbow'" in str(error)
         np.testing.assert_array_equal(states.position, [1.0, 1.0, 1.0])
@@ -106,10 +106,10 @@ class TestJointStates:
         positions = dict.fromkeys(NAMES, 1.0)
         assert states.accept(joint_state(positions, velocity=[np.nan] * 3), NOW)
         states = JointStates(NAMES, ("position", "velocity"))
-        error = refusal(states.accept, joint_state(positions), NOW)
+        error = rejection(states.accept, joint_state(positions), NOW)
         assert error.reason == "wrong length"
         assert "velocity is empty" in str(error)
-        error = refusal(states.accept, joint_state(positions, velocity=[0.0, np.nan, 0.0]), NOW)
+        error = rejection(states.accept, joint_state(positions, velocity=[0.0, np.nan, 0.0]), NOW)
         assert error.reason == "not finite"
         assert states.accept(joint_state(positions, velocity=[4.0, 5.0, 6.0]), NOW)
         np.testing.assert_array_equal(states.velocity, [4.0, 5.0, 6.0])
@@ -122,13 +122,13 @@ class TestJointStates:
         states = JointStates(NAMES)
         good = joint_state(dict.fromkeys(NAMES, 1.0))
         unnamed = JointState(header=good.header, position=[1.0, 2.0, 3.0])
-        assert refusal(states.accept, unnamed, NOW).reason == "unnamed"
+        assert rejection(states.accept, unnamed, NOW).reason == "unnamed"
         short = JointState(header=good.header, name=list(NAMES), position=[1.0, 2.0])
-        error = refusal(states.accept, short, NOW)
+        error = rejection(states.accept, short, NOW)
         assert error.reason == "wrong length"
         assert "3 names but 2 values in position" in str(error)
         twice = JointState(header=good.header, name=["elbow", "elbow"], position=[1.0, 2.0])
-        assert refusal(states.accept, twice, NOW).reason == "repeated joint"
+        assert rejection(states.accept, twice, NOW).reason == "repeated joint"
 
     @pytest.mark.parametrize(
         ("stamp", "reason"),
@@ -144,16 +144,15 @@ class TestJointStates:
         states = JointStates(NAMES)
         positions = dict.fromkeys(NAMES, 1.0)
         assert states.accept(joint_state(positions), NOW, SECOND)
-        error = refusal(states.accept, joint_state(positions, stamp), NOW, SECOND)
+        error = rejection(states.accept, joint_state(positions, stamp), NOW, SECOND)
         assert error.reason == reason
 
-    def test_without_a_tolerance_only_older_stamps_are_refused(self):
+    def test_without_a_tolerance_only_older_stamps_are_rejected(self):
         states = JointStates(NAMES)
         positions = dict.fromkeys(NAMES, 1.0)
         assert states.accept(joint_state(positions, 5 * SECOND), NOW, 0)
-        assert (
-            refusal(states.accept, joint_state(positions, SECOND), NOW, 0).reason == "out of order"
-        )
+        error = rejection(states.accept, joint_state(positions, SECOND), NOW, 0)
+        assert error.reason == "out of order"
 
     def test_time_going_back_is_distinguished_from_a_late_message(self):
         states = JointStates(NAMES)
@@ -220,7 +219,7 @@ class TestTrajectory:
                 (*NAMES, "tail"),
                 {"positions": [1.0] * 4},
                 "unknown joint",
-                "'tail' not among the joints 'shoulder', 'elbow', 'wrist'",
+                "unknown joint 'tail'; expected the joints 'shoulder', 'elbow', 'wrist'",
             ),
             (("elbow", *NAMES), {"positions": [1.0] * 4}, "repeated joint", "'elbow'"),
             (NAMES, {"positions": [1.0, 2.0]}, "wrong length", "point 0 has 2 positions"),
@@ -228,8 +227,8 @@ class TestTrajectory:
             (NAMES, {"velocities": [1.0, 2.0, np.inf]}, "not finite", "velocities of 'wrist'"),
         ],
     )
-    def test_refused(self, names, point, reason, says):
-        error = refusal(read_trajectory, trajectory(names, point), self.matcher)
+    def test_rejected(self, names, point, reason, says):
+        error = rejection(read_trajectory, trajectory(names, point), self.matcher)
         assert error.reason == reason
         assert says in str(error)
 
@@ -262,9 +261,9 @@ class TestOutputs:
 
     def test_motor_command_requires_one_point_with_positions(self):
         matcher = JointMatcher(NAMES)
-        assert refusal(read_motor_command, trajectory(NAMES), matcher).reason == "wrong length"
+        assert rejection(read_motor_command, trajectory(NAMES), matcher).reason == "wrong length"
         only_effort = trajectory(NAMES, {"effort": [1.0, 2.0, 3.0]})
-        assert refusal(read_motor_command, only_effort, matcher).reason == "wrong length"
+        assert rejection(read_motor_command, only_effort, matcher).reason == "wrong length"
 
     def test_command_array_is_labelled_and_survives_a_round_trip(self):
         message = command_array_message(NAMES)
@@ -275,15 +274,15 @@ class TestOutputs:
         assert np.prod([dim.size for dim in received.layout.dim]) == len(received.data)
         np.testing.assert_array_equal(read_command_array(received, NAMES), [1.0, 2.0, 3.0])
 
-    def test_command_array_refused(self):
+    def test_command_array_rejected(self):
         good = [1.0, 2.0, 3.0]
         short = Float64MultiArray(data=good[:2])
-        assert refusal(read_command_array, short, NAMES).reason == "wrong length"
+        assert rejection(read_command_array, short, NAMES).reason == "wrong length"
         bad = Float64MultiArray(data=[1.0, np.nan, 3.0])
-        assert refusal(read_command_array, bad, NAMES).reason == "not finite"
+        assert rejection(read_command_array, bad, NAMES).reason == "not finite"
         other = Float64MultiArray(data=good)
         other.layout.dim = [MultiArrayDimension(label=name) for name in NAMES[::-1]]
-        assert refusal(read_command_array, other, NAMES).reason == "unknown joint"
+        assert rejection(read_command_array, other, NAMES).reason == "unknown joint"
 
 
 def test_a_wrench_has_its_force_first_in_the_message_and_its_moment_first_here():
@@ -292,4 +291,4 @@ def test_a_wrench_has_its_force_first_in_the_message_and_its_moment_first_here()
     message.wrench.torque.x, message.wrench.torque.y, message.wrench.torque.z = 4.0, 5.0, 6.0
     np.testing.assert_array_equal(read_wrench(message), [4, 5, 6, 1, 2, 3])
     message.wrench.force.y = np.nan
-    assert refusal(read_wrench, message).reason == "not finite"
+    assert rejection(read_wrench, message).reason == "not finite"

@@ -42,11 +42,11 @@ class ExampleNode(ManagedNode):
 
     def _step(self, name: str) -> None:
         self._steps.publish(String(data=name))
-        if self.parameters.fault == f"refuse {name}":
-            raise InputError(f"{name} is refused on purpose")
+        if self.parameters.fault == f"reject {name}":
+            raise InputError(f"{name} is rejected on purpose")
         if self.parameters.fault == f"break {name}":
             raise RuntimeError(f"{name} breaks on purpose")
-        if self.parameters.fault == "compile for ever":
+        if self.parameters.fault == "compile forever":
             print(name, flush=True)
             while name == "configure":
                 numba.njit(lambda x: x + 1.0)(1.0)
@@ -97,13 +97,13 @@ def test_round_trips_and_unknown_transitions(ros, executor):
     assert "transition id 250 is not possible in state 'unconfigured'" in node.output
 
 
-def test_a_refused_transition_is_undone_and_explained(ros):
-    node, steps = start(ros, fault="refuse activate")
+def test_a_rejected_transition_is_undone_and_explained(ros):
+    node, steps = start(ros, fault="reject activate")
     assert ros.transition(node, "configure")
     assert not ros.transition(node, "activate")
     assert ros.state(node) == "inactive"
-    ros.until(lambda: steps == ["configure", "activate", "deactivate"], "the undoing")
-    assert "cannot activate: activate is refused on purpose; still inactive" in node.output
+    ros.until(lambda: steps == ["configure", "activate", "deactivate"], "the reversal")
+    assert "cannot activate: activate is rejected on purpose; still inactive" in node.output
     assert ros.leave(node) == 0
 
 
@@ -124,13 +124,13 @@ def test_a_signal_makes_an_active_node_shut_down_cleanly(ros, number, executor):
     ros.until(lambda: ros.state(node) == "active", "the start")
     node.send(number)  # the terminal and the launcher each send one
     assert ros.leave(node, number) == 0
-    ros.until(lambda: steps[-2:] == ["deactivate", "cleanup"], "the way out")
+    ros.until(lambda: steps[-2:] == ["deactivate", "cleanup"], "the shutdown")
     assert "Traceback" not in node.output
 
 
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])
 def test_a_signal_interrupts_a_node_that_compiles(ros, number):
-    parameters = {"autostart": True, "fault": "compile for ever"}
+    parameters = {"autostart": True, "fault": "compile forever"}
     node = ros.start("example", parameters, program=Path(__file__))
     ros.until(lambda: "compiling the dynamics" in node.output, "the start", patience=FIRST_START)
     node.send(number)
@@ -175,7 +175,7 @@ def test_parameters_are_checked_for_consistency_and_some_are_fixed(ros):
 )
 def test_an_invalid_override_ends_the_node_with_the_reason(ros, parameters, says):
     node = ros.start("example", parameters, program=Path(__file__))
-    ros.until(lambda: node.exit_code is not None, "the end")
+    ros.until(lambda: node.exit_code is not None, "its exit")
     assert node.exit_code == 1
     assert says in node.output
     assert "Traceback" not in node.output
@@ -189,7 +189,7 @@ def test_wrong_ros_arguments_are_named(words):
 
 def test_a_parameter_file_for_another_node_causes_a_warning(ros):
     node = ros.start("example", {}, program=Path(__file__))
-    says = f"has no section for {NAMESPACE}/example: name it 'example:'"
+    says = f"has no section for {NAMESPACE}/example: add one that begins with 'example:'"
     ros.until(lambda: says in node.output, "a warning")
 
 

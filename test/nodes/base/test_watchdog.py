@@ -9,7 +9,7 @@ from multibody_dynamics.nodes.base.watchdog import Watchdog
 LIMIT = 10.0  # s; fails rather than hangs
 
 
-def test_it_alarms_once_per_silence():
+def test_it_raises_one_alarm_per_silence():
     barks, ages = threading.Semaphore(0), []
 
     def bark(age: float) -> None:

@@ -1,4 +1,4 @@
-"""Which trajectories are followed, when they start, and which are refused."""
+"""Trajectories that are followed, when they start, and trajectories that are rejected."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def follow(motion, wanted, measured=Q0, tolerance=0.1, lead=0.0) -> None:
     motion.follow(wanted, measured, tolerance=tolerance, lead=lead)
 
 
-def refusal(motion, wanted, **options) -> MessageError:
+def rejection(motion, wanted, **options) -> MessageError:
     before = motion._running
     with pytest.raises(MessageError) as caught:
         follow(motion, wanted, **options)
@@ -60,7 +60,7 @@ def test_waiting_holding_moving(motion):
     assert motion.mode == "holding"
     motion.release()
     assert not motion.is_there
-    assert refusal(motion, request([1.0], [[1.0, 1.0]])).reason == "no state"
+    assert rejection(motion, request([1.0], [[1.0, 1.0]])).reason == "no state"
 
 
 def test_the_end_is_that_of_the_last_motion_accepted(motion):
@@ -103,7 +103,7 @@ def test_past_points_are_dropped_if_the_path_passes_the_current_position(motion)
     follow(motion, late, tolerance=0.2)
     np.testing.assert_allclose(state(motion, START + 3 * SECOND // 2)[0], [0.5, 0.5], atol=1e-12)
     gone = request([0.5, 1.0], [[0.5, 0.5], [0.6, 0.6]], start=START - SECOND)
-    assert refusal(motion, gone).reason == "in the past"
+    assert rejection(motion, gone).reason == "in the past"
 
 
 def test_points_within_the_lead_are_dropped(motion):
@@ -139,8 +139,8 @@ def test_time_that_steps_back_before_a_splice_waits_there(motion):
         (request([1.0], [[1.0, 1.0]], velocities=[[0.0, 1.0]]), Q0, "trajectory", "velocity"),
     ],
 )
-def test_refused(motion, wanted, measured, reason, says):
-    error = refusal(motion, wanted, measured=np.array(measured))
+def test_rejected(motion, wanted, measured, reason, says):
+    error = rejection(motion, wanted, measured=np.array(measured))
     assert error.reason == reason
     assert says in str(error)
 
@@ -150,7 +150,7 @@ def test_outside_the_position_limits_a_motion_may_only_return():
     outside = np.array([2.3, 0.0])
     motion.hold(outside, START)
     assert (
-        refusal(motion, request([2.0], [[2.4, 0.0]]), measured=outside).reason == "position limit"
+        rejection(motion, request([2.0], [[2.4, 0.0]]), measured=outside).reason == "position limit"
     )
     follow(motion, request([2.0], [[1.5, 0.0]]), measured=outside)
 
@@ -168,7 +168,7 @@ def test_a_stop_is_smooth_and_has_the_given_duration(motion):
 
 
 @pytest.mark.parametrize("delay", [0, SECOND // 4])  # starting now, and at a stamp in the future
-def test_a_motion_is_as_exact_after_a_day_as_immediately(delay):
+def test_a_motion_is_as_exact_after_a_day_as_at_the_start(delay):
     """Points every 20 ms: q'''' amplifies the rounding of their times by more than a million."""
     times = 0.02 * np.arange(1, 26)
     points = Q0 + 0.1 * (1.0 - np.cos(3.0 * times[:, None])) * [1.0, -2.0]

@@ -62,7 +62,7 @@ def test_the_available_states_determine_the_stop(motors, links, lacks, law):
     assert found.runs_on("motors") == (lacks == "links")
 
 
-def test_neither_side_stands_in_for_the_other_before_the_first_cycle():
+def test_neither_side_replaces_the_other_before_the_first_cycle():
     for motors, links in ((True, False), (False, True), (False, False)):
         found = faults(motors, links, has_begun=False)
         assert not found.lacks_links
@@ -200,7 +200,9 @@ def test_tracking_errors_name_the_joint():
     fault = Fault.tracking(error, names, 0.3)
     assert fault is not None
     assert fault.is_latched
-    assert str(fault) == "tracking error: 'elbow' is 0.31 from the reference; allowed: 0.3"
+    assert str(fault) == (
+        "tracking error: 'elbow' is 0.31 from the reference; allowed: 0.3 (tracking_tolerance)"
+    )
     assert Fault.tracking(error, names, 0.31) is None
     assert Fault.tracking(error, names, 0.0) is None
 

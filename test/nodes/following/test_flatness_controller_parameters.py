@@ -62,6 +62,6 @@ def test_parameters_become_the_settings_of_each_law():
         ({"observer_feedback": True}, "observer_feedback requires an observer"),
     ],
 )
-def test_invalid_parameters_are_refused_by_name(changes, message):
+def test_invalid_parameters_are_rejected_by_name(changes, message):
     with pytest.raises(ParameterError, match=message):
         FlatnessControllerParameters(**changes).check()

@@ -1,4 +1,4 @@
-"""Pairs of link and motor states: equal stamps, tolerated differences, refused states."""
+"""Pairs of link and motor states: equal stamps, tolerated differences, rejected states."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_without_a_match_the_older_one_is_skipped_and_the_newer_one_waits(late, 
     assert robot.pairs.alone == 3
 
 
-def test_states_of_one_side_read_in_a_row_cost_only_older_ones():
+def test_states_of_one_side_read_in_a_row_drop_only_older_ones():
     robot = Robot()
     for stamp in range(1, 9):
         assert not robot.send("links", stamp)
@@ -67,7 +67,7 @@ def test_states_that_never_match_are_reported(late, early):
     robot = Robot()
     for k in range(ALONE):
         assert not robot.send((early, late)[k % 2], 2 * k + 1)
-    with pytest.raises(MessageError, match=rf"002000 s apart, the {late[:-1]} state is older"):
+    with pytest.raises(MessageError, match=rf"the {late[:-1]} state is .*002000 s older"):
         robot.send(early, 2 * ALONE + 1)
 
 

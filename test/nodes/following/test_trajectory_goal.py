@@ -60,7 +60,7 @@ def test_a_goal_keeps_erases_or_replaces_the_defaults():
         ([], [], -3.0, "tolerance", "goal_time_tolerance is -3"),
     ],
 )
-def test_invalid_tolerances_are_refused(path, goal, goal_time, reason, says):
+def test_invalid_tolerances_are_rejected(path, goal, goal_time, reason, says):
     with pytest.raises(MessageError, match=says) as caught:
         DEFAULTS.changed(NAMES, path, goal, goal_time)
     assert caught.value.reason == reason
@@ -86,7 +86,8 @@ def test_the_goal_is_reached_when_the_robot_is_close_and_at_rest():
     verdict = judge(0.6, (0.06, 0.0))
     assert verdict.code == Code.GOAL_TOLERANCE_VIOLATED
     assert verdict.text == (
-        "'shoulder' is 0.06 from the goal; allowed: 0.05, 0.6 s after its end; allowed: 0.5 s"
+        "'shoulder' is 0.06 from the goal; allowed: 0.05; the last point was due 0.6 s ago;"
+        " allowed: 0.5 s (goal_time_tolerance)"
     )
     patient = DEFAULTS.changed(NAMES, [], [], -1.0)
     assert judge(1e6, (0.06, 0.0), tolerances=patient) is None

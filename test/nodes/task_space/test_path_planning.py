@@ -116,7 +116,7 @@ def test_obstacles_to_a_plan_are_named_with_their_place(reason, pose, says):
     assert caught.value.reason == reason
 
 
-def test_damping_that_deviates_too_far_is_refused():
+def test_damping_that_deviates_too_far_is_rejected():
     strict = LIMITS._replace(pose_tolerance=1e-9, singularity_margin=0.0)
     with pytest.raises(MessageError, match="damping would leave the tool") as caught:
         planner("damping").plan(READY, NEAR, strict)
@@ -149,7 +149,7 @@ def test_a_tool_trajectory_that_ends_in_motion_gets_a_stop():
     assert len(resting.times) == 1
 
 
-def test_a_motion_whose_tool_cannot_continue_comes_to_rest_smoothly():
+def test_a_motion_that_its_tool_cannot_continue_comes_to_rest_smoothly():
     plans = planner()
     plan = plans.plan(READY, NEAR, LIMITS)
     motion = ToolMotion(NAMES, MODEL.limits)

@@ -103,7 +103,7 @@ def test_a_law_that_is_not_clearly_better_is_a_problem(folder, tmp_path, capsys)
     assert problem in capsys.readouterr().err
 
 
-def test_a_folder_without_a_run(tmp_path):
+def test_a_folder_without_a_run_is_an_error(tmp_path):
     prepare(tmp_path, controllers())
     with pytest.raises(InputError, match="has no recording such as"):
         load_control_runs(tmp_path)

@@ -241,7 +241,7 @@ def test_problems_are_reported(folder, tmp_path):
     assert "rigid tracks no worse than full" in problems
 
 
-def test_a_folder_without_a_run(tmp_path):
+def test_a_folder_without_a_run_is_an_error(tmp_path):
     with pytest.raises(InputError, match=r"no parameters\.yaml"):
         write_report(tmp_path)
     (tmp_path / "pendulum.urdf").write_text(ROBOT)

@@ -29,10 +29,10 @@ def test_every_node_can_be_composed():
 def test_every_node_has_help(capsys, name):
     module = import_module(f"multibody_dynamics.nodes.{name}")
     assert module.main([name, "--help"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith(f"{name}, a ROS 2 lifecycle node\n\n{module.__doc__}")
-    assert f"docs/{name}.md" in said
-    assert "--params-file" in said
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"{name}, a ROS 2 lifecycle node\n\n{module.__doc__}")
+    assert f"docs/{name}.md" in printed
+    assert "--params-file" in printed
 
 
 def test_unknown_and_duplicate_nodes_are_rejected():

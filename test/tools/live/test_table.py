@@ -83,10 +83,10 @@ def test_over_ros(ros: RosHarness):
         return process.poll() is not None
 
     ros.until(finished, "the table")
-    said, _ = process.communicate()
+    printed, _ = process.communicate()
     assert process.returncode == 0
-    assert any(line.split()[:2] == ["panda_joint3", "12"] for line in said.splitlines())
-    assert "some/torque" in said
+    assert any(line.split()[:2] == ["panda_joint3", "12"] for line in printed.splitlines())
+    assert "some/torque" in printed
 
 
 @pytest.mark.parametrize("there", TORQUES)

@@ -25,7 +25,7 @@ def integrate(capsys, *arguments):
 
 def test_an_example_writes_figures_and_states_of_both_groups(tmp_path, capsys):
     out = tmp_path / "top"
-    said = integrate(capsys, "heavy_top", "--duration", "0.05", "-o", str(out))
+    printed = integrate(capsys, "heavy_top", "--duration", "0.05", "-o", str(out))
     assert {file.name for file in out.iterdir()} == {
         "constraint_violation.png", "energy_drift.png", "states_SE3.npz", "states_SO3xR3.npz",
     }  # fmt: skip
@@ -36,7 +36,7 @@ def test_an_example_writes_figures_and_states_of_both_groups(tmp_path, capsys):
                 np.testing.assert_array_equal(states[key], getattr(exact, key))
             assert states["joint_names"].tolist() == ["pivot"]
             assert states["groups"].tolist() == [group]
-        assert f"{exact.constraint.max():.1e}" in said
+        assert f"{exact.constraint.max():.1e}" in printed
     for name in ("constraint_violation.png", "energy_drift.png"):
         pixels = imread(out / name)[..., :3]
         assert 0.005 < (pixels.min(axis=-1) < 0.9).mean() < 0.5
@@ -46,9 +46,9 @@ def test_an_example_writes_figures_and_states_of_both_groups(tmp_path, capsys):
 
 def test_a_yaml_file_as_csv(tmp_path, capsys):
     options = ("--duration", "0.01", "--group", "SO3xR3", "--format", "csv", "--every", "5")
-    said = integrate(capsys, CRANK, *options, "-o", str(tmp_path))
-    assert "wrist_pin" in said
-    assert "energy change" in said  # the damper works
+    printed = integrate(capsys, CRANK, *options, "-o", str(tmp_path))
+    assert "wrist_pin" in printed
+    assert "energy change" in printed  # the damper works
     with open(tmp_path / "states_SO3xR3.csv") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["t"]) for row in rows] == pytest.approx([0, 0.005, 0.01])
@@ -74,11 +74,11 @@ def test_a_yaml_file_as_csv(tmp_path, capsys):
 )
 def test_options_are_those_of_the_library(options, same, tmp_path, capsys):
     system = dyn.integration.examples.three_bar_linkage("SO3xR3")
-    said = integrate(capsys, system.name, "--duration", "0.01", *options, "-o", str(tmp_path))
+    printed = integrate(capsys, system.name, "--duration", "0.01", *options, "-o", str(tmp_path))
     result = dyn.integration.integrate(system, 0.01, **{"step": 1e-3, **same})
     with np.load(tmp_path / "states_SO3xR3.npz") as states:
         np.testing.assert_array_equal(states["pose"], result.pose)
-    violations = re.findall(r"(?:base_1|apex|base_2) +(\S+)", said)
+    violations = re.findall(r"(?:base_1|apex|base_2) +(\S+)", printed)
     assert violations[3:] == [f"{x:.1e}" for x in result.constraint.max(axis=0)]
 
 
@@ -93,8 +93,8 @@ def test_generalised_alpha_from_the_nearest_start(tmp_path, capsys):
     options = ("--duration", "0.002", "--method", "generalized_alpha", "-o", str(tmp_path))
     assert cli.main(["integrate", str(file), *options]) == 2
     assert "violates the velocity of joint 'j'" in capsys.readouterr().err
-    said = integrate(capsys, str(file), *options, "--project-start")
-    assert "energy drift" in said
+    printed = integrate(capsys, str(file), *options, "--project-start")
+    assert "energy drift" in printed
     with np.load(tmp_path / "states_SE3.npz") as states:
         np.testing.assert_allclose(states["velocity"], 0, atol=1e-15)
 
@@ -138,7 +138,7 @@ def test_rejected_options_are_reported_in_one_line(
 ):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["integrate", *arguments]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert printed.count("\n") == 1
     assert not list(tmp_path.iterdir())

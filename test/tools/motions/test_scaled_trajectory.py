@@ -131,24 +131,24 @@ def test_joints_in_another_order_and_held_joints(tmp_path, capsys):
 
 
 def test_invalid_input_is_reported(tmp_path, capsys):
-    def refused(name, text, *arguments):
+    def rejected(name, text, *arguments):
         file = tmp_path / name
         if text is not None:
             file.write_text(text)
         assert run(file, *arguments, "-o", tmp_path / "out") == 2
-        said = capsys.readouterr().err
-        assert str(file) in said or arguments
-        return said
+        printed = capsys.readouterr().err
+        assert str(file) in printed or arguments
+        return printed
 
     good = "t,q shoulder,q elbow\n0,0,0\n1,1,1\n"
-    assert "no such file" in refused("none.csv", None)
-    assert "end in .csv or .yaml" in refused("a.txt", "")
-    assert "must name 2 columns" in refused("b.csv", "t,q a,q b\n1,2\n")
-    assert "no column is named 'q JOINT'; the columns are t, x" in refused("c.csv", "t,x\n0,1\n")
-    assert "'times' is missing" in refused("d.yaml", "joint_names: [shoulder, elbow]\n")
-    assert "0 documents" in refused("e.yaml", "")
+    assert "no such file" in rejected("none.csv", None)
+    assert "end in .csv or .yaml" in rejected("a.txt", "")
+    assert "must name 2 columns" in rejected("b.csv", "t,q a,q b\n1,2\n")
+    assert "no column is named 'q JOINT'; the columns are t, x" in rejected("c.csv", "t,x\n0,1\n")
+    assert "'times' is missing" in rejected("d.yaml", "joint_names: [shoulder, elbow]\n")
+    assert "0 documents" in rejected("e.yaml", "")
     rows = "joint_names: [shoulder, elbow]\ntimes: [0, 1]\npositions: [[0, 0], [1]]\n"
-    assert "positions of point 2: 1, but 2 joints" in refused("f.yaml", rows)
+    assert "positions of point 2: 1 values, but 2 joints" in rejected("f.yaml", rows)
     names = "joint_names: [shoulder, elbow]\n"
     for points, says in (
         ("hello", "points: must be a list"),
@@ -158,22 +158,22 @@ def test_invalid_input_is_reported(tmp_path, capsys):
         ("[{time_from_start: 1.0}]", "of point 1: must have sec and nanosec, not 1.0"),
         ("[{positions: [0, x], time_from_start: {sec: 1}}]", "positions of point 1: must be a li"),
     ):
-        assert says in refused("points.yaml", f"{names}points: {points}\n")
-    assert "joint_names: must be a list" in refused("l.yaml", "joint_names: a\npoints: []\n")
-    assert "times: must be a list of numbers" in refused("m.yaml", f"{names}times: [a]\n")
-    assert "positions: no rows" in refused("n.yaml", f"{names}times: [0]\npositions: 1\n")
-    assert "must have joint_names" in refused("o.yaml", "- 1\n")
-    assert "times must increase" in refused("g.csv", good.replace("\n1,", "\n0,"))
-    assert "'knee'" in refused("h.csv", good.replace("elbow", "knee"))
-    assert "must begin with one of" in refused("i.csv", good, "--limit", "power=1")
-    assert "'knee' is not one of" in refused("j.csv", good, "--limit", "deflection.knee=1")
-    assert "at a standstill" in refused("k.csv", good, "--limit", "joint_torque=1")
+        assert says in rejected("points.yaml", f"{names}points: {points}\n")
+    assert "joint_names: must be a list" in rejected("l.yaml", "joint_names: a\npoints: []\n")
+    assert "times: must be a list of numbers" in rejected("m.yaml", f"{names}times: [a]\n")
+    assert "positions: no rows" in rejected("n.yaml", f"{names}times: [0]\npositions: 1\n")
+    assert "must have joint_names" in rejected("o.yaml", "- 1\n")
+    assert "times must increase" in rejected("g.csv", good.replace("\n1,", "\n0,"))
+    assert "'knee'" in rejected("h.csv", good.replace("elbow", "knee"))
+    assert "must begin with one of" in rejected("i.csv", good, "--limit", "power=1")
+    assert "'knee' is not one of" in rejected("j.csv", good, "--limit", "deflection.knee=1")
+    assert "at a standstill" in rejected("k.csv", good, "--limit", "joint_torque=1")
     nothing = write_bag(tmp_path / "nothing", [], kinds={"/t": MESSAGE})
-    assert "no message on /t" in refused(nothing.name, None)
+    assert "no message on /t" in rejected(nothing.name, None)
     two = written(tmp_path, "bag")
-    assert "2 messages on /arm/joint_trajectory" in refused(two.name, None)
-    assert "topics with trajectories: /arm/joint_trajectory; choose" in refused(
+    assert "2 messages on /arm/joint_trajectory" in rejected(two.name, None)
+    assert "topics with trajectories: /arm/joint_trajectory; choose" in rejected(
         two.name, None, "--topic", "/x"
     )
     states = messages_of(TIMES, np.zeros((3, 3, 2)), JOINTS)
-    assert f"no topic of type {MESSAGE}" in refused(write_bag(tmp_path / "x", states).name, None)
+    assert f"no topic of type {MESSAGE}" in rejected(write_bag(tmp_path / "x", states).name, None)

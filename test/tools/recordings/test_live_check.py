@@ -28,8 +28,8 @@ def test_the_live_node_agrees_with_the_library(tmp_path, monkeypatch, capsys, ro
     out = tmp_path / "out"
     arguments = ["validate", str(path), "--urdf", str(ARM), "--cutoff", "15", "-o", str(out)]
     assert cli.main([*arguments, "--live", "--live-rate", "4"]) == 0
-    said = capsys.readouterr().out
-    sent, answered = map(int, re.search(r"live: (\d+) of (\d+) states", said).groups())
+    printed = capsys.readouterr().out
+    sent, answered = map(int, re.search(r"live: (\d+) of (\d+) states", printed).groups())
     assert sent == answered > 1000
     content = json.loads((out / "live.json").read_text())
     assert content["lost"] == 0

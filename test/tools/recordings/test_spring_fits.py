@@ -99,7 +99,7 @@ def test_a_recording_is_read_as_it_was_written(tmp_path, kind):
         np.testing.assert_allclose(getattr(again, name), getattr(motion, name), rtol=1e-14)
 
 
-def test_recordings_of_the_demo_are_read(tmp_path):
+def test_recordings_of_the_demo_can_be_read(tmp_path):
     motion = recorded()
     stamp = (1e9 * motion.t).round().astype(np.int64) + 7 * 10**18
     file = tmp_path / "full.npz"
@@ -131,7 +131,7 @@ def sides(motion: Motion):
 
 
 @pytest.mark.parametrize("torque", ["sensor", "links", "motors"])
-def test_a_bag_gives_what_a_table_gives(tmp_path, torque):
+def test_a_bag_gives_the_same_result_as_a_table(tmp_path, torque):
     """A compressed bag with prefixed names, reordered motors, and a gripper among the links."""
     motion = recorded()
     links, motors = sides(motion)
@@ -176,13 +176,12 @@ def test_unsynchronised_topics_are_paired_by_their_stamps(tmp_path, capsys):
     messages += messages_of(middle[kept], between[kept], MODEL.joint_names, "/motor_states")
     bag = write_bag(tmp_path / "bag", sorted(messages, key=lambda each: each[1]))
     assert cli.main(["identify-springs", str(bag), "-o", str(tmp_path), "--law", "linear"]) == 0
-    said = capsys.readouterr().out
-    assert (
-        "/joint_states: 4000 messages, 1000 Hz, 100% between the common times: interpolated" in said
-    )
-    assert "/motor_states: 1850 messages, 500 Hz, all at the common times" in said
-    assert "/motor_states: 1 gaps, the longest 0.302 s" in said
-    assert "paired by their stamps: 1850 samples at 500 Hz" in said
+    printed = capsys.readouterr().out
+    interpolated = "1000 Hz, 100% between the common times: interpolated"
+    assert f"/joint_states: 4000 messages, {interpolated}" in printed
+    assert "/motor_states: 1850 messages, 500 Hz, all at the common times" in printed
+    assert "/motor_states: 1 gaps, the longest 0.302 s" in printed
+    assert "paired by their stamps: 1850 samples at 500 Hz" in printed
 
     fits, _, samples = identify(read_motion(bag), law="linear", window=0.028)
     for joint, K in TRUE.items():
@@ -246,13 +245,13 @@ def test_the_command_writes_a_file_of_springs_and_a_picture(tmp_path, capsys):
     output = tmp_path / "out"
     arguments = ["identify-springs", str(tmp_path / "motion.npz"), "-o", str(output), "--robust"]
     assert cli.main(arguments) == 0
-    said = capsys.readouterr().out
-    assert "shoulder: linear" in said
-    assert "joint 'elbow': the deflection hardly moved" in said
+    printed = capsys.readouterr().out
+    assert "shoulder: linear" in printed
+    assert "joint 'elbow': the deflection hardly changed" in printed
     text = (output / "springs.yaml").read_text()
     K = float(re.search(r"stiffness: {value: (\S+), unit: N m/rad, side: link}", text)[1])
     assert abs(K - 500.0) < 1.0
-    assert "# joint 'elbow': the deflection hardly moved" in text
+    assert "# joint 'elbow': the deflection hardly changed" in text
     assert imread(output / "springs.png").std() > 0.02
 
 
@@ -260,13 +259,13 @@ def test_missing_data_in_a_recording_is_reported(tmp_path, capsys):
     motion = recorded()
     bare = Motion(motion.joint_names, motion.t, motion.q, motion.theta)
     for options, says in (
-        ({"torque": "sensor"}, "no sensor torques: use"),
-        ({"torque": "motors"}, "no motor torques: use"),
-        ({}, "require a robot with the joints shoulder, elbow: none is given"),
+        ({"torque": "sensor"}, "no sensor torques; use --torque"),
+        ({"torque": "motors"}, "no motor torques; use --torque"),
+        ({}, "require a robot with the joints shoulder, elbow; set --urdf"),
     ):
         with pytest.raises(InputError, match=says):
             identify(bare, **options)
-    with pytest.raises(InputError, match="require motor data: --elastic-joints"):
+    with pytest.raises(InputError, match="require motor data; set --elastic-joints"):
         identify(motion, torque="motors")
     gap = motion.t + np.where(motion.t > 1.0, 0.5, 0.0)
     with pytest.raises(InputError, match=r"no samples were recorded from 1 to 1\.5"):
@@ -274,7 +273,7 @@ def test_missing_data_in_a_recording_is_reported(tmp_path, capsys):
     with pytest.raises(InputError, match="3 of 4000 samples"):
         smoothed(motion.t, motion.q, 0.002)
     for name, text, says in (
-        ("a.txt", "", "ends in .csv or .npz"),
+        ("a.txt", "", "ending in .csv, .npz"),
         ("b.csv", "t,q a\n1,2,3\n", "must name 3 columns"),
         ("c.csv", "t,q a\n1,2\n2,3\n", "theta is missing"),
         ("d.csv", "t,q a,theta a\n1,2,1\n1,3,1\n", "t must increase"),
@@ -318,7 +317,11 @@ def test_missing_data_in_a_bag_is_reported(tmp_path, capsys):
             (links + no_elbow, (), "/motor_states: no position was recorded for elbow"),
             (links + motors, ("--motor-topic", "/x"), "no joint states on /x"),
             (links + motors, ("--motor-topic", "/joint_states"), "must be on different topics"),
-            (links + motors, (*robot, "--prefix", "my_"), "not on /joint_states: shoulder, elbow"),
+            (
+                links + motors,
+                (*robot, "--prefix", "my_"),
+                "the joints shoulder, elbow of the robot are not on /joint_states",
+            ),
             (links + motors, ("--hold", "elbow=1"), "requires --urdf"),
             (
                 links + motors + again,
@@ -342,7 +345,7 @@ def test_a_truncated_bag_is_used_up_to_its_end(tmp_path, capsys):
     bag = write_bag(tmp_path / "bag", messages)
     arguments = ["identify-springs", str(bag), "-o", str(tmp_path / "out"), "--law", "linear"]
     assert cli.main(arguments) == 1
-    said = capsys.readouterr()
-    assert "/joint_states: 1 messages were skipped" in said.err
-    assert "shoulder: linear" in said.out
+    printed = capsys.readouterr()
+    assert "/joint_states: 1 messages were skipped" in printed.err
+    assert "shoulder: linear" in printed.out
     assert (tmp_path / "out" / "springs.yaml").is_file()

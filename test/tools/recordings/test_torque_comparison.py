@@ -37,10 +37,10 @@ def run(*arguments):
 def test_the_report_is_self_contained(bag, tmp_path, capsys):
     folder = tmp_path / "out"
     assert run(bag, "--cutoff", 10, "--identify", "friction", "--bag", "-o", folder) == 0
-    said = capsys.readouterr().out
-    assert "3000 messages, 200 Hz, cut-off 10 Hz as specified" in said
-    assert "20 messages with NaN" in said
-    assert f"report: {folder / 'report.html'}" in said
+    printed = capsys.readouterr().out
+    assert "3000 messages, 200 Hz, cut-off 10 Hz as specified" in printed
+    assert "20 messages with NaN" in printed
+    assert f"report: {folder / 'report.html'}" in printed
 
     page = (folder / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 2
@@ -120,15 +120,15 @@ def test_recordings_are_compared_even_if_identification_fails(tmp_path, capsys):
     short = write_bag(tmp_path / "day.1", messages_of(t, rows, MODEL.joint_names))
     out = tmp_path / "out"
     assert run(short, short, "--cutoff", 10, "--identify", "friction", "-o", out) == 1
-    said = capsys.readouterr().err
-    assert f"{short}: not identified: 26 states to fit and 27 to test on, but 32" in said
+    printed = capsys.readouterr().err
+    assert f"{short}: not identified: 26 states to fit and 27 to test on, but 32" in printed
     for folder in ("day.1", "day.1_2"):  # no report overwrites another
         assert f'href="{folder}/report.html"' in (out / "index.html").read_text()
         assert "not identified" in (out / folder / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--bag", "--cutoff", "90"], "cut-off 90 Hz"),
         (["--hold", "elbow"], "--hold elbow: must be JOINT=VALUE"),
@@ -146,9 +146,9 @@ def test_recordings_are_compared_even_if_identification_fails(tmp_path, capsys):
         (["--effort", "motor"], "one motor of the same name"),
     ],
 )
-def test_invalid_arguments_are_rejected(bag, tmp_path, capsys, arguments, said):
+def test_invalid_arguments_are_rejected(bag, tmp_path, capsys, arguments, message):
     assert run(bag, "-o", tmp_path / "out", *arguments) == 2
     error = capsys.readouterr().err
-    assert said in error
+    assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()

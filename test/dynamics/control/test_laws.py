@@ -6,31 +6,30 @@ import numpy as np
 import pytest
 
 from elastic_arms import antagonistic_arm, at_start, elastic_panda, linear_arm, mixed_panda
-from multibody_dynamics.dynamics.control.controller_settings import (
-    BANDWIDTHS,
-    ControllerSettings,
-    make_controller,
-    retune,
-)
 from multibody_dynamics.dynamics.control.controllers import ComputedTorque, LinearFeedback
 from multibody_dynamics.dynamics.control.feedback_linearization import FeedbackLinearization
 from multibody_dynamics.dynamics.control.gains import optimal_gains
 from multibody_dynamics.dynamics.control.hold_controller import HoldController
+from multibody_dynamics.dynamics.control.laws import (
+    LAWS,
+    ControllerSettings,
+    make_controller,
+    retune,
+)
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.motion.trajectories import hold
 
-CLASSES = {
+CLASSES = {  # of the laws, by name
     "motor_pd": LinearFeedback,
     "state_feedback": LinearFeedback,
     "feedback_linearization": FeedbackLinearization,
     "computed_torque": ComputedTorque,
     "hold": HoldController,
 }
-"""By name."""
 
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda, mixed_panda])
-@pytest.mark.parametrize("law", BANDWIDTHS)
+@pytest.mark.parametrize("law", LAWS)
 def test_every_law_holds_an_arm_at_rest(arm, law):
     arm = arm()
     made = make_controller(arm.model, arm.actuators, ControllerSettings(law=law, position=arm.rest))
@@ -51,7 +50,7 @@ def test_settings_reach_the_law():
     law = made(law="motor_pd", proportional=[30.0, 20.0], derivative=2.0, friction=0.5)
     np.testing.assert_array_equal(law.gains.values[2:], [[30.0, 20.0], [2.0, 2.0]])
     np.testing.assert_array_equal(law.friction, 0.5)
-    law = made(bandwidth=[10.0, 12.0], integral=2.0)
+    law = made(law="state_feedback", bandwidth=[10.0, 12.0], integral=2.0)
     wanted = optimal_gains(model, actuators, rest, [10.0, 12.0]).values
     np.testing.assert_allclose(law.gains.values, wanted)
     np.testing.assert_allclose(law.integral, 2.0 * (wanted[0] + wanted[2]))
@@ -59,7 +58,7 @@ def test_settings_reach_the_law():
     law = made(law="feedback_linearization", poles=four, lead=1e-3)
     np.testing.assert_array_equal(law.poles.poles[1], four)
     assert law.lead == 1e-3
-    law = made(poles=four)
+    law = made(law="state_feedback", poles=four)
     assert np.abs(np.poly(law.gains.joint_poles[0]) - np.poly(four)).max() < 1e-3
     law = made(law="hold", torque_limit=[3.0, 4.0])
     np.testing.assert_array_equal(law.torque_limit, [3.0, 4.0])
@@ -69,47 +68,51 @@ def test_settings_reach_the_law():
 
 def test_retuning_keeps_the_integral():
     model, actuators, rest = linear_arm()
-    law = make_controller(model, actuators, ControllerSettings(position=rest, integral=1.0))
+    chosen = {"law": "state_feedback", "position": rest}
+    law = make_controller(model, actuators, ControllerSettings(**chosen, integral=1.0))
     law.integral_torque[:] = (1.0, 2.0)
-    retune(law, ControllerSettings(position=rest, bandwidth=10.0, integral=2.0, friction=0.3))
+    retune(law, ControllerSettings(**chosen, bandwidth=10.0, integral=2.0, friction=0.3))
     wanted = optimal_gains(model, actuators, rest, 10.0).values
     np.testing.assert_array_equal(law.gains.values, wanted)
     np.testing.assert_array_equal(law.integral_torque, (1.0, 2.0))
     np.testing.assert_array_equal(law.friction, 0.3)
     before = law.gains
     with pytest.raises(InputError, match="bandwidth"):
-        retune(law, ControllerSettings(position=rest, bandwidth=-1.0))
-    with pytest.raises(InputError, match=r"law 'hold'.*switch to a new one"):
+        retune(law, ControllerSettings(**chosen, bandwidth=-1.0))
+    with pytest.raises(InputError, match=r"law 'hold'.*make a new law"):
         retune(law, ControllerSettings(law="hold", position=rest))
-    with pytest.raises(InputError, match=r"law 'motor_pd'.*switch to a new one"):
-        retune(law, ControllerSettings(law="motor_pd", position=rest))
+    with pytest.raises(InputError, match=r"law 'state_feedback'.*make a new law"):
+        retune(law, ControllerSettings(**chosen, variant="quasi_static"))
     assert law.gains is before
 
 
-def test_invalid_settings_are_refused():
+def test_invalid_settings_are_rejected():
     for settings, message in (
         ({"law": "magic"}, "law 'magic': expected one of motor_pd, state_feedback"),
         ({"proportional": 1.0}, "give both or neither"),
-        ({"law": "hold", "poles": (-1.0, -2.0)}, "poles: not a setting of the law 'hold'"),
-        ({"lead": 1e-3}, "lead: not a setting of the law 'state_feedback'"),
-        ({"law": "hold", "feedback": "link"}, "feedback: not a setting of the law 'hold'"),
+        ({"law": "hold", "poles": (-1.0, -2.0)}, "poles is not a setting of law 'hold'"),
+        ({"lead": 1e-3}, "lead is not a setting of law 'motor_pd', only of feedback_linear"),
+        ({"law": "hold", "feedback": "link"}, "feedback is not a setting of law 'hold'"),
         (
             {"law": "computed_torque", "integral": [1.0, 2.0]},
-            "integral: not a setting of the law 'computed_torque'",
+            "integral is not a setting of law 'computed_torque'",
         ),
         (
-            {"proportional": np.ones(2), "derivative": np.ones(2)},
-            "proportional: not a setting of the law 'state_",
+            {"law": "state_feedback", "proportional": np.ones(2), "derivative": np.ones(2)},
+            "proportional is not a setting of law 'state_feedback', only of motor_pd, computed",
         ),
-        ({"bandwidth": 9.0, "poles": (-1.0,) * 4}, "bandwidth and poles: each sets the gains"),
+        (
+            {"law": "state_feedback", "bandwidth": 9.0, "poles": (-1.0,) * 4},
+            "bandwidth and poles: each sets the gains",
+        ),
         (
             {"law": "hold", "bandwidth": 9.0, "proportional": 1.0, "derivative": 1.0},
             "bandwidth and proportional: each",
         ),
-        ({"law": "motor_pd", "stiffness": [1.0]}, "stiffness: not a setting of the law 'motor_pd'"),
+        ({"law": "motor_pd", "stiffness": [1.0]}, "stiffness is not a setting of law 'motor_pd'"),
         (
             {"law": "motor_pd", "torque_limit": 1.0},
-            "torque_limit: not a setting of the law 'motor_pd'",
+            "torque_limit is not a setting of law 'motor_pd'",
         ),
     ):
         with pytest.raises(InputError, match=message):

@@ -1,0 +1,355 @@
+"""The control laws by name and plain numbers, for configuration files and parameters.
+
+LAWS is the one table of laws: each row has the default bandwidth, the settings that the law takes,
+the numbers that may change while it runs, and the function that designs it for a robot. Parameters,
+launch files and documents offer what stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..core import Array, InputError, as_array, as_real
+from ..elastic import Actuators
+from ..model import MultibodyModel, check_model
+from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
+from .disturbance_compensation import SHARE
+from .feedback_linearization import FeedbackLinearization
+from .gains import (
+    JointPoles,
+    StateFeedbackGains,
+    damping_gains,
+    motor_bandwidth_gains,
+    motor_side_gains,
+    optimal_gains,
+    placed_gains,
+)
+from .hold_controller import HoldController
+
+DISTURBANCE_BANDWIDTH = 180.0
+"""rad/s, default of the compensation of disturbances in linear feedback."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ControllerSettings:
+    """Settings for :func:`make_controller`.
+
+    Rows may be scalars. None selects the default of the law. Every law takes `bandwidth`,
+    `position`, `friction` and `period`; LAWS lists the others.
+
+    Attributes
+    ----------
+    law : one of LAWS.
+    bandwidth : rad/s, (n,); (m,) of the motors for "motor_pd" and "hold".
+    poles : 1/s, in place of a bandwidth: the same for all joints or by name, see
+        :meth:`.JointPoles.from_poles`.
+    second_bandwidth : rad/s (v,), of second outputs in "feedback_linearization".
+    proportional, derivative : gains in place of a bandwidth; (m,) in N m/rad and N m s/rad for
+        "motor_pd" and "hold", (n,) in 1/s^2 and 1/s for "computed_torque".
+    position : (n,) configuration for which gains are designed; default: the middle of the joint
+        limits.
+    stiffness : (v,) second outputs there; default: mid-range.
+    variant : of the feedforward, one of `dyn.elastic.VARIANTS`: "full" uses Q' and Q''.
+    feedback : "motor" or "link", for "computed_torque".
+    integral : 1/s, gain of the integral of the error as a share of the stiffness G_q + G_theta of
+        linear feedback; 0 for none.
+    integrates : whether the error of the "link" or of the "motor" is integrated.
+    disturbance_bandwidth : rad/s, of the observers that compensate disturbances of links and
+        motors, see :class:`.DisturbanceCompensation`; 0 for none; default: DISTURBANCE_BANDWIDTH.
+    disturbance_share : 0 to 1, of the motors' torque limits up to which they compensate.
+    friction : share of the friction that is compensated, 0 to 1; default: 1, for "hold" 0.
+    lead : s, see :class:`.FeedbackLinearization`.
+    stop_time : s, of "hold".
+    torque_limit : (m,) or a scalar, N m, of "hold"; default and maximum: the motors' own limits.
+    period : s of a cycle.
+
+    Raises InputError for a setting that does not apply to the law, two settings for the same gains,
+    a bandwidth that is not positive, and poles that are not left of the imaginary axis.
+    """
+
+    law: str = "motor_pd"
+    bandwidth: Any = None
+    poles: Sequence[complex] | Mapping[str, Any] | None = None
+    second_bandwidth: Any = None
+    proportional: Any = None
+    derivative: Any = None
+    position: Any = None
+    stiffness: Any = None
+    variant: str = "full"
+    feedback: str = "motor"
+    integral: Any = 0.0
+    integrates: str = "link"
+    disturbance_bandwidth: float = DISTURBANCE_BANDWIDTH
+    disturbance_share: float = SHARE
+    friction: Any = None
+    lead: float = 0.0
+    stop_time: float = 0.1
+    torque_limit: Any = None
+    period: float = PERIOD
+
+    def __post_init__(self) -> None:
+        if self.law not in LAWS:
+            raise InputError(f"law '{self.law}': expected one of {', '.join(LAWS)}")
+        if (self.proportional is None) != (self.derivative is None):
+            raise InputError("proportional and derivative: give both or neither")
+        for one, other in _ALTERNATIVES:
+            if getattr(self, one) is not None and getattr(self, other) is not None:
+                raise InputError(f"{one} and {other}: each sets the gains; give only one")
+        if self.disturbance_bandwidth and np.any(self.integral):
+            raise InputError(
+                "integral and disturbance_bandwidth: both remove the same error and would fight; "
+                "set one of them to 0"
+            )
+        for each in fields(self):
+            value = getattr(self, each.name)
+            is_given = value is not each.default and np.any(value != each.default)
+            if is_given and each.name not in _COMMON | LAWS[self.law].own:
+                having = ", ".join(name for name, law in LAWS.items() if each.name in law.own)
+                raise InputError(
+                    f"{each.name} is not a setting of law '{self.law}', only of {having}"
+                )
+        self._check_values()
+
+    def _check_values(self) -> None:
+        """Raise InputError for values that no robot can use; the design checks the rest."""
+        for name in ("bandwidth", "second_bandwidth"):
+            value = getattr(self, name)
+            row = np.ones(1) if value is None else as_real(name, value)
+            if not row.size or not (row > 0.0).all():
+                raise InputError(f"{name} is {value}: must be one or more positive numbers")
+        if self.poles is None:
+            return
+        try:
+            real = np.asarray(self.poles, dtype=np.complex128).real
+        except (TypeError, ValueError):
+            return  # poles by name, or not numbers: the design reports the joint
+        if (real >= 0.0).any():
+            raise InputError(f"poles are {self.poles}: their real parts must be negative")
+
+    @property
+    def speed(self) -> Any:
+        """`bandwidth`, or the default of the law, in rad/s."""
+        return LAWS[self.law].bandwidth if self.bandwidth is None else self.bandwidth
+
+
+_COMMON = {"law", "bandwidth", "position", "friction", "period"}
+_ALTERNATIVES = (
+    ("bandwidth", "poles"),
+    ("bandwidth", "proportional"),
+    ("second_bandwidth", "poles"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A row of LAWS.
+
+    Attributes
+    ----------
+    bandwidth : rad/s, the default.
+    own : the fields of :class:`ControllerSettings` that this law takes besides the common ones.
+    tunable : attributes of the controller that :func:`retune` may change while it runs.
+    design : the controller for a robot and settings of this law.
+    """
+
+    bandwidth: float
+    own: frozenset[str]
+    tunable: tuple[str, ...]
+    design: Callable[[MultibodyModel, Actuators, ControllerSettings], Controller]
+
+
+def _motor_pd(
+    model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
+) -> Controller:
+    gains = _given_gains(actuators, settings)
+    if gains is None:
+        q = _position(model, settings)
+        gains = motor_bandwidth_gains(model, actuators, q, settings.speed)
+    return _linear_feedback(model, actuators, settings, gains)
+
+
+def _state_feedback(
+    model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
+) -> Controller:
+    q, k = _position(model, settings), settings.stiffness
+    if settings.poles is not None:
+        gains = placed_gains(model, actuators, q, _poles(actuators, settings), k)
+    else:
+        gains = optimal_gains(model, actuators, q, settings.speed, k)
+    return _linear_feedback(model, actuators, settings, gains)
+
+
+def _linear_feedback(
+    model: MultibodyModel,
+    actuators: Actuators,
+    settings: ControllerSettings,
+    gains: StateFeedbackGains,
+) -> LinearFeedback:
+    stiffness = np.maximum(gains.values[0] + gains.values[2], 0.0)
+    return LinearFeedback(
+        model,
+        actuators,
+        gains,
+        variant=settings.variant,
+        integral=np.asarray(settings.integral * stiffness),
+        integrates=settings.integrates,
+        disturbance_bandwidth=settings.disturbance_bandwidth,
+        disturbance_share=settings.disturbance_share,
+        friction=_friction(settings),
+        period=settings.period,
+    )
+
+
+def _feedback_linearization(
+    model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
+) -> Controller:
+    return FeedbackLinearization(
+        model,
+        actuators,
+        _poles(actuators, settings),
+        lead=settings.lead,
+        friction=_friction(settings),
+        period=settings.period,
+    )
+
+
+def _computed_torque(
+    model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
+) -> Controller:
+    proportional, derivative = settings.proportional, settings.derivative
+    if proportional is None:
+        w = np.asarray(settings.speed, dtype=np.float64)
+        proportional, derivative = w**2, 2.0 * w
+    return ComputedTorque(
+        model,
+        actuators,
+        proportional,
+        derivative,
+        feedback=settings.feedback,
+        friction=_friction(settings),
+        period=settings.period,
+    )
+
+
+def _hold(model: MultibodyModel, actuators: Actuators, settings: ControllerSettings) -> Controller:
+    gains = _given_gains(actuators, settings)
+    if gains is None:
+        q, k = _position(model, settings), settings.stiffness
+        gains = damping_gains(model, actuators, q, k, bandwidth=settings.speed)
+    return HoldController(
+        model,
+        actuators,
+        gains,
+        stop_time=settings.stop_time,
+        torque_limit=np.inf if settings.torque_limit is None else settings.torque_limit,
+        friction=0.0 if settings.friction is None else settings.friction,
+        period=settings.period,
+    )
+
+
+def _friction(settings: ControllerSettings) -> Any:
+    return 1.0 if settings.friction is None else settings.friction
+
+
+def _position(model: MultibodyModel, settings: ControllerSettings) -> Array:
+    if settings.position is not None:
+        return as_array("position", settings.position, (model.n,), model.joint_names)
+    with np.errstate(invalid="ignore"):  # no limits: inf - inf
+        middle = 0.5 * (model.limits.lower + model.limits.upper)
+    return np.where(np.isfinite(middle), middle, 0.0)
+
+
+def _given_gains(actuators: Actuators, settings: ControllerSettings) -> StateFeedbackGains | None:
+    if settings.proportional is None:
+        return None
+    return motor_side_gains(actuators, settings.proportional, settings.derivative)
+
+
+def _poles(actuators: Actuators, settings: ControllerSettings) -> JointPoles:
+    if settings.poles is not None:
+        return JointPoles.from_poles(actuators, settings.poles)
+    return JointPoles.from_bandwidth(actuators, settings.speed, settings.second_bandwidth)
+
+
+_PD = frozenset({"proportional", "derivative"})
+_LINEAR = frozenset(
+    {"variant", "integral", "integrates", "disturbance_bandwidth", "disturbance_share"}
+)
+
+LAWS: Mapping[str, Law] = MappingProxyType(
+    {
+        "motor_pd": Law(80.0, _PD | _LINEAR, ("gains", "integral"), _motor_pd),
+        "state_feedback": Law(
+            20.0, _LINEAR | {"poles", "stiffness"}, ("gains", "integral"), _state_feedback
+        ),
+        "feedback_linearization": Law(
+            60.0,
+            frozenset({"poles", "second_bandwidth", "lead"}),
+            ("poles", "lead"),
+            _feedback_linearization,
+        ),
+        "computed_torque": Law(40.0, _PD | {"feedback"}, ("gains",), _computed_torque),
+        "hold": Law(
+            60.0,
+            _PD | {"stiffness", "stop_time", "torque_limit"},
+            ("gains", "stop_time", "torque_limit"),
+            _hold,
+        ),
+    }
+)
+"""The laws by name.
+
+"motor_pd"                feedforward by the flat map, PD on the motors
+"state_feedback"          the same with linear feedback of links and motors
+"feedback_linearization"  q'''' = v
+"computed_torque"         computed torque of the rigid arm, for comparison
+"hold"                    damped stop, then hold with gravity compensation
+"""
+
+
+def make_controller(
+    model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
+) -> Controller:
+    """The control law that the settings name, designed for this robot.
+
+    Raises InputError for settings that do not fit the robot, and for designs that are not stable.
+    """
+    check_model(model)
+    for name, value, kind in (
+        ("actuators", actuators, Actuators),
+        ("settings", settings, ControllerSettings),
+    ):
+        if not isinstance(value, kind):
+            raise InputError(f"{name}: expected {kind.__name__}, got {value!r}")
+    return LAWS[settings.law].design(model, actuators, settings)
+
+
+_FIXED = ("variant", "feedback", "integrates", "disturbance_bandwidth")
+
+
+def retune(controller: Controller, settings: ControllerSettings) -> None:
+    """Change the gains of a running law between two updates; integrators and filters keep their
+    state.
+
+    The settings must name the same law and variant; gains are designed for the controller's current
+    model. The torque jumps by the change of the gains times the current error: retune at rest or in
+    small steps, or make a new law and :meth:`.BumplessTransfer.switch` to it. Everything is checked
+    and designed first, which takes milliseconds; after an InputError the law is unchanged.
+    """
+    model, actuators = controller.model, controller.actuators
+    other = make_controller(model, actuators, settings)
+    same = type(other) is type(controller)
+    for name in _FIXED:
+        same &= getattr(other, name, None) == getattr(controller, name, None)
+    if not same:
+        raise InputError(
+            f"law '{settings.law}' with these settings differs from the running "
+            f"{type(controller).__name__} in more than gains; make a new law and switch to it"
+        )
+    for name in (*LAWS[settings.law].tunable, "friction", "period"):
+        setattr(controller, name, getattr(other, name))
