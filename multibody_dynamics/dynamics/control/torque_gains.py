@@ -282,7 +282,7 @@ def torque_lqr_gains(
         k_i, k_p, k_d = (B.T @ P)[0] / effort
         share = 1.0 / (1.0 + k_p)
         return TorqueServo(
-            share=a,
+            share=share,
             damping=share * k_d * joint.stiffness,
             integral=share * k_i,
             friction=friction,

@@ -77,7 +77,7 @@ class TorqueSource(Controller):
         self._flat, self._later = (
             MotorFeedforward(actuators, inverse.state, inverse.result) for _ in "ab"
         )
-        self._told_by = self._flat
+        self._reported_map = self._flat
         self._springs = SpringSolver(actuators, *self._links, *self._motors)
         self._reference = np.zeros((3, n))
         self._reference_rows = CheckedRows(TORQUE_ROWS, actuators.joint_names, self._reference)
@@ -85,7 +85,7 @@ class TorqueSource(Controller):
         self._is_commanded = False
         self.integral_torque: Array = np.zeros(m)
         self._increment, self._u = np.zeros((2, m))
-        self._sent, self._friction_torque = np.zeros((2, m))
+        self._friction_torque = np.zeros(m)
         self._error = np.zeros((2, m))
         self._joint = actuators.joint_of_motor
         self._is_elastic = ~actuators.is_rigid
@@ -129,17 +129,16 @@ class TorqueSource(Controller):
     def reset(self) -> None:
         super().reset()
         self.integral_torque[:] = self._increment[:] = 0.0
-        self._sent[:] = self._friction_torque[:] = 0.0
+        self._friction_torque[:] = 0.0
         self._acted[:] = 0.0
         self._observer.reset()
         self._flat.settle()
         self._later.settle()
 
     def applied(self, torque: Array) -> None:
-        """Undo the last step of an integral where it led further beyond a limit, and let the
-        observer know the torque."""
+        """Undo the last step of the integrals that led further beyond a limit; the observer uses
+        this torque."""
         super().applied(torque)
-        self._sent[:] = torque
         if self._increment.any():
             missing = self.torque - torque
             np.multiply(self._increment, missing * self._increment > 0.0, out=self._increment)
@@ -178,7 +177,7 @@ class TorqueSource(Controller):
             self._take_stiffness(stiffness)
         self._is_commanded = True
         try:
-            return self._answer(False)
+            return self._compute(False)
         finally:
             self._is_commanded = False
 
@@ -208,7 +207,7 @@ class TorqueSource(Controller):
         springs, shaping, flat, u = self._springs, self.shaping, self._flat, self._u
         joint, torque = self._joint, self.torque
         self._acted[1:] = self._acted[:-1]
-        np.subtract(self._sent, self._friction_torque, out=self._acted[0])
+        np.subtract(self.applied_torque, self._friction_torque, out=self._acted[0])
         if self.stiffness.size:
             springs.stiffness[:] = self.stiffness[:2]
         springs.update()
@@ -240,7 +239,6 @@ class TorqueSource(Controller):
         if has_ahead and not self._is_commanded:
             now = forward.copy()
             torque += self._map(self._later, self._ahead) - now
-        self._sent[:] = torque
 
     def _stiffening(self) -> Array:
         """(n,) square roots of the present over the designed stiffness."""
