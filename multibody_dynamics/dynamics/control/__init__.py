@@ -58,6 +58,9 @@ TorqueLoop               one sampled torque loop with delay: poles, responses, i
 TorqueJoint              motor and spring of a TorqueLoop
 TorqueServo              the law of a TorqueLoop
 LoopTiming               period, delay and velocity filter of a loop
+evaluate_torque          bandwidth, impedance, passivity, noise and delay margin of a joint
+TorqueEvaluation         result of evaluate_torque
+TorqueLimits             the torque that a motor can deliver at a frequency
 SingleJoint              a joint with a spring on its own, and the range of its link inertia
 single_joints            every SingleJoint of an arm at rest at q
 
@@ -128,6 +131,7 @@ from .time_scaling import (
     scale_time,
     slow_down,
 )
+from .torque_evaluation import TorqueEvaluation, TorqueLimits, evaluate_torque
 from .torque_gains import (
     TORQUE_DESIGNS,
     SingleJoint,
@@ -156,7 +160,8 @@ __all__ = [
     # torque sources
     "TorqueGains", "TORQUE_DESIGNS", "inertia_shaping_gains", "torque_observer_gains",
     "torque_lqr_gains", "TorqueObserver", "passive_share", "TorqueLoop", "TorqueJoint",
-    "TorqueServo", "LoopTiming", "SingleJoint", "single_joints",
+    "TorqueServo", "LoopTiming", "evaluate_torque", "TorqueEvaluation", "TorqueLimits",
+    "SingleJoint", "single_joints",
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
     "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",

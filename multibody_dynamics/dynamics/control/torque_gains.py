@@ -41,6 +41,7 @@ DEFAULT_GAIN = 2.0  # times the resonance with the link locked, the default band
 DELAY_PHASE = 0.3  # rad that delay and period may cost at the default bandwidth
 INTEGRAL_SHARE = 1.0 / 3.0  # of the bandwidth, that of the integral in torque_lqr_gains
 LINKS = 9  # inertias of the link for which a design is checked
+MARGIN = 0.95  # of the passive share of the observer
 POSTURES = 50  # at which the inertia felt at a joint is computed
 STEP, STEPS = 0.8, 20  # of the bandwidth, in search of a stable one
 
@@ -228,7 +229,7 @@ def torque_observer_gains(
     """:func:`inertia_shaping_gains` with a disturbance observer of the bandwidth `observer` w.
 
     observer_share : of the disturbance that is compensated, 0 to 1; default: the largest with which
-        the joint is passive without delay and sampling (:func:`.passive_share`). With 1, friction,
+        the joint is passive at low frequencies (:func:`.passive_share`). With 1, friction,
         model errors and the motion of the link leave no static error, and the joint is not passive.
     """
     timing = timing or LoopTiming()
@@ -239,10 +240,9 @@ def torque_observer_gains(
 
     def design(joint: TorqueJoint, w: float) -> TorqueServo:
         servo = _shaped(joint, w, TorqueServo(friction=friction, timing=timing))
-        damping, held = (x / servo.share for x in (servo.damping, joint.stiffness))
         share = observer_share
         if share is None:
-            share = float(passive_share(damping, held, observer * w))
+            share = _passive_share(joint, servo, observer * w)
         return replace(servo, observer=observer * w, observer_share=share)
 
     return _designed((model, actuators, q, stiffness), "torque_observer", bandwidth, design, timing)
@@ -307,6 +307,16 @@ def _shaped(joint: TorqueJoint, w: float, servo: TorqueServo) -> TorqueServo:
     wanted = 2.0 * DAMPING_RATIO * w * share * joint.inertia
     own = joint.damping + share * (1.0 - servo.friction) * joint.viscous
     return replace(servo, share=share, damping=float(max(wanted - own, 0.0)))
+
+
+def _passive_share(joint: TorqueJoint, servo: TorqueServo, bandwidth: float) -> float:
+    """The share of an observer of `bandwidth` in rad/s with which the joint is passive at low
+    frequencies. The lag of the loop takes its part of the damping of the torque feedback."""
+    timing = servo.timing
+    lag = timing.delay + 0.5 * timing.period
+    whole = joint.stiffness / servo.share  # of feedback and spring
+    damping = servo.damping / servo.share - (whole - joint.stiffness) * lag
+    return MARGIN * float(passive_share(damping, whole, bandwidth, lag))
 
 
 def _designed(

@@ -151,19 +151,22 @@ def discretised(bandwidth: Any, period: float) -> tuple[Array, Array, Array]:
     return transition, held, ramp
 
 
-def passive_share(damping: Any, stiffness: Any, bandwidth: Any) -> Array:
-    """The largest share a of the disturbance with which a joint remains passive at its link,
-    without delay and sampling.
+def passive_share(damping: Any, stiffness: Any, bandwidth: Any, lag: float = 0.0) -> Array:
+    """The largest share a of the disturbance with which a joint remains passive at its link.
 
     damping : D, N m s/rad, that the torque source adds to the deflection. stiffness : P + K in
-    N m/rad, of source and spring. bandwidth : w of the observer, rad/s. Scalars or rows.
+    N m/rad, of source and spring. bandwidth : w of the observer, rad/s. lag : s, by which the
+    compensation acts late. Scalars or rows.
 
-    The impedance at the link is K M_m s (1 - a F) / (M_m s^2 + D s + P + K). The sign of its real
-    part at the frequency x^(1/2) is that of
+    Without lag, the impedance at the link is K M_m s (1 - a F) / (M_m s^2 + D s + P + K), and its
+    real part at the frequency x^(1/2) has the sign of
 
         D x^2 + (2 a w^3 M_m + (2 + a) w^2 D) x + w^3 ((1 - a) D w - 2 a (P + K)),
 
-    which is never negative where the constant term is not: a <= D w / (D w + 2 (P + K)).
+    which is never negative where the constant term is not: a / (1 - a) <= D w / (2 (P + K)). With a
+    lag, the same holds at low frequencies with 2 / w + lag in place of 2 / w; high frequencies are
+    then not passive with any share.
     """
-    viscous = np.asarray(damping, dtype=np.float64) * bandwidth
-    return np.asarray(viscous / (viscous + 2.0 * np.asarray(stiffness)))
+    slow = np.asarray(stiffness) * (2.0 + np.asarray(bandwidth) * lag)
+    viscous = np.maximum(np.asarray(damping, dtype=np.float64) * bandwidth, 0.0)
+    return np.asarray(viscous / (viscous + slow))

@@ -29,7 +29,7 @@ from .inertia_shaping import InertiaShaping
 from .torque_gains import TorqueGains
 from .torque_observer import TorqueObserver
 
-TORQUE_ROWS = ("joint torque", "joint torque rate", "joint torque acceleration")
+TORQUE_ROWS = ("joint torque", "its rate", "its second derivative")
 
 
 class TorqueSource(Controller):

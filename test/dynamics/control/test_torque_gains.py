@@ -114,19 +114,23 @@ def test_two_antagonists_share_the_damping_by_their_inertia():
 
 
 def test_the_default_share_of_the_observer_is_passive_and_more_is_not():
-    arm = single_joint(LOCKED, Motor(M), K)
+    """At all frequencies without delay; with a delay, at the low ones."""
+    arm = single_joint(LOCKED, Motor(M, viscous=1.0), K)
     (single,) = single_joints(*arm)
-    timing = LoopTiming(period=2e-6)
-    hertz = np.logspace(-1.5, 2.5, 300)
 
-    def least(share: float | None) -> float:
-        gains = torque_observer_gains(*arm, 150.0, observer=2.0, observer_share=share)
+    def least(timing: LoopTiming, highest: float, share: float | None = None) -> float:
+        gains = torque_observer_gains(*arm, 150.0, observer_share=share, timing=timing)
         loop = TorqueLoop(single.joint, single.servo(gains, timing))
-        Z = loop.impedance(hertz)
+        Z = loop.impedance(np.geomspace(0.03, highest, 200))
         return float((Z.real / np.abs(Z)).min())
 
-    assert least(None) > -1e-3
-    assert least(1.0) < -0.5
+    fast = LoopTiming(period=2e-6)
+    assert least(fast, 300.0) > -1e-3
+    assert least(MEASURED, 50.0) > -1e-6
+    for timing in (fast, MEASURED):
+        default = torque_observer_gains(*arm, 150.0, timing=timing).observer_share[0]
+        assert least(timing, 50.0, 1.1 * default) < 0.0
+        assert least(timing, 50.0, 1.0) < -0.5
 
 
 def test_too_much_delay_is_refused_with_a_bandwidth_that_works():

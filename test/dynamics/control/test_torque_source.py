@@ -271,7 +271,7 @@ def test_wrong_commands_are_refused():
     state = np.zeros((4, 2))
     for wrong, message in (
         (np.zeros(3), "joint torque: expected shape"),
-        (np.zeros((2, 2)), "expected joint torque, joint torque rate"),
+        (np.zeros((2, 2)), "expected joint torque, its rate"),
         (np.array([0.0, np.nan]), r"joint torque\[1\] \(joint 'elbow'\) is nan"),
     ):
         with pytest.raises(InputError, match=message):
