@@ -8,7 +8,6 @@ measured, because it depends little on other load on the machine.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
@@ -35,6 +34,15 @@ from rosbags.rosbag2 import Reader
 with Reader(Path(sys.argv[1])) as reader:
     for message in reader.messages():
         pass
+"""
+
+# A small process in between: the peak memory of a child includes that of the process that forked it.
+TIMED = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+sys.exit(done.returncode)
 """
 
 
@@ -67,11 +75,12 @@ def write(path: Path, plugin: StoragePlugin, model: dyn.MultibodyModel, count: i
 
 def timed(*arguments: str) -> tuple[float, float]:
     """CPU time of a process, s, and its peak memory, MB."""
-    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
+    command = [sys.executable, "-c", TIMED, sys.executable, *arguments]
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if process.returncode:
         raise SystemExit(f"{' '.join(arguments)} failed")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    seconds, kilobytes = map(float, process.stdout.split())
+    return seconds, kilobytes / 1024
 
 
 def run(options: argparse.Namespace) -> None:
