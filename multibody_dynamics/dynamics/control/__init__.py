@@ -20,13 +20,14 @@ FeedforwardLaw           the torque feedforward of a desired motion (5, n), as a
 
 Controllers:
 
+PERIOD                   default period of a controller, s
 Controller               base class: from desired motion and measured state to motor torques (m,)
 LinearFeedback           feedforward by the flat map, and linear feedback of link and motor errors
 FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for every joint
 ComputedTorque           the computed torque of a rigid arm, for comparison
 HoldController           stops the arm with damping and then holds it, from motor states alone
 LinkDampingController    a slow stop from link states alone
-TorqueSource             torque as the command: spring torques follow a reference
+TorqueController         torque as the command: spring torques follow a reference
 InertiaShaping           torque feedback that makes rotors behind springs appear lighter
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
 
@@ -47,7 +48,7 @@ inertias_held            (n,) M_ii: inertia moved by a joint while the others ar
 
 Torque sources:
 
-TorqueGains              numbers of a TorqueSource for all motors
+TorqueGains              numbers of a TorqueController for all motors
 TORQUE_DESIGNS           the three designs of TorqueGains by name
 inertia_shaping_gains    torque feedback with a smaller apparent inertia of the motors; passive
 torque_observer_gains    the same with a disturbance observer on the torque loop
@@ -57,6 +58,7 @@ passive_share            largest share of the disturbance with which a joint rem
 TorqueLoop               one sampled torque loop with delay: poles, responses, impedance, noise
 TorqueJoint              motor and spring of a TorqueLoop
 TorqueServo              the law of a TorqueLoop
+MAX_DELAY                largest delay of a LoopTiming, in periods
 LoopTiming               period, delay and velocity filter of a loop
 evaluate_torque          bandwidth, impedance, passivity, noise and delay margin of a joint
 TorqueEvaluation         result of evaluate_torque
@@ -93,7 +95,7 @@ QUANTITIES               all quantities of MotionLimits
 """
 
 from .bumpless_transfer import BumplessTransfer
-from .controllers import ComputedTorque, Controller, LinearFeedback
+from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
 from .derivative_filter import MAX_STEP, DerivativeFilter
 from .disturbance_compensation import DisturbanceCompensation
 from .disturbance_observer import DisturbanceObserver
@@ -131,6 +133,7 @@ from .time_scaling import (
     scale_time,
     slow_down,
 )
+from .torque_controller import TorqueController
 from .torque_evaluation import TorqueEvaluation, TorqueLimits, evaluate_torque
 from .torque_gains import (
     TORQUE_DESIGNS,
@@ -141,9 +144,8 @@ from .torque_gains import (
     torque_lqr_gains,
     torque_observer_gains,
 )
-from .torque_loop import LoopTiming, TorqueJoint, TorqueLoop, TorqueServo
+from .torque_loop import MAX_DELAY, LoopTiming, TorqueJoint, TorqueLoop, TorqueServo
 from .torque_observer import TorqueObserver, passive_share
-from .torque_source import TorqueSource
 
 __all__ = [
     # control laws by name
@@ -151,8 +153,9 @@ __all__ = [
     # complete control cycles, as run by the nodes
     "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # controllers
-    "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque", "HoldController",
-    "LinkDampingController", "TorqueSource", "InertiaShaping", "BumplessTransfer",
+    "PERIOD", "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque",
+    "HoldController",
+    "LinkDampingController", "TorqueController", "InertiaShaping", "BumplessTransfer",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
     "motor_bandwidth_gains", "damping_gains", "delay_independent_gains", "closed_loop_poles",
@@ -160,7 +163,7 @@ __all__ = [
     # torque sources
     "TorqueGains", "TORQUE_DESIGNS", "inertia_shaping_gains", "torque_observer_gains",
     "torque_lqr_gains", "TorqueObserver", "passive_share", "TorqueLoop", "TorqueJoint",
-    "TorqueServo", "LoopTiming", "evaluate_torque", "TorqueEvaluation", "TorqueLimits",
+    "TorqueServo", "LoopTiming", "MAX_DELAY", "evaluate_torque", "TorqueEvaluation", "TorqueLimits",
     "SingleJoint", "single_joints",
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",

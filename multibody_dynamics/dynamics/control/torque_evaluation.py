@@ -2,9 +2,9 @@
 
 The measures of W. Rampeltshammer, A. Keemink, M. Sytsma, E. van Asseldonk, H. van der Kooij,
 "Evaluation and comparison of SEA torque controllers in a unified framework", Actuators 12 (2023)
-303, for one joint on its own under a :class:`.TorqueSource`, sampled and with delay, and the torque
-that its motor can deliver at a frequency, after C. Lee, S. Oh, "Performance analysis of series
-elastic actuator based on maximum torque transmissibility", arXiv:1902.05346.
+303, for one joint on its own under a :class:`.TorqueController`, sampled and with delay; and the
+torque that its motor can deliver at a frequency, after C. Lee, S. Oh, "Performance analysis of
+series elastic actuator based on maximum torque transmissibility", arXiv:1902.05346.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ from ..elastic import (
     greatest_stiffness,
 )
 from ..model import MultibodyModel
-from .gains import _drive_gains, _joints, at_rest, check_fit, inertias_felt, per_name
-from .torque_loop import MAX_DELAY, LoopTiming, TorqueJoint, TorqueLoop, TorqueServo
+from .gains import _drive_gains, _joints, _whole_arm, at_rest, check_fit, inertias_felt, per_name
+from .torque_loop import MAX_DELAY, ComplexArray, LoopTiming, TorqueJoint, TorqueLoop, TorqueServo
 from .torque_observer import passive_share
 
 DAMPING_RATIO = 0.5**0.5  # Butterworth: the bandwidth of the nominal loop is its -3 dB frequency
@@ -127,6 +127,40 @@ class SingleJoint(NamedTuple):
         )
 
 
+def whole_arm_poles(
+    model: MultibodyModel,
+    actuators: Actuators,
+    gains: TorqueGains,
+    q: Any,
+    stiffness: Any = None,
+    *,
+    link_stiffness: Any = 0.0,
+    link_damping: Any = 0.0,
+) -> ComplexArray:
+    """All poles in 1/s of the arm near rest at q (n,) under a :class:`.TorqueController` with these
+    springs and dampers between desired and actual links, all joints coupled.
+
+    Continuous, without delay, integral and observer. stiffness : (v,) second outputs at rest.
+    """
+    check_fit(model, actuators, gains.motor_names, "gains")
+    rest = at_rest(model, actuators, q, stiffness)
+    joint, n = actuators.joint_of_motor, actuators.n
+    springs = np.diag(rest.hessian)[n:]  # of each motor against its link; zero if rigid
+    springs = np.where(actuators.torque_share > 0.0, springs, 0.0)
+    K, D = (
+        per_name(name, row, model.joint_names)[joint] * actuators.torque_share / gains.share
+        for name, row in (("link_stiffness", link_stiffness), ("link_damping", link_damping))
+    )
+    fed_back = (1.0 / gains.share - 1.0) * springs
+    damping = gains.damping / gains.share
+    # the reference deflects the springs at a rate of their torque over their stiffness
+    rate = np.divide(K * gains.damping, springs, out=np.zeros_like(K), where=springs > 0.0)
+    damping = damping + (1.0 / gains.share - 1.0) * actuators.damping[joint]
+    values = np.array([K - fed_back, D + rate - damping, fed_back, damping])
+    values[2:] += gains.drive
+    return _whole_arm(model, actuators, values, q, rest)
+
+
 def single_joints(
     model: MultibodyModel, actuators: Actuators, q: Any, stiffness: Any = None
 ) -> tuple[SingleJoint, ...]:
@@ -199,9 +233,9 @@ def inertia_shaping_gains(
     friction : share of the viscous friction that the law will compensate.
 
     The damping ratio is 0.7, with the damper of the spring, and less where w is below the
-    resonance. The joint is passive at its link; its
-    torque has a static error under Coulomb friction that is not compensated, a / (1 + gain) of it,
-    and while the link accelerates.
+    resonance. Without delay and sampling the joint is passive at its link. The torque is wrong by
+    the share M_theta / M_m of the friction that is not compensated, and by M_theta q'' while the
+    link accelerates.
 
     Raises InputError, naming the joint, if its sampled loop would be unstable.
     """

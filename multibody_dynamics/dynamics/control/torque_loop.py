@@ -1,7 +1,7 @@
 """The torque loop of a single joint near rest, sampled, with delay: poles and frequency responses.
 
 A motor in front of a spring, its link locked, free with an inertia m, or moved from outside, under
-the law of a :class:`.TorqueSource`, once per period h:
+the law of a :class:`.TorqueController`, once per period h:
 
     M_m theta'' + V theta' + K phi + D phi' = tau(t - delay),     phi = theta - q,
     m q'' = K phi + D phi'.
@@ -95,8 +95,8 @@ class LoopTiming:
 
 @dataclass(frozen=True, kw_only=True)
 class TorqueServo:
-    """The law of a :class:`.TorqueSource` for a single joint; :class:`.TorqueGains` describes the
-    numbers.
+    """The law of a :class:`.TorqueController` for a single joint; :class:`.TorqueGains` describes
+    the numbers.
 
     friction : share of the viscous friction that is compensated.
     """
@@ -176,7 +176,7 @@ class TorqueLoop:
         hold = -np.expm1(-s * h) / (s * h) * np.exp(-s * servo.timing.delay)
         moved = spring / free  # theta over q, with a torque of zero
         controller = _controller_system(joint, servo)
-        A, now, before = _held_motor(joint, servo, np.inf)
+        A, now, before = _held_motor(joint, servo.timing, np.inf)
         whole = servo.timing.whole_periods
         result = np.empty(len(w), dtype=np.complex128)
         for k, z in enumerate(np.exp(s * h)):
@@ -297,7 +297,8 @@ def _reference_filter(K: float, D: float, h: float) -> Array:
     return np.asarray(expm(slope * h)[0])
 
 
-def _held_motor(joint: TorqueJoint, servo: TorqueServo, link: float) -> tuple[Array, Array, Array]:
+@lru_cache(maxsize=256)
+def _held_motor(joint: TorqueJoint, timing: LoopTiming, link: float) -> tuple[Array, Array, Array]:
     """exp(A h) of (theta, theta'), or (phi, phi', q, q') with a free link, and the effects of a
     held torque: of the one that acts at the end of the period, and of the one before."""
     M, V, K, D = joint.inertia, joint.viscous, joint.stiffness, joint.damping
@@ -310,14 +311,12 @@ def _held_motor(joint: TorqueJoint, servo: TorqueServo, link: float) -> tuple[Ar
         A[1] = [-K / M - K / link, -(D + V) / M - D / link, 0.0, -V / M]
         B = np.array([0.0, 1.0 / M, 0.0, 0.0])
     n = len(A)
-    late = servo.timing.delay / servo.timing.period
-    late = (
-        late - servo.timing.whole_periods
-    ) * servo.timing.period  # of the current period, under the last torque
+    # the part of a period in which the last torque still acts
+    late = timing.delay - timing.whole_periods * timing.period
     augmented = np.zeros((n + 1, n + 1))
     augmented[:n, :n], augmented[:n, n] = A, B
-    transition = expm(A * servo.timing.period)
-    after = expm(augmented * (servo.timing.period - late))
+    transition = expm(A * timing.period)
+    after = expm(augmented * (timing.period - late))
     before = after[:n, :n] @ expm(augmented * late)[:n, n]
     return transition, after[:n, n], before
 
@@ -326,28 +325,43 @@ def _closed_loop(
     joint: TorqueJoint, servo: TorqueServo, link: float, *, of_encoders: bool = False
 ) -> _System:
     """From (tau_d, tau_d', tau_d''), or from errors of the encoders (motor, link), to the torques
-    of spring and motor and the speed of the motor."""
-    controller = _controller_system(joint, servo)
-    A, now, before = _held_motor(joint, servo, link)
-    n, k = len(A), len(controller.A)
-    whole = servo.timing.whole_periods
-    inputs = 2 if of_encoders else REFERENCES
+    of spring and motor and the speed of the motor.
 
-    def step(x: Array, u: Array) -> tuple[Array, Array]:
-        plant, state, sent = np.split(x, [n, n + k])
-        y = np.zeros(4 + REFERENCES)
-        y[:n] = plant
-        if of_encoders:
-            y[0] += u[0] - u[1]
-            y[2] += u[1]
-        else:
-            y[4:] = u
-        following = controller.A @ state + controller.B @ y
-        (torque,) = controller.C @ state + controller.D @ y
-        recent = np.concatenate([[torque], sent])  # the newest first
-        moved = A @ plant + now * recent[whole] + before * recent[whole + 1]
-        spring = joint.stiffness * plant[0] + joint.damping * plant[1]
-        speed = plant[1] + (plant[3] if n == 4 else 0.0)
-        return np.concatenate([moved, following, recent[:-1]]), np.array([spring, torque, speed])
-
-    return _matrices(step, n + k + whole + 1, inputs)
+    The state: motor and link, the law, and the torques that were sent, the newest first, of which
+    those after the whole periods of the delay act.
+    """
+    law = _controller_system(joint, servo)
+    A, now, before = _held_motor(joint, servo.timing, link)
+    n, k, whole = len(A), len(law.A), servo.timing.whole_periods
+    late = 1 + whole
+    if of_encoders:
+        inputs = np.zeros((4 + REFERENCES, 2))
+        inputs[0], inputs[2] = (1.0, -1.0), (0.0, 1.0)
+    else:
+        inputs = np.eye(4 + REFERENCES)[:, 4:]
+    torque = np.concatenate([law.D[0, :n], law.C[0], np.zeros(late)])  # of the state
+    fed = law.D[0] @ inputs
+    whole_A = np.zeros((n + k + late, n + k + late))
+    whole_A[:n, :n] = A
+    whole_A[n : n + k, : n + k] = np.hstack([law.B[:, :n], law.A])
+    whole_A[n + k] = torque
+    for i in range(1, late):
+        whole_A[n + k + i, n + k + i - 1] = 1.0
+    whole_B = np.zeros((len(whole_A), inputs.shape[1]))
+    whole_B[n : n + k] = law.B @ inputs
+    whole_B[n + k] = fed
+    if whole:
+        whole_A[:n, n + k + whole - 1] += now
+    else:
+        whole_A[:n] += np.outer(now, torque)
+        whole_B[:n] += np.outer(now, fed)
+    whole_A[:n, n + k + whole] += before
+    C = np.zeros((3, len(whole_A)))
+    C[0, :2] = joint.stiffness, joint.damping
+    C[1] = torque
+    C[2, 1] = 1.0
+    if n == 4:
+        C[2, 3] = 1.0
+    D = np.zeros((3, inputs.shape[1]))
+    D[1] = fed
+    return _System(whole_A, whole_B, C, D)

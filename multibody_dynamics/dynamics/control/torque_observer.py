@@ -82,8 +82,10 @@ class TorqueObserver:
         """`disturbance` after a period, from phi and load now, and the torque that acted.
 
         deflection : (m,) theta - q in rad. load : (m,) N m, of springs and dampers on the motors.
-        acted : (m,) N m, the motor torque less the modelled friction that acted since the last
-        update. The first update starts with d = 0. Entries of motors with w = 0 may be NaN.
+        acted : (m,) N m, the motor torque that acted since the last update, less the modelled
+        friction and, where the acceleration q'' of the link is known, M_m q''.
+
+        The first update starts with d = 0. Entries of motors with w = 0 may be NaN.
         """
         now, before, on = self._now, self._before, self._on
         np.multiply(self._stiffness, deflection, out=now[0], where=on)

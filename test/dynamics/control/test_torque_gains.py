@@ -11,6 +11,7 @@ from scipy.linalg import solve_continuous_lyapunov
 from elastic_arms import (
     SHIPPED,
     antagonistic_arm,
+    at_start,
     damped_arm,
     elastic_panda,
     linear_arm,
@@ -18,8 +19,12 @@ from elastic_arms import (
     nonlinear_arm,
     pretensioned_arm,
     shipped,
+    slope,
+    split,
     variable_arm,
+    without_coulomb,
 )
+from multibody_dynamics.dynamics.control.torque_controller import TorqueController
 from multibody_dynamics.dynamics.control.torque_gains import (
     TORQUE_DESIGNS,
     TorqueGains,
@@ -28,6 +33,7 @@ from multibody_dynamics.dynamics.control.torque_gains import (
     torque_lqr_gains,
     torque_observer_gains,
     unstable_loop,
+    whole_arm_poles,
 )
 from multibody_dynamics.dynamics.control.torque_loop import LoopTiming, TorqueJoint, TorqueLoop
 from multibody_dynamics.dynamics.core.errors import InputError
@@ -101,6 +107,39 @@ def test_default_designs_are_stable_on_every_arm(make, design):
     drives = arm.actuators.torque_share == 0.0
     assert (gains.drive[:, drives] > 0.0).all()
     assert not gains.drive[:, ~drives].any()
+
+
+@pytest.mark.parametrize("make", [linear_arm, antagonistic_arm, damped_arm, mixed_panda])
+def test_poles_of_the_whole_arm_are_those_of_its_equations(make):
+    """By differences of law and arm near rest, in continuous time."""
+    arm = without_coulomb(make())
+    model, actuators, rest = arm
+    gains = inertia_shaping_gains(*arm)
+    stiffness = 100.0 * np.ones(model.n)
+    law = TorqueController(
+        model, actuators, gains, link_stiffness=stiffness, link_damping=5.0, friction=0.0
+    )
+    state, second, _ = at_start(arm)
+    x0, desired = np.concatenate(state), np.zeros((5, model.n))
+    desired[0] = rest
+
+    def rate(x):
+        law.reset()
+        torque = law.update(desired, *split(arm, x), stiffness=second)
+        return slope(arm, x, torque, second[:2])
+
+    n, m = model.n, len(actuators.motors)
+    rigid = actuators.is_rigid
+    steps = 1e-6 * np.eye(2 * (n + m))
+    for i in np.flatnonzero(rigid):
+        j = 2 * n + actuators.first_motor[i]
+        steps[i, j] = steps[n + i, j + m] = 1e-6
+    gone = {2 * n + k * m + actuators.first_motor[i] for i in np.flatnonzero(rigid) for k in (0, 1)}
+    free = [k for k in range(len(x0)) if k not in gone]
+    A = np.array([rate(x0 + steps[k]) - rate(x0 - steps[k]) for k in free]).T[free] / 2e-6
+    found = whole_arm_poles(*arm[:2], gains, rest, link_stiffness=stiffness, link_damping=5.0)
+    for pole in np.linalg.eigvals(A):
+        assert np.abs(found - pole).min() < 1e-4 * max(abs(pole), 1.0)
 
 
 def test_two_antagonists_share_the_damping_by_their_inertia():

@@ -21,6 +21,7 @@ from elastic_arms import (
     without_coulomb,
 )
 from multibody_dynamics.dynamics.control.gains import at_rest
+from multibody_dynamics.dynamics.control.torque_controller import TorqueController
 from multibody_dynamics.dynamics.control.torque_gains import (
     TORQUE_DESIGNS,
     TorqueGains,
@@ -28,7 +29,6 @@ from multibody_dynamics.dynamics.control.torque_gains import (
     torque_lqr_gains,
     torque_observer_gains,
 )
-from multibody_dynamics.dynamics.control.torque_source import TorqueSource
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
@@ -55,7 +55,7 @@ def test_the_law_by_hand(make):
     arm = make()
     model, actuators, _ = arm
     gains = inertia_shaping_gains(*arm)
-    law = TorqueSource(model, actuators, gains, friction=0.5)
+    law = TorqueController(model, actuators, gains, friction=0.5)
     (q, _, theta, _), second, _ = at_start(arm)
     rng = np.random.default_rng(3)
     n, m = model.n, len(actuators.motors)
@@ -103,7 +103,7 @@ def test_with_rates_the_torque_follows_exactly(damping):
     """A locked link, half a cycle ahead for the hold: what is left is of second order in it."""
     arm = single_joint(LOCKED, Motor(M, viscous=1.0), K, damping)
     w, h = 2.0 * np.pi * 5.0, 1e-3
-    law = TorqueSource(*arm[:2], inertia_shaping_gains(*arm))
+    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
 
     def reference(t: float) -> np.ndarray:
         t += 0.5 * h
@@ -119,7 +119,7 @@ def test_with_rates_the_torque_follows_exactly(damping):
 def static_error(gains, **settings) -> float:
     """Torque error with a locked link, where the motor delivers 3 N m less than it was sent."""
     arm = single_joint(LOCKED, Motor(M, viscous=1.0), K)
-    law = TorqueSource(*arm[:2], gains(*arm, **settings))
+    law = TorqueController(*arm[:2], gains(*arm, **settings))
     return 10.0 - run(arm, law, lambda t: np.array([10.0]), 3000, bias=-3.0)[-1, 0]
 
 
@@ -144,7 +144,7 @@ def test_the_observer_makes_a_free_link_feel_the_commanded_torque():
         (torque_observer_gains, {"observer_share": 1.0}, tau / m),
         (torque_lqr_gains, {}, tau / m),
     ):
-        law = TorqueSource(*arm[:2], design(*arm, **settings))
+        law = TorqueController(*arm[:2], design(*arm, **settings))
         plant = HeldPlant(arm)
         run(arm, law, lambda t: np.array([tau]), 600, plant=plant)
         before = plant.state[1][0]
@@ -155,7 +155,7 @@ def test_the_observer_makes_a_free_link_feel_the_commanded_torque():
 def test_a_known_acceleration_replaces_the_observer():
     m, tau = 0.3, 2.0
     arm = single_joint(m, Motor(M, viscous=1.0), K)
-    law = TorqueSource(*arm[:2], inertia_shaping_gains(*arm))
+    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
     found = run(
         arm, law, lambda t: np.array([tau]), 500, acceleration=lambda t: np.array([tau / m])
     )
@@ -170,7 +170,7 @@ def test_a_saturated_motor_does_not_wind_up():
         (torque_lqr_gains, {}),
         (torque_observer_gains, {"observer_share": 1.0}),
     ):
-        law = TorqueSource(*arm[:2], design(*arm, **settings))
+        law = TorqueController(*arm[:2], design(*arm, **settings))
         found = run(arm, law, lambda t: np.array([12.0 if t < 1.0 else 4.0]), 1400)[:, 0]
         assert found[990] == pytest.approx(8.0, abs=0.3)
         assert np.abs(found[1200:] - 4.0).max() < 0.1
@@ -179,7 +179,7 @@ def test_a_saturated_motor_does_not_wind_up():
 @pytest.mark.parametrize("make", [mixed_panda, pretensioned_arm])
 def test_rigid_joints_pass_the_torque_on(make):
     arm = make()
-    law = TorqueSource(*arm[:2], inertia_shaping_gains(*arm))
+    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
     (q, zero, theta, still), second, _ = at_start(arm)
     wanted = np.random.default_rng(0).normal(size=arm.model.n)
     torque = law.command(wanted + gravity_forces(arm.model, q), q, zero, theta, still,
@@ -195,7 +195,7 @@ def test_rigid_joints_pass_the_torque_on(make):
 @pytest.mark.parametrize("make", ALL)
 def test_every_arm_is_held_at_rest_by_its_gravity_torques(make, design):
     arm = make()
-    law = TorqueSource(*arm[:2], TORQUE_DESIGNS[design](*arm))
+    law = TorqueController(*arm[:2], TORQUE_DESIGNS[design](*arm))
     state, second, load = at_start(arm)
     np.testing.assert_allclose(
         law.command(gravity_forces(arm.model, arm.rest), *state, stiffness=second), load,
@@ -211,7 +211,7 @@ def test_every_arm_is_held_at_rest_by_its_gravity_torques(make, design):
 def test_a_motion_is_followed_exactly(make):
     """In continuous time, from the right start, the torques of the motion keep the arm on it."""
     arm = without_coulomb(make())
-    law = TorqueSource(*arm[:2], inertia_shaping_gains(*arm), period=2e-4)
+    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm), period=2e-4)
     reference, second = exciting(arm, 0.4), at_rest(*arm).second
     desired = reference(0.0)
     torque = np.stack(inverse_dynamics(arm.model, *desired))
@@ -233,7 +233,7 @@ def test_the_impedance_of_a_motion_is_the_one_asked_for():
     """A constant push moves the links by push / stiffness, whatever the springs."""
     arm = without_coulomb(linear_arm())
     stiffness, push = np.array([80.0, 30.0]), np.array([3.0, -1.5])
-    law = TorqueSource(
+    law = TorqueController(
         *arm[:2], torque_observer_gains(*arm, observer_share=1.0),
         link_stiffness=stiffness, link_damping=[14.0, 3.0],
     )  # fmt: skip
@@ -256,7 +256,7 @@ def test_observer_and_integral_restart_on_reset():
     arm = single_joint(LOCKED, Motor(M, viscous=1.0, coulomb=2.0), K)
     gains = TorqueGains(("hinge",), *np.array([[0.3], [15.0], [20.0], [80.0], [0.7]]),
                         drive=np.zeros((2, 1)), stiffness=np.array([K]))  # fmt: skip
-    law = TorqueSource(*arm[:2], gains)
+    law = TorqueController(*arm[:2], gains)
     first = run(arm, law, lambda t: np.array([5.0]), 200)
     assert law.integral_torque[0] != 0.0
     assert law.disturbance[0] != 0.0
@@ -267,11 +267,11 @@ def test_observer_and_integral_restart_on_reset():
 
 def test_wrong_commands_are_refused():
     arm = shipped("planar_two_link")
-    law = TorqueSource(*arm[:2], inertia_shaping_gains(*arm))
+    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
     state = np.zeros((4, 2))
     for wrong, message in (
         (np.zeros(3), "joint torque: expected shape"),
-        (np.zeros((2, 2)), "expected joint torque, its rate"),
+        (np.zeros((2, 2)), "expected 3 rows .joint torque, its rate"),
         (np.array([0.0, np.nan]), r"joint torque\[1\] \(joint 'elbow'\) is nan"),
     ):
         with pytest.raises(InputError, match=message):
@@ -279,6 +279,6 @@ def test_wrong_commands_are_refused():
     with pytest.raises(InputError, match="acceleration"):
         law.command(np.zeros(2), *state, acceleration=np.zeros(3))
     with pytest.raises(InputError, match="delay is -1"):
-        TorqueSource(*arm[:2], inertia_shaping_gains(*arm), delay=-1.0)
+        TorqueController(*arm[:2], inertia_shaping_gains(*arm), delay=-1.0)
     with pytest.raises(InputError, match="joint 'shoulder': link_stiffness is -1"):
-        TorqueSource(*arm[:2], inertia_shaping_gains(*arm), link_stiffness=-1.0)
+        TorqueController(*arm[:2], inertia_shaping_gains(*arm), link_stiffness=-1.0)

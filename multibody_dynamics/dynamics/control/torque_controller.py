@@ -32,12 +32,12 @@ from .torque_observer import TorqueObserver
 TORQUE_ROWS = ("joint torque", "its rate", "its second derivative")
 
 
-class TorqueSource(Controller):
+class TorqueController(Controller):
     """Torque as the command: make the spring torques Q follow tau_d (:meth:`command`), or the
     torques that a desired motion needs (:meth:`update`).
 
     >>> gains = inertia_shaping_gains(model, actuators, q)
-    >>> source = TorqueSource(model, actuators, gains)
+    >>> source = TorqueController(model, actuators, gains)
     >>> tau_m = source.command(tau_d, q, qd, theta, thetad)  # every cycle
 
     Parameters
@@ -85,7 +85,7 @@ class TorqueSource(Controller):
         self._is_commanded = False
         self.integral_torque: Array = np.zeros(m)
         self._increment, self._u = np.zeros((2, m))
-        self._friction_torque = np.zeros(m)
+        self._friction_torque, self._known = np.zeros((2, m))
         self._error = np.zeros((2, m))
         self._joint = actuators.joint_of_motor
         self._is_elastic = ~actuators.is_rigid
@@ -129,7 +129,7 @@ class TorqueSource(Controller):
     def reset(self) -> None:
         super().reset()
         self.integral_torque[:] = self._increment[:] = 0.0
-        self._friction_torque[:] = 0.0
+        self._known[:] = 0.0
         self._acted[:] = 0.0
         self._observer.reset()
         self._flat.settle()
@@ -207,7 +207,7 @@ class TorqueSource(Controller):
         springs, shaping, flat, u = self._springs, self.shaping, self._flat, self._u
         joint, torque = self._joint, self.torque
         self._acted[1:] = self._acted[:-1]
-        np.subtract(self.applied_torque, self._friction_torque, out=self._acted[0])
+        np.subtract(self.applied_torque, self._known, out=self._acted[0])
         if self.stiffness.size:
             springs.stiffness[:] = self.stiffness[:2]
         springs.update()
@@ -236,6 +236,11 @@ class TorqueSource(Controller):
             observer.set_period(self.period)
             d = observer.update(self._motors[0] - self._links[0][joint], load, self._acted[-1])
             torque += self.gains.observer_share * d
+            # friction and the acceleration of the link are no disturbance as far as they are known
+            np.multiply(
+                self.actuators.motor_inertia, self._inverse.state[2][joint], out=self._known
+            )
+            self._known += self._friction_torque
         if has_ahead and not self._is_commanded:
             now = forward.copy()
             torque += self._map(self._later, self._ahead) - now
