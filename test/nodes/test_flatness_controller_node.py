@@ -45,7 +45,8 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     assert list(arm.commands[0].data) == list(arm.answers[0].effort)[::-1]
     arm.run(0.2)
     goal, worst, smooth = np.array([0.0, -0.1]), {}, {}
-    for law in ("state_feedback", "feedback_linearization", "hold", "motor_pd", "computed_torque"):
+    laws = ("state_feedback", "feedback_linearization", "torque_control", "hold", "motor_pd")
+    for law in (*laws, "computed_torque"):
         assert ros.set_parameters(arm.node, law=law)[0].successful
         begin = len(arm.answers)
         if law != "hold":
@@ -57,6 +58,7 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
         worst[law] = arm.error(len(arm.answers) - begin)
     assert max(worst["state_feedback"], worst["feedback_linearization"]) < 3e-4
     assert min(worst["motor_pd"], worst["computed_torque"]) > 3e-3
+    assert worst["torque_control"] < 5e-3
     flat = {name: smooth.pop(name) for name in ("state_feedback", "feedback_linearization")}
     assert max(*flat.values(), smooth["hold"]) < 1.5  # N m from one sample to the next
     assert max(smooth.values()) < 8.0  # the others let the springs ring

@@ -20,7 +20,7 @@ from multibody_dynamics.tools.commands import record
 
 PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
-    *("demo", "task-demo", "report", "inspect", "plot", "trajectory", "record"),
+    *("demo", "task-demo", "report", "inspect", "torque-report", "plot", "trajectory", "record"),
     *("identify-springs", "scale-time", "integrate", "gazebo", "monitor", "compose", "validate"),
 )
 

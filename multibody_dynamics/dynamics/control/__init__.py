@@ -20,6 +20,7 @@ FeedforwardLaw           the torque feedforward of a desired motion (5, n), as a
 
 Controllers:
 
+PERIOD                   default period of a controller, s
 Controller               base class: from desired motion and measured state to motor torques (m,)
 LinearFeedback           feedforward by the flat map, and linear feedback of link and motor errors
 FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for every joint
@@ -27,6 +28,8 @@ ComputedTorque           the computed torque of a rigid arm, for comparison
 HoldController           stops the arm with damping and then holds it, from motor states alone
 LateHoldController       the same with torques that arrive late
 LinkDampingController    a slow stop from link states alone
+TorqueController         torque as the command: spring torques follow a reference
+InertiaShaping           torque feedback that makes rotors behind springs appear lighter
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
 
 Gains and poles:
@@ -54,6 +57,26 @@ spread_poses             poses (count, n) that fill the joint range evenly
 sampled_loop             the closed loop near rest as one matrix: hold, delay, filters, observers
 SampledLoop              result of sampled_loop: its poles, growth and worst mode
 RobotErrors              relative errors of a robot against the model of its controller
+
+Torque sources:
+
+TorqueGains              numbers of a TorqueController for all motors
+TORQUE_DESIGNS           the three designs of TorqueGains by name
+inertia_shaping_gains    torque feedback with a smaller apparent inertia of the motors; passive
+torque_observer_gains    the same with a disturbance observer on the torque loop
+torque_lqr_gains         PI and rate feedback of the torque with linear-quadratic gains
+TorqueObserver           disturbance (m,) in N m of motors against their springs
+passive_share            largest share of the disturbance with which a joint remains passive
+TorqueLoop               one sampled torque loop with delay: poles, responses, impedance, noise
+TorqueJoint              motor and spring of a TorqueLoop
+TorqueServo              the law of a TorqueLoop
+MAX_DELAY                largest delay of a LoopTiming, in periods
+LoopTiming               period, delay and velocity filter of a loop
+evaluate_torque          bandwidth, impedance, passivity, noise and delay margin of a joint
+TorqueEvaluation         result of evaluate_torque
+TorqueLimits             the torque that a motor can deliver at a frequency
+SingleJoint              a joint with a spring on its own, and the range of its link inertia
+single_joints            every SingleJoint of an arm at rest at q
 
 State estimation and observers:
 
@@ -84,7 +107,7 @@ QUANTITIES               all quantities of MotionLimits
 """
 
 from .bumpless_transfer import BumplessTransfer
-from .controllers import ComputedTorque, Controller, LinearFeedback
+from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
 from .derivative_filter import MAX_STEP, DerivativeFilter
 from .disturbance_compensation import DisturbanceCompensation
 from .disturbance_observer import DisturbanceObserver
@@ -105,6 +128,7 @@ from .gains import (
     placed_gains,
 )
 from .hold_controller import HoldController
+from .inertia_shaping import InertiaShaping
 from .integrator_chain import ChainState, chain_state
 from .late_hold import LateHoldController, late_hold_gains
 from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_controller, retune
@@ -124,6 +148,19 @@ from .time_scaling import (
     scale_time,
     slow_down,
 )
+from .torque_controller import TorqueController
+from .torque_evaluation import TorqueEvaluation, TorqueLimits, evaluate_torque
+from .torque_gains import (
+    TORQUE_DESIGNS,
+    SingleJoint,
+    TorqueGains,
+    inertia_shaping_gains,
+    single_joints,
+    torque_lqr_gains,
+    torque_observer_gains,
+)
+from .torque_loop import MAX_DELAY, LoopTiming, TorqueJoint, TorqueLoop, TorqueServo
+from .torque_observer import TorqueObserver, passive_share
 
 __all__ = [
     # control laws by name
@@ -131,14 +168,20 @@ __all__ = [
     # complete control cycles, as run by the nodes
     "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # controllers
-    "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque", "HoldController",
-    "LateHoldController", "LinkDampingController", "BumplessTransfer",
+    "PERIOD", "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque",
+    "HoldController", "LateHoldController", "LinkDampingController", "TorqueController",
+    "InertiaShaping", "BumplessTransfer",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
     "motor_bandwidth_gains", "damping_gains", "late_hold_gains", "closed_loop_poles",
     "joint_resonances", "inertias_felt", "inertias_held", "forecast_stop", "StopForecast",
     # stability of the sampled loop
     "judge_loop", "LoopJudgement", "spread_poses", "sampled_loop", "SampledLoop", "RobotErrors",
+    # torque sources
+    "TorqueGains", "TORQUE_DESIGNS", "inertia_shaping_gains", "torque_observer_gains",
+    "torque_lqr_gains", "TorqueObserver", "passive_share", "TorqueLoop", "TorqueJoint",
+    "TorqueServo", "LoopTiming", "MAX_DELAY", "evaluate_torque", "TorqueEvaluation", "TorqueLimits",
+    "SingleJoint", "single_joints",
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
     "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",

@@ -7,6 +7,7 @@
       (3)
     ComputedTorque         q'' = q_d'' + k_d e' + k_p e,  tau = Q(q, q', q'') + M_m q'' + friction
       (4)                  which treats the joints as rigid
+    TorqueController           spring torques follow a reference, see `torque_control`
     HoldController         stops the arm and holds it, see `hold_controller`
 
 (1) is LinearFeedback with `motor_side_gains`, the classic law, which needs motor encoders only; (2)

@@ -169,6 +169,12 @@ class DerivativeFilter:
         return np.asarray(np.sqrt(variance) * units / step ** np.arange(self.order))
 
 
+def filter_matrices(order: int, bandwidth: float, step: float) -> tuple[Array, Array]:
+    """(A, K) of one update of a :class:`DerivativeFilter` with `bandwidth` in Hz after `step` s: x
+    = A x + K (y - (A x)_0), for linear analysis."""
+    return discretised(order, 2.0 * pi * bandwidth, step)
+
+
 def discretised(order: int, pole: float, step: float) -> tuple[Array, Array]:
     """exp(A h) (m, m) of the chain of integrators and the gains K (m,), see above."""
     powers = step ** np.arange(order)

@@ -24,12 +24,17 @@ from .gains import (
     JointPoles,
     StateFeedbackGains,
     damping_gains,
+    inertias_felt,
     motor_bandwidth_gains,
     motor_side_gains,
     optimal_gains,
+    per_name,
     placed_gains,
 )
 from .hold_controller import HoldController
+from .torque_controller import TorqueController
+from .torque_gains import TORQUE_DESIGNS, whole_arm_poles
+from .torque_loop import LoopTiming
 
 DISTURBANCE_BANDWIDTH = 120.0
 """rad/s, default of the compensation of disturbances in linear feedback."""
@@ -62,6 +67,12 @@ class ControllerSettings:
     disturbance_bandwidth : rad/s, of the observers that compensate disturbances of links and
         motors, see :class:`.DisturbanceCompensation`; 0 for none; default: DISTURBANCE_BANDWIDTH.
     disturbance_share : 0 to 1, of the motors' torque limits up to which they compensate.
+    torque_design : of the torque loops of "torque_control", a key of TORQUE_DESIGNS.
+    torque_bandwidth : rad/s, (n,), of these loops; default: what the springs, the delay and the
+        filter allow.
+    delay : s from a measurement to its torque, with which the torque loops must be stable.
+    velocity_filter : order and bandwidth in Hz of the filter of the measured state, likewise; None
+        if the velocities are known.
     friction : share of the friction that is compensated, 0 to 1; default: 1, for "hold" 0.
     lead : s, see :class:`.FeedbackLinearization`.
     stop_time : s, of "hold".
@@ -88,6 +99,10 @@ class ControllerSettings:
     disturbance_share: float = SHARE
     friction: Any = None
     lead: float = 0.0
+    torque_design: str = "torque_observer"
+    torque_bandwidth: Any = None
+    delay: float = 0.0
+    velocity_filter: tuple[int, float] | None = None
     stop_time: float = 0.1
     torque_limit: Any = None
     period: float = PERIOD
@@ -121,7 +136,11 @@ class ControllerSettings:
 
     def _check_values(self) -> None:
         """Raise InputError for values that no robot can use; the design checks the rest."""
-        for name in ("bandwidth", "second_bandwidth"):
+        if self.torque_design not in TORQUE_DESIGNS:
+            raise InputError(
+                f"torque_design '{self.torque_design}': expected one of {', '.join(TORQUE_DESIGNS)}"
+            )
+        for name in ("bandwidth", "second_bandwidth", "torque_bandwidth"):
             value = getattr(self, name)
             row = np.ones(1) if value is None else as_real(name, value)
             if not row.size or not (row > 0.0).all():
@@ -256,6 +275,43 @@ def _hold(model: MultibodyModel, actuators: Actuators, settings: ControllerSetti
     )
 
 
+def _torque_control(
+    model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
+) -> Controller:
+    q, friction = _position(model, settings), _friction(settings)
+    timing = LoopTiming(
+        period=settings.period, delay=settings.delay, velocity_filter=settings.velocity_filter
+    )
+    gains = TORQUE_DESIGNS[settings.torque_design](
+        model,
+        actuators,
+        q,
+        settings.torque_bandwidth,
+        settings.stiffness,
+        timing=timing,
+        friction=float(np.max(friction)),
+    )
+    w = per_name("bandwidth", settings.speed, model.joint_names, positive=True)
+    felt = inertias_felt(model, actuators, q)
+    impedance = {"link_stiffness": felt * w**2, "link_damping": 2.0 * felt * w}
+    poles = whole_arm_poles(model, actuators, gains, q, settings.stiffness, **impedance)
+    worst = poles[poles.real.argmax()]
+    if worst.real >= 0.0:
+        raise InputError(
+            f"robot '{model.name}': with a bandwidth of {np.max(w):g} rad/s around the torque loops"
+            f" the arm has a pole at {worst:.4g} 1/s; use a lower bandwidth"
+        )
+    return TorqueController(
+        model,
+        actuators,
+        gains,
+        delay=settings.delay,
+        friction=friction,
+        period=settings.period,
+        **impedance,
+    )
+
+
 def _friction(settings: ControllerSettings) -> Any:
     return 1.0 if settings.friction is None else settings.friction
 
@@ -297,6 +353,14 @@ LAWS: Mapping[str, Law] = MappingProxyType(
             ("poles", "lead"),
             _feedback_linearization,
         ),
+        "torque_control": Law(
+            20.0,
+            frozenset(
+                {"stiffness", "torque_design", "torque_bandwidth", "delay", "velocity_filter"}
+            ),
+            ("gains", "link_stiffness", "link_damping"),
+            _torque_control,
+        ),
         "computed_torque": Law(40.0, _PD | {"feedback"}, ("gains",), _computed_torque),
         "hold": Law(
             60.0,
@@ -311,6 +375,7 @@ LAWS: Mapping[str, Law] = MappingProxyType(
 "motor_pd"                feedforward by the flat map, PD on the motors
 "state_feedback"          the same with linear feedback of links and motors
 "feedback_linearization"  q'''' = v
+"torque_control"           torque loops of the springs, within an impedance of the links
 "computed_torque"         computed torque of the rigid arm, for comparison
 "hold"                    damped stop, then hold with gravity compensation
 """

@@ -8,9 +8,12 @@ from typing import Any
 from ...dynamics.control import (
     DISTURBANCE_BANDWIDTH,
     LAWS,
+    MAX_DELAY,
     MAX_STEP,
     ORDERS,
+    PERIOD,
     SOURCES,
+    TORQUE_DESIGNS,
     ControllerSettings,
     FlatnessSettings,
     StateEstimation,
@@ -64,6 +67,23 @@ class FlatnessControllerParameters(FollowingParameters):
         "feedback_linearization: real poles of every joint, instead of the bandwidth; empty: not"
         " used",
         unit="1/s",
+    )
+    torque_design: str = parameter(
+        "torque_observer",
+        "torque_control: design of the torque loops, see docs/torque_control.md",
+        choices=tuple(TORQUE_DESIGNS),
+    )
+    torque_bandwidth: tuple[float, ...] = parameter(
+        (),
+        "torque_control: bandwidth of the torque loops; one value for all, or one per joint of the"
+        " robot; empty: what springs, filter and command_delay allow",
+        unit="rad/s",
+    )
+    torque_link_bandwidth: tuple[float, ...] = parameter(
+        (LAWS["torque_control"].bandwidth,),
+        "torque_control: both poles of each link on its torque source, which set the stiffness that"
+        " the arm shows; one value for all, or one per joint of the robot",
+        unit="rad/s",
     )
     integral: float = parameter(
         0.0,
@@ -310,9 +330,22 @@ class FlatnessControllerParameters(FollowingParameters):
                 "linearization_poles",
                 **friction,
             ),
+            self._of("torque_control", "torque_link_bandwidth", **self._torque_loops(), **friction),
             self._of("computed_torque", "computed_torque_bandwidth", **friction),
             self._of("hold", "hold_bandwidth", stop_time=self.stop_time),
         )
+
+    def _torque_loops(self) -> dict[str, Any]:
+        """The settings of the torque loops."""
+        loops: dict[str, Any] = {
+            "torque_design": self.torque_design,
+            "delay": min(self.command_delay, MAX_DELAY * PERIOD),
+            "velocity_filter": (self.filter_order, self.filter_bandwidth),
+        }
+        if self.torque_bandwidth:
+            one, *others = self.torque_bandwidth
+            loops["torque_bandwidth"] = self.torque_bandwidth if others else one
+        return loops
 
     def _of(self, law: str, bandwidth: str, poles: str = "", **given: Any) -> ControllerSettings:
         """The settings of one law; the named parameters give its bandwidth or, if set, its

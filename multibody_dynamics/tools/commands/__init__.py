@@ -20,6 +20,7 @@ COMMANDS = (  # in the order of --help
     "task_demo",
     "report",
     "inspect",
+    "torque_report",
     "gazebo",
     "compose",
     "monitor",

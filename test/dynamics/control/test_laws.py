@@ -16,6 +16,9 @@ from multibody_dynamics.dynamics.control.laws import (
     make_controller,
     retune,
 )
+from multibody_dynamics.dynamics.control.torque_controller import TorqueController
+from multibody_dynamics.dynamics.control.torque_gains import inertia_shaping_gains
+from multibody_dynamics.dynamics.control.torque_loop import LoopTiming
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.motion.trajectories import hold
 
@@ -23,6 +26,7 @@ CLASSES = {  # of the laws, by name
     "motor_pd": LinearFeedback,
     "state_feedback": LinearFeedback,
     "feedback_linearization": FeedbackLinearization,
+    "torque_control": TorqueController,
     "computed_torque": ComputedTorque,
     "hold": HoldController,
 }
@@ -66,6 +70,30 @@ def test_settings_reach_the_law():
     np.testing.assert_array_equal(law.torque_limit, [3.0, 4.0])
     law = made(law="computed_torque", bandwidth=20.0, feedback="link")
     np.testing.assert_array_equal(law.gains, [[400.0, 400.0], [40.0, 40.0]])
+
+
+def test_the_settings_of_a_torque_control():
+    model, actuators, rest = linear_arm()
+    timing = LoopTiming(delay=1e-3, velocity_filter=(3, 100.0))
+    chosen = {"law": "torque_control", "position": rest, "delay": 1e-3}
+    chosen |= {"velocity_filter": (3, 100.0), "torque_design": "inertia_shaping"}
+    law = make_controller(model, actuators, ControllerSettings(**chosen, torque_bandwidth=70.0))
+    wanted = inertia_shaping_gains(model, actuators, rest, 70.0, timing=timing)
+    np.testing.assert_array_equal(law.gains.share, wanted.share)
+    np.testing.assert_array_equal(law.gains.damping, wanted.damping)
+    assert law.delay == 1e-3
+    stiffness = law.link_stiffness
+    retune(law, ControllerSettings(**chosen, torque_bandwidth=50.0, bandwidth=40.0))
+    np.testing.assert_allclose(law.link_stiffness, 4.0 * stiffness)
+    assert (law.gains.share > wanted.share).all()
+    for settings, message in (
+        ({"torque_bandwidth": 900.0}, "the torque loop 'inertia_shaping' with a bandwidth of 900"),
+        ({"torque_bandwidth": 70.0, "bandwidth": 500.0}, "around the torque loops the arm has a"),
+        ({"torque_design": "magic"}, "torque_design 'magic': expected one of inertia_shaping"),
+        ({"torque_bandwidth": -1.0}, "torque_bandwidth is -1.0: must be"),
+    ):
+        with pytest.raises(InputError, match=message):
+            make_controller(model, actuators, ControllerSettings(**(chosen | settings)))
 
 
 def test_retuning_keeps_the_integral():

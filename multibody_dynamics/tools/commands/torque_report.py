@@ -1,0 +1,93 @@
+"""The command `torque-report`."""
+
+from __future__ import annotations
+
+import argparse
+from math import pi
+from pathlib import Path
+
+from ..base.arguments import numbers, positive
+
+HELP = "Report how well the joints with springs can act as torque sources"
+DETAILS = (
+    "Designs three torque controllers for every joint with a spring (inertia shaping, disturbance"
+    " observer, LQR) and compares bandwidth, impedance at the link, passivity, noise and delay"
+    " margin, with the sampling, delay and filters given; and shows which torques the motor can"
+    " deliver at which frequency. Exit status 1 if a design would be unstable."
+)
+BITS = 18
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    parser.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
+                        help="springs and motors")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path,
+                        help="write report.html, report.json and a picture per joint")  # fmt: skip
+    parser.add_argument("--rate", metavar="HZ", type=positive, default=1000.0,
+                        help="rate of the torque loop (%(default)s)")  # fmt: skip
+    parser.add_argument("--delay", metavar="MS", type=not_negative, default=1.0,
+                        help="from a measurement to its torque, ms (%(default)s)")  # fmt: skip
+    parser.add_argument("--filter", metavar="HZ", type=positive, default=100.0,
+                        help="bandwidth of the velocity filter of order 3"
+                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--resolution", metavar="RAD", type=positive, default=2.0 * pi / 2**BITS,
+                        help="of the encoders of links and motors, link side, rad or m"
+                        f" ({BITS} bits per turn)")  # fmt: skip
+    parser.add_argument("--bandwidth", metavar="RAD/S", type=positive,
+                        help="of all designs (default: as fast as springs, delay and filter"
+                        " allow)")  # fmt: skip
+    parser.add_argument("--friction", metavar="SHARE", type=not_negative, default=1.0,
+                        help="share of the viscous friction that is compensated"
+                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--position", metavar="Q", type=numbers,
+                        help="position of all joints, comma-separated, rad or m (default: the"
+                        " middle of the joint limits)")  # fmt: skip
+
+
+def not_negative(text: str) -> float:
+    """A finite number, zero or greater."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not zero or a positive number")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    import numpy as np
+
+    from ...dynamics import load_actuators
+    from ...dynamics.control import LoopTiming
+    from ...dynamics.core import InputError
+    from ..robot import inspection
+    from ..robot.torque_page import write_torque_report
+    from ..robot.torque_report import lines, torque_report
+
+    model, _ = inspection.load(options.robot)
+    actuators = load_actuators(options.elastic_joints, model.joint_names)
+    if options.friction > 1.0:
+        raise InputError(f"--friction is {options.friction:g}: must be from 0 to 1")
+    timing = LoopTiming(
+        period=1.0 / options.rate,
+        delay=1e-3 * options.delay,
+        velocity_filter=(3, options.filter),
+    )
+    with np.errstate(invalid="ignore"):  # no limits: inf - inf
+        middle = 0.5 * (model.limits.lower + model.limits.upper)
+    position = np.where(np.isfinite(middle), middle, 0.0)
+    report = torque_report(
+        model,
+        actuators,
+        position if options.position is None else options.position,
+        timing,
+        resolution=options.resolution,
+        bandwidth=options.bandwidth,
+        friction=options.friction,
+    )
+    print(*lines(report), sep="\n")
+    if options.output:
+        print(f"\nreport: {write_torque_report(report, options.output)}")
+    return 1 if report.refused else 0

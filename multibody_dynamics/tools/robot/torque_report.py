@@ -1,0 +1,300 @@
+"""How good the joints of a robot are as torque sources: three designs, joint by joint.
+
+multibody_dynamics torque-report ROBOT.urdf --elastic-joints SPRINGS.yaml -o report
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ... import __version__
+from ...dynamics.control import (
+    TORQUE_DESIGNS,
+    LoopTiming,
+    SingleJoint,
+    TorqueEvaluation,
+    TorqueGains,
+    TorqueLimits,
+    evaluate_torque,
+    single_joints,
+)
+from ...dynamics.core import Array, InputError
+from ...dynamics.elastic import Actuators, Motor
+from ...dynamics.model import MultibodyModel
+from ...dynamics.rigid import gravity_forces
+
+AMPLITUDES = (0.1, 0.25, 0.5)
+"""Shares of the available torque for which the large-torque bandwidth is reported."""
+
+DESIGN_COLUMNS = (
+    ("locked", "Hz"),
+    ("rates", "Hz"),
+    ("free", "Hz"),
+    ("gain", ""),
+    ("felt", "kg m²"),
+    ("Re Z", "N m s"),
+    ("at", "Hz"),
+    ("passive", "Hz"),
+    ("noise", "N m"),
+    ("delay", "ms"),
+)
+"""Columns of the table of designs and their units."""
+
+LEGEND = (
+    "locked, rates, free: -3 dB of the spring torque over its reference: with the link locked; the"
+    " same with the reference's two time derivatives given; with the link free, relative to slow"
+    " references",
+    "gain: of slow references with the link free; below 1, the link has to move its motor along",
+    "felt: inertia of the motor that is felt at the link in slow motion, |Z| / ω at 1 Hz, with the"
+    " driving-point impedance Z = torque against the motion / velocity",
+    "Re Z, at: least real part of Z and its frequency; a negative one is the viscous friction that"
+    " the link would need for a passive joint",
+    "passive: the lowest frequency at which the joint feeds energy into a link that moves as a"
+    " sine; -: none up to half the rate of the loop",
+    "noise: standard deviation of the motor torque from the encoders",
+    "delay: additional delay at which the loop becomes unstable",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueReport:
+    """Results for all joints with springs.
+
+    Attributes
+    ----------
+    robot : its name. position : (n,). timing, resolution, friction : of the loops.
+    joints : names of the joints with springs. rigid : names of those without.
+    evaluations : of every joint and design that was accepted, joint by joint.
+    gains : of every design that was accepted, by name.
+    refused : messages of those that were not, by name.
+    limits : of every joint in `joints`.
+    """
+
+    robot: str
+    position: Array
+    timing: LoopTiming
+    resolution: float
+    friction: float
+    joints: tuple[SingleJoint, ...]
+    rigid: tuple[str, ...]
+    evaluations: tuple[TorqueEvaluation, ...]
+    gains: dict[str, TorqueGains]
+    refused: dict[str, str]
+    limits: tuple[TorqueLimits, ...]
+
+
+def torque_report(
+    model: MultibodyModel,
+    actuators: Actuators,
+    position: Any,
+    timing: LoopTiming,
+    *,
+    resolution: float,
+    bandwidth: float | None = None,
+    friction: float = 1.0,
+) -> TorqueReport:
+    """Design and evaluate all designs at `position` (n,).
+
+    bandwidth : rad/s, of all designs; default: that of each design for each joint. resolution :
+    rad or m, of the encoders. friction : share of the viscous friction that is compensated.
+    """
+    joints = single_joints(model, actuators, position)
+    gains: dict[str, TorqueGains] = {}
+    refused: dict[str, str] = {}
+    for name, design in TORQUE_DESIGNS.items():
+        try:
+            gains[name] = design(
+                model, actuators, position, bandwidth, timing=timing, friction=friction
+            )
+        except InputError as error:
+            refused[name] = str(error)
+    evaluations = tuple(
+        evaluate_torque(joint, each, timing, resolution=resolution, friction=friction)
+        for joint in joints
+        for each in gains.values()
+    )
+    weight = gravity_forces(model, position)
+    return TorqueReport(
+        robot=model.name,
+        position=np.asarray(position, dtype=np.float64),
+        timing=timing,
+        resolution=resolution,
+        friction=friction,
+        joints=joints,
+        rigid=tuple(np.array(model.joint_names)[actuators.is_rigid].tolist()),
+        evaluations=evaluations,
+        gains=gains,
+        refused=refused,
+        limits=tuple(
+            TorqueLimits(each.joint, _as_one(actuators, each), float(weight[each.place]))
+            for each in joints
+        ),
+    )
+
+
+def _as_one(actuators: Actuators, joint: SingleJoint) -> Motor:
+    """The motors of a joint, which deliver its torque together, as one."""
+    motors = [actuators.motors[j] for j in joint.motors]
+    return Motor(
+        joint.joint.inertia,
+        coulomb=sum(motor.coulomb for motor in motors),
+        torque_limit=sum(motor.torque_limit for motor in motors),
+        speed_limit=min(motor.speed_limit for motor in motors),
+    )
+
+
+def design_row(result: TorqueEvaluation) -> tuple[float, ...]:
+    """The values of DESIGN_COLUMNS."""
+    return (
+        result.bandwidth,
+        result.bandwidth_with_rates,
+        result.bandwidth_free,
+        result.gain_free,
+        result.rendered_inertia,
+        result.passivity_margin,
+        result.least_passive_at,
+        result.first_violation,
+        float(result.noise[0]),
+        1e3 * result.delay_margin,
+    )
+
+
+def limit_row(limits: TorqueLimits) -> tuple[float, ...]:
+    """Resonance in Hz, available torque in N m, and the large-torque bandwidths in Hz."""
+    wide = (limits.bandwidth(share * limits.available) for share in AMPLITUDES)
+    if not isfinite(limits.available):
+        wide = (float("inf") for _ in AMPLITUDES)
+    return limits.joint.resonance / (2.0 * np.pi), limits.available, *wide
+
+
+LIMIT_COLUMNS = (
+    ("resonance", "Hz"),
+    ("available", "N m"),
+    *((f"{share:.0%}", "Hz") for share in AMPLITUDES),
+)
+
+
+def number(value: float) -> str:
+    """Three digits; - for none."""
+    return f"{value:.3g}" if isfinite(value) else "-"
+
+
+def conditions(report: TorqueReport) -> str:
+    """What the numbers are for."""
+    timing = report.timing
+    order, bandwidth = timing.velocity_filter or (0, 0.0)
+    position = ", ".join(f"{x:.4g}" for x in report.position)
+    return (
+        f"{1.0 / timing.period:g} Hz, {1e3 * timing.delay:g} ms from measurement to torque,"
+        f" velocities by a filter of order {order} and {bandwidth:g} Hz, encoders of"
+        f" {report.resolution:.3g} rad (m) at links and motors, {report.friction:.0%} of the"
+        f" viscous friction compensated; at ({position})"
+    )
+
+
+def lines(report: TorqueReport) -> Iterator[str]:
+    """The tables for the terminal."""
+    yield f"{report.robot}: {conditions(report)}"
+    head = "".join(f"{name:>9}" for name, _ in DESIGN_COLUMNS)
+    units = "".join(f"{unit:>9}" for _, unit in DESIGN_COLUMNS)
+    yield from ("", f"{'joint':<18}{'design':<17}{head}", f"{'':<35}{units}")
+    for result in report.evaluations:
+        values = "".join(f"{number(value):>9}" for value in design_row(result))
+        yield f"{result.joint:<18}{result.design:<17}{values}"
+    yield from (f"refused: {text}" for text in report.refused.values())
+    yield from (f"{name}: no spring; passes the torque on" for name in report.rigid)
+    yield from ("", *LEGEND)
+    yield ""
+    yield (
+        "Large torques with the link locked: the highest frequency at which the motor delivers"
+        " these shares of its available torque (limit less friction and gravity)"
+    )
+    yield f"{'joint':<18}" + "".join(f"{name + ', ' + unit:>16}" for name, unit in LIMIT_COLUMNS)
+    for joint, limits in zip(report.joints, report.limits, strict=True):
+        yield f"{joint.name:<18}" + "".join(f"{number(x):>16}" for x in limit_row(limits))
+
+
+def as_dict(report: TorqueReport) -> dict[str, Any]:
+    """All numbers and curves for JSON; None where not finite."""
+    timing = report.timing
+    return {
+        "version": __version__,
+        "robot": report.robot,
+        "conditions": {
+            "period [s]": timing.period,
+            "delay [s]": timing.delay,
+            "velocity filter [order, Hz]": list(timing.velocity_filter or ()),
+            "encoder resolution [rad or m]": report.resolution,
+            "compensated viscous friction": report.friction,
+            "position [rad or m]": report.position.tolist(),
+        },
+        "rigid joints": list(report.rigid),
+        "refused": report.refused,
+        "joints": {
+            joint.name: {
+                "motor inertia [kg m^2]": joint.joint.inertia,
+                "stiffness [N m/rad]": joint.joint.stiffness,
+                "spring damping [N m s/rad]": joint.joint.damping,
+                "viscous friction [N m s/rad]": joint.joint.viscous,
+                "link inertia at the position [kg m^2]": joint.felt,
+                "smallest link inertia [kg m^2]": joint.link,
+                "limits": _limits(limits),
+                "designs": {
+                    each.design: _design(each, report.gains[each.design], joint)
+                    for each in report.evaluations
+                    if each.joint == joint.name
+                },
+            }
+            for joint, limits in zip(report.joints, report.limits, strict=True)
+        },
+    }
+
+
+def _limits(limits: TorqueLimits) -> dict[str, Any]:
+    row = [_finite(value) for value in limit_row(limits)]
+    hertz = np.geomspace(0.1, 500.0, 60)
+    return {
+        "resonance [Hz]": row[0],
+        "available torque [N m]": row[1],
+        "speed limit [rad/s]": _finite(limits.motor.speed_limit),
+        "large-torque bandwidth [Hz]": {
+            f"{share:.0%}": value for share, value in zip(AMPLITUDES, row[2:], strict=True)
+        },
+        "frequency [Hz]": hertz.tolist(),
+        "largest torque [N m]": [_finite(value) for value in limits.largest(hertz)],
+    }
+
+
+def _design(result: TorqueEvaluation, gains: TorqueGains, joint: SingleJoint) -> dict[str, Any]:
+    servo = joint.servo(gains, LoopTiming())
+    names = [f"{name} [{unit}]" if unit else name for name, unit in DESIGN_COLUMNS]
+    return {
+        "apparent inertia [kg m^2]": result.apparent_inertia,
+        "damping [N m s/rad]": servo.damping,
+        "integral [1/s]": servo.integral,
+        "observer [rad/s]": servo.observer,
+        "observer share": servo.observer_share,
+        **dict(zip(names, map(_finite, design_row(result)), strict=True)),
+        "peak": result.peak,
+        "noise of the spring torque [N m]": float(result.noise[1]),
+        "rendered stiffness at high frequency [N m/rad]": result.rendered_stiffness,
+        "frequency [Hz]": result.frequency.tolist(),
+        "locked": _complex(result.locked),
+        "with rates": _complex(result.with_rates),
+        "free": _complex(result.free),
+        "impedance [N m s/rad]": _complex(result.impedance),
+    }
+
+
+def _complex(values: Sequence[complex] | Array) -> dict[str, list[float]]:
+    row = np.asarray(values)
+    return {"real": row.real.tolist(), "imaginary": row.imag.tolist()}
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if isfinite(value) else None
