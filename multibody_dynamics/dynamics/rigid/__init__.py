@@ -21,6 +21,9 @@ generic_inverse_dynamics          the same over any scalars: complex numbers, mp
 higher_order_inverse_dynamics     joint torques with any number of time derivatives
 generic_higher_order_inverse_dynamics  the same over any scalars
 higher_order_kinematics           spatial twists with any number of time derivatives
+passive_inverse_dynamics          u = M q_r'' + C(q, q') q_r' + g (Slotine-Li) with u' and u''
+PassiveInverseDynamicsSolver      the same for the control cycle, and the gradient of x . u
+generic_passive_inverse_dynamics  the same over any scalars
 interbody_wrenches                wrench that each joint transmits, with rates, in inertial axes
 
 Matrices of the equations of motion, M q'' + C q' + g = tau:
@@ -152,6 +155,8 @@ from .kinematics import (
 )
 from .linearization import LinearModel, linearize
 from .loads import joint_wrenches, load_cell_reading, load_wrench
+from .passive_dynamics import generic_passive_inverse_dynamics, passive_inverse_dynamics
+from .passive_dynamics_solver import PassiveInverseDynamicsSolver
 from .rigid_body import (
     MovingFrame,
     moving_frame,
@@ -179,7 +184,8 @@ __all__ = [
     # inverse dynamics
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
     "higher_order_inverse_dynamics", "generic_higher_order_inverse_dynamics",
-    "higher_order_kinematics", "interbody_wrenches",
+    "higher_order_kinematics", "interbody_wrenches", "passive_inverse_dynamics",
+    "PassiveInverseDynamicsSolver", "generic_passive_inverse_dynamics",
     # matrices of the equations of motion, M q'' + C q' + g = tau
     "mass_matrix", "mass_matrix_dot", "coriolis_matrix", "christoffel_symbols",
     "christoffel_symbols_binet", "gravity_forces",
