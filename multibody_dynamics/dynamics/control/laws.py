@@ -17,6 +17,7 @@ import numpy as np
 from ..core import Array, InputError, as_array, as_real
 from ..elastic import Actuators
 from ..model import MultibodyModel, check_model
+from .adaptive_feedforward import AdaptationSettings
 from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
 from .disturbance_compensation import SHARE
 from .feedback_linearization import FeedbackLinearization
@@ -62,6 +63,8 @@ class ControllerSettings:
     disturbance_bandwidth : rad/s, of the observers that compensate disturbances of links and
         motors, see :class:`.DisturbanceCompensation`; 0 for none; default: DISTURBANCE_BANDWIDTH.
     disturbance_share : 0 to 1, of the motors' torque limits up to which they compensate.
+    adaptation : of masses and inertias in the feedforward of linear feedback, see
+        :class:`.AdaptiveFeedforward`; None for none.
     friction : share of the friction that is compensated, 0 to 1; default: 1, for "hold" 0.
     lead : s, see :class:`.FeedbackLinearization`.
     stop_time : s, of "hold".
@@ -86,6 +89,7 @@ class ControllerSettings:
     integrates: str = "link"
     disturbance_bandwidth: float = DISTURBANCE_BANDWIDTH
     disturbance_share: float = SHARE
+    adaptation: AdaptationSettings | None = None
     friction: Any = None
     lead: float = 0.0
     stop_time: float = 0.1
@@ -200,6 +204,7 @@ def _linear_feedback(
         integrates=settings.integrates,
         disturbance_bandwidth=settings.disturbance_bandwidth,
         disturbance_share=settings.disturbance_share,
+        adaptation=settings.adaptation,
         friction=_friction(settings),
         period=settings.period,
     )
@@ -278,7 +283,14 @@ def _poles(actuators: Actuators, settings: ControllerSettings) -> JointPoles:
 
 _PD = frozenset({"proportional", "derivative"})
 _LINEAR = frozenset(
-    {"variant", "integral", "integrates", "disturbance_bandwidth", "disturbance_share"}
+    {
+        "variant",
+        "integral",
+        "integrates",
+        "disturbance_bandwidth",
+        "disturbance_share",
+        "adaptation",
+    }
 )
 
 LAWS: Mapping[str, Law] = MappingProxyType(
@@ -329,7 +341,7 @@ def make_controller(
     return LAWS[settings.law].design(model, actuators, settings)
 
 
-_FIXED = ("variant", "feedback", "integrates", "disturbance_bandwidth")
+_FIXED = ("variant", "feedback", "integrates", "disturbance_bandwidth", "adaptation")
 
 
 def retune(controller: Controller, settings: ControllerSettings) -> None:

@@ -2,32 +2,36 @@
 
 The recursion is in :mod:`..recursions.passive`. Passivity-based tracking and adaptation need it
 (J.-J. E. Slotine, W. Li, "On the adaptive control of robot manipulators", Int. J. Robotics Research
-6(3), 1987): with s = q' - q_r', the torques Q of the motion are u + M s' + C s, and since M' - 2C is
-skew, (s . M s / 2)' = s . (Q - u). Arms with springs in their joints need u' and u'' as well, for
-the motors that are to provide u.
+6(3), 1987): with s = q' - q_r', the torques Q of the motion are u + M s' + C s, and since M' - 2C
+is skew, (s . M s / 2)' = s . (Q - u). Arms with springs in their joints need u' and u'' as well,
+for the motors that are to provide u.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core import (
     IS_COMPILED,
+    Array,
     InputError,
     as_state,
     check_sequence,
     compiled,
     inlined,
+    leibniz,
     spread,
+    times,
 )
+from ..lie.se3 import Ad, ad, inverse
 from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, TWIST, WRENCH
 from ..recursions import body_fixed, generic_trig, passive, store_trig
-from .kinematics import BaseMotion
+from .kinematics import BaseMotion, base_rows, forward_kinematics
 from .rnea import InverseDynamics, dynamic_base_rows, flat_batch
 from .wrenches import Wrenches
 
@@ -60,6 +64,7 @@ PLAIN_PASSIVE_CYCLE = inlined(_cycle)
 PASSIVE_CYCLE = compiled(_cycle)
 
 
+# wide: plain arrays, as above
 def _batch(robot, order, bases, states, rates, applied, trig, bodies, references, results):
     parents, joints, gravity = robot
     for k in range(states.shape[0]):
@@ -170,3 +175,69 @@ def generic_passive_inverse_dynamics(
     passive.reference_recursion(*tree, motion, rates, order, bodies, references)
     passive.backward_recursion(*tree, motion, rates, order, bodies, references, result)
     return result
+
+
+class ReferenceMotion(NamedTuple):
+    """Poses (..., n, 4, 4) of the body frames, and body-fixed twists (..., n, 6) with derivatives.
+
+    twists : V, V', ... of the motion; reference_twists : V_r, V_r', ... with V_r = J q_r', whose
+    derivatives are taken along the motion. All in the body frames, without gravity.
+    """
+
+    pose: Array
+    twists: list[Array]
+    reference_twists: list[Array]
+
+
+def reference_motion(
+    model: MultibodyModel,
+    state: Sequence[Any],
+    reference: Sequence[Any],
+    *,
+    base: BaseMotion | None = None,
+) -> ReferenceMotion:
+    """Twists of all bodies for a motion and a reference motion, body-fixed.
+
+    Arguments and errors are those of :func:`passive_inverse_dynamics`. `twists` has one entry less
+    than `state` has rows, `reference_twists` as many as `reference`.
+    """
+    checked_order(state, reference)
+    rates, shape, count = as_state(model.joint_names, *reference, names=REFERENCE)
+    motion = forward_kinematics(model, *state, base=base, representation="body")
+    full = np.broadcast_shapes(shape, motion.pose.shape[:-3])
+    qr = np.moveaxis(np.broadcast_to(rates.reshape(*shape, 5, model.n), (*full, 5, model.n)), -2, 0)
+    twists = [x for x in motion[1:] if x is not None]
+    X, joint_rates = model.body_screws, np.moveaxis(_rows(model, state, full), -2, 0)
+    Vr: list[Array] = [np.zeros((*full, model.n, 6)) for _ in range(count)]
+    at_base = _base_twists(base, count)
+    pose = np.broadcast_to(motion.pose, (*full, model.n, 4, 4))
+    for i, p in enumerate(model.parents):
+        of_base = np.eye(4) if base is None or base.pose is None else base.pose
+        A = Ad(inverse(pose[..., i, :, :]) @ (of_base if p < 0 else pose[..., p, :, :]))
+        carried = [times(A, at_base[k] if p < 0 else Vr[k][..., p, :]) for k in range(count)]
+        for k, row in enumerate(_in_child(X[i], joint_rates[1:, ..., i], carried)):
+            Vr[k][..., i, :] = row + X[i] * qr[k, ..., i, None]
+    return ReferenceMotion(pose, twists, Vr)
+
+
+def _rows(model: MultibodyModel, state: Sequence[Any], full: tuple[int, ...]) -> Array:
+    rows, shape, _ = model_state(model, *state)
+    return np.broadcast_to(rows.reshape(*shape, 5, model.n), (*full, 5, model.n))
+
+
+def _base_twists(base: BaseMotion | None, count: int) -> list[Array]:
+    """V, V', ... of the base in its own frame."""
+    row = base_rows(base, "body")
+    return [row[..., TWIST + 6 * k : TWIST + 6 * k + 6] for k in range(count)]
+
+
+def _in_child(X: Array, rates: Array, carried: list[Array]) -> list[Array]:
+    """A x, (A x)', ... from A x, A x', ... with A' = -q' ad_X A; `rates` are q', q'', ..."""
+    seen = [[x] for x in carried]
+    bracket = ad(X)
+    for order in range(len(carried) - 1):
+        for k in range(len(carried) - 1 - order):
+            turned = leibniz(order, lambda rate, x: rate[..., None] * times(bracket, x), rates,
+                             seen[k])  # fmt: skip
+            seen[k].append(seen[k + 1][order] - turned)
+    return seen[0]

@@ -203,3 +203,21 @@ def test_wrong_rows_are_rejected_and_named():
         passive(model, (q, q[:5]), (q, q))
     with pytest.raises(dyn.InputError, match="qrd: expected 7 scalars"):
         dyn.rigid.generic_passive_inverse_dynamics(model, (q, q), (q[:2], q))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_reference_twists_are_jacobians_times_reference_rates(seed):
+    """V_r = J q_r', and V_r' by complex step along the motion; on a moving base, V_r = V for
+    q_r' = q'."""
+    model, base = random_tree(6, seed), random_base(seed)
+    state, reference = rows(model, seed=seed)
+    found = dyn.rigid.reference_motion(model, state, reference)
+    for i, name in enumerate(model.body_names):
+        q, qd = state[:2]
+        J = dyn.jacobian(model, q, name, representation="body")
+        J_dot = dyn.jacobian_dot(model, q, qd, name, representation="body")
+        assert error(found.reference_twists[0][i], J @ reference[0]) < EQUAL
+        assert error(found.reference_twists[1][i], J @ reference[1] + J_dot @ reference[0]) < EQUAL
+    moved = dyn.rigid.reference_motion(model, state[:3], state[1:], base=base)
+    for V, Vr in zip(moved.twists, moved.reference_twists, strict=False):
+        assert error(Vr, V) < EQUAL
