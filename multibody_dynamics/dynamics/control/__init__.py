@@ -88,7 +88,9 @@ ORDERS                   possible orders of DerivativeFilter
 MAX_STEP                 default gap in s after which filters and observers restart
 MotorSideObserver        link and motor state from motor positions and motor torques alone
 DisturbanceCompensation  estimates what the model does not explain, on links and motors
-DISTURBANCE_BANDWIDTH    its default in rad/s
+AdaptiveFeedforward      estimates masses and inertias of links or payload in the feedforward
+AdaptationSettings       its settings: what adapts, how fast, within which bounds
+DISTURBANCE_BANDWIDTH    default of DisturbanceCompensation in rad/s
 MomentumBalance          mean external joint torques (n,) between two samples
 driven_links             the links for the joint torques that are known, for MomentumBalance
 LowPass                  four equal real poles; gives the rate of its output, too
@@ -106,6 +108,7 @@ JOINT_QUANTITIES         the quantities of MotionLimits that apply to joints
 QUANTITIES               all quantities of MotionLimits
 """
 
+from .adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
 from .bumpless_transfer import BumplessTransfer
 from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
 from .derivative_filter import MAX_STEP, DerivativeFilter
@@ -185,6 +188,7 @@ __all__ = [
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
     "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",
+    "AdaptiveFeedforward", "AdaptationSettings",
     "DISTURBANCE_BANDWIDTH", "MomentumBalance", "driven_links", "LowPass",
     "chain_state", "ChainState",
     # time scaling
