@@ -33,7 +33,7 @@ from .following import controller_report as report
 from .following.controller_outputs import ControllerOutputs
 from .following.faults import DELAY, TRACKING, Fault, Faults, Reaction
 from .following.flatness_controller_parameters import FlatnessControllerParameters
-from .following.following import FollowingNode
+from .following.learning_node import LearningNode
 from .following.state_pairs import MeasuredSignals, missing_of
 from .following.trajectory_goal import Code
 
@@ -42,7 +42,7 @@ COASTING = 2.5  # cycles without a pair, after which one side alone keeps the fi
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
 
 
-class FlatnessControllerNode(FollowingNode):
+class FlatnessControllerNode(LearningNode):
     """The node; see the module and docs/flatness_controller_node.md."""
 
     Parameters = FlatnessControllerParameters
@@ -267,8 +267,7 @@ class FlatnessControllerNode(FollowingNode):
         """Stop a robot that does not follow its reference; clear a fault that no longer applies."""
         p, law, faults = self.parameters, self._law, self._faults
         state = law.estimator.state
-        np.subtract(law.desired[0], state.q, out=self._error[0])
-        np.subtract(law.desired[1], state.qd, out=self._error[1])
+        np.subtract(self._wanted[:2], state[:2], out=self._error)
         if faults.fault is not None:
             if law.name != faults.stop_law:
                 law.switch(faults.stop_law, STOP_TRANSFER)  # motor states are back
@@ -286,6 +285,7 @@ class FlatnessControllerNode(FollowingNode):
             self._motion.evaluate(stamp, law.desired)
             law.ahead[:] = law.desired
             return
+        self._motion.record(stamp + int(SECOND * p.lookahead), self._error[0])
         self._judge_goal(stamp, state.qd)
 
     def _publish(self, stamp: int, lookahead: int) -> None:
@@ -387,6 +387,7 @@ class FlatnessControllerNode(FollowingNode):
         yield self._status("reference", OK, mode, values)
         yield self._status("law", *report.law(law, p.law))
         yield self._status("estimator", *report.estimator(law))
+        yield from self._learning_statuses()
 
 
 def main(args: list[str] | None = None) -> int:
