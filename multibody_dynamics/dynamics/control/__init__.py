@@ -98,6 +98,17 @@ DisturbanceObserver      momentum observer: residual (n,) that follows the exter
 chain_state              q'' and q''' from the measured state, by differential flatness
 ChainState               result of chain_state: q .. q''', Q and Q', each (..., n)
 
+Learning from repetition:
+
+IterativeLearning        what runs of one trajectory have taught, its stop rule and its file
+LearningSettings         cut-off, gain, limit and stop rule
+CUTOFF                   the default cut-off in Hz
+LearnedCorrection        a correction of q_d .. q_d'''' over the time of a trajectory
+FadingCorrection         corrections one after another, with smooth transitions
+Run                      times, errors and applied corrections of one run
+RunFigures               rms and largest error of a run
+trajectory_key           a hash that identifies a trajectory
+
 Time scaling:
 
 scale_time               slows a motion down by the smallest factor that keeps all its limits
@@ -133,8 +144,17 @@ from .gains import (
 from .hold_controller import HoldController
 from .inertia_shaping import InertiaShaping
 from .integrator_chain import ChainState, chain_state
+from .iterative_learning import (
+    CUTOFF,
+    IterativeLearning,
+    LearningSettings,
+    Run,
+    RunFigures,
+    trajectory_key,
+)
 from .late_hold import LateHoldController, late_hold_gains
 from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_controller, retune
+from .learned_correction import FadingCorrection, LearnedCorrection
 from .link_damping import LinkDampingController
 from .loop_judgement import LoopJudgement, judge_loop, spread_poses
 from .low_pass import LowPass
@@ -191,6 +211,9 @@ __all__ = [
     "AdaptiveFeedforward", "AdaptationSettings",
     "DISTURBANCE_BANDWIDTH", "MomentumBalance", "driven_links", "LowPass",
     "chain_state", "ChainState",
+    # learning from repetition
+    "IterativeLearning", "LearningSettings", "CUTOFF", "LearnedCorrection", "FadingCorrection",
+    "Run", "RunFigures", "trajectory_key",
     # time scaling
     "scale_time", "TimeScaling", "MotionLimits", "slow_down", "JOINT_QUANTITIES", "QUANTITIES",
 ]  # fmt: skip
