@@ -107,10 +107,10 @@ from .integrator_chain import ChainState, chain_state
 from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_controller, retune
 from .link_damping import LinkDampingController
 from .loop_judgement import LoopJudgement, judge_loop, spread_poses
+from .loop_sampling import RobotErrors, SampledLoop, sampled_loop
 from .low_pass import LowPass
 from .momentum_balance import MomentumBalance, driven_links
 from .motor_side_observer import MotorSideObserver
-from .sampled_loop import RobotErrors, SampledLoop, sampled_loop
 from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
 from .time_scaling import (
     JOINT_QUANTITIES,
