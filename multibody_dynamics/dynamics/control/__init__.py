@@ -157,10 +157,10 @@ from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_con
 from .learned_correction import FadingCorrection, LearnedCorrection
 from .link_damping import LinkDampingController
 from .loop_judgement import LoopJudgement, judge_loop, spread_poses
+from .loop_sampling import RobotErrors, SampledLoop, sampled_loop
 from .low_pass import LowPass
 from .momentum_balance import MomentumBalance, driven_links
 from .motor_side_observer import MotorSideObserver
-from .sampled_loop import RobotErrors, SampledLoop, sampled_loop
 from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
 from .stop_forecast import StopForecast, forecast_stop
 from .time_scaling import (
