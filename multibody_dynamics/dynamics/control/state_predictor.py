@@ -9,10 +9,10 @@ the model can advance the measured state x = (q, q', theta, theta') to that time
 
 over [t - d_s, t + d_c], with tau piecewise constant (:mod:`sent_torques`). Feedback of the
 predicted state, compared with the reference of that time, then has the closed loop it would have
-without a delay, delayed by d_s + d_c. This is the predictor of Manitius and Olbrich (Finite
-spectrum assignment problem for systems with delays, IEEE TAC 24(4), 1979, (2.7)) for a nonlinear
-arm. Unlike a Smith predictor it starts from a measured state in every cycle: errors of the model
-act over the delay only, and cannot drift.
+without a delay, delayed by d_s + d_c. This is the predictor of Manitius and Olbrot (Finite
+spectrum assignment problem for systems with delays, IEEE TAC 24(4), 1979) for a nonlinear arm.
+Unlike a Smith predictor, it starts from a measured state in every cycle: errors of the model act
+over the delay only, and cannot drift.
 
 A constant error of the model would still leave a constant error of the prediction, as in Smith's
 scheme. The correction is the same, predicted minus measured: each sample is also predicted from the
