@@ -69,7 +69,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         self._inputs = MeasuredSignals(*names, law.estimator.signals)
         self._due: int | None = None  # arrival of the pair that the next cycle will use, if any
         self._skipped = 0
-        self._position = law.estimator.state.q
+        self._position = law.state.q
         self._error: Array = np.zeros((2, self._model.n))
         self._origin: int | None = None  # stamp at which the estimator's time is zero
         self._period = self._lead = 0.0  # s
@@ -195,7 +195,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         self._limit_speed(law.reference.command.velocity)
         for reason, text in report.springs_beyond_travel(law):
             self._limited.add(reason, text)
-        self._publish(stamp, int(SECOND * p.lookahead))
+        self._publish(stamp, int(SECOND * (p.lookahead + law.reference_lead)))
         now = self._now()
         self._statistics.record(begin, time.monotonic_ns(), stamp, now)
         self._faults.has_begun = True
@@ -230,11 +230,12 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
     def _refer(self, stamp: int, step: float) -> None:
         """Update the desired motion, stiffness and known external torques of this cycle."""
         p, law = self.parameters, self._law
-        time = stamp + int(SECOND * p.lookahead)
+        time = stamp + int(SECOND * (p.lookahead + law.reference_lead))
         self._motion.evaluate(time, law.desired)
         if step:  # a single long step, after missed cycles, is not the period
             self._period = min(step, 1.5 * self._period or step)
-        self._lead = p.feedforward_lead * self._period + p.command_delay
+        delay = p.command_delay - law.reference_lead  # 0 if the state is predicted over it
+        self._lead = p.feedforward_lead * self._period + delay
         self._motion.look_ahead(time + int(SECOND * self._lead), law.ahead)
         self._count_cuts(self._stiffness.evaluate(time, law.joint_torque))
         law.stiffness[:] = self._stiffness.rows
@@ -251,7 +252,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
     def _judge(self, stamp: int) -> None:
         """Stop a robot that does not follow its reference; clear a fault that no longer applies."""
         p, law, faults = self.parameters, self._law, self._faults
-        state = law.estimator.state
+        state = law.state
         np.subtract(self._wanted[:2], state[:2], out=self._error)
         if faults.fault is not None:
             self._judge_stop(stamp)

@@ -183,7 +183,7 @@ def follow(arm: Arm, plant: Plant, law: Law, case: Case, draw: int = 0) -> Error
     p = FlatnessControllerParameters(law=law.name, **law.parameters, **case.parameters)
     controller = FlatnessLaw(model, actuators, p.settings())
     dt, motion = 1.0 / case.rate, arm.motion
-    lead = p.feedforward_lead * dt + p.command_delay
+    lead, ahead = controller.reference_lead, p.feedforward_lead * dt + p.command_delay
 
     plant.set_model(arm.model)
     plant.applied_wrenches[:] = 0.0
@@ -211,11 +211,11 @@ def follow(arm: Arm, plant: Plant, law: Law, case: Case, draw: int = 0) -> Error
             if k == first:
                 controller.transfer.torque[:] = controller.holding_torque()
                 controller.start(law.name, 0.5 * SETTLING)
-            motion.evaluate(t, controller.desired)
-            motion.evaluate(t + lead, controller.ahead)
+            motion.evaluate(t + lead, controller.desired)
+            motion.evaluate(t + ahead, controller.ahead)
             if p.observer_feedback and controller.observer is not None:
                 controller.external_torque[:] = controller.observer.residual
-            controller.update(dt, lead)
+            controller.update(dt, ahead - lead)
             if case.payload and k == round(0.4 / dt):
                 plant.set_model(arm.model.with_payload(arm.model.n - 1, case.payload, (0, 0, 0.1)))
             if case.hit:

@@ -87,6 +87,11 @@ DerivativeFilter         velocity, acceleration and jerk from sampled positions;
 ORDERS                   possible orders of DerivativeFilter
 MAX_STEP                 default gap in s after which filters and observers restart
 MotorSideObserver        link and motor state from motor positions and motor torques alone
+StatePredictor           the state when a torque takes effect, predicted over known delays
+SentTorques              the torques sent, and which of them acted when
+Past                     the last sample and its torque, for laws that act on a predicted state
+LONGEST_DELAY            s, longest delay over which a state is predicted
+CORRECTION_BANDWIDTH     rad/s, of StatePredictor against errors of the model
 DisturbanceCompensation  estimates what the model does not explain, on links and motors
 AdaptiveFeedforward      estimates masses and inertias of links or payload in the feedforward
 AdaptationSettings       its settings: what adapts, how fast, within which bounds
@@ -121,7 +126,7 @@ QUANTITIES               all quantities of MotionLimits
 
 from .adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
 from .bumpless_transfer import BumplessTransfer
-from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
+from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback, Past
 from .derivative_filter import MAX_STEP, DerivativeFilter
 from .disturbance_compensation import DisturbanceCompensation
 from .disturbance_observer import DisturbanceObserver
@@ -161,7 +166,9 @@ from .loop_sampling import RobotErrors, SampledLoop, sampled_loop
 from .low_pass import LowPass
 from .momentum_balance import MomentumBalance, driven_links
 from .motor_side_observer import MotorSideObserver
+from .sent_torques import SentTorques
 from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
+from .state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, StatePredictor
 from .stop_forecast import StopForecast, forecast_stop
 from .time_scaling import (
     JOINT_QUANTITIES,
@@ -207,6 +214,7 @@ __all__ = [
     "SingleJoint", "single_joints",
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
+    "StatePredictor", "SentTorques", "Past", "LONGEST_DELAY", "CORRECTION_BANDWIDTH",
     "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",
     "AdaptiveFeedforward", "AdaptationSettings",
     "DISTURBANCE_BANDWIDTH", "MomentumBalance", "driven_links", "LowPass",

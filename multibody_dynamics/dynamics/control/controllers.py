@@ -26,8 +26,9 @@ equations the rotor inertias appear.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,6 +51,18 @@ from .gains import StateFeedbackGains, check_fit, per_name, rest_outputs
 
 FEEDBACKS = ("motor", "link")
 PERIOD = 1e-3  # s
+
+
+class Past(NamedTuple):
+    """The newest sample of a robot with known delays.
+
+    links : q, q' (n,); motors : theta, theta' (m,), as measured.
+    torque : (m,) mean motor torque that acted since the sample before.
+    """
+
+    links: Sequence[Array]
+    motors: Sequence[Array]
+    torque: Array
 
 
 class Controller(ABC):
@@ -97,6 +110,7 @@ class Controller(ABC):
         self._inverse = InverseDynamicsSolver(model, "body")
         self._desired, self._ahead = np.zeros((2, 5, n))
         self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))
+        self._past: Past | None = None
         self.stiffness: Array = rest_outputs(actuators)
         names, motors = actuators.joint_names, actuators.motor_names
         rows = [f"desired {row}" for row in STATE_ROWS]
@@ -141,6 +155,7 @@ class Controller(ABC):
         *,
         stiffness: Any = None,
         ahead: Any = None,
+        past: Past | None = None,
     ) -> Array:
         """Compute `torque` from the desired motion and the measured state.
 
@@ -153,6 +168,8 @@ class Controller(ABC):
             later, plus the delay of the drive. The feedforward is evaluated at that time, which
             recovers most of the accuracy that is lost by holding the torque for a cycle; feedback
             uses the present reference.
+        past : where the state was predicted over a delay (:class:`.StatePredictor`), the measured
+            one and the torque that acted up to it; observers of disturbances compare these.
 
         Raises InputError for wrong shapes, NaN or infinity, and DynamicsError where the law has no
         finite solution; `torque` is then unchanged.
@@ -160,6 +177,7 @@ class Controller(ABC):
         self._take(desired, (q, qd), (theta, thetad), ahead)
         if stiffness is not None:
             self._take_stiffness(stiffness)
+        self._past = past
         return self._compute(ahead is not None)
 
     def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
@@ -363,9 +381,8 @@ class LinearFeedback(Controller):
     def _compensate(self, compensation: DisturbanceCompensation) -> None:
         if self.stiffness.size:
             compensation.springs.stiffness[:] = self.stiffness[:2]
-        compensation.update(
-            self.period, self._links, self._motors, self.applied_torque, self.external_torque
-        )
+        past = self._past or Past(tuple(self._links), tuple(self._motors), self.applied_torque)
+        compensation.update(self.period, past.links, past.motors, past.torque, self.external_torque)
 
     def _inverse_dynamics(self, motion: Array) -> None:
         super()._inverse_dynamics(motion)

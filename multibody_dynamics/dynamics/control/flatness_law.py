@@ -2,6 +2,7 @@
 torques, once per cycle.
 
     signals -> StateEstimator -> q, q', theta, theta' -> SpringSolver, DisturbanceObserver
+            -> StatePredictor, where delays are known
             -> one of the laws -> BumplessTransfer, which limits -> torque
 
 The caller (flatness_controller_node) decides what to follow and when; this module computes.
@@ -9,7 +10,7 @@ The caller (flatness_controller_node) decides what to follow and when; this modu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
@@ -23,7 +24,7 @@ from ..model import MultibodyModel
 from ..motion import JointCommandLimits
 from ..rigid import InverseDynamicsSolver
 from .bumpless_transfer import BumplessTransfer
-from .controllers import PERIOD, Controller, LinearFeedback
+from .controllers import PERIOD, Controller, LinearFeedback, Past
 from .derivative_filter import DerivativeFilter
 from .disturbance_observer import DisturbanceObserver
 from .feedforward_law import gravity_load
@@ -32,10 +33,14 @@ from .late_hold import LateHoldController
 from .laws import LAWS, ControllerSettings, make_controller
 from .link_damping import LinkDampingController
 from .loop_judgement import LoopJudgement, judge_loop
-from .motor_side_observer import MAX_INNOVATION
+from .motor_side_observer import MAX_INNOVATION, JointState
+from .sent_torques import SentTorques
 from .state_estimation import StateEstimation, StateEstimator
+from .state_predictor import LONGEST_DELAY, StatePredictor
 
 ON_LINKS = "link_damping"  # besides LAWS: the stop law for missing motor states
+STOPS = ("hold", ON_LINKS)  # act on the measured state: a stop must not depend on a prediction
+LONG_AGO = 1.0  # s, for which the torque at the start has acted already
 QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again
 
 
@@ -58,8 +63,12 @@ class FlatnessSettings:
         motor_encoders.
     observer_gain : 1/s, of the observer of external torques; 0 for none.
     gravity_compensated_by_robot : leave gravity out of the commanded torques.
+    sensor_delay : s, known, from the moment that a sample shows to its time t.
+    command_delay : s, known, from that t until the torque of this cycle takes effect.
+    predicts_state : whether the laws act on the state predicted over these delays.
 
-    Raises InputError for a law without settings, and for settings filed under another law's name.
+    Raises InputError for a law without settings, for settings filed under another law's name,
+    and for delays that are negative or, together, too long to predict.
     """
 
     law: str = "motor_pd"
@@ -70,8 +79,19 @@ class FlatnessSettings:
     motor_bandwidth: float = 100.0
     observer_gain: float = 0.0
     gravity_compensated_by_robot: bool = False
+    sensor_delay: float = 0.0
+    command_delay: float = 0.0
+    predicts_state: bool = True
 
     def __post_init__(self) -> None:
+        for name in ("sensor_delay", "command_delay"):
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise InputError(f"{name} is {getattr(self, name)} s: must be zero or greater")
+        if self.predicts_state and self.delay > LONGEST_DELAY:
+            raise InputError(
+                f"sensor_delay and command_delay are {self.delay:g} s together: the state can be "
+                f"predicted over up to {LONGEST_DELAY:g} s; set predicts_state to false"
+            )
         for name in (self.law, "hold"):
             if name not in self.controllers:
                 raise InputError(
@@ -83,6 +103,11 @@ class FlatnessSettings:
                 raise InputError(
                     f"the settings given for law '{name}' are for law '{settings.law}'"
                 )
+
+    @property
+    def delay(self) -> float:
+        """s, from the moment that a sample shows to the effect of the torque computed from it."""
+        return self.sensor_delay + self.command_delay
 
 
 class FlatnessLaw:
@@ -114,8 +139,14 @@ class FlatnessLaw:
     tolerates_delay : whether "hold" is a :class:`.LateHoldController`.
     lost : why the observer of motor_encoders has no valid state after the last sample; empty
         otherwise.
-    motors : theta and theta', (m,) each, on which the laws act: with motor_encoders filtered from
-        the motor positions alone, not taken from the observer.
+    motors : measured theta and theta', (m,) each: with motor_encoders filtered from the motor
+        positions alone, not taken from the observer.
+    state : q, q', theta, theta' on which the laws act: as measured or, where delays are known,
+        predicted to the time at which the torque of this cycle takes effect, `reference_lead` s
+        after the time of the sample. The caller evaluates `desired` at that time.
+    is_predicted : whether `state` is a prediction now; the laws that stop the arm act on the
+        measured state.
+    predictor : of `state`; sent : the torques that may still be on their way.
     """
 
     def __init__(
@@ -126,7 +157,7 @@ class FlatnessLaw:
     ) -> None:
         settings = settings or FlatnessSettings()
         self.model, self.actuators, self.settings = model, actuators, settings
-        estimation, n = settings.estimation, model.n
+        estimation, n, m = settings.estimation, model.n, len(actuators.motors)
         self.estimator = StateEstimator(model, actuators, estimation)
         self._motor_filter: DerivativeFilter | None = None
         self.motors: tuple[Array, Array] = self.estimator.state[2:]
@@ -155,6 +186,15 @@ class FlatnessLaw:
         self.without_links({"motor_position": np.zeros(len(actuators.motors))})
         self.external_torque: Array = np.zeros(n)
         self.transfer = BumplessTransfer(actuators)
+        self.sent = SentTorques(m)
+        self.predictor = StatePredictor(model, actuators, self.sent)
+        self.state = JointState(*np.zeros((2, n)), *np.zeros((2, m)))
+        self._diverged, self.is_predicted = "", False
+        self._acted: Array = np.zeros(m)  # mean torque between the last two samples
+        self._measured = (*self.estimator.state[:2], *self.motors)
+        self._past = Past(self.estimator.state[:2], self.motors, self._acted)
+        self._sample: float | None = None
+        self._sent_at: float | None = None
         self.on_links: LinkDampingController | None = None
         if self.estimator.signals == ("link_position", "motor_position"):
             stop_time = settings.controllers["hold"].stop_time
@@ -179,6 +219,9 @@ class FlatnessLaw:
         if self.observer is not None:
             self.observer.reset()
         self.reference.settle()
+        self.sent.reset()
+        self.predictor.reset()
+        self._sample = self._sent_at = None
 
     def design(self, q: Array) -> None:
         """Design every law of `settings` for rest at q (n,). Raises InputError where gains are not
@@ -252,6 +295,7 @@ class FlatnessLaw:
         if self._late is not None:
             self._late.elapsed += max(t - self._measured_at, 0.0)
         self._measured_at = t
+        self._note_sent(t)
         if self._motor_filter is None:
             self.estimator.update(t, stiffness=self.stiffness[:2], **signals)
         else:
@@ -264,8 +308,47 @@ class FlatnessLaw:
         self._weight.update()
         if self.observer is not None:
             Q = signals.get("joint_torque", springs.torque)
-            pushed = self.transfer.torque[actuators.first_motor]
+            pushed = self._acted[actuators.first_motor]
             self.observer.update(t, state.q, state.qd, np.where(actuators.is_rigid, pushed, Q))
+        self._predict(t)
+
+    def _note_sent(self, t: float) -> None:
+        """Take note of the torque that was sent after the last sample, and of the mean torque that
+        acted between that sample and the one at t."""
+        sent, settings = self.sent, self.settings
+        if self._sent_at is not None:
+            sent.push(self._sent_at, self.transfer.torque)
+            self._sent_at = None
+        self._acted[:] = self.transfer.torque
+        if settings.delay and sent.count and self._sample is not None and t > self._sample:
+            span = self._sample - settings.sensor_delay, t - settings.sensor_delay
+            self._acted[:] = sent.mean(*span, settings.command_delay)
+        self._sample = t
+
+    @property
+    def reference_lead(self) -> float:
+        """s, from the time of the sample to that of `state`."""
+        settings = self.settings
+        return settings.command_delay if settings.predicts_state else 0.0
+
+    def _predict(self, t: float) -> None:
+        """Update `state` from the sample at t."""
+        settings, self._diverged = self.settings, ""
+        is_on = settings.delay > 0.0 and settings.predicts_state
+        self.is_predicted = is_on and self.name not in STOPS
+        if not self.is_predicted:
+            self._set_state(self._measured)
+            return
+        self.predictor.stiffness[:] = self.stiffness[:2]
+        delays = settings.sensor_delay, settings.command_delay
+        try:
+            self._set_state(self.predictor.update(t, self._measured, *delays))
+        except DynamicsError as error:
+            self._diverged = str(error)
+
+    def _set_state(self, rows: Iterable[Array]) -> None:
+        for row, value in zip(self.state, rows, strict=True):
+            row[:] = value
 
     def without_links(self, signals: Mapping[str, Array]) -> dict[str, Array]:
         """The signals, with the link signals replaced by those of links at rest on their motors, by
@@ -378,13 +461,20 @@ class FlatnessLaw:
     def update(self, step: float, lead: float) -> None:
         """Compute `transfer.torque`, `step` s after the last update.
 
-        lead: s, from `desired` to `ahead`. Raises DynamicsError where the law has no solution.
+        lead: s, from `desired` to `ahead`. Raises DynamicsError where the law has no solution or
+        the predicted state diverges.
         """
+        if self._diverged:
+            raise DynamicsError(self._diverged)
+        if not self.is_predicted:
+            self._set_state(self._measured)
         step = step or PERIOD  # at the first update
         self._inverse.update()
         self.reference.update()
         self.reference.advance(step)
-        transfer = self.transfer
+        transfer, sent = self.transfer, self.sent
+        if not sent.count and self._sample is not None:  # acts already, and did before
+            sent.push(self._sample - LONG_AGO, transfer.torque)
         law = transfer.law
         if law is not None and abs(lead - law.lead) > 0.1 * lead:
             law.lead = lead
@@ -393,11 +483,12 @@ class FlatnessLaw:
         transfer.update(
             step,
             self.desired,
-            *self.estimator.state[:2],
-            *self.motors,
+            *self.state,
             ahead=self.ahead,
             stiffness=self.stiffness if self.stiffness.size else None,
+            past=self._past if self.settings.delay else None,
         )
+        self._sent_at = self._sample
         if self._motor_filter is not None and isinstance(law, HoldController):
             self._weight.state[0] = law.q
             self._weight.update()

@@ -76,6 +76,8 @@ class CycleStatistics:
             figures |= _summary(name, 1e-3 * column)
         period = samples[:, 0]
         figures["jitter (standard deviation of period) [us]"] = 1e-3 * float(period.std())
+        spread = figures["latency p99 [us]"] - figures["latency p50 [us]"]
+        figures["spread of the latency (p99 - p50) [us]"] = spread
         step = 1e9 * expected_period or float(np.median(samples[:, 1]))
         if step > 0:
             figures["missed cycles"] = int(np.maximum(np.rint(samples[:, 1] / step) - 1, 0).sum())

@@ -77,6 +77,14 @@ def estimator(controller: FlatnessLaw) -> Report:
     values: dict[str, object] = {"source": found.settings.source, "starts": found.starts}
     if found.refused:
         values["samples rejected"] = found.refused
+    if controller.is_predicted:
+        settings, predictor = controller.settings, controller.predictor
+        k = int(np.abs(predictor.unexplained[: found.actuators.n]).argmax())
+        values["predicted over [ms]"] = 1e3 * settings.delay
+        values["largest unexplained acceleration [rad/s^2 or m/s^2]"] = float(
+            predictor.unexplained[k]
+        )
+        values["of joint"] = controller.model.joint_names[k]
     if controller.observer is not None:
         residual = controller.observer.residual
         k = int(np.abs(residual).argmax())

@@ -207,9 +207,23 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     command_delay: float = parameter(
         0.0,
-        "delay from the stamp of a state until its torque takes effect; added to feedforward_lead",
+        "known delay from the stamp of a state until its torque takes effect; added to"
+        " feedforward_lead, and the state is predicted over it",
         unit="s",
         bounds=(0.0, 1.0),
+        live=True,
+    )
+    sensor_delay: float = parameter(
+        0.0,
+        "known age of a state at its stamp, over which it is predicted, too",
+        unit="s",
+        bounds=(0.0, 1.0),
+        live=True,
+    )
+    predict_state: bool = parameter(
+        True,
+        "predict the state over sensor_delay and command_delay by the model and the torques already"
+        " sent, together over up to 0.05 s; without effect if both are 0",
         live=True,
     )
     transfer_time: float = parameter(
@@ -325,14 +339,21 @@ class FlatnessControllerParameters(FollowingParameters):
             # A silence that ends in a damped stop must not restart the filters at rest.
             max_step=max(MAX_STEP, 2.0 * self.state_timeout),
         )
-        return FlatnessSettings(
-            law=self.law,
-            controllers={each.law: each for each in self._controllers()},
-            estimation=estimation,
-            motor_bandwidth=self.filter_bandwidth,
-            observer_gain=self.observer_gain,
-            gravity_compensated_by_robot=self.gravity_compensated_by_robot,
-        )
+        controllers = {each.law: each for each in self._controllers()}
+        try:
+            return FlatnessSettings(
+                law=self.law,
+                controllers=controllers,
+                estimation=estimation,
+                motor_bandwidth=self.filter_bandwidth,
+                observer_gain=self.observer_gain,
+                gravity_compensated_by_robot=self.gravity_compensated_by_robot,
+                sensor_delay=self.sensor_delay,
+                command_delay=self.command_delay,
+                predicts_state=self.predict_state,
+            )
+        except InputError as error:
+            raise ParameterError(str(error).replace("predicts_state", "predict_state")) from None
 
     def _controllers(self) -> tuple[ControllerSettings, ...]:
         """The settings of every law, in the order of LAWS."""

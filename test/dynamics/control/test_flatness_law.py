@@ -27,14 +27,16 @@ from multibody_dynamics.dynamics.control.flatness_law import (
 )
 from multibody_dynamics.dynamics.control.laws import LAWS, ControllerSettings
 from multibody_dynamics.dynamics.control.state_estimation import StateEstimation
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
 from multibody_dynamics.dynamics.elastic import motor_motion, spring_tables
+from multibody_dynamics.dynamics.motion import hold, splice
 from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from multibody_dynamics.dynamics.plant.sensors import Encoder
+from multibody_dynamics.dynamics.plant.sensors import DelayLine, Encoder
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 
 PERIOD = 2e-3
+DELAY_PERIOD = 1e-3
 
 
 MOTOR_ENCODERS = StateEstimation("motor_encoders", bandwidth=25.0, max_step=0.4)
@@ -114,6 +116,80 @@ def closed_loop(law: FlatnessLaw, arm: Arm, seconds: float, push: np.ndarray) ->
         plant.step(law.commanded(), PERIOD)
         found.append(plant.state[0].copy())
     return np.array(found)
+
+
+def follow(arm: Arm, law: FlatnessLaw, delays: tuple[float, float]) -> tuple[float, float]:
+    """Largest error of the links on a 0.4 s motion, and the largest torque on a link by which the
+    compensation explains it, of a plant with delays of sensors (whole cycles) and commands."""
+    sensor, command = delays
+    plant = ElasticRobot(law.model, law.actuators)
+    plant.reset(arm.rest)
+    motion = splice(
+        hold(law.model.joint_names, arm.rest), 0.1, [0.5], [arm.rest + np.array([0.3, -0.4])]
+    )
+    line = DelayLine(command, DELAY_PERIOD, plant.motor_torque.copy())
+    law.transfer.torque[:] = plant.motor_torque
+    samples, error, explained = [], 0.0, 0.0
+    for k in range(600):
+        t = k * DELAY_PERIOD
+        samples.append((plant.q.copy(), plant.theta.copy()))
+        law.measure(t, signals(law, *samples[max(0, k - round(sensor / DELAY_PERIOD))]))
+        motion.evaluate(t + law.reference_lead, law.desired)
+        motion.evaluate(t + command + 0.5 * DELAY_PERIOD, law.ahead)
+        law.update(DELAY_PERIOD, command + 0.5 * DELAY_PERIOD - law.reference_lead)
+        for duration, torque in line.push(law.transfer.torque.copy()):
+            plant.step(torque, duration)
+        error = max(error, np.abs(plant.q - motion(t + DELAY_PERIOD)[0]).max())
+        compensation = getattr(law.transfer.law, "compensation", None)
+        if compensation is not None:
+            explained = max(explained, np.abs(compensation.link).max())
+    return error, explained
+
+
+@pytest.mark.parametrize("delays", [(0.0, 3e-3), (1e-3, 2.3e-3)])
+@pytest.mark.parametrize("name", ["motor_pd", "state_feedback"])
+@pytest.mark.parametrize("compensated", [0.0, 180.0])
+def test_known_delays_hardly_increase_the_error(name, delays, compensated):
+    """With an exact model, also with compensation: it sees the torque that acted then, and so
+    finds nothing to compensate."""
+    arm, speed = linear_arm(), {"motor_pd": 80.0, "state_feedback": 40.0}[name]
+    chosen = ControllerSettings(law=name, bandwidth=speed, disturbance_bandwidth=compensated)
+    settings = {"law": name, "controllers": {name: chosen, "hold": ControllerSettings(law="hold")}}
+    undelayed, found = follow(arm, make(arm, **settings), (0.0, 0.0))
+    known = dict(zip(("sensor_delay", "command_delay"), delays, strict=True))
+    delayed, found_late = follow(arm, make(arm, **settings, **known), delays)
+    assert delayed < 1.5 * undelayed + 2e-5
+    assert found_late <= 1.5 * found + 0.02
+
+
+def test_without_prediction_state_feedback_does_not_tolerate_the_delay():
+    arm = linear_arm()
+    chosen = ControllerSettings(law="state_feedback", bandwidth=60.0)
+    controllers = {"state_feedback": chosen, "hold": ControllerSettings(law="hold")}
+    settings = {"law": "state_feedback", "controllers": controllers, "command_delay": 6e-3}
+    predicted, _ = follow(arm, make(arm, **settings), (0.0, 6e-3))
+    assert predicted < 1e-3
+    with pytest.raises(DynamicsError, match="diverges"):
+        follow(arm, make(arm, **settings, predicts_state=False), (0.0, 6e-3))
+
+
+def test_the_damped_stop_acts_on_the_measured_state():
+    arm = linear_arm()
+    law = make(arm, command_delay=3e-3)
+    law.start("hold", 0.0)
+    (q, _, theta, _), _, _ = at_start(arm)
+    for k in range(5):
+        law.measure(k * PERIOD, signals(law, q + 1e-3 * k, theta))
+        law.update(PERIOD, 0.0)
+    np.testing.assert_array_equal(np.concatenate(law.state), np.concatenate(law.estimator.state))
+
+
+def test_delays_are_checked():
+    with pytest.raises(InputError, match=r"sensor_delay is -0\.1 s"):
+        FlatnessSettings(sensor_delay=-0.1)
+    with pytest.raises(InputError, match=r"are 0\.06 s together.*up to 0\.05 s"):
+        FlatnessSettings(sensor_delay=0.04, command_delay=0.02)
+    assert FlatnessSettings(command_delay=0.06, predicts_state=False).delay == 0.06
 
 
 def test_observed_external_torques_are_compensated():

@@ -33,6 +33,8 @@ def test_figures():
     for p in (50, 90, 99):
         assert figures[f"period p{p} [us]"] == pytest.approx(np.percentile(exact, p), abs=0.01)
     assert figures["period max [us]"] == pytest.approx(exact.max(), abs=0.01)
+    latencies = figures["latency p99 [us]"] - figures["latency p50 [us]"]
+    assert figures["spread of the latency (p99 - p50) [us]"] == latencies
     assert figures["jitter (standard deviation of period) [us]"] == pytest.approx(
         exact.std(), abs=0.01
     )
