@@ -165,6 +165,7 @@ class FlatnessControllerNode(StoppingNode):
         try:
             self._measure(stamp)
             if self._faults.is_silent:
+                self._last_stamp = stamp  # no output is due: the filters need not coast
                 return
             if not self._is_designed:  # takes too long for a cycle: start with the next state
                 if fault := design(law, self._position):
