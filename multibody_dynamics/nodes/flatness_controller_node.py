@@ -168,6 +168,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         try:
             self._measure(stamp)
             if self._faults.is_silent:
+                self._last_stamp = stamp  # no output is due: the filters need not coast
                 return
             if not self._is_designed:  # takes too long for a cycle: start with the next state
                 if fault := design(law, p, self._position):

@@ -451,13 +451,15 @@ def test_a_stop_that_does_not_stop_ends_in_silence_and_says_so(ros):
     arm.start()
     assert "stop: 'shoulder' comes to rest within" in arm.node.output
     arm.run(0.1)
-    arm.is_stuck = True  # from here on, the joints turn, whatever the torque
-    speed = 0.5e-9 * STEP
 
-    def turn() -> bool:
-        arm.plant.q[:] += speed
-        arm.plant.theta[:] += speed
-        return arm.step()
+    def turn(speed: float = 0.5) -> None:
+        """From here on, the joints turn, whatever the torque; no answer is waited for long."""
+        arm.plant.q[:] += 1e-9 * STEP * speed
+        arm.plant.theta[:] += 1e-9 * STEP * speed
+        arm.tick()
+        arm.send_links()
+        arm.send_motors()
+        arm.wait(0.01)
 
     ros.until(lambda: "tracking error" in arm.node.output, "the fault", each=turn)
     ros.until(lambda: "stop failed" in arm.node.output, "the last resort", each=turn)
@@ -476,14 +478,12 @@ def test_a_stop_that_does_not_stop_ends_in_silence_and_says_so(ros):
     assert "still moves" in refused.message
 
     # At rest, as held by brakes, ~/enable starts again from the measured position.
-    for _ in range(60):
-        arm.step()
     arm.plant.reset(arm.plant.q.copy())
-    for _ in range(60):
-        arm.step()
+    for _ in range(100):
+        turn(0.0)
     assert enable(arm).success
-    arm.is_stuck = False
     before = len(arm.answers)
+    arm.torque = np.array(arm.plant.motor_torque)
     arm.run(0.3)
     assert len(arm.answers) > before + 100
     assert np.abs(arm.plant.qd).max() < 0.05
