@@ -32,7 +32,15 @@ from ..elastic import (
     greatest_stiffness,
 )
 from ..model import MultibodyModel
-from .gains import _drive_gains, _joints, _whole_arm, at_rest, check_fit, inertias_felt, per_name
+from .gains import (
+    _drive_gains,
+    _joints,
+    at_rest,
+    check_fit,
+    inertias_felt,
+    linear_arm,
+    per_name,
+)
 from .torque_loop import MAX_DELAY, ComplexArray, LoopTiming, TorqueJoint, TorqueLoop, TorqueServo
 from .torque_observer import passive_share
 
@@ -158,7 +166,9 @@ def whole_arm_poles(
     damping = damping + (1.0 / gains.share - 1.0) * actuators.damping[joint]
     values = np.array([K - fed_back, D + rate - damping, fed_back, damping])
     values[2:] += gains.drive
-    return _whole_arm(model, actuators, values, q, rest)
+    arm = linear_arm(model, actuators, q, rest)
+    arm.add_feedback(values)
+    return arm.poles()
 
 
 def single_joints(
