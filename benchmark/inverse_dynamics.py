@@ -80,6 +80,9 @@ def run(options: argparse.Namespace) -> None:
             arguments[3] = order
             inside = partial(repeater(CYCLES[name]), calls, *arguments)
             blocks[f"{name}, inside compiled code: {gives}"] = inside
+    passive = dyn.rigid.PassiveInverseDynamicsSolver(model)
+    passive.state[:], passive.reference[:] = state[:4], state[1:]
+    blocks["body, with a reference velocity: u, u', u''"] = harness.loop(passive.update, calls)
     title = f"inverse dynamics of {model.name}, {model.n} joints"
     harness.report(title, harness.measure(blocks, options.blocks, calls), reference)
 

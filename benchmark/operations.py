@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from multibody_dynamics.dynamics.model.records import BODY_ROW, JOINT_ROW
+from multibody_dynamics.dynamics.recursions import body_fixed, passive
 from multibody_dynamics.dynamics.rigid.kinematics import RECURSIONS
 
 
@@ -76,6 +77,22 @@ def inverse_dynamics(recursion: ModuleType, order: int) -> Count:
     return count(run)
 
 
+def passive_inverse_dynamics(order: int) -> Count:
+    """u = M q_r'' + C q_r' + g and `order` derivatives, in the body-fixed recursion."""
+
+    def run(n: int) -> None:
+        parents, joints, _, trig, state, bodies = chain(n)
+        references, reference = filled(n + 1, passive.REFERENCE_ROW), filled(4, n)
+        result = filled(order + 1, n)
+        body_fixed.forward_recursion(parents, joints, trig, state, max(order - 1, 0), bodies)
+        passive.reference_recursion(parents, joints, state, reference, order, bodies, references)
+        passive.backward_recursion(
+            parents, joints, state, reference, order, bodies, references, result
+        )
+
+    return count(run)
+
+
 def chain(n: int) -> tuple[Any, ...]:
     """The arguments of the recursions: parents, joints, gravity, trig, state, bodies."""
     shapes = ((n, JOINT_ROW), (3,), (2, n), (5, n), (n + 1, BODY_ROW))
@@ -112,6 +129,9 @@ def main() -> int:
     argparse.ArgumentParser(description=__doc__).parse_args()
     print(f"{HEAD}\n")
     print(table())
+    counts = [passive_inverse_dynamics(order) for order in range(3)]
+    cells = ", ".join(f"{c.multiplications} + {c.additions}" for c in counts)
+    print(f"\nbody, with a reference velocity: u; u, u'; u, u', u'': {cells}")
     return 0
 
 

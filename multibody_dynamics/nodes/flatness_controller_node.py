@@ -32,6 +32,7 @@ from .following.controller_outputs import ControllerOutputs
 from .following.faults import Fault, Faults
 from .following.flatness_controller_parameters import FlatnessControllerParameters
 from .following.law_design import prepare_laws
+from .following.learning_node import LearningNode
 from .following.state_pairs import MeasuredSignals
 from .following.stop_guard import StopGuard
 from .following.stopping import StoppingNode
@@ -39,7 +40,7 @@ from .following.stopping import StoppingNode
 COASTING = 2.5  # cycles without a pair, after which one side alone keeps the filters running
 
 
-class FlatnessControllerNode(StoppingNode):
+class FlatnessControllerNode(StoppingNode, LearningNode):
     """The node; see the module and docs/flatness_controller_node.md."""
 
     Parameters = FlatnessControllerParameters
@@ -251,8 +252,7 @@ class FlatnessControllerNode(StoppingNode):
         """Stop a robot that does not follow its reference; clear a fault that no longer applies."""
         p, law, faults = self.parameters, self._law, self._faults
         state = law.estimator.state
-        np.subtract(law.desired[0], state.q, out=self._error[0])
-        np.subtract(law.desired[1], state.qd, out=self._error[1])
+        np.subtract(self._wanted[:2], state[:2], out=self._error)
         if faults.fault is not None:
             self._judge_stop(stamp)
             return
@@ -264,6 +264,7 @@ class FlatnessControllerNode(StoppingNode):
             self._motion.evaluate(stamp, law.desired)
             law.ahead[:] = law.desired
             return
+        self._motion.record(stamp + int(SECOND * p.lookahead), self._error[0])
         self._judge_goal(stamp, state.qd)
 
     def _publish(self, stamp: int, lookahead: int) -> None:
@@ -288,6 +289,7 @@ class FlatnessControllerNode(StoppingNode):
         yield self._status("reference", OK, mode, values)
         yield self._status("law", *report.law(law, p.law, is_silent=faults.is_silent))
         yield self._status("estimator", *report.estimator(law))
+        yield from self._learning_statuses()
 
 
 def main(args: list[str] | None = None) -> int:

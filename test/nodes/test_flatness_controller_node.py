@@ -432,16 +432,17 @@ def test_an_unstable_loop_is_refused(ros):
         "elastic_joints_file": "config/elastic_joints/planar_two_link.yaml",
         "command_joints": ["shoulder", "elbow"],
         "autostart": True,
+        "judged_poses": 3,
     }
     node = ros.start(NODE, {**files, **late, "design_position": [0.0, 0.0]})
     refused = "law 'state_feedback' is refused: unstable at"
-    ros.until(lambda: refused in node.output, "the refusal")
+    ros.until(lambda: refused in node.output, "the refusal", patience=60.0)
     assert "the design position among them" in node.output
-    node = ros.start(NODE, {**files, **late, "unstable_poses": "reject", "judged_poses": 3})
-    ros.until(lambda: f"{refused} 4 of 4 poses" in node.output, "the refusal")
+    node = ros.start(NODE, {**files, **late, "unstable_poses": "reject"})
+    ros.until(lambda: f"{refused} 4 of 4 poses" in node.output, "the refusal", patience=60.0)
     arm = Arm(ros, **late, judged_poses=0)
     arm.step()
-    ros.until(lambda: f"{refused} 1 of 1 poses" in arm.node.output, "the fault")
+    ros.until(lambda: f"{refused} 1 of 1 poses" in arm.node.output, "the fault", arm.step)
 
 
 def test_a_stop_that_does_not_stop_ends_in_silence_and_says_so(ros):

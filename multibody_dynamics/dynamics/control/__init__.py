@@ -88,13 +88,26 @@ ORDERS                   possible orders of DerivativeFilter
 MAX_STEP                 default gap in s after which filters and observers restart
 MotorSideObserver        link and motor state from motor positions and motor torques alone
 DisturbanceCompensation  estimates what the model does not explain, on links and motors
-DISTURBANCE_BANDWIDTH    its default in rad/s
+AdaptiveFeedforward      estimates masses and inertias of links or payload in the feedforward
+AdaptationSettings       its settings: what adapts, how fast, within which bounds
+DISTURBANCE_BANDWIDTH    default of DisturbanceCompensation in rad/s
 MomentumBalance          mean external joint torques (n,) between two samples
 driven_links             the links for the joint torques that are known, for MomentumBalance
 LowPass                  four equal real poles; gives the rate of its output, too
 DisturbanceObserver      momentum observer: residual (n,) that follows the external joint torques
 chain_state              q'' and q''' from the measured state, by differential flatness
 ChainState               result of chain_state: q .. q''', Q and Q', each (..., n)
+
+Learning from repetition:
+
+IterativeLearning        what runs of one trajectory have taught, its stop rule and its file
+LearningSettings         cut-off, gain, limit and stop rule
+CUTOFF                   the default cut-off in Hz
+LearnedCorrection        a correction of q_d .. q_d'''' over the time of a trajectory
+FadingCorrection         corrections one after another, with smooth transitions
+Run                      times, errors and applied corrections of one run
+RunFigures               rms and largest error of a run
+trajectory_key           a hash that identifies a trajectory
 
 Time scaling:
 
@@ -106,6 +119,7 @@ JOINT_QUANTITIES         the quantities of MotionLimits that apply to joints
 QUANTITIES               all quantities of MotionLimits
 """
 
+from .adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
 from .bumpless_transfer import BumplessTransfer
 from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
 from .derivative_filter import MAX_STEP, DerivativeFilter
@@ -130,14 +144,23 @@ from .gains import (
 from .hold_controller import HoldController
 from .inertia_shaping import InertiaShaping
 from .integrator_chain import ChainState, chain_state
+from .iterative_learning import (
+    CUTOFF,
+    IterativeLearning,
+    LearningSettings,
+    Run,
+    RunFigures,
+    trajectory_key,
+)
 from .late_hold import LateHoldController, late_hold_gains
 from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_controller, retune
+from .learned_correction import FadingCorrection, LearnedCorrection
 from .link_damping import LinkDampingController
 from .loop_judgement import LoopJudgement, judge_loop, spread_poses
+from .loop_sampling import RobotErrors, SampledLoop, sampled_loop
 from .low_pass import LowPass
 from .momentum_balance import MomentumBalance, driven_links
 from .motor_side_observer import MotorSideObserver
-from .sampled_loop import RobotErrors, SampledLoop, sampled_loop
 from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
 from .stop_forecast import StopForecast, forecast_stop
 from .time_scaling import (
@@ -185,8 +208,12 @@ __all__ = [
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
     "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",
+    "AdaptiveFeedforward", "AdaptationSettings",
     "DISTURBANCE_BANDWIDTH", "MomentumBalance", "driven_links", "LowPass",
     "chain_state", "ChainState",
+    # learning from repetition
+    "IterativeLearning", "LearningSettings", "CUTOFF", "LearnedCorrection", "FadingCorrection",
+    "Run", "RunFigures", "trajectory_key",
     # time scaling
     "scale_time", "TimeScaling", "MotionLimits", "slow_down", "JOINT_QUANTITIES", "QUANTITIES",
 ]  # fmt: skip

@@ -44,6 +44,7 @@ from ..core import (
 from ..elastic import Actuators, MotorFeedforward
 from ..model import MultibodyModel
 from ..rigid import InverseDynamicsSolver
+from .adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
 from .disturbance_compensation import SHARE, DisturbanceCompensation
 from .gains import StateFeedbackGains, check_fit, per_name, rest_outputs
 
@@ -284,9 +285,11 @@ class LinearFeedback(Controller):
     disturbance_bandwidth, disturbance_share : of a :class:`.DisturbanceCompensation`, which takes
         the place of an integral; a bandwidth of 0 is none. It must be told by
         :meth:`applied` where the torque that is sent differs from `torque`.
+    adaptation : of masses and inertias in the feedforward, see :class:`.AdaptiveFeedforward`; None
+        for none.
 
     Without compensation, only the rows of the state with non-zero gains are used.
-    Attributes: `compensation`, or None.
+    Attributes: `compensation` and `adaptive`, or None.
     """
 
     def __init__(
@@ -300,6 +303,7 @@ class LinearFeedback(Controller):
         integrates: str = "link",
         disturbance_bandwidth: float = 0.0,
         disturbance_share: float = SHARE,
+        adaptation: AdaptationSettings | None = None,
         friction: Any = 1.0,
         period: float = PERIOD,
     ) -> None:
@@ -320,6 +324,13 @@ class LinearFeedback(Controller):
             if disturbance_bandwidth
             else None
         )
+        self.adaptive = (
+            AdaptiveFeedforward(model, adaptation, lag_bandwidth=disturbance_bandwidth)
+            if adaptation is not None
+            else None
+        )
+        self.adaptation = adaptation
+        self._undisturbed = np.zeros(actuators.n)
         self._error = np.zeros((4, len(actuators.motors)))
         self._link_error = np.zeros((2, actuators.n))
 
@@ -330,11 +341,15 @@ class LinearFeedback(Controller):
         self._later.flat.settle()
         if self.compensation is not None:
             self.compensation.reset()
+        if self.adaptive is not None:
+            self.adaptive.reset()
 
     def set_model(self, model: MultibodyModel) -> None:
         super().set_model(model)
         if self.compensation is not None:
             self.compensation.set_model(model)
+        if self.adaptive is not None:
+            self.adaptive.set_model(model)
 
     def applied(self, torque: Array) -> None:
         """Undo the last step of the integrals that led further beyond a limit."""
@@ -357,11 +372,16 @@ class LinearFeedback(Controller):
         if self.compensation is not None:
             self._inverse.result[0] -= self.compensation.link
             self._inverse.result[1] -= self.compensation.link_rate
+        if self.adaptive is not None:
+            self.adaptive.apply(self._inverse.state, self._inverse.result)
 
     def _law(self, has_ahead: bool) -> None:
         error, command = self._error, self._now.flat.result
         if self.compensation is not None:
             self._compensate(self.compensation)
+        if self.adaptive is not None:
+            unexplained = self._undisturbed if self.compensation is None else self.compensation.link
+            self.adaptive.update(self.period, self._links, self._desired, unexplained)
         torque = self._now.torque(self._desired)
         np.subtract(self._desired[:2], self._links, out=self._link_error)
         self._link_error.take(self.actuators.joint_of_motor, 1, error[:2], "clip")

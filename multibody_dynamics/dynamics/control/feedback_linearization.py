@@ -83,9 +83,10 @@ class FeedbackLinearization(Controller):
     """Law (3): exact feedback linearisation; the error of each joint decays with its own `poles`.
 
     An unknown torque d on the links is mistaken for acceleration: neglecting gravity and higher
-    orders of d, four poles at -w leave the static error -(6 / w^2 + M^-1 K / w^4) M^-1 d, which is
-    large for light links. Below w = :func:`.joint_resonances` / 6^(1/2) the law also works against
-    the springs, and an unknown payload may destabilise it.
+    orders of d, four poles at -w leave the static error q_d - q = -(6 / w^2 - M^-1 K / w^4) M^-1 d,
+    which is large for light links. Its two parts, from q'' and from the deflection of the springs,
+    cancel at w^2 = M^-1 K / 6. Below that, the links move against d, because the law also works
+    against the springs, and an unknown payload may destabilise it.
 
     Parameters
     ----------

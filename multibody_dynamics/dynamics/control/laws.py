@@ -17,6 +17,7 @@ import numpy as np
 from ..core import Array, InputError, as_array, as_real
 from ..elastic import Actuators
 from ..model import MultibodyModel, check_model
+from .adaptive_feedforward import AdaptationSettings
 from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
 from .disturbance_compensation import SHARE
 from .feedback_linearization import FeedbackLinearization
@@ -73,6 +74,8 @@ class ControllerSettings:
     delay : s from a measurement to its torque, with which the torque loops must be stable.
     velocity_filter : order and bandwidth in Hz of the filter of the measured state, likewise; None
         if the velocities are known.
+    adaptation : of masses and inertias in the feedforward of linear feedback, see
+        :class:`.AdaptiveFeedforward`; None for none.
     friction : share of the friction that is compensated, 0 to 1; default: 1, for "hold" 0.
     lead : s, see :class:`.FeedbackLinearization`.
     stop_time : s, of "hold".
@@ -97,6 +100,7 @@ class ControllerSettings:
     integrates: str = "link"
     disturbance_bandwidth: float = DISTURBANCE_BANDWIDTH
     disturbance_share: float = SHARE
+    adaptation: AdaptationSettings | None = None
     friction: Any = None
     lead: float = 0.0
     torque_design: str = "torque_observer"
@@ -223,6 +227,7 @@ def _linear_feedback(
         integrates=settings.integrates,
         disturbance_bandwidth=settings.disturbance_bandwidth,
         disturbance_share=settings.disturbance_share,
+        adaptation=settings.adaptation,
         friction=_friction(settings),
         period=settings.period,
     )
@@ -338,7 +343,14 @@ def _poles(actuators: Actuators, settings: ControllerSettings) -> JointPoles:
 
 _PD = frozenset({"proportional", "derivative"})
 _LINEAR = frozenset(
-    {"variant", "integral", "integrates", "disturbance_bandwidth", "disturbance_share"}
+    {
+        "variant",
+        "integral",
+        "integrates",
+        "disturbance_bandwidth",
+        "disturbance_share",
+        "adaptation",
+    }
 )
 
 LAWS: Mapping[str, Law] = MappingProxyType(
@@ -398,7 +410,7 @@ def make_controller(
     return LAWS[settings.law].design(model, actuators, settings)
 
 
-_FIXED = ("variant", "feedback", "integrates", "disturbance_bandwidth")
+_FIXED = ("variant", "feedback", "integrates", "disturbance_bandwidth", "adaptation")
 
 
 def retune(controller: Controller, settings: ControllerSettings) -> None:

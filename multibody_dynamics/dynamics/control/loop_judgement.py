@@ -1,7 +1,7 @@
 """Whether a controller is stable all over the joint range: its sampled loop at many poses.
 
 Gains are designed at one pose, but the inertia behind a spring changes with the pose, and so does
-the resonance that a delayed torque has to damp. `judge_loop` evaluates the :mod:`sampled_loop` at
+the resonance that a delayed torque has to damp. `judge_loop` evaluates the :mod:`loop_sampling` at
 the design pose and at a deterministic sequence of poses that fills the joint range evenly, each
 with the parameters of the robot at another corner of a stated box of errors.
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..core import Array, InputError, as_array
 from ..model import MultibodyModel
 from .controllers import Controller
-from .sampled_loop import RobotErrors, sampled_loop
+from .loop_sampling import RobotErrors, sampled_loop
 from .state_estimation import StateEstimation
 
 POSES = 100

@@ -32,15 +32,7 @@ from ..elastic import (
     greatest_stiffness,
 )
 from ..model import MultibodyModel
-from .gains import (
-    _drive_gains,
-    _joints,
-    at_rest,
-    check_fit,
-    inertias_felt,
-    linear_arm,
-    per_name,
-)
+from .gains import _drive_gains, _joints, at_rest, check_fit, inertias_felt, linear_arm, per_name
 from .torque_loop import MAX_DELAY, ComplexArray, LoopTiming, TorqueJoint, TorqueLoop, TorqueServo
 from .torque_observer import passive_share
 

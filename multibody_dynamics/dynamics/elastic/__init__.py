@@ -24,6 +24,8 @@ LinearSpring            s = K phi
 CubicSpring             s = K phi + K3 phi^3, hardening
 PolynomialSpring        s = c_1 phi + c_2 phi^2 + ... over a finite travel
 TableSpring             a smooth increasing law through the points of a data sheet
+SampledSpring           a user-defined law as the table that compiled code uses, with its errors
+SamplingErrors          its errors of s and three derivatives, as shares of their largest values
 Beyond                  behaviour beyond the travel of a spring: "raise" or "continue"
 greatest_stiffness      the maximum stiffness of a spring over its travel, N m/rad
 
@@ -80,6 +82,7 @@ from .actuators import Actuators
 from .flat_map import friction, smooth_friction, springs_recursion
 from .flatness import LimitMargin, MotorMotion, filtered_deflection, limit_margins, motor_motion
 from .linear_arm import LinearArm, StateSpace, rigid_rotors
+from .sampled_spring import SampledSpring, SamplingErrors
 from .springs import (
     Beyond,
     CubicSpring,
@@ -95,8 +98,8 @@ __all__ = [
     "Actuators", "load_actuators", "Motor", "Rigid", "SeriesElastic", "VariableStiffness",
     "StiffnessDrive", "Antagonistic", "Actuator", "smooth_friction",
     # spring laws
-    "Spring", "LinearSpring", "CubicSpring", "PolynomialSpring", "TableSpring", "Beyond",
-    "greatest_stiffness",
+    "Spring", "LinearSpring", "CubicSpring", "PolynomialSpring", "TableSpring", "SampledSpring",
+    "SamplingErrors", "Beyond", "greatest_stiffness",
     # flat map for planning
     "motor_motion", "MotorMotion", "filtered_deflection", "limit_margins", "LimitMargin",
     # near rest

@@ -26,6 +26,7 @@ from .flat_map import (
     compiled_feedforward,
     compiled_springs,
 )
+from .sampled_spring import piecewise
 from .spring_tables import spring_tables
 from .springs import Spring
 
@@ -60,13 +61,14 @@ class ActuatorRows(NamedTuple):
 
 
 def actuator_rows(actuators: Actuators) -> ActuatorRows:
-    """The actuators as tables; InputError for a kind or a law that only works in planning."""
+    """The actuators as tables, with user-defined spring laws sampled. Raises InputError for a kind
+    that only works in planning, and for a law that cannot be sampled."""
     joints = np.zeros((actuators.n, JOINT_ROW))
     springs: list[Spring] = []
     for i, actuator, own, second in actuators.each():
         joints[i] = actuator.joint_row
         joints[i, MOTOR:DAMPING] = own[0], len(springs), second
-        springs += actuator.springs
+        springs += [piecewise(spring) for spring in actuator.springs]
     motors = np.array([motor.row for motor in actuators.motors]).reshape(-1, MOTOR_ROW)
     laws, pieces, _ = spring_tables(springs)
     if springs:  # compile the laws now: link_position and second_output_range run them in cycles

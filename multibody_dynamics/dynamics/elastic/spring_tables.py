@@ -65,8 +65,8 @@ def spring_tables(springs: Sequence[Any], *, own_laws: bool = False) -> SpringTa
     ]
     for spring in filter(None, () if own_laws else own):
         raise InputError(
-            f"{type(spring).__name__}: the control cycle requires a piecewise polynomial law; "
-            f"other laws work in planning only"
+            f"{type(spring).__name__}: compiled code requires a piecewise polynomial law, such as "
+            f"its SampledSpring"
         )
     known = [(np.zeros(1), np.zeros((1, 1))) if found is None else found for found in polynomials]
     degree = max((coefficients.shape[1] - 1 for _, coefficients in known), default=0)

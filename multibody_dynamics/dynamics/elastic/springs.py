@@ -51,9 +51,10 @@ class DeflectionMotion(NamedTuple):
 class Spring(ABC):
     """An increasing law over the travel (lower, upper), infinite where there is no limit.
 
-    A subclass with its own law defines `law` and `potential`. It works in planning only, in plain
-    Python; the control cycle needs a piecewise polynomial. Every other method takes arrays of any
-    shape, and raises InputError for NaN, infinity and values beyond the travel (see `Beyond`).
+    A subclass with its own law defines `law` and `potential`. Planning evaluates it in plain
+    Python; the control cycle and the compiled plant sample it into a :class:`.SampledSpring`. Every
+    other method takes arrays of any shape, and raises InputError for NaN, infinity and values
+    beyond the travel (see `Beyond`).
     """
 
     travel: tuple[float, float] = (-np.inf, np.inf)

@@ -6,6 +6,7 @@ calibration, and the sensitivities of the dynamics to parameters.
 Regressors:
 
 inverse_dynamics_regressor    Y (..., n, 10 n) with Q = Y pi, and for the torque rates
+passive_regressor             the same for u = M q_r'' + C q_r' + g of passive control, with rates
 Regressor                     the regressors of Q, Q' and Q'', (..., n, p) each
 parameter_names               names of the columns of the regressor
 inertial_parameters           pi (10 n,): mass, first moments and inertia of every body
@@ -98,6 +99,7 @@ from .regressor import (
     inverse_dynamics_regressor,
     is_physically_consistent,
     parameter_names,
+    passive_regressor,
     pseudo_inertia,
     with_inertial_parameters,
 )
@@ -106,7 +108,8 @@ from .spring_identification import SpringFit, identify_spring, motor_side_torque
 
 __all__ = [
     # regressors
-    "inverse_dynamics_regressor", "Regressor", "parameter_names", "inertial_parameters",
+    "inverse_dynamics_regressor", "passive_regressor", "Regressor", "parameter_names",
+    "inertial_parameters",
     "with_inertial_parameters", "base_parameters", "BaseParameters", "pseudo_inertia",
     "is_physically_consistent",
     # inertia and friction

@@ -25,11 +25,12 @@ from ..core import (
     check_sequence,
     leibniz,
     read_only,
+    times,
     transposed,
 )
 from ..lie import se3, so3
 from ..model import MultibodyModel, model_state
-from ..rigid import BaseMotion, forward_kinematics
+from ..rigid import BaseMotion, forward_kinematics, reference_motion
 
 INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # places of the six entries of an inertia
@@ -151,23 +152,71 @@ def inverse_dynamics_regressor(
     return Regressor(*columns, *[None] * (3 - len(columns)))
 
 
+def passive_regressor(
+    model: MultibodyModel,
+    state: Sequence[Any],
+    reference: Sequence[Any],
+    *,
+    base: BaseMotion | None = None,
+) -> Regressor:
+    """Y (..., n, 10 n) with u = Y :func:`inertial_parameters`, and its time derivatives.
+
+    u = M q_r'' + C(q, q') q_r' + g with the Christoffel C, of :func:`.passive_inverse_dynamics`,
+    whose arguments `state` (q, q', ...) and `reference` (q_r', q_r'', ...) these are. In place of
+    D = Phi(V') - ad_V^T Phi(V) of :func:`inverse_dynamics_regressor`, with the reference twist V_r
+    and the bracket [V, V_r] = ad_V V_r,
+
+        D = Phi(V_r' + [V, V_r] / 2) - (ad_V^T Phi(V_r) + ad_(V_r)^T Phi(V)) / 2.
+
+    Reflected inertias are no inertial parameters: u contains their torques q_r'' besides.
+    For adaptation in the control cycle, :meth:`.PassiveInverseDynamicsSolver.power_moments` gives
+    Y^T x without Y. Raises InputError as :func:`.passive_inverse_dynamics` does.
+    """
+    motion = reference_motion(model, state, reference, base=base)
+    V, Vr = motion.twists, motion.reference_twists
+    count = len(Vr) - 1
+    bracket = [leibniz(k, _bracket, V, Vr) for k in range(count)]
+    balance = [
+        _momentum(Vr[k + 1] + bracket[k] / 2) + (_wrench(k, V, Vr) + _wrench(k, Vr, V)) / 2
+        for k in range(count)
+    ]
+    columns = _along_paths(model, motion.pose, V, balance)
+    return Regressor(*columns, *[None] * (3 - count))
+
+
+def _bracket(X: Array, Y: Array) -> Array:
+    return times(se3.ad(X), Y)
+
+
+def _wrench(k: int, X: list[Array], Y: list[Array]) -> Array:
+    """The k-th derivative of -ad_X^T Phi(Y)."""
+    return leibniz(k, np.matmul, [se3.coad(x) for x in X], [_momentum(y) for y in Y])
+
+
 def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | None) -> list[Array]:
     """Y, Y', Y'' (..., n, 10 n) for rows q, q', ... (k, ..., n), as far as the rows allow."""
     pose, *rates = forward_kinematics(model, *rows, base=base, representation="body")
     V = [rate for rate in rates if rate is not None]
-    ad, coad = [se3.ad(x) for x in V], [se3.coad(x) for x in V]
+    momentum = [_momentum(x) for x in V]
+    return _along_paths(model, pose, V, _rate([se3.coad(x) for x in V], momentum))
 
+
+def _along_paths(
+    model: MultibodyModel, pose: Array, V: list[Array], balance: list[Array]
+) -> list[Array]:
+    """Y and its rates from D and its rates, without gravity, in the frame of each body."""
+    count = len(balance)
+    ad, coad = [se3.ad(x) for x in V], [se3.coad(x) for x in V]
     # In the frame of each body, in which S is constant; G is constant in space. The momentum
     # balance is P' + M G.
     X = model.body_screws[..., None]
     up = np.concatenate([np.zeros(3), -model.gravity])[:, None]
     G = [se3.Ad(se3.inverse(pose)) @ up]
-    for k in range(len(V) - 2):
+    for k in range(count - 1):
         G.append(-leibniz(k, np.matmul, ad, G))
-    balance = _rate(coad, [_momentum(x) for x in V])
     balance = [b + _momentum(g[..., 0]) for b, g in zip(balance, G, strict=True)]
 
-    S = [transposed(x) for x in _in_space(se3.Ad(pose), ad, [X] + (len(V) - 2) * [0 * X])]
+    S = [transposed(x) for x in _in_space(se3.Ad(pose), ad, [X] + (count - 1) * [0 * X])]
     W = _in_space(se3.coAd(pose), coad, balance)
     results = [np.zeros((*pose.shape[:-2], 10 * model.n)) for _ in W]
     for j in range(model.n):

@@ -9,6 +9,7 @@ spatial               recursions in spatial representation, [M21] Algorithms 1 a
 body_fixed            recursions in body-fixed representation, the fastest
 hybrid                recursions in hybrid representation
 mixed                 recursions in mixed representation
+passive               body-fixed recursions with a reference velocity, M q_r'' + C q_r' + g
 pose_recursion        poses of all joint frames
 store_trig            sines and cosines of the joint angles of one state
 batch_trig            sines and cosines of the joint angles of a batch of states
@@ -16,13 +17,15 @@ generic_trig          sines and cosines of joint angles that are scalars of any 
 angular_momentum_dot  angular momentum of a body about its centre of mass, and its rate
 """
 
-from . import body_fixed, hybrid, mixed, spatial
+from . import body_fixed, hybrid, mixed, passive, spatial
 from .angular_momentum import angular_momentum_dot
 from .poses import batch_trig, generic_trig, pose_recursion, store_trig
 
 __all__ = [
     # inverse dynamics, one module per representation
     "spatial", "body_fixed", "hybrid", "mixed",
+    # inverse dynamics with a reference velocity
+    "passive",
     # shared with other recursions
     "pose_recursion", "store_trig", "batch_trig", "generic_trig", "angular_momentum_dot",
 ]  # fmt: skip

@@ -21,6 +21,11 @@ generic_inverse_dynamics          the same over any scalars: complex numbers, mp
 higher_order_inverse_dynamics     joint torques with any number of time derivatives
 generic_higher_order_inverse_dynamics  the same over any scalars
 higher_order_kinematics           spatial twists with any number of time derivatives
+passive_inverse_dynamics          u = M q_r'' + C(q, q') q_r' + g (Slotine-Li) with u' and u''
+PassiveInverseDynamicsSolver      the same for the control cycle, and the gradient of x . u
+generic_passive_inverse_dynamics  the same over any scalars
+reference_motion                  twists J q' and J q_r' of all bodies with derivatives
+ReferenceMotion                   result: pose, twists, reference_twists
 interbody_wrenches                wrench that each joint transmits, with rates, in inertial axes
 
 Matrices of the equations of motion, M q'' + C q' + g = tau:
@@ -89,6 +94,7 @@ CYCLES                            {representation: compiled inverse dynamics of 
 forward_dynamics_cycle            compiled forward dynamics of one state
 forward_dynamics_scratch          its scratch arrays
 ModelSolver                       base class of the solvers for the control cycle
+pseudo_inertias                   second moments of the mass (n, 4, 4) of the bodies, joint frames
 base_rows                         motion of the base in the form that the recursions expect
 body_rows                         rows of all bodies after the forward recursion, see `records`
 joint_poses                       poses of the joint frames in body rows
@@ -152,6 +158,13 @@ from .kinematics import (
 )
 from .linearization import LinearModel, linearize
 from .loads import joint_wrenches, load_cell_reading, load_wrench
+from .passive_dynamics import (
+    ReferenceMotion,
+    generic_passive_inverse_dynamics,
+    passive_inverse_dynamics,
+    reference_motion,
+)
+from .passive_dynamics_solver import PassiveInverseDynamicsSolver
 from .rigid_body import (
     MovingFrame,
     moving_frame,
@@ -170,7 +183,7 @@ from .rnea import (
     interbody_wrenches,
     inverse_dynamics,
 )
-from .solvers import ModelSolver
+from .solvers import ModelSolver, pseudo_inertias
 from .wrenches import Wrenches, with_rates, wrench_rows, wrench_to_world
 
 __all__ = [
@@ -179,7 +192,9 @@ __all__ = [
     # inverse dynamics
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
     "higher_order_inverse_dynamics", "generic_higher_order_inverse_dynamics",
-    "higher_order_kinematics", "interbody_wrenches",
+    "higher_order_kinematics", "interbody_wrenches", "passive_inverse_dynamics",
+    "PassiveInverseDynamicsSolver", "generic_passive_inverse_dynamics", "reference_motion",
+    "ReferenceMotion",
     # matrices of the equations of motion, M q'' + C q' + g = tau
     "mass_matrix", "mass_matrix_dot", "coriolis_matrix", "christoffel_symbols",
     "christoffel_symbols_binet", "gravity_forces",
@@ -201,7 +216,8 @@ __all__ = [
     "rigid_body_momentum", "rigid_body_coriolis_matrix", "MovingFrame", "moving_frame",
     "twists_in_frame",
     # building blocks for the rooms above
-    "CYCLES", "forward_dynamics_cycle", "forward_dynamics_scratch", "ModelSolver", "base_rows",
-    "body_rows", "joint_poses", "spatial_jacobians", "spatial_bodies", "subtree_sums",
+    "CYCLES", "forward_dynamics_cycle", "forward_dynamics_scratch", "ModelSolver",
+    "pseudo_inertias", "base_rows", "body_rows", "joint_poses", "spatial_jacobians",
+    "spatial_bodies", "subtree_sums",
     "along_paths", "with_rates", "wrench_rows", "prescribed_joints", "singular", "ROUNDING",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 from ..core import Array, InputError
 from ..lie import Representation
 from ..model import MultibodyModel, check_model
-from ..model.records import WRENCH
+from ..model.records import COM, INERTIA, MASS, WRENCH
 from .kinematics import BaseMotion
 from .rnea import dynamic_base_rows
 
@@ -75,3 +75,37 @@ class ModelSolver:
         joints[:] = model.joint_rows
         gravity[:] = model.gravity
         self.set_base(self._base)
+
+    def set_pseudo_inertias(self, P: Array) -> None:
+        """Use other masses and inertias from the next call on, as they are: (n, 4, 4) in the joint
+        frames, [[Sigma, m c], [m c^T, m]] with the second moments Sigma of the mass.
+
+        For adaptation in the control cycle: it checks nothing, does not change `model`, and costs
+        some microseconds. The body frame has the pose `model.body_in_joint` in the joint frame.
+        """
+        joints = self._constants[1]
+        mass = joints[:, MASS] = P[:, 3, 3]
+        com = joints[:, COM : COM + 3] = P[:, :3, 3] / np.where(mass > 0.0, mass, 1.0)[:, None]
+        about_com = P[:, :3, :3] - P[:, :3, 3, None] * com[:, None, :]
+        xx, yy, zz = about_com[:, 0, 0], about_com[:, 1, 1], about_com[:, 2, 2]
+        columns = joints[:, INERTIA : INERTIA + 6].T
+        columns[0], columns[3], columns[5] = yy + zz, xx + zz, xx + yy
+        columns[1] = -about_com[:, 0, 1]
+        columns[2], columns[4] = -about_com[:, 0, 2], -about_com[:, 1, 2]
+
+
+def pseudo_inertias(model: MultibodyModel) -> Array:
+    """The pseudo-inertias (n, 4, 4) of the bodies and their payloads in the joint frames, kg m^2,
+    kg m and kg; see :meth:`ModelSolver.set_pseudo_inertias`."""
+    rows = model.joint_rows
+    mass, com = rows[:, MASS], rows[:, COM : COM + 3]
+    xx, xy, xz, yy, yz, zz = rows[:, INERTIA : INERTIA + 6].T
+    half = (xx + yy + zz) / 2
+    about_com = np.array([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
+    P = np.empty((model.n, 4, 4))
+    P[:, :3, :3] = about_com.transpose(2, 0, 1) + mass[:, None, None] * (
+        com[:, :, None] * com[:, None, :]
+    )
+    P[:, :3, 3] = P[:, 3, :3] = mass[:, None] * com
+    P[:, 3, 3] = mass
+    return P

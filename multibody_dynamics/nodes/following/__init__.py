@@ -2,6 +2,9 @@
 
 following                       base class of nodes that follow trajectories
 desired_motion                  holds and trajectories over time, spliced without jumps
+learning_node                   base class of nodes that also learn from repeated trajectories
+learned_motion                  a desired motion with the learned correction of its trajectory
+trajectory_learner              evaluates runs and writes their file, beside the cycle
 stiffness_reference             desired stiffness of joints where it varies
 trajectory_goal                 tolerances and outcome of a motion
 trajectory_action               the action follow_joint_trajectory

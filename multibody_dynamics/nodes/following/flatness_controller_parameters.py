@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...dynamics.control import (
+    CUTOFF,
     DISTURBANCE_BANDWIDTH,
     LAWS,
     MAX_DELAY,
@@ -219,6 +220,31 @@ class FlatnessControllerParameters(FollowingParameters):
         live=True,
     )
 
+    learning_file: str = parameter(
+        "",
+        "file (.npz) with the learned correction of one trajectory, applied whenever that"
+        " trajectory is followed; created if it does not exist and learn is set; empty: none",
+    )
+    learn: bool = parameter(
+        False,
+        "learn from every complete run of the trajectory in learning_file, until the error no"
+        " longer falls; false: only apply what has been learned",
+        live=True,
+    )
+    learning_cutoff: float = parameter(
+        CUTOFF,
+        "cut-off of the zero-phase filter of a new learning_file; keep it below the frequencies"
+        " at which the model is wrong by its own size",
+        unit="Hz",
+        bounds=(0.1, 200.0),
+    )
+    learning_limit: float = parameter(
+        0.05,
+        "largest learned correction of each joint, for a new learning_file",
+        unit="rad or m",
+        bounds=(1e-6, 1.0),
+    )
+
     tracking_tolerance: float = parameter(
         0.2,
         "make a damped stop if a joint is further than this from its reference; 0: no limit",
@@ -280,6 +306,13 @@ class FlatnessControllerParameters(FollowingParameters):
         super().check()
         if self.observer_feedback and not self.observer_gain:
             raise ParameterError("observer_feedback requires an observer: set observer_gain")
+        if self.learn and not self.learning_file:
+            raise ParameterError("learn requires a file: set learning_file")
+        if self.learning_file and self.state_source == "motor_encoders":
+            raise ParameterError(
+                "learning_file requires measured links, but state_source is motor_encoders: errors"
+                " of the model would be learned as errors of the robot"
+            )
         self.settings()
 
     def settings(self) -> FlatnessSettings:

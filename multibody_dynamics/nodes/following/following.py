@@ -324,6 +324,11 @@ class FollowingNode(CyclicNode):
 
     # The cycle
 
+    @property
+    def _wanted(self) -> Array:
+        """(5, n) the desired motion in this cycle, against which goals are judged."""
+        return self._law.desired
+
     def _notice_leap(self, stamp: int) -> bool:
         """Restart if stamps jump ahead; True if they did."""
         gap = stamp - self._last_stamp if self._last_stamp else 0
@@ -343,7 +348,7 @@ class FollowingNode(CyclicNode):
 
     def _judge_goal(self, stamp: int, velocity: Array) -> None:
         """Check that the robot follows the motion and arrives; velocity: (n,) measured or NaN."""
-        goal, desired = self._goal, self._law.desired
+        goal, desired = self._goal, self._wanted
         if goal is None:
             return
         if self._action is not None:

@@ -55,8 +55,10 @@ def prepare_laws(law: FlatnessLaw, p: FlatnessControllerParameters, logger: Rcut
         is_refused |= p.unstable_poses == "reject" and found.unstable_share > 0.0
         if is_refused and name == p.law:
             raise ParameterError(f"law '{name}' is refused: {found}; use a lower bandwidth")
-        log = logger.warning if found.unstable_share else logger.info
-        log(f"law '{name}': {found}")
+        if found.unstable_share:  # rclpy demands one severity for each line of code
+            logger.warning(f"law '{name}': {found}")
+        else:
+            logger.info(f"law '{name}': {found}")
 
 
 def design_at(law: FlatnessLaw, p: FlatnessControllerParameters, q: Array) -> None:

@@ -23,10 +23,16 @@ from elastic_arms import (
     two_links,
     variable_arm,
 )
+from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control.feedback_linearization import FeedbackLinearization
 from multibody_dynamics.dynamics.control.gains import JointPoles, at_rest
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Antagonistic, VariableStiffness
+from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+    Antagonistic,
+    Motor,
+    VariableStiffness,
+)
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.motion.trajectories import hold
 from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
@@ -181,6 +187,25 @@ def test_zero_or_negative_stiffness_gives_finite_torques_and_is_reported(stiffne
         "shoulder_stiffness: requested stiffness is infeasible; clipped to its range"
         in law.problems()
     )
+
+
+@pytest.mark.parametrize("w", [8.0, 25.0, 60.0])
+def test_an_unknown_torque_leaves_the_stated_static_error(w):
+    """A prismatic joint without gravity: the static error of the docstring is exact."""
+    M, K, d = 2.0, 400.0, 3.0
+    model = dyn.model_from_screws(
+        [-1], [dyn.prismatic((1, 0, 0))], [np.eye(4)],
+        [dyn.spatial_inertia(M, (0.0, 0.1, 0.0), np.eye(3))],
+        joint_names=("slide",), body_names=("cart",),
+    )  # fmt: skip
+    actuators = Actuators(model.joint_names, (series(K, Motor(0.5)),))
+    law = FeedbackLinearization(model, actuators, JointPoles.from_bandwidth(actuators, w))
+    error = -(6.0 / w**2 - K / M / w**4) * d / M
+    assert (error > 0.0) == (w**2 < K / M / 6.0)
+    desired = hold(model.joint_names, [0.2])(0.0)
+    q, rest = desired[0] - error, np.zeros(1)
+    held = law.update(desired, q, rest, q - d / K, rest)  # the spring carries -d
+    np.testing.assert_allclose(held, -d, rtol=1e-9)
 
 
 def test_a_spring_with_too_little_damping_is_rejected_by_name():

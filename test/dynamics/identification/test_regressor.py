@@ -69,6 +69,42 @@ def test_torques_and_their_rates_are_linear_in_the_parameters(model):
         assert error(Y @ parameters, tau) < 1e-12
 
 
+@pytest.mark.parametrize("base", [None, random_base(3)])
+def test_passive_torques_and_their_rates_are_linear_in_the_parameters(model, base):
+    state, reference = np.random.default_rng(1).normal(size=(2, 4, 2, model.n))
+    parameters = dyn.identification.inertial_parameters(model)
+    u = dyn.rigid.passive_inverse_dynamics(model, state, reference, base=base)
+    rotors = [model.reflected_inertia * reference[1 + k] for k in range(3)]
+    regressor = dyn.identification.passive_regressor(model, state, reference, base=base)
+    for Y, tau, rotor in zip(regressor, u, rotors, strict=True):
+        assert Y.shape == (2, model.n, 10 * model.n)
+        assert error(Y @ parameters + rotor, tau) < 1e-12
+    short = dyn.identification.passive_regressor(model, state[:3], reference[:3], base=base)
+    assert short.Y_ddot is None
+    np.testing.assert_allclose(short.Y_dot, regressor.Y_dot, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_column_of_the_passive_regressor_is_a_torque(seed):
+    """By one parameter at a time, and by the gradient that the control cycle uses."""
+    model = random_tree(5, seed).with_gravity((1.0, -2.0, -9.0))
+    (q, qd), reference = np.random.default_rng(seed).normal(size=(2, 2, 5))
+    Y = dyn.identification.passive_regressor(model, (q, qd), reference).Y
+    start = dyn.identification.inertial_parameters(model)
+    u = dyn.rigid.passive_inverse_dynamics(model, (q, qd), reference).tau
+    for k in range(0, 50, 7):
+        other = dyn.identification.with_inertial_parameters(model, start + 1e-3 * np.eye(50)[k])
+        slope = (dyn.rigid.passive_inverse_dynamics(other, (q, qd), reference).tau - u) / 1e-3
+        np.testing.assert_allclose(Y[:, k], slope, rtol=0, atol=1e-9)
+
+
+def test_the_passive_regressor_broadcasts(model):
+    state, reference = np.random.default_rng(1).normal(size=(2, 2, 3, model.n))
+    wide = dyn.identification.passive_regressor(model, state[:, 0], reference[:, :, :]).Y
+    one = dyn.identification.passive_regressor(model, state[:, 0], reference[:, 2]).Y
+    np.testing.assert_allclose(wide[2], one, rtol=0, atol=1e-13)
+
+
 def test_torques_on_a_moving_base_are_linear_in_the_parameters(model):
     state = np.random.default_rng(0).normal(size=(5, 3, model.n))
     base, parameters = random_base(1, 3), dyn.identification.inertial_parameters(model)

@@ -68,3 +68,25 @@ def test_a_different_robot_is_rejected_and_changes_nothing(kind):
             setattr(solver, name, np.zeros((5, 6)))
     assert solver.model is model
     check(solver, function, model, rows, base)
+
+
+@pytest.mark.parametrize("kind", SOLVERS)
+def test_masses_and_inertias_alone_can_be_exchanged(kind):
+    make, count, function = SOLVERS[kind]
+    model = random_tree(6, 22).with_reflected_inertia(np.full(6, 0.2))
+    loaded = model.with_payload("body4", 2.0, (0.1, 0.2, 0.3), np.eye(3))
+    rows = np.random.default_rng(1).normal(size=(count, 6))
+    solver = make(model)
+    for robot in (loaded, model):
+        solver.set_pseudo_inertias(dyn.rigid.pseudo_inertias(robot))
+        check(solver, function, robot, rows, None)
+        assert solver.model is model
+
+
+def test_pseudo_inertias_are_those_of_the_parameters():
+    model = random_tree(6, 22)
+    P = dyn.identification.pseudo_inertia(
+        dyn.identification.inertial_parameters(model).reshape(-1, 10)
+    )
+    B = model.body_in_joint
+    assert error(dyn.rigid.pseudo_inertias(model), B @ P @ np.swapaxes(B, -1, -2), 3) < 1e-14

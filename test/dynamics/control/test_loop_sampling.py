@@ -27,7 +27,7 @@ from multibody_dynamics.dynamics.control import (
     closed_loop_poles,
     make_controller,
 )
-from multibody_dynamics.dynamics.control.sampled_loop import RobotErrors, sampled_loop
+from multibody_dynamics.dynamics.control.loop_sampling import RobotErrors, sampled_loop
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring, SeriesElastic
 from multibody_dynamics.dynamics.plant import DelayLine, ElasticRobot

@@ -1,0 +1,243 @@
+"""Passive inverse dynamics, u = M q_r'' + C(q, q') q_r' + g with the Christoffel C, and its rates.
+
+The recursion is in :mod:`..recursions.passive`. Passivity-based tracking and adaptation need it
+(J.-J. E. Slotine, W. Li, "On the adaptive control of robot manipulators", Int. J. Robotics Research
+6(3), 1987): with s = q' - q_r', the torques Q of the motion are u + M s' + C s, and since M' - 2C
+is skew, (s . M s / 2)' = s . (Q - u). Arms with springs in their joints need u' and u'' as well,
+for the motors that are to provide u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import (
+    IS_COMPILED,
+    Array,
+    InputError,
+    as_state,
+    check_sequence,
+    compiled,
+    inlined,
+    leibniz,
+    spread,
+    times,
+)
+from ..lie.se3 import Ad, ad, inverse
+from ..model import MultibodyModel, model_state
+from ..model.records import BODY_ROW, TWIST, WRENCH
+from ..recursions import body_fixed, generic_trig, passive, store_trig
+from .kinematics import BaseMotion, base_rows, forward_kinematics
+from .rnea import InverseDynamics, dynamic_base_rows, flat_batch
+from .wrenches import Wrenches
+
+STATE = ("q", "qd", "qdd", "qddd")
+REFERENCE = ("qrd", "qrdd", "qrddd", "qrdddd")
+
+
+# wide: plain arrays, as in `rnea`
+def _cycle(parents, joints, gravity, order, state, reference, applied, trig, bodies, references,
+           result):  # fmt: skip
+    """The passive inverse dynamics of one state."""
+    store_trig(joints, state, trig)
+    body_fixed.forward_recursion(parents, joints, trig, state, max(order - 1, 0), bodies)
+    for k in range(passive.REFERENCE_ROW):
+        references[0, k] = bodies[0, TWIST + k]
+    passive.reference_recursion(parents, joints, state, reference, order, bodies, references)
+    is_loaded = False
+    for b in range(parents.shape[0] + 1):
+        for k in range(6 * order + 6):
+            bodies[b, WRENCH + k] = 0.0
+    for i in range(parents.shape[0]):
+        for k in range(6 * order + 6):
+            is_loaded |= applied[i, k] != 0.0
+    if is_loaded:
+        body_fixed.apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies)
+    passive.backward_recursion(parents, joints, state, reference, order, bodies, references, result)
+
+
+PLAIN_PASSIVE_CYCLE = inlined(_cycle)
+PASSIVE_CYCLE = compiled(_cycle)
+
+
+# wide: plain arrays, as above
+def _batch(robot, order, bases, states, rates, applied, trig, bodies, references, results):
+    parents, joints, gravity = robot
+    for k in range(states.shape[0]):
+        bodies[0, :WRENCH] = bases[k]
+        PLAIN_PASSIVE_CYCLE(
+            parents, joints, gravity, order, states[k], rates[k], applied[k], trig, bodies,
+            references, results[k]
+        )  # fmt: skip
+
+
+_COMPILED_BATCH = compiled(_batch)
+
+
+def passive_inverse_dynamics(
+    model: MultibodyModel,
+    state: Sequence[Any],
+    reference: Sequence[Any],
+    *,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+) -> InverseDynamics:
+    """u = M(q) q_r'' + C(q, q') q_r' + g(q) and its first and second time derivatives, in O(n).
+
+    C is the matrix of the Christoffel symbols, :func:`.coriolis_matrix`, and M includes the
+    reflected inertias. For q_r' = q' and q_r'' = q'' the result is that of
+    :func:`.inverse_dynamics`.
+
+    Parameters
+    ----------
+    state : q, q' for u; also q'' for u', and q''' for u''. Each is (..., n), rad or m and per s^k;
+        leading dimensions broadcast.
+    reference : as many rows, q_r', q_r'', then q_r''' and q_r''''. They are the derivatives of one
+        function of time, as are the rows of `state`.
+    wrenches : that the world applies, as in :func:`.inverse_dynamics`.
+    base : motion of the base, with which the reference motion moves, too; at rest if None.
+
+    Returns :class:`.InverseDynamics` (tau, tau_dot, tau_ddot) with u, u', u'', each (..., n) or
+    None. Raises InputError for wrong numbers of rows, wrong shapes or names, NaN or infinity.
+    """
+    order = checked_order(state, reference)
+    motion = model_state(model, *state)
+    rates, shape, _ = as_state(model.joint_names, *reference, names=REFERENCE)
+    n = model.n
+    rates = rates.reshape(*shape, 5, n)
+    full, states, applied, bases = flat_batch(
+        model, motion, wrenches, base, "body", {"reference": rates[..., 0, :]}
+    )
+    rates = spread(rates, full, (5, n))
+    bodies, references = np.zeros((n + 1, BODY_ROW)), np.zeros((n + 1, passive.REFERENCE_ROW))
+    results, robot = np.zeros((len(states), 3, n)), (model.parents, model.joint_rows, model.gravity)
+    batch = _COMPILED_BATCH if IS_COMPILED else _batch
+    batch(robot, order, bases, states, rates, applied, np.empty((2, n)), bodies, references,
+          results)  # fmt: skip
+    values = [np.ascontiguousarray(results[:, k]).reshape(*full, n) for k in range(order + 1)]
+    return InverseDynamics(*values, *[None] * (2 - order))
+
+
+def checked_order(state: Sequence[Any], reference: Sequence[Any]) -> int:
+    """The number of rates that these rows determine, 0 to 2; InputError unless both have as many
+    rows."""
+    check_sequence("state", state, "rows")
+    check_sequence("reference", reference, "rows")
+    given = len(state), len(reference)
+    if given[0] != given[1] or not 2 <= given[0] <= 4:
+        raise InputError(
+            f"expected two to four rows ({', '.join(STATE)}) of the state, and as many "
+            f"({', '.join(REFERENCE)}) of the reference; got {given[0]} and {given[1]}"
+        )
+    for names, rows in ((STATE, state), (REFERENCE, reference)):
+        for name, row in zip(names, rows, strict=False):
+            if row is None:
+                raise InputError(f"{name} is required, got None")
+    return given[0] - 2
+
+
+def generic_passive_inverse_dynamics(
+    model: MultibodyModel,
+    state: Sequence[Sequence[Any]],
+    reference: Sequence[Sequence[Any]],
+    *,
+    sin: Callable[[Any], Any] = np.sin,
+    cos: Callable[[Any], Any] = np.cos,
+) -> NDArray[Any]:
+    """:func:`passive_inverse_dynamics` over any scalar type, never compiled: u, u', u'' as (k, n).
+
+    The rows of `state` and `reference` have n scalars each, which may be complex, mpmath.mpf with
+    `sin=mpmath.sin, cos=mpmath.cos`, or casadi.SX. Raises InputError for wrong numbers of rows
+    and wrong lengths; nothing else is checked.
+    """
+    order, n = checked_order(state, reference), model.n
+    for names, rows in ((STATE, state), (REFERENCE, reference)):
+        for name, row in zip(names, rows, strict=False):
+            if len(row) != n:
+                raise InputError(f"{name}: expected {n} scalars, got {len(row)}")
+    joints = model.joint_rows.astype(object)
+    motion, rates = np.zeros((2, 5, n), dtype=object)
+    for k in range(order + 2):
+        for i in range(n):
+            motion[k, i], rates[k, i] = state[k][i], reference[k][i]
+    trig = generic_trig(joints, motion[0], sin, cos)
+    bodies = np.zeros((n + 1, BODY_ROW), dtype=object)
+    bodies[0, :WRENCH] = dynamic_base_rows(model, None, "body")
+    references = np.zeros((n + 1, passive.REFERENCE_ROW), dtype=object)
+    references[0] = bodies[0, TWIST : TWIST + passive.REFERENCE_ROW]
+    result = np.zeros((order + 1, n), dtype=object)
+    tree = (model.parents, joints)
+    body_fixed.forward_recursion(*tree, trig, motion, max(order - 1, 0), bodies)
+    passive.reference_recursion(*tree, motion, rates, order, bodies, references)
+    passive.backward_recursion(*tree, motion, rates, order, bodies, references, result)
+    return result
+
+
+class ReferenceMotion(NamedTuple):
+    """Poses (..., n, 4, 4) of the body frames, and body-fixed twists (..., n, 6) with derivatives.
+
+    twists : V, V', ... of the motion; reference_twists : V_r, V_r', ... with V_r = J q_r', whose
+    derivatives are taken along the motion. All in the body frames, without gravity.
+    """
+
+    pose: Array
+    twists: list[Array]
+    reference_twists: list[Array]
+
+
+def reference_motion(
+    model: MultibodyModel,
+    state: Sequence[Any],
+    reference: Sequence[Any],
+    *,
+    base: BaseMotion | None = None,
+) -> ReferenceMotion:
+    """Twists of all bodies for a motion and a reference motion, body-fixed.
+
+    Arguments and errors are those of :func:`passive_inverse_dynamics`. `twists` has one entry less
+    than `state` has rows, `reference_twists` as many as `reference`.
+    """
+    checked_order(state, reference)
+    rates, shape, count = as_state(model.joint_names, *reference, names=REFERENCE)
+    motion = forward_kinematics(model, *state, base=base, representation="body")
+    full = np.broadcast_shapes(shape, motion.pose.shape[:-3])
+    qr = np.moveaxis(np.broadcast_to(rates.reshape(*shape, 5, model.n), (*full, 5, model.n)), -2, 0)
+    twists = [x for x in motion[1:] if x is not None]
+    X, joint_rates = model.body_screws, np.moveaxis(_rows(model, state, full), -2, 0)
+    Vr: list[Array] = [np.zeros((*full, model.n, 6)) for _ in range(count)]
+    at_base = _base_twists(base, count)
+    pose = np.broadcast_to(motion.pose, (*full, model.n, 4, 4))
+    for i, p in enumerate(model.parents):
+        of_base = np.eye(4) if base is None or base.pose is None else base.pose
+        A = Ad(inverse(pose[..., i, :, :]) @ (of_base if p < 0 else pose[..., p, :, :]))
+        carried = [times(A, at_base[k] if p < 0 else Vr[k][..., p, :]) for k in range(count)]
+        for k, row in enumerate(_in_child(X[i], joint_rates[1:, ..., i], carried)):
+            Vr[k][..., i, :] = row + X[i] * qr[k, ..., i, None]
+    return ReferenceMotion(pose, twists, Vr)
+
+
+def _rows(model: MultibodyModel, state: Sequence[Any], full: tuple[int, ...]) -> Array:
+    rows, shape, _ = model_state(model, *state)
+    return np.broadcast_to(rows.reshape(*shape, 5, model.n), (*full, 5, model.n))
+
+
+def _base_twists(base: BaseMotion | None, count: int) -> list[Array]:
+    """V, V', ... of the base in its own frame."""
+    row = base_rows(base, "body")
+    return [row[..., TWIST + 6 * k : TWIST + 6 * k + 6] for k in range(count)]
+
+
+def _in_child(X: Array, rates: Array, carried: list[Array]) -> list[Array]:
+    """A x, (A x)', ... from A x, A x', ... with A' = -q' ad_X A; `rates` are q', q'', ..."""
+    seen = [[x] for x in carried]
+    bracket = ad(X)
+    for order in range(len(carried) - 1):
+        for k in range(len(carried) - 1 - order):
+            turned = leibniz(order, lambda rate, x: rate[..., None] * times(bracket, x), rates,
+                             seen[k])  # fmt: skip
+            seen[k].append(seen[k + 1][order] - turned)
+    return seen[0]

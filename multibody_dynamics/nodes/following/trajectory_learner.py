@@ -1,0 +1,98 @@
+"""Learning of a repeated trajectory and its file, beside the control cycle. Uses no ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from ...dynamics.control import IterativeLearning, LearningSettings, Run
+from ...dynamics.core import Array, InputError
+
+
+class TrajectoryLearner:
+    """The learned correction of one trajectory, in memory and in a file.
+
+    Runs are evaluated, and the file is written, in a thread of its own.
+
+    Parameters
+    ----------
+    path : of the file. If it exists, its correction is used, with the settings it was learned with;
+        otherwise it is created after the first run.
+    robot, joint_names : of the robot; InputError if those of the file differ.
+    settings : of a new file.
+    log : called with a text after every run, from that thread.
+
+    Attributes: `learning`, replaced as a whole; None before the first trajectory of a new file.
+    `learns`: whether runs are learned from; may be set at any time.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        robot: str,
+        joint_names: Sequence[str],
+        settings: LearningSettings,
+        log: Callable[[str], None],
+    ) -> None:
+        self.path, self.robot, self.joint_names = path, robot, tuple(joint_names)
+        self.settings, self._log, self.learns = settings, log, False
+        self.learning: IterativeLearning | None = None
+        self.note = "no run yet"
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="learning")
+        self._work: Future[None] | None = None
+        if path.exists():
+            self.learning = IterativeLearning.load(path)
+            self.learning.require(self.learning.key, robot, joint_names)
+            self.note = str(self.learning)
+        elif not path.parent.is_dir():
+            raise InputError(f"there is no folder {path.parent} for the file of the learning")
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a run is still being evaluated."""
+        return self._work is not None and not self._work.done()
+
+    def of_trajectory(self, key: str, start: Array, duration: float) -> IterativeLearning | None:
+        """What is known about this trajectory; None if `note` says why it is not to be used.
+
+        A new file begins with the first trajectory while `learns` is set.
+        """
+        if self.learning is None:
+            if not self.learns:
+                self.note = f"{self.path} does not exist yet; set `learn` to create it"
+                return None
+            self.learning = IterativeLearning.of_trajectory(
+                key, self.robot, self.joint_names, start, duration, self.settings
+            )
+        try:
+            self.learning.require(key, self.robot, self.joint_names)
+        except InputError as error:
+            self.skip(f"{error}; followed without correction")
+            return None
+        return self.learning
+
+    def skip(self, why: str) -> None:
+        """Note that this run is not learned from."""
+        self.note = why
+        self._log(f"learning: {why}")
+
+    def submit(self, run: Run) -> None:
+        """Evaluate a run and write the file, in the other thread."""
+        self._work = self._thread.submit(self._learn, run)
+
+    def _learn(self, run: Run) -> None:
+        assert self.learning is not None
+        try:
+            self.learning = self.learning.after(run)
+            self.note = str(self.learning)
+            self.learning.save(self.path)
+        except InputError as error:
+            self.note = str(error)
+        except Exception as error:  # the thread must not end silently
+            self.note = f"{type(error).__name__}: {error}"
+        self._log(f"learning: {self.note}")
+
+    def close(self) -> None:
+        """Finish the evaluation of the last run."""
+        self._thread.shutdown(wait=True)

@@ -1,0 +1,223 @@
+"""u = M q_r'' + C q_r' + g and its rates: closed forms, complex step, mpmath, Pinocchio, laws."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.core.batches import times
+from reference import error, exact
+from robots import draw, panda, random_base, random_tree, random_wrenches, to_pinocchio
+
+SEEDS = st.integers(0, 2**32 - 1)
+EQUAL = 1e-12
+passive = dyn.rigid.passive_inverse_dynamics
+
+
+def rows(model, *shape, seed=1):
+    """State q .. q''' and reference q_r' .. q_r''''."""
+    return draw(model, 4, *shape, seed=seed), draw(model, 4, *shape, seed=seed + 1)
+
+
+def rotors(model):
+    return model.with_reflected_inertia(np.linspace(0.1, 0.4, model.n))
+
+
+@settings(max_examples=15)
+@given(SEEDS)
+def test_the_motion_itself_as_reference_gives_inverse_dynamics(seed):
+    model = rotors(random_tree(6, seed))
+    state = draw(model, 5, seed=seed)
+    for got, expected in zip(
+        passive(model, state[:4], state[1:]), dyn.inverse_dynamics(model, *state), strict=True
+    ):
+        assert error(got, expected) < EQUAL
+
+
+@settings(max_examples=15)
+@given(SEEDS)
+def test_the_closed_forms_give_the_same(seed):
+    model = rotors(random_tree(6, seed))
+    (q, qd, _, _), reference = rows(model, 3, seed=seed)
+    M, C = dyn.mass_matrix(model, q), dyn.coriolis_matrix(model, q, qd)
+    expected = times(M, reference[1]) + times(C, reference[0]) + dyn.gravity_forces(model, q)
+    u = passive(model, (q, qd), reference[:2])
+    assert u.tau_dot is None
+    assert error(u.tau, expected) < EQUAL
+
+
+@settings(max_examples=15)
+@given(SEEDS)
+def test_rates_are_derivatives_by_complex_step(seed):
+    model = rotors(random_tree(6, seed))
+    state, reference = rows(model, seed=seed)
+    u = passive(model, state, reference)
+    step = 1e-30j
+    moved = [[x[k] + step * x[k + 1] for k in range(3)] for x in (state, reference)]
+    ahead = dyn.rigid.generic_passive_inverse_dynamics(model, *moved)
+    slopes = np.array([[complex(x).imag for x in row] for row in ahead]) / step.imag
+    assert error(u.tau_dot, slopes[0]) < EQUAL
+    assert error(u.tau_ddot, slopes[1]) < EQUAL
+
+
+def test_rates_to_forty_digits():
+    """The derivative of the closed form M q_r'' + C q_r' + g along the motion, by mpmath."""
+    model = random_tree(4, 11).with_gravity((1.0, -2.0, -9.0))
+    state, reference = (exact(x) for x in rows(model))
+
+    def series(x, t):
+        return [sum(x[k + j] * t**j / mp.factorial(j) for j in range(len(x) - k)) for k in range(2)]
+
+    def at(t):
+        return dyn.rigid.generic_passive_inverse_dynamics(
+            model, series(state, t), series(reference, t), sin=mp.sin, cos=mp.cos
+        )[0]
+
+    h = mp.mpf(10) ** -10
+    before, now, after = at(-h), at(mp.mpf(0)), at(h)
+    u = passive(model, *(x.astype(float) for x in (state, reference)))
+    assert error(u.tau_dot, ((after - before) / (2 * h)).astype(float)) < EQUAL
+    assert error(u.tau_ddot, ((after - 2 * now + before) / h**2).astype(float)) < EQUAL
+
+
+@settings(max_examples=15)
+@given(SEEDS)
+def test_the_energy_of_the_sliding_error_is_passive(seed):
+    """(s . M s / 2)' = s . (Q - u) with s = q' - q_r': true only if M' - 2C is skew."""
+    model = rotors(random_tree(6, seed))
+    state, reference = rows(model, seed=seed)
+    q, qd, qdd, _ = state
+    s, s_dot = qd - reference[0], qdd - reference[1]
+    power = s @ (dyn.inverse_dynamics(model, q, qd, qdd).tau - passive(model, state, reference).tau)
+    M, Md = dyn.mass_matrix(model, q), dyn.rigid.mass_matrix_dot(model, q, qd)
+    storage = s @ M @ s_dot + s @ Md @ s / 2
+    assert abs(power - storage) < EQUAL * max(abs(power), abs(s @ M @ s_dot), 1.0) * 10
+
+
+@settings(max_examples=15)
+@given(SEEDS)
+def test_symmetric_in_the_two_velocities(seed):
+    """C(q, a) b = C(q, b) a distinguishes the Christoffel matrix from other factorisations."""
+    model = random_tree(6, seed).with_gravity(np.zeros(3))
+    q, a, b = draw(model, 3, seed=seed)
+    one = passive(model, (q, a), (b, 0 * b)).tau
+    other = passive(model, (q, b), (a, 0 * a)).tau
+    assert error(one, other) < EQUAL
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pinocchio_agrees(seed):
+    model = rotors(random_tree(7, seed))
+    twin = to_pinocchio(model)
+    data = twin.model.createData()
+    (q, qd, _, _), reference = rows(model, seed=seed)
+    order = np.ix_(twin.order, twin.order)
+    C = pin.computeCoriolisMatrix(twin.model, data, twin.to_pin(q), twin.to_pin(qd))[order]
+    g = pin.computeGeneralizedGravity(twin.model, data, twin.to_pin(q))[twin.order]
+    expected = dyn.mass_matrix(model, q) @ reference[1] + C @ reference[0] + g
+    assert error(passive(model, (q, qd), reference[:2]).tau, expected) < EQUAL
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_base_motion_and_wrenches_enter_as_in_inverse_dynamics(seed):
+    model = random_tree(6, seed)
+    state, base = draw(model, 5, seed=seed), random_base(seed)
+    both = {"base": base, "wrenches": random_wrenches(model)}
+    for got, expected in zip(
+        passive(model, state[:4], state[1:], **both),
+        dyn.inverse_dynamics(model, *state, **both),
+        strict=True,
+    ):
+        assert error(got, expected) < EQUAL
+
+
+def test_on_a_moving_base_the_sliding_error_stays_passive():
+    """Q - u = M s' + (C + a skew part of the base's motion) s."""
+    model, base = random_tree(6, 5), random_base(6)
+    state, reference = rows(model)
+    q, qd, qdd, _ = state
+    s, s_dot = qd - reference[0], qdd - reference[1]
+    Q = dyn.inverse_dynamics(model, q, qd, qdd, base=base).tau
+    power = s @ (Q - passive(model, state[:2], reference[:2], base=base).tau)
+    M, Md = dyn.mass_matrix(model, q), dyn.rigid.mass_matrix_dot(model, q, qd)
+    assert abs(power - s @ M @ s_dot - s @ Md @ s / 2) < EQUAL * abs(power) * 10
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,)])
+def test_batches_equal_single_results(shape):
+    model = random_tree(5, 7)
+    state, reference = rows(model, *shape)
+    u = passive(model, state, reference)
+    for k, part in enumerate(u):
+        assert part.shape == (*shape, 5)
+        for index in np.ndindex(shape):
+            single = passive(model, [x[index] for x in state], [x[index] for x in reference])
+            assert error(part[index], single[k]) < 1e-14
+    mixed = passive(model, state, draw(model, 4, seed=9)) if shape else u
+    assert mixed.tau.shape == u.tau.shape
+
+
+def test_the_cost_grows_linearly():
+    """Operations counted on numbers that count, for chains of general joints."""
+
+    class Counter:
+        total = 0
+
+        def _count(self, _other):
+            Counter.total += 1
+            return self
+
+        def __neg__(self):
+            return self
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _count
+
+    totals = []
+    for n in (5, 10, 20):
+        model = random_tree(n, 1, kinds=("helical",), branching=0.0)
+        Counter.total = 0
+        state = [[Counter() for _ in range(n)] for _ in range(4)]
+        dyn.rigid.generic_passive_inverse_dynamics(
+            model, state, state, sin=lambda x: x, cos=lambda x: x
+        )
+        totals.append(Counter.total)
+    assert totals[2] - totals[1] == 2 * (totals[1] - totals[0]) > 0
+
+
+def test_wrong_rows_are_rejected_and_named():
+    model = panda()
+    q = np.zeros(7)
+    for state, reference in (((q,), (q,)), ((q, q), (q, q, q)), ((q,) * 5, (q,) * 5)):
+        with pytest.raises(dyn.InputError, match="two to four rows"):
+            passive(model, state, reference)
+    with pytest.raises(dyn.InputError, match=r"\bqrdd\b"):
+        passive(model, (q, q), (q, np.full(7, np.nan)))
+    with pytest.raises(dyn.InputError, match="qrddd is required"):
+        passive(model, (q, q, q), (q, q, None))
+    with pytest.raises(dyn.InputError, match=r"\bqd\b"):
+        passive(model, (q, q[:5]), (q, q))
+    with pytest.raises(dyn.InputError, match="qrd: expected 7 scalars"):
+        dyn.rigid.generic_passive_inverse_dynamics(model, (q, q), (q[:2], q))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_reference_twists_are_jacobians_times_reference_rates(seed):
+    """V_r = J q_r', and V_r' by complex step along the motion; on a moving base, V_r = V for
+    q_r' = q'."""
+    model, base = random_tree(6, seed), random_base(seed)
+    state, reference = rows(model, seed=seed)
+    found = dyn.rigid.reference_motion(model, state, reference)
+    for i, name in enumerate(model.body_names):
+        q, qd = state[:2]
+        J = dyn.jacobian(model, q, name, representation="body")
+        J_dot = dyn.jacobian_dot(model, q, qd, name, representation="body")
+        assert error(found.reference_twists[0][i], J @ reference[0]) < EQUAL
+        assert error(found.reference_twists[1][i], J @ reference[1] + J_dot @ reference[0]) < EQUAL
+    moved = dyn.rigid.reference_motion(model, state[:3], state[1:], base=base)
+    for V, Vr in zip(moved.twists, moved.reference_twists, strict=False):
+        assert error(Vr, V) < EQUAL
