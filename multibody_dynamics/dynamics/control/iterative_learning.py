@@ -172,7 +172,7 @@ class IterativeLearning:
         settings, n = settings or LearningSettings(), len(joint_names)
         if (count := np.size(settings.limit)) not in (1, n):
             raise InputError(f"learning: limit has {count} values for {n} joints")
-        position = as_array("start of the trajectory", start, (n,), joint_names)
+        position = as_array("start of the trajectory", start, (n,), joint_names).copy()
         none = LearnedCorrection.zero(duration, 0.5 / settings.cutoff, n)
         history = np.empty((0, 2, *none.coefficients.shape))
         return cls(key, robot, tuple(joint_names), position, settings, none, none, none, history)

@@ -186,8 +186,10 @@ class FadingCorrection:
     ) -> None:
         """Change over to a correction, or to none, from `now` on within `duration` s.
 
-        origin : s, when the trajectory of the correction starts. Transitions that have ended by
-        `now` are final: times before `now` can no longer be evaluated.
+        origin : s, when the trajectory of the correction starts. Up to then, a correction is
+        constant, and if `now` is not later, only the difference to this constant fades: the
+        correction itself is complete from the start. Transitions that have ended by `now` are
+        final: times before `now` can no longer be evaluated.
         """
         if correction is None and self.is_zero:
             return
@@ -210,13 +212,17 @@ class FadingCorrection:
         u = (t - layer.begin) / layer.duration
         if u >= 1.0:
             out[:] = self._next
-        elif u > 0.0:
+        elif u > 0.0:  # next - (1 - fade) gap
             for r, fade in enumerate(_FADES):
                 self._weights[r] = fade(u) / layer.duration**r
-            step = self._next - out
+            gap = self._next - out  # what is missing where the transition begins
+            if layer.correction is not None and layer.begin <= layer.origin:
+                gap = -out
+                gap[0] += layer.correction.coefficients[0]
+            out[:] = self._next - gap
             for k in range(5):
                 for j in range(k + 1):  # Leibniz
-                    out[k] += _BINOMIALS[k, j] * self._weights[k - j] * step[j]
+                    out[k] += _BINOMIALS[k, j] * self._weights[k - j] * gap[j]
 
     def add_to(self, t: float, motion: Array) -> None:
         """Add the correction at t to a desired motion (5, n), in place."""

@@ -141,7 +141,7 @@ def _evaluated(scaled: Array) -> Array:
     rows = []
     for _ in range(4):
         rows.append(np.polynomial.polynomial.polyval(_PLACES, scaled))
-        scaled = np.polynomial.polynomial.polyder(scaled)
+        scaled = np.polynomial.polynomial.polyder(scaled)  # type: ignore[assignment]
     return np.array(rows)
 
 

@@ -19,6 +19,7 @@ from ..base.messages import SECOND, TrajectoryRequest
 from .desired_motion import DesiredMotion
 from .trajectory_learner import TrajectoryLearner
 
+FADE = 0.5  # s, of a change of corrections; its fourth derivative grows with 1 / FADE^4
 SETTLING = 0.3  # s at rest after a trajectory that belong to its run
 LATE = 0.02  # s by which a trajectory may start later than its stamp and still be learned
 START_TOLERANCE = 1e-3  # rad or m from the start of the runs before
@@ -58,7 +59,7 @@ class Recording:
 class LearnedMotion(DesiredMotion):
     """:class:`DesiredMotion`, corrected by what a learner has found; without one, unchanged.
 
-    fade : s, in which corrections change; may be set at any time.
+    fade : s, in which corrections change, FADE by default; may be set at any time.
     wanted : (5, n) the motion without correction at the last `evaluate`.
     """
 
@@ -67,7 +68,7 @@ class LearnedMotion(DesiredMotion):
     ) -> None:
         super().__init__(joint_names, limits)
         n = len(self.joint_names)
-        self._learner, self.fade = learner, 0.5
+        self._learner, self.fade = learner, FADE
         self.wanted: Array = np.zeros((5, n))
         self._correction = FadingCorrection(n)
         self._applied, self._start = np.zeros((2, 5, n))

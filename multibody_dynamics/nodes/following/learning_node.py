@@ -61,9 +61,7 @@ class LearningNode(FollowingNode):
             self._learner = None
 
     def _make_motion(self) -> LearnedMotion:
-        motion = LearnedMotion(self._model.joint_names, self._soft_limits, self._learner)
-        motion.fade = self.parameters.transfer_time
-        return motion
+        return LearnedMotion(self._model.joint_names, self._soft_limits, self._learner)
 
     @property
     def _wanted(self) -> Array:

@@ -158,19 +158,31 @@ def test_a_run_leaves_the_predicted_share_of_the_error(T, gain):
     np.testing.assert_allclose(rms[1:] / rms[:-1], abs(1.0 - gain * T), rtol=0.05)
 
 
-def test_a_loop_that_would_diverge_is_learned_with_half_steps_or_stopped_at_the_best():
-    for T in (2.4, -0.5, 30.0):
-        loop, learning = Loop(T), new_learning(memory=0)
-        applied = []
-        for _ in range(12):
-            applied.append(learning.correction)
-            learning = learning.after(loop.run(learning.correction))
-        rms = np.array([run.rms for run in learning.figures])
-        best = int(np.argmin(rms))
-        assert learning.is_finished
-        assert learning.correction is applied[best]
-        assert rms[-3:] == pytest.approx(rms.min()), rms
-        assert (best > 0) == (T == 2.4)
+@pytest.mark.parametrize("T", [-0.5, 30.0])
+def test_learning_that_would_diverge_ends_with_the_best_correction(T):
+    loop, learning = Loop(T), new_learning(memory=0)
+    while not learning.is_finished:
+        learning = learning.after(loop.run(learning.correction))
+    assert len(learning.figures) == 3  # without correction, and with a full and a half step
+    assert not learning.correction.coefficients.any()
+
+
+def test_half_steps_learn_where_full_ones_would_diverge():
+    loop, learning = Loop(2.4), new_learning(memory=0)
+    for _ in range(9):
+        learning = learning.after(loop.run(learning.correction))
+    rms = np.array([run.rms for run in learning.figures])
+    assert rms[1] > rms[0]
+    assert learning.best_rms < 1e-2 * rms[0]
+
+
+def test_memory_finds_the_inverse_of_a_loop_that_is_far_from_one():
+    loop, learning = Loop(0.3), new_learning()
+    for _ in range(3):
+        learning = learning.after(loop.run(learning.correction))
+    rms = np.array([run.rms for run in learning.figures])
+    assert rms[1] > 0.6 * rms[0]
+    assert rms[2] < 0.01 * rms[0]
 
 
 def test_learning_ends_at_the_noise_and_keeps_the_best_run():
@@ -204,7 +216,7 @@ def test_the_limit_holds_for_each_joint():
     learning = learning.after(loop.run(learning.correction))
     found = np.abs([learning.correction(t)[0] for t in loop.times]).max(axis=0)
     assert found[0] == pytest.approx(5e-4, rel=1e-6)
-    assert found[1] > 1e-3
+    assert found[1] > 6e-4
 
 
 def test_a_file_restores_everything_and_is_replaced_as_a_whole(tmp_path):

@@ -99,6 +99,20 @@ def test_a_transition_has_four_continuous_derivatives_and_ends_at_the_next_corre
     assert np.abs(np.diff(found[:, 4], axis=0)).max() < 0.02 * np.abs(found[:, 4]).max()
 
 
+def test_a_correction_that_starts_later_is_complete_from_its_start():
+    fading, found = FadingCorrection(N), np.empty((5, N))
+    fading.change(OTHER, origin=-5.0, now=-5.0, duration=0.5)
+    fading.change(SOME, origin=0.1, now=0.0, duration=0.5)
+    offset = OTHER.coefficients[-1] - SOME.coefficients[0]
+    for t in (0.05, 0.2, 0.3, 0.45):
+        u = t / 0.5
+        left = 1.0 - u**5 * (126.0 + u * (-420.0 + u * (540.0 + u * (-315.0 + 70.0 * u))))
+        fading.evaluate(t, found)
+        np.testing.assert_allclose(found[0], SOME(t - 0.1)[0] + left * offset, atol=1e-12)
+    fading.evaluate(0.5, found)
+    np.testing.assert_array_equal(found, SOME(0.4))
+
+
 def test_a_correction_fades_out_and_old_ones_are_forgotten():
     fading, motion = FadingCorrection(N), np.zeros((5, N))
     for k in range(50):
