@@ -26,6 +26,7 @@ FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for
 ComputedTorque           the computed torque of a rigid arm, for comparison
 HoldController           stops the arm with damping and then holds it, from motor states alone
 LinkDampingController    a slow stop from link states alone
+InertiaShaping           torque feedback that makes rotors behind springs appear lighter
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
 
 Gains and poles:
@@ -94,6 +95,7 @@ from .gains import (
     placed_gains,
 )
 from .hold_controller import HoldController
+from .inertia_shaping import InertiaShaping
 from .integrator_chain import ChainState, chain_state
 from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_controller, retune
 from .link_damping import LinkDampingController
@@ -117,7 +119,7 @@ __all__ = [
     "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # controllers
     "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque", "HoldController",
-    "LinkDampingController", "BumplessTransfer",
+    "LinkDampingController", "InertiaShaping", "BumplessTransfer",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
     "motor_bandwidth_gains", "damping_gains", "delay_independent_gains", "closed_loop_poles",
