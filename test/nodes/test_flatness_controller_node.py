@@ -44,7 +44,8 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     assert list(arm.commands[0].data) == list(arm.answers[0].effort)[::-1]
     arm.run(0.2)
     goal, worst, smooth = np.array([0.0, -0.1]), {}, {}
-    for law in ("state_feedback", "feedback_linearization", "hold", "motor_pd", "computed_torque"):
+    laws = "state_feedback feedback_linearization hold joint_impedance cartesian_impedance"
+    for law in (*laws.split(), "motor_pd", "computed_torque"):
         assert ros.set_parameters(arm.node, law=law)[0].successful
         begin = len(arm.answers)
         if law != "hold":

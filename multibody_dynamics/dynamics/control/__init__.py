@@ -25,6 +25,9 @@ LinearFeedback           feedforward by the flat map, and linear feedback of lin
 FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for every joint
 ComputedTorque           the computed torque of a rigid arm, for comparison
 HoldController           stops the arm with damping and then holds it, from motor states alone
+JointImpedance           links behind springs that feel like springs and dampers, passive
+CartesianImpedance       a tool that feels like a spring and damper, and a soft posture, passive
+ImpedanceController      base class of both: the law, its storage function, changes of stiffness
 LinkDampingController    a slow stop from link states alone
 InertiaShaping           torque feedback that makes rotors behind springs appear lighter
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
@@ -43,6 +46,15 @@ closed_loop_poles        all poles in 1/s of the whole arm under LinearFeedback 
 joint_resonances         (n,) resonance in rad/s of each joint on its own, link against motor
 inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free
 inertias_held            (n,) M_ii: inertia moved by a joint while the others are locked
+
+Parts of impedances:
+
+LinkEquilibrium          q_bar (n,): where the links hang if the motors stand still
+StiffnessRamp            changes of stiffness at a limited rate, paid for from an energy tank
+impedance_damping        dampers (n, n) of a mass and a stiffness with one damping ratio
+cartesian_spring         a spring between a tool and a target pose, seen from the joints; compiled
+carrying_stiffness       (n,) stiffness of the springs of an arm, N m/rad
+use_of_springs           how much of it an impedance uses, 0 to 1
 
 State estimation and observers:
 
@@ -73,6 +85,7 @@ QUANTITIES               all quantities of MotionLimits
 """
 
 from .bumpless_transfer import BumplessTransfer
+from .cartesian_spring import cartesian_spring
 from .controllers import ComputedTorque, Controller, LinearFeedback
 from .derivative_filter import MAX_STEP, DerivativeFilter
 from .disturbance_compensation import DisturbanceCompensation
@@ -95,14 +108,19 @@ from .gains import (
     placed_gains,
 )
 from .hold_controller import HoldController
+from .impedance import CartesianImpedance, ImpedanceController, JointImpedance
+from .impedance_damping import impedance_damping
+from .impedance_limits import carrying_stiffness, use_of_springs
 from .inertia_shaping import InertiaShaping
 from .integrator_chain import ChainState, chain_state
 from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_controller, retune
 from .link_damping import LinkDampingController
+from .link_equilibrium import LinkEquilibrium
 from .low_pass import LowPass
 from .momentum_balance import MomentumBalance, driven_links
 from .motor_side_observer import MotorSideObserver
 from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
+from .stiffness_ramp import StiffnessRamp
 from .time_scaling import (
     JOINT_QUANTITIES,
     QUANTITIES,
@@ -119,7 +137,11 @@ __all__ = [
     "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # controllers
     "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque", "HoldController",
+    "JointImpedance", "CartesianImpedance", "ImpedanceController",
     "LinkDampingController", "InertiaShaping", "BumplessTransfer",
+    # parts of impedances
+    "LinkEquilibrium", "StiffnessRamp", "impedance_damping", "cartesian_spring",
+    "carrying_stiffness", "use_of_springs",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
     "motor_bandwidth_gains", "damping_gains", "delay_independent_gains", "closed_loop_poles",

@@ -8,6 +8,8 @@
     ComputedTorque         q'' = q_d'' + k_d e' + k_p e,  tau = Q(q, q', q'') + M_m q'' + friction
       (4)                  which treats the joints as rigid
     HoldController         stops the arm and holds it, see `hold_controller`
+    JointImpedance         links that yield to contacts like springs and dampers, see `impedance`
+    CartesianImpedance     the same for a tool
 
 (1) is LinearFeedback with `motor_side_gains`, the classic law, which needs motor encoders only; (2)
 is the same with gains on all four states, designed by `placed_gains` or `optimal_gains` (`gains`).

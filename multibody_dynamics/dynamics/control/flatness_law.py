@@ -28,6 +28,7 @@ from .disturbance_observer import DisturbanceObserver
 from .feedforward_law import gravity_load
 from .gains import delay_independent_gains
 from .hold_controller import HoldController
+from .impedance import CartesianImpedance, ImpedanceController, JointImpedance
 from .laws import LAWS, ControllerSettings, make_controller
 from .link_damping import LinkDampingController
 from .motor_side_observer import MAX_INNOVATION
@@ -190,6 +191,28 @@ class FlatnessLaw:
     def tolerate_delay(self, is_late: bool) -> None:
         """Give the law "hold" gains that stay stable under any realistic delay, or its own."""
         self._hold.gains = self._hold_gains[is_late]
+
+    def change(self, settings: FlatnessSettings) -> str:
+        """Use other settings from the next design on. The laws that are already designed change
+        only the stiffness and damping of impedances, gradually; None leaves a stiffness as it is.
+
+        Returns why a stiffness was refused, if the springs cannot carry it; otherwise "".
+        """
+        self.settings = settings
+        problem = ""
+        for name, law in self._laws.items():
+            if not isinstance(law, ImpedanceController):
+                continue
+            own = settings.controllers[name]
+            law.damping_ratio = own.damping_ratio
+            try:
+                if isinstance(law, JointImpedance) and own.link_stiffness is not None:
+                    law.set_stiffness(own.link_stiffness)
+                elif isinstance(law, CartesianImpedance) and own.tool_stiffness is not None:
+                    law.set_stiffness(own.tool_stiffness, own.posture_stiffness)
+            except InputError as error:
+                problem = f"{name}: the stiffness stays as it is: {error}"
+        return problem
 
     def limit(self, limits: JointCommandLimits) -> None:
         """Keep torques within these limits of the motors from the next update on."""
