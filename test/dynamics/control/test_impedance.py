@@ -74,7 +74,7 @@ def contact(arm: Arm, q: np.ndarray, external: np.ndarray) -> np.ndarray:
 
 def storage_rate(law: ImpedanceController, arm: Arm, x: np.ndarray, dx: np.ndarray) -> float:
     """Derivative of the storage function along dx, by central differences."""
-    h = 5e-5
+    h = 2e-6
     ahead, behind = (law.storage(*split(arm, x + step * dx)) for step in (h, -h))
     return (ahead - behind) / (2.0 * h)
 
