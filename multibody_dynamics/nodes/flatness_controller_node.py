@@ -90,7 +90,8 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         super().reconfigure(values)
         if self._outputs is None:
             return
-        self._law.settings = values.settings()
+        if problem := self._law.change(values.settings()):
+            self.get_logger().error(problem)
         self._law.limit(self._limits)
         if self._is_running and self._faults.fault is None and self._motion.is_there:
             self._law.switch(values.law, values.transfer_time)

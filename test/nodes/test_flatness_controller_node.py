@@ -45,8 +45,11 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     assert list(arm.commands[0].data) == list(arm.answers[0].effort)[::-1]
     arm.run(0.2)
     goal, worst, smooth = np.array([0.0, -0.1]), {}, {}
-    laws = ("state_feedback", "feedback_linearization", "torque_control", "hold", "motor_pd")
-    for law in (*laws, "computed_torque"):
+    laws = (
+        "state_feedback feedback_linearization torque_control hold joint_impedance"
+        " cartesian_impedance motor_pd computed_torque"
+    )
+    for law in laws.split():
         assert ros.set_parameters(arm.node, law=law)[0].successful
         begin = len(arm.answers)
         if law != "hold":

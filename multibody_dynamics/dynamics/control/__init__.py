@@ -29,6 +29,9 @@ HoldController           stops the arm with damping and then holds it, from moto
 LateHoldController       the same with torques that arrive late
 LinkDampingController    a slow stop from link states alone
 TorqueController         torque as the command: spring torques follow a reference
+JointImpedance           links behind springs that feel like springs and dampers, passive
+CartesianImpedance       a tool that feels like a spring and damper, and a soft posture, passive
+ImpedanceController      base class of both: the law, its storage function, changes of stiffness
 InertiaShaping           torque feedback that makes rotors behind springs appear lighter
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
 
@@ -77,6 +80,13 @@ TorqueEvaluation         result of evaluate_torque
 TorqueLimits             the torque that a motor can deliver at a frequency
 SingleJoint              a joint with a spring on its own, and the range of its link inertia
 single_joints            every SingleJoint of an arm at rest at q
+Parts of impedances:
+LinkEquilibrium          q_bar (n,): where the links hang if the motors stand still
+StiffnessRamp            changes of stiffness at a limited rate, paid for from an energy tank
+impedance_damping        dampers (n, n) of a mass and a stiffness with one damping ratio
+cartesian_spring         a spring between a tool and a target pose, seen from the joints; compiled
+carrying_stiffness       (n,) stiffness of the springs of an arm, N m/rad
+use_of_springs           how much of it an impedance uses, 0 to 1
 
 State estimation and observers:
 
@@ -126,6 +136,7 @@ QUANTITIES               all quantities of MotionLimits
 
 from .adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
 from .bumpless_transfer import BumplessTransfer
+from .cartesian_spring import cartesian_spring
 from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback, Past
 from .derivative_filter import MAX_STEP, DerivativeFilter
 from .disturbance_compensation import DisturbanceCompensation
@@ -147,6 +158,9 @@ from .gains import (
     placed_gains,
 )
 from .hold_controller import HoldController
+from .impedance import CartesianImpedance, ImpedanceController, JointImpedance
+from .impedance_damping import impedance_damping
+from .impedance_limits import carrying_stiffness, use_of_springs
 from .inertia_shaping import InertiaShaping
 from .integrator_chain import ChainState, chain_state
 from .iterative_learning import (
@@ -161,6 +175,7 @@ from .late_hold import LateHoldController, late_hold_gains
 from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_controller, retune
 from .learned_correction import FadingCorrection, LearnedCorrection
 from .link_damping import LinkDampingController
+from .link_equilibrium import LinkEquilibrium
 from .loop_judgement import LoopJudgement, judge_loop, spread_poses
 from .loop_sampling import RobotErrors, SampledLoop, sampled_loop
 from .low_pass import LowPass
@@ -169,6 +184,7 @@ from .motor_side_observer import MotorSideObserver
 from .sent_torques import SentTorques
 from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
 from .state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, StatePredictor
+from .stiffness_ramp import StiffnessRamp
 from .stop_forecast import StopForecast, forecast_stop
 from .time_scaling import (
     JOINT_QUANTITIES,
@@ -200,7 +216,11 @@ __all__ = [
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque",
     "HoldController", "LateHoldController", "LinkDampingController", "TorqueController",
-    "InertiaShaping", "BumplessTransfer",
+    "JointImpedance", "CartesianImpedance", "ImpedanceController", "InertiaShaping",
+    "BumplessTransfer",
+    # parts of impedances
+    "LinkEquilibrium", "StiffnessRamp", "impedance_damping", "cartesian_spring",
+    "carrying_stiffness", "use_of_springs",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
     "motor_bandwidth_gains", "damping_gains", "late_hold_gains", "closed_loop_poles",

@@ -29,6 +29,7 @@ from .derivative_filter import DerivativeFilter
 from .disturbance_observer import DisturbanceObserver
 from .feedforward_law import gravity_load
 from .hold_controller import HoldController
+from .impedance import CartesianImpedance, ImpedanceController, JointImpedance
 from .late_hold import LateHoldController
 from .laws import LAWS, ControllerSettings, make_controller
 from .link_damping import LinkDampingController
@@ -267,6 +268,28 @@ class FlatnessLaw:
         """Make the law "hold" the one that stands late torques, or its own; from its next start."""
         self.tolerates_delay = is_late
         self._laws["hold"] = self._holds[is_late]
+
+    def change(self, settings: FlatnessSettings) -> str:
+        """Use other settings from the next design on. The laws that are already designed change
+        only the stiffness and damping of impedances, gradually; None leaves a stiffness as it is.
+
+        Returns why a stiffness was refused, if the springs cannot carry it; otherwise "".
+        """
+        self.settings = settings
+        problem = ""
+        for name, law in self._laws.items():
+            if not isinstance(law, ImpedanceController):
+                continue
+            own = settings.controllers[name]
+            law.damping_ratio = own.damping_ratio
+            try:
+                if isinstance(law, JointImpedance) and own.link_stiffness is not None:
+                    law.set_stiffness(own.link_stiffness)
+                elif isinstance(law, CartesianImpedance) and own.tool_stiffness is not None:
+                    law.set_stiffness(own.tool_stiffness, own.posture_stiffness)
+            except InputError as error:
+                problem = f"{name}: the stiffness stays as it is: {error}"
+        return problem
 
     def limit(self, limits: JointCommandLimits) -> None:
         """Keep torques within these limits of the motors from the next update on."""

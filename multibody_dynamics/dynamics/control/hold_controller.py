@@ -3,8 +3,8 @@
     tau = load(theta) + G_theta (theta_h - theta) + G_theta' (theta_h' - theta'),   |tau| <= limit
 
 load(theta) is the torque of the springs on the motors while the links hang on them at rest,
-Q(q, theta) = g(q): on-line gravity compensation by the biased motor position theta - K^-1 g(q) (A.
-De Luca, B. Siciliano, L. Zollo, Automatica 2005). It needs no link encoders and no desired motion.
+Q(q, theta) = g(q): on-line gravity compensation, see `link_equilibrium`. It needs no link encoders
+and no desired motion.
 
 The reference starts at the position and velocity of the motors and slows down exponentially. The
 stop is damped: the gains (:func:`.damping_gains`) release the springs so that the links behind them
@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from ..core import Array, InputError, read_only
-from ..elastic import Actuators, SpringSolver, VariableStiffness
+from ..elastic import Actuators, VariableStiffness
 from ..model import MultibodyModel
 from .controllers import PERIOD, Controller
 from .gains import StateFeedbackGains, at_rest, check_fit
+from .link_equilibrium import LinkEquilibrium
 
 ITERATIONS = 3
 
@@ -78,10 +79,8 @@ class HoldController(Controller):
             if isinstance(actuator, VariableStiffness) and len(motors) == 2:
                 self._lower[motors[1]], self._upper[motors[1]] = -np.inf, np.inf
         self.reference: Array = np.zeros((2, len(names)))
-        self.q: Array = np.zeros(actuators.n)
-        self._springs = SpringSolver(actuators, q=self.q, theta=self._motors[0])
-        self._is_rigid = actuators.is_rigid
-        self._step = np.zeros(actuators.n)
+        self._hanging = LinkEquilibrium(actuators, self._motors[0], self._weight)
+        self.q: Array = self._hanging.q
         self._is_started = False
 
     @property
@@ -119,8 +118,10 @@ class HoldController(Controller):
         theta, thetad = self._motors
         if not self._is_started:
             self.reference[:] = self._motors
-            self.q[:] = theta @ self.actuators.link_of_motors
-        load = self._hanging(theta, ITERATIONS if self._is_started else 10 * ITERATIONS)
+            self._hanging.start()
+        if self.stiffness.size:
+            self._hanging.springs.stiffness[0] = self.stiffness[0]
+        load = self._hanging.update(ITERATIONS if self._is_started else 10 * ITERATIONS)
         self._is_started = True
         position, velocity = self.reference
         links = self.q[self.actuators.joint_of_motor] + position - theta
@@ -136,22 +137,8 @@ class HoldController(Controller):
         position += (1.0 - decay) * self.stop_time * velocity
         velocity *= decay
 
-    def _hanging(self, theta: Array, iterations: int) -> Array:
-        """Loads of the motors with the links at rest on the springs: q solves Q(q, theta) =
-        g(q)."""
-        springs, inverse, rigid = self._springs, self._inverse, self._is_rigid
-        if self.stiffness.size:
-            springs.stiffness[0] = self.stiffness[0]
-        np.copyto(self.q, theta[self.actuators.first_motor], where=rigid)
-        inverse.state[1:] = 0.0
-        for _ in range(iterations):
-            inverse.state[0] = self.q
-            springs.update()
-            self._inverse_dynamics(inverse.state)
-            excess = springs.torque - inverse.result[0]
-            # a stiffness drive outside its range may give zero or negative stiffness
-            has_spring = ~rigid & (springs.stiffness_felt > 0.0)
-            step = np.divide(excess, springs.stiffness_felt, where=has_spring, out=self._step)
-            np.add(self.q, step, out=self.q, where=has_spring)
-        joint = self.actuators.joint_of_motor
-        return np.where(rigid[joint], inverse.result[0][joint], springs.load)
+    def _weight(self, q: Array) -> tuple[Array, None]:
+        """Torques that the links need at rest at q."""
+        self._inverse.state[0], self._inverse.state[1:] = q, 0.0
+        self._inverse_dynamics(self._inverse.state)
+        return self._inverse.result[0], None

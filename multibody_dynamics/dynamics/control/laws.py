@@ -33,6 +33,7 @@ from .gains import (
     placed_gains,
 )
 from .hold_controller import HoldController
+from .impedance import CartesianImpedance, JointImpedance
 from .torque_controller import TorqueController
 from .torque_gains import TORQUE_DESIGNS, whole_arm_poles
 from .torque_loop import LoopTiming
@@ -80,6 +81,12 @@ class ControllerSettings:
     lead : s, see :class:`.FeedbackLinearization`.
     stop_time : s, of "hold".
     torque_limit : (m,) or a scalar, N m, of "hold"; default and maximum: the motors' own limits.
+    link_stiffness : (n,), N m/rad, of "joint_impedance"; default: a quarter of the springs'.
+    tool_stiffness : (6,), N m/rad and N/m, of "cartesian_impedance", and `tool`, the body or frame
+        that it acts on; default: a stiffness that suits the springs, and the last body.
+    posture_stiffness : (n,), N m/rad, of "cartesian_impedance"; default: 2 % of the springs'.
+    damping_ratio, inertia_share : of both impedances, see :class:`.ImpedanceController`.
+    stiffness_time, stiffness_energy : s and J, limits on changes of the stiffness of both.
     period : s of a cycle.
 
     Raises InputError for a setting that does not apply to the law, two settings for the same gains,
@@ -109,6 +116,14 @@ class ControllerSettings:
     velocity_filter: tuple[int, float] | None = None
     stop_time: float = 0.1
     torque_limit: Any = None
+    link_stiffness: Any = None
+    tool_stiffness: Any = None
+    tool: str | int | None = None
+    posture_stiffness: Any = None
+    damping_ratio: float = 0.7
+    inertia_share: Any = 0.5
+    stiffness_time: float = 0.5
+    stiffness_energy: float = 1.0
     period: float = PERIOD
 
     def __post_init__(self) -> None:
@@ -317,6 +332,33 @@ def _torque_control(
     )
 
 
+def _joint_impedance(
+    model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
+) -> Controller:
+    q, common = _position(model, settings), _impedance(settings)
+    return JointImpedance(model, actuators, q, settings.link_stiffness, **common)
+
+
+def _cartesian_impedance(
+    model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
+) -> Controller:
+    return CartesianImpedance(
+        model,
+        actuators,
+        _position(model, settings),
+        settings.tool_stiffness,
+        tool=settings.tool,
+        posture_stiffness=settings.posture_stiffness,
+        **_impedance(settings),
+    )
+
+
+def _impedance(settings: ControllerSettings) -> dict[str, Any]:
+    names = ("damping_ratio", "inertia_share", "stiffness_time", "stiffness_energy", "period")
+    given = {name: getattr(settings, name) for name in names}
+    return given | {"bandwidth": settings.speed, "friction": _friction(settings)}
+
+
 def _friction(settings: ControllerSettings) -> Any:
     return 1.0 if settings.friction is None else settings.friction
 
@@ -353,6 +395,8 @@ _LINEAR = frozenset(
     }
 )
 
+_IMPEDANCE = frozenset({"damping_ratio", "inertia_share", "stiffness_time", "stiffness_energy"})
+
 LAWS: Mapping[str, Law] = MappingProxyType(
     {
         "motor_pd": Law(60.0, _PD | _LINEAR, ("gains", "integral"), _motor_pd),
@@ -380,6 +424,15 @@ LAWS: Mapping[str, Law] = MappingProxyType(
             ("gains", "stop_time", "torque_limit"),
             _hold,
         ),
+        "joint_impedance": Law(
+            40.0, _IMPEDANCE | {"link_stiffness"}, ("target", "damping_ratio"), _joint_impedance
+        ),
+        "cartesian_impedance": Law(
+            40.0,
+            _IMPEDANCE | {"tool_stiffness", "tool", "posture_stiffness"},
+            ("target", "damping_ratio"),
+            _cartesian_impedance,
+        ),
     }
 )
 """The laws by name.
@@ -390,6 +443,8 @@ LAWS: Mapping[str, Law] = MappingProxyType(
 "torque_control"           torque loops of the springs, within an impedance of the links
 "computed_torque"         computed torque of the rigid arm, for comparison
 "hold"                    damped stop, then hold with gravity compensation
+"joint_impedance"         links that feel like springs and dampers around the desired motion
+"cartesian_impedance"     the same for a tool
 """
 
 
@@ -410,7 +465,7 @@ def make_controller(
     return LAWS[settings.law].design(model, actuators, settings)
 
 
-_FIXED = ("variant", "feedback", "integrates", "disturbance_bandwidth", "adaptation")
+_FIXED = ("variant", "feedback", "integrates", "disturbance_bandwidth", "adaptation", "tool")
 
 
 def retune(controller: Controller, settings: ControllerSettings) -> None:

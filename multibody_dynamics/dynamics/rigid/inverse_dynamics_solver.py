@@ -33,6 +33,7 @@ class InverseDynamicsSolver(ModelSolver):
         inertial axes about the inertial origin. Hybrid: in inertial axes about the origin of the
         joint frame. Body and mixed: in the joint frame, where the body has the pose
         `model.body_in_joint`.
+    bodies : (n + 1, BODY_ROW) rows of the recursion, see `records`; every update overwrites them.
 
     The base is at rest in the inertial frame until `set_base` gives it a motion. Use `set_model` to
     add or remove a payload.
@@ -45,6 +46,7 @@ class InverseDynamicsSolver(ModelSolver):
         n = model.n
         bodies = np.zeros((n + 1, BODY_ROW))
         super().__init__(model, bodies, check_representation(representation))
+        self.bodies: Array = bodies
         self.state: Array = np.zeros((5, n))
         self.result: Array = np.zeros((3, n))
         self.interbody_wrenches: Array = bodies[1:, WRENCH:].reshape(n, 3, 6)

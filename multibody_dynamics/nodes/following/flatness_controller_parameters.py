@@ -118,6 +118,53 @@ class FlatnessControllerParameters(FollowingParameters):
         unit="s",
         bounds=(0.01, 10.0),
     )
+    link_stiffness: tuple[float, ...] = parameter(
+        (),
+        "joint_impedance: stiffness of the links, in N m/rad or N/m; one value for all, or one per"
+        " joint of the robot; empty: a quarter of the springs'",
+        live=True,
+    )
+    tool_stiffness: tuple[float, ...] = parameter(
+        (),
+        "cartesian_impedance: three rotational stiffnesses of the tool in N m/rad, then three"
+        " translational ones in N/m, along the axes of the base; empty: what uses a quarter of the"
+        " springs",
+        live=True,
+    )
+    impedance_tool: str = parameter(
+        "", "cartesian_impedance: link on which it acts; empty: the last link"
+    )
+    posture_stiffness: tuple[float, ...] = parameter(
+        (),
+        "cartesian_impedance: stiffness of the posture, in N m/rad or N/m; one value for all, or"
+        " one per joint of the robot; empty: 2 % of the springs'; takes effect with tool_stiffness",
+        live=True,
+    )
+    impedance_damping: float = parameter(
+        0.7,
+        "joint_impedance, cartesian_impedance: damping ratio of every mode with stiffness",
+        bounds=(0.0, 2.0),
+        live=True,
+    )
+    inertia_share: float = parameter(
+        0.5,
+        "joint_impedance, cartesian_impedance: apparent over real inertia of the motors; 1: no"
+        " torque feedback",
+        bounds=(0.05, 1.0),
+    )
+    stiffness_time: float = parameter(
+        0.5,
+        "joint_impedance, cartesian_impedance: least duration of a change of stiffness",
+        unit="s",
+        bounds=(0.0, 60.0),
+    )
+    stiffness_energy: float = parameter(
+        1.0,
+        "joint_impedance, cartesian_impedance: energy that rising stiffness may add to a displaced"
+        " arm before its dampers have dissipated as much",
+        unit="J",
+        bounds=(0.0, 1000.0),
+    )
     design_position: tuple[float, ...] = parameter(
         (),
         "position for which gains are designed, one value per joint of the robot; empty: the first"
@@ -387,6 +434,33 @@ class FlatnessControllerParameters(FollowingParameters):
             self._of("torque_control", "torque_link_bandwidth", **self._torque_loops(), **friction),
             self._of("computed_torque", "computed_torque_bandwidth", **friction),
             self._of("hold", "hold_bandwidth", stop_time=self.stop_time),
+            self._impedance("joint_impedance", link_stiffness=self.link_stiffness),
+            self._impedance(
+                "cartesian_impedance",
+                tool_stiffness=self.tool_stiffness,
+                posture_stiffness=self.posture_stiffness,
+                tool=self.impedance_tool,
+            ),
+        )
+
+    def _impedance(self, law: str, **given: Any) -> ControllerSettings:
+        """The settings of an impedance; what is empty has the default of the law."""
+        if len(self.tool_stiffness) not in (0, 6):
+            raise ParameterError(
+                f"tool_stiffness has {len(self.tool_stiffness)} values; expected 6"
+            )
+        own = {}
+        for name, value in given.items():
+            if value:
+                own[name] = value[0] if isinstance(value, tuple) and len(value) == 1 else value
+        return ControllerSettings(
+            law=law,
+            damping_ratio=self.impedance_damping,
+            inertia_share=self.inertia_share,
+            stiffness_time=self.stiffness_time,
+            stiffness_energy=self.stiffness_energy,
+            friction=self.friction_compensation,
+            **own,
         )
 
     def _torque_loops(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from multibody_dynamics.dynamics.control.controllers import ComputedTorque, Line
 from multibody_dynamics.dynamics.control.feedback_linearization import FeedbackLinearization
 from multibody_dynamics.dynamics.control.gains import optimal_gains
 from multibody_dynamics.dynamics.control.hold_controller import HoldController
+from multibody_dynamics.dynamics.control.impedance import CartesianImpedance, JointImpedance
 from multibody_dynamics.dynamics.control.laws import (
     LAWS,
     ControllerSettings,
@@ -29,6 +30,8 @@ CLASSES = {  # of the laws, by name
     "torque_control": TorqueController,
     "computed_torque": ComputedTorque,
     "hold": HoldController,
+    "joint_impedance": JointImpedance,
+    "cartesian_impedance": CartesianImpedance,
 }
 
 
