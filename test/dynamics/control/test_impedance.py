@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 
@@ -18,7 +16,6 @@ from elastic_arms import (
     mixed_panda,
     nonlinear_arm,
     pretensioned_arm,
-    shipped,
     slope,
     split,
     variable_arm,
@@ -35,13 +32,9 @@ from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.linear_arm import rigid_rotors
 from multibody_dynamics.dynamics.lie import so3
 from multibody_dynamics.dynamics.motion.trajectories import hold
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
-from multibody_dynamics.dynamics.rigid.jacobians import jacobian
 from multibody_dynamics.dynamics.rigid.kinematics import frame_pose
 from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
-from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
-from robots import CONFIG
 
 LAWS = [JointImpedance, CartesianImpedance]
 CLAIMED = [linear_arm, nonlinear_arm, damped_arm, antagonistic_arm, pretensioned_arm, mixed_panda]
@@ -79,9 +72,9 @@ def storage_rate(law: ImpedanceController, arm: Arm, x: np.ndarray, dx: np.ndarr
     return (ahead - behind) / (2.0 * h)
 
 
-@pytest.mark.parametrize(("make", "count"), [*((arm, 100) for arm in CLAIMED), (linear_arm, 9400)])
+@pytest.mark.parametrize(("make", "count"), [(arm, 100) for arm in CLAIMED])
 def test_the_storage_gains_what_contacts_supply_less_what_dampers_dissipate(make, count):
-    """In 10,000 random states under random external joint torques, and as an equality: V' is the
+    """In random states under random external joint torques, and as an equality: V' is the
     power of the contact less the stated dissipation, which is never negative."""
     arm = make()
     model, actuators, rest = arm
@@ -143,68 +136,6 @@ def test_an_arm_on_the_desired_motion_stays_there(make, kind):
     motors = motor_motion(actuators, desired, Q, second, beyond="continue")
     torque = law.update(desired, *desired[:2], motors.position, motors.velocity, stiffness=second)
     np.testing.assert_allclose(torque, motors.torque, rtol=1e-6, atol=1e-6)
-
-
-class Contacts:
-    """Random wrenches on random links, held for 50 ms each; the last 0.3 s are free."""
-
-    def __init__(self, plant, model, rng) -> None:
-        self.plant, self.model, self.rng = plant, model, rng
-        self.work = 0.0
-
-    def change(self) -> None:
-        self.body = int(self.rng.integers(self.model.n))
-        self.wrench = self.rng.normal(size=6) * (1.0, 1.0, 1.0, 8.0, 8.0, 8.0)
-        self.plant.applied_wrenches[:] = 0.0
-        self.plant.applied_wrenches[self.body] = self.wrench
-
-    def power(self) -> float:
-        J = jacobian(self.model, self.plant.q, self.body)
-        return float(self.wrench @ J @ self.plant.qd)
-
-
-def plants(arm: Arm):
-    yield ElasticRobot(arm.model, arm.actuators)
-    if find_spec("mujoco"):
-        text = (CONFIG / "robots" / "planar_two_link.urdf").read_text(encoding="utf-8")
-        yield MujocoRobot(arm.model, arm.actuators, text)
-
-
-@pytest.mark.parametrize("kind", LAWS)
-def test_a_sampled_arm_in_contact_gains_next_to_nothing(kind):
-    """At 1 kHz, with the stiffness changing all the time: the storage exceeds the work of the
-    contacts by less than 2 % of the largest energy, on both plants, and the arm comes back."""
-    arm = shipped("planar_two_link")
-    model, actuators, rest = arm
-    for plant in plants(arm):
-        rng = np.random.default_rng(7)
-        law = kind(model, actuators, rest, friction=0.0, stiffness_energy=0.2)
-        full, desired = law.target.copy(), still(arm)
-        (q, qd, theta, thetad), _, _ = at_start(arm)
-        plant.reset(q, qd, theta=theta, thetad=thetad)
-        contacts = Contacts(plant, model, rng)
-
-        def state(plant=plant):
-            return plant.q, plant.qd, plant.theta, plant.thetad
-
-        law.update(desired, *state())
-        begin, excess, largest = law.storage(*state()), 0.0, 0.0
-        for k in range(1600):
-            if k % 50 == 0 and k < 1000:
-                contacts.change()
-                law.target = full * rng.uniform(0.1, 1.0)
-            elif k == 1000:
-                plant.applied_wrenches[:] = 0.0
-                contacts.wrench[:] = 0.0
-            before = contacts.power()
-            plant.step(law.update(desired, *state()), 1e-3)
-            contacts.work += 0.5e-3 * (before + contacts.power())
-            gained = law.storage(*state()) - begin
-            excess = max(excess, gained - contacts.work)
-            largest = max(largest, gained)
-        assert largest > 0.01
-        assert excess < 0.02 * largest
-        assert np.abs(plant.qd).max() < 0.02
 
 
 def test_stiffness_beyond_the_springs_is_refused_and_changes_nothing():
