@@ -47,8 +47,6 @@ def chain_state(
 ) -> ChainState:
     """q'' and q''' from measured positions and velocities of links and motors.
 
-    The springs give Q and Q'; forward dynamics with rates gives the rest.
-
     Parameters
     ----------
     q, qd : (..., n). theta, thetad : (..., m), link side of the gear, as `actuators.motor_names`.
