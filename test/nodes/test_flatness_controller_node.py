@@ -38,14 +38,16 @@ def enable(arm: Arm, value: bool = True) -> Any:
 
 
 def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
-    arm = Arm(ros, motor_bandwidth=[20.0], tracking_tolerance=0.5, observer_gain=20.0)
+    slow = {"motor_bandwidth": [20.0], "computed_torque_bandwidth": 20.0}
+    arm = Arm(ros, **slow, tracking_tolerance=0.5, observer_gain=20.0)
     held = arm.plant.joint_torque.copy()
     arm.start()
     np.testing.assert_allclose(arm.answers[0].effort, held, atol=1e-3)
     assert list(arm.commands[0].data) == list(arm.answers[0].effort)[::-1]
     arm.run(0.2)
     goal, worst, smooth = np.array([0.0, -0.1]), {}, {}
-    laws = ("state_feedback", "feedback_linearization", "torque_control", "hold", "motor_pd")
+    there_and_back = ("torque_control",) * 2
+    laws = ("state_feedback", "feedback_linearization", *there_and_back, "hold", "motor_pd")
     for law in (*laws, "computed_torque"):
         assert ros.set_parameters(arm.node, law=law)[0].successful
         begin = len(arm.answers)
