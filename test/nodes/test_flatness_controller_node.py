@@ -38,7 +38,8 @@ def enable(arm: Arm, value: bool = True) -> Any:
 
 
 def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
-    arm = Arm(ros, motor_bandwidth=[20.0], tracking_tolerance=0.5, observer_gain=20.0)
+    slow = {"motor_bandwidth": [20.0], "computed_torque_bandwidth": 20.0}
+    arm = Arm(ros, **slow, tracking_tolerance=0.5, observer_gain=20.0)
     held = arm.plant.joint_torque.copy()
     arm.start()
     np.testing.assert_allclose(arm.answers[0].effort, held, atol=1e-3)
@@ -46,8 +47,8 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     arm.run(0.2)
     goal, worst, smooth = np.array([0.0, -0.1]), {}, {}
     laws = (
-        "state_feedback feedback_linearization torque_control hold joint_impedance"
-        " cartesian_impedance motor_pd computed_torque"
+        "state_feedback feedback_linearization torque_control torque_control hold"
+        " joint_impedance cartesian_impedance motor_pd computed_torque"
     )
     for law in laws.split():
         assert ros.set_parameters(arm.node, law=law)[0].successful

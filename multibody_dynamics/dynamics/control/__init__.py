@@ -136,8 +136,8 @@ QUANTITIES               all quantities of MotionLimits
 
 from .adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
 from .bumpless_transfer import BumplessTransfer
-from .cartesian_spring import cartesian_spring
 from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback, Past
+from .damping_design import impedance_damping
 from .derivative_filter import MAX_STEP, DerivativeFilter
 from .disturbance_compensation import DisturbanceCompensation
 from .disturbance_observer import DisturbanceObserver
@@ -159,7 +159,6 @@ from .gains import (
 )
 from .hold_controller import HoldController
 from .impedance import CartesianImpedance, ImpedanceController, JointImpedance
-from .impedance_damping import impedance_damping
 from .impedance_limits import carrying_stiffness, use_of_springs
 from .inertia_shaping import InertiaShaping
 from .integrator_chain import ChainState, chain_state
@@ -194,6 +193,7 @@ from .time_scaling import (
     scale_time,
     slow_down,
 )
+from .tool_spring import cartesian_spring
 from .torque_controller import TorqueController
 from .torque_evaluation import TorqueEvaluation, TorqueLimits, evaluate_torque
 from .torque_gains import (

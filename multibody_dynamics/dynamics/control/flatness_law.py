@@ -229,8 +229,8 @@ class FlatnessLaw:
         stable there."""
         self.estimator.design(q)
         self._laws = {
-            name: make_controller(self.model, self.actuators, replace(settings, position=q))
-            for name, settings in self.settings.controllers.items()
+            name: make_controller(self.model, self.actuators, self._settings_of(name, q))
+            for name in self.settings.controllers
         }
         if self.on_links is not None:
             self._laws[ON_LINKS] = self.on_links
@@ -238,6 +238,15 @@ class FlatnessLaw:
         self._holds = self._laws["hold"], self._late
         self.tolerates_delay = False
         self.limit(self.transfer.limits)
+
+    def _settings_of(self, name: str, q: Array) -> ControllerSettings:
+        """Those of a law, for rest at q (n,); with motor_encoders without the compensation, which
+        would compare the model with links that were estimated from it."""
+        settings = replace(self.settings.controllers[name], position=q)
+        is_compensated = "disturbance_bandwidth" in LAWS[name].own
+        if self.settings.estimation.source == "motor_encoders" and is_compensated:
+            settings = replace(settings, disturbance_bandwidth=0.0)
+        return settings
 
     def judge(
         self, name: str, q: Array, *, period: float = PERIOD, **conditions: Any
@@ -248,7 +257,7 @@ class FlatnessLaw:
         :func:`.judge_loop`. None for laws that are not linear near rest, and for those that act on
         links which the observer of motor_encoders estimates.
         """
-        settings = replace(self.settings.controllers[name], position=q, period=period)
+        settings = replace(self._settings_of(name, q), period=period)
         law = make_controller(self.model, self.actuators, settings)
         estimation = self.settings.estimation
         if not isinstance(law, LinearFeedback | HoldController):

@@ -51,10 +51,9 @@ from ..rigid import (
     mass_matrix,
     potential_energy,
 )
-from .cartesian_spring import cartesian_spring
 from .controllers import PERIOD, Controller
+from .damping_design import impedance_damping
 from .gains import per_name
-from .impedance_damping import impedance_damping
 from .impedance_limits import (
     DEFAULT,
     carrying_stiffness,
@@ -65,6 +64,7 @@ from .impedance_limits import (
 from .inertia_shaping import InertiaShaping
 from .link_equilibrium import LinkEquilibrium
 from .stiffness_ramp import StiffnessRamp
+from .tool_spring import cartesian_spring
 
 ITERATIONS = 2
 CONVERGED = 60  # iterations from any start

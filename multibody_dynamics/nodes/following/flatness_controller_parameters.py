@@ -410,13 +410,10 @@ class FlatnessControllerParameters(FollowingParameters):
             "variant": self.variant,
             "integral": self.integral,
             "integrates": integrates,
+            "disturbance_bandwidth": self.disturbance_bandwidth,
+            "disturbance_share": self.disturbance_share,
             **friction,
         }
-        if integrates == "link":
-            linear["disturbance_bandwidth"] = self.disturbance_bandwidth
-            linear["disturbance_share"] = self.disturbance_share
-        else:  # the estimated links follow the model: nothing to compare it with
-            linear["disturbance_bandwidth"] = 0.0
         return (
             self._of("motor_pd", "motor_bandwidth", **linear),
             self._of(

@@ -194,8 +194,10 @@ def test_delays_are_checked():
 
 def test_observed_external_torques_are_compensated():
     arm, push = linear_arm(), np.array([0.0, 2.0])
-    without = closed_loop(make(arm), arm, 1.0, push)[-1] - arm.rest
-    law = make(arm, observer_gain=20.0)
+    alone = {"motor_pd": ControllerSettings(disturbance_bandwidth=0.0)}
+    alone["hold"] = ControllerSettings(law="hold")
+    without = closed_loop(make(arm, controllers=alone), arm, 1.0, push)[-1] - arm.rest
+    law = make(arm, controllers=alone, observer_gain=20.0)
     countered = closed_loop(law, arm, 1.0, push)[-1] - arm.rest
     assert law.observer is not None
     assert np.abs(law.observer.residual).max() == pytest.approx(2.0, rel=0.02)
@@ -240,7 +242,7 @@ def test_invalid_settings_are_rejected():
     with pytest.raises(InputError, match=r"law 'motor_pd' has no settings; .* for hold"):
         FlatnessSettings(law="motor_pd", controllers={"hold": hold})
     with pytest.raises(InputError, match="law 'hold' has no settings"):
-        FlatnessSettings(controllers={"state_feedback": ControllerSettings()})
+        FlatnessSettings(controllers={"motor_pd": ControllerSettings()})
     with pytest.raises(InputError, match="law 'motor_pd' are for law 'hold'"):
         FlatnessSettings(law="motor_pd", controllers={"hold": hold, "motor_pd": hold})
 

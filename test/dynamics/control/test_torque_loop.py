@@ -143,7 +143,7 @@ def test_response_to_a_sine_is_that_of_law_and_plant(design, link, damping):
     loop = single.loop(single.servo(gains, timing), is_locked=link == LOCKED)
     for hertz, rates in ((12.5, False), (40.0, True)):
         expected = np.array(loop.response(hertz, rates=rates))[:, 0]
-        found = sine_response(arm, gains, timing, hertz, rates, periods=5 if hertz < 20 else 16)
+        found = sine_response(arm, gains, timing, hertz, rates, periods=12 if hertz < 20 else 30)
         np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 

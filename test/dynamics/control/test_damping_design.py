@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multibody_dynamics.dynamics.control.impedance_damping import impedance_damping
+from multibody_dynamics.dynamics.control.damping_design import impedance_damping
 from multibody_dynamics.dynamics.core.errors import DynamicsError
 
 

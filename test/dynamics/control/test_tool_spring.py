@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.control.cartesian_spring import cartesian_spring
+from multibody_dynamics.dynamics.control.tool_spring import cartesian_spring
 from multibody_dynamics.dynamics.lie import so3
 from multibody_dynamics.dynamics.rigid.inverse_dynamics_solver import InverseDynamicsSolver
 from multibody_dynamics.dynamics.rigid.jacobians import jacobian
