@@ -312,6 +312,7 @@ class LinearFeedback(Controller):
     Attributes: `compensation` and `adaptive`, or None.
     """
 
+    # wide: the settings of a law, keyword-only
     def __init__(
         self,
         model: MultibodyModel,
