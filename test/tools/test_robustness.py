@@ -94,7 +94,7 @@ def test_feedback_linearisation_is_the_most_sensitive_to_its_model():
     wrong = "parameters 10 % off"
     assert error(STATE, wrong) < error(PD, wrong) < 0.5 * error(LINEAR, wrong)
     noisy = "encoders with steps and noise"
-    assert error(STATE, noisy) < 0.5 * error(LINEAR, noisy)
+    assert error(STATE, noisy) < 0.8 * error(LINEAR, noisy)
 
 
 def test_an_observer_compensates_most_of_a_payload():

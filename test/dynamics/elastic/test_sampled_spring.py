@@ -70,7 +70,7 @@ class Engaging(Spring):
         )
 
     def potential(self, phi):
-        raise NotImplementedError
+        raise AssertionError("the sampling must not need the energy")
 
 
 RUBBER = Exponential(12.0, 9.0, travel=(-0.3, 0.4))
