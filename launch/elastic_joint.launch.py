@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from launch import Action, LaunchDescription
 from launch_ros.actions import LifecycleNode
 
-from multibody_dynamics.dynamics.control import LAWS
 from multibody_dynamics.tools.launch_arguments import (
     Values,
     argument,
@@ -53,7 +52,16 @@ def generate_launch_description() -> LaunchDescription:
         argument(
             "law",
             default_value="motor_pd",
-            choices=list(LAWS),
+            choices=[
+                "motor_pd",
+                "state_feedback",
+                "feedback_linearization",
+                "torque_control",
+                "computed_torque",
+                "hold",
+                "joint_impedance",
+                "cartesian_impedance",
+            ],
             description="control law; may be changed at run time",
         ),
         argument("motion"),

@@ -27,6 +27,7 @@ from launch_files import (
     shared_arguments,
     text,
 )
+from multibody_dynamics.dynamics.control import LAWS
 from multibody_dynamics.nodes.base.parameters import NodeParameters
 from multibody_dynamics.nodes.base.robot import chosen_robot
 from multibody_dynamics.resources import NAME, share_directory
@@ -99,6 +100,11 @@ def test_a_default_is_one_of_the_choices(tree):
     for name, options in arguments(tree).items():
         if "choices" in options:
             assert text(options["default_value"]) in ast.literal_eval(options["choices"]), name
+
+
+def test_every_law_may_be_chosen():
+    tree = parsed(next(file for file in FILES if file.name == "elastic_joint.launch.py"))
+    assert ast.literal_eval(arguments(tree)["law"]["choices"]) == list(LAWS)
 
 
 def test_arguments_used_are_those_declared(tree):
