@@ -41,7 +41,7 @@ def write_control_report(folder: Path) -> dict[str, Any]:
         **robot_of(runs[0].model, runs[0].actuators, controller),
         "bandwidths [rad/s]": {
             "motor_pd": controller["motor_bandwidth"],
-            "computed_torque": controller["computed_torque_bandwidth"],
+            "computed_torque": [controller["computed_torque_bandwidth"]],
             "feedback_linearization": controller["linearization_bandwidth"],
             "state_feedback": controller["feedback_bandwidth"],
         },

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_cycle import MotorFeedforward, SpringSolver
 from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     Actuator,
     Antagonistic,
@@ -97,12 +96,6 @@ def test_planning_accepts_user_defined_laws(kind):
         np.testing.assert_allclose(row, want, rtol=1e-11, atol=1e-12)
     back = own.link_position(wanted.position, Q[:, 0], deflection=phi)
     np.testing.assert_allclose(back, state[:, 0], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("cycle", [MotorFeedforward, SpringSolver])
-def test_the_control_cycle_rejects_user_defined_laws(cycle):
-    with pytest.raises(InputError, match=r"OwnSpring.*piecewise polynomial law"):
-        cycle(Actuators(("joint",), (SeriesElastic(MOTOR, OWN[0]),)))
 
 
 def test_a_batch_may_be_empty():

@@ -34,6 +34,7 @@ def test_parameters_become_the_settings_of_each_law():
         stop_time=0.3,
         variant="quasi_static",
         integral=2.0,
+        disturbance_bandwidth=0.0,
     )
     found = p.settings().controllers
     np.testing.assert_array_equal(found["motor_pd"].bandwidth, [10.0, 20.0])
