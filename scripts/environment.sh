@@ -58,7 +58,7 @@ make_environment() {
     local started=$SECONDS
     check_machine
     if [[ $ros == wheels ]]; then
-        echo "Creating $venv with ROS 2 Jazzy from PyPI: about one minute, 1.3 GB ..." >&2
+        echo "Creating $venv with ROS 2 Jazzy from PyPI: about two minutes, 1.3 GB ..." >&2
         "$python" -m venv --clear "$venv"
         install=("$root[ros,docs,pinocchio,mujoco,dask,test]")
     else

@@ -261,6 +261,7 @@ def test_a_timer_may_drive_the_cycle_and_limits_are_reported_with_their_cause(ro
         update_rate=SECOND / STEP,
         law="state_feedback",
         feedback_bandwidth=[10.0],
+        disturbance_bandwidth=0.0,
     )
     arm.start()
     count = len(arm.answers)

@@ -74,4 +74,5 @@ def _conditions(p: FlatnessControllerParameters) -> dict[str, float]:
     """Delay and period in s for which a loop is judged."""
     rate = p.update_rate or p.expected_rate
     period = 1.0 / rate if rate else PERIOD
-    return {"delay": p.command_delay + p.judged_delay, "period": period}
+    waiting = period if p.update_rate else 0.0  # a timer uses the state of the tick before
+    return {"delay": p.command_delay + p.judged_delay + waiting, "period": period}
