@@ -66,7 +66,7 @@ class Case:
     """A row: how the plant differs from the controller's model, and the controller's parameters.
 
     error : relative error of each parameter of the controller's model, with random signs
-    draws : number of runs, each with other random signs
+    draws : number of runs, each with different random signs
     encoder : rad, resolution of the motor encoders; the link encoders are three times as fine, and
         the noise of each is a third of its resolution
     delay : s between a torque command and its effect
@@ -88,7 +88,7 @@ class Case:
     on_mujoco: bool = False
 
 
-ENCODER = 1.5e-5  # rad: 12 bits on the motor side of a gear of 100
+ENCODER = 1.5e-5  # rad: 12 bits on the motor side of a 100:1 gear
 OBSERVER = {"observer_gain": 20.0, "observer_feedback": True}
 MOTORS_ONLY = {"state_source": "motor_encoders", "observer_bandwidth": 30.0}
 CASES = (

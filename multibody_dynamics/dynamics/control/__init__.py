@@ -26,7 +26,7 @@ LinearFeedback           feedforward by the flat map, and linear feedback of lin
 FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for every joint
 ComputedTorque           the computed torque of a rigid arm, for comparison
 HoldController           stops the arm with damping and then holds it, from motor states alone
-LateHoldController       the same with torques that arrive late
+LateHoldController       the same, for torques that arrive late
 LinkDampingController    a slow stop from link states alone
 TorqueController         torque as the command: spring torques follow a reference
 JointImpedance           links behind springs that feel like springs and dampers, passive
@@ -63,13 +63,13 @@ RobotErrors              relative errors of a robot against the model of its con
 
 Torque sources:
 
-TorqueGains              numbers of a TorqueController for all motors
+TorqueGains              gains of a TorqueController for all motors
 TORQUE_DESIGNS           the three designs of TorqueGains by name
 inertia_shaping_gains    torque feedback with a smaller apparent inertia of the motors; passive
 torque_observer_gains    the same with a disturbance observer on the torque loop
 torque_lqr_gains         PI and rate feedback of the torque with linear-quadratic gains
-TorqueObserver           disturbance (m,) in N m of motors against their springs
-passive_share            largest share of the disturbance with which a joint remains passive
+TorqueObserver           estimates the disturbance (m,) in N m on motors against their springs
+passive_share            largest compensated share of it with which a joint remains passive
 TorqueLoop               one sampled torque loop with delay: poles, responses, impedance, noise
 TorqueJoint              motor and spring of a TorqueLoop
 TorqueServo              the law of a TorqueLoop
@@ -80,13 +80,14 @@ TorqueEvaluation         result of evaluate_torque
 TorqueLimits             the torque that a motor can deliver at a frequency
 SingleJoint              a joint with a spring on its own, and the range of its link inertia
 single_joints            every SingleJoint of an arm at rest at q
+
 Parts of impedances:
 LinkEquilibrium          q_bar (n,): where the links hang if the motors stand still
 StiffnessRamp            changes of stiffness at a limited rate, paid for from an energy tank
 impedance_damping        dampers (n, n) of a mass and a stiffness with one damping ratio
 cartesian_spring         a spring between a tool and a target pose, seen from the joints; compiled
 carrying_stiffness       (n,) stiffness of the springs of an arm, N m/rad
-use_of_springs           how much of it an impedance uses, 0 to 1
+use_of_springs           share of the springs' stiffness that an impedance uses, 0 to 1
 
 State estimation and observers:
 
@@ -98,28 +99,28 @@ ORDERS                   possible orders of DerivativeFilter
 MAX_STEP                 default gap in s after which filters and observers restart
 MotorSideObserver        link and motor state from motor positions and motor torques alone
 StatePredictor           the state when a torque takes effect, predicted over known delays
-SentTorques              the torques sent, and which of them acted when
+SentTorques              the torques sent, and the mean torque that acted in an interval
 Past                     the last sample and its torque, for laws that act on a predicted state
 LONGEST_DELAY            s, longest delay over which a state is predicted
-CORRECTION_BANDWIDTH     rad/s, of StatePredictor against errors of the model
+CORRECTION_BANDWIDTH     rad/s, default with which StatePredictor corrects errors of the model
 DisturbanceCompensation  estimates what the model does not explain, on links and motors
-AdaptiveFeedforward      estimates masses and inertias of links or payload in the feedforward
-AdaptationSettings       its settings: what adapts, how fast, within which bounds
-DISTURBANCE_BANDWIDTH    default of DisturbanceCompensation in rad/s
+AdaptiveFeedforward      adapts the masses and inertias of links or payload in the feedforward
+AdaptationSettings       settings of AdaptiveFeedforward: what adapts, how fast, within which bounds
+DISTURBANCE_BANDWIDTH    default bandwidth of DisturbanceCompensation in rad/s
 MomentumBalance          mean external joint torques (n,) between two samples
-driven_links             the links for the joint torques that are known, for MomentumBalance
-LowPass                  four equal real poles; gives the rate of its output, too
+driven_links             model and friction for MomentumBalance, given the known joint torques
+LowPass                  low-pass with four equal real poles; also gives the rate of its output
 DisturbanceObserver      momentum observer: residual (n,) that follows the external joint torques
 chain_state              q'' and q''' from the measured state, by differential flatness
 ChainState               result of chain_state: q .. q''', Q and Q', each (..., n)
 
 Learning from repetition:
 
-IterativeLearning        what runs of one trajectory have taught, its stop rule and its file
+IterativeLearning        what the runs of one trajectory have taught, with stop rule and file
 LearningSettings         cut-off, gain, limit and stop rule
 CUTOFF                   the default cut-off in Hz
 LearnedCorrection        a correction of q_d .. q_d'''' over the time of a trajectory
-FadingCorrection         corrections one after another, with smooth transitions
+FadingCorrection         a sequence of corrections with smooth transitions
 Run                      times, errors and applied corrections of one run
 RunFigures               rms and largest error of a run
 trajectory_key           a hash that identifies a trajectory

@@ -23,12 +23,12 @@ therefore written as
 and a step is N <- clip(N - step rate / (g + floor^2) T^T L T), where clip limits the eigenvalues:
 the orthogonal projection onto a convex set, which can only bring N nearer to every possible body.
 g = |T^T L T|^2 / |x|^2 is the squared torque per unit of N in the direction of x, so `rate` is the
-rate in 1/s at which an error of the torques decays where all of it is explained.
+rate in 1/s at which a torque error decays that the parameters can explain completely.
 
 Only the feedforward changes, u along the desired motion with both rates; no feedback loop and no
 observer contains the estimates, so they cannot make the arm unstable. Where disturbances are
-compensated, too, their observer keeps the model of the design, and the share that the estimates
-explain is taken out of it after the same low-pass, which leaves exactly one of both at rest.
+compensated as well, their observer keeps the design model, and the share that the estimates explain
+is subtracted after the same low-pass: at rest, every torque is compensated exactly once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class AdaptationSettings:
     Attributes
     ----------
     adapts : "links", all bodies, or "payload", one body that carries something unknown.
-    rate : 1/s, at which errors of the torques decay that the parameters explain.
+    rate : 1/s, at which torque errors that the parameters can explain decay.
     bound : 0 to 1: each link keeps between 1 - bound and 1 / (1 - bound) times its model, in mass
         and in all second moments.
     payload_body : name or index of the body that carries the payload; the last one if None.
@@ -68,11 +68,11 @@ class AdaptationSettings:
     payload_radius : m. A payload with a centre of mass at the distance r from the origin of its
         body has at most the mass payload_mass / (1 + r^2 / payload_radius^2).
     slope : 1/s, of the sliding error.
-    sliding : factor of D = sliding slope diag(M) in the composite law; 0 leaves the disturbances
-        alone.
-    dead_zone : N m or N (n,) or a scalar: smaller disturbances do not adapt anything.
-    floor : N m, of the torque that is worth an adaptation: slows it down where parameters have
-        less effect on the torques than this.
+    sliding : factor of D = sliding slope diag(M) in the composite law; with 0, only the
+        disturbances drive the adaptation.
+    dead_zone : N m or N (n,) or a scalar: disturbances smaller than this cause no adaptation.
+    floor : N m: slows the adaptation down where the parameters have less effect on the torques
+        than this.
 
     Raises InputError for values out of range.
     """
@@ -109,7 +109,7 @@ class AdaptationSettings:
 
 
 class AdaptiveFeedforward:
-    """Estimated masses and inertias, and what they change in the feedforward.
+    """Estimates masses and inertias, and corrects the feedforward with them.
 
     >>> settings = AdaptationSettings(adapts="payload")
     >>> adaptive = AdaptiveFeedforward(model, settings, lag_bandwidth=180.0)
@@ -118,8 +118,8 @@ class AdaptiveFeedforward:
 
     Parameters
     ----------
-    lag_bandwidth : rad/s, of the :class:`.LowPass` through which the disturbances have gone; 0 if
-        they are not compensated otherwise.
+    lag_bandwidth : rad/s, of the :class:`.LowPass` that has filtered the disturbances; 0 if
+        nothing else compensates them.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ class AdaptiveFeedforward:
         self._use()
 
     def reset(self) -> None:
-        """Forget the motion, which is interrupted here; the estimates stay."""
+        """Discard the filtered motion after an interruption; the estimates are kept."""
         self._is_started = False
         if self._lag is not None and self._share is not None:
             self._lag.reset()
@@ -218,7 +218,7 @@ class AdaptiveFeedforward:
         """Update the estimates, `step` s after the last update.
 
         links : q, q' (n,). desired : (5, n) q_d .. q_d''''.
-        disturbance : (n,) N m, that acts on the links beyond the model of the design, as of
+        disturbance : (n,) N m that acts on the links beyond the design model, for example that of a
         :class:`.DisturbanceCompensation`; zeros if it is not known.
         After more than MAX_STEP the motion counts as interrupted.
         """
@@ -238,8 +238,8 @@ class AdaptiveFeedforward:
             self._share.update(step, adapted.result[0] - nominal.result[0])
 
     def apply(self, motion: Array, torques: Array) -> None:
-        """Add to Q, Q', Q'' (3, n) of a motion (5, n) by the model what the estimates change, less
-        the share that the compensation of disturbances already contains."""
+        """Add the effect of the estimates to Q, Q', Q'' (3, n), which the model gives for a motion
+        (5, n), less the share that the compensation of disturbances already contains."""
         adapted, nominal = self._adapted, self._nominal
         adapted.state[:] = nominal.state[:] = motion
         adapted.update()
@@ -250,7 +250,7 @@ class AdaptiveFeedforward:
         torques[1] -= self.explained_rate
 
     def _take(self, step: float, links: Any, desired: Array) -> None:
-        """Set the passive solver and the sliding error to the motion at which d was acting."""
+        """Set the passive solver and the sliding error to the motion during which d acted."""
         if step > MAX_STEP:
             self.reset()
         signals, slope = self._signals, self.settings.slope

@@ -112,8 +112,8 @@ class BumplessTransfer:
         """Compute `torque`, to be sent `dt` s after the last one. The other arguments are those of
         :meth:`.Controller.update`, which this calls.
 
-        Raises what that raises for `law`, and InputError before the first activation; `torque` is
-        then unchanged.
+        Raises whatever that method raises for `law`, and InputError before the first activation;
+        `torque` is then unchanged.
         """
         law, before = self.law, self._before
         if law is None:

@@ -59,7 +59,7 @@ class Past(NamedTuple):
     """The newest sample of a robot with known delays.
 
     links : q, q' (n,); motors : theta, theta' (m,), as measured.
-    torque : (m,) mean motor torque that acted since the sample before.
+    torque : (m,) mean motor torque that acted since the previous sample.
     """
 
     links: Sequence[Array]
@@ -231,8 +231,8 @@ class Controller(ABC):
         self.applied_torque[:] = torque
 
     def limit(self, torque: Array) -> None:  # noqa: B027 - most laws need not know
-        """Take note of the limits (m,), in N m, of the torques that will be sent. For laws with
-        references that yield at a limit."""
+        """Receive the limits (m,), in N m, on the torques that will be sent; for laws whose
+        reference yields at a limit."""
 
     def reset(self) -> None:
         """Clear the effects of earlier updates: integrators and the filters of damped springs."""
@@ -303,13 +303,13 @@ class LinearFeedback(Controller):
         direction.
     integrates : the error of the "link", or of the "motor" where there are no link encoders.
     disturbance_bandwidth, disturbance_share : of a :class:`.DisturbanceCompensation`, which takes
-        the place of an integral; a bandwidth of 0 is none. It must be told by
-        :meth:`applied` where the torque that is sent differs from `torque`.
+        the place of an integral; a bandwidth of 0 turns it off. Call :meth:`applied` whenever the
+        torque that is sent differs from `torque`.
     adaptation : of masses and inertias in the feedforward, see :class:`.AdaptiveFeedforward`; None
         for none.
 
     Without compensation, only the rows of the state with non-zero gains are used.
-    Attributes: `compensation` and `adaptive`, or None.
+    Attributes: `compensation` and `adaptive`, each None if not in use.
     """
 
     # wide: the settings of a law, keyword-only

@@ -7,7 +7,7 @@ A chain of m integrators, q^(m) taken as zero, corrected by the measured positio
 Its position error is (s / (s + w))^m y, so it follows polynomials below degree m exactly. Sampled
 with the exact transition exp(A h) of the chain over any step h, and with the poles at exp(-w h), it
 is the fading-memory polynomial filter (critically damped alpha-beta and alpha-beta-gamma filters),
-which follows these polynomials exactly, too, at any sequence of steps. With b = exp(-w h) and
+which also follows these polynomials exactly, for any sequence of steps. With b = exp(-w h) and
 d = 1 - b,
 
     m = 2:  K = (1 - b^2, d^2 / h)

@@ -9,10 +9,10 @@ cycle without differentiating velocities; four equal poles smooth it and give d'
 (:mod:`low_pass`). The flat map then takes Q - d and Q' - d' in place of Q and Q', so the motors
 move to where the springs carry the disturbance, and -d_m is added to the torque.
 
-A wrong stiffness K appears as d = (K_model - K) phi and is compensated, too: in the sum
-Q - d = K_model phi at low frequencies, the motor then goes to q_d + phi, wherever the spring is.
-Unlike an integral of the tracking error, the estimates do not depend on feedback gains, do not
-wind up at limits of the torque, which they know, and stay within a share of them.
+A spring of another stiffness K appears as d = (K - K_model) phi and is compensated, too: at low
+frequencies Q - d = K_model phi, so the motor moves to q_d + phi with the true deflection phi.
+Unlike an integral of the tracking error, the estimates do not depend on feedback gains. They use
+the torque that was sent, so they do not wind up at torque limits, and stay within a share of these.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ class DisturbanceCompensation:
 
         step : s since the last update; after more than MAX_STEP the estimates are kept as they are.
         links : q, q' (n,); motors : theta, theta' (m,).
-        sent : (m,) motor torques since the last update.
-        known : (n,) external joint torques that the law already knows.
+        sent : (m,) motor torques that acted since the last update.
+        known : (n,) external joint torques that the law already takes into account.
         """
         self._q[:], self._theta[:] = links, motors
         springs, actuators = self.springs, self.actuators

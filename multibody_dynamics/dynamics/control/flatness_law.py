@@ -41,7 +41,7 @@ from .state_predictor import LONGEST_DELAY, StatePredictor
 
 ON_LINKS = "link_damping"  # besides LAWS: the stop law for missing motor states
 STOPS = ("hold", ON_LINKS)  # act on the measured state: a stop must not depend on a prediction
-LONG_AGO = 1.0  # s, for which the torque at the start has acted already
+LONG_AGO = 1.0  # s, for which the initial torque is taken to have acted already
 QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again
 
 
@@ -64,8 +64,8 @@ class FlatnessSettings:
         motor_encoders.
     observer_gain : 1/s, of the observer of external torques; 0 for none.
     gravity_compensated_by_robot : leave gravity out of the commanded torques.
-    sensor_delay : s, known, from the moment that a sample shows to its time t.
-    command_delay : s, known, from that t until the torque of this cycle takes effect.
+    sensor_delay : s, known delay from the instant that a sample shows to its time t.
+    command_delay : s, known delay from t until the torque of this cycle takes effect.
     predicts_state : whether the laws act on the state predicted over these delays.
 
     Raises InputError for a law without settings, for settings filed under another law's name,
@@ -107,7 +107,7 @@ class FlatnessSettings:
 
     @property
     def delay(self) -> float:
-        """s, from the moment that a sample shows to the effect of the torque computed from it."""
+        """s, from the instant that a sample shows to the effect of the torque computed from it."""
         return self.sensor_delay + self.command_delay
 
 
@@ -131,12 +131,13 @@ class FlatnessLaw:
     springs : torques, loads and deflections at that state.
     observer : of external torques; None without one.
     reference : theta_d, theta_d', theta_d'' and tau_m of `desired`, by the flat map.
-    on_links : the law that stops the arm without motor states; None where that is impossible: the
-        links are not measured, or a motor sets a stiffness.
+    on_links : the law that stops the arm without motor states; None where that is impossible
+        because the links are not measured, or because a motor sets a stiffness.
     transfer : changes over between laws and applies the limits of the motors; `transfer.torque`
         (m,) is the result.
     name : of the active law.
-    judgements : stability of the laws that were judged, by name; the caller fills it by `judge`.
+    judgements : stability of the laws that were judged, by name; the caller stores the results of
+        :meth:`judge` here.
     tolerates_delay : whether "hold" is a :class:`.LateHoldController`.
     lost : why the observer of motor_encoders has no valid state after the last sample; empty
         otherwise.
@@ -240,8 +241,8 @@ class FlatnessLaw:
         self.limit(self.transfer.limits)
 
     def _settings_of(self, name: str, q: Array) -> ControllerSettings:
-        """Those of a law, for rest at q (n,); with motor_encoders without the compensation, which
-        would compare the model with links that were estimated from it."""
+        """Settings of a law for rest at q (n,). With motor_encoders they leave out disturbance
+        compensation, which would compare the model with link states estimated from it."""
         settings = replace(self.settings.controllers[name], position=q)
         is_compensated = "disturbance_bandwidth" in LAWS[name].own
         if self.settings.estimation.source == "motor_encoders" and is_compensated:
@@ -251,11 +252,11 @@ class FlatnessLaw:
     def judge(
         self, name: str, q: Array, *, period: float = PERIOD, **conditions: Any
     ) -> LoopJudgement | None:
-        """Stability of the law `name`, designed for rest at q (n,), all over the joint range.
+        """Stability of the law `name`, designed for rest at q (n,), throughout the joint range.
 
         period : s of a cycle. conditions : `delay`, `model_error` and `poses` of
-        :func:`.judge_loop`. None for laws that are not linear near rest, and for those that act on
-        links which the observer of motor_encoders estimates.
+        :func:`.judge_loop`. Returns None for laws that are not linear near rest, and for those that
+        use link states estimated by the observer of motor_encoders.
         """
         settings = replace(self._settings_of(name, q), period=period)
         law = make_controller(self.model, self.actuators, settings)
@@ -274,13 +275,15 @@ class FlatnessLaw:
         return judge_loop(law, q, estimation=estimation, **conditions)
 
     def tolerate_delay(self, is_late: bool) -> None:
-        """Make the law "hold" the one that stands late torques, or its own; from its next start."""
+        """Choose what "hold" runs from its next start on: the :class:`.LateHoldController` if
+        torques are late, otherwise the law of `settings`."""
         self.tolerates_delay = is_late
         self._laws["hold"] = self._holds[is_late]
 
     def change(self, settings: FlatnessSettings) -> str:
-        """Use other settings from the next design on. The laws that are already designed change
-        only the stiffness and damping of impedances, gradually; None leaves a stiffness as it is.
+        """Use other settings from the next design on. Of the laws already designed, only the
+        impedances change: their damping ratio, and their stiffness, gradually. None leaves a
+        stiffness as it is.
 
         Returns why a stiffness was refused, if the springs cannot carry it; otherwise "".
         """
@@ -345,8 +348,8 @@ class FlatnessLaw:
         self._predict(t)
 
     def _note_sent(self, t: float) -> None:
-        """Take note of the torque that was sent after the last sample, and of the mean torque that
-        acted between that sample and the one at t."""
+        """Record the torque that was sent after the last sample, and the mean torque that acted
+        between that sample and the one at t."""
         sent, settings = self.sent, self.settings
         if self._sent_at is not None:
             sent.push(self._sent_at, self.transfer.torque)
@@ -451,7 +454,7 @@ class FlatnessLaw:
     @property
     def speed(self) -> Array:
         """(n,) of each joint, rad/s or m/s: that of its link or of its motors, whichever is
-        greater; with motor_encoders that of the motors, since the observer may be lost."""
+        greater; with motor_encoders that of the motors, since the observer may have lost track."""
         of_motors = np.abs(self.motors[1] @ self.actuators.link_of_motors)
         if self._motor_filter is not None:
             return of_motors

@@ -29,9 +29,8 @@ constant stiffness of variable joints, and torques within the limits of the moto
 and errors of the torque feedback cost some of it, see docs/impedance.md.
 
 Damping: D_theta = T^T D_i T + D_m, with T = dq_bar/dtheta (less gravity), the dampers D_i of
-`impedance_damping` for the links with the apparent rotors, designed anew every REDESIGN cycles, and
-D_m = (1 - r) K (lead + period), which pays for the
-torque feedback that arrives late by this time.
+`impedance_damping` for the links with the apparent rotors, redesigned every REDESIGN cycles, and
+D_m = (1 - r) K (lead + period), which makes up for torque feedback that arrives late by this time.
 """
 
 from __future__ import annotations
@@ -83,8 +82,9 @@ class ImpedanceController(Controller):
     least_damping : 1/s, of modes without stiffness.
     inertia_share : M_theta / M_m, see :class:`.InertiaShaping`; 1 for no torque feedback.
     bandwidth : rad/s, of the second motors of joints that have two.
-    stiffness_time : s that a change of stiffness takes at least.
-    stiffness_energy : J, tank from which rising stiffness is paid, see :class:`.StiffnessRamp`.
+    stiffness_time : s, shortest time in which the stiffness changes.
+    stiffness_energy : J, capacity of the tank that pays for rising stiffness, see
+        :class:`.StiffnessRamp`.
 
     Attributes: those of a :class:`.Controller`; `ramp` of the stiffness, `equilibrium` of links,
     `dissipated`: W, power of the law's dampers at the last update. An `external_torque` that is set
@@ -287,7 +287,7 @@ class ImpedanceController(Controller):
 
     def storage(self, q: Any, qd: Any, theta: Any, thetad: Any) -> float:
         """The storage function V in J, up to a constant, at a state and the reference of the last
-        update; the energy in the tank is included. For tests and monitors: not cheap.
+        update; the energy in the tank is included. For tests and monitoring: expensive.
 
         Raises InputError for a variable stiffness, for which no storage is claimed.
         """
@@ -373,8 +373,8 @@ class CartesianImpedance(ImpedanceController):
     in inertial axes, from the pose of the tool at q to that at the desired q_d, and e = q - q_d.
 
     The posture springs K_p act in all directions, not only in the null space: the tool feels them
-    in series with nothing, in addition to K_x. Projected into the null space they would have no
-    potential, and the law no storage function.
+    in addition to K_x. Projected into the null space they would have no potential, and the law
+    would have no storage function.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 A link that its motor moves through a spring K feels at most K, with the motor locked. An impedance
 K_i needs a motor spring of 1 / (1 / K_i - 1 / K), which is infinite at K_i = K. On an arm with the
 joint stiffness K_i(q), its use of the springs is the largest eigenvalue of K^-1 K_i(q); designs
-stay at or below MOST in all positions looked at.
+stay at or below MOST at all sampled positions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def carrying_stiffness(
     model: MultibodyModel, actuators: Actuators, q: Array, bandwidth: float
 ) -> Array:
     """(n,) N m/rad: tangent stiffness of the springs, at rest at q or unloaded, whichever is less.
-    Rigid joints count as springs that make the default stiffness swing at `bandwidth` in rad/s."""
+    Rigid joints count as springs for which the default stiffness resonates at `bandwidth` in rad/s.
+    """
     loaded = at_rest(model, actuators, q).stiffness
     unloaded = at_rest(model.with_gravity((0.0, 0.0, 0.0)), actuators, q).stiffness
     as_if = inertias_felt(model, actuators, q) * bandwidth**2 / DEFAULT

@@ -1,8 +1,8 @@
-"""Iterative learning control: a trajectory that is driven again brings its error down.
+"""Iterative learning control: every repetition of a trajectory reduces its error.
 
     c_(j+1) = Q (c_j + gain (q_d - q_j)),        the law follows q_d + c
 
-The flat map makes a robot whose model is right follow its reference exactly: from reference to
+With an exact model, the flat map makes the robot follow its reference exactly: from reference to
 link, the closed loop is the identity. The learning function, the inverse of the closed loop, is
 therefore the identity as well, for every kind of actuator and every law with the full flat map, and
 c with its four derivatives reaches motors and torques through the same map. With a wrong model, the
@@ -11,7 +11,7 @@ the repeatable error. Delta is small below the resonances of the arm. The non-ca
 the projection onto the splines of :class:`.LearnedCorrection`, keeps to these frequencies; its
 phase is zero, since the whole run is known.
 
-Near a resonance that the law does not damp, Delta is large. There, earlier runs replace a better
+Near a resonance that the law does not damp, Delta is large. There, earlier runs make up for the
 model: with the differences Dc_k and De_k to them, after Q,
 
     c_(j+1) = c - sum_k a_k Dc_k + gain (e - sum_k a_k De_k),    a = arg min |e - sum_k a_k De_k|,
@@ -20,11 +20,11 @@ which is Anderson's acceleration of the iteration above, and solves for the few 
 T is far from 1.
 
 Noise: a run leaves in c the part of the encoder noise that passes Q, a share 2 cutoff / rate of
-its variance; it is not summed over the runs, because every run measures c's own error again.
+its variance; it does not accumulate over the runs, because every run measures the error of c anew.
 
-Stop rule: a run that is not better than the best one, by at least `improvement`, is not learned
-from. The next run takes half the step from the best one, and after `patience` such runs the best
-correction is kept for good.
+Stop rule: nothing is learned from a run that does not beat the best one by at least `improvement`.
+The next run takes half the step from the best one, and after `patience` such runs the best
+correction becomes final.
 
 S. Arimoto, S. Kawamura, F. Miyazaki, J. Robotic Systems 1, 1984. D. Bristow, M. Tharayil,
 A. Alleyne, A survey of iterative learning control, IEEE Control Systems Magazine 26, 2006 (Q-filter
@@ -135,7 +135,8 @@ class IterativeLearning:
     start : (n,) desired position at the start.
     correction : for the next run.
     best : the correction of the best run; zero before the first.
-    step : what the best run has taught; `correction` is `best` moved some way to it.
+    step : the correction learned from the best run; `correction` is `best`, moved all or part of
+        the way to it.
     history : (h, 2, p, n) coefficients of the last runs' applied corrections and errors, after Q.
     figures : of all runs, in their order.
     stalls : runs since the best one.
@@ -167,8 +168,8 @@ class IterativeLearning:
         duration: float,
         settings: LearningSettings | None = None,
     ) -> IterativeLearning:
-        """Nothing learned yet. duration : s, of the trajectory and the time at rest after it that
-        is to be learned as well."""
+        """The state before the first run. duration : s, of the trajectory and of the time at rest
+        after it that is to be learned as well."""
         settings, n = settings or LearningSettings(), len(joint_names)
         if (count := np.size(settings.limit)) not in (1, n):
             raise InputError(f"learning: limit has {count} values for {n} joints")
@@ -188,7 +189,7 @@ class IterativeLearning:
         return min((run.rms for run in self.figures), default=np.inf)
 
     def after(self, run: Run, date: str = "") -> IterativeLearning:
-        """With what this run teaches. Raises InputError if it does not fit."""
+        """The state after learning from this run. Raises InputError if the run does not fit."""
         run = self._checked(run)
         date = date or datetime.now(timezone.utc).isoformat(timespec="seconds")
         rms = float(np.sqrt((run.error**2).mean()))
@@ -209,7 +210,7 @@ class IterativeLearning:
         return replace(known, correction=self.best.mixed(self.step, 0.5**stalls), stalls=stalls)
 
     def _learned(self, history: Array) -> Array:
-        """The coefficients (p, n) that the last run of a history (h, 2, p, n) teaches."""
+        """The coefficients (p, n) learned from the last run of a history (h, 2, p, n)."""
         settings, (c, e) = self.settings, history[-1]
         if len(history) > 1:
             changes = history[-1] - history[:-1]
@@ -269,7 +270,7 @@ class IterativeLearning:
     # Files
 
     def save(self, path: str | Path) -> None:
-        """Write everything to a NumPy file (.npz), which is replaced as a whole."""
+        """Write everything to a NumPy file (.npz), which is replaced atomically."""
         path = Path(path)
         last = self.last or Run(np.empty(0), *np.empty((2, 0, len(self.joint_names))))
         settings = self.settings

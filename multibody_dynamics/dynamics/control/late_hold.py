@@ -1,4 +1,4 @@
-"""Damped stop and hold under torques that arrive late: the stop of last choice before the brakes.
+"""Damped stop and hold with torques that arrive late: the last resort before the brakes.
 
 A delay T turns damping at the motor into excitation above a frequency of pi / (2 T), and on-line
 gravity compensation g(q(t - T)) = g(q) - T G q' + .. into negative damping where gravity tips the
@@ -13,12 +13,12 @@ links two poles at -rate / 2, far below 1 / T. At the resonances of the springs 
 velocity, smaller by (w / W)^2, is too weak to excite them, whatever its phase.
 :func:`.forecast_stop` computes the delay that this tolerates.
 
-Of the two motors of an antagonistic joint only the common position is predicted. Their difference
-keeps its value from the start of the stop: a constant pretension leaves it to the springs, which
-are stable on their own, whereas a delayed compensation of their torques would not be.
+Of the two motors of an antagonistic joint only the common position is predicted. In the law, their
+difference keeps its value from the start of the stop: under a constant pretension torque, the
+springs stabilise it on their own, whereas a delayed compensation of their torques would not.
 
 The prediction cancels the lag 2 / W of the filter for steady motion, and a delay of `lead`. The
-filter follows a steady motion exactly over any step, so pauses do no harm to it.
+filter follows a steady motion exactly over any step, so pauses do not disturb it.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ class LateHoldController(HoldController):
     Parameters
     ----------
     q : (n,) position for which gains are designed.
-    rate : 1/s, at which speed is lost.
+    rate : 1/s, at which the speed decays.
     bandwidth : rad/s, W of the filter.
     lead : s, the expected delay.
     torque_limit, period : see :class:`.HoldController`.
 
     Attribute `elapsed`: s since the last update; the caller sets it where cycles may be missing,
-    because `period` is limited. It is `period` unless set, and is used once.
+    because `period` is limited. A value applies to one update only; without one, `period` applies.
 
     Raises InputError for values that are not positive; `lead` may be zero.
     """

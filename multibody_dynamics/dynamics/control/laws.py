@@ -2,7 +2,7 @@
 
 LAWS is the one table of laws: each row has the default bandwidth, the settings that the law takes,
 the numbers that may change while it runs, and the function that designs it for a robot. Parameters,
-launch files and documents offer what stands there.
+launch files and documentation offer the laws in this table.
 """
 
 from __future__ import annotations
@@ -68,13 +68,14 @@ class ControllerSettings:
     integrates : whether the error of the "link" or of the "motor" is integrated.
     disturbance_bandwidth : rad/s, of the observers that compensate disturbances of links and
         motors, see :class:`.DisturbanceCompensation`; 0 for none; default: DISTURBANCE_BANDWIDTH.
-    disturbance_share : 0 to 1, of the motors' torque limits up to which they compensate.
+    disturbance_share : share of the motors' torque limits, 0 to 1, up to which disturbances are
+        compensated.
     torque_design : of the torque loops of "torque_control", a key of TORQUE_DESIGNS.
     torque_bandwidth : rad/s, (n,), of these loops; default: what the springs, the delay and the
         filter allow.
     delay : s from a measurement to its torque, with which the torque loops must be stable.
-    velocity_filter : order and bandwidth in Hz of the filter of the measured state, likewise; None
-        if the velocities are known.
+    velocity_filter : order and bandwidth in Hz of the filter of the measured state, with which they
+        must be stable, too; None if the velocities are known.
     adaptation : of masses and inertias in the feedforward of linear feedback, see
         :class:`.AdaptiveFeedforward`; None for none.
     friction : share of the friction that is compensated, 0 to 1; default: 1, for "hold" 0.
@@ -440,7 +441,7 @@ LAWS: Mapping[str, Law] = MappingProxyType(
 "motor_pd"                feedforward by the flat map, PD on the motors
 "state_feedback"          the same with linear feedback of links and motors
 "feedback_linearization"  q'''' = v
-"torque_control"           torque loops of the springs, within an impedance of the links
+"torque_control"          torque loops of the springs, within an impedance of the links
 "computed_torque"         computed torque of the rigid arm, for comparison
 "hold"                    damped stop, then hold with gravity compensation
 "joint_impedance"         links that feel like springs and dampers around the desired motion

@@ -1,4 +1,4 @@
-"""Corrections of a desired motion that iterative learning has found, for the control cycle.
+"""Corrections of a desired motion found by iterative learning, for the control cycle.
 
 A :class:`LearnedCorrection` is a spline c(t) of degree 5 over the time since the start of a
 trajectory, with four continuous derivatives: the law receives q_d + c, q_d' + c' .. in place of
@@ -108,9 +108,9 @@ class LearnedCorrection:
         """The correction of the same duration and pieces that fits values (k, n) at times (k,)
         best, in the sense of least squares.
 
-        This projection is the Q-filter of the learning: its phase is zero, and it keeps nothing
-        faster than half a period in a piece. Samples may be irregular; where a piece has too few,
-        the smallest coefficients are taken.
+        This projection is the Q-filter of the learning: its phase is zero, and it removes
+        everything faster than half a period per piece. Samples may be irregular; where a piece has
+        too few, the solution with the smallest coefficients is used.
         """
         from scipy.interpolate import BSpline
 
@@ -158,13 +158,13 @@ class _Layer(NamedTuple):
 
 
 class FadingCorrection:
-    """Corrections one after another, with smooth transitions. Initially zero.
+    """A sequence of corrections with smooth transitions. Initially zero.
 
     >>> fading = FadingCorrection(n)
     >>> fading.change(correction, origin=10.5, now=10.0, duration=0.5)
     >>> fading.add_to(10.2, desired)  # (5, n), in place
 
-    Times are in s on one axis. Not thread-safe.
+    All times are in s on the same axis. Not thread-safe.
     """
 
     def __init__(self, n: int) -> None:

@@ -1,11 +1,11 @@
-"""Slow stop of an arm with elastic joints by its link states, when motor states are missing.
+"""Slow stop of an arm with elastic joints from its link states, when motor states are missing.
 
     tau = tau_rest(q) - S C p,    p = M(q) q',    C = share V B^-1
 
 tau_rest(q) are the motor torques for rest at q: on-line gravity compensation, plus the pretension
 of antagonistic joints. p are the joint momenta, B and V inertia and viscous friction of the motors
 of a joint; S distributes a joint's torque to its motors in proportion to their inertias. At rigid
-joints the link states show the motors, and the limit below does not apply: C = 1 / stop_time.
+joints link and motor move as one, and the limit below does not apply: C = 1 / stop_time.
 
 Damping through a spring acts on the wrong mass. Near rest, with K theta - (K + G) q = M q'' for the
 links, a single joint under tau = G q - D q' has the poles of

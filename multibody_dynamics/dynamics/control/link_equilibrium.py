@@ -27,8 +27,8 @@ Links = Callable[[Array], tuple[Array, Array | None]]
 """From q (n,) to l(q) (n,) in N m and the symmetric positive semidefinite matrix (n, n) of the
 stiffness in -dl/dq that the iteration must know; None for none."""
 
-FEW = 5  # iterations up to which none is left out
-SETTLED = 1e-13  # error of the torque, relative, at which more iterations end
+FEW = 5  # up to this number, all iterations are run
+SETTLED = 1e-13  # relative error of the torque at which a longer iteration ends
 LEAST_SHARE = 0.05  # of the springs' stiffness that must be left over
 
 
@@ -69,8 +69,8 @@ class LinkEquilibrium:
         """Improve `q` by Newton steps without the slope of gravity, each of which divides the error
         by about K / |dg/dq|; returns `load`.
 
-        More than FEW iterations end early, once the error is that of rounding. Raises DynamicsError
-        where l takes away more stiffness than the springs have.
+        If `iterations` exceeds FEW, it ends early once only rounding errors are left. Raises
+        DynamicsError where l takes away more stiffness than the springs have.
         """
         springs, rigid = self.springs, self._is_rigid
         np.copyto(self.q, self._theta[self.actuators.first_motor], where=rigid)

@@ -1,9 +1,9 @@
-"""Whether a controller is stable all over the joint range: its sampled loop at many poses.
+"""Whether a controller is stable throughout the joint range: its sampled loop at many poses.
 
 Gains are designed at one pose, but the inertia behind a spring changes with the pose, and so does
 the resonance that a delayed torque has to damp. `judge_loop` evaluates the :mod:`loop_sampling` at
-the design pose and at a deterministic sequence of poses that fills the joint range evenly, each
-with the parameters of the robot at another corner of a stated box of errors.
+the design pose and at a deterministic sequence of poses that fills the joint range evenly, for each
+pose with the robot's parameters at another corner of a given box of errors.
 
 The poses are those of the additive recurrence p_k = frac(1/2 + k a), a_i = g^-i, where g is the
 positive root of g^(n+1) = g + 1: the generalised golden ratio (M. Roberts, "The unreasonable
@@ -26,7 +26,7 @@ from .state_estimation import StateEstimation
 
 POSES = 100
 TURN = np.pi  # rad or m: range of a joint without limits, on either side of zero
-MARGINAL = 1e-6  # 1/s; below it, growth is rounding
+MARGINAL = 1e-6  # 1/s; any growth below this is rounding error
 
 
 def spread_poses(model: MultibodyModel, count: int = POSES) -> Array:
@@ -65,17 +65,17 @@ class LoopJudgement:
 
     @property
     def is_unstable(self) -> NDArray[np.bool_]:
-        """(p,)"""
+        """(p,) whether each pose is unstable."""
         return np.asarray(self.growth > MARGINAL)
 
     @property
     def is_unstable_at_design(self) -> bool:
-        """Even with an exact model."""
+        """Whether the loop is unstable at the design pose even with an exact model."""
         return self.growth_at_design > MARGINAL
 
     @property
     def unstable_share(self) -> float:
-        """Of the poses at which the springs carry the arm, 0 to 1."""
+        """Share, 0 to 1, of unstable poses among those at which the springs carry the arm."""
         judged = np.isfinite(self.growth)
         return float(self.is_unstable.sum() / max(int(judged.sum()), 1))
 
@@ -107,8 +107,8 @@ def judge_loop(
     model_error: float = 0.0,
     poses: Any = POSES,
 ) -> LoopJudgement:
-    """The sampled loop at the design pose and at many others; 100 poses of seven joints take about
-    two seconds.
+    """Judge the sampled loop at the design pose and at many others; 100 poses of seven joints take
+    about two seconds.
 
     Parameters
     ----------

@@ -6,8 +6,8 @@ as one matrix.
 The state z has everything that the loop remembers at sample k: the motion of links and motors, the
 derivative filters of the state estimation, the low-passes of the :class:`.DisturbanceCompensation`,
 integrals, deflections of damped springs in the feedforward, and the torques still on their way.
-Continuous poles (:func:`.closed_loop_poles`) include only the arm, and find loops stable that are
-not.
+Continuous poles (:func:`.closed_loop_poles`) cover only the arm, and may look stable where the
+sampled loop is not.
 
 The arm is x' = A x + B tau near rest at q: mass matrix, tangent stiffness of the springs and of
 gravity, dampers, viscous friction. A torque that acts `delay` = (j + f) h after its sample, with
@@ -17,9 +17,9 @@ the period h, whole j and 0 <= f < 1, and is then held for h gives exactly
               + int_0^((1-f) h) e^(A s) ds B tau_(k-j).
 
 The cycle of a controller is linear near rest as well, and is evaluated here on signals that are
-matrices: row i of a signal is the gradient of its i-th component by z. Coulomb friction, limits of
-torques, and products of velocities are left out. The plant may differ from the model of the
-controller (:class:`RobotErrors`).
+matrices: row i of a signal is the gradient of its i-th component with respect to z. Coulomb
+friction, limits of torques, and products of velocities are left out. The plant may differ from the
+model of the controller (:class:`RobotErrors`).
 
 Source: K. Astrom, B. Wittenmark, Computer-Controlled Systems, 3rd ed., 1997, sections 2.3 and 3.2
 (sampling with a held input and a delay).
@@ -416,10 +416,11 @@ def _held(arm: StateSpace, time: float) -> tuple[Array, Array]:
 
 
 def _flat_slopes(law: LinearFeedback, q: Array, rest: Rest) -> tuple[Array, ...]:
-    """Slopes of the feedforward by Q, Q' and the deflection of damped springs, one row each.
+    """Slopes of the feedforward with respect to Q, Q' and the deflection of damped springs.
 
-    Of theta, theta' and tau_m, (3, m), and of the deflection one period later, (3, n). From central
-    differences of the compiled flat map; without Coulomb friction.
+    These are the three rows of each result: (3, m) for theta, theta' and tau_m, and (3, n) for the
+    deflection one period later. From central differences of the compiled flat map; without Coulomb
+    friction.
     """
     actuators, joint = law.actuators, law.actuators.joint_of_motor
     flat = MotorFeedforward(actuators, variant=law.variant)

@@ -1,9 +1,9 @@
 """A low-pass with equal real poles whose states give the rate of its output.
 
 Four first-order lags in series, z_i' = w (z_(i-1) - z_i), with the input z_0. The output is z_4,
-and its rate w (z_3 - z_4) needs no differentiation: white noise of the input falls with the fourth
-power of the frequency in the output, and still with the third in its rate. For an input that is
-constant over a step h the solution is exact, with a = w h,
+and its rate w (z_3 - z_4) needs no differentiation: above w, noise of the input falls with the
+fourth power of its frequency in the output, and still with the third in the rate. For an input that
+is constant over a step h the solution is exact, with a = w h,
 
     z_i(h) = exp(-a) sum_(j < i) a^j / j! z_(i-j)(0) + (1 - exp(-a) sum_(j < i) a^j / j!) z_0.
 

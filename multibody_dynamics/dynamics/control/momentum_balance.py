@@ -29,7 +29,7 @@ from ..rigid import InverseDynamicsDerivativesSolver, InverseDynamicsSolver
 
 
 class DrivenLinks(NamedTuple):
-    """Links as seen by the torques Q that are known: arguments of :class:`MomentumBalance`."""
+    """The links on which the known torques Q act: arguments of :class:`MomentumBalance`."""
 
     model: MultibodyModel
     friction: Callable[[Array], Array]
@@ -100,7 +100,7 @@ class MomentumBalance:
         self._is_started = False
 
     def update(self, step: float, q: Array, qd: Array, torque: Array) -> Array | None:
-        """The mean external torque (n,) since the last sample, `step` s ago; None at the first."""
+        """The mean external torque (n,) since the last sample, `step` s ago; None for the first."""
         momentum, bias = self._momentum_and_bias(q, qd)
         external = None
         if self._is_started:

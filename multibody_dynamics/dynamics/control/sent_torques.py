@@ -1,9 +1,9 @@
-"""Torques that were sent, and when each of them acts behind a known delay.
+"""Torques that were sent, and when each of them acts after a known delay.
 
 A torque sent at t_k is held from t_k + delay until the next one takes effect, at t_(k+1) + delay.
-Whoever compares a measured state with a torque needs the one that acted then, not the one that was
-sent last: :meth:`SentTorques.mean` gives it for any interval, also for delays that are no multiple
-of the cycle and for cycles of unequal length.
+To compare a measured state with a torque, take the one that acted at that time, not the one that
+was sent last: :meth:`SentTorques.mean` gives it for any interval, even if the delay is not a
+multiple of the cycle or the cycles are of unequal length.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ CAPACITY = 1024  # torques; the older half is dropped when it is full
 
 
 class SentTorques:
-    """The last torques (count, m) that were sent, with their times.
+    """The most recent torques (count, m) that were sent, with their times.
 
     Attributes: `times` (CAPACITY,) in s and `torques` (CAPACITY, m) in N m, of which the first
-    `count` rows are used, oldest first. Before the second torque takes effect, the first one acts,
-    from however long ago.
+    `count` rows are used, oldest first. The first torque counts as having acted at all times before
+    the second takes effect.
     """
 
     def __init__(self, motors: int) -> None:
@@ -33,7 +33,7 @@ class SentTorques:
         self.count = 0
 
     def push(self, t: float, torque: Array) -> None:
-        """Add a torque (m,) that was sent at t in s, later than all before.
+        """Add a torque (m,) that was sent at t in s, later than all previous ones.
 
         Raises InputError for a time that is not later.
         """
@@ -52,7 +52,7 @@ class SentTorques:
 
     def mean(self, start: float, end: float, delay: float) -> Array:
         """The mean torque (m,) that acted from `start` to `end` in s, if every torque takes effect
-        `delay` s after it was sent; an empty interval has the torque at its end.
+        `delay` s after it was sent; for an empty interval, the torque at its end.
 
         Raises InputError if no torque has been sent.
         """

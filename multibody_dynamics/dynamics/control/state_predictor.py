@@ -8,11 +8,11 @@ the model can advance the measured state x = (q, q', theta, theta') to that time
     M_m theta'' = tau - load(q, theta) - friction(theta') + M_m a_motors
 
 over [t - d_s, t + d_c], with tau piecewise constant (:mod:`sent_torques`). Feedback of the
-predicted state, compared with the reference of that time, then has the closed loop it would have
-without a delay, delayed by d_s + d_c. This is the predictor of Manitius and Olbrot (Finite
+predicted state, compared with the reference at that time, then yields the closed loop of a robot
+without delays, shifted by d_s + d_c. This is the predictor of Manitius and Olbrot (Finite
 spectrum assignment problem for systems with delays, IEEE TAC 24(4), 1979) for a nonlinear arm.
 Unlike a Smith predictor, it starts from a measured state in every cycle: errors of the model act
-over the delay only, and cannot drift.
+over the delay only, and do not accumulate.
 
 A constant error of the model would still leave a constant error of the prediction, as in Smith's
 scheme. The correction is the same, predicted minus measured: each sample is also predicted from the
@@ -54,7 +54,7 @@ CORRECTION_BANDWIDTH = 60.0
 """rad/s, of the low-pass for accelerations that the model does not explain, by default."""
 
 LONGEST_DELAY = 0.05
-"""s, longest total delay over which the predictor is accepted."""
+"""s, longest total delay over which settings may ask for a prediction."""
 
 LONGEST_STEP = 1e-3  # s
 FASTEST = 0.7  # |pole| h of an inner step at most; the motors' steepest friction included
@@ -183,8 +183,9 @@ class StatePredictor:
 
     Parameters
     ----------
-    sent : the torques on their way; whoever sends torques pushes them there.
-    bandwidth : rad/s, of the correction by samples that differ from their prediction; 0 for none.
+    sent : the torques on their way; the caller pushes every torque that it sends.
+    bandwidth : rad/s, of the correction by the differences between samples and their predictions; 0
+        turns it off.
 
     Attributes: `state`, a :class:`.JointState` at the time t + `command_delay` after an update at t
     (views that `update` overwrites in place); `unexplained` (n + m,), the accelerations of links
@@ -247,8 +248,8 @@ class StatePredictor:
     ) -> JointState:
         """Predict `state` at t + command_delay.
 
-        measured : q, q', theta, theta' at t - sensor_delay, in s. Until a torque has been sent, the
-        prediction is that sample. Raises DynamicsError where the prediction diverges.
+        measured : q, q', theta, theta' at t - sensor_delay, in s. Until a torque has been sent,
+        `state` is the sample itself. Raises DynamicsError where the prediction diverges.
         """
         x, last = self._x, self._last
         start = t - sensor_delay

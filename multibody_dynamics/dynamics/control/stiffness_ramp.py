@@ -1,11 +1,11 @@
-"""Stiffness that changes while an arm is in contact, without energy from nowhere.
+"""Changes of stiffness while an arm is in contact, without creating energy.
 
 A spring that is stretched by e while its stiffness rises at K' gains the power e^T K' e / 2, which
 nothing outside provides. The ramp pays for it from a tank (F. Ferraguti, C. Secchi, C. Fantuzzi,
 ICRA 2013): stiffness rises only as far as the energy in the tank allows; power that the law's
-dampers dissipate fills it, up to its capacity. The storage function with the tank in it then never
-rises by more than what contacts supply, whatever the sequence of stiffnesses. Softening gives
-energy back, which is not stored: the estimate is on the safe side.
+dampers dissipate fills it, up to its capacity. The storage function including the tank then never
+rises by more than what contacts supply, whatever the sequence of stiffnesses. Softening releases
+energy, which is not stored: the estimate is on the safe side.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ FILLING = 0.5  # share of the dissipated energy that fills the tank; the rest co
 
 
 class StiffnessRamp:
-    """Rows of stiffnesses (k,) that approach their targets at a limited rate and energy.
+    """Stiffnesses (k,) that approach their targets at a limited rate and with limited energy.
 
     Parameters
     ----------
     value : (k,) stiffnesses to begin with, N m/rad or N/m.
-    time : s in which a change of target is completed, at the earliest.
-    capacity : J, of the tank, full at the beginning. What may be paid for without dissipation.
+    time : s, shortest time in which a new target is reached.
+    capacity : J, of the tank, which is full at the beginning: the energy that stiffening may take
+        before anything is dissipated.
 
     Attributes: `value` (k,), `target` (k,), `energy` in J, `is_held`: whether the tank stopped the
     last step.
@@ -74,6 +75,6 @@ class StiffnessRamp:
 
     def pay(self, stretch: Array) -> None:
         """Charge the last step at the stretch after it. The energy may fall below zero by the
-        change of the stretch within a step; the stiffness then waits until it is refilled."""
+        change of the stretch within a step; the stiffness then waits until the tank is refilled."""
         self.energy -= float(stretch @ np.maximum(self._step, 0.0))
         self._step[:] = 0.0

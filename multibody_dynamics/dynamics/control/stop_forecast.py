@@ -30,7 +30,7 @@ POSES = 3
 UNLIMITED_SPEED = 1.0  # rad/s or m/s, top speed of joints without any limit
 HORIZON = 30.0  # s
 STEP = 5e-3  # s
-SETTLED = 2.0  # s at rest, after which a motor has stopped
+SETTLED = 2.0  # s at rest, after which a motor counts as stopped
 
 
 class StopForecast(NamedTuple):
@@ -66,13 +66,13 @@ def forecast_stop(
     expected_delay: float = 0.02,
     poses: int = POSES,
 ) -> StopForecast:
-    """What the stop designed at q (n,) can do, with torques that arrive late.
+    """Forecast the stop that is designed at q (n,), with torques that arrive late.
 
     rest_speed : rad/s or m/s, at which a motor counts as at rest.
-    allowed_time : s. expected_delay : s. Both are those for which `needed_viscous` is computed.
+    allowed_time, expected_delay : s, for which `needed_viscous` is computed.
     poses : number of further poses, drawn from the joint range with a fixed seed, at which the
-        delay is judged with the same gains. InputError names a joint whose springs cannot carry
-        its load at q; other such poses are left out.
+        delay is judged with the same gains. Poses at which the springs cannot carry the arm are
+        left out; if q is one of them, InputError names the joint.
     """
     q = as_array("q", q, (actuators.n,), actuators.joint_names)
     stop = LateHoldController(model, actuators, q)
@@ -230,8 +230,8 @@ class _Loop:
 
 
 def _compensation(actuators: Actuators, rest: Rest, gravity: Array) -> Array:
-    """(m, m) derivative of the loads by the motor positions, with the links hanging at rest on the
-    springs: Q(q, theta) = g(q)."""
+    """(m, m) derivative of the loads with respect to the motor positions, with the links hanging at
+    rest on the springs: Q(q, theta) = g(q)."""
     n, joint = actuators.n, actuators.joint_of_motor
     is_rigid = actuators.is_rigid
     elastic = np.flatnonzero(~is_rigid)

@@ -43,7 +43,7 @@ class TorqueController(Controller):
     Parameters
     ----------
     gains : of the motors; may be set between updates.
-    delay : s from a measurement to its torque, known to the observer in whole periods.
+    delay : s from a measurement to its torque; the observer allows for it in whole periods.
     link_stiffness, link_damping : (n,) or one, N m/rad and N m s/rad. :meth:`update` adds the
         torques of these springs and dampers between desired and actual links to the reference: an
         impedance around the motion. Zero lets the links drift.
@@ -117,7 +117,7 @@ class TorqueController(Controller):
 
     @property
     def disturbance(self) -> Array:
-        """(m,) N m that the observer found at the last update; zero without one."""
+        """(m,) N m that the observer estimated at the last update; zero without one."""
         return self._observer.disturbance
 
     def set_impedance(self, link_stiffness: Any, link_damping: Any) -> None:
@@ -160,7 +160,9 @@ class TorqueController(Controller):
 
         joint_torque : tau_d (n,) in N m, or (3, n) with its first two time derivatives.
         acceleration : (n,) expected q'' of the links, if known: the motors then move along without
-            first bending the springs. The rest as in :meth:`update`, and raises as that.
+            first bending the springs.
+
+        Other arguments and exceptions are those of :meth:`update`.
         """
         rows = joint_torque
         if np.ndim(rows) == 1:
@@ -182,7 +184,7 @@ class TorqueController(Controller):
             self._is_commanded = False
 
     def _refer(self, motion: Array) -> None:
-        """Motion and torques of the reference into the buffers that the flat map reads."""
+        """Write motion and torques of the reference to the buffers that the flat map reads."""
         inverse = self._inverse
         if self._is_commanded:
             inverse.state[:2], inverse.state[2] = self._links, self._acceleration
@@ -212,7 +214,7 @@ class TorqueController(Controller):
             springs.stiffness[:] = self.stiffness[:2]
         springs.update()
         forward = self._map(flat, self._desired)
-        # load_d, M_theta theta_d'' and friction, of which the flat map yields the sum with M_m
+        # load_d, M_theta theta_d'' and friction; the flat map yields their sum, but with M_m
         _, velocity, acceleration, _ = flat.result
         np.multiply(self.actuators.motor_inertia, acceleration, out=self._friction_torque)
         self._friction_torque += flat.load
@@ -236,7 +238,7 @@ class TorqueController(Controller):
             observer.set_period(self.period)
             d = observer.update(self._motors[0] - self._links[0][joint], load, self._acted[-1])
             torque += self.gains.observer_share * d
-            # friction and the acceleration of the link are no disturbance as far as they are known
+            # known friction and link acceleration do not count as disturbances
             np.multiply(
                 self.actuators.motor_inertia, self._inverse.state[2][joint], out=self._known
             )

@@ -22,7 +22,7 @@ from .torque_loop import MAX_DELAY, ComplexArray, LoopTiming, TorqueJoint, Torqu
 LOWEST = 0.1  # Hz
 POINTS = 300
 HALF_POWER = 0.5**0.5
-VIOLATION = 1e-6  # of |Z|: a real part below minus this is no rounding error
+VIOLATION = 1e-6  # of |Z|: a real part below minus this is more than rounding error
 HALVINGS = 7  # of the interval in which the delay margin lies
 
 
@@ -57,17 +57,17 @@ class TorqueEvaluation:
 
     @property
     def bandwidth(self) -> float:
-        """-3 dB of `locked`, Hz; inf if beyond half the sampling rate."""
+        """-3 dB frequency of `locked`, Hz; inf if beyond half the sampling rate."""
         return half_power(self.frequency, self.locked)
 
     @property
     def bandwidth_with_rates(self) -> float:
-        """-3 dB of `with_rates`, Hz."""
+        """-3 dB frequency of `with_rates`, Hz."""
         return half_power(self.frequency, self.with_rates)
 
     @property
     def bandwidth_free(self) -> float:
-        """-3 dB of `free`, relative to its value at the lowest frequency, Hz."""
+        """-3 dB frequency of `free`, relative to its value at the lowest frequency, Hz."""
         return half_power(self.frequency, self.free)
 
     @property
@@ -82,7 +82,8 @@ class TorqueEvaluation:
 
     @property
     def rendered_inertia(self) -> float:
-        """|Z| / w at 1 Hz, kg m^2: what a hand on the link feels of the motor in slow motion."""
+        """|Z| / w at 1 Hz, kg m^2: inertia of the motor that a hand on the link feels, moving
+        slowly."""
         z = np.interp(1.0, self.frequency, np.abs(self.impedance))
         return float(z / (2.0 * np.pi))
 
@@ -208,7 +209,7 @@ class TorqueLimits:
 
     def bandwidth(self, amplitude: float) -> float:
         """The large-torque bandwidth: up to this frequency in Hz, a sine of `amplitude` in N m is
-        within both limits; 0 if it never is, inf if it is at all up to 1 MHz.
+        within both limits; 0 if it never is, inf if it is at all frequencies up to 1 MHz.
 
         Near the resonance of the motor on its spring little torque is needed, and above it the
         speed, or the torque that accelerates the rotor, is the limit.

@@ -48,7 +48,7 @@ STEP, STEPS = 0.8, 20  # of the bandwidth, in search of a stable one
 
 @dataclass(frozen=True, eq=False)
 class TorqueGains:
-    """Numbers of a torque source for m motors: each motor in front of a spring gets the torque
+    """Gains of a torque source for m motors: each motor in front of a spring gets the torque
 
         tau_m = u / a + (1 - 1 / a) load + friction + b d,
         u = load_d + a M_m theta_d'' + D_s (phi_d' - phi') + k_i integral of (load_d - load).
@@ -58,13 +58,13 @@ class TorqueGains:
     share : a = M_theta / M_m, see :class:`.InertiaShaping`; 1 / a - 1 is the gain on the torque
         error.
     damping : D_s in N m s/rad, of the shaped motor against its spring. It grows with the square
-        root of the stiffness, so that the damping ratio stays.
+        root of the stiffness, which keeps the damping ratio constant.
     integral : k_i, 1/s.
     observer : w in rad/s of the :class:`.TorqueObserver` that yields d; 0 for none.
     observer_share : b, 0 to 1.
     drive : (2, m) PD gains in N m/rad and N m s/rad of the motors that set a stiffness.
     stiffness : (n,) tangent K of the springs for which the gains were designed; inf if rigid.
-    design : its name.
+    design : name of the design.
     """
 
     motor_names: tuple[str, ...]
@@ -266,7 +266,7 @@ def torque_observer_gains(
 
     observer_share : of the disturbance that is compensated, 0 to 1; default: the largest with which
         the joint is passive at low frequencies (:func:`.passive_share`). With 1, friction,
-        model errors and the motion of the link leave no static error, and the joint is not passive.
+        model errors and the motion of the link leave no static error, but the joint is not passive.
     """
     timing = timing or LoopTiming()
     if not 0.0 < observer < np.inf:
@@ -297,7 +297,7 @@ def torque_lqr_gains(
 ) -> TorqueGains:
     """Linear-quadratic (LQR) gains on the error e of the torque, its rate and its integral.
 
-    They minimize the integral of
+    They minimise the integral of
 
         e^2 + (e' / w)^2 + (integral w)^2 (integral of e)^2 + (w_n / w)^4 v^2
 

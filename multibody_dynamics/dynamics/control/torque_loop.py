@@ -11,7 +11,7 @@ the response to the torque reference are therefore exact at the samples. So is t
 link: moved by a sine from outside, the joint answers with a sine of that frequency and, from
 sampling, others; only the first exchanges energy with the link on average, so that Re Z < 0 means
 that the joint feeds energy into a link that moves at that frequency (J. E. Colgate, G. Schenkel, J.
-Robotic Systems 1997, have the condition for all links at once, of springs and dampers without a
+Robotic Systems 1997, give the condition for all links at once, for springs and dampers without a
 motor in between).
 
 Measures as in W. Rampeltshammer, A. Keemink, M. Sytsma, E. van Asseldonk, H. van der Kooij,
@@ -136,8 +136,8 @@ class TorqueLoop:
 
     @property
     def poles(self) -> ComplexArray:
-        """Eigenvalues z of the sampled loop. A free link adds two at z = 1, or one there and one of
-        the friction: no torque holds it in place."""
+        """Eigenvalues z of the sampled loop. A free link adds two at z = 1, or one there and one
+        due to friction: no torque holds it in place."""
         return np.linalg.eigvals(self._system.A).astype(np.complex128)
 
     @property
@@ -151,7 +151,7 @@ class TorqueLoop:
     def response(self, frequency: Any, *, rates: bool = False) -> Response:
         """Answer to a sine of the torque reference at `frequency` (k,) in Hz, below Nyquist.
 
-        rates : the reference comes with its two time derivatives; else with zeros.
+        rates : whether the reference comes with its two time derivatives, or with zeros.
         """
         w = 2.0 * np.pi * np.atleast_1d(np.asarray(frequency, dtype=np.float64))
         A, B, C, D = self._system

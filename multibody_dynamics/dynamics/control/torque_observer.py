@@ -21,9 +21,10 @@ Stable by construction: the model has a locked link, which is the slowest of all
 
     (M_m s^2 + D s + P + c K) (s + w)^2 - a (c - 1) K w^2 = 0,
 
-the stable loop without observer and two poles at -w, less a constant. By Routh and Hurwitz it
-remains stable while the constant term is positive, which it is: for every link, locked or free,
-every bandwidth w, and 0 <= a <= 1. Delay and sampling narrow this: :mod:`torque_loop` checks it.
+the stable loop without observer and two poles at -w, less a constant. By the Routh-Hurwitz
+criterion it remains stable while the constant term is positive, as it is for every link, locked or
+free, every bandwidth w, and 0 <= a <= 1. Delay and sampling narrow this: :mod:`torque_loop` checks
+it.
 """
 
 from __future__ import annotations

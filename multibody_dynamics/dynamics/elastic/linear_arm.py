@@ -73,7 +73,8 @@ class LinearArm:
         return np.asarray(deflection.T * values @ deflection)
 
     def add_feedback(self, gains: Array) -> None:
-        """Add motor torques -gains . (q, q', theta, theta') of their own joint; gains: (4, m)."""
+        """Add motor torques -gains . (q, q', theta, theta'), with the state of each motor's own
+        joint; gains: (4, m)."""
         motors, links = self.motors, self.link_of_motor
         for matrix, of_link, of_motor in (
             (self.stiffness, gains[0], gains[2]),
@@ -102,8 +103,8 @@ class LinearArm:
         return A, B, np.hstack([seen, np.zeros_like(seen)])
 
     def state_space(self) -> StateSpace:
-        """The free coordinates y, the links and then the motors that do not move with their links,
-        as a system of first order under motor torques. M must be positive definite."""
+        """The first-order system of the free coordinates y, driven by motor torques: the links, and
+        then the motors that do not move with their links. M must be positive definite."""
         n, free = len(self.links), self._is_free
         k = n + int(free.sum())
         join = np.zeros((len(self.mass), k))

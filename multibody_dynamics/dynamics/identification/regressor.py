@@ -103,7 +103,7 @@ def is_physically_consistent(parameters: Any) -> NDArray[np.bool_]:
     """Whether some body of finite extent has the ten parameters (..., 10); a boolean (...).
 
     That is, whether their :func:`pseudo_inertia` is positive definite: a positive mass, an inertia
-    about the COM that is positive definite, and its principal moments within the triangle
+    about the COM that is positive definite, and principal moments that satisfy the triangle
     inequality. Point masses, rods and plates are on the boundary and are not consistent in this
     sense.
     """
@@ -161,14 +161,14 @@ def passive_regressor(
 ) -> Regressor:
     """Y (..., n, 10 n) with u = Y :func:`inertial_parameters`, and its time derivatives.
 
-    u = M q_r'' + C(q, q') q_r' + g with the Christoffel C, of :func:`.passive_inverse_dynamics`,
-    whose arguments `state` (q, q', ...) and `reference` (q_r', q_r'', ...) these are. In place of
-    D = Phi(V') - ad_V^T Phi(V) of :func:`inverse_dynamics_regressor`, with the reference twist V_r
-    and the bracket [V, V_r] = ad_V V_r,
+    u = M q_r'' + C(q, q') q_r' + g with the Christoffel C. See :func:`.passive_inverse_dynamics`
+    for the arguments `state` (q, q', ...) and `reference` (q_r', q_r'', ...). With the reference
+    twist V_r and the bracket [V, V_r] = ad_V V_r, the matrix D = Phi(V') - ad_V^T Phi(V) of
+    :func:`inverse_dynamics_regressor` becomes
 
         D = Phi(V_r' + [V, V_r] / 2) - (ad_V^T Phi(V_r) + ad_(V_r)^T Phi(V)) / 2.
 
-    Reflected inertias are no inertial parameters: u contains their torques q_r'' besides.
+    Reflected inertias are not inertial parameters; add their torques, inertia times q_r'', to Y pi.
     For adaptation in the control cycle, :meth:`.PassiveInverseDynamicsSolver.power_moments` gives
     Y^T x without Y. Raises InputError as :func:`.passive_inverse_dynamics` does.
     """
@@ -207,8 +207,8 @@ def _along_paths(
     """Y and its rates from D and its rates, without gravity, in the frame of each body."""
     count = len(balance)
     ad, coad = [se3.ad(x) for x in V], [se3.coad(x) for x in V]
-    # In the frame of each body, in which S is constant; G is constant in space. The momentum
-    # balance is P' + M G.
+    # All rows are in the frame of their body, in which S is constant; G is constant in space. The
+    # momentum balance is P' + M G.
     X = model.body_screws[..., None]
     up = np.concatenate([np.zeros(3), -model.gravity])[:, None]
     G = [se3.Ad(se3.inverse(pose)) @ up]

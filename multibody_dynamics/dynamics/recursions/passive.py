@@ -6,15 +6,15 @@ along the motion q(t). In the frame of the body, with the inertia M,
     W = M (V_r' + [V, V_r] / 2) - (ad_V^T M V_r + ad_(V_r)^T M V) / 2 = M V_r' + K(V) V_r.
 
 This is the symmetric bilinear form of the velocity wrench -ad_V^T M V, so C is the matrix of the
-Christoffel symbols, and K is skew, so M' - 2C is skew, too. At the centre of mass, with the
-velocities u and y there of V and V_r, the angular parts w and s, and the second moments of the mass
-Sigma = tr(Theta) / 2 - Theta (Binet's inertia tensor), most of it cancels:
+Christoffel symbols. K is skew, and so is M' - 2C. Most of it cancels at the centre of mass, whose
+velocity is u under V and y under V_r. With the angular parts w and s of the twists, and the second
+moments of the mass Sigma = tr(Theta) / 2 - Theta (Binet's inertia tensor),
 
     f = m (y' + w x y),   n = Theta s' + (Sigma w) x s,   W = (n + c x f, f),
 
-which costs no more than Newton-Euler with s = w. u itself does not occur. All vectors are in the
-joint frame as in :mod:`.body_fixed`, where Theta and Sigma are constant, so the rates follow from
-the product rule. Gravity is an acceleration of the base, which both twists of the base contain.
+which costs no more than ordinary Newton-Euler, where s = w; u itself drops out. All vectors are in
+the joint frame as in :mod:`.body_fixed`, where Theta and Sigma are constant, so the rates follow
+from the product rule. Gravity enters as an acceleration of the base, both in V' and in V_r'.
 
 Other factorisations with M' - 2C skew exist (A. De Luca, L. Ferrajoli, "A modified Newton-Euler
 method for dynamic computations in robot fault detection and control", IEEE ICRA 2009); that of the
@@ -59,7 +59,7 @@ def reference_recursion(parents, joints, state, reference, order, bodies, refere
     """Reference twists V_r of all bodies and their derivatives up to V_r^(order + 1).
 
     `state` (order + 2, n) has q, q', ... and `reference` (order + 2, n) has q_r', q_r'', ...
-    `bodies` are the rows after :func:`.body_fixed.forward_recursion`, of which the frames are used.
+    `bodies` are the rows filled by :func:`.body_fixed.forward_recursion`; only frames are read.
     Row 0 of `references` holds the motion of the base.
     """
     for i in range(parents.shape[0]):
@@ -187,10 +187,10 @@ def twist_recursion(parents, joints, rates, bodies, twists):
 def moment_recursion(parents, bodies, references, twists, moments):
     """The matrices L (n, 4, 4) with x . u = sum_i tr(L_i P_i), for the twists J x of x (n,).
 
-    P_i is the pseudo-inertia of body i in its joint frame, the second moments of its mass at the
-    points (p, 1). With 4x4 matrices V of twists, such a point has the velocity V_x (p, 1) and the
-    bilinear acceleration A (p, 1), A = V_r' + V V_r, and the power of its inertia and weight is the
-    product of both, so L = sym(V_x^T A). The rotors are not included.
+    P_i is the pseudo-inertia of body i in its joint frame: the second moments of its mass in
+    homogeneous coordinates (p, 1). With twists as 4x4 matrices, a point (p, 1) has the velocity
+    V_x (p, 1) and the bilinear acceleration A (p, 1), A = V_r' + V V_r. The power of its inertia
+    and weight is the product of both, so L = sym(V_x^T A). The rotors are not included.
     """
     for i in range(parents.shape[0]):
         b = i + 1

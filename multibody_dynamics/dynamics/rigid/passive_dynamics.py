@@ -96,10 +96,10 @@ def passive_inverse_dynamics(
     ----------
     state : q, q' for u; also q'' for u', and q''' for u''. Each is (..., n), rad or m and per s^k;
         leading dimensions broadcast.
-    reference : as many rows, q_r', q_r'', then q_r''' and q_r''''. They are the derivatives of one
-        function of time, as are the rows of `state`.
-    wrenches : that the world applies, as in :func:`.inverse_dynamics`.
-    base : motion of the base, with which the reference motion moves, too; at rest if None.
+    reference : as many rows as `state`: q_r', q_r'', then q_r''' and q_r''''. They are derivatives
+        of one function of time, as are the rows of `state`.
+    wrenches : applied by the environment, as in :func:`.inverse_dynamics`.
+    base : motion of the base, which the reference motion shares; at rest if None.
 
     Returns :class:`.InverseDynamics` (tau, tau_dot, tau_ddot) with u, u', u'', each (..., n) or
     None. Raises InputError for wrong numbers of rows, wrong shapes or names, NaN or infinity.
@@ -123,8 +123,8 @@ def passive_inverse_dynamics(
 
 
 def checked_order(state: Sequence[Any], reference: Sequence[Any]) -> int:
-    """The number of rates that these rows determine, 0 to 2; InputError unless both have as many
-    rows."""
+    """The number of rates that these rows determine, 0 to 2; InputError unless both have the
+    same number of rows."""
     check_sequence("state", state, "rows")
     check_sequence("reference", reference, "rows")
     given = len(state), len(reference)
@@ -198,7 +198,7 @@ def reference_motion(
 ) -> ReferenceMotion:
     """Twists of all bodies for a motion and a reference motion, body-fixed.
 
-    Arguments and errors are those of :func:`passive_inverse_dynamics`. `twists` has one entry less
+    Arguments and errors are those of :func:`passive_inverse_dynamics`. `twists` has one entry fewer
     than `state` has rows, `reference_twists` as many as `reference`.
     """
     checked_order(state, reference)

@@ -35,7 +35,7 @@ class PassiveInverseDynamicsSolver(ModelSolver):
     state : (4, n) rows q, q', q'', q''', rad or m and per s^k.
     reference : (4, n) rows q_r', q_r'', q_r''', q_r''''.
     result : (3, n) rows u, u', u'', N m or N and per s^k.
-    applied_wrenches : (n, 3, 6) as of :class:`.InverseDynamicsSolver`.
+    applied_wrenches : (n, 3, 6) as in :class:`.InverseDynamicsSolver`.
     moments : (n, 4, 4) of the last call of `update_moments`.
     direction : (n,) joint rates x for `update_moments`.
 
@@ -101,8 +101,8 @@ class PassiveInverseDynamicsSolver(ModelSolver):
         P_i is the pseudo-inertia [[Sigma, m c], [m c^T, m]] of body i in its joint frame, where
         the body frame has the pose `model.body_in_joint`. For the ten parameters pi of all bodies,
         with u = Y pi, this is Y^T x without Y: the gradient of x . u. Reflected inertias do not
-        depend on pi and are left out. Overwritten by the next call; `direction` and
-        `update_moments` do the same without checks.
+        depend on pi and are left out. The next call overwrites the result. To skip the checks,
+        fill `direction` and call `update_moments`.
         """
         row = np.asarray(x, dtype=np.float64)
         if row.shape != self.direction.shape or not np.isfinite(row).all():

@@ -77,11 +77,11 @@ class ModelSolver:
         self.set_base(self._base)
 
     def set_pseudo_inertias(self, P: Array) -> None:
-        """Use other masses and inertias from the next call on, as they are: (n, 4, 4) in the joint
-        frames, [[Sigma, m c], [m c^T, m]] with the second moments Sigma of the mass.
+        """Use the masses and inertias in P from the next call on: (n, 4, 4) in the joint frames,
+        [[Sigma, m c], [m c^T, m]] with the second moments Sigma of the mass.
 
-        For adaptation in the control cycle: it checks nothing, does not change `model`, and costs
-        some microseconds. The body frame has the pose `model.body_in_joint` in the joint frame.
+        For adaptation in the control cycle: it checks nothing, does not change `model`, and takes
+        a few microseconds. The body frame has the pose `model.body_in_joint` in the joint frame.
         """
         joints = self._constants[1]
         mass = joints[:, MASS] = P[:, 3, 3]

@@ -4,13 +4,13 @@ following                       base class of nodes that follow trajectories
 desired_motion                  holds and trajectories over time, spliced without jumps
 learning_node                   base class of nodes that also learn from repeated trajectories
 learned_motion                  a desired motion with the learned correction of its trajectory
-trajectory_learner              evaluates runs and writes their file, beside the cycle
-stiffness_reference             desired stiffness of joints where it varies
+trajectory_learner              evaluates runs and writes their file, outside the control cycle
+stiffness_reference             desired stiffness of joints with variable stiffness
 trajectory_goal                 tolerances and outcome of a motion
 trajectory_action               the action follow_joint_trajectory
-state_pairs                     link and motor states of the same time
+state_pairs                     pairs link and motor states of the same time
 faults                          active fault and missing states of the controller
-stop_guard                      whether a stop ends at rest
+stop_guard                      checks whether a stop ends at rest
 stopping                        base class of the controller: stops, recoveries, silence
 controller_design               design of the controller's laws, forecast of its stop
 controller_outputs              messages that the controller publishes every cycle

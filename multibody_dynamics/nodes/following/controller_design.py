@@ -1,4 +1,4 @@
-"""The design of the flatness controller's laws, and what is reported about its stop."""
+"""The design of the flatness controller's laws, and the report on how well it can stop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .flatness_controller_parameters import FlatnessControllerParameters
 from .law_design import design_at
 from .stiffness_reference import StiffnessReference
 
-EXPECTED_DELAY = 0.02  # s of late torques that a stop should tolerate; less is a warning
+EXPECTED_DELAY = 0.02  # s, delay of the torques that a stop should tolerate; warn if less
 
 
 def make_law(
@@ -25,18 +25,18 @@ def make_law(
     p: FlatnessControllerParameters,
     stiffness: StiffnessReference,
 ) -> FlatnessLaw:
-    """The law, with the second outputs that its design needs. Raises ParameterError for a design
-    position of another robot."""
+    """The law, with the second outputs that its design needs. Raises ParameterError if
+    `design_position` has the wrong length."""
     if (count := len(p.design_position)) not in (0, model.n):
         raise ParameterError(f"design_position has {count} values; expected {model.n} or none")
     law = FlatnessLaw(model, actuators, p.settings())
-    if p.initial_stiffness:  # the design needs it, before anything has been measured
+    if p.initial_stiffness:  # the design needs it before anything has been measured
         law.stiffness[0] = np.clip(p.initial_stiffness, *stiffness.bounds(np.zeros(model.n)))
     return law
 
 
 def design(law: FlatnessLaw, p: FlatnessControllerParameters, position: Array) -> Fault | None:
-    """Design the laws at the measured position (n,); the fault if that is impossible."""
+    """Design the laws at the measured position (n,); returns a fault if that is impossible."""
     try:
         design_at(law, p, position)
     except InputError as error:
@@ -48,7 +48,7 @@ def design(law: FlatnessLaw, p: FlatnessControllerParameters, position: Array) -
 def stop_report(
     law: FlatnessLaw, p: FlatnessControllerParameters
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a stop with late torques can do: lines to inform, and warnings."""
+    """How the arm stops when torques are late: lines of information, and warnings."""
     model, actuators = law.model, law.actuators
     position = np.array(p.design_position) if p.design_position else _middle(model)
     try:

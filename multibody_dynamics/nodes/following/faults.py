@@ -51,7 +51,7 @@ class Watch(Protocol):
 class Fault(NamedTuple):
     """Why the robot is stopped and held.
 
-    is_latched : only ~/enable clears it. is_final : no feedback helps; the torque of rest is sent
+    is_latched : only ~/enable clears it. is_final : no feedback helps; the holding torque is sent
     once, and then nothing, which leaves the stop to the brakes and to the watchdogs of the drives.
     """
 
@@ -176,7 +176,7 @@ class Faults:
 
     def motors_missing(self, has_newer_links: bool) -> Reaction:
         """The reaction to motor states that have timed out; has_newer_links: whether link states
-        are newer than the last output. From now on, link states count without motor states."""
+        are newer than the last output. From then on, link states need no motor state to match."""
         if not self.has_begun:
             return Reaction.WAIT
         if self._may_lack_motors and has_newer_links:

@@ -383,7 +383,7 @@ class FlatnessControllerParameters(FollowingParameters):
             self.state_source,
             self.observer_bandwidth if observes else self.filter_bandwidth,
             self.filter_order,
-            # A silence that ends in a damped stop must not restart the filters at rest.
+            # A gap in the states that leads to a damped stop must not restart the filters at rest.
             max_step=max(MAX_STEP, 2.0 * self.state_timeout),
         )
         controllers = {each.law: each for each in self._controllers()}
@@ -441,7 +441,7 @@ class FlatnessControllerParameters(FollowingParameters):
         )
 
     def _impedance(self, law: str, **given: Any) -> ControllerSettings:
-        """The settings of an impedance; what is empty has the default of the law."""
+        """The settings of an impedance law; empty values stand for its defaults."""
         if len(self.tool_stiffness) not in (0, 6):
             raise ParameterError(
                 f"tool_stiffness has {len(self.tool_stiffness)} values; expected 6"

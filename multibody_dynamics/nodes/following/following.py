@@ -368,7 +368,7 @@ class FollowingNode(CyclicNode):
         self._end_goal(verdict.text, verdict.code)
 
     def _limit_torque(self, wanted: Array, step: float) -> None:
-        """Limit the torque, `step` s after the last one, into `_motor_torque`; count the cuts."""
+        """Set `_motor_torque` to the torque, limited `step` s after the last; count the cuts."""
         # The first cycle has no step: with a tiny one, limited rates allow almost no change.
         self._motor_torque, cuts = self._limits.apply(wanted, self._motor_torque, step or 1e-9)
         self._count_cuts(cuts)

@@ -14,7 +14,7 @@ from .flatness_controller_parameters import FlatnessControllerParameters
 
 STOP = "hold"  # the law that stops the arm after a fault
 PERIOD = 1e-3  # s, if no rate is given
-LONG = 10  # cycles of delay; beyond, only the design pose is judged, because the loop gets large
+LONG = 10  # cycles of delay; above, only the design pose is judged: the sampled loop gets large
 
 
 def prepare_laws(law: FlatnessLaw, p: FlatnessControllerParameters, logger: RcutilsLogger) -> None:
@@ -74,5 +74,5 @@ def _conditions(p: FlatnessControllerParameters) -> dict[str, float]:
     """Delay and period in s for which a loop is judged."""
     rate = p.update_rate or p.expected_rate
     period = 1.0 / rate if rate else PERIOD
-    waiting = period if p.update_rate else 0.0  # a timer uses the state of the tick before
+    waiting = period if p.update_rate else 0.0  # a timer uses the state of the previous tick
     return {"delay": p.command_delay + p.judged_delay + waiting, "period": period}

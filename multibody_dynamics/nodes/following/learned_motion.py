@@ -20,9 +20,9 @@ from .desired_motion import DesiredMotion
 from .trajectory_learner import TrajectoryLearner
 
 FADE = 0.5  # s, of a change of corrections; its fourth derivative grows with 1 / FADE^4
-SETTLING = 0.3  # s at rest after a trajectory that belong to its run
+SETTLING = 0.3  # s at rest after a trajectory, recorded as part of its run
 LATE = 0.02  # s by which a trajectory may start later than its stamp and still be learned
-START_TOLERANCE = 1e-3  # rad or m from the start of the runs before
+START_TOLERANCE = 1e-3  # rad or m from the start of earlier runs
 
 
 class Recording:
@@ -44,7 +44,7 @@ class Recording:
         self._count += 1
 
     def run(self) -> Run:
-        """The run; if it was cut off at rest, the last sample stands for the rest of it."""
+        """The run; if it was cut off at rest, its last sample is repeated until the end."""
         rows = self._rows[: self._count]
         if self._count > 1 and rows[-1, 0] < self.duration:
             step = max(rows[-1, 0] / (self._count - 1), 1e-4)
@@ -57,9 +57,9 @@ class Recording:
 
 
 class LearnedMotion(DesiredMotion):
-    """:class:`DesiredMotion`, corrected by what a learner has found; without one, unchanged.
+    """A :class:`DesiredMotion` with the correction found by a learner, if there is a learner.
 
-    fade : s, in which corrections change, FADE by default; may be set at any time.
+    fade : s, duration of a change of corrections, FADE by default; may be set at any time.
     wanted : (5, n) the motion without correction at the last `evaluate`.
     """
 

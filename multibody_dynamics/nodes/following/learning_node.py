@@ -18,7 +18,7 @@ from .trajectory_learner import TrajectoryLearner
 
 
 class LearningNode(FollowingNode):
-    """A :class:`FollowingNode` whose desired motion is corrected by what `learning_file` holds.
+    """A :class:`FollowingNode` whose desired motion includes the correction in `learning_file`.
 
     A subclass calls `_motion.record` with the error against `_wanted` in every cycle in which the
     robot follows.
@@ -68,7 +68,7 @@ class LearningNode(FollowingNode):
         return self._motion.wanted
 
     def _learning_statuses(self) -> Iterator[DiagnosticStatus]:
-        """The status of the learning, if there is a file."""
+        """The status of learning, if there is a learning file."""
         learner = self._learner
         if learner is None:
             return

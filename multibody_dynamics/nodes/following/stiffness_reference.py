@@ -45,7 +45,7 @@ class StiffnessReference:
 
     def bounds(self, torque: Array) -> tuple[Array, Array]:
         """(v,) minimum and maximum second outputs that springs and motors can hold at the joint
-        torques (n,), less a margin, because springs reach the end of their travel at the ends."""
+        torques (n,), less a margin, because the full range uses the whole travel of the springs."""
         low, high = self._ends(torque, HOLDING * self.torque_scale)
         high = np.maximum(low, high)  # the joint torque alone may exceed what the motors can hold
         margin = MARGIN * (high - low)

@@ -1,9 +1,9 @@
-"""Whether a stop stops: supervises the joints' speeds while a fault is active. Uses no ROS.
+"""Checks that a stop succeeds: supervises the joint speeds while a fault is active. Uses no ROS.
 
 A stop can fail: torques may arrive too late for any feedback, motors may lack friction, sensors may
-be wrong, or somebody may push the arm. The guard notices two things: a joint that is faster than
-the motion that was to be stopped allows, and an arm that is not at rest in time. What happens then
-is decided elsewhere (:class:`.Faults`).
+be wrong, or somebody may push the arm. The guard detects two things: a joint that is too fast
+for the motion being stopped, and an arm that does not come to rest in time. The response is decided
+elsewhere (:class:`.Faults`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ FASTER = 1.5  # times the speed at the fault
 SHARE = 0.25  # of the velocity limit, in addition: braking one joint moves the others
 UNLIMITED_SPEED = 2.0  # rad/s or m/s, velocity limit of joints that have none
 LASTING = 50_000_000  # ns; shorter peaks may come from the filters of the velocities
-AT_REST = 200_000_000  # ns below the speed of rest; an oscillation passes through zero sooner
-SLOWEST = 0.01  # rad/s or m/s, the least speed of rest
+AT_REST = 200_000_000  # ns below the speed of rest; an oscillation exceeds it again sooner
+SLOWEST = 0.01  # rad/s or m/s; the speed of rest is never taken below this
 
 
 class StopGuard:
@@ -27,8 +27,8 @@ class StopGuard:
 
     velocity_limits : (n,) rad/s or m/s of the joints; inf if there are none.
 
-    Times are stamps in ns. If no states arrive for a while, time passes all the same: an arm that
-    still moves when states are back, and has not been at rest since, is not at rest in time.
+    Times are stamps in ns. The timeout keeps running while no states arrive, so an arm that is
+    still moving when they return may have exceeded it.
     """
 
     def __init__(self, joint_names: tuple[str, ...], velocity_limits: Array) -> None:
@@ -47,7 +47,7 @@ class StopGuard:
         self._allowed[:] = FASTER * speed + SHARE * self._limits
 
     def allowed(self, limit: float) -> Array:
-        """(n,) speeds that the stop may not exceed; limit: for all joints, or 0: derived."""
+        """(n,) speeds that the stop may not exceed; limit: for all joints; 0: set by `begin`."""
         return np.full_like(self._allowed, limit) if limit else self._allowed
 
     def check(

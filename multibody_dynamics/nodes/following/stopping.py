@@ -1,5 +1,5 @@
-"""Base class of the flatness controller: what it does at faults. It brings the arm to a damped
-stop, checks that the stop stops, clears the fault, or falls silent.
+"""Base class of the flatness controller: its response to faults. It brings the arm to a damped
+stop, checks that the stop succeeds, and clears the fault or falls silent.
 
 Which fault is active and which law stops the arm is decided in faults.py, and whether a stop fails
 in stop_guard.py; here the law is changed, the log is written, and the last torque is published.
@@ -28,7 +28,7 @@ SILENT = "sending the torque of rest once, then nothing; brakes or drives must s
 
 
 class StoppingNode(FollowingNode):
-    """A node that stops the arm at faults.
+    """A node that stops the arm when a fault occurs.
 
     A subclass sets `_law` at `configure`, and `_faults`, `_guard`, `_inputs`, `_error` (2, n) and
     `_is_designed` at `activate`.
@@ -78,7 +78,7 @@ class StoppingNode(FollowingNode):
     # A stop
 
     def _judge_stop(self, stamp: int) -> None:
-        """Check that a stop stops; clear its fault if it no longer applies."""
+        """Check that the stop succeeds; clear its fault if it no longer applies."""
         p, law, faults = self.parameters, self._law, self._faults
         if failed := self._guard.check(
             stamp,
@@ -103,7 +103,7 @@ class StoppingNode(FollowingNode):
                 self._recover()
 
     def _may_resume(self, stamp: int, why: str) -> bool:
-        """Whether following may resume without ~/enable; if it has too often, stay stopped."""
+        """Whether following may resume without ~/enable; if it did so too often, stay stopped."""
         p = self.parameters
         fault = self._faults.resume(stamp, why, limit=p.recovery_limit, window=p.recovery_window)
         if fault is not None:
@@ -188,7 +188,7 @@ class StoppingNode(FollowingNode):
         torque = law.rest(self._position.copy())
         if not np.isfinite(torque).all():
             return
-        # No later output can catch up with a rate limit, so this torque must be the full hold.
+        # No later output can make up for a rate limit: this must be the full holding torque.
         law.transfer.torque[:], cuts = self._limits.apply(torque, law.transfer.torque, FOREVER)
         self._count_cuts(cuts)
         self._error[:] = 0.0

@@ -128,8 +128,8 @@ class TrajectoryGoal:
     def judge(self, time: int, desired: Array, position: Array, velocity: Array) -> Verdict | None:
         """The verdict once the motion has ended, None before.
 
-        desired: (5, n) at `time` (ns). position, velocity: (n,) measured; NaN if not measured,
-        which is not checked.
+        desired: (5, n) at `time` (ns). position, velocity: (n,) measured; NaN where not measured,
+        and then not checked.
         """
         errors = np.abs([desired[0] - position, desired[1] - velocity])
         if time < self.end:

@@ -1,4 +1,4 @@
-"""Learning of a repeated trajectory and its file, beside the control cycle. Uses no ROS."""
+"""Learning of a repeated trajectory, and its file, outside the control cycle. Uses no ROS."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TrajectoryLearner:
         return self._work is not None and not self._work.done()
 
     def of_trajectory(self, key: str, start: Array, duration: float) -> IterativeLearning | None:
-        """What is known about this trajectory; None if `note` says why it is not to be used.
+        """What has been learned about this trajectory; None if unusable, and `note` says why.
 
         A new file begins with the first trajectory while `learns` is set.
         """

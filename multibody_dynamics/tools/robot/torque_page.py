@@ -40,7 +40,7 @@ th { text-align: right; } th.name { text-align: left; } img { max-width: 100%; }
 
 
 def write_torque_report(report: TorqueReport, folder: Path) -> Path:
-    """Write report.html with its pictures inside, report.json, and a picture <joint>.png per joint;
+    """Write report.html with embedded pictures, report.json, and a picture <joint>.png per joint;
     returns the page."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(as_dict(report), indent=1, ensure_ascii=False, allow_nan=False)

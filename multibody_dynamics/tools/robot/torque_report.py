@@ -68,7 +68,7 @@ class TorqueReport:
     Attributes
     ----------
     robot : its name. position : (n,). timing, resolution, friction : of the loops.
-    joints : names of the joints with springs. rigid : names of those without.
+    joints : the joints with springs. rigid : names of those without.
     evaluations : of every joint and design that was accepted, joint by joint.
     gains : of every design that was accepted, by name.
     refused : messages of those that were not, by name.
@@ -138,7 +138,7 @@ def torque_report(
 
 
 def _as_one(actuators: Actuators, joint: SingleJoint) -> Motor:
-    """The motors of a joint, which deliver its torque together, as one."""
+    """The motors of a joint, combined into one with their total torque."""
     motors = [actuators.motors[j] for j in joint.motors]
     return Motor(
         joint.joint.inertia,
@@ -180,12 +180,12 @@ LIMIT_COLUMNS = (
 
 
 def number(value: float) -> str:
-    """Three digits; - for none."""
+    """Three digits; "-" unless finite."""
     return f"{value:.3g}" if isfinite(value) else "-"
 
 
 def conditions(report: TorqueReport) -> str:
-    """What the numbers are for."""
+    """The conditions for which the numbers hold."""
     timing = report.timing
     order, bandwidth = timing.velocity_filter or (0, 0.0)
     position = ", ".join(f"{x:.4g}" for x in report.position)

@@ -50,7 +50,7 @@ def moving(model: MultibodyModel, t: float) -> np.ndarray:
 @settings(max_examples=6, deadline=None)
 @given(SEEDS)
 def test_a_step_brings_the_estimates_nearer_to_the_true_bodies(seed):
-    """In the norm of N, for every state, since the projection is onto a convex set."""
+    """In the norm of N, in every state, because the projection is onto a convex set."""
     model = random_tree(5, seed)
     true = links_off(model, 0.3, seed)
     adaptive = AdaptiveFeedforward(model, AdaptationSettings(rate=20.0, sliding=0.0))
@@ -162,8 +162,8 @@ def rms_error(law: LinearFeedback, true: MultibodyModel, motion) -> float:
 
 @pytest.mark.parametrize("what", ["links", "payload"])
 def test_an_arm_with_springs_follows_better(what):
-    """With wrong links or an unknown payload: better than without, with and without compensation of
-    disturbances; on its own, better still when it drives the motion again."""
+    """With wrong links or an unknown payload, adaptation improves tracking, with and without
+    compensation of disturbances; without it, repeating the motion improves tracking further."""
     arm = elastic_panda()
     motion, model = exciting(arm, 0.5), arm.model
     if what == "links":

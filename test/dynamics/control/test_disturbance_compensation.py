@@ -85,7 +85,7 @@ def wrong(arm: Arm, share: float) -> Arm:
 
 
 def rest_error(arm: Arm, believed: Arm, **settings) -> float:
-    """Largest error of the links, rad, 1.3 to 1.5 s after the start; the state is known."""
+    """Largest error of the links, rad, 1.3 to 1.5 s after the start; the law knows the state."""
     robot = ElasticRobot(arm.model, arm.actuators)
     robot.reset(arm.rest)
     law = make_controller(

@@ -57,8 +57,8 @@ def late_stop(
     arm: Arm, law: Controller, delay: int, *, pause: int = 0, duration: int = 3000
 ) -> tuple[float, float, float]:
     """Greatest joint speed at the start, at any time and at the end of a stop with torques that
-    arrive `delay` cycles of 1 ms late, with jitter of half of it, and no cycle for `pause` ms in
-    every second."""
+    arrive `delay` cycles of 1 ms late, with a jitter of half that delay, and without any cycle for
+    `pause` ms in every second."""
     second, plant, random = at_rest(*arm).second, in_motion(arm, 0.6), np.random.default_rng(0)
     speeds = [np.abs(plant.state[1]).max()]
     load = law.actuators.springs(*plant.state, stiffness=second[:2]).load

@@ -47,7 +47,7 @@ def test_joints_without_limits_are_judged_over_one_turn():
 
 
 def test_state_feedback_of_the_panda_is_unstable_with_delay():
-    """40 rad/s with 3 ms: everywhere; with 2 ms: at a few poses, not at the design pose."""
+    """At 40 rad/s: with 3 ms at every pose, with 2 ms at a few, but not at the design pose."""
     arm = shipped("panda")
     chosen = ControllerSettings(law="state_feedback", bandwidth=40.0, position=arm.rest)
     law = make_controller(arm.model, arm.actuators, chosen)

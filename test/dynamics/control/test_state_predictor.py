@@ -32,7 +32,7 @@ ALL = (
 
 def predictions(arm: Arm, model, *, cycles: int, share: float = 0.2, **settings):
     """Predicted and true states (cycles, 2 n + 2 m) of a plant with another `model`, which starts
-    at rest and is driven by sines of up to a share of its load, or of 1 N m."""
+    at rest and is driven by sines of the amplitude share (1 + |load|) in N m."""
     robot = ElasticRobot(model, arm.actuators)
     (q, qd, theta, thetad), second, load = at_start(arm)
     robot.stiffness[:] = second[:2]
@@ -61,8 +61,8 @@ def predictions(arm: Arm, model, *, cycles: int, share: float = 0.2, **settings)
 
 @pytest.mark.parametrize("arm", ALL, ids=lambda arm: arm.__name__)
 def test_the_state_when_the_torque_takes_effect_is_predicted_exactly(arm):
-    """A command delay that is no multiple of the cycle, samples two cycles old, actuators of every
-    kind: the prediction has the error of its integrator, and nothing remains unexplained."""
+    """With a command delay that is not a multiple of the cycle, samples two cycles old, and every
+    kind of actuator: only the integrator's error is left, and nothing remains unexplained."""
     arm = arm()
     predicted, true, predictor = predictions(arm, arm.model, cycles=120)
     moved = np.abs(true - true[0]).max()

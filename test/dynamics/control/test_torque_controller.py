@@ -100,7 +100,7 @@ def run(arm, law, reference, steps, *, bias=0.0, acceleration=None, plant=None):
 
 @pytest.mark.parametrize("damping", [0.0, 5.0])
 def test_with_rates_the_torque_follows_exactly(damping):
-    """A locked link, half a cycle ahead for the hold: what is left is of second order in it."""
+    """Locked link, reference half a cycle ahead for the hold: the error left is of second order."""
     arm = single_joint(LOCKED, Motor(M, viscous=1.0), K, damping)
     w, h = 2.0 * np.pi * 5.0, 1e-3
     law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
@@ -117,7 +117,7 @@ def test_with_rates_the_torque_follows_exactly(damping):
 
 
 def static_error(gains, **settings) -> float:
-    """Torque error with a locked link, where the motor delivers 3 N m less than it was sent."""
+    """Torque error with a locked link, where the motor delivers 3 N m less than commanded."""
     arm = single_joint(LOCKED, Motor(M, viscous=1.0), K)
     law = TorqueController(*arm[:2], gains(*arm, **settings))
     return 10.0 - run(arm, law, lambda t: np.array([10.0]), 3000, bias=-3.0)[-1, 0]
@@ -163,7 +163,7 @@ def test_a_known_acceleration_replaces_the_observer():
 
 
 def test_a_saturated_motor_does_not_wind_up():
-    """After 1 s at a reference beyond the limit, the torque returns as fast as without it."""
+    """After 1 s of a reference beyond the limit, the torque returns as fast as without a limit."""
     motor = Motor(M, viscous=20.0, torque_limit=8.0)
     arm = single_joint(LOCKED, motor, K)
     for design, settings in (

@@ -94,7 +94,7 @@ def test_lqr_gains_are_optimal():
 @pytest.mark.parametrize("design", TORQUE_DESIGNS)
 @pytest.mark.parametrize("make", ALL)
 def test_default_designs_are_stable_on_every_arm(make, design):
-    """Without a bandwidth, every design is accepted, and would be with one more period of delay."""
+    """Every design is accepted with its default bandwidth, even with one more period of delay."""
     arm = make()
     gains = TORQUE_DESIGNS[design](*arm, timing=MEASURED)
     assert gains.design == design
@@ -111,7 +111,7 @@ def test_default_designs_are_stable_on_every_arm(make, design):
 
 @pytest.mark.parametrize("make", [linear_arm, antagonistic_arm, damped_arm, mixed_panda])
 def test_poles_of_the_whole_arm_are_those_of_its_equations(make):
-    """By differences of law and arm near rest, in continuous time."""
+    """Against finite differences of law and arm near rest, in continuous time."""
     arm = without_coulomb(make())
     model, actuators, rest = arm
     gains = inertia_shaping_gains(*arm)
@@ -153,7 +153,7 @@ def test_two_antagonists_share_the_damping_by_their_inertia():
 
 
 def test_the_default_share_of_the_observer_is_passive_and_more_is_not():
-    """At all frequencies without delay; with a delay, at the low ones."""
+    """Without delay it is passive at all frequencies; with a delay, at low ones."""
     arm = single_joint(LOCKED, Motor(M, viscous=1.0), K)
     (single,) = single_joints(*arm)
 

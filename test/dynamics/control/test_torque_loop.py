@@ -181,7 +181,7 @@ def test_the_impedance_is_the_energy_that_a_moved_link_feeds_in(design):
                 x = after
         expected = 0.5 * w**2 * loop.impedance(hertz)[0].real
         tolerance = 0.02 * abs(expected) + 1e-3 * K * w / 2.0
-        if hertz > 100.0:  # the trapezoid sees 20 points of 0.62 of a period
+        if hertz > 100.0:  # the trapezoidal rule sees 20 points in 0.62 of a period
             tolerance = 0.05 * abs(expected) + 5e-4 * K * w / 2.0
         assert power / total == pytest.approx(expected, abs=tolerance)
 

@@ -38,7 +38,7 @@ def test_a_constant_disturbance_is_found_through_the_filter():
     acceleration = -d / M
     tau = np.array([1.0, 1.0])
     for k in range(600):
-        t = 1e-4 * k  # short, for phi is a parabola, of which the filter knows only the chords
+        t = 1e-4 * k  # short steps: phi is a parabola, which the filter replaces by its chords
         phi = 0.5 * acceleration * t**2
         found = observer.update(phi, tau, tau)
         x = w * t
@@ -51,7 +51,7 @@ def test_a_load_that_the_motor_balances_is_no_disturbance():
     for k in range(100):
         load = np.array([2.0 + 0.5 * np.sin(0.05 * k)])
         found = observer.update(np.array([0.1]), load, load)
-    assert abs(found[0]) < 0.05  # of half a sample of its rate
+    assert abs(found[0]) < 0.05  # from half a sample of the load's rate
     observer.reset()
     assert observer.update(np.array([0.3]), load, load) == 0.0
 
