@@ -188,7 +188,7 @@ class AdaptiveFeedforward:
             if np.linalg.eigvalsh(each)[0] <= 0.0:
                 raise InputError(
                     f"body '{body}' has no mass or no extent, or its inertia violates the triangle "
-                    f"inequality: its links cannot adapt; correct it, or adapt a payload"
+                    f"inequality: the links cannot adapt; correct it, or adapt a payload"
                 )
         return np.asarray(np.linalg.cholesky(P), dtype=np.float64)
 

@@ -149,8 +149,8 @@ class ControllerSettings:
             and np.any(self.integral)
         ):
             raise InputError(
-                "integral and disturbance_bandwidth: both remove the same error and would fight; "
-                "set one of them to 0"
+                "integral and disturbance_bandwidth: both remove the same error and would "
+                "interfere; set one of them to 0"
             )
         self._check_values()
 

@@ -46,7 +46,7 @@ class TrajectoryLearner:
             self.learning.require(self.learning.key, robot, joint_names)
             self.note = str(self.learning)
         elif not path.parent.is_dir():
-            raise InputError(f"there is no folder {path.parent} for the file of the learning")
+            raise InputError(f"folder {path.parent} does not exist")
 
     @property
     def is_busy(self) -> bool:

@@ -107,9 +107,8 @@ def test_with_rates_the_torque_follows_exactly(damping):
 
     def reference(t: float) -> np.ndarray:
         t += 0.5 * h
-        ramp = [1.0 - np.exp(-((w * t) ** 3))] if False else [1.0]
         s, c = np.sin(w * t), np.cos(w * t)
-        return ramp[0] * 20.0 * np.array([[s], [w * c], [-(w**2) * s]])
+        return 20.0 * np.array([[s], [w * c], [-(w**2) * s]])
 
     found = run(arm, law, reference, 600)[300:, 0]
     t = h * np.arange(300, 600)
