@@ -111,7 +111,7 @@ def test_files_that_do_not_fit_keep_the_node_from_starting(ros, tmp_path):
     (tmp_path / "bad.npz").write_text("nothing")
     for file, reason in (
         (tmp_path / "bad.npz", "cannot read a learned correction"),
-        (tmp_path / "missing" / "x.npz", "does not exist"),
+        (tmp_path / "missing" / "x.npz", f"folder {tmp_path / 'missing'} does not exist"),
     ):
         node = ros.start(
             "flatness_controller_node",
