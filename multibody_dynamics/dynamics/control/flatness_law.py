@@ -241,11 +241,11 @@ class FlatnessLaw:
         self.limit(self.transfer.limits)
 
     def _settings_of(self, name: str, q: Array) -> ControllerSettings:
-        """Settings of a law for rest at q (n,). With motor_encoders they leave out disturbance
-        compensation, which would compare the model with link states estimated from it."""
+        """Settings of a law for rest at q (n,). Without link encoders they leave out disturbance
+        compensation, which would compare the model with link states computed from it."""
         settings = replace(self.settings.controllers[name], position=q)
         is_compensated = "disturbance_bandwidth" in LAWS[name].own
-        if self.settings.estimation.source == "motor_encoders" and is_compensated:
+        if is_compensated and "link_position" not in self.estimator.signals:
             settings = replace(settings, disturbance_bandwidth=0.0)
         return settings
 

@@ -96,7 +96,7 @@ class FlatnessControllerParameters(FollowingParameters):
     disturbance_bandwidth: float = parameter(
         DISTURBANCE_BANDWIDTH,
         "motor_pd, state_feedback: poles of the observers that compensate what the model does not"
-        " explain, on links and motors; 0: no compensation; always 0 with motor_encoders",
+        " explain, on links and motors; 0: no compensation; always 0 without link encoders",
         unit="rad/s",
         bounds=(0.0, 1000.0),
     )
