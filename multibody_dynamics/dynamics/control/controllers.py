@@ -338,6 +338,7 @@ class LinearFeedback(Controller):
         self._now, self._later = _Filtered(self, variant), _Filtered(self, variant)
         self._reported_map = self._now.flat
         self.disturbance_bandwidth = disturbance_bandwidth
+        self.disturbance_share = disturbance_share
         self.compensation = (
             DisturbanceCompensation(
                 model, actuators, disturbance_bandwidth, share=disturbance_share

@@ -466,7 +466,15 @@ def make_controller(
     return LAWS[settings.law].design(model, actuators, settings)
 
 
-_FIXED = ("variant", "feedback", "integrates", "disturbance_bandwidth", "adaptation", "tool")
+_FIXED = (
+    "variant",
+    "feedback",
+    "integrates",
+    "disturbance_bandwidth",
+    "disturbance_share",
+    "adaptation",
+    "tool",
+)
 
 
 def retune(controller: Controller, settings: ControllerSettings) -> None:

@@ -116,6 +116,8 @@ def test_retuning_keeps_the_integral():
         retune(law, ControllerSettings(law="hold", position=rest))
     with pytest.raises(InputError, match=r"law 'state_feedback'.*make a new law"):
         retune(law, ControllerSettings(**chosen, variant="quasi_static"))
+    with pytest.raises(InputError, match=r"law 'state_feedback'.*make a new law"):
+        retune(law, ControllerSettings(**chosen, disturbance_share=0.2))
     assert law.gains is before
 
 
