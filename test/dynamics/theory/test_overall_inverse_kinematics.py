@@ -276,9 +276,10 @@ def test_batches_equal_single_results(method):
             dyn.theory.joint_rates_from_twists(model, first, V[at], **how),
             dyn.theory.joint_accelerations_from_motion(model, first, V[at], V_dot[at], **how),
         )
+        # least squares are flat at the minimum: round-off moves it by far more than one unit
         for together, one in zip(found, single, strict=True):
-            np.testing.assert_allclose(together.joints[at], one.joints, atol=1e-11)
-            np.testing.assert_allclose(together.residual[at], one.residual, atol=1e-11)
+            np.testing.assert_allclose(together.joints[at], one.joints, atol=1e-9)
+            np.testing.assert_allclose(together.residual[at], one.residual, atol=1e-9)
 
 
 def test_arguments_are_never_written_to():
