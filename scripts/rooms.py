@@ -6,6 +6,7 @@ The rules:
 
 - A room imports only from lower floors.
 - Code outside a room of dynamics/ imports from its face: the names in `__all__` of its `__init__`.
+  Rooms within control/ have no faces of their own.
 - The modules of a folder do not import each other in a cycle.
 
 The script reports imports that break these rules and rewrites the drawings. With --check, it writes
@@ -34,7 +35,7 @@ FILES = "."  # the room of the files directly in a house
 
 TABLE = re.compile(r"^\| floor \| `([\w/]+)/` \|.*\n\|[-|]+\n((?:\|.*\n)+)", re.MULTILINE)
 ROW = re.compile(r"^\| (\d+) \| `(?:(\w+)/|\*[\w.]+)`", re.MULTILINE)
-DRAWING = re.compile(r"(<!-- begin rooms of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+DRAWING = re.compile(r"(<!-- begin rooms of ([\w/]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 Floors = dict[str, int]  # by room, as in the table
 
@@ -62,10 +63,10 @@ def houses(guide: str) -> dict[str, Floors]:
 
 def room_of(house: str, path: tuple[str, ...]) -> str | None:
     """The room of a path below the package, or None if it is outside the house."""
-    if house:
-        if path[:1] != (house,):
-            return None
-        path = path[1:]
+    folders = tuple(filter(None, house.split("/")))
+    if path[: len(folders)] != folders:
+        return None
+    path = path[len(folders) :]
     return path[0] if path and (PACKAGE / house / path[0]).is_dir() else FILES
 
 

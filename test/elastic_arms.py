@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from multibody_dynamics.dynamics.control.gains import at_rest
+from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
 from multibody_dynamics.dynamics.core.inputs import Array
 from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators

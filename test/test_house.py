@@ -37,7 +37,7 @@ def faces() -> dict[str, ModuleType]:
 
 
 def test_the_guide_has_a_table_for_each_house():
-    assert HOUSES.keys() == {"", "dynamics", "validation", "nodes", "tools"}
+    assert HOUSES.keys() == {"", "dynamics", "dynamics/control", "validation", "nodes", "tools"}
     assert 12 <= len(HOUSES["dynamics"]) <= 16
 
 
@@ -53,7 +53,7 @@ def test_the_drawings_are_up_to_date():
     assert rooms.redrawn(GUIDE) == GUIDE, "run: python scripts/rooms.py"
 
 
-@pytest.mark.parametrize("house", ["dynamics", "nodes", "validation"])
+@pytest.mark.parametrize("house", ["dynamics", "dynamics/control", "nodes", "validation"])
 def test_a_drawing_shows_each_room_above_the_rooms_that_it_uses(house):
     text = rooms.drawing(house, HOUSES[house])
     order = re.findall(r"^ {8}(\w+)", text, re.MULTILINE)
@@ -207,9 +207,12 @@ def test_importing_dynamics_loads_no_slow_library():
 
 @pytest.mark.parametrize("room", HOUSES["dynamics"])
 def test_every_module_has_a_test_of_its_name(room):
-    modules = {file.stem for file in (rooms.PACKAGE / "dynamics" / room).glob("*.py")}
-    tests = {file.stem for file in (ROOT / "test" / "dynamics" / room).glob("test_*.py")}
-    assert {f"test_{name}" for name in modules - {"__init__"}} == tests
+    def files(folder: Path, pattern: str) -> set[Path]:
+        return {file.relative_to(folder) for file in folder.rglob(pattern)}
+
+    modules = files(rooms.PACKAGE / "dynamics" / room, "[!_]*.py")
+    tests = files(ROOT / "test" / "dynamics" / room, "test_*.py")
+    assert {module.with_name(f"test_{module.name}") for module in modules} == tests
 
 
 def test_names_of_test_files_are_unique():

@@ -135,17 +135,16 @@ JOINT_QUANTITIES         the quantities of MotionLimits that apply to joints
 QUANTITIES               all quantities of MotionLimits
 """
 
-from .adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
-from .bumpless_transfer import BumplessTransfer
-from .controllers import PERIOD, ComputedTorque, Controller, LinearFeedback, Past
-from .damping_design import impedance_damping
-from .derivative_filter import MAX_STEP, DerivativeFilter
-from .disturbance_compensation import DisturbanceCompensation
-from .disturbance_observer import DisturbanceObserver
-from .feedback_linearization import FeedbackLinearization
-from .feedforward_law import FeedforwardLaw
-from .flatness_law import ON_LINKS, FlatnessLaw, FlatnessSettings
-from .gains import (
+from .controllers.bumpless_transfer import BumplessTransfer
+from .controllers.controllers import PERIOD, ComputedTorque, Controller, LinearFeedback, Past
+from .controllers.feedback_linearization import FeedbackLinearization
+from .controllers.hold_controller import HoldController
+from .controllers.late_hold import LateHoldController, late_hold_gains
+from .controllers.link_damping import LinkDampingController
+from .controllers.link_equilibrium import LinkEquilibrium
+from .controllers.stop_forecast import StopForecast, forecast_stop
+from .controllers.torque_controller import TorqueController
+from .gains.joint_gains import (
     JointPoles,
     StateFeedbackGains,
     closed_loop_poles,
@@ -158,46 +157,37 @@ from .gains import (
     optimal_gains,
     placed_gains,
 )
-from .hold_controller import HoldController
-from .impedance import CartesianImpedance, ImpedanceController, JointImpedance
-from .impedance_limits import carrying_stiffness, use_of_springs
-from .inertia_shaping import InertiaShaping
-from .integrator_chain import ChainState, chain_state
-from .iterative_learning import (
-    CUTOFF,
-    IterativeLearning,
-    LearningSettings,
-    Run,
-    RunFigures,
-    trajectory_key,
+from .impedance.damping_design import impedance_damping
+from .impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
+from .impedance.impedance_limits import carrying_stiffness, use_of_springs
+from .impedance.stiffness_ramp import StiffnessRamp
+from .impedance.tool_spring import cartesian_spring
+from .laws.feedforward_law import FeedforwardLaw
+from .laws.flatness_law import ON_LINKS, FlatnessLaw, FlatnessSettings
+from .laws.law_table import (
+    DISTURBANCE_BANDWIDTH,
+    LAWS,
+    ControllerSettings,
+    Law,
+    make_controller,
+    retune,
 )
-from .late_hold import LateHoldController, late_hold_gains
-from .laws import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law, make_controller, retune
-from .learned_correction import FadingCorrection, LearnedCorrection
-from .link_damping import LinkDampingController
-from .link_equilibrium import LinkEquilibrium
-from .loop_judgement import LoopJudgement, judge_loop, spread_poses
-from .loop_sampling import RobotErrors, SampledLoop, sampled_loop
-from .low_pass import LowPass
-from .momentum_balance import MomentumBalance, driven_links
-from .motor_side_observer import MotorSideObserver
-from .sent_torques import SentTorques
-from .state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
-from .state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, StatePredictor
-from .stiffness_ramp import StiffnessRamp
-from .stop_forecast import StopForecast, forecast_stop
-from .time_scaling import (
-    JOINT_QUANTITIES,
-    QUANTITIES,
-    MotionLimits,
-    TimeScaling,
-    scale_time,
-    slow_down,
-)
-from .tool_spring import cartesian_spring
-from .torque_controller import TorqueController
-from .torque_evaluation import TorqueEvaluation, TorqueLimits, evaluate_torque
-from .torque_gains import (
+from .observers.adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
+from .observers.disturbance_compensation import DisturbanceCompensation
+from .observers.disturbance_observer import DisturbanceObserver
+from .observers.integrator_chain import ChainState, chain_state
+from .observers.momentum_balance import MomentumBalance, driven_links
+from .observers.motor_side_observer import MotorSideObserver
+from .observers.state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
+from .observers.state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, StatePredictor
+from .signals.derivative_filter import MAX_STEP, DerivativeFilter
+from .signals.low_pass import LowPass
+from .signals.sent_torques import SentTorques
+from .stability.loop_judgement import LoopJudgement, judge_loop, spread_poses
+from .stability.loop_sampling import RobotErrors, SampledLoop, sampled_loop
+from .torque.inertia_shaping import InertiaShaping
+from .torque.torque_evaluation import TorqueEvaluation, TorqueLimits, evaluate_torque
+from .torque.torque_gains import (
     TORQUE_DESIGNS,
     SingleJoint,
     TorqueGains,
@@ -206,8 +196,25 @@ from .torque_gains import (
     torque_lqr_gains,
     torque_observer_gains,
 )
-from .torque_loop import MAX_DELAY, LoopTiming, TorqueJoint, TorqueLoop, TorqueServo
-from .torque_observer import TorqueObserver, passive_share
+from .torque.torque_loop import MAX_DELAY, LoopTiming, TorqueJoint, TorqueLoop, TorqueServo
+from .torque.torque_observer import TorqueObserver, passive_share
+from .trajectories.iterative_learning import (
+    CUTOFF,
+    IterativeLearning,
+    LearningSettings,
+    Run,
+    RunFigures,
+    trajectory_key,
+)
+from .trajectories.learned_correction import FadingCorrection, LearnedCorrection
+from .trajectories.time_scaling import (
+    JOINT_QUANTITIES,
+    QUANTITIES,
+    MotionLimits,
+    TimeScaling,
+    scale_time,
+    slow_down,
+)
 
 __all__ = [
     # control laws by name

@@ -1,0 +1,145 @@
+"""Bumpless transfer between control laws, within the limits of the motors: the torque to send.
+
+    tau = (1 - s) tau_before + s tau_law,    s = x^2 (3 - 2 x),  x = t / duration,
+
+tau_before comes from the previous law, which keeps running until the end of the transfer. On
+activation, when a transfer is interrupted, and when the previous law fails, it is the torque that
+was sent last. tau does not jump, and where tau_before comes from a law, its rate does not either.
+Torques and their rates are then clipped to the limits of the motors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core import Array, DynamicsError, InputError, as_array
+from ...elastic import Actuators
+from ...motion import JointCommandLimits, LimitEvent
+from .controllers import Controller
+
+MAX_STEP = 0.05  # s
+
+
+class BumplessTransfer:
+    """Runs one law at a time, and two during a transfer.
+
+    >>> drive = BumplessTransfer(actuators, duration=0.2)
+    >>> drive.activate(law, robot.motor_torque)
+    >>> torque = drive.update(1e-3, desired, q, qd, theta, thetad)
+    >>> drive.switch(other_law)
+
+    Parameters
+    ----------
+    limits : of the m motors, by the names `actuators.motor_names`; their torque limits if not
+        given.
+    duration : s of a transfer; with 0 only the torque rate limits the change.
+    max_step : s; a longer time between two torques is treated as this one.
+
+    Attributes: `torque` (m,), the last one sent, overwritten in place; `law`, the running or
+    incoming one, None before the first activation; `share` of it, 0 to 1; `events`: the limits that
+    the last update hit. A change of law copies `external_torque` and `stiffness`, which belong to
+    the arm and not to a law, and resets integrators and filters of the new law. Every law receives
+    the torque that was sent, by :meth:`.Controller.applied`.
+    """
+
+    def __init__(
+        self,
+        actuators: Actuators,
+        limits: JointCommandLimits | None = None,
+        *,
+        duration: float = 0.2,
+        max_step: float = MAX_STEP,
+    ) -> None:
+        names = actuators.motor_names
+        limits = limits or JointCommandLimits(names, torque=actuators.torque_limit)
+        if limits.joint_names != names:
+            raise InputError(
+                f"the limits are for {', '.join(limits.joint_names)}, but the motors are "
+                f"{', '.join(names)}"
+            )
+        if not 0.0 <= duration < np.inf:
+            raise InputError(f"duration of a transfer is {duration} s: must be zero or greater")
+        if not 0.0 < max_step < np.inf:
+            raise InputError(f"max_step is {max_step} s: must be positive")
+        self.actuators, self.limits, self.duration = actuators, limits, float(duration)
+        self.max_step = float(max_step)
+        self.torque: Array = np.zeros(len(names))
+        self.law: Controller | None = None
+        self.share = 1.0
+        self.events: tuple[LimitEvent, ...] = ()
+        self._before: Controller | None = None
+        self._held = np.zeros(len(names))
+        self._elapsed = 0.0
+
+    def activate(self, law: Controller, applied: Any = 0.0) -> None:
+        """Start with `law`, from the torque (m,) that acts now; zero if brakes hold the arm."""
+        names = self.actuators.motor_names
+        applied = np.full(len(names), applied) if np.ndim(applied) == 0 else applied
+        self.torque[:] = as_array("applied torque", applied, (len(names),), names)
+        self._start(law, None)
+
+    def switch(self, law: Controller) -> None:
+        """Change over to `law`; during another transfer, from the torque that was sent last.
+
+        Raises InputError before the first activation.
+        """
+        if self.law is None:
+            raise InputError("no law is active yet: call activate first, with the present torque")
+        if law is self.law:
+            return
+        law.external_torque[:] = self.law.external_torque
+        law.stiffness[:] = self.law.stiffness
+        self._start(law, self.law if self.share == 1.0 else None)
+
+    def _start(self, law: Controller, before: Controller | None) -> None:
+        if law.actuators.motor_names != self.actuators.motor_names:
+            raise InputError(
+                f"the law is for the motors {', '.join(law.actuators.motor_names)}, but the robot "
+                f"has {', '.join(self.actuators.motor_names)}"
+            )
+        law.reset()
+        self.law, self._before = law, before if self.duration else None
+        self.share = 0.0 if self.duration else 1.0
+        self._fade_from_now()
+
+    def _fade_from_now(self) -> None:
+        self._elapsed = 0.0
+        self._held[:] = self.torque
+
+    def update(self, dt: float, *state: Any, **references: Any) -> Array:
+        """Compute `torque`, to be sent `dt` s after the last one. The other arguments are those of
+        :meth:`.Controller.update`, which this calls.
+
+        Raises whatever that method raises for `law`, and InputError before the first activation;
+        `torque` is then unchanged.
+        """
+        law, before = self.law, self._before
+        if law is None:
+            raise InputError("no law is active yet: call activate first, with the present torque")
+        if not 0.0 < dt < np.inf:  # before it reaches an integrator
+            raise InputError(f"dt is {dt} s; the time since the last torque must be positive")
+        dt = min(dt, self.max_step)
+        law.period = dt
+        wanted = law.update(*state, **references)
+        if before is not None:
+            before.period = dt
+            try:
+                self._held[:] = before.update(*state, **references)
+            except DynamicsError:  # this may be why the law is changed: fade from the last torque
+                before = self._before = None
+                self._fade_from_now()
+        if self.share < 1.0:
+            elapsed = self._elapsed + dt
+            x = min(elapsed / self.duration, 1.0)
+            share = x * x * (3.0 - 2.0 * x)
+            wanted = self._held + share * (wanted - self._held)
+            self._elapsed, self.share = elapsed, share
+        self.torque[:], self.events = self.limits.apply(wanted, self.torque, dt)
+        for each in (law, before):
+            if each is not None:
+                each.applied(self.torque)
+        if self.share == 1.0:
+            self._before = None
+        return self.torque

@@ -1,0 +1,478 @@
+"""Control laws that make an arm with elastic joints follow q_d(t), for the control cycle.
+
+    LinearFeedback         tau = tau_ff + G_theta (theta_d - theta) + G_theta' (theta_d' - theta')
+      (1), (2)                   + G_q (q_d - q) + G_q' (q_d' - q') + integral,
+                           with theta_d, theta_d', tau_ff of the flat map ([M21] (2), (3)) of q_d
+    FeedbackLinearization  q'''' = v, see `feedback_linearization`
+      (3)
+    ComputedTorque         q'' = q_d'' + k_d e' + k_p e,  tau = Q(q, q', q'') + M_m q'' + friction
+      (4)                  which treats the joints as rigid
+    TorqueController           spring torques follow a reference, see `torque_control`
+    HoldController         stops the arm and holds it, see `hold_controller`
+    JointImpedance         links that yield to contacts like springs and dampers, see `impedance`
+    CartesianImpedance     the same for a tool
+
+(1) is LinearFeedback with `motor_side_gains`, the classic law, which needs motor encoders only; (2)
+is the same with gains on all four states, designed by `placed_gains` or `optimal_gains` (`gains`).
+
+All laws accept any mix of actuators: n joints, m motors, and v joints whose stiffness or pretension
+follows a reference of its own. Motor friction is compensated, or a share of it: at the desired
+motor velocity in (1) and (2), where viscous friction still damps; at the measured one in (3) and
+(4), which cancels it. Torques are not limited here: `bumpless_transfer` does that, and reports to
+the law with :meth:`Controller.applied` what was actually sent.
+
+All values are on the link side of the gear, in N m, rad, s; `actuator_kinds` explains in which
+equations the rotor inertias appear.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core import (
+    STATE_ROWS,
+    Array,
+    CheckedRows,
+    DynamicsError,
+    InputError,
+    as_array,
+    check_sequence,
+    read_only,
+)
+from ...elastic import Actuators, MotorFeedforward
+from ...model import MultibodyModel
+from ...rigid import InverseDynamicsSolver
+from ..gains.joint_gains import StateFeedbackGains, check_fit, per_name, rest_outputs
+from ..observers.adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
+from ..observers.disturbance_compensation import SHARE, DisturbanceCompensation
+
+FEEDBACKS = ("motor", "link")
+PERIOD = 1e-3  # s
+
+
+class Past(NamedTuple):
+    """The newest sample of a robot with known delays.
+
+    links : q, q' (n,); motors : theta, theta' (m,), as measured.
+    torque : (m,) mean motor torque that acted since the previous sample.
+    """
+
+    links: Sequence[Array]
+    motors: Sequence[Array]
+    torque: Array
+
+
+class Controller(ABC):
+    """A control law: from the desired motion and the measured state to the motor torques.
+
+    :meth:`update` copies its arguments and overwrites `torque` in place. Only the caller
+    writes `external_torque` and `stiffness`, except that `update` overwrites `stiffness` if it is
+    given one.
+
+    Attributes
+    ----------
+    torque : (m,) N m, in the order of `actuators.motor_names`; :meth:`update` overwrites it.
+    applied_torque : (m,) N m that was sent: `torque`, unless :meth:`applied` reported another.
+    external_torque : (n,) N m, external joint torques, assumed constant; zero unless the caller
+        writes them. An example is the residual of a :class:`.DisturbanceObserver`, which then acts
+        as an integrator that cannot wind up, provided that the observer receives the torque that
+        was sent, not the requested one (at joints with springs it needs no motor torque).
+    stiffness : (3, v) second outputs to follow, with rates; initially mid-range.
+    friction : share of the motor friction that is compensated, 0 to 1, a scalar or (m,).
+    period : s from one update to the next; may be set before every update.
+    lead : s by which `ahead` leads `desired`; laws that predict the state use it.
+
+    Not thread-safe. Raises InputError if robot and actuators do not match.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        *,
+        friction: Any = 1.0,
+        period: float = PERIOD,
+    ) -> None:
+        check_fit(model, actuators)
+        n, m = actuators.n, len(actuators.motors)
+        self.model, self.actuators = model, actuators
+        self.torque: Array = np.zeros(m)
+        self._last_torque: Array = np.zeros(m)
+        self._reported_map: MotorFeedforward | None = None
+        self.applied_torque: Array = np.zeros(m)
+        self.external_torque: Array = np.zeros(n)
+        self.friction = friction
+        self.period = period
+        self.lead = 0.0
+        self._inverse = InverseDynamicsSolver(model, "body")
+        self._desired, self._ahead = np.zeros((2, 5, n))
+        self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))
+        self._past: Past | None = None
+        self.stiffness: Array = rest_outputs(actuators)
+        names, motors = actuators.joint_names, actuators.motor_names
+        rows = [f"desired {row}" for row in STATE_ROWS]
+        self._desired_rows = CheckedRows(rows, names, self._desired)
+        self._ahead_rows = CheckedRows([f"{row} ahead" for row in rows], names, self._ahead)
+        self._link_rows = CheckedRows(("q", "qd"), names, self._links)
+        self._motor_rows = CheckedRows(("theta", "thetad"), motors, self._motors)
+
+    @property
+    def lead(self) -> float:
+        return self._lead
+
+    @lead.setter
+    def lead(self, time: float) -> None:
+        if not 0.0 <= time < np.inf:
+            raise InputError(f"lead is {time} s: must be zero or greater")
+        self._lead = float(time)
+
+    @property
+    def friction(self) -> Array:
+        return self._friction
+
+    @friction.setter
+    def friction(self, share: Any) -> None:
+        row = per_name("friction", share, self.actuators.motor_names, of="motor")
+        if (row > 1.0).any():
+            j = int(np.argmax(row))
+            raise InputError(
+                f"motor '{self.actuators.motor_names[j]}': friction is {row[j]:g}: the share to "
+                f"compensate must be between 0 and 1"
+            )
+        self._friction = read_only(row)
+        self._leaves_friction = bool((row < 1.0).any())
+
+    def update(
+        self,
+        desired: Any,
+        q: Any,
+        qd: Any,
+        theta: Any,
+        thetad: Any,
+        *,
+        stiffness: Any = None,
+        ahead: Any = None,
+        past: Past | None = None,
+    ) -> Array:
+        """Compute `torque` from the desired motion and the measured state.
+
+        Parameters
+        ----------
+        desired : (5, n) q .. q''''.
+        q, qd : (n,); theta, thetad : (m,). Pass zeros for a row that the law does not use.
+        stiffness : (3, v) second outputs with rates; kept for the following updates.
+        ahead : (5, n) desired motion at the mean time at which the torque acts: half a cycle
+            later, plus the delay of the drive. The feedforward is evaluated at that time, which
+            recovers most of the accuracy that is lost by holding the torque for a cycle; feedback
+            uses the present reference.
+        past : where the state was predicted over a delay (:class:`.StatePredictor`), the measured
+            one and the torque that acted up to it; observers of disturbances compare these.
+
+        Raises InputError for wrong shapes, NaN or infinity, and DynamicsError where the law has no
+        finite solution; `torque` is then unchanged.
+        """
+        self._take(desired, (q, qd), (theta, thetad), ahead)
+        if stiffness is not None:
+            self._take_stiffness(stiffness)
+        self._past = past
+        return self._compute(ahead is not None)
+
+    def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
+        """Check and copy all inputs; overridden by laws that use only some."""
+        check_sequence("desired", desired, "rows")
+        self._desired_rows.take(tuple(desired))
+        self._link_rows.take(links)
+        self._motor_rows.take(motors)
+        if ahead is not None:
+            check_sequence("ahead", ahead, "rows")
+            self._ahead_rows.take(tuple(ahead))
+
+    def _compute(self, has_ahead: bool) -> Array:
+        """Compute `torque` from the copied inputs and the arrays that the caller may write; leave
+        it unchanged if any of these, or the result, is not finite."""
+        if not isfinite(self.external_torque.sum() + self.stiffness.sum()):
+            names = self.actuators.joint_names
+            as_array("external_torque", self.external_torque, (len(names),), names)
+            self._take_stiffness(self.stiffness)
+        self._last_torque[:] = self.torque
+        self._law(has_ahead)
+        if not isfinite(self.torque.sum()):
+            j = int(np.argmin(np.isfinite(self.torque)))
+            found = self.torque[j]
+            self.torque[:] = self._last_torque
+            raise DynamicsError(
+                f"motor '{self.actuators.motor_names[j]}': {type(self).__name__} yields {found} "
+                f"N m; the desired motion or the gains are too large"
+            )
+        self.applied_torque[:] = self.torque
+        return self.torque
+
+    def problems(self) -> tuple[str, ...]:
+        """Problems of the feedforward at the last update, by motor, such as a stiffness beyond its
+        range; empty if there were none."""
+        return () if self._reported_map is None else self._reported_map.problems()
+
+    def _take_stiffness(self, stiffness: Any) -> None:
+        rows = as_array(
+            "stiffness", stiffness, self.stiffness.shape, self.actuators.variable_joints
+        )
+        if rows.shape != self.stiffness.shape:
+            raise InputError(f"stiffness: expected shape {self.stiffness.shape}, got {rows.shape}")
+        self.stiffness[:] = rows
+
+    def applied(self, torque: Array) -> None:
+        """Report, after `update`, the torque (m,) that was actually sent: less than `torque` where
+        limits cut it, or while the law fades in. Integrators use it to avoid windup."""
+        self.applied_torque[:] = torque
+
+    def limit(self, torque: Array) -> None:  # noqa: B027 - most laws need not know
+        """Receive the limits (m,), in N m, on the torques that will be sent; for laws whose
+        reference yields at a limit."""
+
+    def reset(self) -> None:
+        """Clear the effects of earlier updates: integrators and the filters of damped springs."""
+        self.torque[:] = self.applied_torque[:] = 0.0
+
+    def set_model(self, model: MultibodyModel) -> None:
+        """Use another model of the robot from the next update on, for example with a payload; gains
+        are unchanged.
+
+        Raises InputError if it has other joints, and then changes nothing.
+        """
+        check_fit(model, self.actuators)
+        self._inverse.set_model(model)
+        self.model = model
+
+    def _inverse_dynamics(self, motion: Array) -> None:
+        """Q, Q', Q'' that the joints must provide, with the external torques subtracted."""
+        inverse = self._inverse
+        if motion is not inverse.state:
+            inverse.state[:] = motion
+        inverse.update()
+        np.subtract(inverse.result[0], self.external_torque, out=inverse.result[0])
+
+    def _feedforward(self, flat: MotorFeedforward) -> Array:
+        """Motor torques (m,) of the flat map, with the compensated share of friction."""
+        torque = flat.update().torque
+        if self._leaves_friction:
+            torque -= (1.0 - self._friction) * self.actuators.friction(flat.command.velocity)
+        return torque
+
+    @abstractmethod
+    def _law(self, has_ahead: bool) -> None:
+        """Fill `torque` from the copied inputs."""
+
+
+class _Filtered:
+    """The flat map along a reference, with the filters of damped springs."""
+
+    def __init__(self, controller: Controller, variant: str) -> None:
+        inverse = controller._inverse
+        self.flat = MotorFeedforward(
+            controller.actuators, inverse.state, inverse.result, variant=variant
+        )
+        self.controller = controller
+        self.is_damped = bool(controller.actuators.is_damped.any())
+
+    def torque(self, motion: Array) -> Array:
+        controller, flat = self.controller, self.flat
+        controller._inverse_dynamics(motion)
+        if controller.stiffness.size:
+            flat.stiffness[:] = controller.stiffness
+        torque = controller._feedforward(flat)
+        if self.is_damped:
+            flat.advance(controller.period)
+        return torque
+
+
+class LinearFeedback(Controller):
+    """Laws (1) and (2): feedforward of the flat map, and linear feedback of motor and link errors.
+
+    Parameters
+    ----------
+    gains : of the motors, see :class:`.StateFeedbackGains`; may be set between updates.
+    variant : how springs enter the feedforward (`dyn.elastic.VARIANTS`): "full", or
+        "quasi_static", the classic choice with motor-side PD.
+    integral : (m,) or a scalar, N m/(rad s): gain on the integral of the error. While a motor
+        delivers less than requested (:meth:`applied`), its integral does not grow in that
+        direction.
+    integrates : the error of the "link", or of the "motor" where there are no link encoders.
+    disturbance_bandwidth, disturbance_share : of a :class:`.DisturbanceCompensation`, which takes
+        the place of an integral; a bandwidth of 0 turns it off. Call :meth:`applied` whenever the
+        torque that is sent differs from `torque`.
+    adaptation : of masses and inertias in the feedforward, see :class:`.AdaptiveFeedforward`; None
+        for none.
+
+    Without compensation, only the rows of the state with non-zero gains are used.
+    Attributes: `compensation` and `adaptive`, each None if not in use.
+    """
+
+    # wide: the settings of a law, keyword-only
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        gains: StateFeedbackGains,
+        *,
+        variant: str = "full",
+        integral: Any = 0.0,
+        integrates: str = "link",
+        disturbance_bandwidth: float = 0.0,
+        disturbance_share: float = SHARE,
+        adaptation: AdaptationSettings | None = None,
+        friction: Any = 1.0,
+        period: float = PERIOD,
+    ) -> None:
+        check_fit(model, actuators, gains.motor_names, "gains")
+        super().__init__(model, actuators, friction=friction, period=period)
+        self.gains = gains
+        self.integral = per_name("integral", integral, actuators.motor_names, of="motor")
+        self.integrates, self.variant = _chosen("integrates", integrates), variant
+        self.integral_torque: Array = np.zeros(len(actuators.motors))
+        self._increment = np.zeros_like(self.integral_torque)
+        self._now, self._later = _Filtered(self, variant), _Filtered(self, variant)
+        self._reported_map = self._now.flat
+        self.disturbance_bandwidth = disturbance_bandwidth
+        self.disturbance_share = disturbance_share
+        self.compensation = (
+            DisturbanceCompensation(
+                model, actuators, disturbance_bandwidth, share=disturbance_share
+            )
+            if disturbance_bandwidth
+            else None
+        )
+        self.adaptive = (
+            AdaptiveFeedforward(model, adaptation, lag_bandwidth=disturbance_bandwidth)
+            if adaptation is not None
+            else None
+        )
+        self.adaptation = adaptation
+        self._undisturbed = np.zeros(actuators.n)
+        self._error = np.zeros((4, len(actuators.motors)))
+        self._link_error = np.zeros((2, actuators.n))
+
+    def reset(self) -> None:
+        super().reset()
+        self.integral_torque[:] = self._increment[:] = 0.0
+        self._now.flat.settle()
+        self._later.flat.settle()
+        if self.compensation is not None:
+            self.compensation.reset()
+        if self.adaptive is not None:
+            self.adaptive.reset()
+
+    def set_model(self, model: MultibodyModel) -> None:
+        super().set_model(model)
+        if self.compensation is not None:
+            self.compensation.set_model(model)
+        if self.adaptive is not None:
+            self.adaptive.set_model(model)
+
+    def applied(self, torque: Array) -> None:
+        """Undo the last step of the integrals that led further beyond a limit."""
+        super().applied(torque)
+        if self._increment.any():
+            missing = self.torque - torque
+            np.multiply(self._increment, missing * self._increment > 0.0, out=self._increment)
+            self.integral_torque -= self._increment
+            self._increment[:] = 0.0
+
+    def _compensate(self, compensation: DisturbanceCompensation) -> None:
+        if self.stiffness.size:
+            compensation.springs.stiffness[:] = self.stiffness[:2]
+        past = self._past or Past(tuple(self._links), tuple(self._motors), self.applied_torque)
+        compensation.update(self.period, past.links, past.motors, past.torque, self.external_torque)
+
+    def _inverse_dynamics(self, motion: Array) -> None:
+        super()._inverse_dynamics(motion)
+        if self.compensation is not None:
+            self._inverse.result[0] -= self.compensation.link
+            self._inverse.result[1] -= self.compensation.link_rate
+        if self.adaptive is not None:
+            self.adaptive.apply(self._inverse.state, self._inverse.result)
+
+    def _law(self, has_ahead: bool) -> None:
+        error, command = self._error, self._now.flat.result
+        if self.compensation is not None:
+            self._compensate(self.compensation)
+        if self.adaptive is not None:
+            unexplained = self._undisturbed if self.compensation is None else self.compensation.link
+            self.adaptive.update(self.period, self._links, self._desired, unexplained)
+        torque = self._now.torque(self._desired)
+        np.subtract(self._desired[:2], self._links, out=self._link_error)
+        self._link_error.take(self.actuators.joint_of_motor, 1, error[:2], "clip")
+        np.subtract(command[:2], self._motors, out=error[2:])
+        if self.integral.any():
+            source = error[0] if self.integrates == "link" else error[2]
+            np.multiply(self.period * self.integral, source, out=self._increment)
+            self.integral_torque += self._increment
+        np.multiply(self.gains.values, error, out=error)
+        np.sum(error, axis=0, out=self.torque)
+        if has_ahead:
+            torque = self._later.torque(self._ahead)
+        np.add(self.torque, torque, out=self.torque)
+        np.add(self.torque, self.integral_torque, out=self.torque)
+        if self.compensation is not None:
+            np.subtract(self.torque, self.compensation.motor, out=self.torque)
+
+
+class ComputedTorque(Controller):
+    """Law (4), for comparison: the computed torque of a rigid arm, which ignores the springs.
+
+    proportional, derivative: k_p in 1/s^2, k_d in 1/s, (n,) or scalar. feedback: "motor" uses theta
+    as q, as an arm without link encoders does (at an antagonistic joint the mean of both motors);
+    "link" uses the measured q, and the springs between motor and encoder then allow only small k_p
+    and k_d. The stiffness of variable joints is set for their loads at rest.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        proportional: Any,
+        derivative: Any,
+        *,
+        feedback: str = "motor",
+        friction: Any = 1.0,
+        period: float = PERIOD,
+    ) -> None:
+        super().__init__(model, actuators, friction=friction, period=period)
+        self.feedback = _chosen("feedback", feedback)
+        self.set_gains(proportional, derivative)
+        inverse = self._inverse
+        self._flat = MotorFeedforward(actuators, inverse.state, inverse.result, variant="rigid")
+        self._reported_map = self._flat
+        self._error = np.zeros((2, actuators.n))
+
+    def set_gains(self, proportional: Any, derivative: Any) -> None:
+        """Set the gains as in the constructor. Raises InputError, naming the joint."""
+        names = self.actuators.joint_names
+        rows = zip(("proportional", "derivative"), (proportional, derivative), strict=True)
+        self.gains: Array = read_only([per_name(name, row, names) for name, row in rows])
+
+    def _law(self, has_ahead: bool) -> None:
+        motion, error = self._inverse.state, self._error
+        if self.feedback == "link":
+            motion[:2] = self._links
+        else:
+            np.matmul(self._motors, self.actuators.link_of_motors, out=motion[:2])
+        np.subtract(self._desired[:2], motion[:2], out=error)
+        np.multiply(self.gains, error, out=error)
+        np.sum(error, axis=0, out=motion[2])
+        acceleration = self._ahead[2] if has_ahead else self._desired[2]
+        np.add(motion[2], acceleration, out=motion[2])
+        self._inverse_dynamics(motion)
+        if self.stiffness.size:
+            self._flat.stiffness[:] = self.stiffness
+        self.torque[:] = self._feedforward(self._flat)
+
+
+def _chosen(name: str, value: str) -> str:
+    if value not in FEEDBACKS:
+        raise InputError(f"{name} '{value}': expected one of {', '.join(FEEDBACKS)}")
+    return value

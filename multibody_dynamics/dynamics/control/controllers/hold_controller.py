@@ -1,0 +1,144 @@
+"""Damped stop and hold of an arm with elastic joints, from motor states alone: the safe fallback.
+
+    tau = load(theta) + G_theta (theta_h - theta) + G_theta' (theta_h' - theta'),   |tau| <= limit
+
+load(theta) is the torque of the springs on the motors while the links hang on them at rest,
+Q(q, theta) = g(q): on-line gravity compensation, see `link_equilibrium`. It needs no link encoders
+and no desired motion.
+
+The reference starts at the position and velocity of the motors and slows down exponentially. The
+stop is damped: the gains (:func:`.damping_gains`) release the springs so that the links behind them
+do not swing. While a motor is at its torque limit, its reference yields, so the motor does not
+spring back later. Where the links would come to rest beyond their limits, the reference slows down
+faster.
+"""
+
+from __future__ import annotations
+
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from ...core import Array, InputError, read_only
+from ...elastic import Actuators, VariableStiffness
+from ...model import MultibodyModel
+from ..gains.joint_gains import StateFeedbackGains, at_rest, check_fit
+from .controllers import PERIOD, Controller
+from .link_equilibrium import LinkEquilibrium
+
+ITERATIONS = 3
+
+
+class HoldController(Controller):
+    """Law "hold": a damped stop from any motion, then a hold with gravity compensated.
+
+    >>> stop = HoldController(model, actuators, damping_gains(model, actuators, q))
+    >>> torque = stop.update(None, None, None, theta, thetad)  # every cycle
+
+    An update uses only theta, theta' and `stiffness`.
+
+    Parameters
+    ----------
+    gains : only those of the motors are used; G_theta must be positive.
+    stop_time : s, in which the reference slows down by a factor of e.
+    torque_limit : (m,) or a scalar, N m; never above the motors' own limits. If lower limits apply
+        to the torques that are sent, pass these: the reference yields at this limit. May be set
+        between updates.
+    friction : share that is compensated; none by default, because friction helps to stop.
+
+    Attributes: `reference` (2, m), desired position and velocity of the motors; `q` (n,), positions
+    of the links if they hang at rest on the springs.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        gains: StateFeedbackGains,
+        *,
+        stop_time: float = 0.1,
+        torque_limit: Any = np.inf,
+        friction: Any = 0.0,
+        period: float = PERIOD,
+    ) -> None:
+        check_fit(model, actuators, gains.motor_names, "gains")
+        super().__init__(model, actuators, friction=friction, period=period)
+        names = actuators.motor_names
+        for j in np.flatnonzero(gains.values[2] <= 0.0).tolist():
+            raise InputError(
+                f"motor '{names[j]}': the gain on theta is {gains.values[2, j]:g}: must be "
+                f"positive to hold the motor"
+            )
+        if not 0.0 < stop_time < np.inf:
+            raise InputError(f"stop_time is {stop_time} s: must be positive")
+        self.gains, self.stop_time, self.torque_limit = gains, stop_time, torque_limit
+        joint = actuators.joint_of_motor
+        self._lower, self._upper = model.limits.lower[joint], model.limits.upper[joint]
+        for _, actuator, motors, _ in actuators.each():
+            if isinstance(actuator, VariableStiffness) and len(motors) == 2:
+                self._lower[motors[1]], self._upper[motors[1]] = -np.inf, np.inf
+        self.reference: Array = np.zeros((2, len(names)))
+        self._hanging = LinkEquilibrium(actuators, self._motors[0], self._weight)
+        self.q: Array = self._hanging.q
+        self._is_started = False
+
+    @property
+    def torque_limit(self) -> Array:
+        return self._torque_limit
+
+    @torque_limit.setter
+    def torque_limit(self, limit: Any) -> None:
+        own = self.actuators.torque_limit
+        row = np.asarray(limit, dtype=np.float64)
+        if row.shape not in ((), own.shape) or not (row > 0.0).all():
+            raise InputError(f"torque_limit is {limit}: must be positive, one value or {len(own)}")
+        self._torque_limit = read_only(np.minimum(row, own))
+
+    def limit(self, torque: Array) -> None:
+        self.torque_limit = torque
+
+    def reset(self) -> None:
+        """Start a new stop at the next update."""
+        super().reset()
+        self._is_started = False
+
+    def hold_at(self, q: Any) -> None:
+        """Hold the arm at rest at q (n,), which should be at or close to its present position."""
+        names = self.actuators.joint_names
+        rest = at_rest(self.model, self.actuators, q, self.stiffness[0])
+        self.reference[0], self.reference[1] = rest.theta, 0.0
+        self.q[:] = np.asarray(q, dtype=np.float64).reshape(len(names))
+        self._is_started = True
+
+    def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
+        self._motor_rows.take(motors)
+
+    def _law(self, has_ahead: bool) -> None:
+        theta, thetad = self._motors
+        if not self._is_started:
+            self.reference[:] = self._motors
+            self._hanging.start()
+        if self.stiffness.size:
+            self._hanging.springs.stiffness[0] = self.stiffness[0]
+        load = self._hanging.update(ITERATIONS if self._is_started else 10 * ITERATIONS)
+        self._is_started = True
+        position, velocity = self.reference
+        links = self.q[self.actuators.joint_of_motor] + position - theta
+        fastest = np.stack((self._lower - links, self._upper - links)) / self.stop_time
+        np.clip(velocity, np.minimum(fastest[0], 0.0), np.maximum(fastest[1], 0.0), out=velocity)
+        proportional, derivative = self.gains.values[2:]
+        wanted = load + proportional * (position - theta) + derivative * (velocity - thetad)
+        if self._friction.any():
+            wanted += self._friction * self.actuators.friction(thetad)
+        np.clip(wanted, -self.torque_limit, self.torque_limit, out=self.torque)
+        position += (self.torque - wanted) / proportional
+        decay = exp(-self.period / self.stop_time)
+        position += (1.0 - decay) * self.stop_time * velocity
+        velocity *= decay
+
+    def _weight(self, q: Array) -> tuple[Array, None]:
+        """Torques that the links need at rest at q."""
+        self._inverse.state[0], self._inverse.state[1:] = q, 0.0
+        self._inverse_dynamics(self._inverse.state)
+        return self._inverse.result[0], None

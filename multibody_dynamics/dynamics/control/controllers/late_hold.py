@@ -1,0 +1,144 @@
+"""Damped stop and hold with torques that arrive late: the last resort before the brakes.
+
+A delay T turns damping at the motor into excitation above a frequency of pi / (2 T), and on-line
+gravity compensation g(q(t - T)) = g(q) - T G q' + .. into negative damping where gravity tips the
+arm over (G < 0). Gains below the friction of the motors are stable, but leave a motor with little
+friction turning for a long time. Here the motor positions are smoothed and predicted instead:
+
+    F = (W / (s + W))^2,    v = s F theta,    theta_p = F theta + (2 / W + lead) v,
+    tau = load(theta_p) + G_theta (theta_h - theta_p) + G_theta' (theta_h' - v)
+
+with the loads and the reference of :class:`.HoldController`. The gains give the motor with its
+links two poles at -rate / 2, far below 1 / T. At the resonances of the springs the smoothed
+velocity, smaller by (w / W)^2, is too weak to excite them, whatever its phase.
+:func:`.forecast_stop` computes the delay that this tolerates.
+
+Of the two motors of an antagonistic joint only the common position is predicted. In the law, their
+difference keeps its value from the start of the stop: under a constant pretension torque, the
+springs stabilise it on their own, whereas a delayed compensation of their torques would not.
+
+The prediction cancels the lag 2 / W of the filter for steady motion, and a delay of `lead`. The
+filter follows a steady motion exactly over any step, so pauses do not disturb it.
+"""
+
+from __future__ import annotations
+
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from ...core import Array, InputError
+from ...elastic import Actuators, VariableStiffness
+from ...model import MultibodyModel
+from ..gains.joint_gains import StateFeedbackGains, inertias_felt, motor_side_gains
+from .controllers import PERIOD
+from .hold_controller import HoldController
+
+RATE = 3.0  # 1/s
+BANDWIDTH = 15.0  # rad/s, W
+LEAD = 0.02  # s
+
+
+def late_hold_gains(
+    model: MultibodyModel, actuators: Actuators, q: Any, rate: float = RATE
+) -> StateFeedbackGains:
+    """PD gains that give each motor with its links, at q (n,), two poles at -rate / 2 in 1/s."""
+    links = inertias_felt(model, actuators, q)[actuators.joint_of_motor]
+    moved = actuators.motor_inertia + links
+    return motor_side_gains(actuators, 0.25 * moved * rate**2, moved * rate)
+
+
+def common_motion(actuators: Actuators) -> Array:
+    """(m, m) matrix from the positions of the motors to the common position of those that move the
+    same link; a stiffness drive keeps its own."""
+    common = actuators.link_of_motors.T[actuators.joint_of_motor]
+    for _, actuator, motors, _ in actuators.each():
+        if isinstance(actuator, VariableStiffness) and actuator.drive is not None:
+            common[motors[1]] = 0.0
+            common[motors[1], motors[1]] = 1.0
+    return np.asarray(common)
+
+
+class LateHoldController(HoldController):
+    """Stops and holds the arm from motor states alone, with torques that may arrive late.
+
+    Parameters
+    ----------
+    q : (n,) position for which gains are designed.
+    rate : 1/s, at which the speed decays.
+    bandwidth : rad/s, W of the filter.
+    lead : s, the expected delay.
+    torque_limit, period : see :class:`.HoldController`.
+
+    Attribute `elapsed`: s since the last update; the caller sets it where cycles may be missing,
+    because `period` is limited. A value applies to one update only; without one, `period` applies.
+
+    Raises InputError for values that are not positive; `lead` may be zero.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        q: Any,
+        *,
+        rate: float = RATE,
+        bandwidth: float = BANDWIDTH,
+        lead: float = LEAD,
+        torque_limit: Any = np.inf,
+        period: float = PERIOD,
+    ) -> None:
+        for name, value in (("rate", rate), ("bandwidth", bandwidth)):
+            if not 0.0 < value < np.inf:
+                raise InputError(f"{name} is {value}: must be positive")
+        if not 0.0 <= lead < np.inf:
+            raise InputError(f"lead is {lead} s: must be zero or greater")
+        gains = late_hold_gains(model, actuators, q, rate)
+        super().__init__(
+            model,
+            actuators,
+            gains,
+            stop_time=1.0 / rate,
+            torque_limit=torque_limit,
+            period=period,
+        )
+        self.bandwidth, self.prediction = bandwidth, lead
+        self.elapsed = 0.0
+        self._before: Array = np.zeros(len(actuators.motors))
+        self._stages: Array = np.zeros((2, len(actuators.motors)))
+        self._common = common_motion(actuators)
+        self._difference: Array = np.zeros(len(actuators.motors))
+        self._is_smooth = False
+
+    def reset(self) -> None:
+        super().reset()
+        self._is_smooth = False
+
+    def _law(self, has_ahead: bool) -> None:
+        self._smooth(self.elapsed or self.period)
+        self.elapsed = 0.0
+        super()._law(has_ahead)
+
+    def _smooth(self, step: float) -> None:
+        """Replace theta, theta' by theta_p, v; exact for motors that move steadily in a step."""
+        theta, thetad = self._motors
+        first, second = self._stages
+        W = self.bandwidth
+        if self._is_smooth:
+            slope = (theta - self._before) / step
+            decay = exp(-W * step)
+            off_first = first - (self._before - slope / W)
+            off_second = second - (self._before - 2.0 * slope / W)
+            first[:] = theta - slope / W + decay * off_first
+            second[:] = theta - 2.0 * slope / W + decay * (off_second + W * step * off_first)
+        else:
+            first[:], second[:] = theta - thetad / W, theta - 2.0 * thetad / W
+            self._difference[:] = theta - self._common @ theta
+        self._is_smooth = True
+        self._before[:] = theta
+        np.subtract(first, second, out=thetad)
+        thetad *= W
+        np.multiply(2.0 / W + self.prediction, thetad, out=theta)
+        theta += second
+        theta[:] = self._common @ theta + self._difference

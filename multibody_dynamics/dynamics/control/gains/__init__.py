@@ -1,0 +1,1 @@
+"""Gains of linear feedback, designed for the arm at rest."""

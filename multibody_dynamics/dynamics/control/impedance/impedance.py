@@ -1,0 +1,474 @@
+"""Impedance control: links behind springs that feel like springs and dampers around the desired
+motion, with a storage function.
+
+The law is the passivity-based one of C. Ott, A. Albu-Schaeffer, A. Kugi, G. Hirzinger (IEEE T-RO
+2008) and A. Albu-Schaeffer, C. Ott, G. Hirzinger (IJRR 2007), for any springs:
+
+    u     = load(theta, q_bar) + M_theta theta_d'' + D_theta (theta_d' - theta') + second motors
+    l(q)  = g(q) + Q_d - g(q_d) - dV_i/dq,      q_bar(theta): Q(theta, q_bar) = l(q_bar)
+    tau_m = inertia shaping of u,  plus friction of the desired motion
+
+V_i(q) is the potential of the impedance, Q_d and theta_d are the torques and motors of the desired
+motion by the flat map: with an exact model, the arm follows it exactly. At rest q = q_bar, whatever
+wrench acts. The links then feel exactly g and -dV_i/dq: the requested stiffness is that of the
+links, not of the motors, without any correction for the springs in series.
+
+Storage. With a fixed reference, load(theta, q_bar) is the gradient of
+
+    W(theta) = V_g(q_bar) - V_i(q_bar) + V_s(theta - q_bar),
+
+because W is stationary in q_bar. Therefore
+
+    V  = q'^T M q' / 2 + theta'^T M_theta theta' / 2 + V_s(theta - q) + V_g(q) - W(theta) + V_2
+    V' = q'^T tau_ext - theta'^T D_theta theta' - r friction(theta') theta' - dampers of springs,
+
+with V_2 of the second motors. The Hessian of V at rest is positive definite where those of V_i and
+K + dl/dq are, and the latter is the condition for a unique q_bar (`link_equilibrium`). Changes of
+stiffness are paid for from a tank (`stiffness_ramp`). Passivity is claimed for a fixed reference, a
+constant stiffness of variable joints, and torques within the limits of the motors; sampling, delay
+and errors of the torque feedback cost some of it, see docs/impedance.md.
+
+Damping: D_theta = T^T D_i T + D_m, with T = dq_bar/dtheta (less gravity), the dampers D_i of
+`impedance_damping` for the links with the apparent rotors, redesigned every REDESIGN cycles, and
+D_m = (1 - r) K (lead + period), which makes up for torque feedback that arrives late by this time.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ...core import Array, InputError, as_array
+from ...elastic import Actuators, MotorFeedforward, SpringSolver, VariableStiffness, rigid_rotors
+from ...model import MultibodyModel
+from ...rigid import (
+    InverseDynamicsSolver,
+    jacobian,
+    kinetic_energy,
+    mass_matrix,
+    potential_energy,
+)
+from ..controllers.controllers import PERIOD, Controller
+from ..controllers.link_equilibrium import LinkEquilibrium
+from ..gains.joint_gains import per_name
+from ..torque.inertia_shaping import InertiaShaping
+from .damping_design import impedance_damping
+from .impedance_limits import (
+    DEFAULT,
+    carrying_stiffness,
+    check_use,
+    sampled_poses,
+    use_of_springs,
+)
+from .stiffness_ramp import StiffnessRamp
+from .tool_spring import cartesian_spring
+
+ITERATIONS = 2
+CONVERGED = 60  # iterations from any start
+REDESIGN = 10  # cycles after which the dampers are designed anew
+NO_MOTION_COUPLING = 1e-12
+
+
+class ImpedanceController(Controller):
+    """Base of the impedances. Subclasses define V_i by a row of stiffnesses and :meth:`_spring`.
+
+    Parameters
+    ----------
+    position : (n,) at which the springs are judged: `stiffness` must be softer than they are.
+    stiffness : (k,) of the subclass.
+    damping_ratio : of every mode with stiffness.
+    least_damping : 1/s, of modes without stiffness.
+    inertia_share : M_theta / M_m, see :class:`.InertiaShaping`; 1 for no torque feedback.
+    bandwidth : rad/s, of the second motors of joints that have two.
+    stiffness_time : s, shortest time in which the stiffness changes.
+    stiffness_energy : J, capacity of the tank that pays for rising stiffness, see
+        :class:`.StiffnessRamp`.
+
+    Attributes: those of a :class:`.Controller`; `ramp` of the stiffness, `equilibrium` of links,
+    `dissipated`: W, power of the law's dampers at the last update. An `external_torque` that is set
+    is compensated, which makes the arm stiff against it: leave it zero for an impedance.
+    """
+
+    # wide: every number of the law, by name
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        position: Any,
+        stiffness: Array,
+        *,
+        damping_ratio: float = 0.7,
+        least_damping: float = 2.0,
+        inertia_share: Any = 0.5,
+        bandwidth: float = 40.0,
+        stiffness_time: float = 0.5,
+        stiffness_energy: float = 1.0,
+        friction: Any = 1.0,
+        period: float = PERIOD,
+    ) -> None:
+        super().__init__(model, actuators, friction=friction, period=period)
+        n, m = actuators.n, len(actuators.motors)
+        self.damping_ratio, self.least_damping = damping_ratio, least_damping
+        self.shaping = InertiaShaping(actuators, inertia_share)
+        self._design = as_array("position", position, (n,), actuators.joint_names)
+        self._carrying = carrying_stiffness(model, actuators, self._design, bandwidth)
+        self._poses = sampled_poses(model, self._design)
+        self.ramp = StiffnessRamp(stiffness, time=stiffness_time, capacity=stiffness_energy)
+        self._stretch = np.zeros_like(self.ramp.value)
+        inverse = self._inverse
+        self._now, self._later = (
+            MotorFeedforward(actuators, inverse.state, inverse.result) for _ in range(2)
+        )
+        self._reported_map = self._now
+        self._weight = InverseDynamicsSolver(model, "spatial")
+        self._springs = SpringSolver(actuators, *self._links, *self._motors)
+        self.equilibrium = LinkEquilibrium(actuators, self._motors[0], self._balance)
+        self._offset = np.zeros(n)
+        self._matrix = np.zeros((n, n))
+        self._forward, self._u = np.zeros((2, m))
+        self._damper, self._cycle = np.zeros((n, n)), 0
+        self.dissipated, self._is_started = 0.0, False
+        self._joint = actuators.joint_of_motor
+        self._elastic = np.flatnonzero(~actuators.is_rigid)
+        drives = np.where(actuators.torque_share > 0.0, self.shaping.apparent_inertia, 0.0)
+        self._rotors = np.diag(drives @ (self._joint[:, None] == np.arange(n)))
+        self._to_links = actuators.link_of_motors
+        own = self._to_links @ np.linalg.pinv(self._to_links)
+        self._others = np.eye(m) - np.where(np.abs(own) < NO_MOTION_COUPLING, 0.0, own)
+        self._second = actuators.motor_inertia * np.array([[bandwidth**2], [2.0 * bandwidth]])
+        self._has_second = m > n
+
+    @property
+    def damping_ratio(self) -> float:
+        return self._damping_ratio
+
+    @damping_ratio.setter
+    def damping_ratio(self, ratio: float) -> None:
+        self._damping_ratio = _number("damping_ratio", ratio)
+
+    @property
+    def least_damping(self) -> float:
+        return self._least_damping
+
+    @least_damping.setter
+    def least_damping(self, rate: float) -> None:
+        self._least_damping = _number("least_damping", rate, "1/s")
+
+    @property
+    def target(self) -> Array:
+        """(k,) stiffness that is approached, at the rate and energy of `ramp`. Setting it raises
+        InputError, and changes nothing, where the springs cannot carry it."""
+        return self.ramp.target
+
+    @target.setter
+    def target(self, stiffness: Array) -> None:
+        matrices = self._matrices(stiffness, self._poses)
+        check_use(self.actuators, self._carrying, matrices, self._poses)
+        self.ramp.aim(stiffness)
+
+    def reset(self) -> None:
+        super().reset()
+        self._now.settle()
+        self._later.settle()
+        self.ramp.settle()
+        self.dissipated, self._is_started, self._cycle = 0.0, False, 0
+
+    def set_model(self, model: MultibodyModel) -> None:
+        super().set_model(model)
+        self._weight.set_model(model)
+
+    def problems(self) -> tuple[str, ...]:
+        if not self.ramp.is_held:
+            return super().problems()
+        held = "the stiffness rises no further: its energy is used up while the arm is displaced"
+        return (*super().problems(), held)
+
+    # The law
+
+    def _law(self, has_ahead: bool) -> None:
+        actuators, shaping, equilibrium = self.actuators, self.shaping, self.equilibrium
+        springs, flat, u = self._springs, self._now, self._u
+        if self.stiffness.size:
+            springs.stiffness[:] = self.stiffness[:2]
+            equilibrium.springs.stiffness[:] = self.stiffness[:2]
+        springs.update()
+        self._forward[:] = self._map(flat, self._desired)
+        theta_d, velocity, acceleration, _ = flat.result
+        self._begin()
+        is_changed = self.ramp.advance(self.period, self.dissipated, self._stretch)
+        if not self._is_started:
+            equilibrium.start()
+        load = equilibrium.update(ITERATIONS if self._is_started else CONVERGED)
+        self._is_started = True
+        if is_changed:
+            self.ramp.pay(self._stretch)
+        np.subtract(velocity, self._motors[1], out=u)
+        late = self._late_torque() * u
+        if is_changed or self._cycle % REDESIGN == 0:
+            self._damper = self._designed_damper()
+        self._cycle += 1
+        braking = self._damper @ (u @ self._to_links)
+        damping = late + self._to_links @ braking
+        if self._has_second:
+            damping += self._others @ (self._second[1] * (self._others @ u))
+        self.dissipated = float(damping @ u)
+        np.multiply(shaping.apparent_inertia, acceleration, out=u)
+        u += load
+        u += damping
+        if self._has_second:
+            u += self._others @ (self._second[0] * (self._others @ (theta_d - self._motors[0])))
+        self.torque[:] = shaping.shape(u, springs.load)
+        # what remains of the flat map is friction
+        self.torque += self._forward - actuators.motor_inertia * acceleration - flat.load
+        if has_ahead:
+            self.torque += self._map(self._later, self._ahead) - self._forward
+
+    def _map(self, flat: MotorFeedforward, motion: Array) -> Array:
+        """Motor torques (m,) of the desired motion."""
+        self._inverse_dynamics(motion)
+        if self.stiffness.size:
+            flat.stiffness[:] = self.stiffness
+        torque = self._feedforward(flat)
+        flat.advance(self.period)
+        return torque
+
+    def _begin(self) -> None:
+        """Take over the desired motion: Q_d - g(q_d), without external torques."""
+        weight = self._weight_at(self._desired[0])
+        np.subtract(self._inverse.result[0], weight, out=self._offset)
+
+    def _weight_at(self, q: Array) -> Array:
+        self._weight.state[0] = q
+        self._weight.update()
+        return self._weight.result[0]
+
+    def _balance(self, q: Array) -> tuple[Array, Array]:
+        """l(q) and the stiffness of the impedance, for :class:`.LinkEquilibrium`."""
+        weight = self._weight_at(q)
+        torque, self._matrix, self._stretch = self._spring(q)
+        return torque + weight + self._offset, self._matrix
+
+    def _late_torque(self) -> Array:
+        """(m,) D_m."""
+        shaping, time = self.shaping, self.lead + self.period
+        felt = np.where(
+            shaping.is_shaped, self.equilibrium.springs.stiffness_felt[self._joint], 0.0
+        )
+        return (1.0 - shaping.share) * felt * time
+
+    def _designed_damper(self) -> Array:
+        """(n, n) T^T D_i T."""
+        equilibrium, chosen = self.equilibrium, self._elastic
+        mass = mass_matrix(self.model, equilibrium.q) + self._rotors
+        D = impedance_damping(mass, self._matrix, self._damping_ratio, self._least_damping)
+        T = np.eye(len(D))
+        if chosen.size:
+            left = equilibrium.left_over(self._matrix)
+            felt = np.diag(equilibrium.springs.stiffness_felt[chosen])
+            T[np.ix_(chosen, chosen)] = np.linalg.solve(left, felt)
+        return np.asarray(T.T @ D @ T)
+
+    @abstractmethod
+    def _spring(self, q: Array) -> tuple[Array, Array, Array]:
+        """-dV_i/dq (n,), its stiffness (n, n) and dV_i/dk (k,) at q (n,), for which the rows of
+        `_weight.bodies` are up to date."""
+
+    @abstractmethod
+    def _matrices(self, stiffness: Array, q: Array) -> Array:
+        """(p, n, n) stiffness of the joints without deflection at the positions q (p, n)."""
+
+    @abstractmethod
+    def _potential(self, q: Array) -> float:
+        """V_i(q) in J."""
+
+    # Its storage
+
+    def storage(self, q: Any, qd: Any, theta: Any, thetad: Any) -> float:
+        """The storage function V in J, up to a constant, at a state and the reference of the last
+        update; the energy in the tank is included. For tests and monitoring: expensive.
+
+        Raises InputError for a variable stiffness, for which no storage is claimed.
+        """
+        for name, actuator in zip(
+            self.actuators.joint_names, self.actuators.actuators, strict=True
+        ):
+            if isinstance(actuator, VariableStiffness):
+                raise InputError(f"joint '{name}': no storage is claimed for variable stiffness")
+        motors, links = np.array((theta, thetad)), np.array((q, qd))
+        equilibrium = LinkEquilibrium(self.actuators, motors[0], self._balance)
+        equilibrium.springs.stiffness[:] = self.equilibrium.springs.stiffness
+        kept = self._matrix, self._stretch
+        equilibrium.start()
+        equilibrium.update(CONVERGED)
+        self._matrix, self._stretch = kept
+        hanging = equilibrium.q
+        model = self.model.with_reflected_inertia(rigid_rotors(self.actuators))
+        rotors = np.where(self.shaping.is_shaped, self.shaping.apparent_inertia, 0.0)
+        V = float(kinetic_energy(model, *links)) + 0.5 * float(rotors @ motors[1] ** 2)
+        V += float(potential_energy(model, links[0])) - float(potential_energy(model, hanging))
+        V += self._spring_energy(links[0], motors[0])
+        V -= self._spring_energy(hanging, motors[0])
+        V += self._potential(hanging)
+        if self._has_second:
+            apart = self._others @ (self._now.result[0] - motors[0])
+            V += 0.5 * float(self._second[0] @ apart**2)
+        return V + self.ramp.energy
+
+    def _spring_energy(self, q: Array, theta: Array) -> float:
+        """Energy of all springs in J."""
+        found = self.actuators.springs(q, 0.0 * q, theta, 0.0 * theta, beyond="continue")
+        energy = 0.0
+        for _, actuator, motors, _ in self.actuators.each():
+            for spring, j in zip(actuator.springs, motors, strict=False):
+                energy += float(spring.energy(found.deflection[j], beyond="continue"))
+        return energy
+
+
+class JointImpedance(ImpedanceController):
+    """Springs and dampers between the links and their desired positions.
+
+    >>> law = JointImpedance(model, actuators, q, [300.0, 200.0])
+    >>> torque = law.update(desired, q, qd, theta, thetad)  # every cycle
+    >>> law.set_stiffness([50.0, 200.0])  # between cycles
+
+    stiffness : K_j (n,) or one, N m/rad, of the links; None for a quarter of the springs'. Zero
+        leaves gravity compensation and a damper. Other parameters: :class:`ImpedanceController`.
+
+    Raises InputError where the springs cannot carry the stiffness, naming the joint.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        position: Any,
+        stiffness: Any = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(model, actuators, position, np.zeros(actuators.n), **settings)
+        self.set_stiffness(DEFAULT * self._carrying if stiffness is None else stiffness)
+        self.ramp.settle()
+
+    def set_stiffness(self, stiffness: Any) -> None:
+        """Approach another stiffness, as in the constructor."""
+        self.target = per_name("link_stiffness", stiffness, self.actuators.joint_names)
+
+    def _spring(self, q: Array) -> tuple[Array, Array, Array]:
+        error = self._desired[0] - q
+        return self.ramp.value * error, np.diag(self.ramp.value), 0.5 * error**2
+
+    def _matrices(self, stiffness: Array, q: Array) -> Array:
+        return np.diag(stiffness)[None]
+
+    def _potential(self, q: Array) -> float:
+        return 0.5 * float(self.ramp.value @ (self._desired[0] - q) ** 2)
+
+
+class CartesianImpedance(ImpedanceController):
+    """A spring and damper between a tool and its desired pose, and weaker springs of the posture.
+
+    V_i = phi^T K_r phi / 2 + d^T K_t d / 2 + e^T K_p e / 2, with phi = log(R R_d^T) and d = p - p_d
+    in inertial axes, from the pose of the tool at q to that at the desired q_d, and e = q - q_d.
+
+    The posture springs K_p act in all directions, not only in the null space: the tool feels them
+    in addition to K_x. Projected into the null space they would have no potential, and the law
+    would have no storage function.
+
+    Parameters
+    ----------
+    tool : body or frame, by name or index; None for the last body.
+    stiffness : K_x (6,): three rotational ones in N m/rad, three translational ones in N/m, along
+        the inertial axes. None: those that use a quarter of the springs in the worst position.
+    posture_stiffness : K_p (n,) or one, N m/rad. None: 2 % of the springs'.
+
+    Other parameters: :class:`ImpedanceController`. Raises InputError where the springs cannot carry
+    the stiffness, and for an unknown tool.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        position: Any,
+        stiffness: Any = None,
+        *,
+        tool: str | int | None = None,
+        posture_stiffness: Any = None,
+        **settings: Any,
+    ) -> None:
+        self.tool = model.n - 1 if tool is None else tool
+        body, n = model.body_index(self.tool), model.n
+        super().__init__(model, actuators, position, np.zeros(6 + n), **settings)
+        pose = model.body_in_joint[body] @ model.frame(self.tool).pose
+        self._carrier, self._frames = body + 1, np.zeros((2, 12))
+        self._frames[0] = np.concatenate((pose[:3, :3].ravel(), pose[:3, 3]))
+        self._frames[1] = self._frames[0]
+        self._deviation, self._J, self._tool = np.zeros(6), np.zeros((6, n)), np.zeros(12)
+        self._torque, self._pulled = np.zeros(n), np.zeros((n, n))
+        if stiffness is None:
+            stiffness = self._default()
+        if posture_stiffness is None:
+            posture_stiffness = 0.02 * self._carrying
+        self.set_stiffness(stiffness, posture_stiffness)
+        self.ramp.settle()
+
+    def set_stiffness(self, stiffness: Any, posture_stiffness: Any = None) -> None:
+        """Approach another stiffness, as in the constructor; None keeps that of the posture."""
+        row = self.ramp.target.copy()
+        row[:6] = per_name("tool_stiffness", stiffness, _AXES, of="axis")
+        if posture_stiffness is not None:
+            names = self.actuators.joint_names
+            row[6:] = per_name("posture_stiffness", posture_stiffness, names)
+        self.target = row
+
+    def _default(self) -> Array:
+        """(6,) stiffness with a ratio of 0.1 m^2 that uses a quarter of the springs at worst."""
+        row = np.array([0.1] * 3 + [1.0] * 3 + [0.0] * self.model.n)
+        use = use_of_springs(self._carrying, self._matrices(row, self._poses))
+        return DEFAULT / float(use.max()) * row[:6]
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._pull()
+        self._frames[1] = self._tool
+
+    def _pull(self) -> None:
+        """The spring at the position for which `_weight.bodies` are up to date."""
+        cartesian_spring(
+            self.model.parents,
+            self._weight.bodies,
+            self._carrier,
+            self._frames,
+            self.ramp.value,
+            self._deviation,
+            self._J,
+            self._tool,
+            self._torque,
+            self._pulled,
+        )
+
+    def _spring(self, q: Array) -> tuple[Array, Array, Array]:
+        self._pull()
+        e, posture = q - self._desired[0], self.ramp.value[6:]
+        stretch = 0.5 * np.concatenate((self._deviation, e)) ** 2
+        return self._torque - posture * e, self._pulled + np.diag(posture), stretch
+
+    def _matrices(self, stiffness: Array, q: Array) -> Array:
+        J = jacobian(self.model, q, self.tool, representation="hybrid")
+        return (J.swapaxes(-1, -2) * stiffness[:6]) @ J + np.diag(stiffness[6:])
+
+    def _potential(self, q: Array) -> float:
+        self._weight_at(q)
+        _, _, stretch = self._spring(q)
+        return float(self.ramp.value @ stretch)
+
+
+_AXES = ("rx", "ry", "rz", "x", "y", "z")
+
+
+def _number(name: str, value: float, unit: str = "") -> float:
+    if not 0.0 <= value < np.inf:
+        raise InputError(f"{name} is {value}{unit and ' ' + unit}: must be zero or greater")
+    return float(value)

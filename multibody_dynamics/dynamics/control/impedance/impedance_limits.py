@@ -1,0 +1,67 @@
+"""How stiff links behind springs may be made: always softer than their springs.
+
+A link that its motor moves through a spring K feels at most K, with the motor locked. An impedance
+K_i needs a motor spring of 1 / (1 / K_i - 1 / K), which is infinite at K_i = K. On an arm with the
+joint stiffness K_i(q), its use of the springs is the largest eigenvalue of K^-1 K_i(q); designs
+stay at or below MOST at all sampled positions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...core import Array, InputError
+from ...elastic import Actuators
+from ...model import MultibodyModel
+from ..gains.joint_gains import at_rest, inertias_felt
+
+MOST = 0.8
+DEFAULT = 0.25  # use of the springs by default
+POSES = 100
+
+
+def carrying_stiffness(
+    model: MultibodyModel, actuators: Actuators, q: Array, bandwidth: float
+) -> Array:
+    """(n,) N m/rad: tangent stiffness of the springs, at rest at q or unloaded, whichever is less.
+    Rigid joints count as springs for which the default stiffness resonates at `bandwidth` in rad/s.
+    """
+    loaded = at_rest(model, actuators, q).stiffness
+    unloaded = at_rest(model.with_gravity((0.0, 0.0, 0.0)), actuators, q).stiffness
+    as_if = inertias_felt(model, actuators, q) * bandwidth**2 / DEFAULT
+    return np.where(actuators.is_rigid, as_if, np.minimum(loaded, unloaded))
+
+
+def use_of_springs(carrying: Array, stiffness: Array) -> Array:
+    """(...) largest eigenvalues of K^-1 K_i for `carrying` K (n,) and `stiffness` (..., n, n)."""
+    root = np.sqrt(carrying)
+    return np.asarray(np.linalg.eigvalsh(stiffness / (root[:, None] * root))[..., -1])
+
+
+def check_use(actuators: Actuators, carrying: Array, stiffness: Array, poses: Array) -> None:
+    """Raise InputError if K_i (k, n, n) at any of the poses (k, n) uses more than MOST of the
+    springs; rigid joints do not count."""
+    chosen = np.flatnonzero(~actuators.is_rigid)
+    if not chosen.size:
+        return
+    block = stiffness[:, chosen[:, None], chosen]
+    use = use_of_springs(carrying[chosen], block)
+    worst = int(np.argmax(use))
+    if use[worst] > MOST:
+        i = int(chosen[np.argmax(np.diagonal(block[worst]) / carrying[chosen])])
+        at = ", ".join(f"{x:.2f}" for x in poses[worst])
+        raise InputError(
+            f"the stiffness is {use[worst]:.2g} of what the springs have at q = ({at}), most at "
+            f"joint '{actuators.joint_names[i]}'; at most {MOST} is possible: divide it by "
+            f"{use[worst] / MOST:.3g} or more"
+        )
+
+
+def sampled_poses(model: MultibodyModel, q: Array) -> Array:
+    """(POSES + 1, n) q and random positions within the joint limits, or one turn or 2 m around q
+    where there are none."""
+    reach = np.where(model.screws[:, :3].any(axis=1), np.pi, 1.0)
+    lower = np.where(np.isfinite(model.limits.lower), model.limits.lower, q - reach)
+    upper = np.where(np.isfinite(model.limits.upper), model.limits.upper, q + reach)
+    random = np.random.default_rng(0).uniform(lower, upper, (POSES, model.n))
+    return np.vstack((q, random))

@@ -1,0 +1,80 @@
+"""Changes of stiffness while an arm is in contact, without creating energy.
+
+A spring that is stretched by e while its stiffness rises at K' gains the power e^T K' e / 2, which
+nothing outside provides. The ramp pays for it from a tank (F. Ferraguti, C. Secchi, C. Fantuzzi,
+ICRA 2013): stiffness rises only as far as the energy in the tank allows; power that the law's
+dampers dissipate fills it, up to its capacity. The storage function including the tank then never
+rises by more than what contacts supply, whatever the sequence of stiffnesses. Softening releases
+energy, which is not stored: the estimate is on the safe side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...core import Array, InputError
+
+FILLING = 0.5  # share of the dissipated energy that fills the tank; the rest covers sampling
+
+
+class StiffnessRamp:
+    """Stiffnesses (k,) that approach their targets at a limited rate and with limited energy.
+
+    Parameters
+    ----------
+    value : (k,) stiffnesses to begin with, N m/rad or N/m.
+    time : s, shortest time in which a new target is reached.
+    capacity : J, of the tank, which is full at the beginning: the energy that stiffening may take
+        before anything is dissipated.
+
+    Attributes: `value` (k,), `target` (k,), `energy` in J, `is_held`: whether the tank stopped the
+    last step.
+    """
+
+    def __init__(self, value: Array, *, time: float, capacity: float) -> None:
+        for name, number, unit in (("time", time, "s"), ("capacity", capacity, "J")):
+            if not 0.0 <= number < np.inf:
+                raise InputError(f"{name} is {number} {unit}: must be zero or greater, and finite")
+        self.value: Array = np.array(value, dtype=np.float64)
+        self.target: Array = self.value.copy()
+        self._slope = np.zeros_like(self.value)
+        self._step = np.zeros_like(self.value)
+        self.time, self.capacity = float(time), float(capacity)
+        self.energy, self.is_held = self.capacity, False
+
+    def aim(self, target: Array) -> None:
+        """Approach `target` (k,) from now on."""
+        self.target[:] = target
+        self._slope = np.abs(self.target - self.value) / max(self.time, 1e-9)
+
+    def settle(self) -> None:
+        """Set the targets at once and fill the tank: for a law that is not running."""
+        self.value[:] = self.target
+        self.energy, self.is_held = self.capacity, False
+
+    def advance(self, dt: float, dissipated: float, stretch: Array) -> bool:
+        """One step of dt s; returns whether a value changed.
+
+        dissipated : W, power of the law's dampers, zero or greater.
+        stretch : (k,) of each stiffness, half the squared stretch: dE = stretch @ dK.
+        """
+        self.energy = min(self.energy + FILLING * dissipated * dt, self.capacity)
+        step, limit = self._step, self._slope * dt
+        np.subtract(self.target, self.value, out=step)
+        self.is_held = False
+        if not step.any():
+            return False
+        np.clip(step, -limit, limit, out=step)
+        cost = float(stretch @ np.maximum(step, 0.0))
+        if cost > self.energy:
+            self.is_held = True
+            share = max(self.energy, 0.0) / cost
+            np.multiply(step, share, where=step > 0.0, out=step)
+        self.value += step
+        return True
+
+    def pay(self, stretch: Array) -> None:
+        """Charge the last step at the stretch after it. The energy may fall below zero by the
+        change of the stretch within a step; the stiffness then waits until the tank is refilled."""
+        self.energy -= float(stretch @ np.maximum(self._step, 0.0))
+        self._step[:] = 0.0

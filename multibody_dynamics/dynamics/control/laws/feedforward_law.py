@@ -1,0 +1,131 @@
+"""The torque feedforward of a desired motion, as a sum of named terms.
+
+    Q     = motion + gravity                       joint torques, with Q' and Q''
+    tau_m = load + rotor + friction                motor torques; a single motor's load is Q
+    theta = q + phi(Q), theta' = ..., theta'' = ...  required motion of the motors
+
+`motion` holds the inertial, Coriolis and centrifugal torques, less the contribution of applied
+wrenches. If the robot compensates gravity itself, the torque commands leave gravity out; the
+springs still deflect under it, so theta always includes it.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+
+import numpy as np
+
+from ...core import Array
+from ...elastic import VARIANTS, Actuators, Motor, MotorCommand, MotorFeedforward, Rigid
+from ...model import MultibodyModel
+from ...rigid import InverseDynamicsSolver
+
+
+class FeedforwardLaw:
+    """Torque feedforward of a desired motion, computed in place.
+
+    Fill `desired`, call `update()`, read `torque` and `motor`; nothing is allocated per call.
+
+    actuators: springs and motors; None for a robot with rigid joints and no motor data.
+
+    The caller writes `desired`, `stiffness` and `applied_wrenches`; `update` overwrites all other
+    arrays in place. `desired` and `applied_wrenches` are the buffers of the inverse dynamics solver
+    (its `state` and `applied_wrenches`), `joint_torque` and `motion` are its results, and the
+    springs read the same `desired`: nothing is copied between them.
+
+    Attributes
+    ----------
+    desired : (5, n) q, q', q'', q''', q''''.
+    stiffness : (3, v) second outputs of the variable joints, as in `MotorFeedforward`.
+    applied_wrenches : (n, 3, 6) external wrenches on the bodies, with two rates, in inertial axes
+        about the inertial origin.
+    torque : (3, n) Q, Q', Q'' to command, without gravity where the robot compensates it.
+    joint_torque : (n,) Q with gravity: the torque that the springs carry.
+    motor : theta, theta', theta'' and tau_m, (m,) each; tau_m leaves out gravity as `torque` does.
+    motion, gravity : (3, n); load, friction_and_rotor : (m,). The terms.
+    variant : how springs enter, see `dyn.elastic.VARIANTS`; may be set between calls.
+    gravity_compensated_by_robot : may be set between calls.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators | None = None,
+        *,
+        variant: str = "full",
+        gravity_compensated_by_robot: bool = False,
+    ) -> None:
+        n = model.n
+        if actuators is None:
+            actuators = Actuators(model.joint_names, (Rigid(Motor(0.0)),) * n)
+        actuators.refuse_counting_twice(model.reflected_inertia)
+        m = len(actuators.motors)
+        self.model = model
+        self.actuators = actuators
+        self.variant = variant
+        self.gravity_compensated_by_robot = gravity_compensated_by_robot
+        self._complete = InverseDynamicsSolver(model)
+        self._weightless = InverseDynamicsSolver(model.with_gravity((0.0, 0.0, 0.0)))
+        self.desired: Array = self._complete.state
+        self.applied_wrenches: Array = self._complete.applied_wrenches
+        self.joint_torque: Array = self._complete.result[0]
+        self.motion: Array = self._weightless.result
+        self.gravity: Array = np.zeros((3, n))
+        self.load: Array = np.zeros(m)
+        self.friction_and_rotor: Array = np.zeros(m)
+        self.torque: Array = np.zeros((3, n))
+        self._springs = {
+            name: MotorFeedforward(actuators, self.desired, self._complete.result, variant=name)
+            for name in VARIANTS
+        }
+        self.stiffness: Array = self._springs["full"].stiffness.copy()
+        self._motor_rows: Array = np.zeros((4, m))
+        self.motor = MotorCommand(*self._motor_rows)
+        self.update()  # compile now, not in the first cycle
+        self.advance(1e-3)
+        self.settle()
+
+    def update(self) -> None:
+        """Compute every output from `desired`, `stiffness` and `applied_wrenches`."""
+        self._weightless.state[:] = self.desired
+        self._weightless.applied_wrenches[:] = self.applied_wrenches
+        self._weightless.update()
+        self._complete.update()
+        np.subtract(self._complete.result, self.motion, out=self.gravity)
+
+        springs = self._springs[self.variant]
+        springs.stiffness[:] = self.stiffness
+        springs.update()
+        self._motor_rows[:] = springs.result
+        np.subtract(self.motor.torque, springs.load, out=self.friction_and_rotor)
+
+        self.torque[:] = self.motion
+        self.load[:] = springs.load
+        if self.gravity_compensated_by_robot:
+            self.load -= gravity_load(self.actuators, self.gravity[0])
+        else:
+            self.torque += self.gravity
+        np.add(self.load, self.friction_and_rotor, out=self.motor.torque)
+
+    def advance(self, dt: float) -> None:
+        """Advance the deflections of damped springs by dt in s, under the torque of the last
+        update."""
+        self._springs["full"].advance(dt)  # the other variants ignore damping
+
+    def settle(self) -> None:
+        """Start a new motion: damped springs are assumed settled at the next update."""
+        self._springs["full"].settle()
+
+    def problems(self) -> tuple[str, ...]:
+        """Problems of the springs at the last update; see `MotorFeedforward.problems`."""
+        return self._springs[self.variant].problems()
+
+    def is_finite(self) -> bool:
+        """Whether all values in `torque` and `motor` are finite."""
+        return isfinite(self.torque.sum() + self._motor_rows.sum())
+
+
+def gravity_load(actuators: Actuators, gravity: Array) -> Array:
+    """(m,) share of each motor in the gravity torques (n,) of its joint, which the commands leave
+    out for a robot that compensates gravity itself."""
+    return actuators.torque_share * gravity[actuators.joint_of_motor]

@@ -1,0 +1,540 @@
+"""The control law of an elastic-joint arm: from measured signals and a desired motion to motor
+torques, once per cycle.
+
+    signals -> StateEstimator -> q, q', theta, theta' -> SpringSolver, DisturbanceObserver
+            -> StatePredictor, where delays are known
+            -> one of the laws -> BumplessTransfer, which limits -> torque
+
+The caller (flatness_controller_node) decides what to follow and when; this module computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ...core import Array, DynamicsError, InputError
+from ...elastic import Actuators, MotorFeedforward, SpringSolver
+from ...model import MultibodyModel
+from ...motion import JointCommandLimits
+from ...rigid import InverseDynamicsSolver
+from ..controllers.bumpless_transfer import BumplessTransfer
+from ..controllers.controllers import PERIOD, Controller, LinearFeedback, Past
+from ..controllers.hold_controller import HoldController
+from ..controllers.late_hold import LateHoldController
+from ..controllers.link_damping import LinkDampingController
+from ..impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
+from ..observers.disturbance_observer import DisturbanceObserver
+from ..observers.motor_side_observer import MAX_INNOVATION, JointState
+from ..observers.state_estimation import StateEstimation, StateEstimator
+from ..observers.state_predictor import LONGEST_DELAY, StatePredictor
+from ..signals.derivative_filter import DerivativeFilter
+from ..signals.sent_torques import SentTorques
+from ..stability.loop_judgement import LoopJudgement, judge_loop
+from .feedforward_law import gravity_load
+from .law_table import LAWS, ControllerSettings, make_controller
+
+ON_LINKS = "link_damping"  # besides LAWS: the stop law for missing motor states
+STOPS = ("hold", ON_LINKS)  # act on the measured state: a stop must not depend on a prediction
+LONG_AGO = 1.0  # s, for which the initial torque is taken to have acted already
+QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again
+
+
+def _every_law() -> dict[str, ControllerSettings]:
+    return {name: ControllerSettings(law=name) for name in LAWS}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FlatnessSettings:
+    """Settings of :class:`FlatnessLaw`.
+
+    Attributes
+    ----------
+    law : the initial law, a key of `controllers`.
+    controllers : settings of every law that may be chosen, by name. "hold" must be among them; its
+        `stop_time` also applies to the stop from link states alone. `position` is replaced at each
+        design.
+    estimation : how link and motor states are estimated.
+    motor_bandwidth : Hz, of the filter that gives the motor velocities where the source is
+        motor_encoders.
+    observer_gain : 1/s, of the observer of external torques; 0 for none.
+    gravity_compensated_by_robot : leave gravity out of the commanded torques.
+    sensor_delay : s, known delay from the instant that a sample shows to its time t.
+    command_delay : s, known delay from t until the torque of this cycle takes effect.
+    predicts_state : whether the laws act on the state predicted over these delays.
+
+    Raises InputError for a law without settings, for settings filed under another law's name,
+    and for delays that are negative or, together, too long to predict.
+    """
+
+    law: str = "motor_pd"
+    controllers: Mapping[str, ControllerSettings] = field(default_factory=_every_law)
+    estimation: StateEstimation = field(
+        default_factory=lambda: StateEstimation("link_and_motor_encoders", bandwidth=100.0)
+    )
+    motor_bandwidth: float = 100.0
+    observer_gain: float = 0.0
+    gravity_compensated_by_robot: bool = False
+    sensor_delay: float = 0.0
+    command_delay: float = 0.0
+    predicts_state: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("sensor_delay", "command_delay"):
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise InputError(f"{name} is {getattr(self, name)} s: must be zero or greater")
+        if self.predicts_state and self.delay > LONGEST_DELAY:
+            raise InputError(
+                f"sensor_delay and command_delay are {self.delay:g} s together: the state can be "
+                f"predicted over up to {LONGEST_DELAY:g} s; set predicts_state to false"
+            )
+        for name in (self.law, "hold"):
+            if name not in self.controllers:
+                raise InputError(
+                    f"law '{name}' has no settings; there are settings for "
+                    f"{', '.join(self.controllers)}"
+                )
+        for name, settings in self.controllers.items():
+            if settings.law != name:
+                raise InputError(
+                    f"the settings given for law '{name}' are for law '{settings.law}'"
+                )
+
+    @property
+    def delay(self) -> float:
+        """s, from the instant that a sample shows to the effect of the torque computed from it."""
+        return self.sensor_delay + self.command_delay
+
+
+class FlatnessLaw:
+    """A complete control cycle: call `measure`; fill `desired`, `ahead` and `stiffness`; call
+    `update`; read `transfer.torque`, or `commanded()`.
+
+    Arrays are shared, not copied. The caller writes `desired` (the `state` of the inverse dynamics
+    solver, from which `reference` reads it too), `ahead`, `stiffness` (of `reference`, handed to
+    estimator, springs and laws) and `external_torque`. `measure` overwrites `estimator.state`, from
+    which `springs` reads, and `motors`; `update` overwrites `reference.result` and
+    `transfer.torque`. `motors` are rows of `estimator.state`, except with motor_encoders.
+
+    Attributes
+    ----------
+    settings : of the next design; may be replaced.
+    desired, ahead : (5, n) q .. q'''' for feedback, and for the feedforward torque.
+    stiffness : (3, v) second outputs of the variable joints.
+    external_torque : (n,) known external joint torques, N m.
+    estimator : its `state` has q, q', theta, theta'.
+    springs : torques, loads and deflections at that state.
+    observer : of external torques; None without one.
+    reference : theta_d, theta_d', theta_d'' and tau_m of `desired`, by the flat map.
+    on_links : the law that stops the arm without motor states; None where that is impossible
+        because the links are not measured, or because a motor sets a stiffness.
+    transfer : changes over between laws and applies the limits of the motors; `transfer.torque`
+        (m,) is the result.
+    name : of the active law.
+    judgements : stability of the laws that were judged, by name; the caller stores the results of
+        :meth:`judge` here.
+    tolerates_delay : whether "hold" is a :class:`.LateHoldController`.
+    lost : why the observer of motor_encoders has no valid state after the last sample; empty
+        otherwise.
+    motors : measured theta and theta', (m,) each: with motor_encoders filtered from the motor
+        positions alone, not taken from the observer.
+    state : q, q', theta, theta' on which the laws act: as measured or, where delays are known,
+        predicted to the time at which the torque of this cycle takes effect, `reference_lead` s
+        after the time of the sample. The caller evaluates `desired` at that time.
+    is_predicted : whether `state` is a prediction now; the laws that stop the arm act on the
+        measured state.
+    predictor : of `state`; sent : the torques that may still be on their way.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        settings: FlatnessSettings | None = None,
+    ) -> None:
+        settings = settings or FlatnessSettings()
+        self.model, self.actuators, self.settings = model, actuators, settings
+        estimation, n, m = settings.estimation, model.n, len(actuators.motors)
+        self.estimator = StateEstimator(model, actuators, estimation)
+        self._motor_filter: DerivativeFilter | None = None
+        self.motors: tuple[Array, Array] = self.estimator.state[2:]
+        if estimation.source == "motor_encoders":
+            self._motor_filter = DerivativeFilter(
+                actuators.motor_names,
+                estimation.order,
+                settings.motor_bandwidth,
+                max_step=estimation.max_step,
+            )
+            self.motors = self._motor_filter.state[0], self._motor_filter.state[1]
+        self.springs = SpringSolver(actuators, *self.estimator.state)
+        self.observer = (
+            DisturbanceObserver.of_motors(model, actuators, settings.observer_gain)
+            if settings.observer_gain
+            else None
+        )
+        self._inverse = InverseDynamicsSolver(model, "body")
+        self._weight = InverseDynamicsSolver(model, "body")
+        self.desired: Array = self._inverse.state
+        self.ahead: Array = np.zeros((5, n))
+        self.reference = MotorFeedforward(actuators, self.desired, self._inverse.result)
+        self.stiffness: Array = self.reference.stiffness
+        self.reference.update()  # compile now, not in the first cycle
+        self.reference.advance(PERIOD)
+        self.without_links({"motor_position": np.zeros(len(actuators.motors))})
+        self.external_torque: Array = np.zeros(n)
+        self.transfer = BumplessTransfer(actuators)
+        self.sent = SentTorques(m)
+        self.predictor = StatePredictor(model, actuators, self.sent)
+        self.state = JointState(*np.zeros((2, n)), *np.zeros((2, m)))
+        self._diverged, self.is_predicted = "", False
+        self._acted: Array = np.zeros(m)  # mean torque between the last two samples
+        self._measured = (*self.estimator.state[:2], *self.motors)
+        self._past = Past(self.estimator.state[:2], self.motors, self._acted)
+        self._sample: float | None = None
+        self._sent_at: float | None = None
+        self.on_links: LinkDampingController | None = None
+        if self.estimator.signals == ("link_position", "motor_position"):
+            stop_time = settings.controllers["hold"].stop_time
+            with suppress(InputError):
+                self.on_links = LinkDampingController(model, actuators, stop_time=stop_time)
+        self._laws: dict[str, Controller] = {}
+        self.judgements: dict[str, LoopJudgement] = {}
+        self._holds: tuple[Controller, ...] = ()  # for torques on time, and for late ones
+        self._late: LateHoldController | None = None
+        self.tolerates_delay = False
+        self.name = settings.law
+        self.restart()
+
+    def restart(self) -> None:
+        """Reset everything that depends on time: filters, observers, damped springs."""
+        self.estimator.reset()
+        if self._motor_filter is not None:
+            self._motor_filter.reset()
+        self.lost, self._lost_at, self._time = "", -np.inf, 0.0
+        self._measured_at = np.inf  # s
+        self._is_new, self._skipped = True, False
+        if self.observer is not None:
+            self.observer.reset()
+        self.reference.settle()
+        self.sent.reset()
+        self.predictor.reset()
+        self._sample = self._sent_at = None
+
+    def design(self, q: Array) -> None:
+        """Design every law of `settings` for rest at q (n,). Raises InputError where gains are not
+        stable there."""
+        self.estimator.design(q)
+        self._laws = {
+            name: make_controller(self.model, self.actuators, self._settings_of(name, q))
+            for name in self.settings.controllers
+        }
+        if self.on_links is not None:
+            self._laws[ON_LINKS] = self.on_links
+        self._late = LateHoldController(self.model, self.actuators, q)
+        self._holds = self._laws["hold"], self._late
+        self.tolerates_delay = False
+        self.limit(self.transfer.limits)
+
+    def _settings_of(self, name: str, q: Array) -> ControllerSettings:
+        """Settings of a law for rest at q (n,). Without link encoders they leave out disturbance
+        compensation, which would compare the model with link states computed from it."""
+        settings = replace(self.settings.controllers[name], position=q)
+        is_compensated = "disturbance_bandwidth" in LAWS[name].own
+        if is_compensated and "link_position" not in self.estimator.signals:
+            settings = replace(settings, disturbance_bandwidth=0.0)
+        return settings
+
+    def judge(
+        self, name: str, q: Array, *, period: float = PERIOD, **conditions: Any
+    ) -> LoopJudgement | None:
+        """Stability of the law `name`, designed for rest at q (n,), throughout the joint range.
+
+        period : s of a cycle. conditions : `delay`, `model_error` and `poses` of
+        :func:`.judge_loop`. Returns None for laws that are not linear near rest, and for those that
+        use link states estimated by the observer of motor_encoders.
+        """
+        settings = replace(self._settings_of(name, q), period=period)
+        law = make_controller(self.model, self.actuators, settings)
+        estimation = self.settings.estimation
+        if not isinstance(law, LinearFeedback | HoldController):
+            return None
+        if estimation.source == "motor_encoders":
+            if isinstance(law, LinearFeedback) and law.gains.values[:2].any():
+                return None
+            estimation = replace(
+                estimation,
+                source="link_and_motor_encoders",
+                bandwidth=self.settings.motor_bandwidth,
+            )
+        law.stiffness[0] = self.stiffness[0]
+        return judge_loop(law, q, estimation=estimation, **conditions)
+
+    def tolerate_delay(self, is_late: bool) -> None:
+        """Choose what "hold" runs from its next start on: the :class:`.LateHoldController` if
+        torques are late, otherwise the law of `settings`."""
+        self.tolerates_delay = is_late
+        self._laws["hold"] = self._holds[is_late]
+
+    def change(self, settings: FlatnessSettings) -> str:
+        """Use other settings from the next design on. Of the laws already designed, only the
+        impedances change: their damping ratio, and their stiffness, gradually. None leaves a
+        stiffness as it is.
+
+        Returns why a stiffness was refused, if the springs cannot carry it; otherwise "".
+        """
+        self.settings = settings
+        problem = ""
+        for name, law in self._laws.items():
+            if not isinstance(law, ImpedanceController):
+                continue
+            own = settings.controllers[name]
+            law.damping_ratio = own.damping_ratio
+            try:
+                if isinstance(law, JointImpedance) and own.link_stiffness is not None:
+                    law.set_stiffness(own.link_stiffness)
+                elif isinstance(law, CartesianImpedance) and own.tool_stiffness is not None:
+                    law.set_stiffness(own.tool_stiffness, own.posture_stiffness)
+            except InputError as error:
+                problem = f"{name}: the stiffness stays as it is: {error}"
+        return problem
+
+    def limit(self, limits: JointCommandLimits) -> None:
+        """Keep torques within these limits of the motors from the next update on."""
+        self.transfer.limits = limits
+        for law in (*self._laws.values(), *self._holds):
+            law.limit(limits.torque)
+
+    def start(self, name: str, duration: float) -> None:
+        """Change over to a law within `duration` s, starting from the torque that was sent last."""
+        self.name, self.transfer.duration = name, duration
+        self.transfer.activate(self._laws[name], self.transfer.torque.copy())
+
+    def switch(self, name: str, duration: float) -> None:
+        """Change over to a law within `duration` s, blending with the law that is running."""
+        if name != self.name:
+            self.name, self.transfer.duration = name, duration
+            self.transfer.switch(self._laws[name])
+
+    def measure(self, t: float, signals: Mapping[str, Array]) -> None:
+        """Update the estimated state from signals measured at t in s.
+
+        Raises InputError for invalid signals, and then leaves the state unchanged. With
+        motor_encoders only invalid motor positions raise; any other failure sets `lost`.
+        """
+        springs, actuators = self.springs, self.actuators
+        if self._late is not None:
+            self._late.elapsed += max(t - self._measured_at, 0.0)
+        self._measured_at = t
+        self._note_sent(t)
+        if self._motor_filter is None:
+            self.estimator.update(t, stiffness=self.stiffness[:2], **signals)
+        else:
+            self._filter_motors(self._motor_filter, t, signals["motor_position"])
+            self._observe(t, signals)
+        state = self.estimator.state
+        springs.stiffness[:] = self.stiffness[:2]
+        springs.update()
+        self._weight.state[0] = state.q
+        self._weight.update()
+        if self.observer is not None:
+            Q = signals.get("joint_torque", springs.torque)
+            pushed = self._acted[actuators.first_motor]
+            self.observer.update(t, state.q, state.qd, np.where(actuators.is_rigid, pushed, Q))
+        self._predict(t)
+
+    def _note_sent(self, t: float) -> None:
+        """Record the torque that was sent after the last sample, and the mean torque that acted
+        between that sample and the one at t."""
+        sent, settings = self.sent, self.settings
+        if self._sent_at is not None:
+            sent.push(self._sent_at, self.transfer.torque)
+            self._sent_at = None
+        self._acted[:] = self.transfer.torque
+        if settings.delay and sent.count and self._sample is not None and t > self._sample:
+            span = self._sample - settings.sensor_delay, t - settings.sensor_delay
+            self._acted[:] = sent.mean(*span, settings.command_delay)
+        self._sample = t
+
+    @property
+    def reference_lead(self) -> float:
+        """s, from the time of the sample to that of `state`."""
+        settings = self.settings
+        return settings.command_delay if settings.predicts_state else 0.0
+
+    def _predict(self, t: float) -> None:
+        """Update `state` from the sample at t."""
+        settings, self._diverged = self.settings, ""
+        is_on = settings.delay > 0.0 and settings.predicts_state
+        self.is_predicted = is_on and self.name not in STOPS
+        if not self.is_predicted:
+            self._set_state(self._measured)
+            return
+        self.predictor.stiffness[:] = self.stiffness[:2]
+        delays = settings.sensor_delay, settings.command_delay
+        try:
+            self._set_state(self.predictor.update(t, self._measured, *delays))
+        except DynamicsError as error:
+            self._diverged = str(error)
+
+    def _set_state(self, rows: Iterable[Array]) -> None:
+        for row, value in zip(self.state, rows, strict=True):
+            row[:] = value
+
+    def without_links(self, signals: Mapping[str, Array]) -> dict[str, Array]:
+        """The signals, with the link signals replaced by those of links at rest on their motors, by
+        the model."""
+        theta, Q = signals["motor_position"], self.gravity
+        k = self.stiffness[:2]
+        constant = np.stack([Q, 0.0 * Q, 0.0 * Q])  # at rest, damped springs have settled
+        settled = self.actuators.settled_deflection(constant, beyond="continue")
+        q = self.actuators.link_position(
+            theta, Q, stiffness=k, deflection=settled, beyond="continue"
+        )
+        return {**signals, "link_position": q, "joint_torque": Q}
+
+    def without_motors(self, signals: Mapping[str, Array]) -> dict[str, Array]:
+        """The signals, with the motor positions replaced by those that hold the links at rest, by
+        the model."""
+        return {**signals, "motor_position": self.motors_at_rest(signals["link_position"])}
+
+    def coast(self, t: float, signals: Mapping[str, Array], side: str, step: float) -> None:
+        """Keep the filters running at t in s on states of one `side` alone, "links" or "motors",
+        while those of the other side are late. The other side is assumed to continue at its
+        velocity for `step` s, and a stop then starts from the right velocity. Motors coast only if
+        there is a law :attr:`on_links`.
+        """
+        state = self.estimator.state
+        if side == "motors":
+            self.measure(t, {**signals, "link_position": state.q + step * state.qd})
+        elif self.on_links is not None:
+            self.measure(t, {**signals, "motor_position": state.theta + step * state.thetad})
+
+    def _filter_motors(self, motor_filter: DerivativeFilter, t: float, theta: Array) -> None:
+        """Update `motors`; a sample far from the expected position is used only if the previous one
+        was far from it, too."""
+        step = t - self._time
+        if not self._is_new and 0.0 < step <= motor_filter.max_step:
+            position, velocity = self.motors
+            expected = position + step * velocity
+            is_far = bool(np.abs(theta - expected).max() > MAX_INNOVATION)
+            self._skipped = is_far and not self._skipped
+            if self._skipped:
+                theta = expected
+        motor_filter.update(t, theta)
+        self._time = t
+
+    def _observe(self, t: float, signals: Mapping[str, Array]) -> None:
+        """Update the observer's state and `lost`."""
+        estimator = self.estimator
+        starts, refused = estimator.starts, estimator.refused
+        self.lost = ""
+        try:
+            estimator.update(t, stiffness=self.stiffness[:2], **signals)
+        except DynamicsError as error:
+            self.lost = str(error)
+        else:
+            if estimator.refused != refused:
+                self.lost = "a motor is far from where the observer of motor_encoders expects it"
+            elif estimator.starts != starts and not self._is_new:
+                self.lost = "the observer of motor_encoders restarted"
+            self._is_new = False
+        if self.lost:
+            self._lost_at = t
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the estimated state is valid for feedback."""
+        return self.estimator.is_settled and self._time - self._lost_at >= QUIET
+
+    @property
+    def speed(self) -> Array:
+        """(n,) of each joint, rad/s or m/s: that of its link or of its motors, whichever is
+        greater; with motor_encoders that of the motors, since the observer may have lost track."""
+        of_motors = np.abs(self.motors[1] @ self.actuators.link_of_motors)
+        if self._motor_filter is not None:
+            return of_motors
+        return np.maximum(of_motors, np.abs(self.estimator.state.qd))
+
+    def motors_at_rest(self, q: Array) -> Array:
+        """(m,) motor positions with the links at rest at q (n,); needs :attr:`on_links`."""
+        stop = self.on_links
+        assert stop is not None
+        stop.stiffness[0] = self.stiffness[0]
+        stop.rest_at(q)
+        return stop.theta.copy()
+
+    @property
+    def gravity(self) -> Array:
+        """(n,) gravity torques at the measured position."""
+        return self._weight.result[0]
+
+    @property
+    def joint_torque(self) -> Array:
+        """(n,) current torques of the springs; gravity torques at rigid joints."""
+        return np.where(self.actuators.is_rigid, self.gravity, self.springs.torque)
+
+    def holding_torque(self) -> Array:
+        """(m,) motor torques that balance the current spring loads and gravity at rigid joints."""
+        load = self.springs.load
+        return np.where(np.isnan(load), self.gravity[self.actuators.joint_of_motor], load)
+
+    def rest(self, q: Array) -> Array:
+        """(m,) motor torques for rest at q (n,); sets `desired` and `reference` to that rest."""
+        self.desired[0], self.desired[1:] = q, 0.0
+        self.stiffness[1:] = 0.0
+        self._weight.state[0] = q
+        self._weight.update()
+        self.reference.settle()
+        self._inverse.update()
+        return self.reference.update().torque
+
+    def update(self, step: float, lead: float) -> None:
+        """Compute `transfer.torque`, `step` s after the last update.
+
+        lead: s, from `desired` to `ahead`. Raises DynamicsError where the law has no solution or
+        the predicted state diverges.
+        """
+        if self._diverged:
+            raise DynamicsError(self._diverged)
+        if not self.is_predicted:
+            self._set_state(self._measured)
+        step = step or PERIOD  # at the first update
+        self._inverse.update()
+        self.reference.update()
+        self.reference.advance(step)
+        transfer, sent = self.transfer, self.sent
+        if not sent.count and self._sample is not None:  # acts already, and did before
+            sent.push(self._sample - LONG_AGO, transfer.torque)
+        law = transfer.law
+        if law is not None and abs(lead - law.lead) > 0.1 * lead:
+            law.lead = lead
+        if law is not None:
+            law.external_torque[:] = self.external_torque
+        transfer.update(
+            step,
+            self.desired,
+            *self.state,
+            ahead=self.ahead,
+            stiffness=self.stiffness if self.stiffness.size else None,
+            past=self._past if self.settings.delay else None,
+        )
+        self._sent_at = self._sample
+        if self._motor_filter is not None and isinstance(law, HoldController):
+            self._weight.state[0] = law.q
+            self._weight.update()
+
+    def is_finite(self) -> bool:
+        """Whether all outputs are finite."""
+        return isfinite(self.transfer.torque.sum() + self.reference.result.sum())
+
+    def commanded(self) -> Array:
+        """(m,) torques to command: `transfer.torque`, without gravity if the robot compensates it
+        itself."""
+        if not self.settings.gravity_compensated_by_robot:
+            return self.transfer.torque
+        return self.transfer.torque - gravity_load(self.actuators, self.gravity)

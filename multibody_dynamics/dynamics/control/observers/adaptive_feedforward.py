@@ -1,0 +1,292 @@
+"""Adaptive feedforward: masses and inertias estimated while the arm moves, within stated bounds.
+
+The joint torques are linear in the inertial parameters pi, u = Y(q, q', q_r', q_r'') pi. With the
+sliding error s = q' - q_r', q_r' = q_d' + slope (q_d - q), and the torques d that the model in use
+demands beyond those that act (:mod:`disturbance_compensation`), the composite law of J.-J. E.
+Slotine and W. Li ("Composite adaptive control of robot manipulators", Automatica 25(4), 1989)
+changes pi along
+
+    -Y^T x,    x = d + D s.
+
+Y is never formed: the passive recursion gives Y^T x in O(n), for each body as a matrix L with
+x . u = sum_i tr(L_i P_i) (:class:`.PassiveInverseDynamicsSolver`), where P_i is its pseudo-inertia
+(4, 4), the second moments of its mass at the points (p, 1). A body is physically possible where P
+is positive semidefinite (P. M. Wensing, S. Kim, J.-J. E. Slotine, IEEE RA-L 3(1), 2018). Bodies are
+therefore written as
+
+    P_i = known_i + T_i N_i T_i^T,    low 1 <= N_i <= high 1 (eigenvalues),
+
+    links    known = 0, T T^T the pseudo-inertia of the model, low = 1 - bound, high = 1 / low
+    payload  known that of the model, T T^T = diag(r^2, r^2, r^2, 1) m_max about the centre of the
+             payload's frame, low = 0, high = 1
+
+and a step is N <- clip(N - step rate / (g + floor^2) T^T L T), where clip limits the eigenvalues:
+the orthogonal projection onto a convex set, which can only bring N nearer to every possible body.
+g = |T^T L T|^2 / |x|^2 is the squared torque per unit of N in the direction of x, so `rate` is the
+rate in 1/s at which a torque error decays that the parameters can explain completely.
+
+Only the feedforward changes, u along the desired motion with both rates; no feedback loop and no
+observer contains the estimates, so they cannot make the arm unstable. Where disturbances are
+compensated as well, their observer keeps the design model, and the share that the estimates explain
+is subtracted after the same low-pass: at rest, every torque is compensated exactly once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ...core import Array, InputError, as_array
+from ...model import MultibodyModel
+from ...rigid import (
+    InverseDynamicsSolver,
+    PassiveInverseDynamicsSolver,
+    mass_matrix,
+    pseudo_inertias,
+)
+from ..signals.derivative_filter import MAX_STEP
+from ..signals.low_pass import LowPass
+
+ADAPTS = ("links", "payload")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptationSettings:
+    """Settings of :class:`AdaptiveFeedforward`.
+
+    Attributes
+    ----------
+    adapts : "links", all bodies, or "payload", one body that carries something unknown.
+    rate : 1/s, at which torque errors that the parameters can explain decay.
+    bound : 0 to 1: each link keeps between 1 - bound and 1 / (1 - bound) times its model, in mass
+        and in all second moments.
+    payload_body : name or index of the body that carries the payload; the last one if None.
+    payload_mass : kg, at most.
+    payload_radius : m. A payload with a centre of mass at the distance r from the origin of its
+        body has at most the mass payload_mass / (1 + r^2 / payload_radius^2).
+    slope : 1/s, of the sliding error.
+    sliding : factor of D = sliding slope diag(M) in the composite law; with 0, only the
+        disturbances drive the adaptation.
+    dead_zone : N m or N (n,) or a scalar: disturbances smaller than this cause no adaptation.
+    floor : N m: slows the adaptation down where the parameters have less effect on the torques
+        than this.
+
+    Raises InputError for values out of range.
+    """
+
+    adapts: str = "links"
+    rate: float = 2.0
+    bound: float = 0.4
+    payload_body: str | int | None = None
+    payload_mass: float = 3.0
+    payload_radius: float = 0.2
+    slope: float = 20.0
+    sliding: float = 1.0
+    dead_zone: Any = 0.0
+    floor: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.adapts not in ADAPTS:
+            raise InputError(f"adapts '{self.adapts}': expected one of {', '.join(ADAPTS)}")
+        for name, low, high, unit in (
+            ("rate", 0.0, 100.0, "1/s"),
+            ("bound", 0.0, 0.95, ""),
+            ("payload_mass", 0.0, 1e4, "kg"),
+            ("payload_radius", 1e-3, 1e2, "m"),
+            ("slope", 0.0, 1e4, "1/s"),
+            ("sliding", 0.0, 1e4, ""),
+            ("floor", 1e-6, inf, "N m"),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise InputError(f"{name} is {value} {unit}: must be from {low:g} to {high:g}")
+        zone = np.asarray(self.dead_zone, dtype=np.float64)
+        if not (np.isfinite(zone).all() and (zone >= 0.0).all()):
+            raise InputError(f"dead_zone is {self.dead_zone}: must be zero or greater")
+
+
+class AdaptiveFeedforward:
+    """Estimates masses and inertias, and corrects the feedforward with them.
+
+    >>> settings = AdaptationSettings(adapts="payload")
+    >>> adaptive = AdaptiveFeedforward(model, settings, lag_bandwidth=180.0)
+    >>> adaptive.update(1e-3, (q, qd), desired, compensation.link)  # every cycle
+    >>> adaptive.apply(desired, torques)  # Q, Q', Q'' (3, n), in place
+
+    Parameters
+    ----------
+    lag_bandwidth : rad/s, of the :class:`.LowPass` that has filtered the disturbances; 0 if
+        nothing else compensates them.
+
+    Attributes
+    ----------
+    is_active : whether `update` changes the estimates; may be switched at any time. They keep their
+        effect until :meth:`clear`.
+    estimate : (k, 4, 4) N of the bodies that adapt, see the module.
+    pseudo_inertias : (n, 4, 4) of all bodies in the joint frames.
+    explained, explained_rate : (n,) N m, N m/s: the torques that the estimates add, through the
+        low-pass.
+
+    Not thread-safe. Raises InputError for an unknown body, and for links without mass or of no
+    extent (a point, a rod or a plate), whose second moments no factor can change.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        settings: AdaptationSettings | None = None,
+        *,
+        lag_bandwidth: float = 0.0,
+    ) -> None:
+        self.settings = settings = settings or AdaptationSettings()
+        n = model.n
+        zone = as_array("dead_zone", np.full(n, settings.dead_zone), (n,), model.joint_names)
+        self._dead_zone = zone
+        self.is_active = True
+        self._lag = LowPass(5 * n, lag_bandwidth) if lag_bandwidth else None
+        self._share = LowPass(n, lag_bandwidth) if lag_bandwidth else None
+        self.explained: Array = self._share.value if self._share else np.zeros(n)
+        self.explained_rate: Array = self._share.rate if self._share else np.zeros(n)
+        self._signals, self._origin = np.zeros((2, 5, n))
+        self._is_started = False
+        self._error = np.zeros(n)
+        self._set_bodies(model)
+        self.clear()
+
+    def _set_bodies(self, model: MultibodyModel) -> None:
+        settings = self.settings
+        self.model = model
+        self._passive = PassiveInverseDynamicsSolver(model)
+        self._nominal = InverseDynamicsSolver(model, "body")
+        self._adapted = InverseDynamicsSolver(model, "body")
+        self._gain = (
+            settings.sliding * settings.slope * np.diag(mass_matrix(model, np.zeros(model.n)))
+        )
+        P = pseudo_inertias(model)
+        if settings.adapts == "links":
+            self._bodies = np.arange(model.n)
+            self._known, self._factor = np.zeros_like(P), self._factors(model, P)
+            self._initial = np.tile(np.eye(4), (model.n, 1, 1))
+            self._range = 1.0 - settings.bound, 1.0 / (1.0 - settings.bound)
+        else:
+            index = model.n - 1
+            if settings.payload_body is not None:
+                index = model.body_index(settings.payload_body)
+            self._bodies, self._known = np.array([index]), P[[index]]
+            r, m = settings.payload_radius, settings.payload_mass
+            self._factor = (model.body_in_joint[index] * np.sqrt(m) * [r, r, r, 1.0])[None]
+            self._initial, self._range = np.zeros((1, 4, 4)), (0.0, 1.0)
+        self._factor_transposed = np.swapaxes(self._factor, -1, -2).copy()
+        self.pseudo_inertias: Array = P
+
+    @staticmethod
+    def _factors(model: MultibodyModel, P: Array) -> Array:
+        for body, each in zip(model.body_names, P, strict=True):
+            if np.linalg.eigvalsh(each)[0] <= 0.0:
+                raise InputError(
+                    f"body '{body}' has no mass or no extent, or its inertia violates the triangle "
+                    f"inequality: the links cannot adapt; correct it, or adapt a payload"
+                )
+        return np.asarray(np.linalg.cholesky(P), dtype=np.float64)
+
+    def set_model(self, model: MultibodyModel) -> None:
+        """Use another model of the robot; the estimates N continue, relative to it."""
+        if model.joint_names != self.model.joint_names:
+            raise InputError(
+                f"the joints of robot '{model.name}' differ from those of the estimate"
+            )
+        self._set_bodies(model)
+        self._use()
+
+    def reset(self) -> None:
+        """Discard the filtered motion after an interruption; the estimates are kept."""
+        self._is_started = False
+        if self._lag is not None and self._share is not None:
+            self._lag.reset()
+            self._share.reset()
+
+    def clear(self) -> None:
+        """Return to the parameters of the model."""
+        self.estimate: Array = self._initial.copy()
+        self._use()
+        self.reset()
+
+    def update(self, step: float, links: Any, desired: Array, disturbance: Array) -> None:
+        """Update the estimates, `step` s after the last update.
+
+        links : q, q' (n,). desired : (5, n) q_d .. q_d''''.
+        disturbance : (n,) N m that acts on the links beyond the design model, for example that of a
+        :class:`.DisturbanceCompensation`; zeros if it is not known.
+        After more than MAX_STEP the motion counts as interrupted.
+        """
+        self._take(step, links, desired)
+        x, slack = self._error, self._passive.direction
+        np.add(disturbance, self.explained, out=x)
+        np.clip(x, -self._dead_zone, self._dead_zone, out=slack)
+        np.subtract(x, slack, out=x)
+        x += self._gain * self._sliding
+        if self.is_active and self.settings.rate and step <= MAX_STEP:
+            self._adapt(step, x)
+        if self._share is not None:
+            nominal, adapted = self._nominal, self._adapted
+            nominal.state[:] = adapted.state[:] = desired
+            nominal.update()
+            adapted.update()
+            self._share.update(step, adapted.result[0] - nominal.result[0])
+
+    def apply(self, motion: Array, torques: Array) -> None:
+        """Add the effect of the estimates to Q, Q', Q'' (3, n), which the model gives for a motion
+        (5, n), less the share that the compensation of disturbances already contains."""
+        adapted, nominal = self._adapted, self._nominal
+        adapted.state[:] = nominal.state[:] = motion
+        adapted.update()
+        nominal.update()
+        torques += adapted.result
+        torques -= nominal.result
+        torques[0] -= self.explained
+        torques[1] -= self.explained_rate
+
+    def _take(self, step: float, links: Any, desired: Array) -> None:
+        """Set the passive solver and the sliding error to the motion during which d acted."""
+        if step > MAX_STEP:
+            self.reset()
+        signals, slope = self._signals, self.settings.slope
+        signals[:2] = links
+        signals[2] = desired[1] + slope * (desired[0] - signals[0])
+        signals[3] = desired[2] + slope * (desired[1] - signals[1])
+        signals[4] = signals[1] - signals[2]
+        if not self._is_started:
+            self._origin[:] = signals
+            self._is_started = True
+        if self._lag is not None:
+            lagged = self._lag.update(step, (signals - self._origin).ravel())
+            signals[:] = lagged.reshape(signals.shape)
+            signals += self._origin
+        self._passive.state[:2] = signals[:2]
+        self._passive.reference[:2] = signals[2:4]
+        self._sliding = signals[4]
+
+    def _adapt(self, step: float, x: Array) -> None:
+        """One step of the gradient along -Y^T x, projected."""
+        size = x @ x
+        if size == 0.0:
+            return
+        solver, settings = self._passive, self.settings
+        solver.direction[:] = x
+        solver.update()
+        solver.update_moments()
+        G = self._factor_transposed @ solver.moments[self._bodies] @ self._factor
+        g = float((G * G).sum() / size)
+        N = self.estimate - step * settings.rate / (g + settings.floor**2) * G
+        values, axes = np.linalg.eigh(N)
+        np.clip(values, *self._range, out=values)
+        np.matmul(axes * values[:, None, :], np.swapaxes(axes, -1, -2), out=self.estimate)
+        self._use()
+
+    def _use(self) -> None:
+        P = self._known + self._factor @ self.estimate @ self._factor_transposed
+        self.pseudo_inertias[self._bodies] = P
+        self._adapted.set_pseudo_inertias(self.pseudo_inertias)

@@ -1,0 +1,124 @@
+"""Inverse of the flat map: from the measured state of an elastic arm to q, q', q'', q'''.
+
+    (q, q', theta, theta')  ->  Q, Q'  ->  q, q', q'', q'''
+
+This is the state of the chain of four integrators q'''' = v to which exact feedback linearisation
+reduces every undamped elastic joint.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core import Array, InputError, as_array
+from ...elastic import Actuators, Beyond, SeriesElastic, rigid_rotors
+from ...model import MultibodyModel
+from ...rigid import ForwardDynamics, Wrenches, forward_dynamics, forward_dynamics_rates
+
+
+class ChainState(NamedTuple):
+    """q, q', q'', q''' of the links, and the joint torques Q, Q' behind them, each (..., n)."""
+
+    q: Array
+    qd: Array
+    qdd: Array
+    qddd: Array
+    torque: Array
+    torque_rate: Array
+
+
+# wide: the arm's measured state and torques, spelled out
+def chain_state(
+    model: MultibodyModel,
+    actuators: Actuators,
+    q: Any,
+    qd: Any,
+    theta: Any,
+    thetad: Any,
+    *,
+    stiffness: Any = None,
+    motor_torque: Any = None,
+    motor_torque_rate: Any = None,
+    wrenches: Wrenches | None = None,
+    beyond: Beyond = "continue",
+) -> ChainState:
+    """q'' and q''' from measured positions and velocities of links and motors.
+
+    Parameters
+    ----------
+    q, qd : (..., n). theta, thetad : (..., m), link side of the gear, as `actuators.motor_names`.
+    stiffness : (..., 2, v) rows k, k', where no motor determines the stiffness.
+    motor_torque : (..., m) tau_m, needed for rigid and damped joints: Q' of a damped spring
+        contains theta'', and a rigid joint is moved by tau_m alone.
+    motor_torque_rate : (..., m) tau_m', needed for rigid joints.
+    wrenches : external wrenches, as in `inverse_dynamics`.
+    beyond : as in :func:`motor_motion`; by default a spring is extrapolated beyond its travel.
+
+    The rotors of rigid joints come from `actuators` and must not be part of the model. Raises
+    InputError for wrong shapes and names, NaN and infinity, and a missing motor torque;
+    DynamicsError for a singular mass matrix.
+    """
+    actuators.refuse_other_joints(model)
+    actuators.refuse_counting_twice(model.reflected_inertia)
+    n, m = actuators.n, len(actuators.motors)
+    q, qd = (as_array(*row, (n,), actuators.joint_names) for row in (("q", q), ("qd", qd)))
+    found = actuators.springs(q, qd, theta, thetad, stiffness=stiffness, beyond=beyond)
+    rigid, damped = actuators.is_rigid, actuators.is_damped
+    if not (rigid | damped).any():
+        Q, Qd = found.torque, found.torque_rate
+        return _chain(q, qd, forward_dynamics_rates(model, q, qd, Q, Qd, wrenches=wrenches), Q, Qd)
+
+    _require("motor_torque", motor_torque, actuators, rigid | damped)
+    _require("motor_torque_rate", motor_torque_rate, actuators, rigid)
+    tau = as_array("motor_torque", motor_torque, (m,), actuators.motor_names)
+    first = actuators.first_motor
+    Q = np.where(rigid, (tau - actuators.friction(thetad))[..., first], found.torque)
+    rotors = rigid_rotors(actuators)
+    coupled = model.with_reflected_inertia(model.reflected_inertia + rotors)
+    qdd = forward_dynamics(coupled, q, qd, Q, wrenches=wrenches)
+
+    load = np.where(np.isnan(found.load), 0.0, found.load)
+    thetadd = actuators.motor_acceleration(thetad, load, tau)[..., first]
+    rates = (np.asarray(thetad)[..., first] - qd, thetadd - qdd)
+    Qd = _add_dampers(actuators, found.torque_rate, found.deflection, rates, beyond)
+    if rigid.any():
+        tau_rate = as_array("motor_torque_rate", motor_torque_rate, (m,), actuators.motor_names)
+        slope = actuators.friction_slope(thetad)[..., first]
+        Qd = np.where(rigid, tau_rate[..., first] - slope * qdd, Qd)
+    links = forward_dynamics_rates(coupled, q, qd, Q, Qd, wrenches=wrenches)
+    return _chain(q, qd, links, Q - rotors * links.qdd, Qd - rotors * np.asarray(links.qddd))
+
+
+def _require(name: str, given: Any, actuators: Actuators, joints: NDArray[np.bool_]) -> None:
+    """Raise InputError if any of `joints`, a mask, needs this argument and it was not given."""
+    if given is None and joints.any():
+        names = ", ".join(np.array(actuators.joint_names)[joints])
+        raise InputError(f"{name} is missing: the rigid or damped joints {names} need it")
+
+
+def _add_dampers(
+    actuators: Actuators,
+    torque_rate: Array,
+    deflection: Array,
+    rates: tuple[Array, Array],
+    beyond: Beyond,
+) -> Array:
+    """Q' (..., n) of all springs; that of damped springs follows from phi (..., m) and the first
+    two derivatives of their deflections, (..., n) each."""
+    Qd = torque_rate.copy()
+    for i in np.flatnonzero(actuators.is_damped).tolist():
+        actuator = actuators.actuators[i]
+        assert isinstance(actuator, SeriesElastic)
+        phi = deflection[..., actuators.first_motor[i]]
+        phid, phidd = (row[..., i] for row in rates)
+        Qd[..., i] = actuator.torque_rate(phi, phid, phidd, beyond)
+    return Qd
+
+
+def _chain(q: Array, qd: Array, rates: ForwardDynamics, Q: Array, Qd: Array) -> ChainState:
+    assert rates.qddd is not None
+    q, qd = (np.broadcast_to(row, rates.qdd.shape) for row in (q, qd))
+    return ChainState(q, qd, rates.qdd, rates.qddd, Q, Qd)

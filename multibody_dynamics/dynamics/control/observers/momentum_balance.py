@@ -1,0 +1,125 @@
+"""External torques between two samples, from the momentum on either side of the springs.
+
+With the generalised momentum p = M q' and M' = C + C^T (the Christoffel C), the links obey
+
+    p' = Q - beta - friction(q') + tau_ext,    beta = g - C^T q',
+
+which needs no q''. Between two samples, h apart, the mean external torque follows without
+differentiating q':
+
+    mean tau_ext = (p_k - p_(k-1)) / h - mean (Q - beta - friction),
+
+with the second mean by the trapezoidal rule; the motion itself contributes only the error of that
+rule, which falls with h^2. Q acts on the links: torques of springs or sensors at elastic joints,
+motor torques at rigid ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core import Array, as_array
+from ...elastic import Actuators
+from ...model import MultibodyModel
+from ...rigid import InverseDynamicsDerivativesSolver, InverseDynamicsSolver
+
+
+class DrivenLinks(NamedTuple):
+    """The links on which the known torques Q act: arguments of :class:`MomentumBalance`."""
+
+    model: MultibodyModel
+    friction: Callable[[Array], Array]
+    is_held: NDArray[np.bool_]
+
+
+def driven_links(
+    model: MultibodyModel,
+    actuators: Actuators,
+    link_viscous: Any = 0.0,
+    *,
+    has_sensors: bool = True,
+) -> DrivenLinks:
+    """The links for the Q that the `torque_sources` of the actuators provide.
+
+    At elastic joints that is the torque of the springs (:meth:`.Actuators.springs`) or of a sensor,
+    sampled. At rigid joints without a sensor (without `has_sensors`, at all of them) it is the
+    motor torque, held, and rotor and friction are taken into account here. `link_viscous` is
+    friction at the links, (n,) or a scalar, in N m s/rad.
+
+    Raises InputError for joints that are not those of the model.
+    """
+    actuators.refuse_other_joints(model)
+    actuators.refuse_counting_twice(model.reflected_inertia)
+    n, motor = model.n, actuators.first_motor
+    by_motor = actuators.is_rigid & ~(actuators.has_torque_sensor & has_sensors)
+    viscous = as_array("link_viscous", np.full(n, link_viscous), (n,), model.joint_names)
+
+    def friction(qd: Array) -> Array:
+        at_motors = actuators.friction(qd[actuators.joint_of_motor])[motor]
+        return np.where(by_motor, at_motors, 0.0) + viscous * qd
+
+    rotors = np.where(by_motor, actuators.motor_inertia[motor], 0.0)
+    coupled = model.with_reflected_inertia(model.reflected_inertia + rotors)
+    return DrivenLinks(coupled, friction, by_motor)
+
+
+class MomentumBalance:
+    """Mean external joint torques (n,) between the samples of two successive updates.
+
+    Parameters
+    ----------
+    model : the links; a rotor counts (as reflected inertia) where Q is its motor's torque.
+    friction : maps q' (n,) to the friction torques (n,) in N m, on the side of q' and Q.
+    is_held : (n,) or one for all: whether Q was held since the last update, like a commanded motor
+        torque, and not sampled with q and q', like a measured torque.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        *,
+        friction: Callable[[Array], Array] | None = None,
+        is_held: Any = False,
+    ) -> None:
+        n = model.n
+        self.model, self.friction = model, friction
+        # share of Q at the start of a step in its mean: half of a sampled, none of a held torque
+        self._share = np.where(np.broadcast_to(is_held, (n,)), 0.0, 0.5)
+        self._derivatives = InverseDynamicsDerivativesSolver(model)
+        self._gravity = InverseDynamicsSolver(model, "body")
+        self._is_started = False
+        self._momentum, self._torque = np.zeros((2, n))
+        self._bias = np.zeros(n)  # beta + friction
+
+    def reset(self) -> None:
+        """Forget the last sample."""
+        self._is_started = False
+
+    def update(self, step: float, q: Array, qd: Array, torque: Array) -> Array | None:
+        """The mean external torque (n,) since the last sample, `step` s ago; None for the first."""
+        momentum, bias = self._momentum_and_bias(q, qd)
+        external = None
+        if self._is_started:
+            driving = self._share * self._torque + (1.0 - self._share) * torque
+            driving -= 0.5 * (self._bias + bias)
+            external = (momentum - self._momentum) / step - driving
+        self._momentum[:], self._bias[:], self._torque[:] = momentum, bias, torque
+        self._is_started = True
+        return external
+
+    def _momentum_and_bias(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """p = M q' and beta + friction, with C = (dQ/dq') / 2 since C q' is quadratic in q'."""
+        state = self._derivatives.state
+        state[0], state[1], state[2] = q, qd, 0.0
+        self._derivatives.update()
+        _, slope, M = self._derivatives.result
+        self._gravity.state[0] = q
+        self._gravity.update()
+        bias = self._gravity.result[0] - 0.5 * (qd @ slope)
+        if self.friction is not None:
+            bias += self.friction(qd)
+        return M @ qd, bias

@@ -1,0 +1,320 @@
+"""The state at the time at which a torque takes effect, predicted over known delays.
+
+A sample that arrives at t shows the arm at t - d_s (`sensor_delay`), and the torque computed from
+it acts from t + d_c (`command_delay`). Every torque that acts in between has already been sent, so
+the model can advance the measured state x = (q, q', theta, theta') to that time:
+
+    M(q) q''    = Q(q, theta) - h(q, q') + M a_links
+    M_m theta'' = tau - load(q, theta) - friction(theta') + M_m a_motors
+
+over [t - d_s, t + d_c], with tau piecewise constant (:mod:`sent_torques`). Feedback of the
+predicted state, compared with the reference at that time, then yields the closed loop of a robot
+without delays, shifted by d_s + d_c. This is the predictor of Manitius and Olbrot (Finite
+spectrum assignment problem for systems with delays, IEEE TAC 24(4), 1979) for a nonlinear arm.
+Unlike a Smith predictor, it starts from a measured state in every cycle: errors of the model act
+over the delay only, and do not accumulate.
+
+A constant error of the model would still leave a constant error of the prediction, as in Smith's
+scheme. The correction is the same, predicted minus measured: each sample is also predicted from the
+previous one, with the torque that acted between them. The difference of the velocities, divided by
+the time between them, is the mean acceleration that the model does not explain; a first-order
+low-pass of it is added as a = (a_links, a_motors) above.
+
+Integrator: the classical Runge-Kutta method of order 4, compiled, with at least one step for every
+torque.
+"""
+
+from __future__ import annotations
+
+from math import ceil, exp, isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core import Array, DynamicsError, InputError, compiled, inlined
+from ...elastic import (
+    Actuators,
+    LinearArm,
+    actuator_rows,
+    flat_map,
+    friction,
+    resting_second_outputs,
+    rigid_rotors,
+    springs_recursion,
+)
+from ...model import MultibodyModel
+from ...rigid import forward_dynamics_cycle, forward_dynamics_scratch, mass_matrix
+from ..gains.joint_gains import check_fit
+from ..signals.derivative_filter import MAX_STEP
+from ..signals.sent_torques import SentTorques
+from .motor_side_observer import JointState
+
+CORRECTION_BANDWIDTH = 60.0
+"""rad/s, of the low-pass for accelerations that the model does not explain, by default."""
+
+LONGEST_DELAY = 0.05
+"""s, longest total delay over which settings may ask for a prediction."""
+
+LONGEST_STEP = 1e-3  # s
+FASTEST = 0.7  # |pole| h of an inner step at most; the motors' steepest friction included
+
+
+class _Tables(NamedTuple):
+    """Constants of the robot for compiled code."""
+
+    parents: NDArray[Any]
+    bodies: Array
+    gravity: Array
+    prescribed: NDArray[Any]
+    joints: Array
+    motors: Array
+    laws: Array
+    pieces: Array
+    applied: Array  # (n, 18) no wrenches
+
+
+class _Scratch(NamedTuple):
+    """Buffers of the integration."""
+
+    motion: Array  # (5, n)
+    torques: Array  # (3, n)
+    bodies: tuple[Array, ...]  # a plain tuple, which compiled code can unpack into a call
+    flat: Array  # (4, 2 n + 2 m)
+    of_joints: Array  # (3, n)
+    of_motors: Array  # (2, m)
+
+
+@inlined
+def _slope(tables, scratch, second, bias, x, tau, dx):
+    """dx = d/dt x (2 n + 2 m,) under the motor torques tau (m,); False: M is singular."""
+    joints, motors = tables.joints, tables.motors
+    n, m = joints.shape[0], motors.shape[0]
+    q, qd, theta, thetad = x[:n], x[n : 2 * n], x[2 * n : 2 * n + m], x[2 * n + m :]
+    motion, torques, load = scratch.motion, scratch.torques, scratch.of_motors[0]
+    torque = scratch.of_joints[0]
+    springs_recursion(
+        joints, tables.laws, tables.pieces, None, q, qd, theta, thetad, second,
+        torque, scratch.of_joints[1], scratch.of_joints[2], load, scratch.of_motors[1],
+    )  # fmt: skip
+    for i in range(n):
+        if joints[i, flat_map.KIND] == flat_map.RIGID:
+            j = int(joints[i, flat_map.MOTOR])
+            torque[i] = tau[j] - friction(motors, j, thetad[j])
+        torques[0, i] = torque[i]
+        motion[0, i] = q[i]
+        motion[1, i] = qd[i]
+    regular = forward_dynamics_cycle(
+        tables.parents,
+        tables.bodies,
+        tables.gravity,
+        tables.prescribed,
+        0,
+        motion,
+        torques,
+        tables.applied,
+        *scratch.bodies,
+    )
+    for j in range(m):
+        dx[2 * n + j] = thetad[j]
+        dx[2 * n + m + j] = bias[n + j]
+        if motors[j, flat_map.INERTIA] > 0.0:
+            net = tau[j] - load[j] - friction(motors, j, thetad[j])
+            dx[2 * n + m + j] += net / motors[j, flat_map.INERTIA]
+    for i in range(n):
+        dx[i] = qd[i]
+        dx[n + i] = motion[2, i] + bias[i]
+        if joints[i, flat_map.KIND] == flat_map.RIGID:
+            dx[2 * n + m + int(joints[i, flat_map.MOTOR])] = dx[n + i]
+    return regular
+
+
+@inlined
+def _step(tables, scratch, second, bias, x, tau, h):
+    """One step of RK4 over h s, in place; False: M is singular."""
+    flat, size = scratch.flat, x.shape[0]
+    stage, dx, total = flat[0], flat[1], flat[2]
+    for i in range(size):
+        stage[i] = total[i] = x[i]
+    for k in range(4):
+        if not _slope(tables, scratch, second, bias, stage, tau, dx):
+            return False
+        weight = h / 6.0 if k in (0, 3) else h / 3.0
+        reach = h if k == 2 else 0.5 * h
+        for i in range(size):
+            total[i] += weight * dx[i]
+            stage[i] = x[i] + reach * dx[i]
+    for i in range(size):
+        x[i] = total[i]
+    return True
+
+
+# wide: the arrays of one call from Python; a NamedTuple of them would cost more than the call
+def _advance(tables, buffers, second, bias, x, effective, torques, count, span, longest):
+    """Advance x through span = (start, end) s under the torques that act from `effective` on; False
+    if x is not finite then. buffers: those of _Scratch, as a plain tuple, whose type Numba
+    recognises much faster in a call."""
+    motion, joint_torques, bodies, flat, of_joints, of_motors = buffers
+    scratch = _Scratch(motion, joint_torques, bodies, flat, of_joints, of_motors)
+    for k in range(count):
+        begin = span[0] if k == 0 else max(span[0], effective[k])
+        end = span[1] if k + 1 == count else min(span[1], effective[k + 1])
+        if end - begin < 1e-9:
+            continue
+        steps = ceil((end - begin) / longest - 1e-6)
+        h = (end - begin) / steps
+        for _ in range(steps):
+            if not _step(tables, scratch, second, bias, x, torques[k], h):
+                return False
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i]
+    return isfinite(total)
+
+
+_compiled_advance = compiled(_advance)
+
+
+class StatePredictor:
+    """Predicts q, q', theta, theta' over known delays, by the model and the torques already sent.
+
+    >>> predictor = StatePredictor(model, actuators, sent)
+    >>> state = predictor.update(t, (q, qd, theta, thetad), sensor_delay, command_delay)
+
+    Parameters
+    ----------
+    sent : the torques on their way; the caller pushes every torque that it sends.
+    bandwidth : rad/s, of the correction by the differences between samples and their predictions; 0
+        turns it off.
+
+    Attributes: `state`, a :class:`.JointState` at the time t + `command_delay` after an update at t
+    (views that `update` overwrites in place); `unexplained` (n + m,), the accelerations of links
+    and motors that the correction adds, rad/s^2; `stiffness` (2, v), which the caller may write
+    where no motor sets it. Not thread-safe. Raises InputError for a negative bandwidth and joints
+    that are not those of the model.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        sent: SentTorques,
+        *,
+        bandwidth: float = CORRECTION_BANDWIDTH,
+    ) -> None:
+        check_fit(model, actuators)
+        if not 0.0 <= bandwidth < np.inf:
+            raise InputError(f"bandwidth is {bandwidth} rad/s: must be zero or greater")
+        n, m = model.n, len(actuators.motors)
+        self.actuators, self.sent, self.bandwidth = actuators, sent, float(bandwidth)
+        self._x, self._last, self._expected = np.zeros((3, 2 * n + 2 * m))
+        self.state = JointState(*np.split(self._x, (n, 2 * n, 2 * n + m)))
+        self._velocities = np.r_[n : 2 * n, 2 * n + m : 2 * n + 2 * m]
+        self.unexplained: Array = np.zeros(n + m)
+        self._no_bias = np.zeros(n + m)
+        self.stiffness: Array = np.zeros((2, len(actuators.variable_joints)))
+        self.stiffness[0] = resting_second_outputs(actuators)
+        rows = actuator_rows(actuators)
+        links = model.parents, np.array(model.joint_rows), np.array(model.gravity)
+        self._tables = _Tables(*links, np.zeros(n, dtype=bool), *rows, np.zeros((n, 18)))
+        self._buffers = (
+            np.zeros((5, n)),
+            np.zeros((3, n)),
+            tuple(forward_dynamics_scratch(n)),
+            np.zeros((3, 2 * n + 2 * m)),
+            np.zeros((3, n)),
+            np.zeros((2, m)),
+        )
+        self._time: float | None = None
+        self.set_model(model)
+        self._advance(np.zeros_like(self._x), self._no_bias, 0.0, 0.0, 0.0)  # compile now
+
+    def set_model(self, model: MultibodyModel) -> None:
+        """Use another model of the robot from the next update on, for example with a payload."""
+        check_fit(model, self.actuators)
+        self.actuators.refuse_counting_twice(model.reflected_inertia)
+        rotors = model.reflected_inertia + rigid_rotors(self.actuators)
+        self._tables.bodies[:] = model.with_reflected_inertia(rotors).joint_rows
+        self._tables.gravity[:] = model.gravity
+        self._longest = min(LONGEST_STEP, FASTEST / _fastest_mode(model, self.actuators))
+
+    def reset(self) -> None:
+        """Forget the last sample and the accelerations that the model did not explain."""
+        self._time = None
+        self.unexplained[:] = 0.0
+
+    def update(
+        self, t: float, measured: Any, sensor_delay: float, command_delay: float
+    ) -> JointState:
+        """Predict `state` at t + command_delay.
+
+        measured : q, q', theta, theta' at t - sensor_delay, in s. Until a torque has been sent,
+        `state` is the sample itself. Raises DynamicsError where the prediction diverges.
+        """
+        x, last = self._x, self._last
+        start = t - sensor_delay
+        np.concatenate(measured, out=x)
+        if not self.sent.count:
+            return self.state
+        before, self._time = self._time, start
+        is_next = before is not None and 0.0 < start - before <= MAX_STEP
+        if self.bandwidth and is_next:
+            assert before is not None
+            self._correct(before, start, command_delay)
+        last[:] = x
+        if not self._advance(x, self.unexplained, start, t + command_delay, command_delay):
+            x[:] = last
+            self.reset()
+            raise DynamicsError(
+                f"the prediction over {sensor_delay + command_delay:g} s diverges; "
+                f"check model and delays"
+            )
+        return self.state
+
+    def _correct(self, before: float, start: float, delay: float) -> None:
+        """Compare the sample at `start` with its prediction from the previous one."""
+        expected, step = self._expected, start - before
+        expected[:] = self._last
+        if not self._advance(expected, self._no_bias, before, start, delay):
+            return
+        np.subtract(self._x, expected, out=expected)
+        share = 1.0 - exp(-self.bandwidth * step)
+        self.unexplained += share * (expected[self._velocities] / step - self.unexplained)
+
+    def _advance(self, x: Array, bias: Array, start: float, end: float, delay: float) -> bool:
+        sent, count = self.sent, self.sent.count
+        times = sent.times[:count]
+        first = max(int(np.searchsorted(times, start - delay, "right")) - 1, 0)
+        return bool(
+            _compiled_advance(
+                self._tables,
+                self._buffers,
+                self.stiffness,
+                bias,
+                x,
+                times[first:] + delay,
+                sent.torques[first:count],
+                count - first,
+                (start, end),
+                self._longest,
+            )
+        )
+
+
+def _fastest_mode(model: MultibodyModel, actuators: Actuators) -> float:
+    """1/s, of links, springs and motors near the middle of the joint limits, with the friction of
+    motors at rest."""
+    with np.errstate(invalid="ignore"):  # no limits: inf - inf
+        middle = 0.5 * (model.limits.lower + model.limits.upper)
+    q = np.where(np.isfinite(middle), middle, 0.0)
+    arm = LinearArm(actuators, mass_matrix(model, q))
+    n, m = model.n, len(actuators.motors)
+    k = np.zeros((2, len(actuators.variable_joints)))
+    k[0] = resting_second_outputs(actuators)
+    theta = q[actuators.joint_of_motor]
+    bent = actuators.springs(q, np.zeros(n), theta, np.zeros(m), stiffness=k, beyond="continue")
+    felt = np.where(np.isfinite(bent.stiffness), bent.stiffness, 0.0)
+    arm.stiffness += arm.between(felt[actuators.joint_of_motor])
+    slope = actuators.friction_slope(np.zeros(m))
+    arm.damping[arm.motors, arm.motors] += slope
+    return float(np.abs(arm.poles()).max())

@@ -1,0 +1,1 @@
+"""Filters of sampled signals, and the torques that were sent."""

@@ -1,0 +1,1 @@
+"""Stability of the sampled closed loop, at one pose and over the joint range."""

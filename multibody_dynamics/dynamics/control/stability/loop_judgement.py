@@ -1,0 +1,146 @@
+"""Whether a controller is stable throughout the joint range: its sampled loop at many poses.
+
+Gains are designed at one pose, but the inertia behind a spring changes with the pose, and so does
+the resonance that a delayed torque has to damp. `judge_loop` evaluates the :mod:`loop_sampling` at
+the design pose and at a deterministic sequence of poses that fills the joint range evenly, for each
+pose with the robot's parameters at another corner of a given box of errors.
+
+The poses are those of the additive recurrence p_k = frac(1/2 + k a), a_i = g^-i, where g is the
+positive root of g^(n+1) = g + 1: the generalised golden ratio (M. Roberts, "The unreasonable
+effectiveness of quasirandom sequences", 2018).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core import Array, InputError, as_array
+from ...model import MultibodyModel
+from ..controllers.controllers import Controller
+from ..observers.state_estimation import StateEstimation
+from .loop_sampling import RobotErrors, sampled_loop
+
+POSES = 100
+TURN = np.pi  # rad or m: range of a joint without limits, on either side of zero
+MARGINAL = 1e-6  # 1/s; any growth below this is rounding error
+
+
+def spread_poses(model: MultibodyModel, count: int = POSES) -> Array:
+    """(count, n) positions that fill the joint limits evenly; always the same."""
+    ratio = 2.0
+    for _ in range(64):
+        ratio = (1.0 + ratio) ** (1.0 / (model.n + 1))
+    steps = ratio ** -np.arange(1.0, model.n + 1)
+    shares = (0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0
+    lower, upper = np.maximum(model.limits.lower, -TURN), np.minimum(model.limits.upper, TURN)
+    return np.asarray(lower + shares * np.maximum(upper - lower, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class LoopJudgement:
+    """Stability of a controller at many poses.
+
+    Attributes
+    ----------
+    poses : (p, n); the first is the design pose.
+    growth : (p,) 1/s, of the slowest decay (negative) or the fastest growth at each pose; NaN where
+        the springs cannot carry the arm.
+    growth_at_design : 1/s, the same at the design pose with an exact model.
+    delay, model_error : for which the loop was judged.
+    pole, joint : at the worst pose, the pole in 1/s with the largest growth, and the joint that
+        moves most in its mode.
+    """
+
+    poses: Array
+    growth: Array
+    growth_at_design: float
+    delay: float
+    model_error: float
+    pole: complex
+    joint: str
+
+    @property
+    def is_unstable(self) -> NDArray[np.bool_]:
+        """(p,) whether each pose is unstable."""
+        return np.asarray(self.growth > MARGINAL)
+
+    @property
+    def is_unstable_at_design(self) -> bool:
+        """Whether the loop is unstable at the design pose even with an exact model."""
+        return self.growth_at_design > MARGINAL
+
+    @property
+    def unstable_share(self) -> float:
+        """Share, 0 to 1, of unstable poses among those at which the springs carry the arm."""
+        judged = np.isfinite(self.growth)
+        return float(self.is_unstable.sum() / max(int(judged.sum()), 1))
+
+    @property
+    def worst_pose(self) -> Array:
+        """(n,) the pose with the fastest growth or the slowest decay."""
+        return np.asarray(self.poses[int(np.nanargmax(self.growth))])
+
+    def __str__(self) -> str:
+        judged = int(np.isfinite(self.growth).sum())
+        count = int(self.is_unstable.sum())
+        pose = ", ".join(f"{x:.2f}" for x in self.worst_pose)
+        found = f"unstable at {count} of {judged} poses" if count else f"stable at {judged} poses"
+        if self.is_unstable_at_design:
+            found += ", the design position among them"
+        off = f" and parameters {100.0 * self.model_error:g} % off" if self.model_error else ""
+        return (
+            f"{found}, with a delay of {1e3 * self.delay:g} ms{off}; worst: pole "
+            f"{self.pole.real:.3g} +- {self.pole.imag:.3g}i 1/s, joint '{self.joint}', at [{pose}]"
+        )
+
+
+def judge_loop(
+    controller: Controller,
+    design: Any,
+    *,
+    delay: float = 0.0,
+    estimation: StateEstimation | None = None,
+    model_error: float = 0.0,
+    poses: Any = POSES,
+) -> LoopJudgement:
+    """Judge the sampled loop at the design pose and at many others; 100 poses of seven joints take
+    about two seconds.
+
+    Parameters
+    ----------
+    controller, delay, estimation : see :func:`.sampled_loop`.
+    design : (n,) pose for which the gains were designed.
+    model_error : relative error of every inertia, stiffness, rotor and friction of the robot, with
+        signs that differ from pose to pose; the design pose is judged without error, too.
+    poses : how many (:func:`spread_poses`), or the poses (p, n) themselves.
+
+    Raises InputError where :func:`.sampled_loop` does for the design pose, and for a model_error
+    that is not from 0 to less than 1.
+    """
+    if not 0.0 <= model_error < 1.0:
+        raise InputError(f"model_error is {model_error}: must be from 0 to less than 1")
+    model, actuators = controller.model, controller.actuators
+    first = as_array("design", design, (model.n,), model.joint_names)
+    if np.ndim(poses) == 0:
+        others = spread_poses(model, int(poses))
+    else:
+        others = as_array("poses", poses, (model.n,), model.joint_names)
+    all_poses = np.vstack((first, others.reshape(-1, model.n)))
+    settings: dict[str, Any] = {"delay": delay, "estimation": estimation}
+    exact = sampled_loop(controller, first, **settings)
+    growth = np.full(len(all_poses), np.nan)
+    growth[0], worst = exact.growth, exact
+    for k in range(0 if model_error else 1, len(all_poses)):
+        errors = RobotErrors.corner(actuators, model_error, k) if model_error else None
+        try:
+            loop = sampled_loop(controller, all_poses[k], errors=errors, **settings)
+        except InputError:  # the springs cannot carry the arm there
+            continue
+        growth[k] = loop.growth if k else max(exact.growth, loop.growth)
+        if loop.growth > worst.growth:
+            worst = loop
+    return LoopJudgement(all_poses, growth, exact.growth, delay, model_error, *worst.worst())

@@ -1,0 +1,1 @@
+"""Joints with springs as torque sources: loops, gains, observers, and their evaluation."""

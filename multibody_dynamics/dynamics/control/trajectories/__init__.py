@@ -1,0 +1,1 @@
+"""Desired motions made slower, or corrected by what earlier runs have taught."""

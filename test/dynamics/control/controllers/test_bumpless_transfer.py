@@ -1,0 +1,220 @@
+"""Bumpless transfer: no step of torque on activation or between laws, limits per second."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import Arm, HeldPlant, antagonistic_arm, elastic_panda, exciting, linear_arm
+from multibody_dynamics.dynamics.control.controllers.bumpless_transfer import BumplessTransfer
+from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
+from multibody_dynamics.dynamics.control.laws.law_table import (
+    ControllerSettings,
+    make_controller,
+)
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.flatness import motor_motion
+from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
+from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+
+
+def law_of(arm: Arm, law: str, **settings):
+    if law in ("motor_pd", "state_feedback"):
+        settings = {"disturbance_bandwidth": 0.0, **settings}
+    chosen = ControllerSettings(law=law, position=arm.rest, **settings)
+    return make_controller(arm.model, arm.actuators, chosen)
+
+
+def start(arm: Arm, reference) -> HeldPlant:
+    desired = reference(0.0)
+    torque = np.stack(inverse_dynamics(arm.model, *desired))
+    motors = motor_motion(arm.actuators, desired, torque, at_rest(*arm).second)
+    plant = HeldPlant(arm)
+    plant.reset(np.concatenate((*desired[:2], motors.position, motors.velocity)))
+    return plant
+
+
+@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda])
+def test_a_change_of_law_in_motion_has_no_bump(arm):
+    """Torque and its rate are continuous; without the transfer they would jump by far more."""
+    arm = arm()
+    reference = exciting(arm, 0.4)
+    second = at_rest(*arm).second
+    jumps = {}
+    for duration in (0.1, 0.0):
+        plant = start(arm, reference)
+        transfer = BumplessTransfer(
+            arm.actuators, JointCommandLimits(arm.actuators.motor_names), duration=duration
+        )
+        transfer.activate(law_of(arm, "motor_pd", bandwidth=25.0, variant="quasi_static"))
+        torques = []
+        for k in range(400):
+            if k == 200:
+                transfer.switch(law_of(arm, "state_feedback"))
+            now = reference(1e-3 * k)
+            torques.append(transfer.update(1e-3, now, *plant.state, stiffness=second).copy())
+            plant.step(torques[-1], 1e-3)
+        rates = np.diff(torques[190:330], axis=0) / 1e-3
+        jumps[duration] = np.abs(np.diff(rates, axis=0)).max()
+        assert transfer.share == 1.0
+    assert 3.0 * jumps[0.1] < jumps[0.0]
+
+
+def test_on_activation_the_torque_starts_from_the_present_one():
+    """Exactly s(x) times the law's constant torque; 3e-4 of the step in the first millisecond."""
+    arm = linear_arm()
+    law = law_of(arm, "hold")
+    rest = at_rest(*arm)
+    transfer = BumplessTransfer(arm.actuators, duration=0.1)
+    held = np.array([3.0, -2.0])
+    transfer.activate(law, held)
+    state = (None, None, None, rest.theta, np.zeros(2))
+    for k in range(1, 130):
+        torque = transfer.update(1e-3, *state).copy()
+        x = min(k / 100, 1.0)
+        wanted = held + x**2 * (3 - 2 * x) * (law.torque - held)
+        np.testing.assert_allclose(torque, wanted, rtol=1e-12)
+        np.testing.assert_array_equal(law.applied_torque, torque)
+        if k == 1:
+            assert np.abs(torque - held).max() < 3e-4 * np.abs(law.torque - held).max()
+
+
+def test_a_switch_during_a_switch_starts_from_the_torque_sent():
+    arm = linear_arm()
+    rest = at_rest(*arm)
+    transfer = BumplessTransfer(arm.actuators, duration=0.1)
+    transfer.activate(law_of(arm, "hold"), [9.0, 9.0])
+    state = (np.zeros((5, 2)), rest.theta, np.zeros(2), rest.theta, np.zeros(2))
+    for _ in range(30):
+        transfer.update(1e-3, *state)
+    before = transfer.torque.copy()
+    other = law_of(arm, "computed_torque")
+    transfer.switch(other)
+    step = transfer.update(1e-3, *state) - before
+    np.testing.assert_allclose(step, 2.98e-4 * (other.torque - before), rtol=1e-9)
+
+
+def test_a_failing_law_is_dropped_and_the_transfer_continues_from_the_torque_sent():
+    """A lost link encoder must not prevent the change to "hold", which does not need it."""
+    arm = linear_arm()
+    rest, zero = at_rest(*arm), np.zeros(2)
+    transfer = BumplessTransfer(arm.actuators, duration=0.1)
+    transfer.activate(law_of(arm, "state_feedback"), [9.0, 9.0])
+    desired = np.zeros((5, 2))
+    desired[0] = arm.rest
+    good = (desired, arm.rest, zero, rest.theta, zero)
+    bad = (desired, arm.rest * np.nan, zero, rest.theta, zero)
+    for _ in range(200):
+        transfer.update(1e-3, *good)
+    with pytest.raises(InputError, match="q"):
+        transfer.update(1e-3, *bad)
+    stop = law_of(arm, "hold")
+    transfer.switch(stop)
+    for _ in range(50):
+        transfer.update(1e-3, *good)
+    sent = transfer.torque.copy()
+    step = transfer.update(1e-3, *bad) - sent
+    np.testing.assert_allclose(step, 2.98e-4 * (stop.torque - sent), rtol=1e-9, atol=1e-12)
+    for _ in range(100):
+        transfer.update(1e-3, *bad)
+    np.testing.assert_array_equal(transfer.torque, stop.torque)
+
+
+def test_torque_withheld_during_a_transfer_does_not_wind_up_the_integral():
+    arm = linear_arm()
+    transfer = BumplessTransfer(
+        arm.actuators, JointCommandLimits(arm.actuators.motor_names), duration=0.1
+    )
+    law = law_of(arm, "state_feedback", integral=2.0)
+    transfer.activate(law)
+    desired = np.zeros((5, 2))
+    desired[0] = arm.rest + 0.5  # and the torque under brakes is zero
+    state = (desired, *np.zeros((4, 2)))
+    for _ in range(99):
+        transfer.update(1e-3, *state)
+    withheld = np.sign(law.torque - transfer.torque)
+    assert not (law.integral_torque * withheld > 0.0).any()
+    for _ in range(3):
+        transfer.update(1e-3, *state)
+    assert law.integral_torque.all()
+
+
+def test_a_long_gap_counts_as_the_longest_step():
+    arm = linear_arm()
+    law = law_of(arm, "hold")
+    transfer = BumplessTransfer(arm.actuators, duration=0.1, max_step=0.01)
+    transfer.activate(law)
+    theta = at_rest(*arm).theta
+    torque = transfer.update(100.0, None, None, None, theta, np.zeros(2))
+    np.testing.assert_allclose(torque, 0.028 * law.torque, rtol=1e-12)
+    assert law.period == 0.01
+    with pytest.raises(InputError, match="max_step is 0"):
+        BumplessTransfer(arm.actuators, max_step=0.0)
+
+
+def test_limits_are_per_second_and_laws_receive_the_torque_that_was_sent():
+    arm = linear_arm()
+    names = arm.actuators.motor_names
+    limits = JointCommandLimits(names, torque=[8.0, 50.0], torque_rate=[100.0, 1e9])
+    transfer = BumplessTransfer(arm.actuators, limits, duration=0.0)
+    law = law_of(arm, "state_feedback", integral=2.0)
+    transfer.activate(law)
+    desired = np.zeros((5, 2))
+    desired[0] = 1.0
+    state = (desired, np.zeros(2), np.zeros(2), np.zeros(2), np.zeros(2))
+    for dt, reached in ((1e-3, 0.1), (4e-3, 0.5), (50e-3, 5.5), (50e-3, 8.0)):
+        torque = transfer.update(dt, *state)
+        assert torque[0] == pytest.approx(reached)
+        assert law.applied_torque[0] == pytest.approx(reached)
+        assert law.integral_torque[0] == 0.0
+    assert {event.quantity for event in transfer.events if event.joint == "shoulder"} == {"torque"}
+
+
+def test_a_change_of_law_keeps_data_of_the_arm_and_resets_the_new_law():
+    arm = antagonistic_arm()
+    transfer = BumplessTransfer(arm.actuators)
+    old, new = law_of(arm, "hold"), law_of(arm, "state_feedback", integral=1.0)
+    new.integral_torque[:] = 7.0
+    transfer.activate(old)
+    old.external_torque[:] = (1.0, 2.0)
+    old.stiffness[0] = 321.0
+    transfer.switch(new)
+    np.testing.assert_array_equal(new.external_torque, (1.0, 2.0))
+    assert new.stiffness[0] == 321.0
+    assert not new.integral_torque.any()
+    transfer.switch(new)  # already there
+    assert transfer.law is new
+
+
+@pytest.mark.parametrize("dt", [np.nan, np.inf, 0.0, -1e-3])
+def test_an_invalid_time_step_does_not_change_the_law(dt):
+    arm = linear_arm()
+    law = law_of(arm, "state_feedback", integral=2.0)
+    transfer = BumplessTransfer(arm.actuators, duration=0.0)
+    transfer.activate(law)
+    desired = np.zeros((5, 2))
+    desired[0] = 0.1
+    state = (desired, *np.zeros((4, 2)))
+    transfer.update(1e-3, *state)
+    before = law.integral_torque.copy()
+    with pytest.raises(InputError, match="dt is"):
+        transfer.update(dt, *state)
+    np.testing.assert_array_equal(law.integral_torque, before)
+    assert np.isfinite(transfer.update(1e-3, *state)).all()
+
+
+def test_invalid_use_is_rejected():
+    arm, other = linear_arm(), antagonistic_arm()
+    transfer = BumplessTransfer(arm.actuators)
+    with pytest.raises(InputError, match="no law is active"):
+        transfer.update(1e-3)
+    with pytest.raises(InputError, match="no law is active"):
+        transfer.switch(law_of(arm, "hold"))
+    with pytest.raises(InputError, match=r"elbow_agonist.*robot has shoulder, elbow"):
+        transfer.activate(law_of(other, "hold"))
+    with pytest.raises(InputError, match=r"applied torque.*shoulder"):
+        transfer.activate(law_of(arm, "hold"), [np.nan, 0.0])
+    with pytest.raises(InputError, match="for shoulder, elbow, but the motors are"):
+        BumplessTransfer(other.actuators, JointCommandLimits(("shoulder", "elbow")))
+    with pytest.raises(InputError, match="duration of a transfer is -1"):
+        BumplessTransfer(arm.actuators, duration=-1.0)

@@ -1,0 +1,380 @@
+"""Linear feedback and computed torque: against their formulas, and in closed loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    Arm,
+    HeldPlant,
+    antagonistic_arm,
+    damped_arm,
+    elastic_panda,
+    exciting,
+    linear_arm,
+    mixed_panda,
+    nonlinear_arm,
+    pretensioned_arm,
+    series,
+    two_links,
+    variable_arm,
+    without_coulomb,
+)
+from multibody_dynamics.dynamics.control.controllers.controllers import (
+    ComputedTorque,
+    Controller,
+    LinearFeedback,
+)
+from multibody_dynamics.dynamics.control.controllers.feedback_linearization import (
+    FeedbackLinearization,
+)
+from multibody_dynamics.dynamics.control.gains.joint_gains import (
+    JointPoles,
+    StateFeedbackGains,
+    at_rest,
+    motor_bandwidth_gains,
+    motor_side_gains,
+    optimal_gains,
+)
+from multibody_dynamics.dynamics.control.observers.disturbance_observer import DisturbanceObserver
+from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
+from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, Rigid
+from multibody_dynamics.dynamics.elastic.flatness import motor_motion
+from multibody_dynamics.dynamics.motion.trajectories import hold
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces
+from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from robots import random_state
+
+ALL = [
+    linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
+    elastic_panda, mixed_panda,
+]  # fmt: skip
+
+
+def flat(arm: Arm, desired, stiffness):
+    torque = np.stack(inverse_dynamics(arm.model, *desired))
+    bent = arm.actuators.settled_deflection(torque)
+    return motor_motion(arm.actuators, desired, torque, stiffness, deflection=bent)
+
+
+def at_start(arm: Arm, desired) -> np.ndarray:
+    motors = flat(arm, desired, at_rest(*arm).second)
+    return np.concatenate((*desired[:2], motors.position, motors.velocity))
+
+
+def peak_error(arm: Arm, law: Controller, reference, steps: int, lead: float = 0.0) -> float:
+    """Largest error of a link with the torque held for a millisecond."""
+    plant, second = HeldPlant(arm), at_rest_second(arm)
+    plant.stiffness[0] = second[0]
+    plant.reset(at_start(arm, reference(0.0)))
+    worst = 0.0
+    for k in range(steps):
+        t = 1e-3 * k
+        ahead = reference(t + lead) if lead else None
+        plant.step(law.update(reference(t), *plant.state, stiffness=second, ahead=ahead), 1e-3)
+        worst = max(worst, np.abs(plant.state[0] - reference(t + 1e-3)[0]).max())
+    return worst
+
+
+def at_rest_second(arm: Arm) -> np.ndarray:
+    second = np.zeros((3, len(arm.actuators.variable_joints)))
+    second[0] = at_rest(*arm).second[0]
+    return second
+
+
+# Against their formulas
+
+
+@pytest.mark.parametrize("arm", ALL)
+def test_linear_feedback_by_hand(arm):
+    """Feedforward at `ahead`, feedback now, half of the friction, external torques."""
+    arm = arm()
+    model, actuators, _ = arm
+    rng = np.random.default_rng(5)
+    n, m = model.n, len(actuators.motors)
+    gains = StateFeedbackGains(actuators.motor_names, rng.uniform(-50, 50, (4, m)))
+    law = LinearFeedback(model, actuators, gains, friction=0.5)
+    reference, second = exciting(arm, 0.4), at_rest_second(arm)
+    now, ahead = reference(0.7), reference(0.701)
+    measured = [rng.normal(size=k) for k in (n, n, m, m)]
+    torque = law.update(now, *measured, stiffness=second, ahead=ahead)
+    wanted, later = flat(arm, now, second), flat(arm, ahead, second)
+    joint = actuators.joint_of_motor
+    error = [
+        (now[0] - measured[0])[joint],
+        (now[1] - measured[1])[joint],
+        wanted.position - measured[2],
+        wanted.velocity - measured[3],
+    ]
+    expected = later.torque - 0.5 * actuators.friction(later.velocity)
+    expected = expected + (gains.values * error).sum(axis=0)
+    np.testing.assert_allclose(torque, expected, rtol=1e-9, atol=1e-8)
+    world = rng.normal(size=n)
+    law.external_torque[:] = world
+    law.gains = motor_side_gains(actuators, 0.0, 0.0)
+    law.reset()
+    pushed = law.update(now, *measured, stiffness=second)
+    alone = np.stack(inverse_dynamics(model, *now)) - [world, 0 * world, 0 * world]
+    bent = actuators.settled_deflection(alone)
+    other = motor_motion(actuators, now, alone, second, deflection=bent)
+    half = 0.5 * actuators.friction(other.velocity)
+    np.testing.assert_allclose(pushed, other.torque - half, rtol=1e-9, atol=1e-8)
+
+
+@pytest.mark.parametrize("arm", [linear_arm, nonlinear_arm, damped_arm, mixed_panda])
+def test_computed_torque_by_hand(arm):
+    model, actuators, _ = arm()
+    desired, measured = random_state(model, 1), random_state(model, 2)[:4]
+    rng = np.random.default_rng(5)
+    for feedback, rows in (("link", measured[:2]), ("motor", measured[2:])):
+        law = ComputedTorque(model, actuators, 30.0, rng.uniform(1, 9, model.n), feedback=feedback)
+        q, qd = rows
+        kp, kd = law.gains
+        qdd = desired[2] + kd * (desired[1] - qd) + kp * (desired[0] - q)
+        wanted = inverse_dynamics(model, q, qd, qdd).tau
+        wanted = wanted + actuators.motor_inertia * qdd + actuators.friction(qd)
+        np.testing.assert_allclose(law.update(desired, *measured), wanted, rtol=1e-10, atol=1e-9)
+
+
+def test_on_a_rigid_arm_computed_torque_is_feedback_linearization():
+    motor = Motor(0.3, viscous=0.5)
+    model, actuators, _ = two_links(Rigid(motor), Rigid(motor))
+    law = ComputedTorque(model, actuators, 200.0, 30.0)
+    poles = JointPoles.from_poles(actuators, (-10.0, -20.0))
+    exact = FeedbackLinearization(model, actuators, poles)
+    desired, state = random_state(model, 7), random_state(model, 8)[[0, 1, 0, 1]]
+    torque = law.update(desired, *state)
+    np.testing.assert_allclose(torque, exact.update(desired, *state), rtol=1e-12, atol=1e-11)
+
+
+def test_computed_torque_takes_the_mean_of_two_motors_and_sets_their_pretension():
+    arm = antagonistic_arm()
+    rest = at_rest(*arm)
+    law = ComputedTorque(arm.model, arm.actuators, 0.0, 0.0)
+    second = rest.second.copy()
+    second[0] = 300.0
+    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    theta = arm.rest[[0, 1, 1]] + [0.0, 0.1, -0.1]
+    torque = law.update(desired, arm.rest, np.zeros(2), theta, np.zeros(3), stiffness=second)
+    Q = gravity_forces(arm.model, arm.rest)
+    assert torque[0] == pytest.approx(Q[0])
+    assert torque[1] + torque[2] == pytest.approx(Q[1])
+    phi = max(np.roots([3 * 300.0, 2 * 400.0, 60.0 - 150.0]).real)  # both springs: half of 300
+    tension = 60.0 * phi + 400.0 * phi**2 + 300.0 * phi**3
+    assert torque[1] - torque[2] == pytest.approx(2.0 * tension)
+
+
+# In closed loop
+
+
+def laws(arm: Arm, bandwidth: float) -> dict[str, Controller]:
+    model, actuators, rest = arm
+    pd = motor_bandwidth_gains(model, actuators, rest, 40.0)
+    poles = JointPoles.from_bandwidth(actuators, bandwidth)
+    return {
+        "computed torque": ComputedTorque(model, actuators, 40.0**2, 2 * 40.0),
+        "quasi-static PD": LinearFeedback(model, actuators, pd, variant="quasi_static"),
+        "linearising": FeedbackLinearization(model, actuators, poles, lead=0.5e-3),
+        "state feedback": LinearFeedback(
+            model, actuators, optimal_gains(model, actuators, rest, 20.0)
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    ("arm", "bandwidth", "factor"),
+    [
+        (linear_arm, 40.0, 100.0),
+        (nonlinear_arm, 40.0, 100.0),
+        (damped_arm, 40.0, 100.0),
+        (variable_arm, 40.0, 100.0),
+        (antagonistic_arm, 40.0, 20.0),
+        (elastic_panda, 60.0, 20.0),
+    ],
+)
+def test_order_of_tracking_errors_on_a_fast_motion(arm, bandwidth, factor):
+    """The flat laws, with feedforward half a cycle ahead, against those that are not flat."""
+    arm = arm()
+    reference = exciting(arm, 0.5)
+    peak = {
+        name: peak_error(arm, law, reference, 250, 0.5e-3)
+        for name, law in laws(arm, bandwidth).items()
+    }
+    flattest = max(peak["linearising"], peak["state feedback"])
+    assert factor * flattest < min(peak["quasi-static PD"], peak["computed torque"])
+
+
+@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda])
+def test_a_lead_of_half_a_cycle_compensates_for_holding_the_torque(arm):
+    arm = without_coulomb(arm())
+    model, actuators, rest = arm
+    reference = exciting(arm, 0.5)
+    gains = optimal_gains(model, actuators, rest, 20.0)
+    held = peak_error(arm, LinearFeedback(model, actuators, gains), reference, 250)
+    ahead = peak_error(arm, LinearFeedback(model, actuators, gains), reference, 250, 0.5e-3)
+    assert 30.0 * ahead < held
+    poles = JointPoles.from_bandwidth(actuators, 60.0)
+    held = peak_error(arm, FeedbackLinearization(model, actuators, poles), reference, 250)
+    led = FeedbackLinearization(model, actuators, poles, lead=0.5e-3)
+    assert 10.0 * peak_error(arm, led, reference, 250, 0.5e-3) < held
+
+
+def weak_shoulder(limit: float) -> Arm:
+    return two_links(series(400.0, Motor(0.5, viscous=0.3, torque_limit=limit)), series(200.0))
+
+
+@pytest.mark.parametrize("kind", ["integral", "integral without anti-windup", "observer"])
+def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
+    """The shoulder saturates and, with an integral, is stuck for a second before it moves; the
+    overshoot equals that of the law without integral."""
+    arm = weak_shoulder(1.3 * abs(gravity_forces(*weak_shoulder(1.0)[::2])[0]))
+    model, actuators, rest = arm
+    limit = actuators.torque_limit
+    gains = optimal_gains(model, actuators, rest, 12.0)
+
+    def overshoot(integral: float, reports: bool, observes: bool) -> tuple[float, float]:
+        law = LinearFeedback(model, actuators, gains, integral=integral)
+        observer = DisturbanceObserver.of_motors(model, actuators, 20.0)
+        plant = HeldPlant(arm)
+        plant.reset(at_start(arm, hold(model.joint_names, rest - [0.4, 0.0])(0.0)))
+        desired, worst = hold(model.joint_names, rest)(0.0), 0.0
+        for k in range(3000 if integral else 2000):
+            q, qd, theta, thetad = plant.state
+            if observes:
+                Q = actuators.springs(q, qd, theta, thetad).torque
+                law.external_torque[:] = observer.update(1e-3 * k, q, qd, Q)
+            wanted = law.update(desired, q, qd, theta, thetad)
+            sent = np.clip(wanted, -limit, limit)
+            if reports:
+                law.applied(sent)
+            if not integral or k >= 1000:
+                plant.step(sent, 1e-3)
+            worst = max(worst, plant.state[0][0] - rest[0])
+        return worst, float(np.abs(plant.state[0] - rest).max())
+
+    without, _ = overshoot(0.0, False, False)
+    if kind == "observer":
+        found, left = overshoot(0.0, False, True)
+    else:
+        found, left = overshoot(50.0, kind == "integral", False)
+    if kind == "integral without anti-windup":
+        assert found > without + 0.1
+    else:
+        assert found < without + 0.05
+        assert left < 0.02
+
+
+@pytest.mark.parametrize("integrates", ["link", "motor"])
+def test_the_integral_removes_the_error_of_an_unknown_payload(integrates):
+    arm = without_coulomb(linear_arm())
+    model, actuators, rest = arm
+    loaded = model.with_payload(model.body_names[-1], 0.3, (0.2, 0, 0), np.eye(3) * 1e-3)
+    gains = optimal_gains(model, actuators, rest, 15.0)
+    final = []
+    for integral in (0.0, 300.0):
+        law = LinearFeedback(model, actuators, gains, integral=integral, integrates=integrates)
+        plant = HeldPlant(Arm(loaded, actuators, rest))
+        plant.reset(at_start(arm, hold(model.joint_names, rest)(0.0)))
+        for _ in range(2000):
+            plant.step(law.update(hold(model.joint_names, rest)(0.0), *plant.state), 1e-3)
+        wanted = rest if integrates == "link" else at_rest(*arm).theta
+        final.append(np.abs(plant.state[0 if integrates == "link" else 2] - wanted).max())
+    assert final[0] > 5e-3
+    assert final[1] < 0.05 * final[0]
+
+
+# Bad input
+
+
+def test_inconsistent_settings_of_controllers_are_rejected():
+    model, actuators, _ = linear_arm()
+    other = elastic_panda().actuators
+    gains = motor_side_gains(actuators, 100.0, 10.0)
+    for make, message in (
+        (lambda: ComputedTorque(model, other, 1.0, 1.0), "'two_link_planar' are shoulder, elbow"),
+        (lambda: LinearFeedback(model, actuators, motor_side_gains(other, 1.0, 1.0)), "gains are"),
+        (lambda: LinearFeedback(model.with_reflected_inertia([0.1, 0]), actuators, gains), "rotor"),
+        (lambda: LinearFeedback(model, actuators, gains, variant="fast"), "variant 'fast'"),
+        (lambda: LinearFeedback(model, actuators, gains, integrates="q"), "integrates 'q'"),
+        (lambda: LinearFeedback(model, actuators, gains, integral=[1, -1]), "'elbow': integral"),
+        (lambda: LinearFeedback(model, actuators, gains, friction=[1, 1.2]), "'elbow': friction"),
+        (lambda: ComputedTorque(model, actuators, 1.0, -1.0), "'shoulder': derivative is -1"),
+        (lambda: ComputedTorque(model, actuators, 1, 1, feedback="both"), "one of motor, link"),
+    ):
+        with pytest.raises(InputError, match=message):
+            make()
+
+
+@pytest.mark.parametrize("make", [linear_arm, antagonistic_arm])
+def test_arrays_that_the_caller_writes_are_checked(make):
+    """NaN in an external torque is reported by name and has no lasting effect."""
+    arm = make()
+    model, actuators, rest = arm
+    desired = hold(model.joint_names, rest)(0.0)
+    theta = at_rest(*arm).theta
+    state = (desired, rest, np.zeros(2), theta, np.zeros_like(theta))
+    integrating = LinearFeedback(
+        model, actuators, optimal_gains(model, actuators, rest, 20.0), integral=9.0,
+        integrates="motor",
+    )  # fmt: skip
+    for law in (integrating, *laws(arm, 20.0).values()):
+        law.update(*state)
+        before, integral = law.torque.copy(), integrating.integral_torque.copy()
+        law.external_torque[1] = np.nan
+        with pytest.raises(InputError, match=r"external_torque.*elbow"):
+            law.update(*state)
+        np.testing.assert_array_equal(law.torque, before)
+        np.testing.assert_array_equal(integrating.integral_torque, integral)
+        law.external_torque[1] = 0.0
+        assert np.isfinite(law.update(*state)).all()
+    with pytest.raises(DynamicsError, match=r"'shoulder': LinearFeedback yields -?(inf|nan)"):
+        integrating.update(np.full((5, 2), 1e200), *state[1:])
+
+
+def test_problems_of_the_feedforward_are_reported_by_the_law():
+    arm = antagonistic_arm()
+    model, _, rest = arm
+    desired = hold(model.joint_names, rest)(0.0)
+    theta = at_rest(*arm).theta
+    state = (desired, rest, np.zeros(2), theta, np.zeros(3))
+    for law in laws(arm, 20.0).values():
+        law.update(*state)
+        assert law.problems() == ()
+        if isinstance(law, LinearFeedback):
+            law.update(*state, stiffness=[[1e6], [0.0], [0.0]])
+            assert (
+                law.problems()[0]
+                == "elbow_agonist: requested stiffness is infeasible; clipped to its range"
+            )
+
+
+def test_bad_measurements_are_rejected_by_name_and_leave_the_torque_unchanged():
+    arm = antagonistic_arm()
+    model, actuators, rest = arm
+    law = FeedbackLinearization(model, actuators, JointPoles.from_bandwidth(actuators, 10.0))
+    desired = hold(model.joint_names, rest)(0.0)
+    zero, theta = np.zeros(2), at_rest(*arm).theta
+    good = (desired, rest, zero, theta, np.zeros(3))
+    torque = law.update(*good)
+    assert torque is law.torque
+    before = torque.copy()
+    for change, message in (
+        ({3: [0.1, np.nan, 0.0]}, "theta.*elbow_agonist"),
+        ({4: [0.0]}, "thetad: expected shape"),
+        ({1: theta}, "q: expected shape"),
+        ({0: desired[:4]}, "desired q.*got 4"),
+        ({0: desired + np.inf}, "desired q"),
+        ({0: None}, "desired: expected a sequence of rows"),
+    ):
+        with pytest.raises(InputError, match=message):
+            law.update(*(change.get(k, row) for k, row in enumerate(good)))
+        np.testing.assert_array_equal(law.torque, before)
+    for keywords, message in (
+        ({"stiffness": [[np.nan], [0.0], [0.0]]}, "stiffness.*elbow"),
+        ({"stiffness": np.zeros((2, 1))}, "stiffness: expected shape"),
+        ({"ahead": desired[:2]}, "desired q ahead.*got 2"),
+    ):
+        with pytest.raises(InputError, match=message):
+            law.update(*good, **keywords)
+        np.testing.assert_array_equal(law.torque, before)

@@ -1,0 +1,164 @@
+"""Damped stop and hold from motor states alone, on moving arms of every kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    Arm,
+    HeldPlant,
+    antagonistic_arm,
+    elastic_panda,
+    exciting,
+    linear_arm,
+    mixed_panda,
+    nonlinear_arm,
+    variable_arm,
+)
+from multibody_dynamics.dynamics.control.controllers.hold_controller import HoldController
+from multibody_dynamics.dynamics.control.gains.joint_gains import (
+    at_rest,
+    damping_gains,
+    motor_side_gains,
+)
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.flatness import motor_motion
+from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+
+ALL = [linear_arm, nonlinear_arm, antagonistic_arm, variable_arm, elastic_panda, mixed_panda]
+
+
+def holding(arm: Arm, **keywords) -> HoldController:
+    return HoldController(arm.model, arm.actuators, damping_gains(*arm), **keywords)
+
+
+def in_motion(arm: Arm, speed: float) -> HeldPlant:
+    desired, second = exciting(arm, speed)(0.4), at_rest(*arm).second
+    torque = np.stack(inverse_dynamics(arm.model, *desired))
+    motors = motor_motion(arm.actuators, desired, torque, second, beyond="continue")
+    plant = HeldPlant(arm)
+    plant.stiffness[:] = second[:2]
+    plant.reset(np.concatenate((*desired[:2], motors.position, motors.velocity)))
+    return plant
+
+
+@pytest.mark.parametrize("arm", ALL)
+def test_an_arm_in_motion_comes_to_rest_and_stays(arm):
+    """Without link states, and with the torque always within its limits."""
+    arm = arm()
+    limit = 3.0 * np.abs(at_rest_load(arm)).max() + 20.0
+    law = holding(arm, torque_limit=limit)
+    plant = in_motion(arm, 0.6)
+    second = at_rest(*arm).second
+    start, speed = plant.state[0].copy(), np.abs(plant.state[1]).max()
+    positions = []
+    for _ in range(1500):
+        _, _, theta, thetad = plant.state
+        torque = law.update(None, None, None, theta, thetad, stiffness=second)
+        assert (np.abs(torque) <= limit).all()
+        plant.step(torque, 1e-3)
+        positions.append(plant.state[0].copy())
+    assert speed > 0.3
+    q, qd, _, thetad = plant.state
+    assert np.abs(qd).max() < 0.02 * speed
+    assert np.abs(thetad).max() < 0.02 * speed
+    assert np.abs(q - start).max() < 0.4 * speed
+    assert np.abs(law.q - q).max() < 5e-3  # its estimate of the link positions
+    assert np.abs(positions[-1] - positions[-200]).max() < 5e-3
+
+
+def at_rest_load(arm: Arm) -> np.ndarray:
+    rest, zero = at_rest(*arm), np.zeros(arm.model.n)
+    found = arm.actuators.springs(
+        arm.rest, zero, rest.theta, 0 * rest.theta, stiffness=rest.second[:2]
+    )
+    return np.nan_to_num(found.load)
+
+
+@pytest.mark.parametrize("arm", ALL)
+def test_a_position_is_held_where_it_is(arm):
+    arm = arm()
+    law = holding(arm)
+    rest = at_rest(*arm)
+    law.stiffness[:] = rest.second
+    law.hold_at(arm.rest)
+    plant = HeldPlant(arm)
+    plant.stiffness[:] = rest.second[:2]
+    zero = np.zeros(arm.model.n)
+    plant.reset(np.concatenate((arm.rest, zero, rest.theta, 0 * rest.theta)))
+    for _ in range(100):
+        plant.step(law.update(None, None, None, *plant.state[2:]), 1e-3)
+    np.testing.assert_allclose(plant.state[0], arm.rest, atol=1e-9)
+    np.testing.assert_allclose(law.q, arm.rest, atol=1e-9)
+
+
+def test_at_the_torque_limit_the_reference_yields_and_does_not_spring_back():
+    arm = linear_arm()
+    law = holding(arm, torque_limit=30.0)
+    rest = at_rest(*arm)
+    law.hold_at(arm.rest)
+    first, zero = np.array([1.0, 0.0]), np.zeros(2)
+    for pushed in np.linspace(0.0, 1.0, 50):
+        torque = law.update(None, None, None, rest.theta + pushed * first, zero)
+        assert np.abs(torque).max() <= 30.0 + 1e-9
+    assert torque[0] == pytest.approx(-30.0)
+    load = law.update(None, None, None, rest.theta + first, zero)[0]
+    reach = 60.0 / law.gains.values[2, 0]
+    assert 0.0 < rest.theta[0] + 1.0 - law.reference[0, 0] < reach
+    assert load == pytest.approx(-30.0)
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_a_stop_ends_at_the_joint_limits_or_where_it_started_beyond_them(side):
+    """With ideal motors; without limits the stop would take 0.2 rad."""
+    model, actuators, rest = linear_arm()
+    bound = np.sort([rest + side * np.array([0.05, -0.5]), rest - side * np.array([1.0, 3.0])], 0)
+    limits = model.limits._replace(lower=bound[0], upper=bound[1])
+    arm = Arm(replace(model, limits=limits), actuators, rest)
+    law = holding(arm, stop_time=0.1)
+    theta, thetad = at_rest(*arm).theta.copy(), np.array([2.0 * side, -2.0 * side])
+    for _ in range(1000):
+        law.update(None, None, None, theta, thetad)
+        theta, thetad = law.reference.copy()
+    moved = side * (law.q - rest)
+    assert 0.04 < moved[0] < 0.05 + 1e-6
+    assert -0.25 < moved[1] < -0.15
+    limits = limits._replace(lower=rest + 1.0, upper=rest + 2.0)
+    law = holding(Arm(replace(model, limits=limits), actuators, rest))
+    theta = at_rest(*arm).theta
+    law.update(None, None, None, theta, np.zeros(2))
+    np.testing.assert_array_equal(law.reference[0], theta)  # it does not pull back
+
+
+@pytest.mark.parametrize("stiffness", [0.0, -40.0])
+def test_a_stiffness_drive_outside_its_range_has_no_lasting_effect(stiffness):
+    """At a position without stiffness the torques stay finite and later recover their values."""
+    arm = variable_arm()
+    drive = arm.actuators.actuators[0].drive
+    law, other = holding(arm), holding(arm)
+    theta, zero = at_rest(*arm).theta, np.zeros(3)
+    away = theta.copy()
+    away[1] = (stiffness - drive.offset) / drive.gain
+    other.update(None, None, None, theta, zero)
+    for _ in range(20):
+        assert np.isfinite(law.update(None, None, None, away, zero)).all()
+    for _ in range(20):
+        law.update(None, None, None, theta, zero)
+    np.testing.assert_allclose(law.q, other.q, atol=1e-9)
+
+
+def test_gains_and_limits_that_cannot_hold_are_rejected():
+    arm = linear_arm()
+    model, actuators, _ = arm
+    with pytest.raises(InputError, match="'elbow': the gain on theta is 0"):
+        HoldController(model, actuators, motor_side_gains(actuators, [10.0, 0.0], 1.0))
+    with pytest.raises(InputError, match="stop_time is 0"):
+        holding(arm, stop_time=0.0)
+    for limit in (-1.0, np.nan, [1.0, 2.0, 3.0]):
+        with pytest.raises(InputError, match="torque_limit is"):
+            holding(arm, torque_limit=limit)
+    with pytest.raises(InputError, match=r"theta.*elbow"):
+        holding(arm).update(None, None, None, [0.0, np.nan], [0.0, 0.0])

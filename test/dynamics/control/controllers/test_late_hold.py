@@ -1,0 +1,167 @@
+"""A stop with torques that arrive late: delays, jitter, pauses, and motors without friction."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    Arm,
+    HeldPlant,
+    antagonistic_arm,
+    elastic_panda,
+    exciting,
+    linear_arm,
+    variable_arm,
+)
+from multibody_dynamics.dynamics.control.controllers.controllers import Controller
+from multibody_dynamics.dynamics.control.controllers.hold_controller import HoldController
+from multibody_dynamics.dynamics.control.controllers.late_hold import (
+    BANDWIDTH,
+    LEAD,
+    RATE,
+    LateHoldController,
+    common_motion,
+    late_hold_gains,
+)
+from multibody_dynamics.dynamics.control.gains.joint_gains import (
+    at_rest,
+    damping_gains,
+    inertias_felt,
+)
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.elastic.flatness import motor_motion
+from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+
+
+def in_motion(arm: Arm, speed: float) -> HeldPlant:
+    desired, second = exciting(arm, speed)(0.4), at_rest(*arm).second
+    torque = np.stack(inverse_dynamics(arm.model, *desired))
+    motors = motor_motion(arm.actuators, desired, torque, second, beyond="continue")
+    plant = HeldPlant(arm)
+    plant.stiffness[:] = second[:2]
+    plant.reset(np.concatenate((*desired[:2], motors.position, motors.velocity)))
+    return plant
+
+
+def frictionless(arm: Arm) -> Arm:
+    """The same arm with motors without any friction."""
+    actuators = tuple(
+        replace(each, motor=replace(each.motor, viscous=0.0, coulomb=0.0))
+        for each in arm.actuators.actuators
+    )
+    return arm._replace(actuators=Actuators(arm.actuators.joint_names, actuators))
+
+
+def late_stop(
+    arm: Arm, law: Controller, delay: int, *, pause: int = 0, duration: int = 3000
+) -> tuple[float, float, float]:
+    """Greatest joint speed at the start, at any time and at the end of a stop with torques that
+    arrive `delay` cycles of 1 ms late, with a jitter of half that delay, and without any cycle for
+    `pause` ms in every second."""
+    second, plant, random = at_rest(*arm).second, in_motion(arm, 0.6), np.random.default_rng(0)
+    speeds = [np.abs(plant.state[1]).max()]
+    load = law.actuators.springs(*plant.state, stiffness=second[:2]).load
+    torque, late = np.nan_to_num(load), deque[tuple[int, np.ndarray]]()
+    last = -1
+    for k in range(duration):
+        if not (pause and 300 <= k % 1000 < 300 + pause):
+            if isinstance(law, LateHoldController):
+                law.elapsed = 1e-3 * (k - last)
+            last = k
+            found = law.update(None, None, None, *plant.state[2:], stiffness=second)
+            arrival = k + delay - (int(random.integers(delay // 2 + 1)) if delay else 0)
+            late.append((max(arrival, late[-1][0] if late else 0), found.copy()))
+        while late and late[0][0] <= k:
+            torque = late.popleft()[1]
+        plant.step(torque, 1e-3)
+        speeds.append(np.abs(plant.state[1]).max())
+    return speeds[0], max(speeds), speeds[-1]
+
+
+@pytest.mark.parametrize("delay", [0, 15, 50])
+@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, variable_arm, elastic_panda])
+def test_it_stops_an_arm_whatever_the_delay(arm, delay):
+    arm = arm()
+    law = LateHoldController(arm.model, arm.actuators, arm.rest)
+    speed, fastest, rest = late_stop(arm, law, delay)
+    assert speed > 0.3
+    assert fastest < 1.5 * speed
+    assert rest < 0.1 * speed
+
+
+@pytest.mark.parametrize("pause", [0, 300])
+def test_it_stops_an_arm_without_friction_though_states_pause(pause):
+    arm = frictionless(elastic_panda())
+    law = LateHoldController(arm.model, arm.actuators, arm.rest)
+    speed, fastest, rest = late_stop(arm, law, 20, pause=pause, duration=4000)
+    assert fastest < 1.6 * speed
+    assert rest < 0.35 * speed
+
+
+def test_the_damped_hold_does_not_tolerate_every_delay():
+    arm = elastic_panda()
+    law = HoldController(arm.model, arm.actuators, damping_gains(*arm))
+    speed, _, rest = late_stop(arm, law, 15, duration=2000)
+    assert rest > speed
+
+
+def test_the_filter_follows_a_steady_motion_exactly_over_steps_of_any_length():
+    """theta_p leads the motor by `lead`, from the first update on, and through a pause."""
+    arm = linear_arm()
+    law = LateHoldController(arm.model, arm.actuators, arm.rest)
+    start, speed, t = np.array([0.2, -0.4]), np.array([0.7, -0.3]), 0.0
+    for step in (1e-3, 2e-3, 0.3, 1e-3, 0.05):
+        t += step
+        law.elapsed = step
+        law.update(None, None, None, start + t * speed, speed)
+        np.testing.assert_allclose(law._motors[0], start + (t + LEAD) * speed, atol=1e-12)
+        np.testing.assert_allclose(law._motors[1], speed, atol=1e-12)
+    assert law.elapsed == 0.0
+
+
+def test_the_filter_has_two_poles_at_its_bandwidth():
+    """The response to a sine, against the transfer function."""
+    arm, w, period = linear_arm(), 40.0, 1e-4
+    law = LateHoldController(arm.model, arm.actuators, arm.rest, period=period)
+    response = (BANDWIDTH / (1j * w + BANDWIDTH)) ** 2
+    for k in range(20_000):
+        wave = np.exp(1j * w * k * period)
+        law.elapsed = period
+        law._motors[0], law._motors[1] = 0.1 * wave.imag, 0.1 * (1j * w * wave).imag
+        law._smooth(period)
+    expected = 0.1 * (1j * w * response * wave).imag
+    np.testing.assert_allclose(law._motors[1], expected, atol=5e-3 * 0.1 * w * abs(response))
+
+
+def test_gains_give_motor_and_links_two_equal_poles():
+    arm = elastic_panda()
+    _, _, proportional, derivative = late_hold_gains(*arm).values
+    moved = arm.actuators.motor_inertia + inertias_felt(*arm)
+    for m, k0, k1 in zip(moved, proportional, derivative, strict=True):
+        np.testing.assert_allclose(np.roots([m, k1, k0]), -RATE / 2.0, rtol=1e-6)
+
+
+def test_the_difference_of_antagonistic_motors_is_kept():
+    arm = antagonistic_arm()
+    law = LateHoldController(arm.model, arm.actuators, arm.rest)
+    zero = np.zeros(3)
+    law.update(None, None, None, np.array([0.1, 0.5, -0.3]), zero)
+    law.update(None, None, None, np.array([0.1, 0.9, -0.9]), zero)
+    assert law._motors[0, 1] - law._motors[0, 2] == pytest.approx(0.8)
+    np.testing.assert_allclose(common_motion(arm.actuators)[1:, 1:], 0.5)
+    np.testing.assert_array_equal(common_motion(variable_arm().actuators), np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [({"rate": 0.0}, "rate"), ({"bandwidth": -1.0}, "bandwidth"), ({"lead": np.inf}, "lead")],
+)
+def test_wrong_numbers_are_rejected(wrong, name):
+    arm = linear_arm()
+    with pytest.raises(InputError, match=name):
+        LateHoldController(arm.model, arm.actuators, arm.rest, **wrong)

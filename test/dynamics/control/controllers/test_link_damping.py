@@ -1,0 +1,115 @@
+"""The stop from link states alone: its poles on whole arms, the limit of its damping, a motion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    Arm,
+    HeldPlant,
+    antagonistic_arm,
+    at_start,
+    damped_arm,
+    elastic_panda,
+    linear_arm,
+    mixed_panda,
+    nonlinear_arm,
+    slope,
+    variable_arm,
+    without_coulomb,
+)
+from multibody_dynamics.dynamics.control.controllers.link_damping import LinkDampingController
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
+
+ALL = [linear_arm, nonlinear_arm, antagonistic_arm, damped_arm, elastic_panda, mixed_panda]
+
+
+def poles(arm: Arm, rates: float = 1.0, **settings) -> np.ndarray:
+    """Poles of the whole arm near rest, by differences of its equations; the law's rates times
+    a factor."""
+    law = LinkDampingController(arm.model, arm.actuators, **settings)
+    law.rates *= rates
+    state, second, _ = at_start(arm)
+    law.stiffness[:] = second
+    x0, n = np.concatenate(state), arm.model.n
+
+    def rate(x: np.ndarray) -> np.ndarray:
+        torque = law.update(None, x[:n], x[n : 2 * n], None, None)
+        return slope(arm, x, torque, second[:2])
+
+    np.testing.assert_allclose(rate(x0), 0.0, atol=1e-6)
+    steps = 1e-6 * np.eye(len(x0))
+    for i in np.flatnonzero(arm.actuators.is_rigid):  # theta is q there
+        j = 2 * n + arm.actuators.first_motor[i]
+        steps[i, j] = steps[n + i, j + len(arm.actuators.motors)] = 1e-6
+    free = [k for k in range(len(x0)) if k < 2 * n or not rigid_entry(arm, k)]
+    A = np.array([rate(x0 + steps[k]) - rate(x0 - steps[k]) for k in free]).T[free] / 2e-6
+    return np.linalg.eigvals(A)
+
+
+def rigid_entry(arm: Arm, k: int) -> bool:
+    motor = (k - 2 * arm.model.n) % len(arm.actuators.motors)
+    return bool(arm.actuators.is_rigid[arm.actuators.joint_of_motor[motor]])
+
+
+@pytest.mark.parametrize("arm", ALL)
+def test_all_poles_are_stable_except_the_zero_ones_of_the_position(arm):
+    arm = without_coulomb(arm())
+    found = poles(arm)
+    at_rest = np.abs(found) < 1e-3
+    assert at_rest.sum() == arm.model.n  # gravity alone holds the arm wherever it is
+    assert found[~at_rest].real.max() < -0.02
+
+
+def test_motor_friction_limits_the_damping_through_springs():
+    """Routh-Hurwitz: D < V M / B; for the momenta C < V / B, if it is the same for all joints."""
+    arm = without_coulomb(elastic_panda())
+    rate = np.array([motor.viscous / motor.inertia for motor in arm.actuators.motors])
+    arm = arm._replace(actuators=with_friction(arm.actuators, rate.min()))
+    just_below, just_above = (poles(arm, factor).real.max() for factor in (2 * 0.99, 2 * 1.01))
+    assert abs(just_below) < 1e-3  # the poles at this configuration
+    assert just_above > 1e-3
+
+
+def with_friction(actuators: Actuators, rate: float) -> Actuators:
+    """The same actuators, with viscous friction of `rate` times the inertia in every motor."""
+    each = [
+        replace(a, motor=replace(a.motor, viscous=rate * a.motor.inertia))
+        for a in actuators.actuators
+    ]
+    return Actuators(actuators.joint_names, tuple(each))
+
+
+@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, mixed_panda])
+def test_an_arm_in_motion_is_slowed_down_and_held_against_gravity(arm):
+    """The torques stay within their limits."""
+    arm = arm()
+    law = LinkDampingController(arm.model, arm.actuators)
+    plant, speeds = HeldPlant(arm), []
+    (q, _, theta, _), second, _ = at_start(arm)
+    plant.stiffness[:] = second[:2]
+    qd = np.full(arm.model.n, 0.2)
+    plant.reset(np.concatenate((q, qd, theta, qd[arm.actuators.joint_of_motor])))
+    for _ in range(1500):
+        links = plant.state[:2]
+        torque = law.update(None, *links, None, None, stiffness=second)
+        assert (np.abs(torque) <= arm.actuators.torque_limit).all()
+        plant.step(torque, 1e-3)
+        speeds.append(np.abs(links[1]).max())
+    assert max(speeds[-100:]) < 0.5 * max(speeds[:100])
+    assert np.abs(plant.state[0] - q).max() < 0.4
+
+
+def test_arms_that_cannot_be_stopped_without_motor_states_are_rejected():
+    arm = linear_arm()
+    with pytest.raises(InputError, match="share is 1"):
+        LinkDampingController(arm.model, arm.actuators, share=1.0)
+    with pytest.raises(InputError, match="stop_time is 0"):
+        LinkDampingController(arm.model, arm.actuators, stop_time=0.0)
+    arm = variable_arm()
+    with pytest.raises(InputError, match="sets a stiffness"):
+        LinkDampingController(arm.model, arm.actuators)

@@ -1,0 +1,283 @@
+"""The torque source: its formula, exact torques on the plant, limits, disturbances, whole arms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    HeldPlant,
+    antagonistic_arm,
+    at_start,
+    damped_arm,
+    elastic_panda,
+    exciting,
+    linear_arm,
+    mixed_panda,
+    nonlinear_arm,
+    pretensioned_arm,
+    shipped,
+    variable_arm,
+    without_coulomb,
+)
+from multibody_dynamics.dynamics.control.controllers.torque_controller import TorqueController
+from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
+from multibody_dynamics.dynamics.control.torque.torque_gains import (
+    TORQUE_DESIGNS,
+    TorqueGains,
+    inertia_shaping_gains,
+    torque_lqr_gains,
+    torque_observer_gains,
+)
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor
+from multibody_dynamics.dynamics.elastic.flatness import motor_motion
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces
+from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from single_joint import LOCKED, single_joint
+
+ALL = [
+    linear_arm,
+    nonlinear_arm,
+    antagonistic_arm,
+    pretensioned_arm,
+    variable_arm,
+    damped_arm,
+    elastic_panda,
+    mixed_panda,
+]
+M, K = 0.45, 3000.0
+
+
+@pytest.mark.parametrize("make", ALL)
+def test_the_law_by_hand(make):
+    """tau_m = u / a + (1 - 1 / a) load + friction, with the flat map of planning."""
+    arm = make()
+    model, actuators, _ = arm
+    gains = inertia_shaping_gains(*arm)
+    law = TorqueController(model, actuators, gains, friction=0.5)
+    (q, _, theta, _), second, _ = at_start(arm)
+    rng = np.random.default_rng(3)
+    n, m = model.n, len(actuators.motors)
+    qd, thetad = 0.3 * rng.normal(size=n), 0.3 * rng.normal(size=m)
+    rigid = actuators.is_rigid
+    thetad[actuators.first_motor[rigid]] = qd[rigid]
+    Q = gravity_forces(model, q)
+    wanted = np.array([Q + 0.3 * rng.normal(size=n), rng.normal(size=n), rng.normal(size=n)])
+    qdd = rng.normal(size=n)
+    torque = law.command(wanted, q, qd, theta, thetad, acceleration=qdd, stiffness=second)
+    bent = actuators.settled_deflection(wanted)
+    flat = motor_motion(actuators, np.array([q, qd, qdd]), wanted, second, deflection=bent)
+    joint = actuators.joint_of_motor
+    load_d = flat.torque - actuators.motor_inertia * flat.acceleration
+    load_d = load_d - actuators.friction(flat.velocity)
+    found = actuators.springs(q, qd, theta, thetad, stiffness=second[:2])
+    load = np.where(law.shaping.is_shaped, found.load, load_d)
+    K = np.where(rigid, 1.0, found.stiffness)
+    growth = np.sqrt(K / np.where(rigid, 1.0, gains.stiffness))[joint]
+    rate = (flat.velocity - qd[joint]) - (thetad - qd[joint])
+    u = load_d + gains.share * actuators.motor_inertia * flat.acceleration
+    u = u + gains.damping * growth * rate
+    expected = load + (u - load) / gains.share + 0.5 * actuators.friction(flat.velocity)
+    expected += gains.drive[0] * (flat.position - theta) + gains.drive[1] * (flat.velocity - thetad)
+    np.testing.assert_allclose(torque, expected, rtol=1e-8, atol=1e-7)
+
+
+def run(arm, law, reference, steps, *, bias=0.0, acceleration=None, plant=None):
+    """(steps, n) spring torques on the plant under held motor torques, `bias` added to them."""
+    plant = plant or HeldPlant(arm)
+    found = []
+    for k in range(steps):
+        found.append(plant.robot.joint_torque.copy())
+        t = 1e-3 * k
+        qdd = None if acceleration is None else acceleration(t)
+        torque = law.command(reference(t), *plant.state, acceleration=qdd).copy()
+        limit = arm.actuators.torque_limit
+        law.applied(np.clip(torque, -limit, limit))
+        plant.step(torque + bias, 1e-3)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("damping", [0.0, 5.0])
+def test_with_rates_the_torque_follows_exactly(damping):
+    """Locked link, reference half a cycle ahead for the hold: the error left is of second order."""
+    arm = single_joint(LOCKED, Motor(M, viscous=1.0), K, damping)
+    w, h = 2.0 * np.pi * 5.0, 1e-3
+    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
+
+    def reference(t: float) -> np.ndarray:
+        t += 0.5 * h
+        s, c = np.sin(w * t), np.cos(w * t)
+        return 20.0 * np.array([[s], [w * c], [-(w**2) * s]])
+
+    found = run(arm, law, reference, 600)[300:, 0]
+    t = h * np.arange(300, 600)
+    np.testing.assert_allclose(found, 20.0 * np.sin(w * t), atol=0.02 * 20.0)
+
+
+def static_error(gains, **settings) -> float:
+    """Torque error with a locked link, where the motor delivers 3 N m less than commanded."""
+    arm = single_joint(LOCKED, Motor(M, viscous=1.0), K)
+    law = TorqueController(*arm[:2], gains(*arm, **settings))
+    return 10.0 - run(arm, law, lambda t: np.array([10.0]), 3000, bias=-3.0)[-1, 0]
+
+
+def test_static_errors_of_the_designs():
+    """Shaping leaves the share M_theta / M_m of a disturbance, the observer 1 - b of that."""
+    arm = single_joint(LOCKED, Motor(M, viscous=1.0), K)
+    left = 3.0 * inertia_shaping_gains(*arm).share[0]
+    assert static_error(inertia_shaping_gains) == pytest.approx(left, rel=1e-6)
+    assert abs(static_error(torque_lqr_gains)) < 1e-6
+    for share in (0.6, 1.0):
+        found = static_error(torque_observer_gains, observer_share=share)
+        assert found == pytest.approx((1.0 - share) * left, abs=1e-6)
+
+
+def test_the_observer_makes_a_free_link_feel_the_commanded_torque():
+    """q'' = tau_d / m: without the observer the link has to pull the rotor along."""
+    m, tau = 0.3, 2.0
+    arm = single_joint(m, Motor(M, viscous=1.0), K)
+    share = inertia_shaping_gains(*arm).share[0]
+    for design, settings, expected in (
+        (inertia_shaping_gains, {}, tau / (m + share * M)),
+        (torque_observer_gains, {"observer_share": 1.0}, tau / m),
+        (torque_lqr_gains, {}, tau / m),
+    ):
+        law = TorqueController(*arm[:2], design(*arm, **settings))
+        plant = HeldPlant(arm)
+        run(arm, law, lambda t: np.array([tau]), 600, plant=plant)
+        before = plant.state[1][0]
+        run(arm, law, lambda t: np.array([tau]), 400, plant=plant)
+        assert (plant.state[1][0] - before) / 0.4 == pytest.approx(expected, rel=0.02)
+
+
+def test_a_known_acceleration_replaces_the_observer():
+    m, tau = 0.3, 2.0
+    arm = single_joint(m, Motor(M, viscous=1.0), K)
+    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
+    found = run(
+        arm, law, lambda t: np.array([tau]), 500, acceleration=lambda t: np.array([tau / m])
+    )
+    assert found[-1, 0] == pytest.approx(tau, rel=1e-3)
+
+
+def test_a_saturated_motor_does_not_wind_up():
+    """After 1 s of a reference beyond the limit, the torque returns as fast as without a limit."""
+    motor = Motor(M, viscous=20.0, torque_limit=8.0)
+    arm = single_joint(LOCKED, motor, K)
+    for design, settings in (
+        (torque_lqr_gains, {}),
+        (torque_observer_gains, {"observer_share": 1.0}),
+    ):
+        law = TorqueController(*arm[:2], design(*arm, **settings))
+        found = run(arm, law, lambda t: np.array([12.0 if t < 1.0 else 4.0]), 1400)[:, 0]
+        assert found[990] == pytest.approx(8.0, abs=0.3)
+        assert np.abs(found[1200:] - 4.0).max() < 0.1
+
+
+@pytest.mark.parametrize("make", [mixed_panda, pretensioned_arm])
+def test_rigid_joints_pass_the_torque_on(make):
+    arm = make()
+    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
+    (q, zero, theta, still), second, _ = at_start(arm)
+    wanted = np.random.default_rng(0).normal(size=arm.model.n)
+    torque = law.command(wanted + gravity_forces(arm.model, q), q, zero, theta, still,
+                         stiffness=second)  # fmt: skip
+    rigid = arm.actuators.is_rigid
+    expected = wanted + gravity_forces(arm.model, q)
+    np.testing.assert_allclose(
+        torque[arm.actuators.first_motor[rigid]], expected[rigid], rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("design", TORQUE_DESIGNS)
+@pytest.mark.parametrize("make", ALL)
+def test_every_arm_is_held_at_rest_by_its_gravity_torques(make, design):
+    arm = make()
+    law = TorqueController(*arm[:2], TORQUE_DESIGNS[design](*arm))
+    state, second, load = at_start(arm)
+    np.testing.assert_allclose(
+        law.command(gravity_forces(arm.model, arm.rest), *state, stiffness=second), load,
+        rtol=1e-7, atol=1e-7,
+    )  # fmt: skip
+    desired = np.zeros((5, arm.model.n))
+    desired[0] = arm.rest
+    law.reset()
+    np.testing.assert_allclose(law.update(desired, *state), load, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("make", [linear_arm, nonlinear_arm, antagonistic_arm, damped_arm])
+def test_a_motion_is_followed_exactly(make):
+    """In continuous time, from the right start, the torques of the motion keep the arm on it."""
+    arm = without_coulomb(make())
+    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm), period=2e-4)
+    reference, second = exciting(arm, 0.4), at_rest(*arm).second
+    desired = reference(0.0)
+    torque = np.stack(inverse_dynamics(arm.model, *desired))
+    bent = arm.actuators.settled_deflection(torque)
+    start = motor_motion(arm.actuators, desired, torque, second, deflection=bent)
+    plant = HeldPlant(arm)
+    plant.stiffness[0] = second[0]
+    plant.reset(np.concatenate((*desired[:2], start.position, start.velocity)))
+    worst = 0.0
+    for k in range(1500):
+        t = 2e-4 * k
+        ahead = reference(t + 1e-4)
+        plant.step(law.update(reference(t), *plant.state, stiffness=second, ahead=ahead), 2e-4)
+        worst = max(worst, np.abs(plant.state[0] - reference(t + 2e-4)[0]).max())
+    assert worst < 1e-4
+
+
+def test_the_impedance_of_a_motion_is_the_one_asked_for():
+    """A constant push moves the links by push / stiffness, whatever the springs."""
+    arm = without_coulomb(linear_arm())
+    stiffness, push = np.array([80.0, 30.0]), np.array([3.0, -1.5])
+    law = TorqueController(
+        *arm[:2], torque_observer_gains(*arm, observer_share=1.0),
+        link_stiffness=stiffness, link_damping=[14.0, 3.0],
+    )  # fmt: skip
+    desired = np.zeros((5, 2))
+    desired[0] = arm.rest
+    state, _, _ = at_start(arm)
+
+    plant = HeldPlant(arm)
+    plant.reset(np.concatenate(state))
+    g = gravity_forces(arm.model, arm.rest)
+    law.external_torque[:] = push  # the law leaves this out of its torques: the arm feels -push
+    for _ in range(4000):
+        plant.step(law.update(desired, *plant.state), 1e-3)
+    moved = plant.state[0] - arm.rest
+    there = gravity_forces(arm.model, plant.state[0])
+    np.testing.assert_allclose(stiffness * moved, g - there - push, atol=2e-2)
+
+
+def test_observer_and_integral_restart_on_reset():
+    arm = single_joint(LOCKED, Motor(M, viscous=1.0, coulomb=2.0), K)
+    gains = TorqueGains(("hinge",), *np.array([[0.3], [15.0], [20.0], [80.0], [0.7]]),
+                        drive=np.zeros((2, 1)), stiffness=np.array([K]))  # fmt: skip
+    law = TorqueController(*arm[:2], gains)
+    first = run(arm, law, lambda t: np.array([5.0]), 200)
+    assert law.integral_torque[0] != 0.0
+    assert law.disturbance[0] != 0.0
+    law.reset()
+    assert law.integral_torque[0] == law.disturbance[0] == 0.0
+    np.testing.assert_array_equal(run(arm, law, lambda t: np.array([5.0]), 200), first)
+
+
+def test_wrong_commands_are_refused():
+    arm = shipped("planar_two_link")
+    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
+    state = np.zeros((4, 2))
+    for wrong, message in (
+        (np.zeros(3), "joint torque: expected shape"),
+        (np.zeros((2, 2)), "expected 3 rows .joint torque, its rate"),
+        (np.array([0.0, np.nan]), r"joint torque\[1\] \(joint 'elbow'\) is nan"),
+    ):
+        with pytest.raises(InputError, match=message):
+            law.command(wrong, *state)
+    with pytest.raises(InputError, match="acceleration"):
+        law.command(np.zeros(2), *state, acceleration=np.zeros(3))
+    with pytest.raises(InputError, match="delay is -1"):
+        TorqueController(*arm[:2], inertia_shaping_gains(*arm), delay=-1.0)
+    with pytest.raises(InputError, match="joint 'shoulder': link_stiffness is -1"):
+        TorqueController(*arm[:2], inertia_shaping_gains(*arm), link_stiffness=-1.0)

@@ -1,0 +1,310 @@
+"""Designs of gains: the poles they place, the margins they keep, and the input they reject."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    MOTOR,
+    SHIPPED,
+    antagonistic_arm,
+    damped_arm,
+    elastic_panda,
+    linear_arm,
+    mixed_panda,
+    nonlinear_arm,
+    positions,
+    pretensioned_arm,
+    series,
+    shipped,
+    slope,
+    two_links,
+    variable_arm,
+    without_coulomb,
+)
+from multibody_dynamics.dynamics.control.controllers.controllers import LinearFeedback
+from multibody_dynamics.dynamics.control.gains.joint_gains import (
+    JointPoles,
+    StateFeedbackGains,
+    at_rest,
+    closed_loop_poles,
+    damping_gains,
+    inertias_felt,
+    joint_resonances,
+    motor_bandwidth_gains,
+    motor_side_gains,
+    optimal_gains,
+    placed_gains,
+)
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.actuator_kinds import Antagonistic, Rigid
+from multibody_dynamics.dynamics.elastic.springs import CubicSpring, PolynomialSpring
+from multibody_dynamics.dynamics.motion.trajectories import hold
+from multibody_dynamics.dynamics.rigid.aba import forward_dynamics
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
+
+ALL = [
+    linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
+    elastic_panda, mixed_panda,
+]  # fmt: skip
+ARMS = pytest.mark.parametrize("arm", ALL)
+FOUR = (-25.0, -30.0, -40.0 + 10.0j, -40.0 - 10.0j)
+THREE, TWO = (-25.0, -40.0 + 10.0j, -40.0 - 10.0j), (-30.0, -35.0)
+
+
+def close(found, wanted, rtol: float) -> None:
+    np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(wanted), rtol=rtol)
+
+
+# At rest
+
+
+def test_resonances_are_those_of_the_tangent_under_gravity():
+    """By hand: a cubic spring is stiffer under more load, tendons under more tension."""
+    model, actuators, q = nonlinear_arm()
+    K, load = np.array([150.0, 200.0]), gravity_forces(model, q)
+    phi = next(x.real for x in np.roots([4e3, 0.0, K[0], -load[0]]) if abs(x.imag) < 1e-9)
+    K[0] += 3 * 4e3 * phi**2
+    felt = inertias_felt(model, actuators, q)
+    wanted = np.sqrt(K / felt + K / actuators.motor_inertia)
+    np.testing.assert_allclose(joint_resonances(model, actuators, q), wanted, rtol=1e-9)
+    assert K[0] > 1.3 * 150.0
+
+    model, actuators, q = antagonistic_arm()
+    for sigma in (250.0, 400.0):
+        wanted = np.sqrt(sigma / inertias_felt(model, actuators, q)[1] + sigma / 0.4)
+        found = joint_resonances(model, actuators, q, [sigma])
+        assert found[1] == pytest.approx(wanted, rel=1e-9)
+    assert np.isinf(joint_resonances(*mixed_panda())[[1, 3, 6]]).all()
+
+
+def test_the_inertia_felt_is_that_of_a_push_on_one_joint():
+    model, actuators, rest = mixed_panda()
+    felt = inertias_felt(model, actuators, rest)
+    rotors = np.where(actuators.is_rigid, actuators.motor_inertia, 0.0)
+    coupled = model.with_reflected_inertia(rotors)
+    for i in range(7):
+        push = np.eye(7)[i]
+        qdd = forward_dynamics(coupled.with_gravity((0, 0, 0)), rest, np.zeros(7), push)
+        assert felt[i] == pytest.approx(1 / qdd[i], rel=1e-10)
+    assert (felt <= np.diag(mass_matrix(coupled, rest)) + 1e-12).all()
+
+
+@ARMS
+def test_the_computed_rest_is_an_equilibrium(arm):
+    arm = arm()
+    model, actuators, q = arm
+    rest = at_rest(*arm)
+    zero, still = np.zeros(model.n), np.zeros(len(actuators.motors))
+    x = np.concatenate((q, zero, rest.theta, still))
+    found = actuators.springs(q, zero, rest.theta, still, stiffness=rest.second[:2])
+    torque = np.where(
+        np.isnan(found.load), gravity_forces(model, q)[actuators.joint_of_motor], found.load
+    )
+    np.testing.assert_allclose(slope(arm, x, torque, rest.second[:2]), 0.0, atol=1e-7)
+
+
+@ARMS
+def test_closed_loop_poles_are_those_of_the_linearized_plant(arm):
+    """The plant under the law itself is linearised by differences."""
+    arm = without_coulomb(arm())
+    model, actuators, q = arm
+    n, m = model.n, len(actuators.motors)
+    gains = optimal_gains(model, actuators, q, 15.0)
+    rest = at_rest(*arm)
+    law = LinearFeedback(model, actuators, gains)
+    desired = hold(model.joint_names, q)(0.0)
+    start = np.concatenate((q, np.zeros(n), rest.theta, np.zeros(m)))
+    joint = actuators.joint_of_motor
+    rigid = actuators.is_rigid
+    free = np.concatenate((np.full(2 * n, True), np.tile(~rigid[joint], 2)))
+
+    def rates(x):
+        state = np.split(x, [n, 2 * n, 2 * n + m])
+        torque = law.update(desired, *state, stiffness=rest.second)
+        return slope(arm, x, torque, rest.second[:2])[free]
+
+    columns = []
+    for k in np.flatnonzero(free):
+        change = np.zeros(len(start))
+        change[k] = 1e-5
+        if k < 2 * n and rigid[k % n]:
+            change[2 * n + (k // n) * m + actuators.first_motor[k % n]] = 1e-5
+        columns.append((rates(start + change) - rates(start - change)) / 2e-5)
+    wanted = np.linalg.eigvals(np.array(columns).T)
+    found = closed_loop_poles(model, actuators, gains, q)
+    assert len(found) == len(wanted) == free.sum()
+    for pole in found:
+        assert np.abs(wanted - pole).min() < 1e-4 * np.abs(found).max()
+    np.testing.assert_allclose(wanted.sum(), found.sum(), rtol=1e-5)
+    np.testing.assert_allclose(np.abs(wanted).prod(), np.abs(found).prod(), rtol=1e-3)
+    np.testing.assert_array_equal(found, gains.poles)
+
+
+# Designs
+
+
+@pytest.mark.parametrize(
+    "actuators",
+    [(series(400.0), series(200.0)), (series(400.0), Rigid(MOTOR)), (Rigid(MOTOR), series(200.0))],
+)
+def test_each_joint_on_its_own_gets_its_poles(actuators):
+    arm = two_links(*actuators)
+    names = arm.actuators.joint_names
+    wanted = {
+        name: TWO if rigid else FOUR
+        for name, rigid in zip(names, arm.actuators.is_rigid, strict=True)
+    }
+    poles = JointPoles.from_poles(arm.actuators, wanted)
+    gains = placed_gains(*arm, poles)
+    for name, found in zip(names, gains.joint_poles, strict=True):
+        close(found, wanted[name], 1e-6)
+    assert gains.poles.real.max() < 0.0
+
+
+def test_a_damped_joint_gets_three_poles_and_keeps_its_zero():
+    arm = damped_arm()
+    poles = JointPoles.from_poles(arm.actuators, {"shoulder": THREE, "elbow": FOUR})
+    gains = placed_gains(*arm, poles)
+    close(gains.joint_poles[0], (*THREE, -400.0 / 6.0), 1e-6)
+    close(gains.joint_poles[1], FOUR, 1e-6)
+
+
+def test_two_motors_of_a_joint_share_its_gains():
+    """The mean of equal motors moves as designed; a drive has two poles of its own."""
+    model, actuators, q = antagonistic_arm()
+    poles = JointPoles.from_poles(actuators, FOUR)
+    gains = placed_gains(model, actuators, q, poles, [260.0])
+    np.testing.assert_array_equal(gains.values[:, 1], gains.values[:, 2])
+    close(gains.joint_poles[1], FOUR, 1e-6)
+    drive = placed_gains(*variable_arm(), JointPoles.from_bandwidth(variable_arm().actuators, 30.0))
+    np.testing.assert_allclose(drive.values[:, 1], [0.0, 0.0, 0.05 * 900, 0.05 * 60 - 0.1])
+
+
+@pytest.mark.parametrize("arm", [linear_arm, damped_arm, elastic_panda, mixed_panda])
+def test_optimal_gains_keep_the_margins_of_linear_quadratic_design(arm):
+    """Kalman: the return difference |1 + g (jw - A)^-1 b| is at least one at every frequency."""
+    arm = arm()
+    model, actuators, rest = arm
+    values = optimal_gains(model, actuators, rest, np.linspace(10.0, 20.0, model.n)).values
+    felt, K = inertias_felt(model, actuators, rest), at_rest(*arm).stiffness
+    s = 1j * np.geomspace(0.1, 1e4, 400)
+    for i, actuator in enumerate(actuators.actuators):
+        m, b, d = felt[i], actuator.motor.inertia, actuator.motor.viscous
+        if isinstance(actuator, Rigid):
+            link = motor = 1 / (m * s**2 + d * s)
+        else:
+            spring = K[i] + actuator.damping * s
+            motor = (m * s**2 + spring) / (
+                (m * s**2 + spring) * (b * s**2 + d * s + spring) - spring**2
+            )
+            link = motor * spring / (m * s**2 + spring)
+        g = values[:, i]
+        loop = (g[0] + g[1] * s) * link + (g[2] + g[3] * s) * motor
+        assert np.abs(1 + loop).min() > 1 - 1e-6
+
+
+@ARMS
+def test_damping_gains_damp_every_joint_on_its_own(arm):
+    """Both pole pairs solve s^2 + (m / M_m)^(1/2) w s + w^2 unless the bandwidth limits them."""
+    model, actuators, q = arm()
+    gains = damping_gains(model, actuators, q, bandwidth=1e4)
+    held, K = np.diag(mass_matrix(model, q)), at_rest(model, actuators, q).stiffness
+    for i, actuator, motors, _ in actuators.each():
+        if actuators.is_rigid[i]:
+            continue
+        pulling = motors if isinstance(actuator, Antagonistic) else motors[:1]
+        b = sum(actuators.motors[j].inertia for j in pulling)
+        if actuators.is_damped[i]:
+            continue
+        w = np.sqrt(K[i] / held[i])
+        pair = np.roots([1.0, np.sqrt(held[i] / b) * w, w**2])
+        found = np.poly(gains.joint_poles[i]).real  # double poles are found to half the digits
+        np.testing.assert_allclose(found, np.poly([*pair, *pair]).real, rtol=1e-9)
+    assert (gains.values[:2] == 0.0).all()
+    assert damping_gains(model, actuators, q).poles.real.max() < -1.0
+
+
+def test_motor_bandwidth_gains_by_hand():
+    model, actuators, q = antagonistic_arm()
+    gains = motor_bandwidth_gains(model, actuators, q, [10.0, 20.0, 30.0])
+    np.testing.assert_allclose(gains.values[2], [0.5 * 100, 0.2 * 400, 0.2 * 900])
+    np.testing.assert_allclose(gains.values[3], [2 * 0.5 * 10, 2 * 0.2 * 20, 2 * 0.2 * 30])
+
+
+# Bad input
+
+
+def test_invalid_poles_are_rejected_by_name():
+    model, actuators, _ = mixed_panda()
+    good = {
+        name: TWO if rigid else FOUR
+        for name, rigid in zip(model.joint_names, actuators.is_rigid, strict=True)
+    }
+    for change, message in (
+        ({"panda_joint1": (-1, -2, 3, -4)}, r"'panda_joint1': pole 3.*must be negative"),
+        ({"panda_joint1": (-1, -2, 0, -4)}, r"'panda_joint1': pole .*must be negative"),
+        ({"panda_joint1": (-1, -2, np.nan, -4)}, r"'panda_joint1': pole .*must be negative"),
+        ({"panda_joint1": (-1, -2)}, "'panda_joint1': an elastic joint takes 4 poles"),
+        ({"panda_joint2": FOUR}, "'panda_joint2': a rigid joint or a second output takes 2 poles"),
+        ({"panda_joint3": (-1, -2, -3 + 1j, -3)}, "'panda_joint3'.*conjugate pairs"),
+        ({"panda_joint3": "fast"}, "'panda_joint3': poles 'fast'"),
+        ({"elbow": FOUR}, r"unknown \['elbow'\]"),
+    ):
+        with pytest.raises(InputError, match=message):
+            JointPoles.from_poles(actuators, good | change)
+    del good["panda_joint5"]
+    with pytest.raises(InputError, match=r"missing \['panda_joint5'\]"):
+        JointPoles.from_poles(actuators, good)
+    with pytest.raises(InputError, match="'panda_joint2': bandwidth is -3"):
+        JointPoles.from_bandwidth(actuators, [1, -3, 1, 1, 1, 1, 1])
+    with pytest.raises(InputError, match="bandwidth: expected"):
+        JointPoles.from_bandwidth(actuators, [1.0, 2.0])
+    damped, variable = damped_arm().actuators, variable_arm().actuators
+    with pytest.raises(InputError, match="'shoulder': a damped joint takes 3 poles"):
+        JointPoles.from_poles(damped, FOUR)
+    with pytest.raises(InputError, match=r"second poles.*unknown \['wrist'\]"):
+        JointPoles.from_poles(variable, FOUR, {"wrist": TWO})
+    with pytest.raises(InputError, match="'shoulder': pole 1"):
+        JointPoles.from_poles(variable, FOUR, (-1.0, 1.0))
+
+
+def test_a_design_that_is_unstable_on_the_whole_arm_is_rejected():
+    model, actuators, rest = elastic_panda()
+    with pytest.raises(InputError, match="the whole arm has a pole at"):
+        placed_gains(model, actuators, rest, JointPoles.from_bandwidth(actuators, 30.0))
+
+
+def test_inconsistent_arguments_of_designs_are_rejected():
+    model, actuators, rest = linear_arm()
+    other = elastic_panda().actuators
+    with pytest.raises(InputError, match="robot 'two_link_planar' are shoulder, elbow"):
+        optimal_gains(model, other, rest, 10.0)
+    with pytest.raises(InputError, match="gains are for panda_joint1"):
+        closed_loop_poles(model, actuators, motor_side_gains(other, 1.0, 1.0), rest)
+    with pytest.raises(InputError, match="'elbow': derivative is -1"):
+        motor_side_gains(actuators, 1.0, [1.0, -1.0])
+    with pytest.raises(InputError, match=r"gains: expected shape \(\.\.\., 4, 2\)"):
+        StateFeedbackGains(actuators.joint_names, np.zeros((3, 2)))
+    with pytest.raises(InputError, match="'elbow': stiffness of 4000"):
+        optimal_gains(*antagonistic_arm(), 10.0, [4000.0])
+    weak = series(400.0).__class__(MOTOR, CubicSpring(150.0, 0.0, travel=(-0.001, 0.001)))
+    with pytest.raises(InputError, match=r"'shoulder'.*beyond the travel"):
+        optimal_gains(*two_links(weak, series(200.0)), 10.0)
+    slack = PolynomialSpring((1.0, 10.0), travel=(0.0, 0.1))
+    hanging = two_links(series(400.0), Antagonistic(MOTOR, MOTOR, slack, slack))
+    with pytest.raises(InputError, match="'elbow'"):
+        at_rest(*hanging)
+
+
+@pytest.mark.parametrize("bandwidth", [10.0, 20.0, 40.0])
+@pytest.mark.parametrize("name", SHIPPED)
+def test_optimal_gains_of_one_position_are_stable_in_the_whole_range(name, bandwidth):
+    """Without Coulomb friction, which only helps. With the unmodified optimal gains, a third of the
+    Panda's range is unstable."""
+    arm = shipped(name)
+    gains = optimal_gains(*arm, bandwidth)
+    assert (gains.values[:2] <= 0.0).all()
+    for q in positions(arm, 20):
+        assert closed_loop_poles(arm.model, arm.actuators, gains, q).real.max() < -0.5

@@ -1,0 +1,173 @@
+"""Impedances of links behind springs: stiffness, storage function, changes of stiffness."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    Arm,
+    antagonistic_arm,
+    at_start,
+    damped_arm,
+    elastic_panda,
+    exciting,
+    linear_arm,
+    mixed_panda,
+    nonlinear_arm,
+    pretensioned_arm,
+    slope,
+    split,
+    variable_arm,
+    without_coulomb,
+)
+from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
+from multibody_dynamics.dynamics.control.impedance.impedance import (
+    CartesianImpedance,
+    ImpedanceController,
+    JointImpedance,
+)
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.flatness import motor_motion
+from multibody_dynamics.dynamics.elastic.linear_arm import rigid_rotors
+from multibody_dynamics.dynamics.lie import so3
+from multibody_dynamics.dynamics.motion.trajectories import hold
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
+from multibody_dynamics.dynamics.rigid.kinematics import frame_pose
+from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+
+LAWS = [JointImpedance, CartesianImpedance]
+CLAIMED = [linear_arm, nonlinear_arm, damped_arm, antagonistic_arm, pretensioned_arm, mixed_panda]
+
+
+def still(arm: Arm) -> np.ndarray:
+    return np.array(hold(arm.model.joint_names, arm.rest)(0.0))
+
+
+def random_state(arm: Arm, rng: np.random.Generator) -> np.ndarray:
+    """q, q', theta, theta' anywhere near the arm's rest, with springs bent either way."""
+    actuators, (n, m) = arm.actuators, (arm.model.n, len(arm.actuators.motors))
+    (rest, _, theta, _), _, _ = at_start(arm)
+    q, qd = rest + rng.uniform(-0.3, 0.3, n), rng.normal(size=n)
+    bent = rng.uniform(-0.3, 0.3, n)[actuators.joint_of_motor] + rng.uniform(-0.05, 0.05, m)
+    theta, thetad = theta + bent, rng.normal(size=m)
+    first = actuators.first_motor[actuators.is_rigid]
+    theta[first], thetad[first] = q[actuators.is_rigid], qd[actuators.is_rigid]
+    return np.concatenate((q, qd, theta, thetad))
+
+
+def contact(arm: Arm, q: np.ndarray, external: np.ndarray) -> np.ndarray:
+    """Change of the state's derivative by external joint torques (n,)."""
+    actuators, zero = arm.actuators, np.zeros_like(q)
+    mass = mass_matrix(arm.model, q) + np.diag(rigid_rotors(actuators))
+    qdd, joint = np.linalg.solve(mass, external), actuators.joint_of_motor
+    thetadd = np.where(actuators.is_rigid[joint], qdd[joint], 0.0)
+    return np.concatenate((zero, qdd, 0.0 * thetadd, thetadd))
+
+
+def storage_rate(law: ImpedanceController, arm: Arm, x: np.ndarray, dx: np.ndarray) -> float:
+    """Derivative of the storage function along dx, by central differences."""
+    h = 2e-6
+    ahead, behind = (law.storage(*split(arm, x + step * dx)) for step in (h, -h))
+    return (ahead - behind) / (2.0 * h)
+
+
+@pytest.mark.parametrize(("make", "count"), [(arm, 100) for arm in CLAIMED])
+def test_the_storage_gains_what_contacts_supply_less_what_dampers_dissipate(make, count):
+    """In random states under random external joint torques, and as an equality: V' is the
+    power of the contact less the stated dissipation, which is never negative."""
+    arm = make()
+    model, actuators, rest = arm
+    rng, second = np.random.default_rng(count), at_rest(*arm).second
+    made = [kind(model, actuators, rest) for kind in LAWS]
+    desired, first = still(arm), actuators.first_motor
+    for k in range(count):
+        law = made[k % 2]
+        x = random_state(arm, rng)
+        q, qd, theta, thetad = split(arm, x)
+        law.reset()
+        torque = law.update(desired, q, qd, theta, thetad, stiffness=second)
+        external = rng.normal(0.0, 30.0, model.n)
+        dx = slope(arm, x, torque, second[:2]) + contact(arm, q, external)
+        friction = (law.shaping.share * actuators.friction(thetad)) @ thetad
+        dampers = actuators.damping @ (thetad[first] - qd) ** 2
+        dissipated, supplied = law.dissipated + friction + dampers, external @ qd
+        assert dissipated >= 0.0
+        rate = storage_rate(law, arm, x, dx)
+        assert abs(rate - (supplied - dissipated)) < 2e-5 * (abs(supplied) + dissipated + 1.0)
+
+
+@pytest.mark.parametrize("make", [linear_arm, elastic_panda])
+@pytest.mark.parametrize("kind", LAWS)
+def test_links_at_rest_feel_exactly_the_requested_stiffness(make, kind):
+    """Motors at rest under the torque of the law carry gravity and the spring; the external torque
+    that is missing is the gradient of the potential, by an independent route."""
+    model, actuators, rest = arm = make()
+    law = kind(model, actuators, rest, inertia_share=0.3)
+    n, zero = model.n, np.zeros(model.n)
+    q = rest + np.random.default_rng(2).uniform(-0.1, 0.1, n)
+    if kind is JointImpedance:
+        pulled = -law.ramp.value * (q - rest)
+    else:
+
+        def potential(q):
+            goal, now = (frame_pose(model, each, n - 1) for each in (rest, q))
+            turn, way = so3.log(now[:3, :3] @ goal[:3, :3].T), (now - goal)[:3, 3]
+            return 0.5 * law.ramp.value @ np.concatenate((turn, way, q - rest)) ** 2
+
+        h = 1e-4 * np.eye(n)
+        pulled = np.array([potential(q - step) - potential(q + step) for step in h]) / 2e-4
+    Q = gravity_forces(model, q) + pulled
+    K = at_rest(*arm).stiffness
+    law.reset()
+    torque = law.update(still(arm), q, zero, q + Q / K, zero)
+    np.testing.assert_allclose(torque, Q, atol=1e-5 * np.abs(Q).max())
+
+
+@pytest.mark.parametrize("make", [linear_arm, nonlinear_arm, antagonistic_arm, variable_arm])
+@pytest.mark.parametrize("kind", LAWS)
+def test_an_arm_on_the_desired_motion_stays_there(make, kind):
+    """With an exact model the torque is the one of the flat map, at any stiffness."""
+    arm = without_coulomb(make())
+    model, actuators, rest = arm
+    law, second = kind(model, actuators, rest), at_rest(*arm).second
+    desired = exciting(arm, 0.5)(0.4)
+    Q = np.stack(inverse_dynamics(model, *desired))
+    motors = motor_motion(actuators, desired, Q, second, beyond="continue")
+    torque = law.update(desired, *desired[:2], motors.position, motors.velocity, stiffness=second)
+    np.testing.assert_allclose(torque, motors.torque, rtol=1e-6, atol=1e-6)
+
+
+def test_stiffness_beyond_the_springs_is_refused_and_changes_nothing():
+    model, actuators, rest = linear_arm()
+    law = JointImpedance(model, actuators, rest, [100.0, 50.0])
+    with pytest.raises(InputError, match=r"joint 'elbow'"):
+        law.set_stiffness([100.0, 190.0])
+    np.testing.assert_array_equal(law.target, [100.0, 50.0])
+    with pytest.raises(InputError, match=r"at most 0\.8 is possible"):
+        CartesianImpedance(model, actuators, rest, [0.0, 0.0, 0.0, 1e4, 1e4, 0.0])
+    with pytest.raises(InputError, match="damping_ratio is -1"):
+        JointImpedance(model, actuators, rest, damping_ratio=-1.0)
+    with pytest.raises(InputError, match="no body or frame 'hand'"):
+        CartesianImpedance(model, actuators, rest, tool="hand")
+
+
+def test_no_storage_is_claimed_for_variable_stiffness():
+    arm = variable_arm()
+    law = JointImpedance(*arm)
+    x, second, _ = at_start(arm)
+    law.update(still(arm), *x, stiffness=second)
+    with pytest.raises(InputError, match="'shoulder': no storage is claimed"):
+        law.storage(*x)
+
+
+def test_a_displaced_arm_stiffens_only_as_its_tank_allows_and_says_so():
+    arm = linear_arm()
+    model, actuators, rest = arm
+    law = JointImpedance(model, actuators, rest, 10.0, stiffness_energy=0.1)
+    (q, qd, theta, thetad), _, _ = at_start(arm)
+    law.set_stiffness(100.0)
+    for _ in range(1000):
+        law.update(still(arm), q + 0.2, qd, theta + 0.2, thetad)
+    assert (law.ramp.value < 20.0).all()
+    assert any("energy is used up" in problem for problem in law.problems())

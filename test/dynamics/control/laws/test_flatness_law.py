@@ -1,0 +1,404 @@
+"""The control law behind the node: signals and a desired motion in, motor torques out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    SHIPPED,
+    Arm,
+    HeldPlant,
+    antagonistic_arm,
+    at_start,
+    damped_arm,
+    linear_arm,
+    mixed_panda,
+    nonlinear_arm,
+    positions,
+    pretensioned_arm,
+    shipped,
+    variable_arm,
+)
+from multibody_dynamics.dynamics.control.laws.flatness_law import (
+    ON_LINKS,
+    FlatnessLaw,
+    FlatnessSettings,
+)
+from multibody_dynamics.dynamics.control.laws.law_table import LAWS, ControllerSettings
+from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
+from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
+from multibody_dynamics.dynamics.elastic import motor_motion, spring_tables
+from multibody_dynamics.dynamics.motion import hold, splice
+from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.plant.sensors import DelayLine, Encoder
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces
+
+PERIOD = 2e-3
+DELAY_PERIOD = 1e-3
+
+
+MOTOR_ENCODERS = StateEstimation("motor_encoders", bandwidth=25.0, max_step=0.4)
+
+
+def make(arm: Arm, **settings) -> FlatnessLaw:
+    """A designed law, with the arm at rest under the law of the settings."""
+    law = FlatnessLaw(arm.model, arm.actuators, FlatnessSettings(**settings))
+    law.design(arm.rest)
+    _, second, load = at_start(arm)
+    law.stiffness[:] = second
+    law.desired[0] = law.ahead[0] = arm.rest
+    law.transfer.torque[:] = load
+    law.start(law.settings.law, 0.1)
+    return law
+
+
+def signals(law: FlatnessLaw, q: np.ndarray, theta: np.ndarray) -> dict[str, np.ndarray]:
+    rows = {"link_position": q, "motor_position": theta}
+    return {name: rows[name] for name in law.estimator.signals}
+
+
+@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, variable_arm, pretensioned_arm])
+def test_at_rest_every_law_gives_the_holding_torque(arm):
+    """Except computed torque, which takes the motor positions for those of the links. The stop from
+    link states holds, too; an arm with a stiffness drive has no such stop."""
+    arm = arm()
+    law = make(arm)
+    (q, _, theta, _), _, load = at_start(arm)
+    has_drive = any(name.endswith("_stiffness") for name in arm.actuators.motor_names)
+    assert (law.on_links is None) == has_drive
+    names = [*LAWS, *([] if has_drive else [ON_LINKS])]
+    names.remove("computed_torque")
+    for k, name in enumerate(names):
+        law.start(name, 0.0)
+        law.measure(k * PERIOD, signals(law, q, theta))
+        law.update(PERIOD, 0.5 * PERIOD)
+        np.testing.assert_allclose(law.transfer.torque, load, atol=1e-6, err_msg=name)
+        assert law.name == name
+        assert law.is_finite()
+    np.testing.assert_allclose(law.holding_torque(), load, atol=1e-9)
+    np.testing.assert_allclose(law.rest(q), load, atol=1e-9)
+    np.testing.assert_allclose(law.gravity, gravity_forces(arm.model, q), atol=1e-12)
+    if not has_drive:
+        np.testing.assert_allclose(law.motors_at_rest(q), theta, atol=1e-9)
+
+
+@pytest.mark.parametrize("source", ["motor_encoders_and_torque_sensors", "motor_encoders"])
+def test_without_link_encoders_there_is_no_stop_on_links(source):
+    assert make(linear_arm(), estimation=StateEstimation(source)).on_links is None
+
+
+def test_commands_leave_out_gravity_that_the_robot_compensates():
+    arm = linear_arm()
+    law = make(arm, gravity_compensated_by_robot=True)
+    (q, _, theta, _), _, _ = at_start(arm)
+    law.measure(0.0, signals(law, q, theta))
+    law.update(PERIOD, 0.0)
+    np.testing.assert_allclose(law.commanded(), 0.0, atol=1e-6)
+
+
+def closed_loop(law: FlatnessLaw, arm: Arm, seconds: float, push: np.ndarray) -> np.ndarray:
+    """Link positions of an arm that starts at rest, with the torques `push` (n,) on its joints."""
+    plant = HeldPlant(arm)
+    (q, qd, theta, thetad), _, _ = at_start(arm)
+    plant.reset(np.concatenate((q, qd, theta, thetad)))
+    world = np.zeros((arm.model.n, 6))
+    world[-1, 1] = push[-1]  # a moment about the axes, which are parallel to y
+    plant.robot.applied_wrenches[:] = world
+    found = []
+    for k in range(round(seconds / PERIOD)):
+        q, _, theta, _ = plant.state
+        law.measure(k * PERIOD, signals(law, q, theta))
+        if law.observer is not None:
+            law.external_torque[:] = law.observer.residual
+        law.update(PERIOD, 0.5 * PERIOD)
+        plant.step(law.commanded(), PERIOD)
+        found.append(plant.state[0].copy())
+    return np.array(found)
+
+
+def follow(arm: Arm, law: FlatnessLaw, delays: tuple[float, float]) -> tuple[float, float]:
+    """Largest error of the links on a 0.4 s motion, and the largest torque on a link by which the
+    compensation explains it, of a plant with delays of sensors (whole cycles) and commands."""
+    sensor, command = delays
+    plant = ElasticRobot(law.model, law.actuators)
+    plant.reset(arm.rest)
+    motion = splice(
+        hold(law.model.joint_names, arm.rest), 0.1, [0.5], [arm.rest + np.array([0.3, -0.4])]
+    )
+    line = DelayLine(command, DELAY_PERIOD, plant.motor_torque.copy())
+    law.transfer.torque[:] = plant.motor_torque
+    samples, error, explained = [], 0.0, 0.0
+    for k in range(600):
+        t = k * DELAY_PERIOD
+        samples.append((plant.q.copy(), plant.theta.copy()))
+        law.measure(t, signals(law, *samples[max(0, k - round(sensor / DELAY_PERIOD))]))
+        motion.evaluate(t + law.reference_lead, law.desired)
+        motion.evaluate(t + command + 0.5 * DELAY_PERIOD, law.ahead)
+        law.update(DELAY_PERIOD, command + 0.5 * DELAY_PERIOD - law.reference_lead)
+        for duration, torque in line.push(law.transfer.torque.copy()):
+            plant.step(torque, duration)
+        error = max(error, np.abs(plant.q - motion(t + DELAY_PERIOD)[0]).max())
+        compensation = getattr(law.transfer.law, "compensation", None)
+        if compensation is not None:
+            explained = max(explained, np.abs(compensation.link).max())
+    return error, explained
+
+
+@pytest.mark.parametrize("delays", [(0.0, 3e-3), (1e-3, 2.3e-3)])
+@pytest.mark.parametrize("name", ["motor_pd", "state_feedback"])
+@pytest.mark.parametrize("compensated", [0.0, 180.0])
+def test_known_delays_hardly_increase_the_error(name, delays, compensated):
+    """With an exact model, also with compensation: it sees the torque that acted then, and so
+    finds nothing to compensate."""
+    arm, speed = linear_arm(), {"motor_pd": 80.0, "state_feedback": 40.0}[name]
+    chosen = ControllerSettings(law=name, bandwidth=speed, disturbance_bandwidth=compensated)
+    settings = {"law": name, "controllers": {name: chosen, "hold": ControllerSettings(law="hold")}}
+    undelayed, found = follow(arm, make(arm, **settings), (0.0, 0.0))
+    known = dict(zip(("sensor_delay", "command_delay"), delays, strict=True))
+    delayed, found_late = follow(arm, make(arm, **settings, **known), delays)
+    assert delayed < 1.5 * undelayed + 2e-5
+    assert found_late <= 1.5 * found + 0.02
+
+
+def test_without_prediction_state_feedback_does_not_tolerate_the_delay():
+    arm = linear_arm()
+    chosen = ControllerSettings(law="state_feedback", bandwidth=60.0)
+    controllers = {"state_feedback": chosen, "hold": ControllerSettings(law="hold")}
+    settings = {"law": "state_feedback", "controllers": controllers, "command_delay": 6e-3}
+    predicted, _ = follow(arm, make(arm, **settings), (0.0, 6e-3))
+    assert predicted < 1e-3
+    with pytest.raises(DynamicsError, match="diverges"):
+        follow(arm, make(arm, **settings, predicts_state=False), (0.0, 6e-3))
+
+
+def test_the_damped_stop_acts_on_the_measured_state():
+    arm = linear_arm()
+    law = make(arm, command_delay=3e-3)
+    law.start("hold", 0.0)
+    (q, _, theta, _), _, _ = at_start(arm)
+    for k in range(5):
+        law.measure(k * PERIOD, signals(law, q + 1e-3 * k, theta))
+        law.update(PERIOD, 0.0)
+    np.testing.assert_array_equal(np.concatenate(law.state), np.concatenate(law.estimator.state))
+
+
+def test_delays_are_checked():
+    with pytest.raises(InputError, match=r"sensor_delay is -0\.1 s"):
+        FlatnessSettings(sensor_delay=-0.1)
+    with pytest.raises(InputError, match=r"are 0\.06 s together.*up to 0\.05 s"):
+        FlatnessSettings(sensor_delay=0.04, command_delay=0.02)
+    assert FlatnessSettings(command_delay=0.06, predicts_state=False).delay == 0.06
+
+
+def test_observed_external_torques_are_compensated():
+    arm, push = linear_arm(), np.array([0.0, 2.0])
+    alone = {"motor_pd": ControllerSettings(disturbance_bandwidth=0.0)}
+    alone["hold"] = ControllerSettings(law="hold")
+    without = closed_loop(make(arm, controllers=alone), arm, 1.0, push)[-1] - arm.rest
+    law = make(arm, controllers=alone, observer_gain=20.0)
+    countered = closed_loop(law, arm, 1.0, push)[-1] - arm.rest
+    assert law.observer is not None
+    assert np.abs(law.observer.residual).max() == pytest.approx(2.0, rel=0.02)
+    assert np.abs(without).max() > 3e-3
+    assert np.abs(countered).max() < 0.15 * np.abs(without).max()
+
+
+def test_a_law_takes_over_without_a_jump_and_a_restart_discards_the_past():
+    arm = linear_arm()
+    law = make(arm, law="motor_pd")
+    (q, _, theta, _), _, _ = at_start(arm)
+    torques = []
+    for k in range(80):
+        if k == 10:
+            law.switch("state_feedback", 0.1)
+        law.measure(k * PERIOD, signals(law, q + 0.01, theta + 0.01))
+        law.update(PERIOD, 0.0)
+        torques.append(law.transfer.torque.copy())
+    wide = np.abs(torques[-1] - torques[9]).max()
+    assert np.abs(np.diff(torques[10:], axis=0)).max() < 0.1 * wide
+    assert law.estimator.is_settled
+    law.restart()
+    assert not law.estimator.is_settled
+
+
+def test_a_stop_yields_at_the_limit_of_the_torques_sent():
+    arm = linear_arm()
+    law = make(arm)
+    law.limit(JointCommandLimits(arm.actuators.motor_names, torque=[3.0, 4.0]))
+    law.design(arm.rest)  # another time, at rest elsewhere
+    law.start("hold", 0.0)
+    (q, _, theta, _), _, _ = at_start(arm)
+    for k in range(20):
+        law.measure(k * PERIOD, signals(law, q, theta + 0.5))
+        law.update(PERIOD, 0.0)
+        assert abs(law.transfer.torque[0]) == 3.0
+        assert law.transfer.events == ()  # the law itself requests no more
+
+
+def test_invalid_settings_are_rejected():
+    hold = ControllerSettings(law="hold")
+    with pytest.raises(InputError, match=r"law 'motor_pd' has no settings; .* for hold"):
+        FlatnessSettings(law="motor_pd", controllers={"hold": hold})
+    with pytest.raises(InputError, match="law 'hold' has no settings"):
+        FlatnessSettings(controllers={"motor_pd": ControllerSettings()})
+    with pytest.raises(InputError, match="law 'motor_pd' are for law 'hold'"):
+        FlatnessSettings(law="motor_pd", controllers={"hold": hold, "motor_pd": hold})
+
+
+@pytest.mark.parametrize("bad", ["rejected", "raising", "restarting", "wild"])
+def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
+    """A moving arm whose observer receives bad samples from the start of the stop."""
+    arm = linear_arm()
+    law = make(arm, estimation=MOTOR_ENCODERS, law="hold")
+    plant = HeldPlant(arm)
+    (q, _, theta, _), _, load = at_start(arm)
+    speed = np.full(arm.model.n, 1.0)
+    plant.reset(np.concatenate((q, speed, theta, speed)))
+    reported, lost = load, 0
+    for k in range(600):
+        theta = plant.state[2].copy()
+        if bad == "raising" and k > 2:
+            reported = np.full_like(load, np.nan)
+        elif bad == "restarting" and k > 2:
+            reported = np.full_like(load, 1e200 * (-1) ** k)
+        elif bad == "rejected" and k > 2:
+            law.estimator.state.theta[:] = 9.0
+        elif bad == "wild" and k % 10 == 5:
+            theta += 2.0
+        law.measure(k * PERIOD, {"motor_position": theta, "motor_torque": reported})
+        lost += bool(law.lost)
+        law.update(PERIOD, 0.0)
+        assert law.is_finite()
+        plant.step(law.commanded(), PERIOD)
+        reported = law.commanded().copy()
+    assert lost > 50
+    assert not law.is_settled
+    assert np.abs(plant.state[1]).max() < 0.01
+    assert np.abs(plant.state[0] - arm.rest).max() < 0.5
+
+
+def test_motor_laws_never_use_the_observer_even_during_a_transfer():
+    """Two arms at the same rest; the observer of one receives wrong torques."""
+    arm = linear_arm()
+    pair = [make(arm, estimation=MOTOR_ENCODERS, law="hold") for _ in "ab"]
+    (_, _, theta, _), _, load = at_start(arm)
+    for k in range(80):
+        for law, reported in zip(pair, (load, load + 20.0), strict=True):
+            if k == 20:
+                law.switch("motor_pd", 0.1)
+            law.measure(k * PERIOD, {"motor_position": theta + 1e-4 * k, "motor_torque": reported})
+            law.update(PERIOD, 0.0)
+        np.testing.assert_array_equal(pair[0].transfer.torque, pair[1].transfer.torque)
+    states = [law.estimator.state for law in pair]
+    assert np.abs(states[0].theta - states[1].theta).max() > 1e-2
+
+
+class Loop:
+    """Arm, law and estimation from motor encoders, at 1 kHz or another period; a torque acts one
+    period after the state for which it was computed."""
+
+    def __init__(self, arm: Arm, q: np.ndarray, period: float, resolution: float = 0.0) -> None:
+        """At rest at q, with gains of `arm.rest`."""
+        self.period, self.now = period, 0.0
+        settings = FlatnessSettings(estimation=MOTOR_ENCODERS)
+        self.law = law = FlatnessLaw(arm.model, arm.actuators, settings)
+        law.design(arm.rest)
+        (q, qd, theta, thetad), law.stiffness[:], load = at_start(arm._replace(rest=q))
+        law.desired[0] = law.ahead[0] = q
+        self.plant = ElasticRobot(arm.model, arm.actuators, step=1e-3)
+        self.plant.reset(q, qd, theta=theta, thetad=thetad)
+        self.encoder = Encoder(
+            len(theta), period, resolution=resolution, noise=resolution / 3.0, seed=1
+        )
+        law.transfer.torque[:] = load
+        law.start("state_feedback", 0.0)
+        self.measure()
+        self.observer, self.filter = law.estimator._observer, law._motor_filter
+        self.waiting = law.transfer.torque.copy()
+
+    def measure(self) -> None:
+        plant = self.plant
+        self.encoder.update(plant.theta, plant.thetad)
+        rows = {"motor_position": self.encoder.position, "motor_torque": plant.motor_torque}
+        self.law.measure(self.now, rows)
+
+    def step(self, period: float = 0.0) -> None:
+        period = period or self.period
+        self.law.update(period, 1.5 * self.period)
+        self.plant.step(self.waiting, period)
+        self.waiting[:] = self.law.transfer.torque
+        self.now += period
+        self.measure()
+
+    @property
+    def rows(self) -> list[np.ndarray]:
+        """The complete state from which the next step starts."""
+        return [self.plant.state, self.plant.motor_torque, self.waiting,
+                self.observer._x, self.observer._measured, self.filter.state]  # fmt: skip
+
+    def put(self, x: np.ndarray) -> None:
+        for row in self.rows:
+            row.flat, x = x[: row.size], x[row.size :]
+
+    def multipliers(self) -> np.ndarray:
+        """Eigenvalues of one step, near rest, with everything compiled and discretised."""
+        for _ in range(3):
+            self.step()
+        before = np.concatenate([row.ravel() for row in self.rows])
+        columns = []
+        for unit in np.eye(len(before)) * 1e-7:
+            ends = []
+            for sign in (1.0, -1.0):
+                self.put(before + sign * unit)
+                self.step()
+                ends.append(np.concatenate([row.ravel() for row in self.rows]))
+            columns.append((ends[0] - ends[1]) / 2e-7)
+        return np.linalg.eigvals(np.transpose(columns))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_with_motor_encoders_alone_shipped_arms_are_stable_away_from_the_design_position(name):
+    """The slowest pole, 0.2 to 0.3 1/s, estimates the load while friction holds the motors."""
+    arm = shipped(name)
+    for q in positions(arm, 3):
+        assert np.abs(Loop(arm, q, 1e-3).multipliers()).max() < 1.0 - 1e-4
+
+
+def test_with_motor_encoders_alone_the_panda_holds_for_twenty_seconds():
+    """Far from where its gains were designed; encoders with resolution and noise, cycles that are
+    late by up to 4 ms."""
+    arm = shipped("panda")
+    away = np.array([-0.367, 0.144, 0.869, -1.386, -0.403, 1.415, -0.077])
+    loop = Loop(arm, away, 2e-3, resolution=1.5e-5)
+    rng = np.random.default_rng(0)
+    worst = 0.0
+    while loop.now < 20.0:
+        loop.step(2e-3 + 4e-3 * rng.random() * (rng.random() < 0.05))
+        worst = max(worst, np.abs(loop.plant.q - away).max())
+    assert worst < 5e-4
+    assert not loop.law.lost
+
+
+@pytest.mark.parametrize(
+    "arm", [linear_arm, nonlinear_arm, damped_arm, antagonistic_arm, pretensioned_arm, mixed_panda]
+)
+def test_missing_links_are_replaced_by_the_model_at_rest_without_compiling(arm):
+    """Also behind damped springs, which have settled; nothing may compile while an arm stops."""
+    arm = arm()
+    law = FlatnessLaw(arm.model, arm.actuators)
+    known = len(spring_tables._compiled_evaluate.signatures)
+    theta = np.full(len(arm.actuators.motors), 0.1)
+    found = law.without_links({"motor_position": theta})
+    assert len(spring_tables._compiled_evaluate.signatures) == known > 0
+    q, Q = found["link_position"], found["joint_torque"]
+    assert np.isfinite(q).all()
+    back = motor_motion(
+        arm.actuators, np.vstack([q, np.zeros((4, q.size))]), np.array([Q, 0 * Q, 0 * Q]),
+        law.stiffness, deflection=arm.actuators.settled_deflection(np.array([Q, 0 * Q, 0 * Q])),
+        beyond="continue",
+    )  # fmt: skip
+    first = arm.actuators.first_motor
+    single = np.array([len(motors) == 1 for _, _, motors, _ in arm.actuators.each()])
+    np.testing.assert_allclose(back.position[first][single], theta[first][single], atol=1e-10)

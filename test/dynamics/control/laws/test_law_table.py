@@ -1,0 +1,181 @@
+"""Laws created from plain numbers, and new numbers for a running law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import antagonistic_arm, at_start, elastic_panda, linear_arm, mixed_panda
+from multibody_dynamics.dynamics.control.controllers.controllers import (
+    ComputedTorque,
+    LinearFeedback,
+)
+from multibody_dynamics.dynamics.control.controllers.feedback_linearization import (
+    FeedbackLinearization,
+)
+from multibody_dynamics.dynamics.control.controllers.hold_controller import HoldController
+from multibody_dynamics.dynamics.control.controllers.torque_controller import TorqueController
+from multibody_dynamics.dynamics.control.gains.joint_gains import optimal_gains
+from multibody_dynamics.dynamics.control.impedance.impedance import (
+    CartesianImpedance,
+    JointImpedance,
+)
+from multibody_dynamics.dynamics.control.laws.law_table import (
+    LAWS,
+    ControllerSettings,
+    make_controller,
+    retune,
+)
+from multibody_dynamics.dynamics.control.torque.torque_gains import inertia_shaping_gains
+from multibody_dynamics.dynamics.control.torque.torque_loop import LoopTiming
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.motion.trajectories import hold
+
+CLASSES = {  # of the laws, by name
+    "motor_pd": LinearFeedback,
+    "state_feedback": LinearFeedback,
+    "feedback_linearization": FeedbackLinearization,
+    "torque_control": TorqueController,
+    "computed_torque": ComputedTorque,
+    "hold": HoldController,
+    "joint_impedance": JointImpedance,
+    "cartesian_impedance": CartesianImpedance,
+}
+
+
+@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda, mixed_panda])
+@pytest.mark.parametrize("law", LAWS)
+def test_every_law_holds_an_arm_at_rest(arm, law):
+    arm = arm()
+    made = make_controller(arm.model, arm.actuators, ControllerSettings(law=law, position=arm.rest))
+    assert type(made) is CLASSES[law]
+    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    x, second, load = at_start(arm)
+    torque = made.update(desired, *x, stiffness=second)
+    if law != "computed_torque":
+        np.testing.assert_allclose(torque, load, atol=1e-7)
+
+
+def test_settings_reach_the_law():
+    model, actuators, rest = linear_arm()
+
+    def made(**settings):
+        return make_controller(model, actuators, ControllerSettings(position=rest, **settings))
+
+    law = made(law="motor_pd", proportional=[30.0, 20.0], derivative=2.0, friction=0.5)
+    np.testing.assert_array_equal(law.gains.values[2:], [[30.0, 20.0], [2.0, 2.0]])
+    np.testing.assert_array_equal(law.friction, 0.5)
+    law = made(
+        law="state_feedback", bandwidth=[10.0, 12.0], integral=2.0, disturbance_bandwidth=0.0
+    )
+    wanted = optimal_gains(model, actuators, rest, [10.0, 12.0]).values
+    np.testing.assert_allclose(law.gains.values, wanted)
+    np.testing.assert_allclose(law.integral, 2.0 * (wanted[0] + wanted[2]))
+    four = (-25.0, -30.0, -40.0 + 10.0j, -40.0 - 10.0j)
+    law = made(law="feedback_linearization", poles=four, lead=1e-3)
+    np.testing.assert_array_equal(law.poles.poles[1], four)
+    assert law.lead == 1e-3
+    law = made(law="state_feedback", poles=four)
+    assert np.abs(np.poly(law.gains.joint_poles[0]) - np.poly(four)).max() < 1e-3
+    law = made(law="hold", torque_limit=[3.0, 4.0])
+    np.testing.assert_array_equal(law.torque_limit, [3.0, 4.0])
+    law = made(law="computed_torque", bandwidth=20.0, feedback="link")
+    np.testing.assert_array_equal(law.gains, [[400.0, 400.0], [40.0, 40.0]])
+
+
+def test_the_settings_of_a_torque_control():
+    model, actuators, rest = linear_arm()
+    timing = LoopTiming(delay=1e-3, velocity_filter=(3, 100.0))
+    chosen = {"law": "torque_control", "position": rest, "delay": 1e-3}
+    chosen |= {"velocity_filter": (3, 100.0), "torque_design": "inertia_shaping"}
+    law = make_controller(model, actuators, ControllerSettings(**chosen, torque_bandwidth=70.0))
+    wanted = inertia_shaping_gains(model, actuators, rest, 70.0, timing=timing)
+    np.testing.assert_array_equal(law.gains.share, wanted.share)
+    np.testing.assert_array_equal(law.gains.damping, wanted.damping)
+    assert law.delay == 1e-3
+    stiffness = law.link_stiffness
+    retune(law, ControllerSettings(**chosen, torque_bandwidth=50.0, bandwidth=40.0))
+    np.testing.assert_allclose(law.link_stiffness, 4.0 * stiffness)
+    assert (law.gains.share > wanted.share).all()
+    for settings, message in (
+        ({"torque_bandwidth": 900.0}, "the torque loop 'inertia_shaping' with a bandwidth of 900"),
+        ({"torque_bandwidth": 70.0, "bandwidth": 500.0}, "around the torque loops the arm has a"),
+        ({"torque_design": "magic"}, "torque_design 'magic': expected one of inertia_shaping"),
+        ({"torque_bandwidth": -1.0}, "torque_bandwidth is -1.0: must be"),
+    ):
+        with pytest.raises(InputError, match=message):
+            make_controller(model, actuators, ControllerSettings(**(chosen | settings)))
+
+
+def test_retuning_keeps_the_integral():
+    model, actuators, rest = linear_arm()
+    chosen = {"law": "state_feedback", "position": rest, "disturbance_bandwidth": 0.0}
+    law = make_controller(model, actuators, ControllerSettings(**chosen, integral=1.0))
+    law.integral_torque[:] = (1.0, 2.0)
+    retune(law, ControllerSettings(**chosen, bandwidth=10.0, integral=2.0, friction=0.3))
+    wanted = optimal_gains(model, actuators, rest, 10.0).values
+    np.testing.assert_array_equal(law.gains.values, wanted)
+    np.testing.assert_array_equal(law.integral_torque, (1.0, 2.0))
+    np.testing.assert_array_equal(law.friction, 0.3)
+    before = law.gains
+    with pytest.raises(InputError, match="bandwidth"):
+        retune(law, ControllerSettings(**chosen, bandwidth=-1.0))
+    with pytest.raises(InputError, match=r"law 'hold'.*make a new law"):
+        retune(law, ControllerSettings(law="hold", position=rest))
+    with pytest.raises(InputError, match=r"law 'state_feedback'.*make a new law"):
+        retune(law, ControllerSettings(**chosen, variant="quasi_static"))
+    with pytest.raises(InputError, match=r"law 'state_feedback'.*make a new law"):
+        retune(law, ControllerSettings(**chosen, disturbance_share=0.2))
+    assert law.gains is before
+
+
+def test_invalid_settings_are_rejected():
+    for settings, message in (
+        ({"law": "magic"}, "law 'magic': expected one of motor_pd, state_feedback"),
+        ({"proportional": 1.0}, "give both or neither"),
+        ({"law": "hold", "poles": (-1.0, -2.0)}, "poles is not a setting of law 'hold'"),
+        ({"lead": 1e-3}, "lead is not a setting of law 'motor_pd', only of feedback_linear"),
+        ({"law": "hold", "feedback": "link"}, "feedback is not a setting of law 'hold'"),
+        (
+            {"law": "computed_torque", "integral": [1.0, 2.0]},
+            "integral is not a setting of law 'computed_torque'",
+        ),
+        (
+            {"law": "state_feedback", "proportional": np.ones(2), "derivative": np.ones(2)},
+            "proportional is not a setting of law 'state_feedback', only of motor_pd, computed",
+        ),
+        (
+            {"law": "state_feedback", "bandwidth": 9.0, "poles": (-1.0,) * 4},
+            "bandwidth and poles: each sets the gains",
+        ),
+        (
+            {"law": "hold", "bandwidth": 9.0, "proportional": 1.0, "derivative": 1.0},
+            "bandwidth and proportional: each",
+        ),
+        ({"law": "motor_pd", "stiffness": [1.0]}, "stiffness is not a setting of law 'motor_pd'"),
+        (
+            {"law": "motor_pd", "torque_limit": 1.0},
+            "torque_limit is not a setting of law 'motor_pd'",
+        ),
+    ):
+        with pytest.raises(InputError, match=message):
+            ControllerSettings(**settings)
+    model, actuators, _ = linear_arm()
+    with pytest.raises(InputError, match="position"):
+        make_controller(model, actuators, ControllerSettings(position=[0.0]))
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong", "message"),
+    [
+        (0, "panda", "model: expected a MultibodyModel, got 'panda'"),
+        (1, None, "actuators: expected Actuators, got None"),
+        (2, "motor_pd", "settings: expected ControllerSettings, got 'motor_pd'"),
+    ],
+)
+def test_arguments_of_a_wrong_type_are_named(place, wrong, message):
+    arm = linear_arm()
+    arguments = [arm.model, arm.actuators, ControllerSettings(position=arm.rest)]
+    arguments[place] = wrong
+    with pytest.raises(InputError, match=message):
+        make_controller(*arguments)

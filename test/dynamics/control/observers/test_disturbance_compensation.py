@@ -1,0 +1,171 @@
+"""Compensation of disturbances: estimates against the truth, and what linear feedback gains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    Arm,
+    antagonistic_arm,
+    at_start,
+    elastic_panda,
+    linear_arm,
+    mixed_panda,
+    nonlinear_arm,
+    pretensioned_arm,
+    variable_arm,
+    without_coulomb,
+)
+from multibody_dynamics.dynamics.control.controllers.bumpless_transfer import BumplessTransfer
+from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
+from multibody_dynamics.dynamics.control.observers.disturbance_compensation import (
+    DisturbanceCompensation,
+)
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.springs import LinearSpring
+from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
+from multibody_dynamics.dynamics.motion.trajectories import hold
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.rigid.jacobians import jacobian
+
+STEP = 1e-3
+ARMS = [
+    linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, elastic_panda,
+    mixed_panda,
+]  # fmt: skip
+
+
+def state(robot: ElasticRobot):
+    return (robot.q, robot.qd), (robot.theta, robot.thetad)
+
+
+@pytest.mark.parametrize("make", ARMS)
+def test_wrench_and_motor_torque_are_told_apart_while_the_arm_moves(make):
+    arm = without_coulomb(make())
+    robot = ElasticRobot(arm.model, arm.actuators)
+    compensation = DisturbanceCompensation(arm.model, arm.actuators, 400.0, share=1.0)
+    (q, *_), second, load = at_start(arm)
+    robot.stiffness[:] = second[:2]
+    robot.reset(q)
+    compensation.springs.stiffness[:] = second[:2]
+    wrench = np.array([0.3, -0.2, 0.5, 2.0, -1.0, 3.0])
+    robot.applied_wrenches[-1] = wrench
+    behind = ~arm.actuators.is_rigid[arm.actuators.joint_of_motor]
+    push = np.linspace(0.1, 0.3, len(load)) * behind  # a torque that the observer is not shown
+    for _ in range(150):
+        robot.step(load + push, STEP)
+        compensation.update(STEP, *state(robot), load)
+    body = arm.model.n - 1
+    external = jacobian(arm.model, robot.q, body, representation="spatial").T @ wrench
+    assert np.abs(robot.qd).max() > 0.01
+    np.testing.assert_allclose(compensation.motor, push, atol=0.02)
+    np.testing.assert_allclose(compensation.link, external, atol=0.08 * np.abs(external).max())
+
+
+def wrong(arm: Arm, share: float) -> Arm:
+    """The model of the controller: masses, springs and motors off by +-share."""
+    sign = [(-1.0) ** i for i in range(arm.model.n)]
+    inertias = np.array(
+        [(1.0 + share * s) * each for s, each in zip(sign, arm.model.link_inertias, strict=True)]
+    )
+    actuators = tuple(
+        replace(
+            each,
+            spring=LinearSpring((1.0 - share * s) * each.spring.K),
+            motor=replace(each.motor, inertia=(1.0 + share * s) * each.motor.inertia),
+        )
+        for s, each in zip(sign, arm.actuators.actuators, strict=True)
+    )
+    return Arm(
+        replace(arm.model, link_inertias=inertias),
+        replace(arm.actuators, actuators=actuators),
+        arm.rest,
+    )
+
+
+def rest_error(arm: Arm, believed: Arm, **settings) -> float:
+    """Largest error of the links, rad, 1.3 to 1.5 s after the start; the law knows the state."""
+    robot = ElasticRobot(arm.model, arm.actuators)
+    robot.reset(arm.rest)
+    law = make_controller(
+        believed.model, believed.actuators, ControllerSettings(position=arm.rest, **settings)
+    )
+    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    errors = []
+    for _ in range(1500):
+        robot.step(law.update(desired, *state(robot)[0], *state(robot)[1]), STEP)
+        errors.append(np.abs(robot.q - arm.rest).max())
+    return float(max(errors[1300:]))
+
+
+@pytest.mark.parametrize("make", [linear_arm, elastic_panda])
+@pytest.mark.parametrize("law", ["motor_pd", "state_feedback"])
+def test_a_wrong_model_leaves_no_error_at_rest(make, law):
+    arm = without_coulomb(make())
+    believed = wrong(arm, 0.3)
+    without = rest_error(arm, believed, law=law, disturbance_bandwidth=0.0)
+    assert without > 1e-3
+    assert rest_error(arm, believed, law=law) < 0.03 * without
+
+
+def test_an_exact_model_is_left_alone():
+    arm = without_coulomb(elastic_panda())
+    assert rest_error(arm, arm) < 1e-9
+
+
+def test_nothing_winds_up_while_the_torque_is_limited():
+    arm = without_coulomb(linear_arm())
+    robot = ElasticRobot(arm.model, arm.actuators)
+    robot.reset(arm.rest)
+    law = make_controller(arm.model, arm.actuators, ControllerSettings(position=arm.rest))
+    names = arm.actuators.motor_names
+    limits = JointCommandLimits(names, torque=np.abs(robot.motor_torque) + np.array([1.0, 0.5]))
+    transfer = BumplessTransfer(arm.actuators, limits, duration=0.0)
+    transfer.activate(law, robot.motor_torque)
+    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    robot.applied_wrenches[-1, 5] = -40.0  # N, more than the motors can hold
+    for _ in range(100):
+        robot.step(transfer.update(STEP, desired, *state(robot)[0], *state(robot)[1]), STEP)
+    assert transfer.events
+    np.testing.assert_allclose(law.compensation.motor, 0.0, atol=0.02)
+
+
+def test_disturbances_are_compensated_up_to_a_share_of_the_torque_limits():
+    arm = linear_arm()
+    limited = tuple(
+        replace(each, motor=replace(each.motor, torque_limit=10.0))
+        for each in arm.actuators.actuators
+    )
+    actuators = replace(arm.actuators, actuators=limited)
+    compensation = DisturbanceCompensation(arm.model, actuators, 200.0, share=0.2)
+    rest = at_start(arm)[0]
+    for _ in range(100):  # torques that would move the motors at once, but they do not
+        compensation.update(STEP, rest[:2], rest[2:], np.array([500.0, -500.0]), known=300.0)
+    np.testing.assert_allclose(compensation.motor, [-2.0, 2.0], rtol=1e-4)
+    np.testing.assert_allclose(compensation.link, [-2.0, -2.0], rtol=1e-4)
+    compensation.reset()
+    assert not compensation.link.any()
+    for share in (-0.1, 1.1, np.nan):
+        with pytest.raises(InputError, match=r"share of the torque limits is .*from 0 to 1"):
+            DisturbanceCompensation(arm.model, actuators, 200.0, share=share)
+
+
+def test_a_long_pause_keeps_the_estimates():
+    arm = linear_arm()
+    compensation = DisturbanceCompensation(arm.model, arm.actuators, 200.0)
+    (q, qd, theta, thetad), _, load = at_start(arm)
+    for _ in range(50):
+        compensation.update(STEP, (q, qd), (theta, thetad), load - 0.5)
+    before = compensation.motor.copy()
+    assert before.min() > 0.1
+    compensation.update(0.2, (q, qd), (theta, thetad), load + 7.0)
+    np.testing.assert_array_equal(compensation.motor, before)
+
+
+def test_an_integral_besides_is_rejected():
+    with pytest.raises(InputError, match="integral and disturbance_bandwidth"):
+        ControllerSettings(integral=1.0)
+    assert ControllerSettings(integral=1.0, disturbance_bandwidth=0.0).integral == 1.0

@@ -1,0 +1,226 @@
+"""The momentum observer against known wrenches on simulated robots, and its discretisation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.control.observers.disturbance_observer import DisturbanceObserver
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, Rigid, SeriesElastic
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.elastic.springs import LinearSpring
+from multibody_dynamics.dynamics.model.multibody_model import MultibodyModel
+from multibody_dynamics.dynamics.motion.trajectories import Reference, sum_of_sines
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces
+from multibody_dynamics.dynamics.rigid.jacobians import jacobian
+from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from robots import panda, random_tree
+
+READY = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
+WRENCH = np.array([3.0, -2.0, 4.0, 12.0, -15.0, 20.0])
+
+
+def motion(model: MultibodyModel, start: float = 0.0) -> Reference:
+    rng = np.random.default_rng(4)
+    a, b = rng.uniform(-0.5, 0.5, (2, model.n, 3))
+    offset = READY if model.n == 7 else np.zeros(model.n)
+    return sum_of_sines(model.joint_names, offset, a, b, 3.0, 3.0, start_time=start)
+
+
+def run(observer: DisturbanceObserver, model, external, step: float, start=1.0, end=2.0):
+    """Residuals (k, n) along the motion, with Q = inverse dynamics - external(t, q)."""
+    reference = motion(model)
+    residuals = []
+    for t in start + step * np.arange(round((end - start) / step) + 1):
+        q, qd, qdd = reference(t)[:3]
+        Q = inverse_dynamics(model, q, qd, qdd).tau - external(t, q)
+        residuals.append(observer.update(t, q, qd, Q).copy())
+    return np.array(residuals)
+
+
+def nothing(t: float, q: np.ndarray) -> float:
+    return 0.0
+
+
+@pytest.mark.parametrize("model", [panda(), random_tree(6, 2)])
+def test_a_motion_shows_only_as_the_error_of_the_trapezoidal_rule(model):
+    coarse, fine = (
+        np.abs(run(DisturbanceObserver(model, 30.0), model, nothing, step)).max()
+        for step in (2e-3, 1e-3)
+    )
+    scale = max(np.abs(inverse_dynamics(model, *motion(model)(t)[:3]).tau).max() for t in (1, 2))
+    assert fine < 1e-4 * scale
+    assert coarse / fine == pytest.approx(4.0, rel=0.05)
+
+
+def test_a_constant_torque_appears_with_the_time_constant_at_any_steps():
+    model = panda()
+    gain = np.linspace(10.0, 60.0, 7)
+    constant = np.linspace(-3.0, 4.0, 7)
+    observer = DisturbanceObserver(model, gain)
+    np.testing.assert_allclose(observer.time_constant, 1.0 / gain)
+    rng = np.random.default_rng(1)
+    hold = gravity_forces(model, READY) - constant
+    t = 5.0
+    observer.update(t, READY, np.zeros(7), hold)
+    for _ in range(40):
+        t += rng.uniform(1e-4, 0.04)
+        residual = observer.update(t, READY, np.zeros(7), hold)
+        wanted = constant * -np.expm1(-gain * (t - 5.0))
+        np.testing.assert_allclose(residual, wanted, rtol=1e-11, atol=1e-11)
+    assert observer.starts == 1
+
+
+def test_a_known_wrench_on_a_moving_arm_converges_to_its_joint_torques():
+    model, gain = panda(), 40.0
+
+    def torque(t: float, q: np.ndarray) -> np.ndarray:
+        J = jacobian(model, q, model.body_names[-1])
+        return J.T @ WRENCH
+
+    residuals = run(DisturbanceObserver(model, gain), model, torque, 1e-3)
+    wanted = np.array([torque(t, motion(model)(t)[0]) for t in 1.0 + 1e-3 * np.arange(1001)])
+    filtered = np.zeros_like(wanted)  # r' = L (tau - r) by the exact solution for linear pieces
+    decay = np.exp(-gain * 1e-3)
+    for k in range(1, len(wanted)):
+        slope = (wanted[k] - wanted[k - 1]) / 1e-3
+        steady = wanted[k] - slope / gain
+        filtered[k] = steady + (filtered[k - 1] - steady + slope * 1e-3) * decay
+    np.testing.assert_allclose(residuals, filtered, atol=2e-3)
+    assert np.abs(wanted).max() > 10.0
+    late = np.abs(residuals - wanted)[500:].max()
+    assert late < 1.2 * np.abs(np.diff(wanted[500:], axis=0)).max() / 1e-3 / gain
+
+
+def springs(stiffness: np.ndarray, motor: Motor, sources: tuple[str, ...] = ()) -> Actuators:
+    kinds = tuple(
+        SeriesElastic(motor, LinearSpring(K)) if np.isfinite(K) else Rigid(motor) for K in stiffness
+    )
+    return Actuators(panda().joint_names, kinds, sources)
+
+
+def simulate(rigid: bool, wrench: np.ndarray, friction: bool = True):
+    """Residuals of a Panda in contact after 0.2 s, and the joint torques of the contact."""
+    model = panda()
+    stiffness = np.full(7, np.inf) if rigid else [3e3, 3e3, np.inf, 2e3, 1e3, 1e3, np.inf]
+    coulomb, viscous = (0.8, 1.0) if friction else (0.0, 0.0)
+    motor = Motor(0.3, viscous=viscous, coulomb=coulomb, coulomb_velocity=0.3)
+    joints = springs(stiffness, motor)
+    robot = ElasticRobot(model, joints, link_viscous=0.4)
+    robot.reset(READY)
+    observer = DisturbanceObserver.of_motors(model, joints, 50.0, link_viscous=0.4)
+    hold = robot.motor_torque.copy()
+    residuals, wanted = [], []
+    for k in range(500):
+        command = hold + 3.0 * np.sin(0.02 * k + np.arange(7)) - 6.0 * robot.thetad
+        if k == 200:
+            robot.applied_wrenches[-1] = wrench
+        robot.step(command, 1e-3)
+        Q = np.where(joints.is_rigid, command, robot.joint_torque)
+        residuals.append(observer.update(1e-3 * (k + 1), robot.q, robot.qd, Q).copy())
+        J = jacobian(model, robot.q, model.body_names[-1])
+        wanted.append(J.T @ robot.applied_wrenches[-1])
+    assert np.ptp(robot.q - READY) > 0.02
+    return np.array(residuals), np.array(wanted)
+
+
+@pytest.mark.parametrize("rigid", [True, False])
+def test_on_a_simulated_arm_with_friction_only_the_contact_shows(rigid):
+    residuals, wanted = simulate(rigid, WRENCH)
+    assert np.abs(residuals[:200]).max() < 0.03
+    tau = wanted[200:].mean(axis=0)
+    k = 220  # one time constant after contact
+    share = (residuals[k - 1] @ tau) / (wanted[k - 1] @ tau)
+    assert share == pytest.approx(1 - np.exp(-1.0), abs=0.02)
+    np.testing.assert_allclose(residuals[-1], wanted[-1], atol=0.05 * np.abs(wanted[-1]).max())
+
+
+def test_a_held_motor_torque_is_not_a_sampled_one():
+    model = panda()
+    joints = springs([np.inf] * 7, Motor(0.3))
+    robot = ElasticRobot(model, joints)
+    robot.reset(READY)
+    hold = robot.motor_torque.copy()
+    held = DisturbanceObserver.of_motors(model, joints, 100.0)
+    sampled = DisturbanceObserver(held.model, 100.0)
+    rng = np.random.default_rng(3)
+    worst = np.zeros(2)
+    for k in range(100):
+        command = hold + rng.uniform(-5.0, 5.0, 7)
+        robot.step(command, 1e-3)
+        for i, observer in enumerate((held, sampled)):
+            residual = observer.update(1e-3 * (k + 1), robot.q, robot.qd, command)
+            worst[i] = max(worst[i], np.abs(residual).max())
+    assert worst[0] < 1e-3
+    assert worst[1] > 0.2
+
+
+def test_a_torque_sensor_at_a_rigid_joint_excludes_rotor_and_friction():
+    motor = Motor(0.3, viscous=2.0)
+    sources = ("torque_sensor", *["motor_torque"] * 6)
+    observer = DisturbanceObserver.of_motors(panda(), springs([np.inf] * 7, motor, sources), 30.0)
+    np.testing.assert_array_equal(observer.model.reflected_inertia, [0.0, *[0.3] * 6])
+    np.testing.assert_allclose(observer.friction(np.ones(7)), [0.0, *[2.0] * 6])
+    others = Actuators(tuple("abcdefg"), springs([np.inf] * 7, motor).actuators)
+    with pytest.raises(InputError, match="actuators belong to joints a, b"):
+        DisturbanceObserver.of_motors(panda(), others, 30.0)
+
+
+def test_friction_that_is_not_compensated_shows_as_a_disturbance():
+    model = panda()
+    reference = motion(model)
+    with_friction = DisturbanceObserver(model, 30.0, friction=lambda qd: 2.0 * qd)
+    without = DisturbanceObserver(model, 30.0)
+    for t in 1.0 + 1e-3 * np.arange(800):
+        q, qd, qdd = reference(t)[:3]
+        Q = inverse_dynamics(model, q, qd, qdd).tau + 2.0 * qd
+        known, unknown = with_friction.update(t, q, qd, Q), without.update(t, q, qd, Q)
+    assert np.abs(known).max() < 1e-3
+    assert np.abs(unknown).max() > 0.1
+
+
+def test_time_jumps_gaps_and_repeats():
+    model = panda()
+    observer = DisturbanceObserver(model, 50.0, max_step=0.02)
+    pushed = gravity_forces(model, READY) - 1.0
+    rest = np.zeros(7)
+    for t in (0.0, 0.01, 0.02):
+        observer.update(t, READY, rest, pushed)
+    before = observer.residual.copy()
+    assert (before > 0.6).all()
+    for t in (0.02, 0.02 - 1e-6):
+        observer.update(t, READY, rest, pushed + 50.0)
+        np.testing.assert_array_equal(observer.residual, before)
+    assert not observer.update(0.05, READY, rest, pushed).any()  # a gap
+    observer.update(0.06, READY, rest, pushed)
+    assert not observer.update(0.01, READY, rest, pushed).any()  # backwards
+    assert observer.starts == 3
+    observer.update(0.02, READY, rest, pushed)
+    observer.reset()
+    assert not observer.residual.any()
+    assert not observer.update(0.03, READY, rest, pushed).any()
+    assert observer.starts == 4
+
+
+def test_bad_inputs_are_rejected_and_change_nothing():
+    model = panda()
+    observer = DisturbanceObserver(model, 50.0)
+    rest, pushed = np.zeros(7), gravity_forces(model, READY) - 1.0
+    observer.update(0.0, READY, rest, pushed)
+    observer.update(0.01, READY, rest, pushed)
+    before = observer.residual.copy()
+    broken = pushed.copy()
+    broken[3] = np.nan
+    with pytest.raises(InputError, match=r"torque.*panda_joint4"):
+        observer.update(0.02, READY, rest, broken)
+    with pytest.raises(InputError, match="qd: expected shape"):
+        observer.update(0.02, READY, rest[:6], pushed)
+    with pytest.raises(InputError, match="t is nan"):
+        observer.update(np.nan, READY, rest, pushed)
+    np.testing.assert_array_equal(observer.residual, before)
+    with pytest.raises(InputError, match="'panda_joint2': gain is 0"):
+        DisturbanceObserver(model, [1, 0, 1, 1, 1, 1, 1])
+    with pytest.raises(InputError, match="max_step"):
+        DisturbanceObserver(model, 1.0, max_step=0.0)

@@ -1,0 +1,283 @@
+"""Link states from motor encoders: against the plant, the error equations, other actuators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from elastic_arms import SHIPPED, positions, shipped
+from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest, closed_loop_poles
+from multibody_dynamics.dynamics.control.observers.motor_side_observer import (
+    DISTURBANCE_TIME,
+    MotorSideObserver,
+)
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, SeriesElastic
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.elastic.springs import LinearSpring
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
+from multibody_dynamics.dynamics.rigid.derivatives import inverse_dynamics_derivatives
+from observed_arms import (
+    STEP,
+    Arm,
+    arm,
+    command_of,
+    elastic,
+    gravity_hold,
+    series_elastic,
+    stiffness_of,
+)
+from robots import panda, random_tree, two_link_planar
+
+
+def error_matrix(model, actuators, q, gains, steepness: float) -> np.ndarray:
+    """d/dt of the observer's errors of q, q', theta, v and the torque on the links, near rest.
+
+    steepness: share of the friction's slope at standstill; the slope of tanh vanishes in motion.
+    """
+    n, m = model.n, len(actuators.motors)
+    hessian, B = at_rest(model, actuators, q).hessian, actuators.motor_inertia
+    stiffness = hessian.copy()
+    stiffness[:n, :n] += inverse_dynamics_derivatives(model, q, 0 * q, 0 * q).dtau_dq
+    slopes = [
+        steepness * each.coulomb / (each.coulomb_velocity or 1.0) for each in actuators.motors
+    ]
+    slopes += np.array([each.viscous for each in actuators.motors])
+    G, D = gains.values[2:]
+    pulls = (np.arange(n) == actuators.joint_of_motor[:, None]).astype(float)
+    M_inv = np.linalg.inv(mass_matrix(model, q))
+    Z = np.zeros
+    return np.block(
+        [
+            [Z((n, n)), np.eye(n), Z((n, 2 * m + n))],
+            [-M_inv @ stiffness[:n, :n], Z((n, n)), -M_inv @ hessian[:n, n:], Z((n, m)), M_inv],
+            [Z((m, 2 * n)), -np.diag(D / B), np.eye(m), Z((m, n))],
+            [-hessian[n:, :n] / B[:, None], Z((m, n)), -(hessian[n:, n:] + np.diag(G)) / B[:, None],
+             -np.diag(slopes / B), Z((m, n))],
+            [Z((n, 2 * n)), -(pulls * G[:, None]).T / DISTURBANCE_TIME, Z((n, m + n))],
+        ]
+    )  # fmt: skip
+
+
+def test_errors_are_those_of_the_arm_with_its_motors_on_springs_and_dampers():
+    """The links start with an error delta; the innovation follows the linear error equations. Apart
+    from the torque on the links their poles are those of a closed loop with these gains."""
+    model = random_tree(4, 1, kinds=("revolute",))
+    joints = elastic(model)
+    q = np.array([0.3, -0.2, 0.5, 0.1])
+    observer = MotorSideObserver(model, joints, 6.0)
+    theta = at_rest(model, joints, q).theta
+    hold = gravity_forces(model, q)
+    observer.update(0.0, theta, hold)
+    A = error_matrix(model, joints, q, observer.gains, 1.0)
+    found = np.linalg.eigvals(A[:16, :16])
+    wanted = closed_loop_poles(model, joints, observer.gains, q)
+    np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(wanted), rtol=1e-6)
+    assert observer.settling_time == pytest.approx(np.log(0.01) / wanted.real.max())
+    x = np.zeros(20)
+    x[:4] = delta = np.array([1e-6, 0.0, -2e-6, 0.0])
+    observer.state.q[:] -= delta
+    h = 5e-4
+    transition = expm(A * h)
+    for k in range(1, 300):
+        observer.update(k * h, theta, hold)
+        x = transition @ x
+        np.testing.assert_allclose(observer.innovation, x[8:12], rtol=0, atol=1e-9)
+    assert np.abs(x[8:12]).max() > 1e-8
+
+
+@pytest.mark.parametrize("bandwidth", [3.0, 25.0, 100.0])
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_observer_of_a_shipped_arm_is_stable_in_its_whole_range(name, bandwidth):
+    """With gains designed for one position, at any speed, with or without friction; also with the
+    estimated torque on the links, even if that converged twice as fast."""
+    arm = shipped(name)
+    observer = MotorSideObserver(arm.model, arm.actuators, bandwidth)
+    observer.design(arm.rest)
+    size = 2 * (arm.model.n + len(arm.actuators.motors))
+    for q in positions(arm, 12):
+        for steepness in (0.0, 0.3, 1.0):
+            A = error_matrix(arm.model, arm.actuators, q, observer.gains, steepness)
+            assert np.linalg.eigvals(A[:size, :size]).real.max() < -0.3
+            A[size:] *= 2.0
+            assert np.linalg.eigvals(A).real.max() < -0.05
+
+
+def run(observer, robot, count, held, step=STEP, resolution=0.0):
+    """Errors (count, 4, n) of theta, theta', q, q' while the arm is moved by a motor-side PD."""
+    errors = []
+    start = robot.theta.copy()
+    for k in range(count):
+        wish = start + 0.3 * (1 - np.cos(3.0 * k * step)) * np.cos(np.arange(robot.n))
+        command = held(robot) + 40.0 * (wish - robot.theta) - 8.0 * robot.thetad
+        robot.step(command, step)
+        theta = robot.theta
+        if resolution:
+            theta = np.round(theta / resolution) * resolution
+        estimate = observer.update((k + 1) * step, theta, command)
+        true = (robot.q, robot.qd, robot.theta, robot.thetad)
+        errors.append((np.array(estimate) - true)[[2, 3, 0, 1]])
+    return np.array(errors)
+
+
+@pytest.mark.parametrize("friction", [False, True])
+def test_motor_encoders_alone_give_the_links_of_a_moving_arm(friction):
+    model = two_link_planar()
+    joints = elastic(model, friction)
+    robot = ElasticRobot(model, joints)
+    robot.reset([0.3, 0.4])
+    observer = MotorSideObserver(model, joints, 25.0)
+    errors = run(observer, robot, 1200, gravity_hold)
+    assert np.ptp(gravity_forces(model, robot.q) / stiffness_of(joints)) > 1e-3
+    late = np.abs(errors[300:]).max(axis=(0, 2))
+    assert (late < [2e-5, 2e-3, 2e-5, 3e-3]).all(), late
+    assert observer.is_settled
+    assert observer.starts == 1
+
+
+def test_motor_encoders_alone_on_the_panda_with_stiff_wrist_modes():
+    model = panda()
+    joints = series_elastic(model, [3e3, 3e3, 2e3, 2e3, 500, 500, 300], [0.45] * 4 + [0.1] * 3)
+    robot = ElasticRobot(model, joints)
+    robot.reset([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
+    observer = MotorSideObserver(model, joints, 20.0)
+    errors = run(observer, robot, 500, gravity_hold)
+    late = np.abs(errors[200:]).max(axis=(0, 2))
+    assert (late < [1e-4, 2e-2, 1e-4, 3e-2]).all(), late
+
+
+def test_the_effect_of_a_wrong_model_at_rest():
+    """An unknown torque d on the links has no effect; a motor torque error f shifts q by f / K."""
+    model = two_link_planar()
+    joints = elastic(model)
+    q = np.array([0.3, 0.4])
+    for d, f in ((np.array([0.1, -0.05]), np.zeros(2)), (np.zeros(2), np.array([0.2, 0.1]))):
+        observer = MotorSideObserver(model, joints, 25.0)
+        bent = q + (gravity_forces(model, q) - d) / stiffness_of(joints)
+        hold = stiffness_of(joints) * (bent - q) - f  # the motor actually receives f more
+        for step in range(1500):
+            estimate = observer.update(4e-3 * step, bent, hold)
+        np.testing.assert_allclose(estimate.q - q, f / stiffness_of(joints), rtol=0, atol=2e-6)
+        found = gravity_forces(model, estimate.q) - hold
+        np.testing.assert_allclose(observer.link_torque, found, rtol=0, atol=1e-3)
+        np.testing.assert_allclose(estimate.qd, 0.0, atol=1e-5)
+
+
+def test_encoder_errors_stay_below_the_resolution_at_any_bandwidth():
+    model = two_link_planar()
+    joints = elastic(model)
+    resolution = 2 * np.pi / 2**16
+    for bandwidth in (5.0, 100.0):
+        robot = ElasticRobot(model, joints)
+        robot.reset([0.3, 0.4])
+        observer = MotorSideObserver(model, joints, bandwidth)
+        errors = run(observer, robot, 1500, gravity_hold, resolution=resolution)
+        assert np.sqrt((errors[800:, 2] ** 2).mean(axis=0)).max() < resolution
+
+
+def test_resonances_are_the_modes_with_motors_locked():
+    model = two_link_planar()
+    q = np.array([0.3, 0.4])
+    joints = series_elastic(model, [900.0, 400.0], 1e6)
+    found = MotorSideObserver(model, joints, 10.0).resonances(q)
+    modes = np.abs(ElasticRobot(model, joints).modes(q)[0]) / (2 * np.pi)
+    np.testing.assert_allclose(found, np.unique(modes.round(9))[-2:], rtol=1e-5)
+
+
+def test_starts_gaps_and_errors_of_the_observer():
+    model = two_link_planar()
+    joints = elastic(model)
+    observer = MotorSideObserver(model, joints, 20.0, max_step=0.02)
+    q = np.array([0.3, 0.4])
+    hold = gravity_forces(model, q)
+    theta = q + hold / stiffness_of(joints)
+    start = np.array([q, [0, 0], theta, [0, 0]])
+    np.testing.assert_allclose(observer.update(1.0, theta, hold), start, atol=1e-12)
+    for t in (1.001, 1.01, 1.025):
+        np.testing.assert_allclose(observer.update(t, theta, hold), start, atol=1e-10)
+    observer.update(1.03, theta + 0.01, hold)
+    before = np.array(observer.state)
+    for t in (1.03, 1.03 - 1e-6):
+        np.testing.assert_array_equal(observer.update(t, theta, hold), before)
+    np.testing.assert_allclose(observer.update(1.06, theta, hold), start, atol=1e-12)
+    np.testing.assert_allclose(observer.update(0.5, theta, hold), start, atol=1e-12)
+    assert observer.starts == 3
+    with pytest.raises(InputError, match=r"motor_torque.*elbow"):
+        observer.update(0.51, theta, [1.0, np.nan])
+    observer.reset()
+    assert not np.any(observer.state)
+    rigid = series_elastic(model, [900.0, np.inf], 0.1)
+    with pytest.raises(InputError, match=r"'elbow' is rigid.*choose link_and_motor_encoders"):
+        MotorSideObserver(model, rigid, 20.0)
+    damped = SeriesElastic(Motor(0.1), LinearSpring(500.0), damping=1.0)
+    joints = Actuators(model.joint_names, (damped, joints.actuators[1]))
+    with pytest.raises(InputError, match=r"'shoulder' is damped.*torque_sensors"):
+        MotorSideObserver(model, joints, 20.0)
+
+
+@pytest.mark.parametrize("bandwidth", [5.0, 20.0])
+def test_one_bad_sample_is_rejected_and_a_jump_of_one_turn_restarts(bandwidth):
+    model = two_link_planar()
+    joints = elastic(model)
+    observer = MotorSideObserver(model, joints, bandwidth)
+    q = np.array([0.3, 0.4])
+    hold = gravity_forces(model, q)
+    theta = q + hold / stiffness_of(joints)
+    observer.update(0.0, theta, hold)
+    before = np.array(observer.state)
+    np.testing.assert_array_equal(observer.update(STEP, theta + np.array([1.0, 0.0]), hold), before)
+    for k in range(2, 100):
+        observer.update(k * STEP, theta, hold)
+    np.testing.assert_allclose(observer.state, before, atol=1e-9)
+    assert (observer.starts, observer.refused) == (1, 1)
+    turn = np.array([2 * np.pi, 0.0])
+    for k in range(100, 200):
+        observer.update(k * STEP, theta + turn, hold)
+    np.testing.assert_allclose(observer.state.q, q + turn, atol=1e-9)
+    np.testing.assert_allclose(observer.state.qd, 0.0, atol=1e-9)
+    assert observer.starts == 2
+
+
+def test_a_diverging_estimate_restarts():
+    model = two_link_planar()
+    joints = elastic(model)
+    observer = MotorSideObserver(model, joints, 20.0)
+    observer.update(0.0, [0.3, 0.4], [0.0, 0.0])
+    before = np.array(observer.state)
+    observer.link[1] = 1e200
+    observer.update(STEP, [0.3, 0.4], [0.0, 0.0])
+    np.testing.assert_allclose(observer.state, before, atol=1e-12)
+    assert observer.starts == 2
+
+
+@pytest.mark.parametrize("kind", ["cubic", "variable", "driven", "antagonistic"])
+def test_motor_encoders_alone_suffice_for_every_undamped_kind(kind):
+    actuators = arm(kind)
+    robot = Arm(actuators)
+    stiffness = robot.k[:2] if kind == "variable" else None
+    observer = MotorSideObserver(robot.model, actuators, 25.0)
+    start = robot.rows()[2].copy()
+    observer.update(0.0, start, robot.hold, stiffness=stiffness)
+    np.testing.assert_allclose(observer.state.q, [0.3, 0.4], atol=1e-9)
+    for k in range(300):
+        tau = command_of(robot, start, k * STEP)
+        robot.step(tau, STEP)
+        found = observer.update((k + 1) * STEP, robot.rows()[2], tau, stiffness=stiffness)
+        if k > 150:
+            for row, true, far in zip(found, robot.rows(), (5e-5, 8e-3, 5e-5, 8e-3), strict=True):
+                np.testing.assert_allclose(row, true, rtol=0, atol=far)
+    assert np.abs(robot.rows()[0] - [0.3, 0.4]).max() > 1e-3
+    if kind == "variable":
+        with pytest.raises(InputError, match="'elbow': no motor sets its stiffness"):
+            MotorSideObserver(robot.model, actuators, 25.0).update(0.0, start, robot.hold)
+
+
+def test_resonances_of_a_joint_with_stiffness():
+    model = two_link_planar()
+    found = MotorSideObserver(model, arm("variable"), 10.0).resonances([0.3, 0.4], [500.0])
+    soft = MotorSideObserver(model, arm("variable"), 10.0).resonances([0.3, 0.4], [200.0])
+    assert (found > soft).all()
+    driven = MotorSideObserver(model, arm("driven"), 10.0).resonances([0.3, 0.4], [500.0])
+    assert (driven < found).all()  # without the hardening of the other

@@ -1,0 +1,230 @@
+"""The matrix of the sampled loop against the real controller and the plant, cycle by cycle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    Arm,
+    antagonistic_arm,
+    damped_arm,
+    elastic_panda,
+    linear_arm,
+    mixed_panda,
+    nonlinear_arm,
+    pretensioned_arm,
+    variable_arm,
+    without_coulomb,
+)
+from multibody_dynamics.dynamics.control import (
+    ControllerSettings,
+    FlatnessLaw,
+    FlatnessSettings,
+    StateEstimation,
+    closed_loop_poles,
+    make_controller,
+)
+from multibody_dynamics.dynamics.control.stability.loop_sampling import RobotErrors, sampled_loop
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring, SeriesElastic
+from multibody_dynamics.dynamics.plant import DelayLine, ElasticRobot
+
+STEP = 1e-3
+ENCODERS = StateEstimation("link_and_motor_encoders", bandwidth=100.0)
+PUSH = 1e-6  # rad/s and rad, small enough for springs to be linear
+
+
+def deviations(arm: Arm, settings: ControllerSettings, estimation, delay, cycles, robot=None):
+    """(cycles, n + m) of the true links and motors from rest, after a small push of all of them:
+    FlatnessLaw against ElasticRobot, as in the node."""
+    plant = ElasticRobot(*(robot or (arm.model, arm.actuators)))
+    law = FlatnessLaw(
+        arm.model,
+        arm.actuators,
+        FlatnessSettings(
+            law=settings.law,
+            controllers={"hold": ControllerSettings(law="hold"), settings.law: settings},
+            estimation=estimation,
+        ),
+    )
+    law.design(arm.rest)
+    plant.reset(arm.rest)
+    rest = np.concatenate((plant.q, plant.theta))
+    law.stiffness[:2] = plant.stiffness
+    line = DelayLine(delay, STEP, plant.motor_torque.copy())
+    found = []
+    for k in range(-1, cycles):
+        if k == 0:
+            push = pushed(arm)
+            plant.reset(arm.rest + push[0], push[1], theta=plant.theta + push[2], thetad=push[3])
+        if k >= 0:
+            found.append(np.concatenate((plant.q, plant.theta)) - rest)
+        Q = plant.joint_torque
+        law.measure(
+            (k + 1) * STEP,
+            {"link_position": plant.q, "motor_position": plant.theta, "joint_torque": Q},
+        )
+        if k == -1:
+            law.transfer.torque[:] = law.holding_torque()
+            law.start(settings.law, 0.0)
+        law.desired[0], law.ahead[0] = arm.rest, arm.rest
+        law.update(STEP, 0.0)
+        for duration, torque in line.push(law.transfer.torque.copy()):
+            plant.step(torque, duration)
+    return np.array(found)
+
+
+def pushed(arm: Arm):
+    """q, q', theta, theta' of the push; motors of rigid joints move with their links."""
+    n, joint = arm.model.n, arm.actuators.joint_of_motor
+    rng = np.random.default_rng(3)
+    q, qd = PUSH * rng.uniform(-1.0, 1.0, (2, n))
+    theta, thetad = PUSH * rng.uniform(-1.0, 1.0, (2, len(joint)))
+    rigid = arm.actuators.is_rigid[joint]
+    return q, 50 * qd, np.where(rigid, q[joint], theta), 50 * np.where(rigid, qd[joint], thetad)
+
+
+def predicted(arm: Arm, settings, estimation, delay, cycles, errors=None):
+    """The same from the powers of the matrix."""
+    controller = make_controller(arm.model, arm.actuators, replace(settings, position=arm.rest))
+    loop = sampled_loop(controller, arm.rest, delay=delay, estimation=estimation, errors=errors)
+    start = np.concatenate(pushed(arm))[[*_order(arm)]]
+    z = np.linalg.lstsq(loop.motion, start, rcond=None)[0]
+    found = []
+    for _ in range(cycles):
+        found.append((loop.motion @ z)[: len(loop.coordinates)])
+        z = loop.matrix @ z
+    return np.array(found), loop
+
+
+def _order(arm: Arm):
+    """Indices of (q, theta, q', theta') in (q, q', theta, theta')."""
+    n, m = arm.model.n, len(arm.actuators.motors)
+    q, qd, theta, thetad = np.split(np.arange(2 * (n + m)), [n, 2 * n, 2 * n + m])
+    return np.concatenate((q, theta, qd, thetad))
+
+
+PD = ControllerSettings()
+LQR = ControllerSettings(law="state_feedback", bandwidth=30.0)
+HOLD = ControllerSettings(law="hold")
+INTEGRAL = replace(PD, disturbance_bandwidth=0.0, integral=2.0)
+SENSORS = StateEstimation("motor_encoders_and_torque_sensors", bandwidth=80.0, order=2)
+
+
+@pytest.mark.parametrize(
+    ("arm", "settings", "estimation", "delay"),
+    [
+        (linear_arm, PD, ENCODERS, 0.0),
+        (linear_arm, LQR, ENCODERS, 1.3e-3),
+        (linear_arm, INTEGRAL, ENCODERS, 0.4e-3),
+        (linear_arm, replace(LQR, disturbance_bandwidth=0.0), SENSORS, 2e-3),
+        (linear_arm, replace(PD, variant="quasi_static"), ENCODERS, 0.0),
+        (nonlinear_arm, PD, ENCODERS, 1e-3),
+        (damped_arm, PD, ENCODERS, 0.5e-3),
+        (antagonistic_arm, LQR, ENCODERS, 1e-3),
+        (pretensioned_arm, PD, ENCODERS, 1e-3),
+        (variable_arm, PD, ENCODERS, 0.0),
+        (variable_arm, HOLD, ENCODERS, 0.0),
+        (pretensioned_arm, HOLD, ENCODERS, 1.5e-3),
+        (mixed_panda, PD, ENCODERS, 1e-3),
+        (elastic_panda, LQR, ENCODERS, 1e-3),
+        (elastic_panda, HOLD, ENCODERS, 6e-3),
+    ],
+)
+def test_the_matrix_moves_the_arm_like_the_real_controller(arm, settings, estimation, delay):
+    arm = without_coulomb(arm())
+    cycles = 150
+    wanted = deviations(arm, settings, estimation, delay, cycles)
+    found, _ = predicted(arm, settings, estimation, delay, cycles)
+    assert np.abs(wanted).max() < 100.0 * PUSH
+    np.testing.assert_allclose(found, wanted, atol=1e-3 * np.abs(wanted).max())
+
+
+def damaged(arm: Arm, errors: RobotErrors) -> tuple:
+    """The true robot: the arm with linear springs and every error."""
+    wrong = []
+    for i, actuator in enumerate(arm.actuators.actuators):
+        motor = actuator.motor
+        motor = replace(
+            motor,
+            inertia=motor.inertia * (1.0 + errors.motors[i]),
+            viscous=motor.viscous * (1.0 + errors.friction[i]),
+        )
+        stiffness = actuator.spring.K * (1.0 + errors.springs[i])
+        wrong.append(SeriesElastic(motor, LinearSpring(stiffness)))
+    inertias = (1.0 + errors.links)[:, None, None] * arm.model.link_inertias
+    model = replace(arm.model, link_inertias=inertias)
+    return model, Actuators(model.joint_names, tuple(wrong))
+
+
+def test_the_robot_may_differ_from_the_model():
+    """A soft robot without gravity, whose springs rest where those of the model do."""
+    arm = without_coulomb(linear_arm())
+    arm = arm._replace(model=replace(arm.model, gravity=np.zeros(3)))
+    errors = RobotErrors.corner(arm.actuators, 0.3, 1)
+    assert all(set(np.abs(row)) == {0.3} for row in (errors.links, errors.springs, errors.motors))
+    wanted = deviations(arm, PD, ENCODERS, 1e-3, 150, damaged(arm, errors))
+    found, _ = predicted(arm, PD, ENCODERS, 1e-3, 150, errors)
+    np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max())
+    exact, _ = predicted(arm, PD, ENCODERS, 1e-3, 150)
+    assert np.abs(exact - wanted).max() > 0.05 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize(("bandwidth", "delay", "cycles"), [(40.0, 3e-3, 220), (20.0, 1e-3, 500)])
+def test_growth_and_frequency_are_those_of_the_simulated_arm(bandwidth, delay, cycles):
+    """State feedback of the Panda: unstable at 40 rad/s with 3 ms, stable at 20 rad/s with 1 ms."""
+    arm = without_coulomb(elastic_panda())
+    settings = ControllerSettings(law="state_feedback", bandwidth=bandwidth)
+    found = deviations(arm, settings, ENCODERS, delay, cycles)
+    controller = make_controller(arm.model, arm.actuators, replace(settings, position=arm.rest))
+    loop = sampled_loop(controller, arm.rest, delay=delay, estimation=ENCODERS)
+    pole, joint = loop.worst()
+    assert (pole.real > 0.0) == (bandwidth == 40.0)
+    assert pole.real == pytest.approx(loop.growth)
+    assert joint in arm.model.joint_names
+    z = _start(loop, arm)
+    late = np.linalg.matrix_power(loop.matrix, cycles - 1) @ z
+    np.testing.assert_allclose((loop.motion @ late)[: found.shape[1]], found[-1],
+                               atol=1e-2 * np.abs(found[-1]).max())  # fmt: skip
+    ratio = np.linalg.norm(found[-100:]) / np.linalg.norm(found[-200:-100])
+    assert (ratio > 1.0) == (pole.real > 0.0)
+
+
+def _start(loop, arm):
+    return np.linalg.lstsq(loop.motion, np.concatenate(pushed(arm))[_order(arm)], rcond=None)[0]
+
+
+def test_without_filters_and_fast_sampling_the_poles_are_those_of_the_arm():
+    arm = without_coulomb(linear_arm())
+    settings = ControllerSettings(
+        law="state_feedback", position=arm.rest, disturbance_bandwidth=0.0, period=1e-6
+    )
+    controller = make_controller(arm.model, arm.actuators, settings)
+    loop = sampled_loop(controller, arm.rest)
+    wanted = closed_loop_poles(arm.model, arm.actuators, controller.gains, arm.rest)
+    for pole in wanted:
+        assert np.abs(loop.poles - pole).min() < 1e-3 * abs(pole)
+    assert loop.growth == pytest.approx(wanted.real.max(), rel=1e-3)
+
+
+def test_wrong_arguments_are_rejected():
+    arm = linear_arm()
+    rigid = make_controller(
+        arm.model, arm.actuators, ControllerSettings(law="computed_torque", position=arm.rest)
+    )
+    with pytest.raises(InputError, match="linear near rest; got ComputedTorque"):
+        sampled_loop(rigid, arm.rest)
+    law = make_controller(arm.model, arm.actuators, replace(PD, position=arm.rest))
+    with pytest.raises(InputError, match="delay is -1"):
+        sampled_loop(law, arm.rest, delay=-1.0)
+    with pytest.raises(InputError, match="motor_encoders"):
+        sampled_loop(law, arm.rest, estimation=StateEstimation("motor_encoders", bandwidth=50.0))
+    with pytest.raises(InputError, match="springs: relative errors"):
+        RobotErrors(springs=-1.0)
+    damped = damped_arm()
+    law = make_controller(damped.model, damped.actuators, replace(PD, position=damped.rest))
+    with pytest.raises(InputError, match="behind damped springs"):
+        sampled_loop(law, damped.rest, estimation=SENSORS)
