@@ -35,7 +35,7 @@ from .following.law_design import prepare_laws
 from .following.learning_node import LearningNode
 from .following.state_pairs import MeasuredSignals
 from .following.stop_guard import StopGuard
-from .following.stopping import StoppingNode
+from .following.stopping import PERIOD, StoppingNode
 
 COASTING = 2.5  # cycles without a pair, after which one side alone keeps the filters running
 
@@ -97,7 +97,10 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             self._law.switch(values.law, values.transfer_time)
 
     def _restart(self, why: str) -> None:
+        was_following = self._motion.is_there
         super()._restart(why)
+        if was_following:  # the arm may still be moving: a hold alone would stop it abruptly
+            self._fail(Fault.time_jumped(why))
         self._inputs.pairs.restart()
         self._due = None
         self._law.restart()
@@ -163,8 +166,8 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
     def _cycle(self, stamp: int, begin: int) -> None:
         if self._comes_late("motor_states", stamp):
             return
-        if self._faults.fault is None and self._notice_leap(stamp):
-            self._may_resume(stamp, "a gap between two stamps")
+        if self._faults.fault is None:
+            self._notice_leap(stamp)
         p, law = self.parameters, self._law
         try:
             self._measure(stamp)
@@ -191,7 +194,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         if problem:
             self._wrench.drop()
             self._fail(Fault.not_finite(problem))
-            self._publish_rest(stamp)
+            self._publish_rest(stamp, self._step_to(stamp) or PERIOD)
             return
         self._count_cuts(law.transfer.events)
         self._limit_speed(law.reference.command.velocity)

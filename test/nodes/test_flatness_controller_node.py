@@ -220,6 +220,9 @@ def test_bad_states_are_rejected_time_may_jump_and_the_last_torque_holds_the_arm
     count = len(arm.answers)
     ros.until(lambda: len(arm.answers) > count + 5, "answers after the jump", each=arm.step)
     assert "the clock jumped by" in arm.node.output
+    assert np.abs(np.diff(numbers(arm.answers[count - 1 :]), axis=0)).max() < 1.0
+    assert "following again" not in arm.node.output.split("jump in time")[-1]  # still moving
+    ros.until(lambda: "jump in time: cleared" in arm.node.output, "the recovery", each=arm.step)
     arm.run(0.1)
     assert ros.transition(arm.node, "deactivate")
     ros.spin(0.02)
@@ -287,6 +290,14 @@ def test_a_timer_may_drive_the_cycle_and_limits_are_reported_with_their_cause(ro
     arm.plant.reset(arm.plant.q, theta=arm.plant.q + 0.2)
     arm.is_stuck = True
     ros.until(lambda: counted(ros, ": limits", "travel of shoulder"), "a report", each=arm.step)
+
+    # The torque of rest is approached within the rate limit.
+    count = len(arm.answers)
+    assert ros.transition(arm.node, "deactivate")
+    ros.spin(0.02)
+    last = numbers(arm.answers[count - 1 :])
+    assert len(last) > 2
+    assert np.abs(np.diff(last, axis=0)).max() < 2000.0 * 1e-9 * STEP * (1 + 1e-6)
 
 
 def side(value: float, unit: str) -> dict[str, Any]:

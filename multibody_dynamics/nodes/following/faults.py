@@ -26,6 +26,7 @@ NO_MOTORS = "motor states missing"
 TRACKING = "tracking error"
 DELAY = "torques too late"
 LOST = "state estimate lost"
+JUMP = "jump in time"
 NOT_FINITE = "no finite torque"
 NO_DESIGN = "no stable gains"
 STOP_FAILED = "stop failed"
@@ -84,6 +85,11 @@ class Fault(NamedTuple):
     def lost(cls, why: str) -> Fault:
         """A state estimate that must not be used for feedback."""
         return cls(LOST, why, is_latched=False)
+
+    @classmethod
+    def time_jumped(cls, why: str) -> Fault:
+        """A jump of the clock or of the stamps: the arm may have moved on meanwhile."""
+        return cls(JUMP, why, is_latched=False)
 
     @classmethod
     def tracking(cls, error: Array, joint_names: tuple[str, ...], tolerance: float) -> Fault | None:

@@ -329,13 +329,11 @@ class FollowingNode(CyclicNode):
         """(5, n) the desired motion in this cycle, against which goals are judged."""
         return self._law.desired
 
-    def _notice_leap(self, stamp: int) -> bool:
-        """Restart if stamps jump ahead; True if they did."""
+    def _notice_leap(self, stamp: int) -> None:
+        """Restart if stamps jump ahead, without waiting for the watchdog."""
         gap = stamp - self._last_stamp if self._last_stamp else 0
-        if gap <= int(SECOND * self.parameters.state_timeout) or not self._motion.is_there:
-            return False
-        self._restart(f"gap of {1e-9 * gap:.3f} s between two stamps")  # before the watchdog
-        return True
+        if gap > int(SECOND * self.parameters.state_timeout) and self._motion.is_there:
+            self._restart(f"gap of {1e-9 * gap:.3f} s between two stamps")
 
     def _hold_at(self, position: Array, stamp: int) -> None:
         """Hold `position` from now on."""

@@ -7,6 +7,7 @@ in stop_guard.py; here the law is changed, the log is written, and the last torq
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 
 import numpy as np
@@ -14,7 +15,7 @@ from std_srvs.srv import SetBool
 
 from ...dynamics.control import ON_LINKS, FlatnessLaw
 from ...dynamics.core import Array
-from ..base.messages import MessageError
+from ..base.messages import SECOND, MessageError
 from .faults import DELAY, TRACKING, Fault, Faults, Reaction
 from .flatness_controller_parameters import FlatnessControllerParameters
 from .following import FollowingNode
@@ -22,16 +23,17 @@ from .state_pairs import MeasuredSignals, missing_of
 from .stop_guard import StopGuard
 from .trajectory_goal import Code
 
-FOREVER = 1e9  # s; a step so long that no rate limit applies
+LONGEST_APPROACH = 1.0  # s in which the torque of rest is reached, however low the rate limits
+PERIOD = 1e-3  # s, before the first period is known
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
-SILENT = "sending the torque of rest once, then nothing; brakes or drives must stop the arm"
+SILENT = "sending the torque of rest, then nothing; brakes or drives must stop the arm"
 
 
 class StoppingNode(FollowingNode):
     """A node that stops the arm when a fault occurs.
 
-    A subclass sets `_law` at `configure`, and `_faults`, `_guard`, `_inputs`, `_error` (2, n) and
-    `_is_designed` at `activate`.
+    A subclass sets `_law` at `configure`, and `_faults`, `_guard`, `_inputs`, `_error` (2, n),
+    `_period` in s and `_is_designed` at `activate`.
     """
 
     Parameters = FlatnessControllerParameters
@@ -40,6 +42,7 @@ class StoppingNode(FollowingNode):
     _guard: StopGuard
     _inputs: MeasuredSignals
     _error: Array
+    _period: float
     _is_designed: bool
 
     @abstractmethod
@@ -176,20 +179,30 @@ class StoppingNode(FollowingNode):
         self._diagnostics.publish()
 
     def _publish_safe_output(self) -> None:
-        """Publish once, stamped now, the torque that holds the arm at its last position, and drop
-        the motion."""
-        if self._motion.is_there:
-            self._publish_rest(max(self._now(), self._last_stamp + 1))
-            self._motion.release()
+        """Publish, stamped now, the torque that holds the arm at its last position, and drop the
+        motion. If rate limits do not allow it in one step, it is approached cycle by cycle."""
+        if not self._motion.is_there:
+            return
+        step = self._period or PERIOD
+        stamp = max(self._now(), self._last_stamp + 1)
+        last_stamp = stamp + int(SECOND * LONGEST_APPROACH)
+        while self._publish_rest(stamp, step) and stamp < last_stamp:
+            time.sleep(step)
+            stamp += int(SECOND * step)
+        self._motion.release()
 
-    def _publish_rest(self, stamp: int) -> None:
-        """Publish the torque that holds the arm at rest at its last position, if it is finite."""
-        law = self._law
+    def _publish_rest(self, stamp: int, step: float) -> bool:
+        """Publish the torque that holds the arm at rest at its last position, as far as limits
+        allow `step` s after the last torque; nothing if it is not finite.
+
+        Returns whether a rate limit keeps the torque from its final value.
+        """
+        law, sent = self._law, self._law.transfer.torque
         torque = law.rest(self._position.copy())
         if not np.isfinite(torque).all():
-            return
-        # No later output can make up for a rate limit: this must be the full holding torque.
-        law.transfer.torque[:], cuts = self._limits.apply(torque, law.transfer.torque, FOREVER)
+            return False
+        sent[:], cuts = self._limits.apply(torque, sent, step)
         self._count_cuts(cuts)
         self._error[:] = 0.0
         self._publish(stamp, 0)
+        return any(cut.quantity == "torque rate" for cut in cuts)
