@@ -75,6 +75,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         self._period = self._lead = 0.0  # s
         self._is_designed = bool(p.design_position)
         law.restart()
+        law.forget_adaptation()
         super().activate()
         depth = best_effort(p.state_queue_depth)
         self._listen(JointState, "motor_states", partial(self._on_states, "motors"), depth)
@@ -93,6 +94,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         if problem := self._law.change(values.settings()):
             self.get_logger().error(problem)
         self._law.limit(self._limits)
+        self._law.adapt(values.adapt)
         if self._is_running and self._faults.fault is None and self._motion.is_there:
             self._law.switch(values.law, values.transfer_time)
 
@@ -295,6 +297,8 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         yield self._status("reference", OK, mode, values)
         yield self._status("law", *report.law(law, p.law, is_silent=faults.is_silent))
         yield self._status("estimator", *report.estimator(law))
+        if (adaptation := law.adaptation) is not None:
+            yield self._status("adaptation", *report.adaptation(adaptation))
         yield from self._learning_statuses()
 
 

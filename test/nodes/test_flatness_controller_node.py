@@ -39,13 +39,18 @@ def enable(arm: Arm, value: bool = True) -> Any:
 
 def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     slow = {"motor_bandwidth": [20.0], "computed_torque_bandwidth": 20.0}
-    arm = Arm(ros, **slow, tracking_tolerance=0.5, observer_gain=20.0)
+    arm = Arm(ros, **slow, tracking_tolerance=0.5, observer_gain=20.0, adaptation="payload")
     held = arm.plant.joint_torque.copy()
     arm.start()
     np.testing.assert_allclose(arm.answers[0].effort, held, atol=1e-3)
     assert list(arm.commands[0].data) == list(arm.answers[0].effort)[::-1]
     arm.run(0.2)
     goal, worst, smooth = np.array([0.0, -0.1]), {}, {}
+    for adapt, text in ((True, "adapting"), (False, "estimates kept")):
+        assert ros.set_parameters(arm.node, adapt=adapt)[0].successful
+        ros.until(lambda t=text: ros.diagnosis(": adaptation")[1] == t, text, each=arm.step)
+    masses = ros.diagnosis(": adaptation")[2]
+    assert f"mass of {arm.model.body_names[-1]} [kg]" in masses
     laws = (
         "state_feedback feedback_linearization torque_control torque_control hold"
         " joint_impedance cartesian_impedance motor_pd computed_torque"

@@ -106,6 +106,7 @@ CORRECTION_BANDWIDTH     rad/s, default with which StatePredictor corrects error
 DisturbanceCompensation  estimates what the model does not explain, on links and motors
 AdaptiveFeedforward      adapts the masses and inertias of links or payload in the feedforward
 AdaptationSettings       settings of AdaptiveFeedforward: what adapts, how fast, within which bounds
+ADAPTS                   what AdaptiveFeedforward can estimate: the links, or a payload
 DISTURBANCE_BANDWIDTH    default bandwidth of DisturbanceCompensation in rad/s
 MomentumBalance          mean external joint torques (n,) between two samples
 driven_links             model and friction for MomentumBalance, given the known joint torques
@@ -172,7 +173,7 @@ from .laws.law_table import (
     make_controller,
     retune,
 )
-from .observers.adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
+from .observers.adaptive_feedforward import ADAPTS, AdaptationSettings, AdaptiveFeedforward
 from .observers.disturbance_compensation import DisturbanceCompensation
 from .observers.disturbance_observer import DisturbanceObserver
 from .observers.integrator_chain import ChainState, chain_state
@@ -244,7 +245,7 @@ __all__ = [
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
     "StatePredictor", "SentTorques", "Past", "LONGEST_DELAY", "CORRECTION_BANDWIDTH",
     "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",
-    "AdaptiveFeedforward", "AdaptationSettings",
+    "AdaptiveFeedforward", "AdaptationSettings", "ADAPTS",
     "DISTURBANCE_BANDWIDTH", "MomentumBalance", "driven_links", "LowPass",
     "chain_state", "ChainState",
     # learning from repetition

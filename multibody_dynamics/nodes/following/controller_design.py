@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...dynamics.control import FlatnessLaw, StopForecast, forecast_stop
+from ...dynamics.control import AdaptiveFeedforward, FlatnessLaw, StopForecast, forecast_stop
 from ...dynamics.core import Array, InputError
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
@@ -26,10 +26,16 @@ def make_law(
     stiffness: StiffnessReference,
 ) -> FlatnessLaw:
     """The law, with the second outputs that its design needs. Raises ParameterError if
-    `design_position` has the wrong length."""
+    `design_position` has the wrong length, or the robot's links cannot adapt."""
     if (count := len(p.design_position)) not in (0, model.n):
         raise ParameterError(f"design_position has {count} values; expected {model.n} or none")
-    law = FlatnessLaw(model, actuators, p.settings())
+    settings = p.settings()
+    if p.adaptation != "off":
+        try:
+            AdaptiveFeedforward(model, settings.controllers["motor_pd"].adaptation)
+        except InputError as error:
+            raise ParameterError(f"adaptation '{p.adaptation}': {error}") from None
+    law = FlatnessLaw(model, actuators, settings)
     if p.initial_stiffness:  # the design needs it before anything has been measured
         law.stiffness[0] = np.clip(p.initial_stiffness, *stiffness.bounds(np.zeros(model.n)))
     return law

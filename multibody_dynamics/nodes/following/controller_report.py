@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dynamics.control import FlatnessLaw
+from ...dynamics.control import AdaptiveFeedforward, FlatnessLaw
 from ...dynamics.core import Array
 from ..base.diagnostics import ERROR, OK, STALE, WARN
 from .faults import Faults
@@ -91,6 +91,15 @@ def estimator(controller: FlatnessLaw) -> Report:
         values["largest external torque [N m or N]"] = float(residual[k])
         values["at joint"] = controller.model.joint_names[k]
     return Report(OK if settled else WARN, "settled" if settled else "settling", values)
+
+
+def adaptation(estimates: AdaptiveFeedforward) -> Report:
+    """The masses that the adaptive feedforward estimates, and those of the model."""
+    values: dict[str, object] = {}
+    for name, mass, known in estimates.masses():
+        values[f"mass of {name} [kg]"] = mass
+        values[f"mass of {name} in the model [kg]"] = known
+    return Report(OK, "adapting" if estimates.is_active else "estimates kept", values)
 
 
 def springs_beyond_travel(controller: FlatnessLaw) -> Iterator[tuple[str, str]]:

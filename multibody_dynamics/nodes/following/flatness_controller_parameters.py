@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...dynamics.control import (
+    ADAPTS,
     CUTOFF,
     DISTURBANCE_BANDWIDTH,
     LAWS,
@@ -15,6 +16,7 @@ from ...dynamics.control import (
     PERIOD,
     SOURCES,
     TORQUE_DESIGNS,
+    AdaptationSettings,
     ControllerSettings,
     FlatnessSettings,
     StateEstimation,
@@ -104,6 +106,41 @@ class FlatnessControllerParameters(FollowingParameters):
         0.5,
         "largest disturbance that is compensated, as a share of the motors' torque limits",
         bounds=(0.0, 1.0),
+    )
+    adaptation: str = parameter(
+        "off",
+        "motor_pd, state_feedback: masses and inertias in the feedforward that are estimated while"
+        " the arm moves: those of all links, or of a payload; requires link encoders, see"
+        " docs/adaptation.md",
+        choices=("off", *ADAPTS),
+    )
+    adapt: bool = parameter(
+        True,
+        "change the estimates of adaptation; false: keep them as they are, for example while the"
+        " arm is in contact",
+        live=True,
+    )
+    adaptation_rate: float = parameter(
+        2.0,
+        "rate at which torque errors decay that the estimated parameters can explain",
+        unit="1/s",
+        bounds=(0.0, 100.0),
+    )
+    adaptation_bound: float = parameter(
+        0.4,
+        "adaptation of links: each keeps between 1 - bound and 1 / (1 - bound) times its mass and"
+        " second moments in the model",
+        bounds=(0.0, 0.95),
+    )
+    payload_mass: float = parameter(
+        3.0,
+        "adaptation of a payload: largest mass",
+        unit="kg",
+        bounds=(0.0, 1e4),
+    )
+    payload_link: str = parameter(
+        "",
+        "adaptation of a payload: the link that carries it; empty: the last one",
     )
     hold_bandwidth: float = parameter(
         LAWS["hold"].bandwidth,
@@ -374,6 +411,12 @@ class FlatnessControllerParameters(FollowingParameters):
                 "learning_file requires measured links, but state_source is motor_encoders: errors"
                 " of the model would be learned as errors of the robot"
             )
+        if self.adaptation != "off" and "link_position" not in SOURCES[self.state_source]:
+            raise ParameterError(
+                f"adaptation requires measured link positions, which state_source"
+                f" {self.state_source} does not include: errors of the springs would be taken for"
+                " errors of the links"
+            )
         self.settings()
 
     def settings(self) -> FlatnessSettings:
@@ -412,6 +455,7 @@ class FlatnessControllerParameters(FollowingParameters):
             "integrates": integrates,
             "disturbance_bandwidth": self.disturbance_bandwidth,
             "disturbance_share": self.disturbance_share,
+            "adaptation": self._adaptation(),
             **friction,
         }
         return (
@@ -458,6 +502,18 @@ class FlatnessControllerParameters(FollowingParameters):
             stiffness_energy=self.stiffness_energy,
             friction=self.friction_compensation,
             **own,
+        )
+
+    def _adaptation(self) -> AdaptationSettings | None:
+        """The settings of the adaptive feedforward, if there is one."""
+        if self.adaptation == "off":
+            return None
+        return AdaptationSettings(
+            adapts=self.adaptation,
+            rate=self.adaptation_rate,
+            bound=self.adaptation_bound,
+            payload_mass=self.payload_mass,
+            payload_body=self.payload_link or None,
         )
 
     def _torque_loops(self) -> dict[str, Any]:

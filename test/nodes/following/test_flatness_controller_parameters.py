@@ -51,6 +51,18 @@ def test_parameters_become_the_settings_of_each_law():
     assert p.settings().motor_bandwidth == p.filter_bandwidth
 
 
+def test_linear_feedback_adapts_what_the_parameters_name():
+    p = FlatnessControllerParameters(
+        adaptation="payload", adaptation_rate=3.0, payload_mass=5.0, payload_link="flange"
+    )
+    found = p.settings().controllers
+    for law in ("motor_pd", "state_feedback"):
+        adaptation = found[law].adaptation
+        assert (adaptation.adapts, adaptation.rate) == ("payload", 3.0)
+        assert (adaptation.payload_mass, adaptation.payload_body) == (5.0, "flange")
+    assert found["feedback_linearization"].adaptation is None
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -61,6 +73,7 @@ def test_parameters_become_the_settings_of_each_law():
         ({"feedback_poles": (-1.0, 0.0)}, "feedback_poles: .* must be negative"),
         ({"linearization_poles": (1.0,)}, "linearization_poles: .* must be negative"),
         ({"observer_feedback": True}, "observer_feedback requires an observer"),
+        ({"adaptation": "links", "state_source": "motor_encoders"}, "adaptation requires measured"),
     ],
 )
 def test_invalid_parameters_are_rejected_by_name(changes, message):

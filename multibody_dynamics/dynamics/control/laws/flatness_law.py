@@ -10,7 +10,7 @@ The caller (flatness_controller_node) decides what to follow and when; this modu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
@@ -29,6 +29,7 @@ from ..controllers.hold_controller import HoldController
 from ..controllers.late_hold import LateHoldController
 from ..controllers.link_damping import LinkDampingController
 from ..impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
+from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..observers.disturbance_observer import DisturbanceObserver
 from ..observers.motor_side_observer import MAX_INNOVATION, JointState
 from ..observers.state_estimation import StateEstimation, StateEstimator
@@ -138,6 +139,7 @@ class FlatnessLaw:
     name : of the active law.
     judgements : stability of the laws that were judged, by name; the caller stores the results of
         :meth:`judge` here.
+    adapts : whether the laws with an adaptation change their estimates, see :meth:`adapt`.
     tolerates_delay : whether "hold" is a :class:`.LateHoldController`.
     lost : why the observer of motor_encoders has no valid state after the last sample; empty
         otherwise.
@@ -203,6 +205,7 @@ class FlatnessLaw:
             with suppress(InputError):
                 self.on_links = LinkDampingController(model, actuators, stop_time=stop_time)
         self._laws: dict[str, Controller] = {}
+        self.adapts = True
         self.judgements: dict[str, LoopJudgement] = {}
         self._holds: tuple[Controller, ...] = ()  # for torques on time, and for late ones
         self._late: LateHoldController | None = None
@@ -235,6 +238,7 @@ class FlatnessLaw:
         }
         if self.on_links is not None:
             self._laws[ON_LINKS] = self.on_links
+        self.adapt(self.adapts)
         self._late = LateHoldController(self.model, self.actuators, q)
         self._holds = self._laws["hold"], self._late
         self.tolerates_delay = False
@@ -302,6 +306,28 @@ class FlatnessLaw:
             except InputError as error:
                 problem = f"{name}: the stiffness stays as it is: {error}"
         return problem
+
+    def adapt(self, is_active: bool) -> None:
+        """Let the laws with an adaptation change their estimates from now on, or keep them."""
+        self.adapts = is_active
+        for law in self._adaptations():
+            law.is_active = is_active
+
+    def forget_adaptation(self) -> None:
+        """Return the estimates of all laws to the model."""
+        for law in self._adaptations():
+            law.clear()
+
+    def _adaptations(self) -> Iterator[AdaptiveFeedforward]:
+        for law in self._laws.values():
+            if isinstance(law, LinearFeedback) and law.adaptive is not None:
+                yield law.adaptive
+
+    @property
+    def adaptation(self) -> AdaptiveFeedforward | None:
+        """The estimates that the active law uses; None if it has none."""
+        law = self.transfer.law
+        return law.adaptive if isinstance(law, LinearFeedback) else None
 
     def limit(self, limits: JointCommandLimits) -> None:
         """Keep torques within these limits of the motors from the next update on."""

@@ -33,6 +33,7 @@ is subtracted after the same low-pass: at rest, every torque is compensated exac
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -213,6 +214,13 @@ class AdaptiveFeedforward:
         self.estimate: Array = self._initial.copy()
         self._use()
         self.reset()
+
+    def masses(self) -> Iterator[tuple[str, float, float]]:
+        """Name, estimated mass in kg, and mass in the model of each body that adapts."""
+        model = pseudo_inertias(self.model)
+        for k in self._bodies:
+            name = self.model.body_names[k]
+            yield name, float(self.pseudo_inertias[k, 3, 3]), float(model[k, 3, 3])
 
     def update(self, step: float, links: Any, desired: Array, disturbance: Array) -> None:
         """Update the estimates, `step` s after the last update.

@@ -26,6 +26,7 @@ from multibody_dynamics.dynamics.control.laws.flatness_law import (
     FlatnessSettings,
 )
 from multibody_dynamics.dynamics.control.laws.law_table import LAWS, ControllerSettings
+from multibody_dynamics.dynamics.control.observers.adaptive_feedforward import AdaptationSettings
 from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
 from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
 from multibody_dynamics.dynamics.elastic import motor_motion, spring_tables
@@ -235,6 +236,36 @@ def test_a_stop_yields_at_the_limit_of_the_torques_sent():
         law.update(PERIOD, 0.0)
         assert abs(law.transfer.torque[0]) == 3.0
         assert law.transfer.events == ()  # the law itself requests no more
+
+
+def test_estimates_of_masses_are_kept_or_forgotten_on_request():
+    arm = linear_arm()
+    adaptation = AdaptationSettings(adapts="payload", rate=5.0)
+    controllers = {
+        "motor_pd": ControllerSettings(law="motor_pd", adaptation=adaptation),
+        "hold": ControllerSettings(law="hold"),
+    }
+    law = make(arm, controllers=controllers)
+    assert law.adaptation is not None
+    known = [(name, mass) for name, _, mass in law.adaptation.masses()]
+
+    def masses() -> list[tuple[str, float]]:
+        return [(name, mass) for name, mass, _ in law.adaptation.masses()]
+
+    law.adapt(False)
+    law.design(arm.rest)  # designs new controllers
+    law.start("motor_pd", 0.1)
+    push = np.array([0.0, 2.0])
+    closed_loop(law, arm, 0.1, push)
+    assert masses() == known
+    law.adapt(True)
+    law.restart()
+    closed_loop(law, arm, 0.1, push)
+    assert masses() != known
+    law.forget_adaptation()
+    np.testing.assert_allclose([mass for _, mass in masses()], [mass for _, mass in known])
+    law.start("hold", 0.1)
+    assert law.adaptation is None
 
 
 def test_invalid_settings_are_rejected():
