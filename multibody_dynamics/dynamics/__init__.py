@@ -20,6 +20,7 @@ recursions                    the O(n) recursions, one for each representation o
 motion                        desired motions over time and their limits
 elastic                       springs, motors, and the flat map between them and the links
 rigid                         kinematics, Jacobians, inverse and forward dynamics, derivatives
+elastic_arm                   equations of motion of the arm with its springs and motors
 tasks                         inverse kinematics, redundancy, task-space motion, paths in SE(3)
 control                       gains, control laws, observers, time scaling
 plant                         the simulated arm with its sensors
@@ -150,6 +151,7 @@ if TYPE_CHECKING:
     from . import (
         control,
         elastic,
+        elastic_arm,
         identification,
         integration,
         mechanisms,
@@ -163,8 +165,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     # rooms, from the ground up
-    "core", "lie", "model", "recursions", "motion", "elastic", "rigid", "tasks", "control", "plant",
-    "identification", "mechanisms", "theory", "integration",
+    "core", "lie", "model", "recursions", "motion", "elastic", "rigid", "elastic_arm", "tasks",
+    "control", "plant", "identification", "mechanisms", "theory", "integration",
     # the robot
     "load_urdf", "parse_urdf", "model_from_screws", "model_from_dh", "MultibodyModel",
     "spatial_inertia",
@@ -188,8 +190,8 @@ __all__ = [
 
 # Loaded when first used (PEP 562): rooms that rigid robots do not need, and names from them.
 _ROOMS_LOADED_LATER = frozenset(
-    ("motion", "elastic", "tasks", "control", "plant", "identification", "mechanisms", "theory",
-     "integration")
+    ("motion", "elastic", "elastic_arm", "tasks", "control", "plant", "identification",
+     "mechanisms", "theory", "integration")
 )  # fmt: skip
 _NAMES_LOADED_LATER = {
     "load_actuators": "elastic",

@@ -36,17 +36,12 @@ from ..elastic import (
     SeriesElastic,
     Spring,
     VariableStiffness,
-    actuator_rows,
-    friction,
     greatest_stiffness,
-    rigid_rotors,
-    springs_recursion,
 )
 from ..elastic import flat_map as cycle
+from ..elastic_arm import ArmScratch, ArmState, ArmTables, arm_slope
 from ..model import MultibodyModel
 from ..rigid import (
-    forward_dynamics_cycle,
-    forward_dynamics_scratch,
     gravity_forces,
     kinetic_energy,
     mass_matrix,
@@ -162,29 +157,10 @@ def _end_stop(links, i, q, qd):
 
 
 class _Tables(NamedTuple):
-    """Constants of the robot for compiled code: links, actuators, and wrenches on the links."""
+    """Constants of the robot for compiled code."""
 
-    parents: NDArray[Any]
-    bodies: Array
-    gravity: Array
-    prescribed: NDArray[Any]
-    joints: Array
-    motors: Array  # with the gains of the drives
-    laws: Array
-    pieces: Array
+    arm: ArmTables  # its motors with the gains of the drives
     links: Array  # (n, LINK_ROW)
-    applied: Array  # (n, 18)
-
-
-class _Scratch(NamedTuple):
-    """Buffers of the integration."""
-
-    motion: Array  # (5, n)
-    torques: Array  # (3, n)
-    bodies: tuple[Array, ...]  # a plain tuple, which compiled code can unpack into a call
-    flat: Array  # (4, 2 n + 2 m)
-    of_joints: Array  # (3, n)
-    of_motors: Array  # (2, m)
 
 
 class _Present(NamedTuple):
@@ -210,71 +186,18 @@ class _Inputs(NamedTuple):
     rate: Array
 
 
-class _Parts(NamedTuple):
-    """The parts of a state."""
-
-    q: Array
-    qd: Array
-    theta: Array
-    thetad: Array
-
-
-class _Springs(NamedTuple):
-    """Response of the springs: the last arguments of `springs_recursion`."""
-
-    torque: Array
-    rate: Array
-    felt: Array
-    load: Array
-    deflection: Array
+@inlined
+def _slope(tables, scratch, state, second, tau, dx):
+    """:func:`.arm_slope` with end stops and viscous friction of the links."""
+    links = tables.links
+    for i in range(links.shape[0]):
+        stop = _end_stop(links, i, state.q[i], state.qd[i])
+        scratch.external[i] = stop - links[i, LINK_VISCOUS] * state.qd[i]
+    return arm_slope(tables.arm, scratch, state, second, tau, dx)
 
 
 @inlined
-def _slope(tables, scratch, springs, parts, second, tau, dx):
-    """d/dt of the parts (q, q', theta, theta') under the motor torques; False: M is singular."""
-    joints, motors, links = tables.joints, tables.motors, tables.links
-    q, qd, theta, thetad = parts
-    torque, rate, felt, load, deflection = springs
-    motion, torques = scratch.motion, scratch.torques
-    n, m = joints.shape[0], motors.shape[0]
-    springs_recursion(
-        joints, tables.laws, tables.pieces, None, q, qd, theta, thetad,
-        second, torque, rate, felt, load, deflection,
-    )  # fmt: skip
-    for i in range(n):
-        if joints[i, cycle.KIND] == cycle.RIGID:
-            j = int(joints[i, cycle.MOTOR])
-            torque[i] = tau[j] - friction(motors, j, thetad[j])
-        stop = _end_stop(links, i, q[i], qd[i])
-        torques[0, i] = torque[i] + stop - links[i, LINK_VISCOUS] * qd[i]
-        motion[0, i] = q[i]
-        motion[1, i] = qd[i]
-    regular = forward_dynamics_cycle(
-        tables.parents,
-        tables.bodies,
-        tables.gravity,
-        tables.prescribed,
-        0,
-        motion,
-        torques,
-        tables.applied,
-        *scratch.bodies,
-    )
-    for j in range(m):
-        dx[2 * n + j] = thetad[j]
-        if motors[j, cycle.INERTIA] > 0.0:
-            net = tau[j] - load[j] - friction(motors, j, thetad[j])
-            dx[2 * n + m + j] = net / motors[j, cycle.INERTIA]
-    for i in range(n):
-        dx[i] = qd[i]
-        dx[n + i] = motion[2, i]
-        if joints[i, cycle.KIND] == cycle.RIGID:
-            dx[2 * n + m + int(joints[i, cycle.MOTOR])] = motion[2, i]
-    return regular
-
-
-@inlined
-def _finish(tables, springs, x, dx, present):
+def _finish(tables, torque, x, dx, present):
     """Store x, its torques and accelerations as the present state; if x is not finite, return False
     and leave the state unchanged."""
     joints, motors = tables.joints, tables.motors
@@ -284,7 +207,7 @@ def _finish(tables, springs, x, dx, present):
         if not isfinite(x[i]):
             return False
     for i in range(n):
-        outputs[0, i] = springs.torque[i]
+        outputs[0, i] = torque[i]
         outputs[1, i] = dx[n + i]
         if joints[i, cycle.KIND] == cycle.RIGID:
             outputs[0, i] -= motors[int(joints[i, cycle.MOTOR]), cycle.INERTIA] * dx[n + i]
@@ -293,18 +216,17 @@ def _finish(tables, springs, x, dx, present):
     return True
 
 
-def _advance(tables, scratch, present, inputs, h, steps):
+def _advance(tables, buffers, present, inputs, h, steps):
     """RK4 from `present.state` through `steps` steps of h; if that fails, return False and leave
-    the state unchanged."""
-    joints, motors = tables.joints, tables.motors
+    the state unchanged. buffers: those of the arm, and (4, 2 n + 2 m)."""
+    joints, motors = tables.arm.joints, tables.arm.motors
     state, second, tau, _ = present
     feedforward, reference, profile, rate = inputs
     n, m, size = joints.shape[0], motors.shape[0], state.shape[0]
-    flat, of_joints, of_motors = scratch.flat, scratch.of_joints, scratch.of_motors
+    scratch, flat = buffers
     start, x, dx, total = flat[0], flat[1], flat[2], flat[3]
     theta, thetad = x[2 * n : 2 * n + m], x[2 * n + m :]
-    parts = _Parts(x[:n], x[n : 2 * n], theta, thetad)
-    springs = _Springs(of_joints[0], of_joints[1], of_joints[2], of_motors[0], of_motors[1])
+    parts = ArmState(x[:n], x[n : 2 * n], theta, thetad)
     held, drifts = feedforward.shape[0] == 1, profile.shape[0] == 1
     for i in range(size):
         start[i] = x[i] = state[i]
@@ -316,7 +238,7 @@ def _advance(tables, scratch, present, inputs, h, steps):
             now = 0 if held else row
             _motor_torques(motors, feedforward, now, reference, t, theta, thetad, tau)
             _stiffness_inputs(joints, profile, 0 if drifts else row, rate, t, second)
-            if not _slope(tables, scratch, springs, parts, second, tau, dx):
+            if not _slope(tables, scratch, parts, second, tau, dx):
                 return False
             weight = h / 6.0 if stage in (0, 3) else h / 3.0
             reach = h if stage == 2 else 0.5 * h
@@ -331,9 +253,9 @@ def _advance(tables, scratch, present, inputs, h, steps):
     t = steps * h
     _motor_torques(motors, feedforward, -1, reference, t, theta, thetad, tau)
     _stiffness_inputs(joints, profile, -1, rate, t, second)
-    if not _slope(tables, scratch, springs, parts, second, tau, dx):
+    if not _slope(tables, scratch, parts, second, tau, dx):
         return False
-    return _finish(tables, springs, x, dx, present)
+    return _finish(tables.arm, scratch.torque, x, dx, present)
 
 
 _compiled_advance = compiled(_advance)
@@ -382,15 +304,13 @@ class ElasticRobot:
         self._links = np.zeros((n, LINK_ROW))
         self._links[:, LINK_VISCOUS] = _checked_viscous(link_viscous, model.joint_names)
 
-        applied = np.zeros((n, 18))
-        self.applied_wrenches: Array = applied[:, :6]
-        joints, motors, laws, pieces = actuator_rows(actuators)
-        links = model.parents, np.array(model.joint_rows), np.array(model.gravity)
-        tables = (*links, np.zeros(n, dtype=bool), joints, motors, laws, pieces)
-        self._free = _Tables(*tables, self._links, applied)._replace(
-            motors=np.hstack((motors, np.zeros((m, 2))))
+        arm = ArmTables.of(model, actuators)
+        self.applied_wrenches: Array = arm.applied[:, :6]
+        free = np.hstack((arm.motors, np.zeros((m, 2))))
+        self._free, self._driven = (
+            _Tables(arm._replace(motors=motors), self._links)
+            for motors in (free, _driven(free, drive))
         )
-        self._driven = self._free._replace(motors=_driven(self._free.motors, drive))
         self._take(model)
         self.step_size = self._choose_step(step)
 
@@ -402,14 +322,7 @@ class ElasticRobot:
         self._held_stiffness = self.stiffness[:1], self.stiffness[1]
         self._no_reference = np.zeros((2, m))
         self._present = _Present(self.state, self.stiffness.copy(), self.motor_torque, outputs)
-        self._scratch = _Scratch(
-            np.zeros((5, n)),
-            np.zeros((3, n)),
-            tuple(forward_dynamics_scratch(n)),
-            np.zeros((4, 2 * n + 2 * m)),
-            np.zeros((3, n)),
-            np.zeros((2, m)),
-        )
+        self._buffers = ArmScratch.of(n, m), np.zeros((4, 2 * n + 2 * m))
         self.reset(np.zeros(n))
 
     @property
@@ -419,8 +332,8 @@ class ElasticRobot:
     def _take(self, model: MultibodyModel) -> None:
         """Store the data of the links; InputError if a rotor would be counted twice, or if the end
         stops do not match the joints."""
-        actuators, stops = self.actuators, self.end_stops
-        actuators.refuse_counting_twice(model.reflected_inertia)
+        stops = self.end_stops
+        self.actuators.refuse_counting_twice(model.reflected_inertia)
         self._links[:, LOWER_STOP], self._links[:, UPPER_STOP] = -np.inf, np.inf
         if stops is not None:
             for name, value in (("stiffness", stops.stiffness), ("damping", stops.damping)):
@@ -432,8 +345,7 @@ class ElasticRobot:
             columns = (model.limits.lower, model.limits.upper, stops.stiffness, stops.damping)
             for column, value in enumerate(columns, LOWER_STOP):
                 self._links[:, column] = value
-        coupled = model.with_reflected_inertia(model.reflected_inertia + rigid_rotors(actuators))
-        self._free.bodies[:], self._free.gravity[:] = coupled.joint_rows, model.gravity
+        self._free.arm.set_model(model, self.actuators)  # the driven arm has the same arrays
         self.model = model
 
     def set_model(self, model: MultibodyModel) -> None:
@@ -634,8 +546,8 @@ class ElasticRobot:
         arm = LinearArm(self.actuators, mass_matrix(self.model, q))
         motors, links = arm.motors, arm.links
         arm.stiffness += arm.between(slopes)
-        arm.stiffness[motors, motors] += self._driven.motors[:, PROPORTIONAL]
-        arm.damping[motors, motors] += self._driven.motors[:, DERIVATIVE]
+        arm.stiffness[motors, motors] += self._driven.arm.motors[:, PROPORTIONAL]
+        arm.damping[motors, motors] += self._driven.arm.motors[:, DERIVATIVE]
         arm.damping[motors, motors] += self.actuators.friction_slope(np.zeros(len(motors)))
         arm.damping[links, links] += self._links[:, LINK_VISCOUS]
         return arm
@@ -696,7 +608,7 @@ class ElasticRobot:
             profile, rate = np.ascontiguousarray(stiffness), np.zeros_like(rate)
         inputs = _Inputs(np.ascontiguousarray(feedforward), reference, profile, rate)
         present, before = self._present, self.motor_torque.copy()
-        if not _compiled_advance(tables, self._scratch, present, inputs, dt / max(steps, 1), steps):
+        if not _compiled_advance(tables, self._buffers, present, inputs, dt / max(steps, 1), steps):
             self.motor_torque[:] = before
             raise DynamicsError(
                 f"robot '{self.model.name}': the motion diverges within {dt} s (step "

@@ -27,24 +27,19 @@ torque.
 from __future__ import annotations
 
 from math import ceil, exp, isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core import Array, DynamicsError, InputError, compiled, inlined
 from ...elastic import (
     Actuators,
     LinearArm,
-    actuator_rows,
-    flat_map,
-    friction,
     resting_second_outputs,
-    rigid_rotors,
-    springs_recursion,
 )
+from ...elastic_arm import ArmScratch, ArmState, ArmTables, arm_slope
 from ...model import MultibodyModel
-from ...rigid import forward_dynamics_cycle, forward_dynamics_scratch, mass_matrix
+from ...rigid import mass_matrix
 from ..gains.joint_gains import check_fit
 from ..signals.derivative_filter import MAX_STEP
 from ..signals.sent_torques import SentTorques
@@ -60,85 +55,22 @@ LONGEST_STEP = 1e-3  # s
 FASTEST = 0.7  # |pole| h of an inner step at most; the motors' steepest friction included
 
 
-class _Tables(NamedTuple):
-    """Constants of the robot for compiled code."""
-
-    parents: NDArray[Any]
-    bodies: Array
-    gravity: Array
-    prescribed: NDArray[Any]
-    joints: Array
-    motors: Array
-    laws: Array
-    pieces: Array
-    applied: Array  # (n, 18) no wrenches
-
-
-class _Scratch(NamedTuple):
-    """Buffers of the integration."""
-
-    motion: Array  # (5, n)
-    torques: Array  # (3, n)
-    bodies: tuple[Array, ...]  # a plain tuple, which compiled code can unpack into a call
-    flat: Array  # (4, 2 n + 2 m)
-    of_joints: Array  # (3, n)
-    of_motors: Array  # (2, m)
-
-
 @inlined
-def _slope(tables, scratch, second, bias, x, tau, dx):
-    """dx = d/dt x (2 n + 2 m,) under the motor torques tau (m,); False: M is singular."""
-    joints, motors = tables.joints, tables.motors
-    n, m = joints.shape[0], motors.shape[0]
-    q, qd, theta, thetad = x[:n], x[n : 2 * n], x[2 * n : 2 * n + m], x[2 * n + m :]
-    motion, torques, load = scratch.motion, scratch.torques, scratch.of_motors[0]
-    torque = scratch.of_joints[0]
-    springs_recursion(
-        joints, tables.laws, tables.pieces, None, q, qd, theta, thetad, second,
-        torque, scratch.of_joints[1], scratch.of_joints[2], load, scratch.of_motors[1],
-    )  # fmt: skip
-    for i in range(n):
-        if joints[i, flat_map.KIND] == flat_map.RIGID:
-            j = int(joints[i, flat_map.MOTOR])
-            torque[i] = tau[j] - friction(motors, j, thetad[j])
-        torques[0, i] = torque[i]
-        motion[0, i] = q[i]
-        motion[1, i] = qd[i]
-    regular = forward_dynamics_cycle(
-        tables.parents,
-        tables.bodies,
-        tables.gravity,
-        tables.prescribed,
-        0,
-        motion,
-        torques,
-        tables.applied,
-        *scratch.bodies,
-    )
-    for j in range(m):
-        dx[2 * n + j] = thetad[j]
-        dx[2 * n + m + j] = bias[n + j]
-        if motors[j, flat_map.INERTIA] > 0.0:
-            net = tau[j] - load[j] - friction(motors, j, thetad[j])
-            dx[2 * n + m + j] += net / motors[j, flat_map.INERTIA]
-    for i in range(n):
-        dx[i] = qd[i]
-        dx[n + i] = motion[2, i] + bias[i]
-        if joints[i, flat_map.KIND] == flat_map.RIGID:
-            dx[2 * n + m + int(joints[i, flat_map.MOTOR])] = dx[n + i]
-    return regular
-
-
-@inlined
-def _step(tables, scratch, second, bias, x, tau, h):
+def _step(tables, buffers, second, bias, x, tau, h):
     """One step of RK4 over h s, in place; False: M is singular."""
-    flat, size = scratch.flat, x.shape[0]
+    scratch, flat = buffers
     stage, dx, total = flat[0], flat[1], flat[2]
+    n, m, size = tables.joints.shape[0], tables.motors.shape[0], x.shape[0]
+    state = ArmState(stage[:n], stage[n : 2 * n], stage[2 * n : 2 * n + m], stage[2 * n + m :])
     for i in range(size):
         stage[i] = total[i] = x[i]
     for k in range(4):
-        if not _slope(tables, scratch, second, bias, stage, tau, dx):
+        if not arm_slope(tables, scratch, state, second, tau, dx):
             return False
+        for i in range(n):
+            dx[n + i] += bias[i]
+        for j in range(m):
+            dx[2 * n + m + j] += bias[n + j]
         weight = h / 6.0 if k in (0, 3) else h / 3.0
         reach = h if k == 2 else 0.5 * h
         for i in range(size):
@@ -152,10 +84,10 @@ def _step(tables, scratch, second, bias, x, tau, h):
 # wide: the arrays of one call from Python; a NamedTuple of them would cost more than the call
 def _advance(tables, buffers, second, bias, x, effective, torques, count, span, longest):
     """Advance x through span = (start, end) s under the torques that act from `effective` on; False
-    if x is not finite then. buffers: those of _Scratch, as a plain tuple, whose type Numba
-    recognises much faster in a call."""
-    motion, joint_torques, bodies, flat, of_joints, of_motors = buffers
-    scratch = _Scratch(motion, joint_torques, bodies, flat, of_joints, of_motors)
+    if x is not finite then. buffers: those of ArmScratch, as a plain tuple, whose type Numba
+    recognises much faster in a call, and (3, 2 n + 2 m)."""
+    external, torque, of_joints, of_motors, motion, joint_torques, bodies = buffers[0]
+    scratch = ArmScratch(external, torque, of_joints, of_motors, motion, joint_torques, bodies)
     for k in range(count):
         begin = span[0] if k == 0 else max(span[0], effective[k])
         end = span[1] if k + 1 == count else min(span[1], effective[k + 1])
@@ -164,7 +96,7 @@ def _advance(tables, buffers, second, bias, x, effective, torques, count, span, 
         steps = ceil((end - begin) / longest - 1e-6)
         h = (end - begin) / steps
         for _ in range(steps):
-            if not _step(tables, scratch, second, bias, x, torques[k], h):
+            if not _step(tables, (scratch, buffers[1]), second, bias, x, torques[k], h):
                 return False
     total = 0.0
     for i in range(x.shape[0]):
@@ -212,19 +144,12 @@ class StatePredictor:
         self._velocities = np.r_[n : 2 * n, 2 * n + m : 2 * n + 2 * m]
         self.unexplained: Array = np.zeros(n + m)
         self._no_bias = np.zeros(n + m)
+        self._rigid_links = np.flatnonzero(actuators.is_rigid)
+        self._rigid_motors = n + actuators.first_motor[actuators.is_rigid]
         self.stiffness: Array = np.zeros((2, len(actuators.variable_joints)))
         self.stiffness[0] = resting_second_outputs(actuators)
-        rows = actuator_rows(actuators)
-        links = model.parents, np.array(model.joint_rows), np.array(model.gravity)
-        self._tables = _Tables(*links, np.zeros(n, dtype=bool), *rows, np.zeros((n, 18)))
-        self._buffers = (
-            np.zeros((5, n)),
-            np.zeros((3, n)),
-            tuple(forward_dynamics_scratch(n)),
-            np.zeros((3, 2 * n + 2 * m)),
-            np.zeros((3, n)),
-            np.zeros((2, m)),
-        )
+        self._tables = ArmTables.of(model, actuators)
+        self._buffers = tuple(ArmScratch.of(n, m)), np.zeros((3, 2 * n + 2 * m))
         self._time: float | None = None
         self.set_model(model)
         self._advance(np.zeros_like(self._x), self._no_bias, 0.0, 0.0, 0.0)  # compile now
@@ -232,10 +157,7 @@ class StatePredictor:
     def set_model(self, model: MultibodyModel) -> None:
         """Use another model of the robot from the next update on, for example with a payload."""
         check_fit(model, self.actuators)
-        self.actuators.refuse_counting_twice(model.reflected_inertia)
-        rotors = model.reflected_inertia + rigid_rotors(self.actuators)
-        self._tables.bodies[:] = model.with_reflected_inertia(rotors).joint_rows
-        self._tables.gravity[:] = model.gravity
+        self._tables.set_model(model, self.actuators)
         self._longest = min(LONGEST_STEP, FASTEST / _fastest_mode(model, self.actuators))
 
     def reset(self) -> None:
@@ -280,6 +202,7 @@ class StatePredictor:
         np.subtract(self._x, expected, out=expected)
         share = 1.0 - exp(-self.bandwidth * step)
         self.unexplained += share * (expected[self._velocities] / step - self.unexplained)
+        self.unexplained[self._rigid_motors] = self.unexplained[self._rigid_links]
 
     def _advance(self, x: Array, bias: Array, start: float, end: float, delay: float) -> bool:
         sent, count = self.sent, self.sent.count

@@ -1,0 +1,13 @@
+"""Equations of motion of an arm with actuators of any kind, compiled: links, springs and motors.
+
+The simulated arm integrates them, and laws predict the state with them.
+
+arm_slope                q'' and theta'' under given motor torques, for compiled code
+ArmTables                constants of links, springs and motors, for compiled code
+ArmScratch               buffers of arm_slope
+ArmState                 the parts of a state: q, q', theta, theta'
+"""
+
+from .equations_of_motion import ArmScratch, ArmState, ArmTables, arm_slope
+
+__all__ = ["arm_slope", "ArmTables", "ArmScratch", "ArmState"]

@@ -1,0 +1,153 @@
+"""The equations of motion of an arm with actuators, as the slope of its state, compiled.
+
+Link side and motor side of [M21] (2), (3), with friction of the motors and torques e on the links:
+
+    M(q) q'' + C(q, q') q' + g(q) = Q(q, theta, q', theta') + e,
+    M_m theta'' = tau - load(q, theta, q', theta') - friction(theta').
+
+At a rigid joint link and motor move as one: theta = q, and M_m adds to the diagonal of M.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import Array, inlined
+from ..elastic import (
+    Actuators,
+    actuator_rows,
+    flat_map,
+    friction,
+    rigid_rotors,
+    springs_recursion,
+)
+from ..model import MultibodyModel
+from ..rigid import forward_dynamics_cycle, forward_dynamics_scratch
+
+
+class ArmTables(NamedTuple):
+    """Constants of the robot for compiled code: links, actuators, and wrenches on the links."""
+
+    parents: NDArray[Any]
+    bodies: Array
+    gravity: Array
+    prescribed: NDArray[Any]
+    joints: Array
+    motors: Array  # may have more columns than flat_map gives them
+    laws: Array
+    pieces: Array
+    applied: Array  # (n, 18) wrenches in inertial axes, and their rates
+
+    @classmethod
+    def of(cls, model: MultibodyModel, actuators: Actuators) -> ArmTables:
+        """The tables of a robot, without wrenches. Raises InputError if the model already contains
+        the inertia of a rotor."""
+        n = model.n
+        joints, motors, laws, pieces = actuator_rows(actuators)
+        tables = cls(
+            model.parents,
+            np.array(model.joint_rows),
+            np.zeros(3),
+            np.zeros(n, dtype=bool),
+            joints,
+            motors,
+            laws,
+            pieces,
+            np.zeros((n, 18)),
+        )
+        tables.set_model(model, actuators)
+        return tables
+
+    def set_model(self, model: MultibodyModel, actuators: Actuators) -> None:
+        """Overwrite inertias and gravity with those of another model of the same robot."""
+        actuators.refuse_counting_twice(model.reflected_inertia)
+        rotors = model.reflected_inertia + rigid_rotors(actuators)
+        self.bodies[:] = model.with_reflected_inertia(rotors).joint_rows
+        self.gravity[:] = model.gravity
+
+
+class ArmScratch(NamedTuple):
+    """Buffers of :func:`arm_slope`.
+
+    external: (n,) e, torques on the links besides those of the actuators, N m, for the caller to
+    write. torque: (n,) Q, of springs and their dampers, or of the motors of rigid joints.
+    """
+
+    external: Array
+    torque: Array
+    of_joints: Array  # (2, n)
+    of_motors: Array  # (2, m)
+    motion: Array  # (5, n)
+    torques: Array  # (3, n)
+    bodies: tuple[Array, ...]  # a plain tuple, which compiled code can unpack into a call
+
+    @classmethod
+    def of(cls, n: int, m: int) -> ArmScratch:
+        """Buffers for n joints and m motors, without external torques."""
+        return cls(
+            np.zeros(n),
+            np.zeros(n),
+            np.zeros((2, n)),
+            np.zeros((2, m)),
+            np.zeros((5, n)),
+            np.zeros((3, n)),
+            tuple(forward_dynamics_scratch(n)),
+        )
+
+
+class ArmState(NamedTuple):
+    """The parts of a state x (2 n + 2 m,)."""
+
+    q: Array
+    qd: Array
+    theta: Array
+    thetad: Array
+
+
+@inlined
+def arm_slope(tables, scratch, state, second, tau, dx):
+    """d/dt of the state under the motor torques tau (m,), to dx (2 n + 2 m,); False: M is singular.
+
+    second: (2, v) stiffness of the variable joints, with its rate.
+    """
+    joints, motors = tables.joints, tables.motors
+    q, qd, theta, thetad = state
+    torque, motion, torques = scratch.torque, scratch.motion, scratch.torques
+    load = scratch.of_motors[0]
+    n, m = joints.shape[0], motors.shape[0]
+    springs_recursion(
+        joints, tables.laws, tables.pieces, None, q, qd, theta, thetad, second,
+        torque, scratch.of_joints[0], scratch.of_joints[1], load, scratch.of_motors[1],
+    )  # fmt: skip
+    for i in range(n):
+        if joints[i, flat_map.KIND] == flat_map.RIGID:
+            j = int(joints[i, flat_map.MOTOR])
+            torque[i] = tau[j] - friction(motors, j, thetad[j])
+        torques[0, i] = torque[i] + scratch.external[i]
+        motion[0, i] = q[i]
+        motion[1, i] = qd[i]
+    regular = forward_dynamics_cycle(
+        tables.parents,
+        tables.bodies,
+        tables.gravity,
+        tables.prescribed,
+        0,
+        motion,
+        torques,
+        tables.applied,
+        *scratch.bodies,
+    )
+    for j in range(m):
+        dx[2 * n + j] = thetad[j]
+        if motors[j, flat_map.INERTIA] > 0.0:
+            net = tau[j] - load[j] - friction(motors, j, thetad[j])
+            dx[2 * n + m + j] = net / motors[j, flat_map.INERTIA]
+    for i in range(n):
+        dx[i] = qd[i]
+        dx[n + i] = motion[2, i]
+        if joints[i, flat_map.KIND] == flat_map.RIGID:
+            dx[2 * n + m + int(joints[i, flat_map.MOTOR])] = motion[2, i]
+    return regular
