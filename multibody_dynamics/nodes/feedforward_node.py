@@ -247,7 +247,9 @@ class FeedforwardNode(FollowingNode):
         elif not self._is_finite:
             fault = ERROR, "the computed torque is not finite: safe output"
         yield self._cycle_status({"age of the state [s]": self._watchdog.age()}, fault)
-        yield self._inputs_status({"joint_states: none of our joints": self._measured.foreign})
+        yield self._inputs_status(
+            {"joint_states: messages without our joints": self._measured.foreign}
+        )
         yield self._limits_status()
 
         _, values = self._events.report()
@@ -257,7 +259,7 @@ class FeedforwardNode(FollowingNode):
             deviation = np.abs(self._law.desired[0] - self._measured.position)
             k = int(deviation.argmax())
             values["largest deviation"] = float(deviation[k])
-            values["of joint"] = self._model.joint_names[k]
+            values["joint with the largest deviation"] = self._model.joint_names[k]
         mode = "safe output" if self._is_stale else self._motion.mode
         yield self._status("reference", OK, mode, values)
 

@@ -27,10 +27,10 @@ TRACKING = "tracking error"
 DELAY = "torques too late"
 LOST = "state estimate lost"
 JUMP = "jump in time"
-NOT_FINITE = "no finite torque"
+NOT_FINITE = "torque not finite"
 NO_DESIGN = "no stable gains"
 STOP_FAILED = "stop failed"
-REPEATED = "stopped again and again"
+REPEATED = "interrupted repeatedly"
 
 LATE = 100_000_000  # ns during which every torque is late before the robot is stopped
 

@@ -67,7 +67,7 @@ class StopGuard:
             self._fast_since = stamp
         elif stamp - self._fast_since >= LASTING:
             return Fault.stop_failed(
-                f"'{self.joint_names[k]}' turns at {speed[k]:.3g}, faster than a stop may be;"
+                f"'{self.joint_names[k]}' moves at {speed[k]:.3g}, too fast for a stop;"
                 f" allowed: {allowed[k]:.3g} (stop_speed_limit)"
             )
         return self._not_at_rest(stamp, speed, timeout, rest_speed)

@@ -26,7 +26,7 @@ from .trajectory_goal import Code
 LONGEST_APPROACH = 1.0  # s in which the torque of rest is reached, however low the rate limits
 PERIOD = 1e-3  # s, before the first period is known
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
-SILENT = "sending the torque of rest, then nothing; brakes or drives must stop the arm"
+SILENT = "sending the holding torque, then nothing; brakes or drives must stop the arm"
 
 
 class StoppingNode(FollowingNode):
