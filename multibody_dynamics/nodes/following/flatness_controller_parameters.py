@@ -110,27 +110,27 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     adaptation: str = parameter(
         "off",
-        "motor_pd, state_feedback: masses and inertias in the feedforward that are estimated while"
-        " the arm moves: those of all links, or of a payload; requires link encoders, see"
+        "motor_pd, state_feedback: estimate masses and inertias in the feedforward while the arm"
+        " moves: those of all links, or of a payload; requires link encoders, see"
         " docs/adaptation.md",
         choices=("off", *ADAPTS),
     )
     adapt: bool = parameter(
         True,
-        "change the estimates of adaptation; false: keep them as they are, for example while the"
-        " arm is in contact",
+        "update the estimates of adaptation; false: keep them, for example while the arm is in"
+        " contact",
         live=True,
     )
     adaptation_rate: float = parameter(
         2.0,
-        "rate at which torque errors decay that the estimated parameters can explain",
+        "adaptation: decay rate of torque errors that the estimated parameters can explain",
         unit="1/s",
         bounds=(0.0, 100.0),
     )
     adaptation_bound: float = parameter(
         0.4,
-        "adaptation of links: each keeps between 1 - bound and 1 / (1 - bound) times its mass and"
-        " second moments in the model",
+        "adaptation of links: their masses and second moments stay between 1 - bound and 1 / (1 -"
+        " bound) times those of the model",
         bounds=(0.0, 0.95),
     )
     payload_mass: float = parameter(
@@ -416,8 +416,8 @@ class FlatnessControllerParameters(FollowingParameters):
         if self.adaptation != "off" and "link_position" not in SOURCES[self.state_source]:
             raise ParameterError(
                 f"adaptation requires measured link positions, which state_source"
-                f" {self.state_source} does not include: errors of the springs would be taken for"
-                " errors of the links"
+                f" {self.state_source} does not include: errors of the springs would be mistaken"
+                " for errors of the links"
             )
         self.settings()
 
@@ -428,7 +428,7 @@ class FlatnessControllerParameters(FollowingParameters):
             self.state_source,
             self.observer_bandwidth if observes else self.filter_bandwidth,
             self.filter_order,
-            # A gap in the states that leads to a damped stop must not restart the filters at rest.
+            # A gap in the states that leads to a damped stop must not reset the filters to rest.
             max_step=max(MAX_STEP, 2.0 * self.state_timeout),
         )
         controllers = {each.law: each for each in self._controllers()}
