@@ -1,7 +1,7 @@
 """ROS 2 nodes: message -> arrays -> dynamics -> message. No mechanics is computed here.
 
 The file of a node, `*_node.py`, shows its whole behaviour. The subpackages contain code shared by
-several nodes, and parts of a node that can be understood on their own:
+several nodes, and self-contained parts of single nodes:
 
     base        lifecycle, executor, parameters, messages, diagnostics
     following   trajectories and goals in, one reference per cycle out

@@ -1,6 +1,6 @@
 """A simulated arm with elastic joints: receives motor commands, publishes link and motor states.
 
-Each cycle, in a thread of its own, reads the newest command, publishes the current state, and
+Each cycle, in a separate thread, reads the newest command, publishes the current state, and
 advances the plant by one period under that command. A command computed from a state therefore acts
 one period later, as on a robot whose drives read set points at the beginning of a period. The
 reference of a `motor_command` applies to the time header.stamp + time_from_start and is

@@ -2,9 +2,9 @@
 torques with their first two rates, and motor commands, in one cycle per joint state.
 
 The desired motion q..q'''' is evaluated at the stamp of each complete joint state plus `lookahead`,
-and every output carries that stamp. The measured state determines the first hold and whether a new
-motion would jump; it is not fed back. docs/feedforward_node.md describes topics, parameters and
-behaviour.
+and every output carries that stamp. The measured state is used for the first hold, and to reject
+motions that would begin with a jump; it is not fed back. docs/feedforward_node.md describes topics,
+parameters and behaviour.
 """
 
 from __future__ import annotations
@@ -125,7 +125,8 @@ class FeedforwardNode(FollowingNode):
         return bool(self._measured.stamp) and not self._watchdog.stale
 
     def _begin(self, stamp: int) -> None:
-        """Hold the measured position or, if the robot is close to it, that of the safe output."""
+        """Hold the position of the safe output if the robot is close to it, otherwise the measured
+        position."""
         position, safe = self._measured.position, self._safe_position
         if safe is not None and np.abs(safe - position).max() <= self.parameters.start_tolerance:
             position = safe
@@ -247,7 +248,9 @@ class FeedforwardNode(FollowingNode):
         elif not self._is_finite:
             fault = ERROR, "the computed torque is not finite: safe output"
         yield self._cycle_status({"age of the state [s]": self._watchdog.age()}, fault)
-        yield self._inputs_status({"joint_states: none of our joints": self._measured.foreign})
+        yield self._inputs_status(
+            {"joint_states: messages without our joints": self._measured.foreign}
+        )
         yield self._limits_status()
 
         _, values = self._events.report()
@@ -257,7 +260,7 @@ class FeedforwardNode(FollowingNode):
             deviation = np.abs(self._law.desired[0] - self._measured.position)
             k = int(deviation.argmax())
             values["largest deviation"] = float(deviation[k])
-            values["of joint"] = self._model.joint_names[k]
+            values["joint with the largest deviation"] = self._model.joint_names[k]
         mode = "safe output" if self._is_stale else self._motion.mode
         yield self._status("reference", OK, mode, values)
 

@@ -2,8 +2,8 @@
 and publishes motor torques, in one cycle per pair of states.
 
 Feedback compares the state with the reference at its own stamp plus `lookahead`; every output
-carries the stamp of the states it responds to. Every fault leads to a defined state; see the table
-of faults in docs/flatness_controller_node.md, which describes topics, parameters and behaviour.
+carries the stamp of the states it responds to. Every fault leads to a defined state.
+docs/flatness_controller_node.md describes topics, parameters and behaviour, and lists the faults.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Sends a demo motion to `joint_trajectory`: a sum of sines, or rest to rest through waypoints.
 
 The node waits for the receiver, sends the motion with a stamp slightly in the future (it must
-arrive before it starts), waits until it is over, and repeats it if requested. A robot that is
-elsewhere first approaches the start of the motion. docs/trajectory_node.md lists the parameters.
+arrive before it starts), waits until it is over, and repeats it if requested. If the robot is
+elsewhere, it first approaches the start of the motion. docs/trajectory_node.md lists the
+parameters.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class TrajectoryParameters(RobotParameters):
     )
     shortest_approach: float = parameter(
         1.0,
-        "minimum time from the stamp to the first point, where the motion begins; longer if the"
+        "minimum time from the stamp to the first point, at which the motion begins; longer if the"
         " robot is far away",
         unit="s",
         bounds=(0.01, 60.0),
@@ -132,7 +133,7 @@ class TrajectoryParameters(RobotParameters):
         1, "how many times to send the motion; 0: forever", bounds=(0, 1_000_000)
     )
     exit_when_done: bool = parameter(
-        False, "exit after the last motion, with status 1 if nothing could be sent"
+        False, "exit after the last motion; exit status 1 if nothing could be sent"
     )
 
     def check(self) -> None:
@@ -287,7 +288,7 @@ class TrajectoryNode(ManagedNode):
         )
 
     def _finish(self, exit_code: int) -> None:
-        """Exit as on a signal, or become inactive, since nothing remains to be done."""
+        """Exit as on a signal, or become inactive, because the work is done."""
         self.exit_code = exit_code
         if self.parameters.exit_when_done:
             signal.raise_signal(signal.SIGTERM)

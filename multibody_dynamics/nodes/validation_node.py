@@ -1,10 +1,10 @@
 """Compares measured torques with those of the model while the robot moves.
 
-The comparison is that of `multibody_dynamics validate`, as a stream: every output carries the stamp
-of its state and is delayed by half the length of the filter. The states are recorded, and at the
-end the node writes the full report of the command. Only the stamps of the states matter, so a
-robot, a simulation and `ros2 bag play` are treated alike. docs/validation_node.md describes topics,
-parameters and behaviour.
+It makes the comparison of `multibody_dynamics validate` on a stream of states: every output carries
+the stamp of its state and is delayed by half the length of the filter. The states are recorded, and
+at the end the node writes the same full report as the command. Only the stamps of the states
+matter, so a robot, a simulation and `ros2 bag play` are treated alike. docs/validation_node.md
+describes topics, parameters and behaviour.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def test_bad_joint_states_are_rejected_with_the_reason_and_silence_gives_the_saf
     sent = len(arm.stamps)
     keys = [f"joint_states: {reason}" for reason in bad]
     arm.drive(lambda: all(counted(ros, key) == 1 for key in keys), "the reasons")
-    assert ros.diagnosis(": inputs")[2]["joint_states: none of our joints"] == "1"
+    assert ros.diagnosis(": inputs")[2]["joint_states: messages without our joints"] == "1"
     later = set(arm.stamps[sent:])
     good |= later
 

@@ -1,7 +1,7 @@
 """The subscriptions, timers and services that a node has from `activate` to `deactivate`.
 
 EventsExecutor may deliver events that were queued before their subscription or timer was destroyed.
-By then the node can no longer handle them, so they are dropped here.
+The node can no longer handle them then, so they are dropped here.
 """
 
 from __future__ import annotations

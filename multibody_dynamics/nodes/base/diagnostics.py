@@ -57,7 +57,7 @@ class CycleStatistics:
         self.total += 1
 
     def restart(self) -> None:
-        """Forget the previous cycle, so that no period spans a pause or a jump of the clock."""
+        """Forget the previous cycle, so no period spans a pause or a jump of the clock."""
         self._last_begin = 0
 
     def report(self, expected_period: float = 0.0) -> dict[str, float]:

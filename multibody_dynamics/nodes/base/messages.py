@@ -35,7 +35,8 @@ class MessageError(InputError):
 
 
 def nanoseconds(stamp: Time) -> int:
-    """A stamp as one integer; float64 seconds since the epoch resolve only 0.2 us."""
+    """A stamp as one integer; as float64, seconds since the epoch have a resolution of only 0.2
+    us."""
     return stamp.sec * SECOND + stamp.nanosec
 
 
@@ -264,7 +265,7 @@ def _column(
             )
     if not given:
         return None
-    # Joining first takes a tenth of the time of converting 500 points one by one.
+    # Joining the points first takes a tenth of the time needed to convert 500 points one by one.
     numbers = np.frombuffer(b"".join(rows)).reshape(-1, n)
     table = np.full((len(rows), n), np.nan)
     table[np.ix_(given, match.target)] = numbers[:, match.source]

@@ -47,7 +47,7 @@ SPIN_TIMEOUT = 0.1  # s; also the longest delay of the reaction to a signal
 
 
 class Leaving(BaseException):
-    """The process received a signal to shut down while the node was being configured."""
+    """The process received a shutdown signal while the node was being configured."""
 
 
 class ManagedNode(LifecycleNode):
@@ -141,7 +141,8 @@ class ManagedNode(LifecycleNode):
         return result
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        # Managed publishers first, because `activate` may start something that publishes at once.
+        # Managed publishers first, because `activate` may start something that publishes
+        # immediately.
         super().on_activate(state)
         return self._attempt("activate", state, self.activate, lambda: self._undo_activate(state))
 
@@ -224,8 +225,8 @@ def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None
     """Run one node until SIGINT, SIGTERM or a shutdown of the context; returns the exit code.
 
     The node leaves through its shutdown transition while it can still publish. Repeated signals
-    (the launcher's after the terminal's) have no effect meanwhile. With --help, only describe the
-    node.
+    (the launcher's after the terminal's) have no effect during this time. With --help, only
+    describe the node.
     """
     arguments = sys.argv if args is None else args
     if {"-h", "--help"} & set(arguments):

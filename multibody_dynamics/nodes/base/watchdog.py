@@ -15,7 +15,7 @@ class Watchdog:
     """Calls `on_stale(age)` once if `feed()` is not called for `timeout` s; `feed` re-arms it.
 
     simulated_time: reads the simulated clock, in ns. If given, input is stale only when it is too
-    old by both the steady clock and the simulated one: silence is not a fault while the simulation
+    old on both the steady clock and the simulated one: silence is not a fault while the simulation
     is paused or slow.
 
     `on_stale` runs in the watchdog's thread and must only defer to the thread that owns the node
@@ -65,7 +65,7 @@ class Watchdog:
         return self.age() > self.timeout
 
     def age(self) -> float:
-        """Seconds since the last input, by whichever clock advanced less."""
+        """Seconds since the last input, on whichever clock advanced less."""
         age = time.monotonic_ns() - self._fed
         read = self.simulated_time
         if read is not None:

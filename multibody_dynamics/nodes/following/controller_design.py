@@ -69,8 +69,9 @@ def stop_report(
     except InputError as error:
         return (), (f"stop: no forecast, because the arm cannot rest there: {error}",)
     viscous = np.array([motor.viscous for motor in actuators.motors])
-    lines = tuple(_lines(actuators, forecast))
-    return lines, tuple(_warnings(actuators, forecast, viscous, p.stop_timeout))
+    units = _units(model, actuators)
+    lines = tuple(_lines(actuators, forecast, units))
+    return lines, tuple(_warnings(actuators, forecast, viscous, p.stop_timeout, units))
 
 
 def _middle(model: MultibodyModel) -> Array:
@@ -78,34 +79,44 @@ def _middle(model: MultibodyModel) -> Array:
 
 
 def _stable(forecast: StopForecast) -> str:
-    if not forecast.weakest:
-        return f"stable up to {1e3 * forecast.delay:.0f} ms and more"
-    return f"stable up to {1e3 * forecast.delay:.0f} ms"
+    late = f"stable with torques {1e3 * forecast.delay:.0f} ms late"
+    return late if forecast.weakest else f"{late}, or more"
 
 
-def _lines(actuators: Actuators, forecast: StopForecast) -> Iterator[str]:
-    for j, name in enumerate(actuators.motor_names):
+def _units(model: MultibodyModel, actuators: Actuators) -> list[str]:
+    """The unit of each motor's position."""
+    types = (model.joint_types[i] for i in actuators.joint_of_motor)
+    return ["m" if kind == "prismatic" else "rad" for kind in types]
+
+
+def _lines(actuators: Actuators, forecast: StopForecast, units: list[str]) -> Iterator[str]:
+    for j, (name, unit) in enumerate(zip(actuators.motor_names, units, strict=True)):
         speed, time, distance = forecast.top_speed[j], forecast.time[j], forecast.distance[j]
         if np.isfinite(time):
-            what = f"comes to rest within {time:.2g} s after {distance:.2g}"
+            what = f"comes to rest within {time:.2g} s, over {distance:.2g} {unit}"
         else:
-            what = f"does not come to rest within 30 s, and has moved by {distance:.2g}"
-        yield f"stop: '{name}' {what} from {speed:.2g} per s; {_stable(forecast)}"
+            what = f"does not come to rest within 30 s, over {distance:.2g} {unit}"
+        yield f"stop: '{name}' at {speed:.2g} {unit}/s {what}; {_stable(forecast)}"
 
 
 def _warnings(
-    actuators: Actuators, forecast: StopForecast, viscous: Array, timeout: float
+    actuators: Actuators,
+    forecast: StopForecast,
+    viscous: Array,
+    timeout: float,
+    units: list[str],
 ) -> Iterator[str]:
     if forecast.delay < EXPECTED_DELAY:
         yield (
-            f"stop: late torques make the arm unstable from {1e3 * forecast.delay:.0f} ms on, above"
-            f" all '{forecast.weakest}'; such a stop must be ended by brakes"
+            f"stop: the arm, '{forecast.weakest}' in particular, is unstable if torques are more"
+            f" than {1e3 * forecast.delay:.0f} ms late; brakes must then stop it"
         )
-    for j, name in enumerate(actuators.motor_names):
+    for j, (name, unit) in enumerate(zip(actuators.motor_names, units, strict=True)):
         needed = forecast.needed_viscous[j]
         if needed > viscous[j] + 1e-9:
+            friction = "N s/m" if unit == "m" else "N m s/rad"
             yield (
-                f"stop: '{name}' has a viscous friction of {viscous[j]:.3g} N m s/rad; with late"
-                f" torques, a stop within {timeout:g} s that is stable up to"
-                f" {1e3 * EXPECTED_DELAY:.0f} ms needs about {needed:.2g}"
+                f"stop: '{name}' has a viscous friction of {viscous[j]:.3g} {friction}; to stop"
+                f" within {timeout:g} s, stable with torques {1e3 * EXPECTED_DELAY:.0f} ms late, it"
+                f" needs about {needed:.2g}"
             )

@@ -29,7 +29,10 @@ def problem(faults: Faults, inputs: MeasuredSignals) -> tuple[bytes, str] | None
     if faults.has_begun:
         return None
     missing = inputs.missing
-    return STALE, f"no state received yet for {missing}" if missing else "no pair of states yet"
+    return (
+        STALE,
+        f"no state received yet for {missing}" if missing else "no matching pair of states yet",
+    )
 
 
 def ages(faults: Faults) -> dict[str, float]:
@@ -43,7 +46,10 @@ def ages(faults: Faults) -> dict[str, float]:
 def counts(inputs: MeasuredSignals, skipped: int) -> dict[str, object]:
     """The numbers of states that were not used."""
     return {
-        **{f"{topic}: none of our joints": each.foreign for topic, each in inputs.used.items()},
+        **{
+            f"{topic}: messages without our joints": each.foreign
+            for topic, each in inputs.used.items()
+        },
         "pairs skipped": skipped,
         "unpaired states": inputs.pairs.alone,
     }
@@ -52,19 +58,24 @@ def counts(inputs: MeasuredSignals, skipped: int) -> dict[str, object]:
 def largest_error(error: Array, joint_names: tuple[str, ...]) -> dict[str, object]:
     """The largest tracking error and its joint; error: (2, n)."""
     k = int(np.abs(error[0]).argmax())
-    return {"largest tracking error": float(abs(error[0, k])), "of joint": joint_names[k]}
+    return {
+        "largest tracking error": float(abs(error[0, k])),
+        "joint with the largest error": joint_names[k],
+    }
 
 
 def law(controller: FlatnessLaw, chosen: str, *, is_silent: bool) -> Report:
     """The active law, the one that was selected, and the stability of those that were judged."""
     if is_silent:
-        return Report(ERROR, "none: silent until ~/enable is called", {"chosen": chosen})
+        return Report(
+            ERROR, "none: no torques are sent until ~/enable is called", {"chosen": chosen}
+        )
     values: dict[str, object] = {
         "chosen": chosen,
-        "share in the torque": float(controller.transfer.share),
+        "share of the law in the torque": float(controller.transfer.share),
     }
     for name, judgement in controller.judgements.items():
-        values[f"unstable share of poses: {name}"] = judgement.unstable_share
+        values[f"share of unstable poses: {name}"] = judgement.unstable_share
         values[f"stability: {name}"] = str(judgement)
     if chosen not in controller.judgements:
         values[f"stability: {chosen}"] = "not judged"
@@ -80,16 +91,16 @@ def estimator(controller: FlatnessLaw) -> Report:
     if controller.is_predicted:
         settings, predictor = controller.settings, controller.predictor
         k = int(np.abs(predictor.unexplained[: found.actuators.n]).argmax())
-        values["predicted over [ms]"] = 1e3 * settings.delay
+        values["prediction horizon [ms]"] = 1e3 * settings.delay
         values["largest unexplained acceleration [rad/s^2 or m/s^2]"] = float(
             predictor.unexplained[k]
         )
-        values["of joint"] = controller.model.joint_names[k]
+        values["joint with the largest unexplained acceleration"] = controller.model.joint_names[k]
     if controller.observer is not None:
         residual = controller.observer.residual
         k = int(np.abs(residual).argmax())
         values["largest external torque [N m or N]"] = float(residual[k])
-        values["at joint"] = controller.model.joint_names[k]
+        values["joint with the largest external torque"] = controller.model.joint_names[k]
     return Report(OK if settled else WARN, "settled" if settled else "settling", values)
 
 

@@ -27,10 +27,10 @@ TRACKING = "tracking error"
 DELAY = "torques too late"
 LOST = "state estimate lost"
 JUMP = "jump in time"
-NOT_FINITE = "no finite torque"
+NOT_FINITE = "torque not finite"
 NO_DESIGN = "no stable gains"
 STOP_FAILED = "stop failed"
-REPEATED = "stopped again and again"
+REPEATED = "interrupted repeatedly"
 
 LATE = 100_000_000  # ns during which every torque is late before the robot is stopped
 
@@ -52,8 +52,9 @@ class Watch(Protocol):
 class Fault(NamedTuple):
     """Why the robot is stopped and held.
 
-    is_latched : only ~/enable clears it. is_final : no feedback helps; the holding torque is sent
-    once, and then nothing, which leaves the stop to the brakes and to the watchdogs of the drives.
+    is_latched : only ~/enable clears it. is_final : feedback cannot stop the arm; the holding
+    torque is sent, then nothing, and the stop is left to the brakes and to the watchdogs of the
+    drives.
     """
 
     reason: str
@@ -66,7 +67,7 @@ class Fault(NamedTuple):
 
     @classmethod
     def not_finite(cls, problem: str) -> Fault:
-        """A cycle that yields no finite torque, and hence nothing to send."""
+        """A cycle without a finite torque, and therefore without anything to send."""
         return cls(NOT_FINITE, problem, is_latched=True)
 
     @classmethod
@@ -88,7 +89,7 @@ class Fault(NamedTuple):
 
     @classmethod
     def time_jumped(cls, why: str) -> Fault:
-        """A jump of the clock or of the stamps: the arm may have moved on meanwhile."""
+        """A jump of the clock or of the stamps: the arm may have kept moving in the meantime."""
         return cls(JUMP, why, is_latched=False)
 
     @classmethod
@@ -124,7 +125,7 @@ class Faults:
 
     Attributes: `fault`, the active one, or None; `has_begun`, whether a cycle has been completed
     since activation. The node sets it; until then, the state of the arm is unknown, and neither
-    side can stand in for the other.
+    side can replace the other.
     """
 
     def __init__(self, motors: Watch, links: Watch | None, *, can_stop_on_links: bool) -> None:

@@ -55,7 +55,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     feedback_poles: tuple[float, ...] = parameter(
         (),
-        "state_feedback: real poles of each joint on its own, instead of the linear-quadratic"
+        "state_feedback: real poles of each joint, designed independently of the others, instead "
+        "of the linear-quadratic"
         " design; empty: not used",
         unit="1/s",
     )
@@ -79,13 +80,13 @@ class FlatnessControllerParameters(FollowingParameters):
     torque_bandwidth: tuple[float, ...] = parameter(
         (),
         "torque_control: bandwidth of the torque loops; one value for all, or one per joint of the"
-        " robot; empty: what springs, filter and command_delay allow",
+        " robot; empty: as high as springs, filter and command_delay allow",
         unit="rad/s",
     )
     torque_link_bandwidth: tuple[float, ...] = parameter(
         (LAWS["torque_control"].bandwidth,),
-        "torque_control: both poles of each link on its torque source, which set the stiffness that"
-        " the arm shows; one value for all, or one per joint of the robot",
+        "torque_control: both poles of each link driven by its torque source; they set the "
+        "stiffness felt at the arm; one value for all, or one per joint of the robot",
         unit="rad/s",
     )
     integral: float = parameter(
@@ -97,8 +98,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     disturbance_bandwidth: float = parameter(
         DISTURBANCE_BANDWIDTH,
-        "motor_pd, state_feedback: poles of the observers that compensate what the model does not"
-        " explain, on links and motors; 0: no compensation; always 0 without link encoders",
+        "motor_pd, state_feedback: poles of the disturbance observers of links and motors, whose "
+        "estimates are compensated; 0: no compensation; always 0 without link encoders",
         unit="rad/s",
         bounds=(0.0, 1000.0),
     )
@@ -109,27 +110,27 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     adaptation: str = parameter(
         "off",
-        "motor_pd, state_feedback: masses and inertias in the feedforward that are estimated while"
-        " the arm moves: those of all links, or of a payload; requires link encoders, see"
+        "motor_pd, state_feedback: estimate masses and inertias in the feedforward while the arm"
+        " moves: those of all links, or of a payload; requires link encoders, see"
         " docs/adaptation.md",
         choices=("off", *ADAPTS),
     )
     adapt: bool = parameter(
         True,
-        "change the estimates of adaptation; false: keep them as they are, for example while the"
-        " arm is in contact",
+        "update the estimates of adaptation; false: keep them, for example while the arm is in"
+        " contact",
         live=True,
     )
     adaptation_rate: float = parameter(
         2.0,
-        "rate at which torque errors decay that the estimated parameters can explain",
+        "adaptation: decay rate of torque errors that the estimated parameters can explain",
         unit="1/s",
         bounds=(0.0, 100.0),
     )
     adaptation_bound: float = parameter(
         0.4,
-        "adaptation of links: each keeps between 1 - bound and 1 / (1 - bound) times its mass and"
-        " second moments in the model",
+        "adaptation of links: their masses and second moments stay between 1 - bound and 1 / (1 -"
+        " bound) times those of the model",
         bounds=(0.0, 0.95),
     )
     payload_mass: float = parameter(
@@ -144,8 +145,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     hold_bandwidth: float = parameter(
         LAWS["hold"].bandwidth,
-        "hold, and the damped stop after a fault: upper limit on the bandwidth of the motors, which"
-        " damp the links behind their springs",
+        "hold, and the damped stop after a fault: upper limit on the bandwidth of the motor loops, "
+        "which also damp the links behind the springs",
         unit="rad/s",
         bounds=(1.0, 1000.0),
     )
@@ -158,14 +159,14 @@ class FlatnessControllerParameters(FollowingParameters):
     link_stiffness: tuple[float, ...] = parameter(
         (),
         "joint_impedance: stiffness of the links, in N m/rad or N/m; one value for all, or one per"
-        " joint of the robot; empty: a quarter of the springs'",
+        " joint of the robot; empty: a quarter of the springs' stiffness",
         live=True,
     )
     tool_stiffness: tuple[float, ...] = parameter(
         (),
         "cartesian_impedance: three rotational stiffnesses of the tool in N m/rad, then three"
-        " translational ones in N/m, along the axes of the base; empty: what uses a quarter of the"
-        " springs",
+        " translational ones in N/m, along the axes of the base; empty: values that use a quarter "
+        "of the springs' stiffness",
         live=True,
     )
     impedance_tool: str = parameter(
@@ -174,7 +175,8 @@ class FlatnessControllerParameters(FollowingParameters):
     posture_stiffness: tuple[float, ...] = parameter(
         (),
         "cartesian_impedance: stiffness of the posture, in N m/rad or N/m; one value for all, or"
-        " one per joint of the robot; empty: 2 % of the springs'; takes effect with tool_stiffness",
+        " one per joint of the robot; empty: 2 % of the springs' stiffness; takes effect with "
+        "tool_stiffness",
         live=True,
     )
     impedance_damping: float = parameter(
@@ -191,28 +193,28 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     stiffness_time: float = parameter(
         0.5,
-        "joint_impedance, cartesian_impedance: least duration of a change of stiffness",
+        "joint_impedance, cartesian_impedance: minimum duration of a change of stiffness",
         unit="s",
         bounds=(0.0, 60.0),
     )
     stiffness_energy: float = parameter(
         1.0,
-        "joint_impedance, cartesian_impedance: energy that rising stiffness may add to a displaced"
-        " arm before its dampers have dissipated as much",
+        "joint_impedance, cartesian_impedance: energy by which a stiffness increase may exceed "
+        "what the dampers of a displaced arm have dissipated",
         unit="J",
         bounds=(0.0, 1000.0),
     )
     design_position: tuple[float, ...] = parameter(
         (),
-        "position for which gains are designed, one value per joint of the robot; empty: the first"
+        "position at which gains are designed, one value per joint of the robot; empty: the first"
         " measured position",
         unit="rad or m",
     )
     unstable_poses: str = parameter(
         "report",
-        "response at configuration to a law whose loop is stable at the design position, but not in"
-        " the whole joint range: refuse to configure, or report it in the log and on /diagnostics;"
-        " a law that is unstable at the design position is always refused",
+        "response at configuration to a law that is stable at the design position, but not "
+        "throughout the joint range: refuse to configure, or report it in the log and on "
+        "/diagnostics; a law that is unstable at the design position is always refused",
         choices=("report", "reject"),
     )
     judged_poses: int = parameter(
@@ -240,9 +242,9 @@ class FlatnessControllerParameters(FollowingParameters):
 
     state_source: str = parameter(
         "link_and_motor_encoders",
-        "measurements from which the state is estimated: positions from both topics; motor"
-        " positions and the efforts of joint_states; positions and efforts of motor_states alone;"
-        " or, for each joint, those that its torque_source names",
+        "measurements from which the state is estimated: positions from both topics; motor "
+        "positions and the efforts of joint_states; positions and efforts of motor_states alone; "
+        "or, for each joint, those specified by its torque_source",
         choices=tuple(SOURCES),
     )
     filter_bandwidth: float = parameter(
@@ -254,8 +256,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     observer_bandwidth: float = parameter(
         25.0,
-        "upper limit on the bandwidth of the observer of motor_encoders; the springs also limit it,"
-        " see docs/elastic_joints.md",
+        "upper limit on the bandwidth of the observer used with motor_encoders; the springs also "
+        "limit it, see docs/elastic_joints.md",
         unit="Hz",
         bounds=(0.1, 2000.0),
     )
@@ -291,23 +293,23 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     command_delay: float = parameter(
         0.0,
-        "known delay from the stamp of a state until its torque takes effect; added to"
-        " feedforward_lead, and the state is predicted over it",
+        "known delay from the stamp of a state until its torque takes effect; it is added to "
+        "feedforward_lead, and the state is predicted over it",
         unit="s",
         bounds=(0.0, 1.0),
         live=True,
     )
     sensor_delay: float = parameter(
         0.0,
-        "known age of a state at its stamp, over which it is predicted, too",
+        "known age of a state at the time of its stamp; the state is predicted over this time, too",
         unit="s",
         bounds=(0.0, 1.0),
         live=True,
     )
     predict_state: bool = parameter(
         True,
-        "predict the state over sensor_delay and command_delay by the model and the torques already"
-        " sent, together over up to 0.05 s; without effect if both are 0",
+        "use the model and the torques already sent to predict the state over sensor_delay plus "
+        "command_delay, at most 0.05 s; no effect if both are 0",
         live=True,
     )
     transfer_time: float = parameter(
@@ -320,8 +322,8 @@ class FlatnessControllerParameters(FollowingParameters):
 
     learning_file: str = parameter(
         "",
-        "file (.npz) with the learned correction of one trajectory, applied whenever that"
-        " trajectory is followed; created if it does not exist and learn is set; empty: none",
+        "file (.npz) with the learned correction of one trajectory, which is applied whenever that "
+        "trajectory is followed; created if learn is set and it does not exist; empty: none",
     )
     learn: bool = parameter(
         False,
@@ -331,8 +333,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     learning_cutoff: float = parameter(
         CUTOFF,
-        "cut-off of the zero-phase filter of a new learning_file; keep it below the frequencies"
-        " at which the model is wrong by its own size",
+        "cut-off of the zero-phase filter of a new learning_file; keep it below the frequencies at "
+        "which the model error reaches 100 %",
         unit="Hz",
         bounds=(0.1, 200.0),
     )
@@ -352,8 +354,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     latency_tolerance: float = parameter(
         0.005,
-        "make a damped stop if, for 0.1 s, every torque is sent later than this after the stamp"
-        " of its state; 0: no limit, for computers whose clocks differ",
+        "make a damped stop if, for 0.1 s, every torque is sent later than this after the stamp of "
+        "its state; 0: no limit, as needed if clocks of computers differ",
         unit="s",
         bounds=(0.0, 1.0),
         live=True,
@@ -372,14 +374,14 @@ class FlatnessControllerParameters(FollowingParameters):
 
     recovery_limit: int = parameter(
         5,
-        "stay stopped until ~/enable is called if following has resumed this often without it"
-        " within recovery_window; 0: no limit",
+        "number of automatic recoveries within recovery_window after which the robot stays stopped "
+        "until ~/enable is called; 0: no limit",
         bounds=(0, 1000),
         live=True,
     )
     recovery_window: float = parameter(
         60.0,
-        "time within which recoveries are counted",
+        "time window over which recoveries are counted",
         unit="s",
         bounds=(1.0, 3600.0),
         live=True,
@@ -414,8 +416,8 @@ class FlatnessControllerParameters(FollowingParameters):
         if self.adaptation != "off" and "link_position" not in SOURCES[self.state_source]:
             raise ParameterError(
                 f"adaptation requires measured link positions, which state_source"
-                f" {self.state_source} does not include: errors of the springs would be taken for"
-                " errors of the links"
+                f" {self.state_source} does not include: errors of the springs would be mistaken"
+                " for errors of the links"
             )
         self.settings()
 
@@ -426,7 +428,7 @@ class FlatnessControllerParameters(FollowingParameters):
             self.state_source,
             self.observer_bandwidth if observes else self.filter_bandwidth,
             self.filter_order,
-            # A gap in the states that leads to a damped stop must not restart the filters at rest.
+            # A gap in the states that leads to a damped stop must not reset the filters to rest.
             max_step=max(MAX_STEP, 2.0 * self.state_timeout),
         )
         controllers = {each.law: each for each in self._controllers()}

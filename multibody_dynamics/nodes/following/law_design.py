@@ -1,4 +1,4 @@
-"""Design of the laws, and the judgement of their sampled loops: refused, reported, or stable."""
+"""Design of the laws, and judgement of their sampled loops: stable, reported, or refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .flatness_controller_parameters import FlatnessControllerParameters
 
 STOP = "hold"  # the law that stops the arm after a fault
 PERIOD = 1e-3  # s, if no rate is given
-LONG = 10  # cycles of delay; above, only the design pose is judged: the sampled loop gets large
+LONG = 10  # cycles of delay; beyond, only the design pose is judged: the loop gets large
 
 
 def prepare_laws(law: FlatnessLaw, p: FlatnessControllerParameters, logger: RcutilsLogger) -> None:

@@ -2,8 +2,8 @@
 node.
 
 The law follows the corrected motion; `wanted` is the motion without correction, against which
-errors are judged and recorded. A hold drops the correction at once, because it starts at a measured
-position; a stop, or a trajectory without correction, fades it out.
+errors are judged and recorded. A hold drops the correction immediately, because it starts at a
+measured position; a stop, or a trajectory without correction, fades it out.
 """
 
 from __future__ import annotations

@@ -66,8 +66,9 @@ class MeasuredSignals:
 class StatePairs:
     """Pairs of the newest link state and the newest motor state, each used once.
 
-    A robot samples both at once with one stamp, so with tolerance 0 (s) the stamps must be equal.
-    Where they differ, `tolerance` allows for the difference, which must stay below half a period.
+    A robot samples both simultaneously with one stamp, so with tolerance 0 (s) the stamps must be
+    equal. If they differ, `tolerance` allows for the difference, which must stay below half a
+    period.
     `stamp`: ns, of the pair; the newer one of the two.
 
     On a busy computer, several states of one side may be read before those of the other, and a
@@ -95,7 +96,7 @@ class StatePairs:
         """Note that `states`, links or motors, has a new state; True if that completes a pair.
 
         If both are new but their stamps do not match, the newer one waits for its counterpart.
-        Raises MessageError once that has happened ALONE times in a row.
+        Raises MessageError if this happens ALONE times in a row.
         """
         self._fresh.add(states)
         links, motors = self.links, self.motors

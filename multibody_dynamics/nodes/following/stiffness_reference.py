@@ -1,8 +1,8 @@
 """The trajectory of the second flat outputs of joints with variable stiffness.
 
-A stiffness in N m/rad, or a pretension in N m, enters the flat map with two derivatives. Therefore
-it follows a C4 curve, as the joints do, and stays within the range that springs, motors and joint
-torque allow.
+A stiffness in N m/rad, or a pretension in N m, enters the flat map with two derivatives. It
+therefore follows a C4 curve, as the joints do, and stays within the range that springs, motors and
+joint torque allow.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A stop can fail: torques may arrive too late for any feedback, motors may lack friction, sensors may
 be wrong, or somebody may push the arm. The guard detects two things: a joint that is too fast
-for the motion being stopped, and an arm that does not come to rest in time. The response is decided
-elsewhere (:class:`.Faults`).
+for the motion being stopped, and an arm that does not come to rest in time. :class:`.Faults`
+decides on the response.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ SECOND = 1_000_000_000  # ns
 FASTER = 1.5  # times the speed at the fault
 SHARE = 0.25  # of the velocity limit, in addition: braking one joint moves the others
 UNLIMITED_SPEED = 2.0  # rad/s or m/s, velocity limit of joints that have none
-LASTING = 50_000_000  # ns; shorter peaks may come from the filters of the velocities
-AT_REST = 200_000_000  # ns below the speed of rest; an oscillation exceeds it again sooner
+LASTING = 50_000_000  # ns; shorter peaks may be caused by the velocity filters
+AT_REST = 200_000_000  # ns below the speed of rest; an oscillation exceeds this speed again sooner
 SLOWEST = 0.01  # rad/s or m/s; the speed of rest is never taken below this
 
 
@@ -38,7 +38,7 @@ class StopGuard:
         self.restart()
 
     def restart(self) -> None:
-        """Forget every time, because stamps jumped; the allowed speeds remain."""
+        """Forget all times, because the stamps jumped; the allowed speeds remain."""
         self._moving_since = self._slow_since = self._fast_since = -1
 
     def begin(self, speed: Array) -> None:
@@ -67,7 +67,7 @@ class StopGuard:
             self._fast_since = stamp
         elif stamp - self._fast_since >= LASTING:
             return Fault.stop_failed(
-                f"'{self.joint_names[k]}' turns at {speed[k]:.3g}, faster than a stop may be;"
+                f"'{self.joint_names[k]}' moves at {speed[k]:.3g}, too fast for a stop;"
                 f" allowed: {allowed[k]:.3g} (stop_speed_limit)"
             )
         return self._not_at_rest(stamp, speed, timeout, rest_speed)

@@ -1,8 +1,8 @@
 """Base class of the flatness controller: its response to faults. It brings the arm to a damped
 stop, checks that the stop succeeds, and clears the fault or falls silent.
 
-Which fault is active and which law stops the arm is decided in faults.py, and whether a stop fails
-in stop_guard.py; here the law is changed, the log is written, and the last torque is published.
+faults.py decides which fault is active and which law stops the arm, and stop_guard.py whether a
+stop fails; this module changes the law, writes the log, and publishes the last torque.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .state_pairs import MeasuredSignals, missing_of
 from .stop_guard import StopGuard
 from .trajectory_goal import Code
 
-LONGEST_APPROACH = 1.0  # s in which the torque of rest is reached, however low the rate limits
+LONGEST_APPROACH = 1.0  # s in which the holding torque is reached, however low the rate limits
 PERIOD = 1e-3  # s, before the first period is known
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
-SILENT = "sending the torque of rest, then nothing; brakes or drives must stop the arm"
+SILENT = "sending the holding torque, then nothing; brakes or drives must stop the arm"
 
 
 class StoppingNode(FollowingNode):
@@ -106,7 +106,8 @@ class StoppingNode(FollowingNode):
                 self._recover()
 
     def _may_resume(self, stamp: int, why: str) -> bool:
-        """Whether following may resume without ~/enable; if it did so too often, stay stopped."""
+        """Whether following may resume without ~/enable; if it has resumed too often, stay
+        stopped."""
         p = self.parameters
         fault = self._faults.resume(stamp, why, limit=p.recovery_limit, window=p.recovery_window)
         if fault is not None:

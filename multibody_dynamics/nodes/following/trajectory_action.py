@@ -2,7 +2,7 @@
 send a motion and wait for its result, such as MoveIt. Requires control_msgs.
 
 trajectory_goal.py and the node decide which goals are acceptable and how they end; this module
-handles the goal handles and messages of the action.
+takes care of the action's goal handles and messages.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class TrajectoryAction:
     follow: starts the motion of a new goal, which ends the current goal, or raises MessageError.
     stop: brings the motion to rest. rate: of the feedback, Hz.
 
-    Every goal is accepted; if it is invalid, its result says why.
+    Every goal is accepted; if it is invalid, its result states the reason.
     """
 
     def __init__(

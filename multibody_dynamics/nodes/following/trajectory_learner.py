@@ -13,12 +13,12 @@ from ...dynamics.core import Array, InputError
 class TrajectoryLearner:
     """The learned correction of one trajectory, in memory and in a file.
 
-    Runs are evaluated, and the file is written, in a thread of its own.
+    Runs are evaluated, and the file is written, in a separate thread.
 
     Parameters
     ----------
-    path : of the file. If it exists, its correction is used, with the settings it was learned with;
-        otherwise it is created after the first run.
+    path : of the file. If it exists, its correction is used, with the settings with which it was
+        learned; otherwise it is created after the first run.
     robot, joint_names : of the robot; InputError if those of the file differ.
     settings : of a new file.
     log : called with a text after every run, from that thread.
@@ -54,7 +54,8 @@ class TrajectoryLearner:
         return self._work is not None and not self._work.done()
 
     def of_trajectory(self, key: str, start: Array, duration: float) -> IterativeLearning | None:
-        """What has been learned about this trajectory; None if unusable, and `note` says why.
+        """What has been learned about this trajectory; None if unusable, and `note` states the
+        reason.
 
         A new file begins with the first trajectory while `learns` is set.
         """

@@ -27,7 +27,7 @@ Payload = tuple[str, float, tuple[float, ...]]
 class Surroundings:
     """Applies payload, hit and external wrench to `plant`, as given by parameters and messages.
 
-    Messages arrive in the executor's thread; the plant runs in a thread of its own.
+    Messages arrive in the executor's thread; the plant runs in a separate thread.
     """
 
     def __init__(self, p: SimulatorParameters, plant: Plant) -> None:
@@ -55,7 +55,7 @@ class Surroundings:
         return link in self._bare.frames and self._bare.frames[link].body >= 0
 
     def forget_wrench(self) -> None:
-        """Drop the external wrench, which is from the future because time jumped back."""
+        """Drop the external wrench, whose stamp is in the future because time jumped back."""
         with self._lock:
             self._external.restart()
             self._now = 0

@@ -41,7 +41,7 @@ class Command(NamedTuple):
     time: int | None = None  # ns on the clock of the stamps, to which position refers; None: now
 
     def age(self, stamp: int) -> float:
-        """Age in s by whichever clock advanced less: silence is not a fault in a paused simulation.
+        """Age in s on whichever clock advanced less: silence is not a fault in a paused simulation.
 
         After simulated time has jumped back, the steady clock alone counts.
         """

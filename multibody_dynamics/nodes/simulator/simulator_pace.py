@@ -32,7 +32,8 @@ class Pace(Protocol):
 
 
 class SteadyPace:
-    """One cycle per `period` ns of the steady clock; after a delay, several at once to catch up.
+    """One cycle per `period` ns of the steady clock; after a delay, several in quick succession to
+    catch up.
 
     begin: simulated time before the first cycle, ns, if stamps are in simulated time; None if they
     are in system time. `speed`, the ratio of simulated to real time, may be set at any time; 0: do

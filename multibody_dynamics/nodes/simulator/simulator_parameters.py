@@ -45,7 +45,7 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     )
     link_viscous_friction: tuple[float, ...] = parameter(
         (),
-        "viscous friction on the link side of the springs: one value or one per joint, in the"
+        "viscous friction on the link side of the springs: one value, or one per joint, in the"
         " order of initial_positions; empty: none",
         unit="N m s/rad or N s/m",
     )
@@ -80,8 +80,8 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     )
     actuation_delay: float = parameter(
         0.0,
-        "delay from the beginning of the cycle that reads a command until the motors apply it; any"
-        " value, not only multiples of the cycle",
+        "delay from the beginning of the cycle that reads a command until the motors apply it;"
+        " need not be a multiple of the cycle",
         unit="s",
         bounds=(0.0, 0.1),
     )
@@ -176,8 +176,8 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     lockstep: bool = parameter(
         False,
         "wait, for at most command_timeout, until a motor_command or motor_torque_stamped answers"
-        " the previous state: simulated time slows down, or runs as fast as the answers arrive (see"
-        " max_speed), and no command is lost; requires publish_clock",
+        " the previous state: simulated time runs as fast as the answers arrive, even faster than"
+        " real time (see max_speed), and no command is lost; requires publish_clock",
     )
     max_speed: float = parameter(
         1.0,

@@ -3,8 +3,8 @@
 The path of the tool is a curve C(s). `TaskSpaceSolver` follows it once, which yields the joints
 q(s) with four derivatives by s, including secondary motions of redundant joints and damping. A time
 law s(t), C4 and from rest to rest, respects the limits of speed and acceleration. By the chain
-rule, all joints rest where s does: at both ends, and wherever the time law brakes. A stop therefore
-stays on the path, and neither posture nor damping needs time to settle.
+rule, all joints are at rest when s is: at both ends, and wherever the time law stops. A stop
+therefore stays on the path, and neither posture nor damping needs time to settle.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from ..base.messages import MessageError, TrajectoryRequest
 GRID = 0.01  # s of the curve's parameter between stored states; the solver fills the gaps
 FEWEST, MOST = 50, 5000  # number of stored states
 SAME = 1e-6  # m and rad; poses closer than this are equal
-BEYOND = 4  # poses that extend a spline at either end, so that it does not rest there
+BEYOND = 4  # poses by which a spline is extended at either end, so it does not come to rest there
 STARTS = 30  # initial guesses of the inverse kinematics that explains why a pose is unreachable
 RAMP_PEAK = 35 / 16  # maximum slope of the C3 step from 0 to 1 on [0, 1]
 
@@ -307,10 +307,8 @@ class PathPlanner:
             reject(
                 "induced error",
                 off.max(axis=1) > limits.pose_tolerance,
-                lambda k: (
-                    "damping would leave the tool {:.3g} m and {:.3g} rad off the path".format(
-                        *off[k]
-                    )
+                lambda k: "damping would move the tool {:.3g} m and {:.3g} rad off the path".format(
+                    *off[k]
                 ),
             )
 

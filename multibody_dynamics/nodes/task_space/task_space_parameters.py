@@ -64,12 +64,12 @@ class TaskSpaceParameters(FeedforwardParameters):
     )
     damping: float = parameter(
         0.0,
-        "singular value near which damping sets in; 0: no damping, the path is exact",
+        "singular value around which damping begins; 0: no damping, the path is exact",
         bounds=(0.0, 1.0),
     )
     feedback: float = parameter(
         10.0,
-        "with damping: rate at which a tool error is corrected, per second of the path",
+        "with damping: rate at which an error of the tool is corrected, per second of the path",
         unit="1/s",
         bounds=(0.1, 1000.0),
     )

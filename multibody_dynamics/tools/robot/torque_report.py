@@ -46,16 +46,17 @@ DESIGN_COLUMNS = (
 """Columns of the table of designs and their units."""
 
 LEGEND = (
-    "locked, rates, free: -3 dB of the spring torque over its reference: with the link locked; the"
-    " same with the reference's two time derivatives given; with the link free, relative to slow"
-    " references",
-    "gain: of slow references with the link free; below 1, the link has to move its motor along",
-    "felt: inertia of the motor that is felt at the link in slow motion, |Z| / ω at 1 Hz, with the"
-    " driving-point impedance Z = torque against the motion / velocity",
-    "Re Z, at: least real part of Z and its frequency; a negative one is the viscous friction that"
-    " the link would need for a passive joint",
-    "passive: the lowest frequency at which the joint feeds energy into a link that moves as a"
-    " sine; -: none up to half the rate of the loop",
+    "locked, rates, free: -3 dB bandwidth from reference to spring torque: with the link locked; "
+    "the same, given the reference's first two time derivatives; with the link free, relative to "
+    "slow references",
+    "gain: for slow references with the link free; below 1, some of the torque moves the motor "
+    "along with the link",
+    "felt: motor inertia felt at the link in slow motion, |Z| / ω at 1 Hz, where the driving-point "
+    "impedance Z is the torque opposing the motion over its velocity",
+    "Re Z, at: minimum real part of Z and its frequency; if negative, the joint is passive only "
+    "with this much viscous friction at the link",
+    "passive: up to this frequency, the joint feeds no energy into a link in sinusoidal motion; -: "
+    "up to half the rate of the loop",
     "noise: standard deviation of the motor torque from the encoders",
     "delay: additional delay at which the loop becomes unstable",
 )
@@ -207,7 +208,9 @@ def lines(report: TorqueReport) -> Iterator[str]:
         values = "".join(f"{number(value):>9}" for value in design_row(result))
         yield f"{result.joint:<18}{result.design:<17}{values}"
     yield from (f"refused: {text}" for text in report.refused.values())
-    yield from (f"{name}: no spring; passes the torque on" for name in report.rigid)
+    yield from (
+        f"{name}: no spring; the motor torque acts on the link directly" for name in report.rigid
+    )
     yield from ("", *LEGEND)
     yield ""
     yield (

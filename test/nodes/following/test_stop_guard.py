@@ -58,7 +58,7 @@ def test_a_joint_that_becomes_faster_than_the_motion_is_a_fault_with_its_name():
     assert fault.reason == STOP_FAILED
     assert fault.is_final
     assert fault.text == (
-        "'elbow' turns at 0.558, faster than a stop may be; allowed: 0.5 (stop_speed_limit)"
+        "'elbow' moves at 0.558, too fast for a stop; allowed: 0.5 (stop_speed_limit)"
     )
     t, _ = run(guard(), lambda t: (0.5, 0.1 * np.exp(2.0 * t)), limit=0.2)
     assert t < np.log(2.0) / 2.0 + 0.06

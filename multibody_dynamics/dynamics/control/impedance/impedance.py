@@ -182,7 +182,7 @@ class ImpedanceController(Controller):
     def problems(self) -> tuple[str, ...]:
         if not self.ramp.is_held:
             return super().problems()
-        held = "the stiffness rises no further: its energy is used up while the arm is displaced"
+        held = "the stiffness stops rising: stiffness_energy is used up while the arm is displaced"
         return (*super().problems(), held)
 
     # The law
@@ -289,13 +289,13 @@ class ImpedanceController(Controller):
         """The storage function V in J, up to a constant, at a state and the reference of the last
         update; the energy in the tank is included. For tests and monitoring: expensive.
 
-        Raises InputError for a variable stiffness, for which no storage is claimed.
+        Raises InputError for a variable stiffness, for which no storage function is known.
         """
         for name, actuator in zip(
             self.actuators.joint_names, self.actuators.actuators, strict=True
         ):
             if isinstance(actuator, VariableStiffness):
-                raise InputError(f"joint '{name}': no storage is claimed for variable stiffness")
+                raise InputError(f"joint '{name}': no storage function for a variable stiffness")
         motors, links = np.array((theta, thetad)), np.array((q, qd))
         equilibrium = LinkEquilibrium(self.actuators, motors[0], self._balance)
         equilibrium.springs.stiffness[:] = self.equilibrium.springs.stiffness

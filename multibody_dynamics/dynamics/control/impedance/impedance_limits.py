@@ -51,7 +51,7 @@ def check_use(actuators: Actuators, carrying: Array, stiffness: Array, poses: Ar
         i = int(chosen[np.argmax(np.diagonal(block[worst]) / carrying[chosen])])
         at = ", ".join(f"{x:.2f}" for x in poses[worst])
         raise InputError(
-            f"the stiffness is {use[worst]:.2g} of what the springs have at q = ({at}), most at "
+            f"the stiffness is {use[worst]:.2g} times that of the springs at q = ({at}), most at "
             f"joint '{actuators.joint_names[i]}'; at most {MOST} is possible: divide it by "
             f"{use[worst] / MOST:.3g} or more"
         )

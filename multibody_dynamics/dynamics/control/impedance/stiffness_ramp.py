@@ -1,11 +1,11 @@
 """Changes of stiffness while an arm is in contact, without creating energy.
 
-A spring that is stretched by e while its stiffness rises at K' gains the power e^T K' e / 2, which
-nothing outside provides. The ramp pays for it from a tank (F. Ferraguti, C. Secchi, C. Fantuzzi,
-ICRA 2013): stiffness rises only as far as the energy in the tank allows; power that the law's
-dampers dissipate fills it, up to its capacity. The storage function including the tank then never
-rises by more than what contacts supply, whatever the sequence of stiffnesses. Softening releases
-energy, which is not stored: the estimate is on the safe side.
+A virtual spring that is stretched by e while its stiffness rises at K' gains the power e^T K' e / 2
+without any work at the contact. The ramp draws this energy from a tank (F. Ferraguti, C. Secchi, C.
+Fantuzzi, ICRA 2013): the stiffness rises only as far as the energy in the tank allows, and the
+power dissipated by the law's dampers refills it, up to its capacity. The storage function including
+the tank then never rises by more than the energy supplied by contacts, whatever the sequence of
+stiffnesses. The energy released by softening is not stored, so the estimate is conservative.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ FILLING = 0.5  # share of the dissipated energy that fills the tank; the rest co
 
 
 class StiffnessRamp:
-    """Stiffnesses (k,) that approach their targets at a limited rate and with limited energy.
+    """Stiffnesses (k,) that approach their targets at a limited rate and within an energy budget.
 
     Parameters
     ----------
     value : (k,) stiffnesses to begin with, N m/rad or N/m.
     time : s, shortest time in which a new target is reached.
-    capacity : J, of the tank, which is full at the beginning: the energy that stiffening may take
-        before anything is dissipated.
+    capacity : J, of the tank, which is full at the beginning: the energy available for stiffening
+        before anything has been dissipated.
 
     Attributes: `value` (k,), `target` (k,), `energy` in J, `is_held`: whether the tank stopped the
     last step.
@@ -48,7 +48,7 @@ class StiffnessRamp:
         self._slope = np.abs(self.target - self.value) / max(self.time, 1e-9)
 
     def settle(self) -> None:
-        """Set the targets at once and fill the tank: for a law that is not running."""
+        """Jump to the targets and fill the tank: for a law that is not running."""
         self.value[:] = self.target
         self.energy, self.is_held = self.capacity, False
 

@@ -304,7 +304,7 @@ class FlatnessLaw:
                 elif isinstance(law, CartesianImpedance) and own.tool_stiffness is not None:
                     law.set_stiffness(own.tool_stiffness, own.posture_stiffness)
             except InputError as error:
-                problem = f"{name}: the stiffness stays as it is: {error}"
+                problem = f"{name}: the stiffness was not changed: {error}"
         return problem
 
     def adapt(self, is_active: bool) -> None:
@@ -465,7 +465,7 @@ class FlatnessLaw:
             self.lost = str(error)
         else:
             if estimator.refused != refused:
-                self.lost = "a motor is far from where the observer of motor_encoders expects it"
+                self.lost = "a motor is far from where the observer of motor_encoders predicts it"
             elif estimator.starts != starts and not self._is_new:
                 self.lost = "the observer of motor_encoders restarted"
             self._is_new = False

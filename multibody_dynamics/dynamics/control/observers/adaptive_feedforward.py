@@ -1,8 +1,8 @@
 """Adaptive feedforward: masses and inertias estimated while the arm moves, within stated bounds.
 
 The joint torques are linear in the inertial parameters pi, u = Y(q, q', q_r', q_r'') pi. With the
-sliding error s = q' - q_r', q_r' = q_d' + slope (q_d - q), and the torques d that the model in use
-demands beyond those that act (:mod:`disturbance_compensation`), the composite law of J.-J. E.
+sliding error s = q' - q_r', q_r' = q_d' + slope (q_d - q), and with d, the torques demanded by the
+model in use less those that act (:mod:`disturbance_compensation`), the composite law of J.-J. E.
 Slotine and W. Li ("Composite adaptive control of robot manipulators", Automatica 25(4), 1989)
 changes pi along
 
@@ -21,14 +21,14 @@ therefore written as
              payload's frame, low = 0, high = 1
 
 and a step is N <- clip(N - step rate / (g + floor^2) T^T L T), where clip limits the eigenvalues:
-the orthogonal projection onto a convex set, which can only bring N nearer to every possible body.
-g = |T^T L T|^2 / |x|^2 is the squared torque per unit of N in the direction of x, so `rate` is the
-rate in 1/s at which a torque error decays that the parameters can explain completely.
+the orthogonal projection onto a convex set, which can only bring N nearer to any N within the
+bounds. g = |T^T L T|^2 / |x|^2 is the squared torque per unit of N in the direction of x, so a
+torque error that the parameters can explain completely decays at `rate` in 1/s.
 
 Only the feedforward changes, u along the desired motion with both rates; no feedback loop and no
 observer contains the estimates, so they cannot make the arm unstable. Where disturbances are
-compensated as well, their observer keeps the design model, and the share that the estimates explain
-is subtracted after the same low-pass: at rest, every torque is compensated exactly once.
+compensated as well, their observer keeps the design model, and the share explained by the estimates
+is subtracted after passing the same low-pass: at rest, every torque is compensated exactly once.
 """
 
 from __future__ import annotations
@@ -60,20 +60,20 @@ class AdaptationSettings:
 
     Attributes
     ----------
-    adapts : "links", all bodies, or "payload", one body that carries something unknown.
+    adapts : "links", all bodies, or "payload", a single body with an unknown load.
     rate : 1/s, at which torque errors that the parameters can explain decay.
-    bound : 0 to 1: each link keeps between 1 - bound and 1 / (1 - bound) times its model, in mass
-        and in all second moments.
+    bound : 0 to 1: the mass and all second moments of each link stay between 1 - bound and 1 / (1 -
+        bound) times those of the model.
     payload_body : name or index of the body that carries the payload; the last one if None.
-    payload_mass : kg, at most.
+    payload_mass : kg, maximum.
     payload_radius : m. A payload with a centre of mass at the distance r from the origin of its
         body has at most the mass payload_mass / (1 + r^2 / payload_radius^2).
     slope : 1/s, of the sliding error.
     sliding : factor of D = sliding slope diag(M) in the composite law; with 0, only the
         disturbances drive the adaptation.
     dead_zone : N m or N (n,) or a scalar: disturbances smaller than this cause no adaptation.
-    floor : N m: slows the adaptation down where the parameters have less effect on the torques
-        than this.
+    floor : N m: the adaptation slows down where the parameters affect the torques by less than
+        this.
 
     Raises InputError for values out of range.
     """
@@ -119,20 +119,20 @@ class AdaptiveFeedforward:
 
     Parameters
     ----------
-    lag_bandwidth : rad/s, of the :class:`.LowPass` that has filtered the disturbances; 0 if
-        nothing else compensates them.
+    lag_bandwidth : rad/s, of the :class:`.LowPass` through which the disturbances have passed; 0 if
+        they are not compensated.
 
     Attributes
     ----------
-    is_active : whether `update` changes the estimates; may be switched at any time. They keep their
-        effect until :meth:`clear`.
-    estimate : (k, 4, 4) N of the bodies that adapt, see the module.
+    is_active : whether `update` changes the estimates; may be switched at any time. The estimates
+        take effect until :meth:`clear` in either case.
+    estimate : (k, 4, 4) N of the bodies that adapt, see the docstring of the module.
     pseudo_inertias : (n, 4, 4) of all bodies in the joint frames.
     explained, explained_rate : (n,) N m, N m/s: the torques that the estimates add, through the
         low-pass.
 
-    Not thread-safe. Raises InputError for an unknown body, and for links without mass or of no
-    extent (a point, a rod or a plate), whose second moments no factor can change.
+    Not thread-safe. Raises InputError for an unknown body, and for links without mass or without
+    extent in some direction (a point, a rod or a plate), whose second moments cannot be scaled.
     """
 
     def __init__(
@@ -226,9 +226,9 @@ class AdaptiveFeedforward:
         """Update the estimates, `step` s after the last update.
 
         links : q, q' (n,). desired : (5, n) q_d .. q_d''''.
-        disturbance : (n,) N m that acts on the links beyond the design model, for example that of a
-        :class:`.DisturbanceCompensation`; zeros if it is not known.
-        After more than MAX_STEP the motion counts as interrupted.
+        disturbance : (n,) N m that acts on the links and is not part of the design model, for
+        example that of a :class:`.DisturbanceCompensation`; zeros if it is not known. After a step
+        longer than MAX_STEP, the motion counts as interrupted.
         """
         self._take(step, links, desired)
         x, slack = self._error, self._passive.direction

@@ -90,8 +90,8 @@ class LoopJudgement:
         pose = ", ".join(f"{x:.2f}" for x in self.worst_pose)
         found = f"unstable at {count} of {judged} poses" if count else f"stable at {judged} poses"
         if self.is_unstable_at_design:
-            found += ", the design position among them"
-        off = f" and parameters {100.0 * self.model_error:g} % off" if self.model_error else ""
+            found += ", including the design position"
+        off = f" and parameter errors of {100.0 * self.model_error:g} %" if self.model_error else ""
         return (
             f"{found}, with a delay of {1e3 * self.delay:g} ms{off}; worst: pole "
             f"{self.pole.real:.3g} +- {self.pole.imag:.3g}i 1/s, joint '{self.joint}', at [{pose}]"

@@ -2,8 +2,8 @@
 
 The measures of W. Rampeltshammer, A. Keemink, M. Sytsma, E. van Asseldonk, H. van der Kooij,
 "Evaluation and comparison of SEA torque controllers in a unified framework", Actuators 12 (2023)
-303, for one joint on its own under a :class:`.TorqueController`, sampled and with delay; and the
-torque that its motor can deliver at a frequency, after C. Lee, S. Oh, "Performance analysis of
+303, for a single joint under a :class:`.TorqueController`, sampled and with delay; and the torque
+that its motor can deliver at a given frequency, after C. Lee, S. Oh, "Performance analysis of
 series elastic actuator based on maximum torque transmissibility", arXiv:1902.05346.
 """
 
@@ -34,9 +34,9 @@ class TorqueEvaluation:
     ----------
     joint, design : names.
     frequency : (k,) up to half the sampling rate.
-    locked, free : (k,) torque of the spring over a reference without rates, with the link locked,
-        and free with the inertia that it has at the position of the design.
-    with_rates : (k,) as `locked`, over a reference with its two derivatives.
+    locked, free : (k,) response of the spring torque to a reference without rates, with the link
+        locked, and with the link free, with its inertia at the position of the design.
+    with_rates : (k,) as `locked`, for a reference with its first two derivatives.
     impedance : (k,) Z = -Q / q' at the link, N m s/rad.
     noise : (2,) standard deviations of motor and spring torque from the encoders, N m.
     delay_margin : s, additional delay at which the first loop becomes unstable, with the link
@@ -82,30 +82,29 @@ class TorqueEvaluation:
 
     @property
     def rendered_inertia(self) -> float:
-        """|Z| / w at 1 Hz, kg m^2: inertia of the motor that a hand on the link feels, moving
-        slowly."""
+        """|Z| / w at 1 Hz, kg m^2: motor inertia felt by a hand that moves the link slowly."""
         z = np.interp(1.0, self.frequency, np.abs(self.impedance))
         return float(z / (2.0 * np.pi))
 
     @property
     def rendered_stiffness(self) -> float:
-        """|Z| w at the highest frequency, N m/rad: what an impact feels."""
+        """|Z| w at the highest frequency, N m/rad: the stiffness felt in an impact."""
         return float(abs(self.impedance[-1]) * 2.0 * np.pi * self.frequency[-1])
 
     @property
     def passivity_margin(self) -> float:
-        """Least real part of Z, N m s/rad; if negative, a link with viscous friction of this size
-        would be needed for the joint to be passive."""
+        """Minimum real part of Z, N m s/rad; if negative, the joint is passive only with this much
+        viscous friction at the link."""
         return float(self.impedance.real.min())
 
     @property
     def least_passive_at(self) -> float:
-        """Hz, where the real part of Z is least."""
+        """Hz, frequency at which the real part of Z is smallest."""
         return float(self.frequency[np.argmin(self.impedance.real)])
 
     @property
     def first_violation(self) -> float:
-        """The lowest frequency at which the joint feeds energy into a link that moves as a sine, in
+        """The lowest frequency at which the joint feeds energy into a link in sinusoidal motion, in
         Hz; inf if there is none below half the sampling rate."""
         wrong = np.flatnonzero(self.impedance.real < -VIOLATION * np.abs(self.impedance))
         return float(self.frequency[wrong[0]]) if wrong.size else float("inf")
@@ -163,7 +162,8 @@ def _delay_margin(single: SingleJoint, loop: TorqueLoop) -> float:
 
 
 def half_power(frequency: Array, response: ComplexArray) -> float:
-    """Where |response| first falls below its first value by 3 dB, interpolated; inf if nowhere."""
+    """Frequency at which |response| first falls 3 dB below its first value, interpolated; inf if it
+    never does."""
     gain = np.abs(response) / abs(response[0])
     below = np.flatnonzero(gain < HALF_POWER)
     if not below.size:

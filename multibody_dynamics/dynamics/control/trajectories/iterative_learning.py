@@ -254,7 +254,7 @@ class IterativeLearning:
         if key != self.key:
             raise InputError(
                 f"the learned correction is for another trajectory (hash {self.key[:12]}, this one "
-                f"has {key[:12]}); use a file of its own for each trajectory"
+                f"has {key[:12]}); use a separate file for each trajectory"
             )
 
     def __str__(self) -> str:
