@@ -4,14 +4,14 @@ MuJoCo itself reads the links from the URDF. Each motor behind a spring becomes 
 the world whose armature is the rotor's inertia and whose angle is theta, for any type of joint:
 under Spong's simplification, a rotor feels neither gravity nor the motion of the links. A
 linear spring with its damper is a fixed tendon of length theta - q; a rotor on a rigid joint is
-that joint's armature. MuJoCo integrates all of this, and viscous friction, by its Runge-Kutta
-method of order 4 with a fixed inner step h.
+that joint's armature. MuJoCo integrates all of this, and viscous friction, with its fourth-order
+Runge-Kutta method and a fixed inner step h.
 
 Everything else acts as a force that is held over an inner step and evaluated at its middle,
 x + h/2 v: nonlinear and variable springs (by the laws of `elastic`), Coulomb friction, drives, and
 the points at which wrenches act. For a spring this is the leapfrog method: order 2, symplectic,
 stable for |lambda| h < 2. With the default h of 0.25 ms, a Panda that moves by 0.5 rad within a
-second ends within 1e-5 rad of `ElasticRobot`; halving h divides the difference by four.
+second ends within 1e-5 rad of `ElasticRobot`; halving h reduces the difference to a quarter.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LARGEST_FORCE, LARGEST_STATE = 1e6, 1e9  # MuJoCo resets the state beyond accele
 
 
 def import_mujoco() -> Any:
-    """The module `mujoco`. Raises DynamicsError that says how to install it."""
+    """The module `mujoco`. Raises a DynamicsError that explains how to install it."""
     try:
         import mujoco
     except ImportError as error:

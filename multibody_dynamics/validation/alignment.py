@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from ..dynamics.core import Array
 from .recordings import JointSamples
 
-WINDOW = 1_000_000_000  # ns; a stamp that goes back further means that the clock was set back
+WINDOW = 1_000_000_000  # ns; if a stamp goes back by more than this, the clock was set back
 GAP = 3.5  # periods without a sample: not interpolated
 ON_GRID = 1e-6  # periods: a sample this close to a grid point is used unchanged
 LISTED = 20  # events of each kind that are listed individually

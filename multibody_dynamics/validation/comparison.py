@@ -38,7 +38,7 @@ class Compared(NamedTuple):
 class Validation:
     """The result of a comparison. Times in s after `origin` (ns since 1970).
 
-    `problems` say why the comparison is incomplete, `notes` what else a reader should know.
+    `problems` state why the comparison is incomplete, and `notes` what else a reader should know.
     """
 
     recording: str

@@ -200,7 +200,7 @@ def _chosen(
     motor_topic: str,
     notes: list[str],
 ) -> tuple[Source, ...]:
-    """The sources of positions and efforts; motor efforts may have a topic of their own."""
+    """The sources of positions and efforts; motor efforts may have a separate topic."""
     if recording.effort == "motor":
         own = {motor_topic} if motor_topic else {b.topic for b in samples if _is_motors(b.topic)}
         motors = [batch for batch in samples if batch.topic in own]
@@ -337,8 +337,8 @@ def usual_step(steps: np.ndarray) -> float:
 def _cutoff(
     looks: Sequence[Sequence[JointSamples]], sources: Sequence[Source], grid: Grid
 ) -> float:
-    """The frequency in Hz above which the motion of the fastest joint is lost in noise, as the
-    median over the stretches."""
+    """The frequency in Hz above which the motion of the fastest joint is lost in noise: the median
+    over the stretches."""
     rate = 1e9 / grid.period
     recorded = np.concatenate([source.places for source in sources])
     found = []

@@ -529,7 +529,7 @@ def test_an_arm_that_is_interrupted_again_and_again_stays_stopped(ros):
     arm.run(0.4)
     assert "interrupted 3 times within 60 s" in arm.node.output
     assert arm.node.output.count("missing: cleared") == 2
-    assert arm.node.output.count("again and again") == 1
+    assert arm.node.output.count("interrupted repeatedly") == 1
     assert enable(arm).success
     arm.run(0.1)
     assert "again and again: cleared" in arm.node.output

@@ -1,6 +1,6 @@
 """Control of arms with elastic joints: laws and gains, state estimation, observers, time scaling.
 
-Laws, observers and filters run in the control cycle and write into arrays of their own; gains are
+Laws, observers and filters run in the control cycle and write into their own arrays; gains are
 designed beforehand, for an arm at rest.
 
 Control laws by name:
@@ -27,10 +27,10 @@ FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for
 ComputedTorque           the computed torque of a rigid arm, for comparison
 HoldController           stops the arm with damping and then holds it, from motor states alone
 LateHoldController       the same, for torques that arrive late
-LinkDampingController    a slow stop from link states alone
+LinkDampingController    a slow stop that uses link states alone
 TorqueController         torque as the command: spring torques follow a reference
 JointImpedance           links behind springs that feel like springs and dampers, passive
-CartesianImpedance       a tool that feels like a spring and damper, and a soft posture, passive
+CartesianImpedance       a tool that feels like a spring and damper, with a soft posture, passive
 ImpedanceController      base class of both: the law, its storage function, changes of stiffness
 InertiaShaping           torque feedback that makes rotors behind springs appear lighter
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
@@ -48,7 +48,7 @@ late_hold_gains          PD gains of the motors for a stop with torques that arr
 forecast_stop            time, distance and tolerated delay of a stop with late torques
 StopForecast             result of forecast_stop
 closed_loop_poles        all poles in 1/s of the whole arm under LinearFeedback near rest at q
-joint_resonances         (n,) resonance in rad/s of each joint on its own, link against motor
+joint_resonances         (n,) resonance in rad/s of each single joint, link against motor
 inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free
 inertias_held            (n,) M_ii: inertia moved by a joint while the others are locked
 
@@ -78,12 +78,12 @@ LoopTiming               period, delay and velocity filter of a loop
 evaluate_torque          bandwidth, impedance, passivity, noise and delay margin of a joint
 TorqueEvaluation         result of evaluate_torque
 TorqueLimits             the torque that a motor can deliver at a frequency
-SingleJoint              a joint with a spring on its own, and the range of its link inertia
+SingleJoint              a single joint with a spring, and the range of its link inertia
 single_joints            every SingleJoint of an arm at rest at q
 
 Parts of impedances:
-LinkEquilibrium          q_bar (n,): where the links hang if the motors stand still
-StiffnessRamp            changes of stiffness at a limited rate, paid for from an energy tank
+LinkEquilibrium          q_bar (n,): equilibrium of the links if the motors do not move
+StiffnessRamp            changes of stiffness at a limited rate, powered by an energy tank
 impedance_damping        dampers (n, n) of a mass and a stiffness with one damping ratio
 cartesian_spring         a spring between a tool and a target pose, seen from the joints; compiled
 carrying_stiffness       (n,) stiffness of the springs of an arm, N m/rad
@@ -103,7 +103,7 @@ SentTorques              the torques sent, and the mean torque that acted in an 
 Past                     the last sample and its torque, for laws that act on a predicted state
 LONGEST_DELAY            s, longest delay over which a state is predicted
 CORRECTION_BANDWIDTH     rad/s, default with which StatePredictor corrects errors of the model
-DisturbanceCompensation  estimates what the model does not explain, on links and motors
+DisturbanceCompensation  estimates torques that the model does not explain, on links and motors
 AdaptiveFeedforward      adapts the masses and inertias of links or payload in the feedforward
 AdaptationSettings       settings of AdaptiveFeedforward: what adapts, how fast, within which bounds
 ADAPTS                   what AdaptiveFeedforward can estimate: the links, or a payload
@@ -117,7 +117,7 @@ ChainState               result of chain_state: q .. q''', Q and Q', each (..., 
 
 Learning from repetition:
 
-IterativeLearning        what the runs of one trajectory have taught, with stop rule and file
+IterativeLearning        learns the correction of one trajectory, with stop rule and file
 LearningSettings         cut-off, gain, limit and stop rule
 CUTOFF                   the default cut-off in Hz
 LearnedCorrection        a correction of q_d .. q_d'''' over the time of a trajectory

@@ -140,7 +140,7 @@ class TrajectoryAction:
 
 
 def _point(*rows: Array) -> JointTrajectoryPoint:
-    """A point of those rows (positions, velocities, accelerations; (n,)) that are known."""
+    """A point with those rows (positions, velocities, accelerations; (n,)) that are known."""
     fields = ("positions", "velocities", "accelerations")
     known = {
         field: row.tolist()

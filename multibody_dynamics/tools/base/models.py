@@ -1,4 +1,4 @@
-"""Loading robots whose nodes have already reported the loader's warnings."""
+"""Loads robots when nodes have already reported the loader's warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ROS settings with which this package's processes discover each other and nothing else.
+"""ROS settings with which this package's processes discover only each other.
 
 ROS 2 reads its settings from environment variables. This module chooses them for the demo, the
 tests and the shell (`multibody_dynamics.tools.environment` prints them). The nodes of a real robot

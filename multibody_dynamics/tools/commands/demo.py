@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FOLDER", type=Path, default=Path("demo_report"),
                         help="folder for report and recordings (%(default)s)")  # fmt: skip
     parser.add_argument("--real-time", action="store_true",
-                        help="discard late commands, as a robot would, instead of letting the"
-                        " simulated time wait for them")  # fmt: skip
+                        help="discard late commands, as a robot would; otherwise simulated time"
+                        " waits for them")  # fmt: skip
     parser.add_argument("--compare", choices=COMPARISONS, default="both",
                         help="what to compare: %(choices)s (%(default)s)")  # fmt: skip
     parser.add_argument("--plant", choices=PLANTS, action="append",

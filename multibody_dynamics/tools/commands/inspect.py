@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..base.arguments import positive
 
-HELP = "Show how a URDF file is read, what looks wrong in it, and how fast its dynamics run"
+HELP = "Show how a URDF file is read, what looks wrong, and how fast the dynamics are computed"
 DETAILS = (
     "Lists what was read, merged and ignored; checks masses, inertias and limits; shows the torques"
     " over the joint ranges and in a motion; times a control cycle on this computer. Exit status 1"

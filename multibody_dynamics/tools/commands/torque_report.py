@@ -11,9 +11,9 @@ from ..base.arguments import numbers, positive
 HELP = "Report how well the joints with springs can act as torque sources"
 DETAILS = (
     "Designs three torque controllers for every joint with a spring (inertia shaping, disturbance"
-    " observer, LQR) and compares bandwidth, impedance at the link, passivity, noise and delay"
-    " margin, with the sampling, delay and filters given; and shows which torques the motor can"
-    " deliver at which frequency. Exit status 1 if a design would be unstable."
+    " observer, LQR) compares bandwidth, impedance at the link, passivity, noise and delay margin"
+    " for the given sampling, delay and filters, and shows which torques the motor can deliver at"
+    " which frequency. Exit status 1 if a design would be unstable."
 )
 BITS = 18
 
@@ -27,16 +27,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", metavar="HZ", type=positive, default=1000.0,
                         help="rate of the torque loop (%(default)s)")  # fmt: skip
     parser.add_argument("--delay", metavar="MS", type=not_negative, default=1.0,
-                        help="from a measurement to its torque, ms (%(default)s)")  # fmt: skip
+                        help="delay from a measurement to its torque, ms"
+                        " (%(default)s)")  # fmt: skip
     parser.add_argument("--filter", metavar="HZ", type=positive, default=100.0,
                         help="bandwidth of the velocity filter of order 3"
                         " (%(default)s)")  # fmt: skip
     parser.add_argument("--resolution", metavar="RAD", type=positive, default=2.0 * pi / 2**BITS,
-                        help="of the encoders of links and motors, link side, rad or m"
+                        help="resolution of link and motor encoders, link side, rad or m"
                         f" ({BITS} bits per turn)")  # fmt: skip
     parser.add_argument("--bandwidth", metavar="RAD/S", type=positive,
-                        help="of all designs (default: as fast as springs, delay and filter"
-                        " allow)")  # fmt: skip
+                        help="bandwidth of all designs (default: as high as springs, delay and"
+                        " filter allow)")  # fmt: skip
     parser.add_argument("--friction", metavar="SHARE", type=not_negative, default=1.0,
                         help="share of the viscous friction that is compensated"
                         " (%(default)s)")  # fmt: skip

@@ -53,7 +53,7 @@ def _add_comparison(parser: argparse.ArgumentParser) -> None:
     """How to filter and compare."""
     parser.add_argument("--cutoff", metavar="HZ", type=float,
                         help="cut-off of the zero-phase filter (estimated from the data: up to"
-                        " where the motion stands clear of the noise)")  # fmt: skip
+                        " where the motion is well above the noise)")  # fmt: skip
     parser.add_argument("--rate", metavar="HZ", type=float,
                         help="compared samples per second (eight times the cut-off)")  # fmt: skip
     parser.add_argument("--from-positions", action="store_true",
@@ -64,7 +64,7 @@ def _add_identification(parser: argparse.ArgumentParser) -> None:
     """Which parameters to fit first."""
     parser.add_argument("--identify", metavar="KINDS", default="",
                         help="comma-separated list of friction, payload, inertia: fit these on the"
-                        " first part, then judge the rest")  # fmt: skip
+                        " first part, then evaluate the rest")  # fmt: skip
     parser.add_argument("--train", metavar="SHARE", type=float, default=0.5,
                         help="share of the recording used for fitting (%(default)s)")  # fmt: skip
     parser.add_argument("--payload-body", metavar="BODY",

@@ -1,6 +1,6 @@
-"""Springs and motors for a robot without data of its own.
+"""Springs and motors for a robot for which no data is available.
 
-Every link swings against its locked motor at SPRING_FREQUENCY while the other joints are locked;
+With the other joints locked, every link oscillates against its locked motor at SPRING_FREQUENCY;
 the inertia of rotor and gear is MOTOR_SHARE of the link's.
 """
 
@@ -40,7 +40,7 @@ def generated_springs(model: MultibodyModel) -> str:
             "motor": {"gear_ratio": ratio, "inertia": _quantity(MOTOR_SHARE * m, mass)},
         }
     description = (
-        f"generated for {model.name}: with the other joints locked, each link swings at"
+        f"generated for {model.name}: with the other joints locked, each link oscillates at"
         f" {SPRING_FREQUENCY:g} Hz against its locked motor; motors with {MOTOR_SHARE:g} of the"
         f" link's inertia (means over {len(poses)} configurations); no friction"
     )

@@ -111,7 +111,8 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield (
         "The simulated robot has exactly the parameters that the feedforward uses. The remaining"
         " error of the full feedforward therefore comes from the time steps; a real robot adds"
-        " model errors. The other two variants lack terms, however good the model.\n"
+        " model errors. The other two variants lack terms, so even an exact model does not help"
+        " them.\n"
     )
     yield "![tracking](tracking.png)\n"
     yield "## Torques and their rates\n"

@@ -120,7 +120,7 @@ def _record(
         until(lambda: _stamp(commands[-1]) > rest, "the arm to come to rest")
         publisher.publish(_path(model.base_name, goals))
         shown = messages["joint_trajectory"]
-        until(lambda: shown, "a motion; if the path was rejected, the node's log says why")
+        until(lambda: shown, "a motion; if the path was rejected, the node's log states the reason")
         end = _stamp(shown[0]) + nanoseconds(shown[0].points[-1].time_from_start) + 300_000_000
         until(
             lambda: _stamp(states[-1]) > end and _stamp(commands[-1]) > end,
@@ -203,11 +203,11 @@ def _figures(hand: _HandMotion) -> dict[str, float]:
     last = np.linalg.norm((hand.reached[-1] - hand.goals[-1])[:3, 3])
     return {
         "duration [s]": hand.duration,
-        "greatest error of the hand [um]": 1e6 * float(off.max()),
-        "root mean square of it [um]": 1e6 * float(np.sqrt((off**2).mean())),
-        "greatest error of its orientation [urad]": 1e6 * float(turned.max()),
-        "from the goal at last [um]": 1e6 * float(last),
-        "from the poses on the way [um]": 1e6 * max(hand.passed),
+        "largest error of the hand [um]": 1e6 * float(off.max()),
+        "rms error of the hand [um]": 1e6 * float(np.sqrt((off**2).mean())),
+        "largest orientation error of the hand [urad]": 1e6 * float(turned.max()),
+        "final distance from the goal [um]": 1e6 * float(last),
+        "distances from the poses on the way [um]": 1e6 * max(hand.passed),
     }
 
 

@@ -28,7 +28,7 @@ CLEAR = "\x1b[H\x1b[J"
 
 
 class TopicTiming:
-    """Period of a topic by this computer's clock, and age of its last message."""
+    """Period of a topic on this computer's clock, and age of its last message."""
 
     def __init__(self, name: str, stale_after: float) -> None:
         self.name = name

@@ -141,6 +141,6 @@ def draw(scaled: TimeScaling, file: Path) -> None:
         Line2D([], [], color=colours[j % len(colours)], label=joint)
         for j, joint in enumerate(joints)
     ]
-    figure.suptitle("utilisation of the limits; in the green band they are met", fontsize=11)
+    figure.suptitle("utilisation of the limits, which are met in the green band", fontsize=11)
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     save(figure, file)

@@ -28,7 +28,8 @@ Samples = dict[str, tuple[Array, Array]]  # by motor: deflection and torque, (k,
 
 
 def smoothed(t: Array, values: Array, window: float) -> tuple[Array, Array, Array]:
-    """Values (k, n) and two derivatives at even times, by centred polynomials over `window` s.
+    """Values (k, n) and two derivatives at evenly spaced times, by centred polynomials over
+    `window` s.
 
     Raises InputError for gaps longer than the window, and for windows with too few samples.
     """
@@ -179,7 +180,7 @@ def _require_data(
 
 
 def to_yaml(motion: Motion, fits: Mapping[str, SpringFit], reasons: Mapping[str, str]) -> str:
-    """The springs by joint, to be copied beside the motors in a file of actuators."""
+    """The springs by joint, to be copied beside the motors in an actuator file."""
     lines = ["# identified springs: copy each beside the `motor` of its joint", "joints:"]
     for joint in motion.joint_names:
         own = motion.motors_of(joint)

@@ -311,7 +311,7 @@ def _of_table(
     t = times_in(path, arrays["t"])
     if len(t) < 2 or not (np.diff(t) > 0.0).all():
         raise InputError(f"{path}: t must increase")
-    # Start at 1 s, because a stamp of zero means that there is no stamp.
+    # Start at 1 s, because a stamp of zero means "no stamp".
     stamp = SECOND + np.round(SECOND * (t - t[0])).astype(np.int64)
     batches = []
     for owners, position, effort in ((joints, "q", "Q"), (motors, "theta", "tau")):

@@ -25,7 +25,7 @@ from ...dynamics.rigid import InverseDynamicsSolver, gravity_forces, inverse_dyn
 POSTURES = 500  # for gravity torques and the mass matrix
 UNLIMITED = 1.0  # rad or m: half the range of a joint without limits
 FLAT = 1e-3  # ratio of principal moments that only a needle or a missing entry explains
-EXTENDED = 1.0  # m: larger than the radius of gyration of any link of an arm
+EXTENDED = 1.0  # m: larger than the radius of gyration of any arm's link
 SINGULAR = 1e10  # condition number of the mass matrix
 MESSAGES = 0.4  # ms per cycle at 1 kHz for two messages and the node around the solver
 

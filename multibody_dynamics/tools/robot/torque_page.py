@@ -1,4 +1,4 @@
-"""The report on torque sources as a page with pictures."""
+"""The torque source report as a page with pictures."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _page(report: TorqueReport, pictures: Iterable[Path]) -> str:
         "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in LEGEND) + "</ul>",
         "<h2>Large torques</h2><p>With the link locked: resonance of the motor on its spring,"
         " torque limit less friction and gravity, and the highest frequency at which the motor"
-        " delivers these shares of it.</p>",
+        " delivers these shares of that torque.</p>",
         _table(("joint",), LIMIT_COLUMNS, limits),
         *(f"<p>{html.escape(name)} has no spring.</p>" for name in report.rigid),
     ]

@@ -101,7 +101,8 @@ def torque_report(
 ) -> TorqueReport:
     """Design and evaluate all designs at `position` (n,).
 
-    bandwidth : rad/s, of all designs; default: that of each design for each joint. resolution :
+    bandwidth : rad/s, of all designs; by default, each design chooses that of each joint.
+        resolution :
     rad or m, of the encoders. friction : share of the viscous friction that is compensated.
     """
     joints = single_joints(model, actuators, position)

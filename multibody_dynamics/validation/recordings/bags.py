@@ -85,7 +85,7 @@ class Bag:
             self._reader.open()
             finalize(self, self._reader.close)
             self._chunks = self._indexed()
-        except Exception as error:  # sqlite, MCAP, YAML and zstd each raise errors of their own
+        except Exception as error:  # sqlite, MCAP, YAML and zstd each raise their own errors
             raise InputError(f"{path}: not a readable recording: {_advised(error)}") from None
 
     def _indexed(self) -> list[Chunk] | None:
@@ -232,7 +232,7 @@ def _batched(fill: Fill, size: int, problems: list[str]) -> Iterator[Batch]:
         try:
             while count < size and (more := fill(batch)):
                 count += more
-        except Exception as error:  # sqlite, MCAP and zstd each raise errors of their own
+        except Exception as error:  # sqlite, MCAP and zstd each raise their own errors
             problems.append(f"cannot be read completely: {_advised(error)}")
             more = 0
         if batch:

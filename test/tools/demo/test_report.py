@@ -186,7 +186,7 @@ def test_the_report(folder):
     assert json.loads((folder / "report.json").read_text()) == report
     page = (folder / "report.md").read_text()
     assert "rigid body: 100.0 times the rms error of the full feedforward" in page
-    assert "each link swings at 10 Hz against its locked motor" in page  # rule of the springs
+    assert "each link oscillates at 10 Hz against its locked motor" in page  # rule of the springs
     assert "position loop of 15 Hz" in page
     assert "NaN" not in page
 

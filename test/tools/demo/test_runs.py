@@ -91,7 +91,7 @@ def test_another_robot_from_urdf_to_report(tmp_path, robot, ros_domain_id):
     assert ratios["rigid"] > 10.0
     for name in OUTPUTS:
         assert (folder / name).is_file()
-    assert "each link swings at 10 Hz against its locked" in (folder / "report.md").read_text()
+    assert "each link oscillates at 10 Hz against its locked" in (folder / "report.md").read_text()
 
 
 def test_control_laws_on_another_robot(tmp_path, robot, ros_domain_id):

@@ -24,10 +24,10 @@ def test_an_elastic_arm_follows_the_path_of_its_hand(tmp_path, ros_domain_id, mo
     figures = run_task_demo(tmp_path, poses=0.5 * np.array(POSES[:2]), domain_id=ros_domain_id)
     assert json.loads((tmp_path / "task_space.json").read_text()) == figures
     assert (tmp_path / "task_space.png").stat().st_size > 10_000
-    assert figures["from the poses on the way [um]"] < 1.0
-    assert figures["greatest error of the hand [um]"] < 10.0
-    assert figures["greatest error of its orientation [urad]"] < 20.0
-    assert figures["from the goal at last [um]"] < 10.0
+    assert figures["distances from the poses on the way [um]"] < 1.0
+    assert figures["largest error of the hand [um]"] < 10.0
+    assert figures["largest orientation error of the hand [urad]"] < 20.0
+    assert figures["final distance from the goal [um]"] < 10.0
 
 
 def test_another_run_on_the_same_domain_is_an_error(ros_domain_id, monkeypatch):

@@ -34,7 +34,7 @@ class BumplessTransfer:
     ----------
     limits : of the m motors, by the names `actuators.motor_names`; their torque limits if not
         given.
-    duration : s of a transfer; with 0 only the torque rate limits the change.
+    duration : s of a transfer; with 0, only the torque rate limits restrict the change.
     max_step : s; a longer time between two torques is treated as this one.
 
     Attributes: `torque` (m,), the last one sent, overwritten in place; `law`, the running or
@@ -112,7 +112,7 @@ class BumplessTransfer:
         """Compute `torque`, to be sent `dt` s after the last one. The other arguments are those of
         :meth:`.Controller.update`, which this calls.
 
-        Raises whatever that method raises for `law`, and InputError before the first activation;
+        Raises the errors of that method for `law`, and InputError before the first activation;
         `torque` is then unchanged.
         """
         law, before = self.law, self._before

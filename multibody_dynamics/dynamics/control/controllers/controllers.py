@@ -16,10 +16,10 @@
 is the same with gains on all four states, designed by `placed_gains` or `optimal_gains` (`gains`).
 
 All laws accept any mix of actuators: n joints, m motors, and v joints whose stiffness or pretension
-follows a reference of its own. Motor friction is compensated, or a share of it: at the desired
-motor velocity in (1) and (2), where viscous friction still damps; at the measured one in (3) and
-(4), which cancels it. Torques are not limited here: `bumpless_transfer` does that, and reports to
-the law with :meth:`Controller.applied` what was actually sent.
+follows a separate reference. Motor friction is compensated completely or in part: at the desired
+motor velocity in (1) and (2), so viscous friction still damps; at the measured one in (3) and (4),
+which cancels its damping. Torques are not limited here: `bumpless_transfer` does that, and reports
+to the law with :meth:`Controller.applied` what was actually sent.
 
 All values are on the link side of the gear, in N m, rad, s; `actuator_kinds` explains in which
 equations the rotor inertias appear.
@@ -232,7 +232,7 @@ class Controller(ABC):
 
     def limit(self, torque: Array) -> None:  # noqa: B027 - most laws need not know
         """Receive the limits (m,), in N m, on the torques that will be sent; for laws whose
-        reference yields at a limit."""
+        reference gives way at a limit."""
 
     def reset(self) -> None:
         """Clear the effects of earlier updates: integrators and the filters of damped springs."""

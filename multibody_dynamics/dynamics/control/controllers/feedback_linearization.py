@@ -12,8 +12,8 @@ the model. The order of the chain depends on the joint:
                    controlled, and decays with the time constant d / s'
     rigid     2    q'' = v
 
-In a mixed arm, v of the shorter chains and its derivatives follow from the measured state and the
-desired motion. The longer chains account for them, because q'' and q''' come from the hybrid
+In a mixed arm, v of the shorter chains and the derivatives of v follow from the measured state and
+the desired motion. The longer chains account for them, because q'' and q''' come from the hybrid
 dynamics, and all chains stay decoupled. Second outputs set by a motor (a stiffness drive, an
 antagonistic pair) are linearised, too: sigma'' = w = sigma_d'' + c_1 (..)' + c_0 (sigma_d - sigma),
 where sigma and sigma' come from the present state of the springs (G. Palli, C. Melchiorri, A. De

@@ -2,15 +2,15 @@
 
     tau = load(theta) + G_theta (theta_h - theta) + G_theta' (theta_h' - theta'),   |tau| <= limit
 
-load(theta) is the torque of the springs on the motors while the links hang on them at rest,
-Q(q, theta) = g(q): on-line gravity compensation, see `link_equilibrium`. It needs no link encoders
-and no desired motion.
+load(theta) is the torque of the springs on the motors with the links in equilibrium, Q(q, theta) =
+g(q): online gravity compensation, see `link_equilibrium`. It needs no link encoders and no desired
+motion.
 
 The reference starts at the position and velocity of the motors and slows down exponentially. The
-stop is damped: the gains (:func:`.damping_gains`) release the springs so that the links behind them
-do not swing. While a motor is at its torque limit, its reference yields, so the motor does not
-spring back later. Where the links would come to rest beyond their limits, the reference slows down
-faster.
+stop is damped: the gains (:func:`.damping_gains`) release the springs in such a way that the links
+behind them do not oscillate. While a motor is at its torque limit, its reference gives way, so the
+motor does not spring back later. If the links would come to rest beyond their limits, the reference
+slows down faster.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class HoldController(Controller):
     gains : only those of the motors are used; G_theta must be positive.
     stop_time : s, in which the reference slows down by a factor of e.
     torque_limit : (m,) or a scalar, N m; never above the motors' own limits. If lower limits apply
-        to the torques that are sent, pass these: the reference yields at this limit. May be set
+        to the torques that are sent, pass these: the reference gives way at this limit. May be set
         between updates.
     friction : share that is compensated; none by default, because friction helps to stop.
 
-    Attributes: `reference` (2, m), desired position and velocity of the motors; `q` (n,), positions
-    of the links if they hang at rest on the springs.
+    Attributes: `reference` (2, m), desired position and velocity of the motors; `q` (n,),
+    equilibrium positions of the links on the springs.
     """
 
     def __init__(

@@ -1,9 +1,10 @@
 """Damped stop and hold with torques that arrive late: the last resort before the brakes.
 
-A delay T turns damping at the motor into excitation above a frequency of pi / (2 T), and on-line
-gravity compensation g(q(t - T)) = g(q) - T G q' + .. into negative damping where gravity tips the
-arm over (G < 0). Gains below the friction of the motors are stable, but leave a motor with little
-friction turning for a long time. Here the motor positions are smoothed and predicted instead:
+A delay T turns damping at the motor into excitation above a frequency of pi / (2 T), and turns
+online gravity compensation g(q(t - T)) = g(q) - T G q' + .. into negative damping where gravity
+destabilises the arm (G < 0). Gains below the friction of the motors are stable, but a motor with
+little friction then keeps turning for a long time. Here the motor positions are smoothed and
+predicted instead:
 
     F = (W / (s + W))^2,    v = s F theta,    theta_p = F theta + (2 / W + lead) v,
     tau = load(theta_p) + G_theta (theta_h - theta_p) + G_theta' (theta_h' - v)
@@ -15,10 +16,10 @@ velocity, smaller by (w / W)^2, is too weak to excite them, whatever its phase.
 
 Of the two motors of an antagonistic joint only the common position is predicted. In the law, their
 difference keeps its value from the start of the stop: under a constant pretension torque, the
-springs stabilise it on their own, whereas a delayed compensation of their torques would not.
+springs alone stabilise it, whereas a delayed compensation of their torques would not.
 
-The prediction cancels the lag 2 / W of the filter for steady motion, and a delay of `lead`. The
-filter follows a steady motion exactly over any step, so pauses do not disturb it.
+At constant velocity, the prediction cancels the lag 2 / W of the filter and a delay of `lead`. The
+filter follows a motion at constant velocity exactly over any step, so pauses do not disturb it.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     tau = tau_rest(q) - S C p,    p = M(q) q',    C = share V B^-1
 
-tau_rest(q) are the motor torques for rest at q: on-line gravity compensation, plus the pretension
-of antagonistic joints. p are the joint momenta, B and V inertia and viscous friction of the motors
-of a joint; S distributes a joint's torque to its motors in proportion to their inertias. At rigid
+tau_rest(q) are the motor torques for rest at q: online gravity compensation, plus the pretension of
+antagonistic joints. p are the joint momenta, B and V inertia and viscous friction of the motors of
+a joint; S distributes a joint's torque to its motors in proportion to their inertias. At rigid
 joints link and motor move as one, and the limit below does not apply: C = 1 / stop_time.
 
 Damping through a spring acts on the wrong mass. Near rest, with K theta - (K + G) q = M q'' for the
@@ -15,7 +15,7 @@ links, a single joint under tau = G q - D q' has the poles of
 stable if and only if D < V M / B, whatever K and G: the first pole is zero, because the compensated
 arm is in equilibrium anywhere, and the others lie left of the imaginary axis by the Routh-Hurwitz
 criterion. The friction of the motors therefore limits how strongly the links can be damped: the
-rate at which momentum is lost, (V + D) / (M + B), stays below V / B, and `share` < 1 sets how far
+decay rate of the momentum, (V + D) / (M + B), stays below V / B, and `share` < 1 sets how far
 below. The stop takes about a second rather than a tenth of one; Coulomb friction, neglected here,
 completes it. Links of frictionless motors are not damped at all. If motor states are available, use
 :class:`.HoldController`.
@@ -41,7 +41,7 @@ class LinkDampingController(Controller):
 
     An update uses only q, q' and `stiffness`.
 
-    Attributes: `rates` (n,) C in 1/s; `theta` (m,), where the motors are if the arm is at rest.
+    Attributes: `rates` (n,) C in 1/s; `theta` (m,), motor positions with the arm at rest.
 
     Raises InputError for a share that is not between 0 and 1, and for a stiffness drive: under a
     constant torque its motor runs away from equilibrium, because the restoring torque decreases as

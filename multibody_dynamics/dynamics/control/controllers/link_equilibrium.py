@@ -1,4 +1,4 @@
-"""Where the links hang if the motors stand still: q_bar(theta), with the springs in balance.
+"""Equilibrium of the links if the motors do not move: q_bar(theta), with the springs in balance.
 
     Q(q_bar, theta) = l(q_bar)
 
@@ -11,7 +11,7 @@ C. Ott, A. Albu-Schaeffer, A. Kugi, G. Hirzinger, IEEE T-RO 2008, section IV: h(
 and its inverse q_bar, by iteration.
 
 q_bar exists and is unique where K + dl/dq is positive definite: the springs must be stiffer than
-whatever l takes away from them.
+the stiffness that l subtracts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LinkEquilibrium:
         self._step = np.zeros(n)
 
     def start(self) -> None:
-        """Begin with the links where the motors are, as if nothing bent the springs."""
+        """Begin with the links at the motor positions, as if the springs were not deflected."""
         self.q[:] = self._theta @ self.actuators.link_of_motors
 
     def update(self, iterations: int) -> Array:
@@ -70,7 +70,7 @@ class LinkEquilibrium:
         by about K / |dg/dq|; returns `load`.
 
         If `iterations` exceeds FEW, it ends early once only rounding errors are left. Raises
-        DynamicsError where l takes away more stiffness than the springs have.
+        DynamicsError where l subtracts more stiffness than the springs have.
         """
         springs, rigid = self.springs, self._is_rigid
         np.copyto(self.q, self._theta[self.actuators.first_motor], where=rigid)

@@ -1,12 +1,12 @@
-"""What a stop under late torques can do: time and distance of each motor, and the delay up to which
-the whole arm stays stable.
+"""The performance of a stop with late torques: time and distance of each motor, and the delay up to
+which the whole arm stays stable.
 
-The stop is that of :class:`.LateHoldController`. Time and distance follow from one motor with the
-inertia that it moves, its friction and torque limit, from its top speed. Stability is that of the
-linearised arm with all joints coupled, gravity and its delayed compensation included: the torques
-u(t - T) are states of a transport equation on [-T, 0], collocated at Chebyshev points (D. Breda, S.
-Maset, R. Vermiglio, SIAM J. Sci. Comput. 2005), and the eigenvalues of the resulting matrix are the
-poles that matter.
+The stop is that of :class:`.LateHoldController`. Time and distance are those of a single motor with
+the inertia that it moves, its friction and torque limit, from its top speed. Stability is that of
+the linearised arm with all joints coupled, gravity and its delayed compensation included: the
+torques u(t - T) are states of a transport equation on [-T, 0], collocated at Chebyshev points (D.
+Breda, S. Maset, R. Vermiglio, SIAM J. Sci. Comput. 2005), and the eigenvalues of the resulting
+matrix are the poles that matter.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class StopForecast(NamedTuple):
     time : s until the motor stays slower than `rest_speed`; inf if later than 30 s.
     distance : rad or m until then.
     needed_viscous : N m s/rad, viscous friction with which the motor would be at rest in time and
-        the arm stable up to the expected delay; the present one where it is enough.
+        the arm stable up to the expected delay; the present friction if it is sufficient.
     delay : s, scalar: the delay of the torques up to which the whole arm is stable at every pose
         that was judged, at most 0.1 s; 0 if it is not even stable without a delay.
     weakest : the joint that moves most in the mode that is unstable with more delay; empty if
@@ -120,7 +120,7 @@ def _friction_for(stop: LateHoldController, q: Array, viscous: Array, delay: flo
 def _coast(
     stop: LateHoldController, moved: Array, viscous: Array, top: Array, rest: float, horizon: float
 ) -> tuple[Array, Array]:
-    """Time and distance from `top` to `rest` of motors on their own, with the inertias `moved`."""
+    """Time and distance from `top` to `rest` of uncoupled motors with the inertias `moved`."""
     actuators, W = stop.actuators, stop.bandwidth
     proportional, derivative = stop.gains.values[2:]
     limit = stop.torque_limit
@@ -237,8 +237,8 @@ class _Loop:
 
 
 def _compensation(actuators: Actuators, rest: Rest, gravity: Array) -> Array:
-    """(m, m) derivative of the loads with respect to the motor positions, with the links hanging at
-    rest on the springs: Q(q, theta) = g(q)."""
+    """(m, m) derivative of the loads with respect to the motor positions, with the links in
+    equilibrium on the springs: Q(q, theta) = g(q)."""
     n, joint = actuators.n, actuators.joint_of_motor
     is_rigid = actuators.is_rigid
     elastic = np.flatnonzero(~is_rigid)

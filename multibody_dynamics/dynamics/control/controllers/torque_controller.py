@@ -9,9 +9,10 @@ M_m theta_d''. Around it are torque feedback with inertia shaping (`inertia_shap
 the deflection rate, an integral, and a disturbance observer (`torque_observer`); `torque_gains`
 designs the numbers, and each may be zero.
 
-All errors are errors of motors against their own springs. The law therefore holds for nonlinear and
-antagonistic springs as it stands, where it controls the pretension as well, and at rigid joints it
-passes the torque on. Motors that only set a stiffness are held by a PD.
+All errors are errors of motors against their own springs. The law therefore applies without change
+to nonlinear springs and to antagonistic ones, where it controls the pretension as well; at rigid
+joints, the motor delivers the torque directly. Motors that only set a stiffness are held by a PD
+loop.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ TORQUE_ROWS = ("joint torque", "its rate", "its second derivative")
 
 
 class TorqueController(Controller):
-    """Torque as the command: make the spring torques Q follow tau_d (:meth:`command`), or the
-    torques that a desired motion needs (:meth:`update`).
+    """Torque control: make the spring torques Q follow tau_d (:meth:`command`), or the torques that
+    a desired motion needs (:meth:`update`).
 
     >>> gains = inertia_shaping_gains(model, actuators, q)
     >>> source = TorqueController(model, actuators, gains)
@@ -160,7 +161,7 @@ class TorqueController(Controller):
 
         joint_torque : tau_d (n,) in N m, or (3, n) with its first two time derivatives.
         acceleration : (n,) expected q'' of the links, if known: the motors then move along without
-            first bending the springs.
+            first deflecting the springs.
 
         Other arguments and exceptions are those of :meth:`update`.
         """

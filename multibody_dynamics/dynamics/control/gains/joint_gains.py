@@ -14,7 +14,7 @@ act as one motor. Its position is (K_a theta_a + K_b theta_b) / K; its inertia, 
 are their sums (exactly if K_a / M_a = K_b / M_b). The joint's gains are divided between them in
 proportion to their inertias: each motor delivers its share of the torque for the error of the link
 and controls its own theta, which also holds the pretension. A stiffness drive moves no link: it has
-a position loop of its own.
+its own position loop.
 """
 
 from __future__ import annotations
@@ -259,8 +259,8 @@ def inertias_felt(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
 
     M includes the rotors of rigid joints, but not those behind springs. Most joint-by-joint designs
     use this as the inertia of the link. Designs with M_ii, for which the other links are locked,
-    would be unstable on arms with nearly parallel axes, where the resonance of one spring moves the
-    neighbouring links on their own soft springs.
+    would be unstable on arms with nearly parallel axes, where the resonance of one spring also
+    moves the neighbouring links on their soft springs.
     """
     q = as_array("q", q, (actuators.n,), actuators.joint_names)
     M = mass_matrix(model, q) + np.diag(rigid_rotors(actuators))
@@ -277,8 +277,8 @@ def inertias_held(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
 def joint_resonances(
     model: MultibodyModel, actuators: Actuators, q: Any, stiffness: Any = None
 ) -> Array:
-    """(n,) rad/s, (K / m + K / M_m)^(1/2) of each joint on its own, as in the designs (see above);
-    inf for rigid joints. stiffness: (v,) second outputs at rest; default: mid-range."""
+    """(n,) rad/s, (K / m + K / M_m)^(1/2) of each single joint, as in the designs (see above); inf
+    for rigid joints. stiffness: (v,) second outputs at rest; default: mid-range."""
     return np.array(
         [
             np.inf if joint.is_rigid else np.sqrt(joint.K / joint.link + joint.K / joint.motor)
@@ -320,7 +320,7 @@ class _Joint(NamedTuple):
 def _joints(
     model: MultibodyModel, actuators: Actuators, rest: Rest, q: Any, links: Array | None = None
 ) -> Iterator[_Joint]:
-    """Every joint on its own, with the link inertias `links` (n,); default: those felt at q."""
+    """Every joint, uncoupled, with the link inertias `links` (n,); default: those felt at q."""
     felt = inertias_felt(model, actuators, q) if links is None else links
     for i, actuator, indices, second in actuators.each():
         has_drive = isinstance(actuator, VariableStiffness) and actuator.drive is not None
@@ -355,9 +355,9 @@ class StateFeedbackGains:
         G_q (q_d - q)_i + G_q' (q_d' - q')_i + G_theta (theta_d - theta)_j + G_theta' (..)'_j.
 
     `poles` are the closed-loop poles of the whole arm near rest at the configuration of the design
-    (:func:`closed_loop_poles`); `joint_poles` are those of each joint on its own, with the other
-    joints free, or locked where the design assumes so. Both are None for gains that were not
-    designed here.
+    (:func:`closed_loop_poles`); `joint_poles` are those of each single joint, with the other joints
+    free, or locked where the design assumes this. Both are None for gains that were not designed
+    here.
     """
 
     motor_names: tuple[str, ...]
@@ -409,12 +409,12 @@ def damping_gains(
     """PD gains of the motors alone that damp the links behind their springs, at rest at q (n,).
 
     G_theta = M_m w^2 and G_theta' = 2 (K M_m)^(1/2) less the viscous friction, with w^2 = K / m:
-    both pole pairs of a single joint are then roots of s^2 + (m / M_m)^(1/2) w s + w^2. Stiffer
-    motors would let the links keep swinging. The inertia m is therefore the one that the joint
-    carries while the others are locked (:func:`inertias_held`): this damps the slow swing of the
-    whole arm on its springs two to three times as fast as the inertia used by the other designs.
-    `bandwidth` in rad/s limits w to what the control cycle can follow; rigid joints and stiffness
-    drives get two poles there.
+    both pole pairs of a single joint are then roots of s^2 + (m / M_m)^(1/2) w s + w^2. With
+    stiffer motor loops, the links would keep oscillating. The inertia m is therefore the one that
+    the joint carries while the others are locked (:func:`inertias_held`): this damps the slow
+    oscillation of the whole arm on its springs two to three times as fast as the inertia used by
+    the other designs. `bandwidth` in rad/s limits w to what the control cycle can follow; rigid
+    joints and stiffness drives get two poles there.
     """
     rest = at_rest(model, actuators, q, stiffness)
     links = inertias_held(model, actuators, q)
@@ -435,7 +435,7 @@ def damping_gains(
 def placed_gains(
     model: MultibodyModel, actuators: Actuators, q: Any, poles: JointPoles, stiffness: Any = None
 ) -> StateFeedbackGains:
-    """Gains by pole placement: each joint on its own gets the `poles`, at rest at q (n,), without
+    """Gains by pole placement: each single joint gets the `poles`, at rest at q (n,), without
     gravity.
 
     The fourth pole of a damped joint stays at -K / d. Poles far from :func:`joint_resonances` need
@@ -471,7 +471,7 @@ def placed_gains(
 def optimal_gains(
     model: MultibodyModel, actuators: Actuators, q: Any, bandwidth: Any, stiffness: Any = None
 ) -> StateFeedbackGains:
-    """Linear-quadratic (LQR) gains of each joint on its own, at rest at q (n,).
+    """Linear-quadratic (LQR) gains, joint by joint, at rest at q (n,).
 
     They minimise the integral of
 
@@ -542,8 +542,8 @@ def _designed(
         moving = actuators.joint_names[int(shape[arm.links].argmax())]
         raise InputError(
             f"robot '{model.name}': with these gains the whole arm has a pole at {worst:.4g} 1/s, "
-            f"above all in the motion of joint '{moving}', although each joint on its own is "
-            f"stable; use a lower bandwidth, or optimal_gains"
+            f"mainly in the motion of joint '{moving}', although each single joint is stable; use"
+            " a lower bandwidth, or optimal_gains"
         )
     return StateFeedbackGains(names, values, tuple(joint_poles), poles)
 

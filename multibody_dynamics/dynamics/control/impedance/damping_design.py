@@ -4,11 +4,11 @@ Double diagonalisation: with the modes X of K x = w^2 M x, scaled to X^T M X = 1
 
     D = M X diag(2 zeta w) X^T M,    X^T D X = diag(2 zeta w),
 
-so that M x'' + D x' + K x = 0 decouples into modes with the damping ratio zeta (A. Albu-Schaeffer,
-C. Ott, U. Frese, G. Hirzinger, ICRA 2003). In joint space with K = J^T K_x J, the modes with
-stiffness are those of the task inertia (J M^-1 J^T)^-1 and K_x, and D = J^T D_x J in them: one
-design serves joint and Cartesian impedances. Modes without stiffness, such as the null space of a
-redundant arm, get a rate of their own.
+so M x'' + D x' + K x = 0 decouples into modes with the damping ratio zeta (A. Albu-Schaeffer, C.
+Ott, U. Frese, G. Hirzinger, ICRA 2003). In joint space with K = J^T K_x J, the modes with stiffness
+are those of the task inertia (J M^-1 J^T)^-1 and K_x, and D = J^T D_x J in them: one design serves
+joint and Cartesian impedances. Modes without stiffness, such as the null space of a redundant arm,
+decay at a separate rate.
 """
 
 from __future__ import annotations

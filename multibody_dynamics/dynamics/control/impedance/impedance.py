@@ -9,9 +9,9 @@ The law is the passivity-based one of C. Ott, A. Albu-Schaeffer, A. Kugi, G. Hir
     tau_m = inertia shaping of u,  plus friction of the desired motion
 
 V_i(q) is the potential of the impedance, Q_d and theta_d are the torques and motors of the desired
-motion by the flat map: with an exact model, the arm follows it exactly. At rest q = q_bar, whatever
-wrench acts. The links then feel exactly g and -dV_i/dq: the requested stiffness is that of the
-links, not of the motors, without any correction for the springs in series.
+motion by the flat map: with an exact model, the arm follows it exactly. At rest q = q_bar under any
+wrench. The links then feel exactly g and -dV_i/dq: the requested stiffness is that of the links,
+not of the motors, and needs no correction for the series springs.
 
 Storage. With a fixed reference, load(theta, q_bar) is the gradient of
 
@@ -23,10 +23,10 @@ because W is stationary in q_bar. Therefore
     V' = q'^T tau_ext - theta'^T D_theta theta' - r friction(theta') theta' - dampers of springs,
 
 with V_2 of the second motors. The Hessian of V at rest is positive definite where those of V_i and
-K + dl/dq are, and the latter is the condition for a unique q_bar (`link_equilibrium`). Changes of
-stiffness are paid for from a tank (`stiffness_ramp`). Passivity is claimed for a fixed reference, a
-constant stiffness of variable joints, and torques within the limits of the motors; sampling, delay
-and errors of the torque feedback cost some of it, see docs/impedance.md.
+K + dl/dq are, and the latter is the condition for a unique q_bar (`link_equilibrium`). The energy
+for changes of stiffness comes from a tank (`stiffness_ramp`). Passivity is claimed for a fixed
+reference, a constant stiffness of variable joints, and torques within the limits of the motors;
+sampling, delay and errors of the torque feedback reduce it, see docs/impedance.md.
 
 Damping: D_theta = T^T D_i T + D_m, with T = dq_bar/dtheta (less gravity), the dampers D_i of
 `impedance_damping` for the links with the apparent rotors, redesigned every REDESIGN cycles, and
@@ -83,7 +83,7 @@ class ImpedanceController(Controller):
     inertia_share : M_theta / M_m, see :class:`.InertiaShaping`; 1 for no torque feedback.
     bandwidth : rad/s, of the second motors of joints that have two.
     stiffness_time : s, shortest time in which the stiffness changes.
-    stiffness_energy : J, capacity of the tank that pays for rising stiffness, see
+    stiffness_energy : J, capacity of the tank that supplies the energy for rising stiffness, see
         :class:`.StiffnessRamp`.
 
     Attributes: those of a :class:`.Controller`; `ramp` of the stiffness, `equilibrium` of links,
@@ -158,7 +158,7 @@ class ImpedanceController(Controller):
 
     @property
     def target(self) -> Array:
-        """(k,) stiffness that is approached, at the rate and energy of `ramp`. Setting it raises
+        """(k,) stiffness that is approached within the limits of `ramp`. Setting it raises
         InputError, and changes nothing, where the springs cannot carry it."""
         return self.ramp.target
 
@@ -373,8 +373,8 @@ class CartesianImpedance(ImpedanceController):
     in inertial axes, from the pose of the tool at q to that at the desired q_d, and e = q - q_d.
 
     The posture springs K_p act in all directions, not only in the null space: the tool feels them
-    in addition to K_x. Projected into the null space they would have no potential, and the law
-    would have no storage function.
+    in addition to K_x. If they were projected into the null space, they would have no potential,
+    and the law no storage function.
 
     Parameters
     ----------

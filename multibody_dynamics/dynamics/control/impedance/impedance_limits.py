@@ -1,4 +1,4 @@
-"""How stiff links behind springs may be made: always softer than their springs.
+"""The largest stiffness of links behind springs: always softer than the springs.
 
 A link that its motor moves through a spring K feels at most K, with the motor locked. An impedance
 K_i needs a motor spring of 1 / (1 / K_i - 1 / K), which is infinite at K_i = K. On an arm with the

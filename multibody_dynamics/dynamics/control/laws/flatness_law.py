@@ -5,7 +5,8 @@ torques, once per cycle.
             -> StatePredictor, where delays are known
             -> one of the laws -> BumplessTransfer, which limits -> torque
 
-The caller (flatness_controller_node) decides what to follow and when; this module computes.
+The caller (flatness_controller_node) decides what to follow and when; this module computes the
+torques.
 """
 
 from __future__ import annotations
@@ -279,8 +280,8 @@ class FlatnessLaw:
         return judge_loop(law, q, estimation=estimation, **conditions)
 
     def tolerate_delay(self, is_late: bool) -> None:
-        """Choose what "hold" runs from its next start on: the :class:`.LateHoldController` if
-        torques are late, otherwise the law of `settings`."""
+        """Choose the controller that "hold" uses from its next start on: the
+        :class:`.LateHoldController` if torques are late, otherwise the law of `settings`."""
         self.tolerates_delay = is_late
         self._laws["hold"] = self._holds[is_late]
 

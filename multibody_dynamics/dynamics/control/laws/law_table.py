@@ -71,8 +71,8 @@ class ControllerSettings:
     disturbance_share : share of the motors' torque limits, 0 to 1, up to which disturbances are
         compensated.
     torque_design : of the torque loops of "torque_control", a key of TORQUE_DESIGNS.
-    torque_bandwidth : rad/s, (n,), of these loops; default: what the springs, the delay and the
-        filter allow.
+    torque_bandwidth : rad/s, (n,), of these loops; default: as high as the springs, the delay and
+        the filter allow.
     delay : s from a measurement to its torque, with which the torque loops must be stable.
     velocity_filter : order and bandwidth in Hz of the filter of the measured state, with which they
         must be stable, too; None if the velocities are known.
@@ -319,8 +319,8 @@ def _torque_control(
     worst = poles[poles.real.argmax()]
     if worst.real >= 0.0:
         raise InputError(
-            f"robot '{model.name}': with a bandwidth of {np.max(w):g} rad/s around the torque loops"
-            f" the arm has a pole at {worst:.4g} 1/s; use a lower bandwidth"
+            f"robot '{model.name}': with a bandwidth of {np.max(w):g} rad/s around the torque"
+            f" loops, the arm has a pole at {worst:.4g} 1/s; use a lower bandwidth"
         )
     return TorqueController(
         model,

@@ -33,7 +33,7 @@ SHARE = 0.5
 
 
 class DisturbanceCompensation:
-    """Estimates what acts on links and motors beyond the model.
+    """Estimates the torques on links and motors that the model does not explain.
 
     >>> compensation = DisturbanceCompensation(model, actuators, bandwidth=120.0)
     >>> compensation.update(1e-3, (q, qd), (theta, thetad), sent)  # every cycle

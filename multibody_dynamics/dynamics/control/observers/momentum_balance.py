@@ -45,9 +45,9 @@ def driven_links(
 ) -> DrivenLinks:
     """The links for the Q that the `torque_sources` of the actuators provide.
 
-    At elastic joints that is the torque of the springs (:meth:`.Actuators.springs`) or of a sensor,
-    sampled. At rigid joints without a sensor (without `has_sensors`, at all of them) it is the
-    motor torque, held, and rotor and friction are taken into account here. `link_viscous` is
+    At elastic joints, Q is the torque of the springs (:meth:`.Actuators.springs`) or of a sensor,
+    sampled. At rigid joints without a sensor (without `has_sensors`, at all rigid joints), it is
+    the motor torque, held, and rotor and friction are taken into account here. `link_viscous` is
     friction at the links, (n,) or a scalar, in N m s/rad.
 
     Raises InputError for joints that are not those of the model.

@@ -14,9 +14,9 @@ damper G_theta' from each motor to a fixed wall. This error dynamics loses energ
 configuration, with any friction and for any speed of the correction, as long as both kinds of
 springs are stiffer than gravity. It is also the closed loop of :class:`.HoldController`, so the
 same :func:`.damping_gains`, designed once, are used here. d^ converges in T = DISTURBANCE_TIME,
-which must be slower than that loop. In contrast, an observer with all poles placed at one bandwidth
-must slow down the resonances of the links by large gains on q^, and becomes unstable where these
-ignore the friction of motors at rest.
+which must be slower than that loop. In contrast, an observer with all poles at one bandwidth needs
+large gains on q^ to slow down the resonances of the links; with the friction of motors at rest,
+which these gains ignore, it becomes unstable.
 
 Requirements: an undamped spring in every joint, and motor torques. At rest an error f in motor
 torque or friction shifts q^ by f / K and d^ by f; an unknown torque d on the links does not shift
@@ -124,8 +124,9 @@ class MotorSideObserver:
         self.innovation[:] = 0.0
 
     def design(self, q: Any) -> None:
-        """Design gains that damp best near rest at q (n,) and are stable everywhere; this takes a
-        few ms. Without this call, the first update designs them for the position of the arm then.
+        """Design gains that are stable everywhere, with the best damping near rest at q (n,); this
+        takes a few ms. Without this call, the first update designs them for the position of the arm
+        then.
 
         Raises InputError where the springs cannot hold the arm at q.
         """
@@ -194,7 +195,7 @@ class MotorSideObserver:
         return x
 
     def _at_rest(self, theta: Array, stiffness: Any) -> Array:
-        """x with the links hanging at rest on the motors at theta."""
+        """x with the links in equilibrium and the motors at theta."""
         q = theta[self.actuators.first_motor]
         for _ in range(20):  # a contraction, as springs hold the arm
             gravity = gravity_forces(self.model, q)

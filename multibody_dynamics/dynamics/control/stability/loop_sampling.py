@@ -3,11 +3,11 @@ as one matrix.
 
     z_(k+1) = F z_k,    stable if all |eigenvalues of F| < 1
 
-The state z has everything that the loop remembers at sample k: the motion of links and motors, the
-derivative filters of the state estimation, the low-passes of the :class:`.DisturbanceCompensation`,
-integrals, deflections of damped springs in the feedforward, and the torques still on their way.
-Continuous poles (:func:`.closed_loop_poles`) cover only the arm, and may look stable where the
-sampled loop is not.
+The state z contains everything that the loop remembers at sample k: the motion of links and motors,
+the derivative filters of the state estimation, the low-passes of the
+:class:`.DisturbanceCompensation`, integrals, deflections of damped springs in the feedforward, and
+the torques still on their way. Continuous poles (:func:`.closed_loop_poles`) cover only the arm,
+and may look stable where the sampled loop is not.
 
 The arm is x' = A x + B tau near rest at q: mass matrix, tangent stiffness of the springs and of
 gravity, dampers, viscous friction. A torque that acts `delay` = (j + f) h after its sample, with
@@ -154,7 +154,7 @@ def sampled_loop(
 
     controller : a :class:`.LinearFeedback` or :class:`.HoldController`; its `period`, gains, second
         outputs and observers are those of the loop.
-    delay : s from a sample until its torque acts; the hold for a period comes on top.
+    delay : s from a sample until its torque acts; the hold for one period is added to it.
     estimation : the filters of the state; None for a state that is known exactly.
     errors : of the robot against the model of the controller.
 
@@ -431,7 +431,7 @@ def _flat_slopes(law: LinearFeedback, q: Array, rest: Rest) -> tuple[Array, ...]
     settled = flat.deflection.copy()
     stiffness = np.where(np.isfinite(rest.stiffness), rest.stiffness, 1.0)
     sizes = SMALL * np.array([stiffness, stiffness, np.ones_like(stiffness)])
-    steps = np.eye(3)[:, :, None] * sizes  # one input at a time, of all joints at once
+    steps = np.eye(3)[:, :, None] * sizes  # one input at a time, for all joints
     viscous = law.friction * viscous_friction(actuators)
     found: list[list[NDArray[np.float64]]] = []
     for step in steps:

@@ -9,12 +9,12 @@ moves like a motor of the smaller inertia M_theta under the torque u of an outer
     M_theta theta'' + (Q + D K^-1 Q') + friction(theta') / r = u
 
 (A. Albu-Schaeffer, C. Ott, G. Hirzinger, IJRR 2007, (9) and (10); C. Ott et al., IEEE T-RO 2008).
-The bracket is what loads the motor: the torque Q of the spring and that of the damper D beside it.
-Since it is measured, this holds for any spring law and motor by motor: M_theta is passive where u
-is, and friction of the motor shrinks by the same factor r.
+The bracket is the load of the motor: the torque Q of the spring and that of the damper D in
+parallel. Since it is measured, this holds for any spring law and for each motor separately: M_theta
+is passive where u is, and the friction of the motor is reduced by the same factor r.
 
-Delay and sampling bound r: the torque is fed back with the negative gain 1 - r, so the motor swings
-at sqrt(K / M_theta) against its spring, where u must add damping.
+Delay and sampling bound r: the torque is fed back with the negative gain 1 - r, so the motor
+oscillates at sqrt(K / M_theta) against its spring, where u must add damping.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class InertiaShaping:
 
         load : N m, what springs and dampers in parallel exert on each motor, as in
             :attr:`.SpringSolver.load`; not read where `is_shaped` is False, where it may be NaN.
-            A torque sensor beside which a damper acts needs D K^-1 Q' added.
+            If a damper acts in parallel with a torque sensor, D K^-1 Q' must be added.
 
         Nothing is allocated; u and load are not checked.
         """

@@ -104,10 +104,10 @@ class TorqueGains:
 
 
 class SingleJoint(NamedTuple):
-    """An elastic joint on its own: `name`; `joint`, its motor and spring at rest; `link`, the
-    smallest inertia felt; `stiffest`, the largest tangent K of the spring; `motors` by index, each
-    with its share of the joint's motor inertia; `felt`, the inertia felt at q; `place` in the
-    order of the joints."""
+    """A single elastic joint: `name`; `joint`, its motor and spring at rest; `link`, the smallest
+    inertia felt; `stiffest`, the largest tangent K of the spring; `motors` by index, each with its
+    share of the joint's motor inertia; `felt`, the inertia felt at q; `place` in the order of the
+    joints."""
 
     name: str
     joint: TorqueJoint
@@ -174,7 +174,7 @@ def whole_arm_poles(
 def single_joints(
     model: MultibodyModel, actuators: Actuators, q: Any, stiffness: Any = None
 ) -> tuple[SingleJoint, ...]:
-    """The joints with springs, each on its own, at rest at q (n,) under gravity.
+    """The joints with springs, uncoupled, at rest at q (n,) under gravity.
 
     stiffness : (v,) second outputs at rest; default: mid-range. The inertia felt is the smallest
     at q and at 50 random positions within the joint limits.
@@ -236,8 +236,8 @@ def inertia_shaping_gains(
     """Inertia shaping: M_theta theta'' + D_s phi' + K phi = tau_d with (K / M_theta)^(1/2) = w.
 
     bandwidth : w in rad/s, (n,) or one; default: twice the resonance of the motor on its spring, or
-        what delay, sampling and links allow (:func:`default_bandwidth`). Below its resonance the
-        motor keeps its inertia.
+        as high as delay, sampling and links allow (:func:`default_bandwidth`). Below its resonance
+        the motor keeps its inertia.
     stiffness : (v,) second outputs at rest at q (n,); default: mid-range.
     timing : period, delay and velocity filter for which stability is checked.
     friction : share of the viscous friction that the law will compensate.
@@ -355,7 +355,7 @@ def _shaped(joint: TorqueJoint, w: float, servo: TorqueServo) -> TorqueServo:
 
 def _passive_share(joint: TorqueJoint, servo: TorqueServo, bandwidth: float) -> float:
     """The share of an observer of `bandwidth` in rad/s with which the joint is passive at low
-    frequencies. The lag of the loop takes its part of the damping of the torque feedback."""
+    frequencies. The lag of the loop reduces the damping of the torque feedback."""
     timing = servo.timing
     lag = timing.delay + 0.5 * timing.period
     whole = joint.stiffness / servo.share  # of feedback and spring
@@ -413,8 +413,8 @@ def _designed(
 
 def default_bandwidth(single: SingleJoint, design: Design, timing: LoopTiming) -> float:
     """rad/s: twice the resonance of the motor on its spring, unless delay and period forbid it; if
-    the loop would be unstable with one more period of delay, the largest bandwidth below in steps
-    of a fifth with which it is stable."""
+    the loop would be unstable with one more period of delay, the largest lower bandwidth, in steps
+    of a fifth, with which it is stable."""
     highest = min(
         DEFAULT_GAIN * single.joint.resonance, DELAY_PHASE / (timing.delay + timing.period)
     )

@@ -9,9 +9,9 @@ the law of a :class:`.TorqueController`, once per period h:
 Motor and links move in continuous time; the torque is held from one update to the next. Poles and
 the response to the torque reference are therefore exact at the samples. So is the impedance at the
 link: moved by a sine from outside, the joint answers with a sine of that frequency and, from
-sampling, others; only the first exchanges energy with the link on average, so that Re Z < 0 means
-that the joint feeds energy into a link that moves at that frequency (J. E. Colgate, G. Schenkel, J.
-Robotic Systems 1997, give the condition for all links at once, for springs and dampers without a
+sampling, others; only the first exchanges energy with the link on average, so Re Z < 0 means that
+the joint feeds energy into a link that moves at that frequency (J. E. Colgate, G. Schenkel, J.
+Robotic Systems 1997, give the condition for all links together, for springs and dampers without a
 motor in between).
 
 Measures as in W. Rampeltshammer, A. Keemink, M. Sytsma, E. van Asseldonk, H. van der Kooij,
@@ -111,7 +111,7 @@ class TorqueServo:
 
 
 class Response(NamedTuple):
-    """What a unit sine of the torque reference causes, (k,) complex ratios at the samples: torque
+    """Response to a unit sine of the torque reference, (k,) complex ratios at the samples: torque
     of the spring, of the motor, and speed of the motor in rad/s per N m."""
 
     torque: ComplexArray

@@ -1,19 +1,19 @@
 """Disturbance observer of motors against their springs, for torque control.
 
-A motor in front of a spring of deflection phi = theta - q, whose link stands still, obeys
+A motor in front of a spring of deflection phi = theta - q, with its link at rest, obeys
 
     M_m phi'' + load + friction(theta') = tau_m - d
 
-where d collects what the model misses: errors of M_m and of friction, and the motion of the link,
-M_m q''. The observer is this model with a low-pass filter of order 2,
+where d contains everything that the model lacks: errors of M_m and of friction, and the motion of
+the link, M_m q''. The observer is this model with a low-pass filter of order 2,
 
     d = F [ tau_m - friction - load - M_m phi'' ],    F = w^2 / (s + w)^2,
 
-so phi'' is never computed on its own. A torque source adds a share a of d to its motor torque: at
+so phi'' is never computed explicitly. A torque source adds a share a of d to its motor torque: at
 a = 1 the spring torque follows its reference without steady-state error, however the link moves (K.
 Kong, J. Bae, M. Tomizuka, IEEE/ASME T-MECH 2009; S. Oh, K. Kong, T-MECH 2017). Below w the apparent
-impedance at the link falls to 1 - a of what it was; a = 1 costs the passivity of the joint, a
-smaller a may keep it (W. Rampeltshammer, A. Keemink, H. van der Kooij, T-MECH 2020;
+impedance at the link falls to 1 - a of what it was; with a = 1, the joint is not passive; with a
+smaller a, it may be (W. Rampeltshammer, A. Keemink, H. van der Kooij, T-MECH 2020;
 :func:`passive_share`).
 
 Stable by construction: the model has a locked link, which is the slowest of all. With the torques

@@ -1,1 +1,1 @@
-"""Desired motions made slower, or corrected by what earlier runs have taught."""
+"""Desired motions, slowed down, or corrected by learning from earlier runs."""

@@ -11,8 +11,8 @@ the repeatable error. Delta is small below the resonances of the arm. The non-ca
 the projection onto the splines of :class:`.LearnedCorrection`, keeps to these frequencies; its
 phase is zero, since the whole run is known.
 
-Near a resonance that the law does not damp, Delta is large. There, earlier runs make up for the
-model: with the differences Dc_k and De_k to them, after Q,
+Near a resonance that the law does not damp, Delta is large. There, earlier runs compensate for this
+error of the model: with the differences Dc_k and De_k to them, after Q,
 
     c_(j+1) = c - sum_k a_k Dc_k + gain (e - sum_k a_k De_k),    a = arg min |e - sum_k a_k De_k|,
 
@@ -78,7 +78,7 @@ class LearningSettings:
     cutoff : Hz, of the Q-filter: the pieces of the spline are 1 / (2 cutoff) long.
     gain : share of the measured error that is added to the correction, 0 to 1.
     limit : rad or m, largest correction of a joint; a number or one for each joint.
-    improvement : share by which a run must be better than the best one to count as better.
+    improvement : share by which the error must fall below that of the best run to count as better.
     patience : runs that are not better, after which learning ends.
     memory : number of earlier runs that are used for acceleration; 0 for none.
 
@@ -122,7 +122,7 @@ def trajectory_key(joint_names: Sequence[str], *tables: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class IterativeLearning:
-    """What has been learned about one trajectory of one robot; immutable.
+    """The state of learning for one trajectory of one robot; immutable.
 
     >>> learning = IterativeLearning.of_trajectory(key, model.name, names, start, duration)
     >>> learning.correction.add_to(t, desired)  # in every cycle of a run
@@ -140,7 +140,7 @@ class IterativeLearning:
     history : (h, 2, p, n) coefficients of the last runs' applied corrections and errors, after Q.
     figures : of all runs, in their order.
     stalls : runs since the best one.
-    is_finished : whether the correction is final; later runs are only judged.
+    is_finished : whether the correction is final; later runs are only evaluated.
     last : the last run, or None.
     """
 
