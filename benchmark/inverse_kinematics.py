@@ -76,7 +76,8 @@ def twin(model: dyn.MultibodyModel) -> pin.Model:
 
 
 def pinocchio_loop(robot: pin.Model, starts: np.ndarray) -> Solve:
-    """Damped steps with the Jacobian of log6, clipped to the limits, from each start in turn."""
+    """Damped steps with the Jacobian of log6, clipped to the limits, from one start after
+    another."""
     data, frame = robot.createData(), robot.getFrameId("tool")
     lower, upper = robot.lowerPositionLimit, robot.upperPositionLimit
 

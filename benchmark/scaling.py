@@ -20,7 +20,7 @@ BODY = 1.0, np.array([0.05, 0.01, 0.02]), np.diag([0.01, 0.02, 0.015])
 
 
 def chain(n: int) -> dyn.MultibodyModel:
-    """n revolute joints with axes x, y, z in turn, about 10 cm apart."""
+    """n revolute joints with axes x, y, z alternately, about 10 cm apart."""
     points = np.arange(n)[:, None] * np.array([0.1, 0.0, 0.02])
     screws = [dyn.revolute(np.eye(3)[i % 3], points[i]) for i in range(n)]
     poses = dyn.se3.from_rotation_translation(np.eye(3), points)

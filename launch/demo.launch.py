@@ -64,7 +64,7 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def start(value: Values) -> list[Action]:
-    """The nodes and the recorder, once their parameters have been made for the robot."""
+    """The nodes and the recorder, once their parameters have been generated for the robot."""
     demo = prepare(
         Path(value("output")),
         robot=value("robot"),

@@ -47,7 +47,7 @@ def generate_launch_description() -> LaunchDescription:
             "plant",
             default_value="internal",
             choices=["internal", "mujoco", "none"],
-            description="simulator of the robot; none: a real robot or a simulator of your own",
+            description="simulator of the robot; none: a real robot, or your own simulator",
         ),
         argument(
             "law",

@@ -1,4 +1,4 @@
-"""Compares measured torques with those of the model; the result is a report and an exit status.
+"""Compares measured torques with those of the model, and yields a report and an exit status.
 
 ros2 launch multibody_dynamics validate.launch.py bag:=BAG robot:=/path/to/arm.urdf
 ros2 launch multibody_dynamics validate.launch.py live:=true robot:=/path/to/arm.urdf

@@ -128,7 +128,7 @@ trajectory_key           a hash that identifies a trajectory
 
 Time scaling:
 
-scale_time               slows a motion down by the smallest factor that keeps all its limits
+scale_time               slows a motion down by the smallest factor that satisfies all limits
 TimeScaling              result of scale_time: the slower motion and the use of every limit
 MotionLimits             limits on torques, torque rates, speeds and spring deflections
 slow_down                the same motion, slower by a given factor

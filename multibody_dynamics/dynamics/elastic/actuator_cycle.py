@@ -1,7 +1,7 @@
 """Actuators in the control cycle: motor feedforward and springs, compiled, for any mix of kinds.
 
-Both run :mod:`flat_map` in place, one state at a time, and never stop the cycle: `flags` report
-springs beyond their travel and infeasible second outputs.
+Both run :mod:`flat_map` in place, one state at a time, and never interrupt the cycle: `flags`
+report springs beyond their travel and infeasible second outputs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ActuatorRows(NamedTuple):
 
 def actuator_rows(actuators: Actuators) -> ActuatorRows:
     """The actuators as tables, with user-defined spring laws sampled. Raises InputError for a kind
-    that only works in planning, and for a law that cannot be sampled."""
+    that is only supported in planning, and for a law that cannot be sampled."""
     joints = np.zeros((actuators.n, JOINT_ROW))
     springs: list[Spring] = []
     for i, actuator, own, second in actuators.each():

@@ -14,9 +14,9 @@ config/elastic_joints/every_kind.yaml shows every kind of joint. A joint is one 
 A prismatic joint also has `motion: prismatic`. `torque_source: torque_sensor` declares a joint
 torque sensor; the default is `spring_deflection`, or `motor_torque` for a rigid joint. The drive D
 of a variable stiffness is {motor: M, offset: X, gain: X} with k = offset + gain theta_k, and with
-`motion: prismatic` if theta_k is a translation. The sides of its quantities are those of its own
-gear, except for the offset, whose side is that of the joint's gear. A motor M is described as in
-panda.yaml, and a spring S is one of
+`motion: prismatic` if theta_k is a translation. Its quantities refer to the sides of its own gear,
+except for the offset, which refers to the joint's gear. A motor M is described as in panda.yaml,
+and a spring S is one of
 
     {law: linear, stiffness: X}
     {law: cubic, stiffness: X, cubic_stiffness: X}          K phi + K3 phi^3

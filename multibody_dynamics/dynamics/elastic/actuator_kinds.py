@@ -345,7 +345,7 @@ class SeriesElastic(Actuator):
 
         Exact for a linear law. For other laws the filter is linearised at phi and solved exactly,
         and three iterations feed the deviation of the law from its tangent back as a torque. The
-        stiffness should change little within a step, which may be far longer than d / s'.
+        stiffness should change little within a step; the step may be far longer than d / s'.
         Without damping, phi itself is returned.
         """
         if self.damping == 0.0:

@@ -1,4 +1,4 @@
-"""The flat map of elastic joints over scalars, both ways, written once for all kinds of actuators.
+"""The flat map of elastic joints over scalars, in both directions, for all kinds of actuators.
 
 `feedforward` computes theta, theta', theta'' and tau_m of the motors from q, q', q'', Q, Q', Q''
 and the second outputs; `spring_motion` computes Q, Q' and the loads from links and motors.

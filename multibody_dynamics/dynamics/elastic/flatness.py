@@ -1,8 +1,8 @@
 """Differential flatness of arms with elastic joints: from the motion of the links to the motors.
 
 The motion q(t), and for each joint with two motors its stiffness or pretension, are flat outputs:
-with Q, Q' and Q'' of the rigid links ([M21] (2), (3)) they determine position and torque of all
-motors algebraically (see `actuator_kinds`; a damped spring adds a first-order filter).
+together with Q, Q' and Q'' of the rigid links ([M21] (2), (3)), they determine position and torque
+of all motors algebraically (see `actuator_kinds`; a damped spring adds a first-order filter).
 
     (q .. q'''', Q, Q', Q'', k, k', k'')  ->  theta, theta', theta'', tau_m
 

@@ -4,7 +4,7 @@ Planning evaluates any law in plain Python. The control cycle and the compiled p
 :func:`piecewise` makes one from the law's own s, s', s'', s''' at the nodes: a Hermite interpolant
 of degree 7 on each piece, with three continuous derivatives and an error of order 8 in the length
 of the piece. Pieces are halved until torque and stiffness meet the tolerance between the nodes,
-so they are short only where the law bends.
+so they are short only where the curvature of the law is large.
 
 P. Davis, Interpolation and Approximation, Dover 1975, sections 2.2 (Hermite) and 3.1 (remainder).
 """

@@ -258,6 +258,6 @@ def evaluated(tables: SpringTables, quantity: int, values: Array) -> Array:
     """(4, ...) rows of `evaluate_spring` at values (...)."""
     result = np.zeros((4, values.size))
     run = fitting(_compiled_evaluate, evaluate_spring, tables)
-    # A copy: writable and contiguous, so that one machine code serves all callers.
+    # A copy: writable and contiguous, so the same machine code serves all callers.
     run(tables, quantity, np.array(values, dtype=np.float64).reshape(-1), result)
     return result.reshape(4, *values.shape)

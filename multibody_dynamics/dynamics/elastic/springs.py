@@ -8,8 +8,8 @@ rates follows by implicit differentiation (s', s'', s''' are derivatives with re
 Units: rad and N m for a revolute joint, m and N for a prismatic one, on the link side of the gear.
 
 Beyond its travel a law is unknown, and evaluating it raises InputError. With ``beyond="continue"``
-the law continues along its tangents instead, which lets a plan report that it needs 110 % of the
-travel.
+the law continues along its tangents instead, so a planner can report that a motion needs 110 % of
+the travel.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ class TableSpring(PiecewisePolynomial):
     The law is a spline of degree 5 through the points, with four pieces between neighbours. It
     minimises the integral of s'''^2 subject to B-spline coefficients of s' of at least 5 % of the
     least slope between neighbours, which keeps s' positive everywhere. Where this bound is
-    inactive, it is the natural quintic spline. It meets the points to within 1e-6 of the torque
+    inactive, it is the natural quintic spline. It passes the points within 1e-6 of the torque
     range, and its slope is checked at its extrema. Raises InputError that names the faulty point.
     """
 

@@ -23,7 +23,7 @@ DEGREE = 4  # polynomials up to this degree pass without error
 DIRECT = 100  # length of a kernel, per output sample, up to which sums are faster than FFTs
 HIGHEST = 0.2  # the largest cut-off, as a share of the sampling rate
 NOISE_BAND = 0.25  # share of the sampling rate above which there is only noise
-ABOVE_NOISE = 4.0  # power density, relative to that of the noise, at which the signal ends
+ABOVE_NOISE = 4.0  # power density, relative to that of the noise, below which there is no signal
 
 
 class ZeroPhaseFilter:

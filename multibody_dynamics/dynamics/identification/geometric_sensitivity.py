@@ -6,7 +6,7 @@ placement are parameters pi of screws U, given in the frame of body i at q_i = 0
     C_parent(i),i = B_i(pi_i) exp(X_i q_i),   B_i(pi_i) = B_i0 exp(U_i1 pi_i1) ... exp(U_il pi_il).
 
 They displace body i and everything that it carries: its inertia, its frames, the joints mounted on
-it. A frame fixed to a body, such as the tool's, has errors of its own, which displace that frame
+it. A frame fixed to a body, such as the tool's, has separate errors, which displace that frame
 alone.
 
 A parameter then acts like the coordinate of a joint at rest between the parent and joint i, and the

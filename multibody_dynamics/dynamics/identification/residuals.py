@@ -15,7 +15,7 @@ from ..core import Array, InputError, as_array
 class Residuals:
     """Statistics of k samples of n signals, error = predicted - measured.
 
-    Adding pieces in the same order gives the same numbers, however the pieces were computed.
+    Adding pieces in the same order gives the same numbers, no matter how the pieces were computed.
 
     Attributes
     ----------

@@ -69,7 +69,7 @@ class SpringFit:
     with standard errors; for a table, the torques at its points. covered : the deflections that
     occurred, rad. rms : of the residuals, N m. hysteresis : width between the branches of rising
     and falling deflection, N m, with standard error; NaN without rates. count, independent,
-    outliers : samples used, the number of independent samples they amount to, and samples left out.
+    outliers : samples used, the equivalent number of independent samples, and samples left out.
     tried : BIC of every law that was tried, the best first. recorded : the deflections of all
         samples, outliers too.
     """
@@ -100,7 +100,7 @@ class SpringFit:
         return SeriesElastic(motor, self.spring, self.damping)
 
     def warning(self) -> str:
-        """Why leaving out the outliers is questionable (too many, or a whole part of the range);
+        """Why leaving out the outliers is questionable (too many, or an entire part of the range);
         empty if it is not."""
         reasons = []
         if self.outliers > MANY * (self.outliers + self.count):

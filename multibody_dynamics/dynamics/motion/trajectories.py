@@ -10,8 +10,7 @@ the whole motion. If only positions are given this is the quintic spline, except
 where the motion starts and stops at rest. The jerk is minimised rather than a higher derivative
 because the natural spline of degree 9 overshoots wildly between unevenly spaced points. As the
 cost is an integral over time, the remainder of an optimal motion is optimal: resending the
-remaining points of a trajectory changes nothing if done at one of its points, and little in
-between.
+remaining points of a trajectory changes nothing at one of its points, and little in between.
 
 Times are seconds on the time axis of the trajectory. Keep them near zero (since the start, not
 since 1970), or the rounding of t becomes visible in q''''. Positions are in rad, or in m for

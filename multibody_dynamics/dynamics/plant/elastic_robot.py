@@ -11,10 +11,10 @@ diagonal of M.
 
 Integrator: the classical Runge-Kutta method of order 4 (RK4) with a fixed inner step h. Coriolis
 and friction terms depend on velocity, so the symplectic methods that suit a pure spring would be
-implicit, or of order 2 and no longer symplectic; RK4 is explicit and of high order, as tests of a
-feedforward need. The price is the limit |lambda| h < 2.6 on the fastest mode lambda (spring, motor,
-link and drive), and a numerical damping ratio of (|lambda| h)^5 / 144: 2e-4 at the default |lambda|
-h <= 0.5, and far less on all slower modes.
+implicit, or of order 2 and no longer symplectic; RK4 is explicit and of high order, as needed to
+test a feedforward. The price is the limit |lambda| h < 2.6 on the fastest mode lambda (spring,
+motor, link and drive), and a numerical damping ratio of (|lambda| h)^5 / 144: 2e-4 at the default
+|lambda| h <= 0.5, and far less on all slower modes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class MotorDrive:
         tau_m = feedforward + proportional (theta_ref - theta) + derivative (theta_ref' - theta').
 
     Gains (m,) or a scalar for all motors, in N m/rad and N m s/rad. The cycle of a drive is short
-    compared with the mechanics, so it acts in continuous time.
+    compared with the mechanics, so the loop is modelled in continuous time.
     """
 
     proportional: Array
@@ -100,7 +100,7 @@ class MotorDrive:
         bandwidth: float,
         damping_ratio: float = 1.0,
     ) -> MotorDrive:
-        """Gains that give each motor on its own, without its spring, a `bandwidth` in Hz.
+        """Gains that give each motor, detached from its spring, a `bandwidth` in Hz.
 
         The motor of a rigid joint also carries its link, with the inertia M_ii at the configuration
         q (n,), for which all other joints are locked. In contrast, :func:`.motor_bandwidth_gains`
@@ -146,7 +146,7 @@ def _stiffness_inputs(joints, profile, row, rate, t, second):
 
 @inlined
 def _end_stop(links, i, q, qd):
-    """The torque of the end stop on link i; zero while it touches none."""
+    """The torque of the end stop on link i; zero while there is no contact."""
     if q > links[i, UPPER_STOP]:
         push = 1.0 + links[i, STOP_DAMPING] * qd
         return links[i, STOP_STIFFNESS] * (links[i, UPPER_STOP] - q) * max(push, 0.0)
@@ -268,8 +268,8 @@ class ElasticRobot:
     ----------
     model : the links, without the rotors of `actuators` (`Actuators.refuse_counting_twice`).
     actuators : springs, motors, friction and the limits of the motor torques. Motor speeds are not
-        limited here: controllers must keep the speed limits. Beyond their travel springs continue
-        along their tangents.
+        limited here: controllers must observe the speed limits. Beyond their travel, springs
+        continue along their tangents.
     step : inner step in s; default: at most 0.25 ms and |lambda| h <= 0.5.
     drive : position loops of the drives, for :meth:`follow`.
     link_viscous : (n,) or scalar d, link-side friction in N m s/rad, unknown to any feedforward.
@@ -481,8 +481,8 @@ class ElasticRobot:
     def energy(self) -> Energy:
         """Kinetic, potential and elastic energy of the present state, J.
 
-        Where no motor sets the stiffness of a spring, its rate k' feeds in a power k' G(phi), which
-        is not accounted for here.
+        Where no motor sets the stiffness of a spring, its rate k' adds a power k' G(phi), which is
+        not accounted for here.
         """
         q = self.q
         rotors = self.actuators.motor_inertia @ self.thetad**2

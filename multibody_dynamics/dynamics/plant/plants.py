@@ -21,9 +21,9 @@ from ..model import MultibodyModel
 class EndStops:
     """Elastic end stops at the joint limits of the model, which dissipate energy on impact.
 
-    At a depth e beyond the limit the stop pushes back with K e (1 + c e'), and never pulls. Damping
-    that grows with the depth keeps the torque continuous (Hunt and Crossley 1975): a link that
-    arrives at the speed v leaves at (1 - 2/3 c v) v, for c v below about 0.5.
+    At a depth e beyond the limit, the stop pushes back with K e (1 + c e'), and never pulls.
+    Damping that grows with the depth keeps the torque continuous (Hunt and Crossley 1975): a link
+    that arrives at the speed v leaves at (1 - 2/3 c v) v, for c v below about 0.5.
 
     stiffness : K in N m/rad (prismatic: N/m), positive; (n,) or a scalar for all joints.
     damping : c in s/rad (s/m), zero or greater.
@@ -47,7 +47,7 @@ class EndStops:
 
 
 class Plant(Protocol):
-    """A simulated robot at one instant, and the means to step it to the next.
+    """A simulated robot at one instant, which can be stepped to the next one.
 
     The arrays stay the same objects: every step overwrites them in place. The caller writes only
     `applied_wrenches` and `stiffness`; their values hold until they are changed.

@@ -3,8 +3,8 @@
 The recursion is in :mod:`..recursions.passive`. Passivity-based tracking and adaptation need it
 (J.-J. E. Slotine, W. Li, "On the adaptive control of robot manipulators", Int. J. Robotics Research
 6(3), 1987): with s = q' - q_r', the torques Q of the motion are u + M s' + C s, and since M' - 2C
-is skew, (s . M s / 2)' = s . (Q - u). Arms with springs in their joints need u' and u'' as well,
-for the motors that are to provide u.
+is skew, (s . M s / 2)' = s . (Q - u). Arms with springs in their joints also need u' and u'', so
+that the motors can provide u.
 """
 
 from __future__ import annotations

@@ -147,9 +147,9 @@ def rigid_body_coriolis_matrix(
 ) -> Array:
     """The Coriolis matrix C (..., 6, 6) of one body; M' - 2C is skew symmetric. [M18d] remark 2.
 
-    C = M ad_F - ad_V^T M, so that W = M V' + C V. In spatial representation this is -ad_V^T M. In
-    body representation the shorter -ad_V^T M of (41) gives the same C V, but M' - 2C is then not
-    skew symmetric.
+    C = M ad_F - ad_V^T M, so W = M V' + C V. In spatial representation this is -ad_V^T M. In body
+    representation the shorter -ad_V^T M of (41) gives the same C V, but M' - 2C is then not skew
+    symmetric.
     """
     M, V, F, U, Ud = _view(pose, M_b, [twist], representation)
     C = M @ _ad(F[0]) - transposed(_ad(V[0])) @ M

@@ -7,7 +7,7 @@ another until one of them reaches zero. With the Jacobian J = de/dq, a step solv
 
 for the free joints; a joint at a limit that would be pushed against it is held. As the damping
 shrinks with the cost c, convergence is quadratic even if solutions are not isolated (Yamashita and
-Fukushima 2001; for arms Sugihara 2011). A start whose cost stops falling is abandoned.
+Fukushima 2001; for arms Sugihara 2011). A search whose cost stops falling is abandoned.
 """
 
 from __future__ import annotations
@@ -318,7 +318,7 @@ class InverseKinematicsSolver:
         uses the damped inverse J^T (J J^T + damping 1)^-1, and `gain` is in 1/s. A step that
         exceeds a velocity limit of the model is scaled down as a whole. Joints stay within their
         limits, and joints that start beyond a limit return to it. No search takes place: the tool
-        follows its target or falls behind.
+        follows its target or lags behind.
 
         Raises InputError as :meth:`solve` does, and for invalid `dt`, `gain` or `damping`.
         """

@@ -18,7 +18,7 @@ NOT_NEGATIVE = ("posture_gain", "limit_speed", "feedback")
 
 @dataclass(frozen=True)
 class Damping:
-    """Damping that sets in smoothly where the tasks lose a direction, and is zero elsewhere.
+    """Damping that begins smoothly where the tasks lose a direction, and is zero elsewhere.
 
     lambda^2 = strength^2 s(tau) with tau = sum_i eps^2 / (sigma_i^2 + eps^2) over the singular
     values of A W^-1/2 and eps = `singular_value`: each lost direction adds 1 to tau, which is

@@ -217,7 +217,7 @@ class _Piece(NamedTuple):
 
 
 class PoseSpline(PosePath):
-    """Through poses (k, 4, 4) at times (k,) in s; made by :func:`spline`.
+    """A path through poses (k, 4, 4) at times (k,) in s; made by :func:`spline`.
 
     The function of a joint still deviates from 0 and 1 several poses away from its own two; the
     deviation shrinks by a factor of about 0.4 per pose. `WINDOW` poses away, the joint is set to

@@ -3,8 +3,8 @@
 A :class:`LearnedCorrection` is a spline c(t) of degree 5 over the time since the start of a
 trajectory, with four continuous derivatives: the law receives q_d + c, q_d' + c' .. in place of
 q_d .. q_d'''', and the flat map turns them into motor motions and torques. The first five and the
-last five B-spline coefficients are equal, so that c', c'', c''', c'''' vanish at both ends, and c
-is constant before the start and after the end.
+last five B-spline coefficients are equal, so c', c'', c''', c'''' vanish at both ends, and c is
+constant before the start and after the end.
 
 A :class:`FadingCorrection` changes from one correction to the next within a given time, again
 with four continuous derivatives.
@@ -53,7 +53,7 @@ class LearnedCorrection:
     coefficients : (p, n) in rad or m, the free B-spline coefficients; their largest magnitude
         bounds that of c. The p + 3 pieces are equally long.
 
-    Not thread-safe: :meth:`evaluate` uses arrays of its own. Raises InputError for wrong shapes.
+    Not thread-safe: :meth:`evaluate` uses internal arrays. Raises InputError for wrong shapes.
     """
 
     def __init__(self, duration: float, coefficients: Array) -> None:
@@ -178,7 +178,7 @@ class FadingCorrection:
         return not self._layers
 
     def reset(self) -> None:
-        """Drop all corrections at once."""
+        """Drop all corrections immediately."""
         self._layers.clear()
 
     def change(

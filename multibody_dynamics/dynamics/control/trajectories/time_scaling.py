@@ -11,10 +11,10 @@ per instant; each trial of s then costs a few sums and the flat map of springs a
 :func:`.motor_motion`. Limits on Q' correspond to the torque-rate limits of time-optimal planning
 ([M21], introduction), with the time profile of the motion kept.
 
-A slower motion does not always keep more limits: s^-1 g' and s^-3 N' may cancel in the given motion
-but not in a slower one. The search therefore increases s in steps of 1 %, and bisects only within
-the step that first keeps all limits. Between samples in time, the maxima of the utilisation are
-found by finer sampling around them.
+A slower motion does not necessarily satisfy more limits: s^-1 g' and s^-3 N' may cancel in the
+given motion but not in a slower one. The search therefore increases s in steps of 1 %, and bisects
+only within the step that first satisfies all limits. Between samples in time, the maxima of the
+utilisation are found by finer sampling around them.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class TimeScaling:
 
     @property
     def binding(self) -> LimitUse | None:
-        """The limit that a faster motion would break; None if the motion was not slowed down."""
+        """The limit that a faster motion would violate; None if the motion was not slowed down."""
         return self.after[0] if self.factor > 1.0 else None
 
     def describe(self) -> str:
@@ -236,7 +236,7 @@ def scale_time(
     tolerance: float = 1e-6,
     slowest: float = 1e3,
 ) -> TimeScaling:
-    """Slow the motion down by the smallest factor s >= 1 that keeps all `limits`.
+    """Slow the motion down by the smallest factor s >= 1 that satisfies all `limits`.
 
     Parameters
     ----------
@@ -246,12 +246,12 @@ def scale_time(
     actuators : of any kind, undamped.
     stiffness : (v,) constant second outputs of joints that have one, see :func:`.motor_motion`.
     tolerance : relative, of s and of the limits, for maxima that are visible in samples at most
-        STEP apart, with at least PER_SEGMENT between knots. If a larger s breaks limits again, the
-        search may miss a range of s narrower than 1 % that keeps them.
+        STEP apart, with at least PER_SEGMENT between knots. If a larger s violates limits again,
+        the search may miss a range of s narrower than 1 % that satisfies them.
     slowest : the largest factor to try.
 
-    Raises TrajectoryError if no factor up to `slowest` keeps the limits; the message names
-    quantity, joint and time, and states if gravity alone breaks the limit at a standstill. Raises
+    Raises TrajectoryError if no factor up to `slowest` satisfies the limits; the message names
+    quantity, joint and time, and states if gravity alone violates the limit at a standstill. Raises
     InputError if the joints of the arguments differ, or a spring is damped.
     """
     _check_scaling(reference, model, actuators, limits)
