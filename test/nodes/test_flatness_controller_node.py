@@ -1,4 +1,4 @@
-"""The flatness controller node over the real middleware, in a process of its own.
+"""The flatness controller node over the real middleware, in a separate process.
 
 The test is the robot: it integrates the arm in lockstep, in simulated time, one step per answered
 state.
