@@ -199,8 +199,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     stiffness_energy: float = parameter(
         1.0,
-        "joint_impedance, cartesian_impedance: energy by which a stiffness increase may exceed "
-        "what the dampers of a displaced arm have dissipated",
+        "joint_impedance, cartesian_impedance: energy that a stiffness increase of a displaced arm"
+        " may take in excess of the energy that its dampers have dissipated",
         unit="J",
         bounds=(0.0, 1000.0),
     )
