@@ -1,4 +1,4 @@
-"""The flatness controller node over the real middleware, in a process of its own.
+"""The flatness controller node over the real middleware, in a separate process.
 
 The test is the robot: it integrates the arm in lockstep, in simulated time, one step per answered
 state.
@@ -514,7 +514,7 @@ def test_a_stop_that_does_not_stop_ends_in_silence_and_says_so(ros):
     assert "Traceback" not in arm.node.output
 
 
-def test_an_arm_that_is_interrupted_again_and_again_stays_stopped(ros):
+def test_an_arm_that_is_interrupted_repeatedly_stays_stopped(ros):
     arm = Arm(ros, recovery_limit=2)
     arm.start()
     for k in range(3):
@@ -532,7 +532,7 @@ def test_an_arm_that_is_interrupted_again_and_again_stays_stopped(ros):
     assert arm.node.output.count("interrupted repeatedly") == 1
     assert enable(arm).success
     arm.run(0.1)
-    assert "again and again: cleared" in arm.node.output
+    assert "interrupted repeatedly: cleared" in arm.node.output
 
 
 def test_a_position_without_stable_gains_is_reported_once_with_its_joint(ros, tmp_path):

@@ -1,4 +1,4 @@
-"""The task-space node over the real middleware, in a process of its own."""
+"""The task-space node over the real middleware, in a separate process."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def error_of(path, settings):
     return str(caught.value)
 
 
-def test_errors_say_what_the_recording_lacks(tmp_path):
+def test_errors_state_what_the_recording_lacks(tmp_path):
     t, rows = motion(MODEL, 400, RATE)
     settings = Settings(ARM)
     silent = rows.copy()

@@ -338,7 +338,7 @@ def consistent_start(system: AbsoluteSystem, start: tuple[Any, Any] | None) -> t
 
 
 def _turned_over(system: AbsoluteSystem, pose: Array) -> str | None:
-    """The first joint whose z axes point against each other, or None.
+    """The first joint whose z axes point in opposite directions, or None.
 
     Constraints measure tilt by its sine, which half a turn does not change.
     """

@@ -3,7 +3,7 @@
 The angular velocity of a body is in the axes of its joint frame, the velocity r' of the origin of
 that frame in inertial axes: V = (R^T omega, r'). A wrench is (R^T m, f). Since the two halves
 transform differently from body to body, this form suits the balance of a single body, (56) and
-(57). The torques have a recursion of their own; their rates are computed in the body-fixed
+(57). The torques are computed by a separate recursion; their rates are computed in the body-fixed
 representation, to which the motion is converted.
 
 The rows of the bodies hold C_{parent,i} in the columns of the joint screw, as in `body_fixed`.

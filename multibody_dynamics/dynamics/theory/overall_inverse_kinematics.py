@@ -148,7 +148,7 @@ def joint_accelerations_from_motion(
 
 
 def _solve(kinematics: SystemKinematics, V: Array, root: Array | None) -> OverallSolution:
-    """Solve V = J x (..., 6n) for x (..., n): joint by joint, or all at once with W = F^T F."""
+    """Solve V = J x (..., 6n) for x (..., n): joint by joint, or all together with W = F^T F."""
     X, n = kinematics.X, kinematics.model.n
     if root is None:
         relative = times(kinematics.A_inverse, V)

@@ -176,7 +176,7 @@ class ParameterServer(Generic[P]):
         changes = {}
         for item in parameters:
             field = self._fields.get(item.name)
-            if field is None:  # use_sim_time and QoS overrides have callbacks of their own
+            if field is None:  # use_sim_time and QoS overrides have their own callbacks
                 continue
             value = tuple(item.value or ()) if isinstance(field.default, tuple) else item.value
             choices = field.metadata["choices"]

@@ -64,7 +64,7 @@ class ManagedNode(LifecycleNode):
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
-        self.leave = threading.Event()  # set, or replaced by an event of its own, by the run loop
+        self.leave = threading.Event()  # set or replaced by the run loop
         self._server = ParameterServer(
             self,
             self.Parameters,

@@ -98,7 +98,7 @@ class DesiredMotion:
         now = self._origin + round(1e9 * self._now)
         start = now if request.start is None else request.start
         begin = max(now, start)
-        # A time axis of its own keeps times as exact after a day as after a second: the fourth
+        # A separate time axis keeps times as exact after a day as after a second: the fourth
         # derivative amplifies rounding of times by the fourth power of the rate of the points.
         times = request.times + 1e-9 * (start - begin)
         later = times > lead

@@ -55,8 +55,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     feedback_poles: tuple[float, ...] = parameter(
         (),
-        "state_feedback: real poles of each joint, designed independently of the others, instead "
-        "of the linear-quadratic"
+        "state_feedback: real poles of each joint, designed independently of the others, instead"
+        " of the linear-quadratic"
         " design; empty: not used",
         unit="1/s",
     )
@@ -85,8 +85,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     torque_link_bandwidth: tuple[float, ...] = parameter(
         (LAWS["torque_control"].bandwidth,),
-        "torque_control: both poles of each link driven by its torque source; they set the "
-        "stiffness felt at the arm; one value for all, or one per joint of the robot",
+        "torque_control: both poles of each link driven by its torque source; they set the"
+        " stiffness felt at the arm; one value for all, or one per joint of the robot",
         unit="rad/s",
     )
     integral: float = parameter(
@@ -98,8 +98,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     disturbance_bandwidth: float = parameter(
         DISTURBANCE_BANDWIDTH,
-        "motor_pd, state_feedback: poles of the disturbance observers of links and motors, whose "
-        "estimates are compensated; 0: no compensation; always 0 without link encoders",
+        "motor_pd, state_feedback: poles of the disturbance observers of links and motors, whose"
+        " estimates are compensated; 0: no compensation; always 0 without link encoders",
         unit="rad/s",
         bounds=(0.0, 1000.0),
     )
@@ -145,8 +145,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     hold_bandwidth: float = parameter(
         LAWS["hold"].bandwidth,
-        "hold, and the damped stop after a fault: upper limit on the bandwidth of the motor loops, "
-        "which also damp the links behind the springs",
+        "hold, and the damped stop after a fault: upper limit on the bandwidth of the motor loops,"
+        " which also damp the links behind the springs",
         unit="rad/s",
         bounds=(1.0, 1000.0),
     )
@@ -165,8 +165,8 @@ class FlatnessControllerParameters(FollowingParameters):
     tool_stiffness: tuple[float, ...] = parameter(
         (),
         "cartesian_impedance: three rotational stiffnesses of the tool in N m/rad, then three"
-        " translational ones in N/m, along the axes of the base; empty: values that use a quarter "
-        "of the springs' stiffness",
+        " translational ones in N/m, along the axes of the base; empty: values that use a quarter"
+        " of the springs' stiffness",
         live=True,
     )
     impedance_tool: str = parameter(
@@ -175,8 +175,8 @@ class FlatnessControllerParameters(FollowingParameters):
     posture_stiffness: tuple[float, ...] = parameter(
         (),
         "cartesian_impedance: stiffness of the posture, in N m/rad or N/m; one value for all, or"
-        " one per joint of the robot; empty: 2 % of the springs' stiffness; takes effect with "
-        "tool_stiffness",
+        " one per joint of the robot; empty: 2 % of the springs' stiffness; takes effect with"
+        " tool_stiffness",
         live=True,
     )
     impedance_damping: float = parameter(
@@ -199,8 +199,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     stiffness_energy: float = parameter(
         1.0,
-        "joint_impedance, cartesian_impedance: energy by which a stiffness increase may exceed "
-        "what the dampers of a displaced arm have dissipated",
+        "joint_impedance, cartesian_impedance: energy that a stiffness increase of a displaced arm"
+        " may take in excess of the energy that its dampers have dissipated",
         unit="J",
         bounds=(0.0, 1000.0),
     )
@@ -212,9 +212,9 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     unstable_poses: str = parameter(
         "report",
-        "response at configuration to a law that is stable at the design position, but not "
-        "throughout the joint range: refuse to configure, or report it in the log and on "
-        "/diagnostics; a law that is unstable at the design position is always refused",
+        "response at configuration to a law that is stable at the design position, but not"
+        " throughout the joint range: refuse to configure, or report it in the log and on"
+        " /diagnostics; a law that is unstable at the design position is always refused",
         choices=("report", "reject"),
     )
     judged_poses: int = parameter(
@@ -242,9 +242,9 @@ class FlatnessControllerParameters(FollowingParameters):
 
     state_source: str = parameter(
         "link_and_motor_encoders",
-        "measurements from which the state is estimated: positions from both topics; motor "
-        "positions and the efforts of joint_states; positions and efforts of motor_states alone; "
-        "or, for each joint, those specified by its torque_source",
+        "measurements from which the state is estimated: positions from both topics; motor"
+        " positions and the efforts of joint_states; positions and efforts of motor_states alone;"
+        " or, for each joint, those specified by its torque_source",
         choices=tuple(SOURCES),
     )
     filter_bandwidth: float = parameter(
@@ -256,8 +256,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     observer_bandwidth: float = parameter(
         25.0,
-        "upper limit on the bandwidth of the observer used with motor_encoders; the springs also "
-        "limit it, see docs/elastic_joints.md",
+        "upper limit on the bandwidth of the observer used with motor_encoders; the springs also"
+        " limit it, see docs/elastic_joints.md",
         unit="Hz",
         bounds=(0.1, 2000.0),
     )
@@ -293,8 +293,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     command_delay: float = parameter(
         0.0,
-        "known delay from the stamp of a state until its torque takes effect; it is added to "
-        "feedforward_lead, and the state is predicted over it",
+        "known delay from the stamp of a state until its torque takes effect; it is added to"
+        " feedforward_lead, and the state is predicted over it",
         unit="s",
         bounds=(0.0, 1.0),
         live=True,
@@ -308,8 +308,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     predict_state: bool = parameter(
         True,
-        "use the model and the torques already sent to predict the state over sensor_delay plus "
-        "command_delay, at most 0.05 s; no effect if both are 0",
+        "use the model and the torques already sent to predict the state over sensor_delay plus"
+        " command_delay, at most 0.05 s; no effect if both are 0",
         live=True,
     )
     transfer_time: float = parameter(
@@ -322,8 +322,8 @@ class FlatnessControllerParameters(FollowingParameters):
 
     learning_file: str = parameter(
         "",
-        "file (.npz) with the learned correction of one trajectory, which is applied whenever that "
-        "trajectory is followed; created if learn is set and it does not exist; empty: none",
+        "file (.npz) with the learned correction of one trajectory, which is applied whenever that"
+        " trajectory is followed; created if learn is set and it does not exist; empty: none",
     )
     learn: bool = parameter(
         False,
@@ -333,8 +333,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     learning_cutoff: float = parameter(
         CUTOFF,
-        "cut-off of the zero-phase filter of a new learning_file; keep it below the frequencies at "
-        "which the model error reaches 100 %",
+        "cut-off of the zero-phase filter of a new learning_file; keep it below the frequencies at"
+        " which the model error reaches 100 %",
         unit="Hz",
         bounds=(0.1, 200.0),
     )
@@ -354,8 +354,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     latency_tolerance: float = parameter(
         0.005,
-        "make a damped stop if, for 0.1 s, every torque is sent later than this after the stamp of "
-        "its state; 0: no limit, as needed if clocks of computers differ",
+        "make a damped stop if, for 0.1 s, every torque is sent later than this after the stamp of"
+        " its state; 0: no limit, as needed if clocks of computers differ",
         unit="s",
         bounds=(0.0, 1.0),
         live=True,
@@ -374,8 +374,8 @@ class FlatnessControllerParameters(FollowingParameters):
 
     recovery_limit: int = parameter(
         5,
-        "number of automatic recoveries within recovery_window after which the robot stays stopped "
-        "until ~/enable is called; 0: no limit",
+        "number of automatic recoveries within recovery_window after which the robot stays stopped"
+        " until ~/enable is called; 0: no limit",
         bounds=(0, 1000),
         live=True,
     )

@@ -168,7 +168,7 @@ class CartesianRequest(NamedTuple):
 
 
 class PathPlanner:
-    """Plans the motions of one tool; `plan` may run in a thread of its own.
+    """Plans the motions of one tool; `plan` may run in a separate thread.
 
     limits: positions and velocities of the joints.
     """

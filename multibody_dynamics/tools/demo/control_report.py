@@ -83,7 +83,7 @@ def _problems(report: Mapping[str, Any]) -> list[str]:
         for name, run in report["runs"].items()
         for reason in run["refused"]
     ]
-    # Without lockstep, a busy computer can spoil any run, however good the law.
+    # Without lockstep, a busy computer can spoil any run, regardless of the law.
     if report["lockstep"]:
         found += [
             f"{plant}: {classic} has only {ratio:.2f} times the rms error of {flat}"

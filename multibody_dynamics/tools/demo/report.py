@@ -84,7 +84,7 @@ def _problems(report: Mapping[str, Any]) -> list[str]:
                     f" its largest value; rounding explains at most {TOLERANCE:g}"
                 )
     for variant, ratio in report["ratios of rms errors"].items():
-        # Without lockstep, a busy computer can spoil any run, however good the feedforward.
+        # Without lockstep, a busy computer can spoil any run, regardless of the feedforward.
         if report["lockstep"] and not ratio > 1.0:
             found.append(f"{variant} tracks no worse than full: {ratio:.2f} times its rms error")
     return found

@@ -204,7 +204,7 @@ def _read_bag(path: Path, topic: str, message: int | None) -> Points:
         name, found = _trajectories(path, topic)
     except InputError:
         raise
-    except Exception as error:  # sqlite, MCAP, YAML and zstd raise errors of their own
+    except Exception as error:  # sqlite, MCAP, YAML and zstd raise their own errors
         raise InputError(f"cannot be read: {error or type(error).__name__}") from None
     if not found:
         raise InputError(f"no message on {name}")

@@ -23,7 +23,7 @@ from ...dynamics.model.inertia import decompose
 from ...dynamics.rigid import forward_kinematics
 from ..base.figures import BLUE, GREEN, HOUSE_STYLE, ORANGE, PURPLE, VERMILION
 
-# Each type of joint has a colour and a marker of its own.
+# Each type of joint has its own colour and marker.
 JOINTS = {
     "revolute": (BLUE, "o"),
     "prismatic": (ORANGE, "s"),

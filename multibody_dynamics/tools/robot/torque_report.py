@@ -46,17 +46,17 @@ DESIGN_COLUMNS = (
 """Columns of the table of designs and their units."""
 
 LEGEND = (
-    "locked, rates, free: -3 dB bandwidth from reference to spring torque: with the link locked; "
-    "the same, given the reference's first two time derivatives; with the link free, relative to "
-    "slow references",
-    "gain: for slow references with the link free; below 1, some of the torque moves the motor "
-    "along with the link",
-    "felt: motor inertia felt at the link in slow motion, |Z| / ω at 1 Hz, where the driving-point "
-    "impedance Z is the torque opposing the motion over its velocity",
-    "Re Z, at: minimum real part of Z and its frequency; if negative, the joint is passive only "
-    "with this much viscous friction at the link",
-    "passive: up to this frequency, the joint feeds no energy into a link in sinusoidal motion; -: "
-    "up to half the rate of the loop",
+    "locked, rates, free: -3 dB bandwidth from reference to spring torque: with the link locked;"
+    " the same, given the reference's first two time derivatives; with the link free, relative to"
+    " slow references",
+    "gain: for slow references with the link free; below 1, some of the torque moves the motor"
+    " along with the link",
+    "felt: motor inertia felt at the link in slow motion, |Z| / ω at 1 Hz, where the driving-point"
+    " impedance Z is the torque opposing the motion over its velocity",
+    "Re Z, at: minimum real part of Z and its frequency; if negative, the joint is passive only"
+    " with this much viscous friction at the link",
+    "passive: up to this frequency, the joint feeds no energy into a link in sinusoidal motion; -:"
+    " up to half the rate of the loop",
     "noise: standard deviation of the motor torque from the encoders",
     "delay: additional delay at which the loop becomes unstable",
 )

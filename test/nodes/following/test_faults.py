@@ -244,7 +244,7 @@ def test_a_failed_design_names_the_position_and_is_final():
     )
 
 
-def test_following_resumes_by_itself_only_so_often_in_a_window():
+def test_following_resumes_automatically_only_so_often_within_a_window():
     second = 1000 * MS
     found = faults()
 

@@ -1,4 +1,4 @@
-"""ROS settings with which the package's processes discover each other and nothing else."""
+"""ROS settings with which the package's processes discover only each other."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ links, a single joint under tau = G q - D q' has the poles of
 
     s (M B s^3 + M V s^2 + (K (M + B) + G B) s + V (K + G) + K D),
 
-stable if and only if D < V M / B, whatever K and G: the first pole is zero, because the compensated
+stable if and only if D < V M / B, for any K and G: the first pole is zero, because the compensated
 arm is in equilibrium anywhere, and the others lie left of the imaginary axis by the Routh-Hurwitz
 criterion. The friction of the motors therefore limits how strongly the links can be damped: the
 decay rate of the momentum, (V + D) / (M + B), stays below V / B, and `share` < 1 sets how far

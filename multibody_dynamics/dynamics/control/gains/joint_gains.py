@@ -486,8 +486,8 @@ def optimal_gains(
     the motor: through the spring they have the phase of the design only while the link has the
     inertia of the design, and other configurations would be unstable. The remaining negative G_q
     and G_q' feed torque and torque rate of the spring back to the motor, which reduces its apparent
-    inertia and damps it whatever the spring moves (C. Ott, A. Albu-Schaeffer et al., IEEE T-RO
-    2008).
+    inertia and damps it for any inertia behind the spring (C. Ott, A. Albu-Schaeffer et al., IEEE
+    T-RO 2008).
 
     Raises InputError if the whole arm would be unstable at q.
     """

@@ -288,7 +288,7 @@ class FlatnessLaw:
     def change(self, settings: FlatnessSettings) -> str:
         """Use other settings from the next design on. Of the laws already designed, only the
         impedances change: their damping ratio, and their stiffness, gradually. None leaves a
-        stiffness as it is.
+        stiffness unchanged.
 
         Returns why a stiffness was refused, if the springs cannot carry it; otherwise "".
         """

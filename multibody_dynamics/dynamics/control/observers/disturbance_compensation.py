@@ -87,7 +87,7 @@ class DisturbanceCompensation:
     def update(self, step: float, links: Any, motors: Any, sent: Array, known: Any = 0.0) -> None:
         """Update the estimates to the present state.
 
-        step : s since the last update; after more than MAX_STEP the estimates are kept as they are.
+        step : s since the last update; after more than MAX_STEP the estimates do not change.
         links : q, q' (n,); motors : theta, theta' (m,).
         sent : (m,) motor torques that acted since the last update.
         known : (n,) external joint torques that the law already takes into account.

@@ -10,9 +10,9 @@ the link, M_m q''. The observer is this model with a low-pass filter of order 2,
     d = F [ tau_m - friction - load - M_m phi'' ],    F = w^2 / (s + w)^2,
 
 so phi'' is never computed explicitly. A torque source adds a share a of d to its motor torque: at
-a = 1 the spring torque follows its reference without steady-state error, however the link moves (K.
-Kong, J. Bae, M. Tomizuka, IEEE/ASME T-MECH 2009; S. Oh, K. Kong, T-MECH 2017). Below w the apparent
-impedance at the link falls to 1 - a of what it was; with a = 1, the joint is not passive; with a
+a = 1 the spring torque follows its reference without steady-state error for any motion of the link
+(K. Kong, J. Bae, M. Tomizuka, IEEE/ASME T-MECH 2009; S. Oh, K. Kong, T-MECH 2017). Below w, the
+apparent impedance at the link is multiplied by 1 - a; with a = 1, the joint is not passive; with a
 smaller a, it may be (W. Rampeltshammer, A. Keemink, H. van der Kooij, T-MECH 2020;
 :func:`passive_share`).
 

@@ -85,7 +85,7 @@ def late_stop(
 
 @pytest.mark.parametrize("delay", [0, 15, 50])
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, variable_arm, elastic_panda])
-def test_it_stops_an_arm_whatever_the_delay(arm, delay):
+def test_it_stops_an_arm_at_any_delay(arm, delay):
     arm = arm()
     law = LateHoldController(arm.model, arm.actuators, arm.rest)
     speed, fastest, rest = late_stop(arm, law, delay)

@@ -1,4 +1,4 @@
-"""Where links hang on their springs."""
+"""The equilibrium of links on their springs."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_the_judged_stability_is_that_of_the_system_sampled_with_a_line_of_delay
         assert found == pytest.approx(sampled, abs=0.02 + 0.05 * abs(sampled))
 
 
-def test_friction_decides_on_the_delay_and_what_is_needed_is_enough():
+def test_friction_determines_the_delay_and_the_needed_friction_suffices():
     arm = elastic_panda()
     good = forecast_stop(*arm)
     viscous = np.array([motor.viscous for motor in arm.actuators.motors])

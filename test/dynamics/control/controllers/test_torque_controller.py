@@ -228,7 +228,7 @@ def test_a_motion_is_followed_exactly(make):
     assert worst < 1e-4
 
 
-def test_the_impedance_of_a_motion_is_the_one_asked_for():
+def test_the_impedance_of_a_motion_is_the_one_requested():
     """A constant push moves the links by push / stiffness, whatever the springs."""
     arm = without_coulomb(linear_arm())
     stiffness, push = np.array([80.0, 30.0]), np.array([3.0, -1.5])

@@ -149,7 +149,7 @@ def test_closed_loop_poles_are_those_of_the_linearized_plant(arm):
     "actuators",
     [(series(400.0), series(200.0)), (series(400.0), Rigid(MOTOR)), (Rigid(MOTOR), series(200.0))],
 )
-def test_each_joint_on_its_own_gets_its_poles(actuators):
+def test_each_single_joint_gets_its_poles(actuators):
     arm = two_links(*actuators)
     names = arm.actuators.joint_names
     wanted = {
@@ -206,7 +206,7 @@ def test_optimal_gains_keep_the_margins_of_linear_quadratic_design(arm):
 
 
 @ARMS
-def test_damping_gains_damp_every_joint_on_its_own(arm):
+def test_damping_gains_damp_every_single_joint(arm):
     """Both pole pairs solve s^2 + (m / M_m)^(1/2) w s + w^2 unless the bandwidth limits them."""
     model, actuators, q = arm()
     gains = damping_gains(model, actuators, q, bandwidth=1e4)

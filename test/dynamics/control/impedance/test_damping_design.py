@@ -32,7 +32,7 @@ def test_a_tool_gets_the_design_with_its_task_inertia():
     np.testing.assert_allclose(D, J.T @ impedance_damping(inertia, Kx, 0.7, 0.0) @ J, atol=1e-5)
 
 
-def test_what_no_spring_holds_loses_its_velocity_at_the_least_rate():
+def test_modes_without_stiffness_decay_at_the_least_rate():
     M = np.array([[2.0, 0.3], [0.3, 1.0]])
     np.testing.assert_allclose(impedance_damping(M, np.zeros((2, 2)), 0.7, 3.0), 3.0 * M)
 

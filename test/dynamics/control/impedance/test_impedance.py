@@ -73,7 +73,7 @@ def storage_rate(law: ImpedanceController, arm: Arm, x: np.ndarray, dx: np.ndarr
 
 
 @pytest.mark.parametrize(("make", "count"), [(arm, 100) for arm in CLAIMED])
-def test_the_storage_gains_what_contacts_supply_less_what_dampers_dissipate(make, count):
+def test_the_storage_rises_by_the_supplied_less_the_dissipated_energy(make, count):
     """In random states under random external joint torques, and as an equality: V' is the
     power of the contact less the stated dissipation, which is never negative."""
     arm = make()

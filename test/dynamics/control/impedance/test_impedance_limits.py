@@ -1,4 +1,4 @@
-"""How stiff links behind springs may be made."""
+"""The largest stiffness of links behind springs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_use_is_the_largest_share_in_any_direction():
     assert use_of_springs(K, np.diag(K)) == pytest.approx(1.0)
 
 
-def test_too_much_stiffness_is_refused_with_what_would_be_right():
+def test_too_much_stiffness_is_refused_with_the_factor_that_helps():
     _, actuators, rest = linear_arm()
     K = np.array([400.0, 200.0])
     check_use(actuators, K, np.diag([300.0, 160.0])[None], rest[None])

@@ -1,4 +1,4 @@
-"""Changes of stiffness that a tank pays for."""
+"""Changes of stiffness powered by an energy tank."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def test_a_displaced_spring_gains_no_more_than_the_tank_has():
 
 @given(seed=st.integers(0, 2**32 - 1))
 def test_spring_and_tank_together_never_gain_more_than_was_done_or_dissipated(seed):
-    """A spring in any hands: its energy and the tank's change by work and dissipation at most."""
+    """However the spring is used, its energy and the tank's change at most by work and
+    dissipation."""
     rng = np.random.default_rng(seed)
     ramp = StiffnessRamp(np.array([100.0]), time=0.05, capacity=0.5)
     e, supplied = 0.1, 0.0

@@ -130,7 +130,7 @@ def test_the_change_of_the_torques_is_that_of_another_model():
     assert np.abs(rest).max() < 1e-11
 
 
-def test_it_is_switched_off_and_ignores_what_is_small():
+def test_it_is_switched_off_and_ignores_small_disturbances():
     model = panda()
     adaptive = AdaptiveFeedforward(model, AdaptationSettings(dead_zone=2.0, sliding=0.0))
     state = moving(model, 0.3)

@@ -43,7 +43,7 @@ def state(robot: ElasticRobot):
 
 
 @pytest.mark.parametrize("make", ARMS)
-def test_wrench_and_motor_torque_are_told_apart_while_the_arm_moves(make):
+def test_wrench_and_motor_torque_are_distinguished_while_the_arm_moves(make):
     arm = without_coulomb(make())
     robot = ElasticRobot(arm.model, arm.actuators)
     compensation = DisturbanceCompensation(arm.model, arm.actuators, 400.0, share=1.0)

@@ -59,7 +59,7 @@ MEASURED = LoopTiming(delay=1e-3, velocity_filter=(3, 100.0))
 M, K = 0.45, 3000.0
 
 
-def test_the_bandwidth_of_the_nominal_loop_is_the_one_asked_for():
+def test_the_bandwidth_of_the_nominal_loop_is_the_one_requested():
     """-3 dB at w, without sampling; below its resonance, the motor keeps its inertia."""
     arm = single_joint(LOCKED, Motor(M), K)
     (single,) = single_joints(*arm)
