@@ -296,7 +296,7 @@ def test_a_timer_may_drive_the_cycle_and_limits_are_reported_with_their_cause(ro
     arm.is_stuck = True
     ros.until(lambda: counted(ros, ": limits", "travel of shoulder"), "a report", each=arm.step)
 
-    # The torque of rest is approached within the rate limit.
+    # The holding torque is approached within the rate limit.
     count = len(arm.answers)
     assert ros.transition(arm.node, "deactivate")
     ros.spin(0.02)

@@ -118,7 +118,7 @@ def test_obstacles_to_a_plan_are_named_with_their_place(reason, pose, says):
 
 def test_damping_that_deviates_too_far_is_rejected():
     strict = LIMITS._replace(pose_tolerance=1e-9, singularity_margin=0.0)
-    with pytest.raises(MessageError, match="damping would leave the tool") as caught:
+    with pytest.raises(MessageError, match="damping would move the tool") as caught:
         planner("damping").plan(READY, NEAR, strict)
     assert caught.value.reason == "induced error"
 

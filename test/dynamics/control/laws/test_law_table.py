@@ -99,7 +99,7 @@ def test_the_settings_of_a_torque_control():
     assert (law.gains.share > wanted.share).all()
     for settings, message in (
         ({"torque_bandwidth": 900.0}, "the torque loop 'inertia_shaping' with a bandwidth of 900"),
-        ({"torque_bandwidth": 70.0, "bandwidth": 500.0}, "around the torque loops the arm has a"),
+        ({"torque_bandwidth": 70.0, "bandwidth": 500.0}, "around the torque loops, the arm has a"),
         ({"torque_design": "magic"}, "torque_design 'magic': expected one of inertia_shaping"),
         ({"torque_bandwidth": -1.0}, "torque_bandwidth is -1.0: must be"),
     ):
