@@ -48,7 +48,7 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     goal, worst, smooth = np.array([0.0, -0.1]), {}, {}
     laws = (
         "state_feedback feedback_linearization torque_control torque_control hold"
-        " joint_impedance cartesian_impedance motor_pd computed_torque"
+        " joint_impedance cartesian_impedance esp esp_impedance motor_pd computed_torque"
     )
     for law in laws.split():
         assert ros.set_parameters(arm.node, law=law)[0].successful

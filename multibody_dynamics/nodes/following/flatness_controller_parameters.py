@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...dynamics.control import (
+    CONTACT_BANDWIDTH,
     CUTOFF,
+    DAMPING_RATIO,
     DISTURBANCE_BANDWIDTH,
     LAWS,
     MAX_DELAY,
@@ -120,8 +122,9 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     link_stiffness: tuple[float, ...] = parameter(
         (),
-        "joint_impedance: stiffness of the links, in N m/rad or N/m; one value for all, or one per"
-        " joint of the robot; empty: a quarter of the springs'",
+        "joint_impedance, esp_impedance: stiffness of the links, in N m/rad or N/m; one value for"
+        " all, or one per joint of the robot; empty: a quarter of the springs'; esp_impedance takes"
+        " a new value when the node is configured again",
         live=True,
     )
     tool_stiffness: tuple[float, ...] = parameter(
@@ -163,6 +166,24 @@ class FlatnessControllerParameters(FollowingParameters):
         "joint_impedance, cartesian_impedance: energy that rising stiffness may add to a displaced"
         " arm before its dampers have dissipated as much",
         unit="J",
+        bounds=(0.0, 1000.0),
+    )
+    esp_bandwidth: tuple[float, ...] = parameter(
+        (LAWS["esp"].bandwidth,),
+        "esp: both poles of each virtual motor; esp, esp_impedance: poles of a stiffness or"
+        " pretension; one value for all, or one per joint of the robot",
+        unit="rad/s",
+    )
+    esp_damping: float = parameter(
+        DAMPING_RATIO,
+        "esp, esp_impedance: damping ratio of the links; more tolerates less delay",
+        bounds=(0.0, 2.0),
+    )
+    contact_bandwidth: float = parameter(
+        CONTACT_BANDWIDTH,
+        "esp, esp_impedance: poles of the observer of contacts, which the law takes into account"
+        " but does not compensate; 0: no observer",
+        unit="rad/s",
         bounds=(0.0, 1000.0),
     )
     design_position: tuple[float, ...] = parameter(
@@ -414,6 +435,12 @@ class FlatnessControllerParameters(FollowingParameters):
             "disturbance_share": self.disturbance_share,
             **friction,
         }
+        structure = {
+            "damping_ratio": self.esp_damping,
+            "contact_bandwidth": self.contact_bandwidth,
+            **friction,
+        }
+        stiffness = self._given(link_stiffness=self.link_stiffness)
         return (
             self._of("motor_pd", "motor_bandwidth", **linear),
             self._of(
@@ -438,6 +465,8 @@ class FlatnessControllerParameters(FollowingParameters):
                 posture_stiffness=self.posture_stiffness,
                 tool=self.impedance_tool,
             ),
+            self._of("esp", "esp_bandwidth", **structure),
+            self._of("esp_impedance", "esp_bandwidth", **structure, **stiffness),
         )
 
     def _impedance(self, law: str, **given: Any) -> ControllerSettings:
@@ -446,10 +475,6 @@ class FlatnessControllerParameters(FollowingParameters):
             raise ParameterError(
                 f"tool_stiffness has {len(self.tool_stiffness)} values; expected 6"
             )
-        own = {}
-        for name, value in given.items():
-            if value:
-                own[name] = value[0] if isinstance(value, tuple) and len(value) == 1 else value
         return ControllerSettings(
             law=law,
             damping_ratio=self.impedance_damping,
@@ -457,8 +482,17 @@ class FlatnessControllerParameters(FollowingParameters):
             stiffness_time=self.stiffness_time,
             stiffness_energy=self.stiffness_energy,
             friction=self.friction_compensation,
-            **own,
+            **self._given(**given),
         )
+
+    @staticmethod
+    def _given(**values: Any) -> dict[str, Any]:
+        """Those values that are not empty; one for all joints as a number."""
+        return {
+            name: value[0] if isinstance(value, tuple) and len(value) == 1 else value
+            for name, value in values.items()
+            if value
+        }
 
     def _torque_loops(self) -> dict[str, Any]:
         """The settings of the torque loops."""

@@ -241,13 +241,15 @@ class FlatnessLaw:
         self.limit(self.transfer.limits)
 
     def _settings_of(self, name: str, q: Array) -> ControllerSettings:
-        """Settings of a law for rest at q (n,). Without link encoders they leave out disturbance
-        compensation, which would compare the model with link states computed from it."""
+        """Settings of a law for rest at q (n,). Without link encoders they leave out observers of
+        disturbances and contacts, which would compare the model with link states that come from
+        the model."""
         settings = replace(self.settings.controllers[name], position=q)
-        is_compensated = "disturbance_bandwidth" in LAWS[name].own
-        if is_compensated and "link_position" not in self.estimator.signals:
-            settings = replace(settings, disturbance_bandwidth=0.0)
-        return settings
+        if "link_position" in self.estimator.signals:
+            return settings
+        observers = LAWS[name].own & {"disturbance_bandwidth", "contact_bandwidth"}
+        without: dict[str, Any] = dict.fromkeys(observers, 0.0)
+        return replace(settings, **without)
 
     def judge(
         self, name: str, q: Array, *, period: float = PERIOD, **conditions: Any
@@ -293,7 +295,8 @@ class FlatnessLaw:
             if not isinstance(law, ImpedanceController):
                 continue
             own = settings.controllers[name]
-            law.damping_ratio = own.damping_ratio
+            if own.damping_ratio is not None:
+                law.damping_ratio = own.damping_ratio
             try:
                 if isinstance(law, JointImpedance) and own.link_stiffness is not None:
                     law.set_stiffness(own.link_stiffness)

@@ -49,16 +49,19 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, InputError, as_array
-from ..elastic import Actuators, MotorFeedforward, SpringSolver, VariableStiffness, rigid_rotors
-from ..model import MultibodyModel
-from ..rigid import PassiveInverseDynamicsSolver, mass_matrix, singular
-from .controllers import PERIOD, Controller, Past
-from .disturbance_compensation import DisturbanceCompensation
+from ...core import Array, InputError, as_array
+from ...elastic import Actuators, MotorFeedforward, SpringSolver, VariableStiffness, rigid_rotors
+from ...model import MultibodyModel
+from ...rigid import PassiveInverseDynamicsSolver, mass_matrix, singular
+from ..controllers.controllers import PERIOD, Controller, Past
+from ..controllers.feedback_linearization import HybridChain, SecondOutputs
+from ..gains.joint_gains import JointPoles, check_fit
+from ..observers.disturbance_compensation import DisturbanceCompensation
 from .elastic_structure_gains import ElasticStructureGains
-from .feedback_linearization import HybridChain, SecondOutputs
-from .gains import JointPoles, check_fit
 from .virtual_springs import VirtualSprings
+
+CONTACT_BANDWIDTH = 120.0
+"""rad/s, default of the observer of contacts in the laws by name."""
 
 
 class ElasticStructureController(Controller):
@@ -70,7 +73,7 @@ class ElasticStructureController(Controller):
     Parameters
     ----------
     gains : of the joints; may be set between updates.
-    bandwidth : rad/s, of second outputs that motors set.
+    bandwidth : rad/s, (n,) or a scalar, of second outputs that motors set.
     contact_bandwidth : rad/s, of the observer that estimates external torques and their rates for
         q'' and q'''; 0 for none. They are not compensated: the arm yields to contacts.
 
@@ -92,7 +95,7 @@ class ElasticStructureController(Controller):
         actuators: Actuators,
         gains: ElasticStructureGains,
         *,
-        bandwidth: float = 40.0,
+        bandwidth: Any = 40.0,
         contact_bandwidth: float = 0.0,
         friction: Any = 1.0,
         period: float = PERIOD,
@@ -134,9 +137,7 @@ class ElasticStructureController(Controller):
         coupled = self._coupled(model)
         self._passive = PassiveInverseDynamicsSolver(coupled)
         nothing = np.zeros(n, dtype=bool)
-        chain = partial(
-            HybridChain, coupled, nothing, motion=self._motion, torque=self._pushed
-        )
+        chain = partial(HybridChain, coupled, nothing, motion=self._motion, torque=self._pushed)
         self._chains = chain(order=0), chain(order=1)
 
     def _coupled(self, model: MultibodyModel) -> MultibodyModel:
@@ -250,7 +251,7 @@ class ElasticStructureController(Controller):
 
     def _command(self) -> None:
         """The motor torques for Q, Q', Q'' and the motion of the links."""
-        flat, actuators, rigid = self._flat, self.actuators, self._rigid
+        flat, actuators = self._flat, self.actuators
         if self._damped.any():
             flat.deflection[:] = self._motors[0, actuators.first_motor] - self._links[0]
         if self.stiffness.size:
@@ -259,7 +260,6 @@ class ElasticStructureController(Controller):
         self._torque[0] -= self._rotors * self._motion[2]
         self.torque[:] = self._feedforward(flat)
         self._second.drive(self.torque)
-        self._torque[0, rigid] += (self._rotors * self._motion[2])[rigid]
 
     def _map(self, flat: MotorFeedforward, motion: Array) -> Array:
         """Motor torques (m,) of a desired motion."""

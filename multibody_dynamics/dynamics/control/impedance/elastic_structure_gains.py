@@ -23,11 +23,15 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, as_array, read_only
-from ..elastic import Actuators
-from ..model import MultibodyModel
-from .gains import at_rest, inertias_felt, per_name
+from ...core import Array, as_array, read_only
+from ...elastic import Actuators
+from ...model import MultibodyModel
+from ..gains.joint_gains import at_rest, inertias_felt, per_name
 from .impedance_limits import DEFAULT, carrying_stiffness
+
+DAMPING_RATIO = 0.3
+"""Of the links, by default. More damping feeds back more of the acceleration and the jerk of
+the links, and tolerates less delay."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +60,7 @@ def esp_gains(
     bandwidth: Any,
     stiffness: Any = None,
     *,
-    damping_ratio: float = 0.7,
+    damping_ratio: float = DAMPING_RATIO,
 ) -> ElasticStructureGains:
     """ESP: motors held by springs of `bandwidth` in rad/s, (n,) or a scalar, and dampers on links.
 
@@ -83,7 +87,7 @@ def esp_impedance_gains(
     link_stiffness: Any = None,
     stiffness: Any = None,
     *,
-    damping_ratio: float = 0.7,
+    damping_ratio: float = DAMPING_RATIO,
 ) -> ElasticStructureGains:
     """ESPi: springs and dampers on the links, behind which the motors are free.
 

@@ -20,9 +20,9 @@ from functools import partial
 
 import numpy as np
 
-from ..core import Array, compiled, inlined
-from ..elastic import Actuators, Antagonistic, MotorFeedforward, VariableStiffness, actuator_rows
-from ..elastic.flat_map import (
+from ...core import Array, compiled, inlined
+from ...elastic import Actuators, Antagonistic, MotorFeedforward, VariableStiffness, actuator_rows
+from ...elastic.flat_map import (
     DAMPING,
     KIND,
     LEAST_SHARE,
@@ -35,7 +35,7 @@ from ..elastic.flat_map import (
     VARIABLE,
     compiled_advance_filters,
 )
-from ..elastic.spring_tables import spring_deflection, spring_law
+from ...elastic.spring_tables import spring_deflection, spring_law
 
 ITERATIONS = 100
 _RESOLUTION = 1e-14  # rad or m
@@ -148,9 +148,7 @@ class VirtualSprings:
             self.force[1],
             *self._values,
         )
-        self._settle_or_advance = partial(
-            compiled_advance_filters, *tables, self.force, self.x
-        )
+        self._settle_or_advance = partial(compiled_advance_filters, *tables, self.force, self.x)
         self._is_damped = bool(actuators.is_damped.any())
         self._has_pairs = any(isinstance(each, Antagonistic) for each in actuators.actuators)
         self.settle()
@@ -180,7 +178,9 @@ class VirtualSprings:
             x = self.x[i]
             if isinstance(actuator, Antagonistic):
                 a, b = self._unloaded.result[0, motors] * (1.0, -1.0)
-                for spring, start, end in zip(actuator.springs, (a, b), (a + x, b - x), strict=True):
+                for spring, start, end in zip(
+                    actuator.springs, (a, b), (a + x, b - x), strict=True
+                ):
                     total += float(spring.energy(end, beyond="continue"))
                     total -= float(spring.energy(start, beyond="continue"))
             elif actuator.springs:
