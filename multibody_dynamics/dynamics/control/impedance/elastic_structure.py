@@ -114,7 +114,7 @@ class ElasticStructureController(Controller):
         self.contact: Array = np.zeros((2, n))
         self.virtual = VirtualSprings(actuators)
         self.eta, self.eta_rate = np.zeros((2, n))
-        self.dissipated = 0.0
+        self.dissipated, self._is_running = 0.0, False
         self._springs = SpringSolver(actuators, *self._links, *self._motors)
         self._motion, self._torque = np.zeros((5, n)), np.zeros((3, n))  # of the links; Q
         self._pushed = np.zeros((3, n))  # Q + external torques
@@ -152,6 +152,7 @@ class ElasticStructureController(Controller):
         super().reset()
         self._second.reset()
         self.virtual.settle()
+        self._is_running = False
         for flat in (self._now, self._later):
             flat.settle()
         if self.observer is not None:
@@ -171,6 +172,9 @@ class ElasticStructureController(Controller):
     def _law(self, has_ahead: bool) -> None:
         if self.observer is not None:
             self._observe(self.observer)
+        if self._is_running:
+            self.virtual.advance(self.period)
+        self._is_running = True
         self._find_eta()
         w, Q, e, virtual = self._w, self._torque, self._e, self.virtual
         F, gains = virtual.force, self.gains
@@ -189,7 +193,6 @@ class ElasticStructureController(Controller):
         self._set_w(2)
         np.add(virtual.slope * (etadd - e[2]) + virtual.rest, w[2], out=Q[2])
         self._command()
-        virtual.advance(self.period)
         if has_ahead:
             self.torque += self._map(self._later, self._ahead) - self._map(self._now, self._desired)
 

@@ -87,8 +87,9 @@ class ImpedanceController(Controller):
         :class:`.StiffnessRamp`.
 
     Attributes: those of a :class:`.Controller`; `ramp` of the stiffness, `equilibrium` of links,
-    `dissipated`: W, power of the law's dampers at the last update. An `external_torque` that is set
-    is compensated, which makes the arm stiff against it: leave it zero for an impedance.
+    `dissipated`: W, power of the law's dampers at the last update; `second_projection` (m, m) and
+    `second_gains` (2, m), the PD of the motions of motors that move no link. An `external_torque`
+    that is set is compensated, which makes the arm stiff against it: leave it zero.
     """
 
     # wide: every number of the law, by name
@@ -136,8 +137,8 @@ class ImpedanceController(Controller):
         self._rotors = np.diag(drives @ (self._joint[:, None] == np.arange(n)))
         self._to_links = actuators.link_of_motors
         own = self._to_links @ np.linalg.pinv(self._to_links)
-        self._others = np.eye(m) - np.where(np.abs(own) < NO_MOTION_COUPLING, 0.0, own)
-        self._second = actuators.motor_inertia * np.array([[bandwidth**2], [2.0 * bandwidth]])
+        self.second_projection = np.eye(m) - np.where(np.abs(own) < NO_MOTION_COUPLING, 0.0, own)
+        self.second_gains = actuators.motor_inertia * np.array([[bandwidth**2], [2.0 * bandwidth]])
         self._has_second = m > n
 
     @property
@@ -212,13 +213,17 @@ class ImpedanceController(Controller):
         braking = self._damper @ (u @ self._to_links)
         damping = late + self._to_links @ braking
         if self._has_second:
-            damping += self._others @ (self._second[1] * (self._others @ u))
+            damping += self.second_projection @ (
+                self.second_gains[1] * (self.second_projection @ u)
+            )
         self.dissipated = float(damping @ u)
         np.multiply(shaping.apparent_inertia, acceleration, out=u)
         u += load
         u += damping
         if self._has_second:
-            u += self._others @ (self._second[0] * (self._others @ (theta_d - self._motors[0])))
+            u += self.second_projection @ (
+                self.second_gains[0] * (self.second_projection @ (theta_d - self._motors[0]))
+            )
         self.torque[:] = shaping.shape(u, springs.load)
         # what remains of the flat map is friction
         self.torque += self._forward - actuators.motor_inertia * acceleration - flat.load
@@ -312,8 +317,8 @@ class ImpedanceController(Controller):
         V -= self._spring_energy(hanging, motors[0])
         V += self._potential(hanging)
         if self._has_second:
-            apart = self._others @ (self._now.result[0] - motors[0])
-            V += 0.5 * float(self._second[0] @ apart**2)
+            apart = self.second_projection @ (self._now.result[0] - motors[0])
+            V += 0.5 * float(self.second_gains[0] @ apart**2)
         return V + self.ramp.energy
 
     def _spring_energy(self, q: Array, theta: Array) -> float:
