@@ -88,3 +88,11 @@ def random_states(arm: Arm, count: int, rng: np.random.Generator) -> ArmStates:
 def random_contacts(arm: Arm, count: int, rng: np.random.Generator) -> Array:
     """(count, n) external joint torques in N m."""
     return rng.normal(0.0, 30.0, (count, arm.model.n))
+
+
+def away_from_ends(arm: Arm, states: ArmStates) -> np.ndarray:
+    """(k,) mask of the states in which no spring is at an end of its travel, where the law of the
+    spring has a kink that central differences cannot cross."""
+    found = arm.actuators.springs(*states, beyond="continue")
+    apart = np.abs(found.deflection[..., None] - arm.actuators.spring_travel)
+    return np.asarray((apart > 1e-3).all(axis=(-2, -1)))
