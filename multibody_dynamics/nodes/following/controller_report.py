@@ -63,6 +63,11 @@ def law(controller: FlatnessLaw, chosen: str, *, is_silent: bool) -> Report:
         "chosen": chosen,
         "share in the torque": float(controller.transfer.share),
     }
+    if (impedance := controller.impedance) is not None:
+        values["damping ratio"] = impedance.damping_ratio
+        values["energy for rising stiffness [J]"] = impedance.ramp.energy
+        for name, present in zip(impedance.stiffness_names, impedance.ramp.value, strict=True):
+            values[f"stiffness: {name}"] = float(present)
     for name, judgement in controller.judgements.items():
         values[f"unstable share of poses: {name}"] = judgement.unstable_share
         values[f"stability: {name}"] = str(judgement)

@@ -33,7 +33,7 @@ def test_storage_gains_what_contacts_supply_less_what_is_dissipated(make, law):
     assert inside.mean() > 0.95
     assert (found.dissipated >= 0.0).all()
     assert np.abs(found.error[inside]).max() < 2e-5
-    assert (found.supplied > found.dissipated).any()  # contacts do load the arm
+    assert np.abs(found.supplied).max() > 20.0  # W: contacts do load the arm
 
 
 @pytest.mark.parametrize("law", ["motor_pd", "joint_impedance", "esp"])
