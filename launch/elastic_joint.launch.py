@@ -61,6 +61,8 @@ def generate_launch_description() -> LaunchDescription:
                 "hold",
                 "joint_impedance",
                 "cartesian_impedance",
+                "esp",
+                "esp_impedance",
             ],
             description="control law; may be changed at run time",
         ),

@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 from ..dynamics.control import FlatnessLaw
 from ..dynamics.core import Array, DynamicsError
@@ -23,14 +24,15 @@ from ..dynamics.elastic import Actuators
 from ..dynamics.model import MultibodyModel
 from ..dynamics.rigid import jacobian
 from .base.diagnostics import OK
-from .base.messages import SECOND, MessageError
-from .base.qos import best_effort
+from .base.messages import SECOND, MessageError, nanoseconds
+from .base.qos import RELIABLE, best_effort
 from .base.runtime import run
 from .following import controller_report as report
 from .following.controller_design import design, make_law, stop_report
 from .following.controller_outputs import ControllerOutputs
 from .following.faults import Fault, Faults
 from .following.flatness_controller_parameters import FlatnessControllerParameters
+from .following.impedance_reference import change_impedance
 from .following.law_design import prepare_laws
 from .following.learning_node import LearningNode
 from .following.state_pairs import MeasuredSignals
@@ -83,6 +85,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         if self._inputs.pairs.needs_links:
             self._listen(JointState, "joint_states", partial(self._on_states, "links"), depth)
             links = self._watch(self._on_no_links)
+        self._listen(JointTrajectory, "impedance_reference", self._on_impedance, RELIABLE)
         self._guard = StopGuard(self._model.joint_names, self._model.limits.velocity)
         self._faults = Faults(motors, links, can_stop_on_links=law.on_links is not None)
         self.get_logger().info(f"active; law: {p.law}; state from {p.state_source}")
@@ -139,6 +142,18 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             self._inputs.read()
             t = 1e-9 * (states.stamp - self._origin)
             self._law.coast(t, self._inputs.values, side, self._period)
+
+    def _on_impedance(self, message: JointTrajectory) -> None:
+        try:
+            stamp = nanoseconds(message.header.stamp)
+            if stamp:  # 0: now
+                self._check_stamp(stamp)
+            self._check_may_move()
+            change_impedance(self._law, self.parameters.law, message)
+        except MessageError as error:
+            self._reject("impedance_reference", error)
+        else:
+            self._events.add("impedances accepted")
 
     def _is_overdue(self, stamp: int) -> bool:
         """Whether a pair is long overdue at `stamp`."""

@@ -53,7 +53,7 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     assert f"mass of {arm.model.body_names[-1]} [kg]" in masses
     laws = (
         "state_feedback feedback_linearization torque_control torque_control hold"
-        " joint_impedance cartesian_impedance motor_pd computed_torque"
+        " joint_impedance cartesian_impedance esp esp_impedance motor_pd computed_torque"
     )
     for law in laws.split():
         assert ros.set_parameters(arm.node, law=law)[0].successful
@@ -563,3 +563,56 @@ def weak_springs(folder: Path) -> Path:
     file = folder / "weak.yaml"
     file.write_text(json.dumps({"joints": joints}))
     return file
+
+
+def test_the_stiffness_of_an_impedance_changes_by_topic(ros):
+    """Live, by name, within the ramp; refused stiffness changes nothing and names the joint; a
+    parameter changes only what it is set to."""
+    arm = Arm(ros, law="joint_impedance", link_stiffness=[40.0, 30.0], stiffness_time=0.2)
+    reference = ros.publisher(JointTrajectory, "impedance_reference")
+    arm.start()
+    arm.run(0.3)
+
+    def send(values, **header):
+        point = JointTrajectoryPoint(positions=list(values.values()))
+        message = JointTrajectory(joint_names=list(values), points=[point])
+        if header:
+            set_stamp(message.header.stamp, header["stamp"])
+        reference.publish(message)
+
+    def stiffness():
+        values = ros.diagnosis(": law")[2]
+        names = arm.model.joint_names
+        return [float(values.get(f"stiffness: {name}", "nan")) for name in names]
+
+    shoulder, elbow = arm.model.joint_names
+    ros.until(lambda: stiffness() == [40.0, 30.0], "the parameters", each=arm.step)
+    before = len(arm.answers)
+    send({elbow: 15.0, "damping_ratio": 1.0})
+    ros.until(lambda: stiffness() == [40.0, 15.0], "the new stiffness", each=arm.step)
+    assert float(ros.diagnosis(": law")[2]["damping ratio"]) == 1.0
+    steps = np.abs(np.diff(numbers(arm.answers[before:]), axis=0))
+    assert steps.max() < 0.5  # N m from one sample to the next
+    send({shoulder: 1e5})
+    ros.until(
+        lambda: counted(ros, ": inputs", "impedance_reference: impedance refused"),
+        "the refusal",
+        each=arm.step,
+    )
+    assert f"most at joint '{shoulder}'" in arm.node.output
+    send({shoulder: 20.0}, stamp=arm.now - 10 * SECOND)
+    ros.until(
+        lambda: counted(ros, ": inputs", "impedance_reference: stale"), "a stale one", each=arm.step
+    )
+    assert stiffness() == [40.0, 15.0]
+    assert ros.set_parameters(arm.node, impedance_damping=0.8)[0].successful
+    arm.run(0.3)
+    assert stiffness() == [40.0, 15.0]
+    assert ros.set_parameters(arm.node, law="motor_pd")[0].successful
+    arm.run(0.2)
+    send({shoulder: 20.0})
+    ros.until(
+        lambda: "law 'motor_pd': its stiffness does not change" in arm.node.output,
+        "a refusal",
+        each=arm.step,
+    )

@@ -32,6 +32,7 @@ TorqueController         torque as the command: spring torques follow a referenc
 JointImpedance           links behind springs that feel like springs and dampers, passive
 CartesianImpedance       a tool that feels like a spring and damper, with a soft posture, passive
 ImpedanceController      base class of both: the law, its storage function, changes of stiffness
+ElasticStructureController  ESP and ESPi: dampers and springs on links that keep their own springs
 InertiaShaping           torque feedback that makes rotors behind springs appear lighter
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
 
@@ -88,6 +89,12 @@ impedance_damping        dampers (n, n) of a mass and a stiffness with one dampi
 cartesian_spring         a spring between a tool and a target pose, seen from the joints; compiled
 carrying_stiffness       (n,) stiffness of the springs of an arm, N m/rad
 use_of_springs           share of the springs' stiffness that an impedance uses, 0 to 1
+ElasticStructureGains    springs and dampers (n,) on links and motors of ESP and ESPi
+esp_gains                those of ESP for a bandwidth, joint by joint
+esp_impedance_gains      those of ESPi for a stiffness of the links, joint by joint
+DAMPING_RATIO            default damping ratio of the links of ESP and ESPi
+CONTACT_BANDWIDTH        rad/s, default of the observer of contacts of ESP and ESPi
+VirtualSprings           the springs of an arm between errors of links and virtual motors
 
 State estimation and observers:
 
@@ -159,10 +166,18 @@ from .gains.joint_gains import (
     placed_gains,
 )
 from .impedance.damping_design import impedance_damping
+from .impedance.elastic_structure import CONTACT_BANDWIDTH, ElasticStructureController
+from .impedance.elastic_structure_gains import (
+    DAMPING_RATIO,
+    ElasticStructureGains,
+    esp_gains,
+    esp_impedance_gains,
+)
 from .impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
 from .impedance.impedance_limits import carrying_stiffness, use_of_springs
 from .impedance.stiffness_ramp import StiffnessRamp
 from .impedance.tool_spring import cartesian_spring
+from .impedance.virtual_springs import VirtualSprings
 from .laws.feedforward_law import FeedforwardLaw
 from .laws.flatness_law import ON_LINKS, FlatnessLaw, FlatnessSettings
 from .laws.law_table import (
@@ -225,11 +240,12 @@ __all__ = [
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque",
     "HoldController", "LateHoldController", "LinkDampingController", "TorqueController",
-    "JointImpedance", "CartesianImpedance", "ImpedanceController", "InertiaShaping",
-    "BumplessTransfer",
+    "JointImpedance", "CartesianImpedance", "ImpedanceController", "ElasticStructureController",
+    "InertiaShaping", "BumplessTransfer",
     # parts of impedances
     "LinkEquilibrium", "StiffnessRamp", "impedance_damping", "cartesian_spring",
-    "carrying_stiffness", "use_of_springs",
+    "carrying_stiffness", "use_of_springs", "VirtualSprings", "ElasticStructureGains", "esp_gains",
+    "esp_impedance_gains", "DAMPING_RATIO", "CONTACT_BANDWIDTH",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
     "motor_bandwidth_gains", "damping_gains", "late_hold_gains", "closed_loop_poles",

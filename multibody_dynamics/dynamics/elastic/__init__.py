@@ -55,11 +55,12 @@ Building blocks for other compiled cycles:
 
 actuator_rows           the actuators as tables of numbers for compiled code
 flat_map                the scalar functions behind all of these, and the columns of the tables
+spring_tables           the spring laws over scalars, and the tables that describe them
 friction                friction torque of one motor, for compiled code
 springs_recursion       joint torques and motor loads of one state, for compiled code
 """
 
-from . import flat_map
+from . import flat_map, spring_tables
 from .actuator_cycle import (
     VARIANTS,
     MotorCommand,
@@ -107,5 +108,5 @@ __all__ = [
     # control cycle
     "MotorFeedforward", "MotorCommand", "VARIANTS", "SpringSolver", "resting_second_outputs",
     # building blocks for other compiled cycles
-    "actuator_rows", "flat_map", "friction", "springs_recursion",
+    "actuator_rows", "flat_map", "spring_tables", "friction", "springs_recursion",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ learning_node                   base class of nodes that also learn from repeate
 learned_motion                  a desired motion with the learned correction of its trajectory
 trajectory_learner              evaluates runs and writes their file, outside the control cycle
 stiffness_reference             desired stiffness of joints with variable stiffness
+impedance_reference             stiffness and damping of a running impedance, from a message
 trajectory_goal                 tolerances and outcome of a motion
 trajectory_action               the action follow_joint_trajectory
 state_pairs                     pairs link and motor states of the same time

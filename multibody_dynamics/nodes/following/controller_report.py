@@ -74,6 +74,11 @@ def law(controller: FlatnessLaw, chosen: str, *, is_silent: bool) -> Report:
         "chosen": chosen,
         "share of the law in the torque": float(controller.transfer.share),
     }
+    if (impedance := controller.impedance) is not None:
+        values["damping ratio"] = impedance.damping_ratio
+        values["energy for rising stiffness [J]"] = impedance.ramp.energy
+        for name, present in zip(impedance.stiffness_names, impedance.ramp.value, strict=True):
+            values[f"stiffness: {name}"] = float(present)
     for name, judgement in controller.judgements.items():
         values[f"share of unstable poses: {name}"] = judgement.unstable_share
         values[f"stability: {name}"] = str(judgement)

@@ -7,7 +7,9 @@ from typing import Any
 
 from ...dynamics.control import (
     ADAPTS,
+    CONTACT_BANDWIDTH,
     CUTOFF,
+    DAMPING_RATIO,
     DISTURBANCE_BANDWIDTH,
     LAWS,
     MAX_DELAY,
@@ -158,8 +160,9 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     link_stiffness: tuple[float, ...] = parameter(
         (),
-        "joint_impedance: stiffness of the links, in N m/rad or N/m; one value for all, or one per"
-        " joint of the robot; empty: a quarter of the springs' stiffness",
+        "joint_impedance, esp_impedance: stiffness of the links, in N m/rad or N/m; one value for"
+        " all, or one per joint of the robot; empty: a quarter of the springs' stiffness;"
+        " esp_impedance takes a new value when the node is configured again",
         live=True,
     )
     tool_stiffness: tuple[float, ...] = parameter(
@@ -202,6 +205,24 @@ class FlatnessControllerParameters(FollowingParameters):
         "joint_impedance, cartesian_impedance: energy that a stiffness increase of a displaced arm"
         " may take in excess of the energy that its dampers have dissipated",
         unit="J",
+        bounds=(0.0, 1000.0),
+    )
+    esp_bandwidth: tuple[float, ...] = parameter(
+        (LAWS["esp"].bandwidth,),
+        "esp: both poles of each virtual motor; esp, esp_impedance: poles of a stiffness or"
+        " pretension; one value for all, or one per joint of the robot",
+        unit="rad/s",
+    )
+    esp_damping: float = parameter(
+        DAMPING_RATIO,
+        "esp, esp_impedance: damping ratio of the links; more tolerates less delay",
+        bounds=(0.0, 2.0),
+    )
+    contact_bandwidth: float = parameter(
+        CONTACT_BANDWIDTH,
+        "esp, esp_impedance: poles of the observer of contacts, which the law takes into account"
+        " but does not compensate; 0: no observer",
+        unit="rad/s",
         bounds=(0.0, 1000.0),
     )
     design_position: tuple[float, ...] = parameter(
@@ -460,6 +481,12 @@ class FlatnessControllerParameters(FollowingParameters):
             "adaptation": self._adaptation(),
             **friction,
         }
+        structure = {
+            "damping_ratio": self.esp_damping,
+            "contact_bandwidth": self.contact_bandwidth,
+            **friction,
+        }
+        stiffness = self._given(link_stiffness=self.link_stiffness)
         return (
             self._of("motor_pd", "motor_bandwidth", **linear),
             self._of(
@@ -484,6 +511,8 @@ class FlatnessControllerParameters(FollowingParameters):
                 posture_stiffness=self.posture_stiffness,
                 tool=self.impedance_tool,
             ),
+            self._of("esp", "esp_bandwidth", **structure),
+            self._of("esp_impedance", "esp_bandwidth", **structure, **stiffness),
         )
 
     def _impedance(self, law: str, **given: Any) -> ControllerSettings:
@@ -492,10 +521,6 @@ class FlatnessControllerParameters(FollowingParameters):
             raise ParameterError(
                 f"tool_stiffness has {len(self.tool_stiffness)} values; expected 6"
             )
-        own = {}
-        for name, value in given.items():
-            if value:
-                own[name] = value[0] if isinstance(value, tuple) and len(value) == 1 else value
         return ControllerSettings(
             law=law,
             damping_ratio=self.impedance_damping,
@@ -503,7 +528,7 @@ class FlatnessControllerParameters(FollowingParameters):
             stiffness_time=self.stiffness_time,
             stiffness_energy=self.stiffness_energy,
             friction=self.friction_compensation,
-            **own,
+            **self._given(**given),
         )
 
     def _adaptation(self) -> AdaptationSettings | None:
@@ -517,6 +542,15 @@ class FlatnessControllerParameters(FollowingParameters):
             payload_mass=self.payload_mass,
             payload_body=self.payload_link or None,
         )
+
+    @staticmethod
+    def _given(**values: Any) -> dict[str, Any]:
+        """Those values that are not empty; one for all joints as a number."""
+        return {
+            name: value[0] if isinstance(value, tuple) and len(value) == 1 else value
+            for name, value in values.items()
+            if value
+        }
 
     def _torque_loops(self) -> dict[str, Any]:
         """The settings of the torque loops."""

@@ -11,6 +11,7 @@
     HoldController         stops the arm and holds it, see `hold_controller`
     JointImpedance         links that yield to contacts like springs and dampers, see `impedance`
     CartesianImpedance     the same for a tool
+    ElasticStructureController dampers and springs on links, see `elastic_structure`
 
 (1) is LinearFeedback with `motor_side_gains`, the classic law, which needs motor encoders only; (2)
 is the same with gains on all four states, designed by `placed_gains` or `optimal_gains` (`gains`).

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import factorial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ from .controllers import PERIOD, Controller
 FASTEST_RELAXATION = 500.0  # 1/s, s' / d of a damped spring that a cycle of 1 ms can follow
 
 
-class _Chain(ModelSolver):
+class HybridChain(ModelSolver):
     """Hybrid dynamics in place: q'' and, with order 1, q''' of the free joints from Q and Q' and
     the given q'', q''' of the prescribed joints.
 
@@ -132,16 +132,21 @@ class FeedbackLinearization(Controller):
         self._springs = SpringSolver(actuators, *self._links, *self._motors)
         self._measured, self._torque = np.zeros((5, n)), np.zeros((3, n))
         rigid, damped = actuators.is_rigid, actuators.is_damped
-        chain = partial(_Chain, model, motion=self._measured, torque=self._torque)
+        chain = partial(HybridChain, model, motion=self._measured, torque=self._torque)
         # Damped joints need q'' before their q''' = v, and all other q''' need that.
         self._chains = [chain(prescribed=rigid, order=0)] if damped.any() else []
         self._chains.append(chain(prescribed=rigid | damped, order=1))
         self._is_elastic, self._short = ~rigid, rigid | damped
         self._full = ~self._short
         self._has_damped = bool(damped.any())
-        self._second = _SecondOutputs(self)
+        self._second = SecondOutputs(self)
         self._work = np.zeros((4, n))
         self._v = np.zeros(n)
+
+    @property
+    def second_coefficients(self) -> Array:
+        """(2, v) c_0 and c_1 of the second outputs."""
+        return self.poles.second
 
     def _prediction(self, time: float) -> Array:
         """(4, 5) maps q .. q'''' to q .. q''' `time` s later."""
@@ -222,10 +227,25 @@ class FeedbackLinearization(Controller):
         np.copyto(motion[4], v, where=self._full)
 
 
-class _SecondOutputs:
+class LawWithSecondOutputs(Protocol):
+    """What :class:`SecondOutputs` reads from its law: inputs of the cycle, and the rows c_0, c_1
+    (2, v) of `second_coefficients`."""
+
+    actuators: Actuators
+    stiffness: Array
+    friction: Any
+    _links: Array
+    _motors: Array
+    _springs: SpringSolver
+
+    @property
+    def second_coefficients(self) -> Array: ...
+
+
+class SecondOutputs:
     """sigma'' = w of the joints whose stiffness or pretension is set by a motor."""
 
-    def __init__(self, law: FeedbackLinearization) -> None:
+    def __init__(self, law: LawWithSecondOutputs) -> None:
         self.law = law
         each = law.actuators.each()
         self.joints = [each for each in each if each[1].second_output and len(each[2]) == 2]
@@ -246,7 +266,7 @@ class _SecondOutputs:
             value, rate = self._measured(i, actuator, motors)
             value += lead * rate + 0.5 * lead**2 * self._commanded[j]
             rate += lead * self._commanded[j]
-            k0, k1 = law.poles.second[:, j]
+            k0, k1 = law.second_coefficients[:, j]
             rows[2, j] += k1 * (rows[1, j] - rate) + k0 * (rows[0, j] - value)
             rows[0, j], rows[1, j], self._commanded[j] = value, rate, rows[2, j]
 

@@ -36,6 +36,7 @@ D_m = (1 - r) K (lead + period), which makes up for torque feedback that arrives
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,7 @@ ITERATIONS = 2
 CONVERGED = 60  # iterations from any start
 REDESIGN = 10  # cycles after which the dampers are designed anew
 NO_MOTION_COUPLING = 1e-12
+RATIO = "damping_ratio"
 
 
 class ImpedanceController(Controller):
@@ -82,13 +84,14 @@ class ImpedanceController(Controller):
     least_damping : 1/s, of modes without stiffness.
     inertia_share : M_theta / M_m, see :class:`.InertiaShaping`; 1 for no torque feedback.
     bandwidth : rad/s, of the second motors of joints that have two.
-    stiffness_time : s, shortest time in which the stiffness changes.
+    stiffness_time : s, shortest time in which stiffness and damping ratio change.
     stiffness_energy : J, capacity of the tank that supplies the energy for rising stiffness, see
         :class:`.StiffnessRamp`.
 
     Attributes: those of a :class:`.Controller`; `ramp` of the stiffness, `equilibrium` of links,
-    `dissipated`: W, power of the law's dampers at the last update. An `external_torque` that is set
-    is compensated, which makes the arm stiff against it: leave it zero for an impedance.
+    `dissipated`: W, power of the law's dampers at the last update; `second_projection` (m, m) and
+    `second_gains` (2, m), the PD of the motions of motors that move no link. An `external_torque`
+    that is set is compensated, which makes the arm stiff against it: leave it zero.
     """
 
     # wide: every number of the law, by name
@@ -110,13 +113,14 @@ class ImpedanceController(Controller):
     ) -> None:
         super().__init__(model, actuators, friction=friction, period=period)
         n, m = actuators.n, len(actuators.motors)
-        self.damping_ratio, self.least_damping = damping_ratio, least_damping
         self.shaping = InertiaShaping(actuators, inertia_share)
         self._design = as_array("position", position, (n,), actuators.joint_names)
         self._carrying = carrying_stiffness(model, actuators, self._design, bandwidth)
         self._poses = sampled_poses(model, self._design)
         self.ramp = StiffnessRamp(stiffness, time=stiffness_time, capacity=stiffness_energy)
         self._stretch = np.zeros_like(self.ramp.value)
+        self._present_ratio = damping_ratio
+        self.damping_ratio, self.least_damping = damping_ratio, least_damping
         inverse = self._inverse
         self._now, self._later = (
             MotorFeedforward(actuators, inverse.state, inverse.result) for _ in range(2)
@@ -136,8 +140,8 @@ class ImpedanceController(Controller):
         self._rotors = np.diag(drives @ (self._joint[:, None] == np.arange(n)))
         self._to_links = actuators.link_of_motors
         own = self._to_links @ np.linalg.pinv(self._to_links)
-        self._others = np.eye(m) - np.where(np.abs(own) < NO_MOTION_COUPLING, 0.0, own)
-        self._second = actuators.motor_inertia * np.array([[bandwidth**2], [2.0 * bandwidth]])
+        self.second_projection = np.eye(m) - np.where(np.abs(own) < NO_MOTION_COUPLING, 0.0, own)
+        self.second_gains = actuators.motor_inertia * np.array([[bandwidth**2], [2.0 * bandwidth]])
         self._has_second = m > n
 
     @property
@@ -146,7 +150,12 @@ class ImpedanceController(Controller):
 
     @damping_ratio.setter
     def damping_ratio(self, ratio: float) -> None:
+        self._aim_ratio(ratio, 0.0)
+
+    def _aim_ratio(self, ratio: float, duration: float) -> None:
         self._damping_ratio = _number("damping_ratio", ratio)
+        change = abs(self._damping_ratio - self._present_ratio)
+        self._ratio_slope = change / max(self.ramp.time, duration, 1e-9)
 
     @property
     def least_damping(self) -> float:
@@ -164,15 +173,47 @@ class ImpedanceController(Controller):
 
     @target.setter
     def target(self, stiffness: Array) -> None:
+        self._aim(stiffness, 0.0)
+
+    def _aim(self, stiffness: Array, duration: float) -> None:
         matrices = self._matrices(stiffness, self._poses)
         check_use(self.actuators, self._carrying, matrices, self._poses)
-        self.ramp.aim(stiffness)
+        self.ramp.aim(stiffness, duration)
+
+    @property
+    @abstractmethod
+    def stiffness_names(self) -> tuple[str, ...]:
+        """Names of the k stiffnesses, for :meth:`change`."""
+
+    def change(self, values: Mapping[str, float], duration: float = 0.0) -> None:
+        """Approach other stiffnesses, and "damping_ratio", by name; those not named stay.
+
+        The change takes `duration` s, or the time of the `ramp` if that is longer, and its energy
+        from the tank. Raises InputError, and changes nothing, for an unknown name, a value that is
+        negative or not finite, and a stiffness that the springs cannot carry.
+        """
+        names = self.stiffness_names
+        row, ratio = self.ramp.target.copy(), self._damping_ratio
+        for name, value in values.items():
+            checked = _number(name, value)
+            if name == RATIO:
+                ratio = checked
+            elif name in names:
+                row[names.index(name)] = checked
+            else:
+                raise InputError(
+                    f"unknown name '{name}': expected any of {', '.join(names)}, {RATIO}"
+                )
+        if (row != self.ramp.target).any():
+            self._aim(row, duration)
+        self._aim_ratio(ratio, duration)
 
     def reset(self) -> None:
         super().reset()
         self._now.settle()
         self._later.settle()
         self.ramp.settle()
+        self._present_ratio = self._damping_ratio
         self.dissipated, self._is_started, self._cycle = 0.0, False, 0
 
     def set_model(self, model: MultibodyModel) -> None:
@@ -206,19 +247,25 @@ class ImpedanceController(Controller):
             self.ramp.pay(self._stretch)
         np.subtract(velocity, self._motors[1], out=u)
         late = self._late_torque() * u
+        missing, most = self._damping_ratio - self._present_ratio, self._ratio_slope * self.period
+        self._present_ratio += min(max(missing, -most), most)
         if is_changed or self._cycle % REDESIGN == 0:
             self._damper = self._designed_damper()
         self._cycle += 1
         braking = self._damper @ (u @ self._to_links)
         damping = late + self._to_links @ braking
         if self._has_second:
-            damping += self._others @ (self._second[1] * (self._others @ u))
+            damping += self.second_projection @ (
+                self.second_gains[1] * (self.second_projection @ u)
+            )
         self.dissipated = float(damping @ u)
         np.multiply(shaping.apparent_inertia, acceleration, out=u)
         u += load
         u += damping
         if self._has_second:
-            u += self._others @ (self._second[0] * (self._others @ (theta_d - self._motors[0])))
+            u += self.second_projection @ (
+                self.second_gains[0] * (self.second_projection @ (theta_d - self._motors[0]))
+            )
         self.torque[:] = shaping.shape(u, springs.load)
         # what remains of the flat map is friction
         self.torque += self._forward - actuators.motor_inertia * acceleration - flat.load
@@ -262,7 +309,7 @@ class ImpedanceController(Controller):
         """(n, n) T^T D_i T."""
         equilibrium, chosen = self.equilibrium, self._elastic
         mass = mass_matrix(self.model, equilibrium.q) + self._rotors
-        D = impedance_damping(mass, self._matrix, self._damping_ratio, self._least_damping)
+        D = impedance_damping(mass, self._matrix, self._present_ratio, self._least_damping)
         T = np.eye(len(D))
         if chosen.size:
             left = equilibrium.left_over(self._matrix)
@@ -312,8 +359,8 @@ class ImpedanceController(Controller):
         V -= self._spring_energy(hanging, motors[0])
         V += self._potential(hanging)
         if self._has_second:
-            apart = self._others @ (self._now.result[0] - motors[0])
-            V += 0.5 * float(self._second[0] @ apart**2)
+            apart = self.second_projection @ (self._now.result[0] - motors[0])
+            V += 0.5 * float(self.second_gains[0] @ apart**2)
         return V + self.ramp.energy
 
     def _spring_energy(self, q: Array, theta: Array) -> float:
@@ -350,6 +397,11 @@ class JointImpedance(ImpedanceController):
         super().__init__(model, actuators, position, np.zeros(actuators.n), **settings)
         self.set_stiffness(DEFAULT * self._carrying if stiffness is None else stiffness)
         self.ramp.settle()
+
+    @property
+    def stiffness_names(self) -> tuple[str, ...]:
+        """The names of the joints."""
+        return self.actuators.joint_names
 
     def set_stiffness(self, stiffness: Any) -> None:
         """Approach another stiffness, as in the constructor."""
@@ -413,6 +465,11 @@ class CartesianImpedance(ImpedanceController):
             posture_stiffness = 0.02 * self._carrying
         self.set_stiffness(stiffness, posture_stiffness)
         self.ramp.settle()
+
+    @property
+    def stiffness_names(self) -> tuple[str, ...]:
+        """tool_rx, tool_ry, tool_rz, tool_x, tool_y, tool_z, and the joints of the posture."""
+        return (*(f"tool_{axis}" for axis in _AXES), *self.actuators.joint_names)
 
     def set_stiffness(self, stiffness: Any, posture_stiffness: Any = None) -> None:
         """Approach another stiffness, as in the constructor; None keeps that of the posture."""

@@ -42,10 +42,10 @@ class StiffnessRamp:
         self.time, self.capacity = float(time), float(capacity)
         self.energy, self.is_held = self.capacity, False
 
-    def aim(self, target: Array) -> None:
-        """Approach `target` (k,) from now on."""
+    def aim(self, target: Array, duration: float = 0.0) -> None:
+        """Approach `target` (k,) from now on, in `duration` s or in `time`, if that is longer."""
         self.target[:] = target
-        self._slope = np.abs(self.target - self.value) / max(self.time, 1e-9)
+        self._slope = np.abs(self.target - self.value) / max(self.time, duration, 1e-9)
 
     def settle(self) -> None:
         """Jump to the targets and fill the tank: for a law that is not running."""

@@ -246,13 +246,15 @@ class FlatnessLaw:
         self.limit(self.transfer.limits)
 
     def _settings_of(self, name: str, q: Array) -> ControllerSettings:
-        """Settings of a law for rest at q (n,). Without link encoders they leave out disturbance
-        compensation, which would compare the model with link states computed from it."""
+        """Settings of a law for rest at q (n,). Without link encoders they leave out observers of
+        disturbances and contacts, which would compare the model with link states that come from
+        the model."""
         settings = replace(self.settings.controllers[name], position=q)
-        is_compensated = "disturbance_bandwidth" in LAWS[name].own
-        if is_compensated and "link_position" not in self.estimator.signals:
-            settings = replace(settings, disturbance_bandwidth=0.0)
-        return settings
+        if "link_position" in self.estimator.signals:
+            return settings
+        observers = LAWS[name].own & {"disturbance_bandwidth", "contact_bandwidth"}
+        without: dict[str, Any] = dict.fromkeys(observers, 0.0)
+        return replace(settings, **without)
 
     def judge(
         self, name: str, q: Array, *, period: float = PERIOD, **conditions: Any
@@ -287,23 +289,28 @@ class FlatnessLaw:
 
     def change(self, settings: FlatnessSettings) -> str:
         """Use other settings from the next design on. Of the laws already designed, only the
-        impedances change: their damping ratio, and their stiffness, gradually. None leaves a
-        stiffness unchanged.
+        impedances change: their damping ratio and their stiffness, gradually, and only where these
+        settings differ from the previous ones.
 
         Returns why a stiffness was refused, if the springs cannot carry it; otherwise "".
         """
-        self.settings = settings
+        before, self.settings = self.settings, settings
         problem = ""
         for name, law in self._laws.items():
             if not isinstance(law, ImpedanceController):
                 continue
-            own = settings.controllers[name]
-            law.damping_ratio = own.damping_ratio
+            own, old = settings.controllers[name], before.controllers[name]
+            if own.damping_ratio is not None and own.damping_ratio != old.damping_ratio:
+                law.damping_ratio = own.damping_ratio
             try:
-                if isinstance(law, JointImpedance) and own.link_stiffness is not None:
-                    law.set_stiffness(own.link_stiffness)
+                if isinstance(law, JointImpedance):
+                    if _is_new(own.link_stiffness, old.link_stiffness):
+                        law.set_stiffness(own.link_stiffness)
                 elif isinstance(law, CartesianImpedance) and own.tool_stiffness is not None:
-                    law.set_stiffness(own.tool_stiffness, own.posture_stiffness)
+                    rows = (own.tool_stiffness, old.tool_stiffness)
+                    posture = (own.posture_stiffness, old.posture_stiffness)
+                    if _is_new(*rows) or _is_new(*posture):
+                        law.set_stiffness(own.tool_stiffness, own.posture_stiffness)
             except InputError as error:
                 problem = f"{name}: the stiffness was not changed: {error}"
         return problem
@@ -329,6 +336,25 @@ class FlatnessLaw:
         """The estimates that the active law uses; None if it has none."""
         law = self.transfer.law
         return law.adaptive if isinstance(law, LinearFeedback) else None
+
+    def change_impedance(
+        self, name: str, values: Mapping[str, float], duration: float = 0.0
+    ) -> None:
+        """Change stiffnesses and the damping ratio of the law `name`, see
+        :meth:`.ImpedanceController.change`. Raises InputError for a law without live stiffness."""
+        law = self._laws.get(name)
+        if not isinstance(law, ImpedanceController):
+            raise InputError(
+                f"law '{name}': its stiffness does not change while it runs; choose "
+                f"joint_impedance or cartesian_impedance"
+            )
+        law.change(values, duration)
+
+    @property
+    def impedance(self) -> ImpedanceController | None:
+        """The law that is running, if it is an impedance with live stiffness."""
+        law = self._laws.get(self.name)
+        return law if isinstance(law, ImpedanceController) else None
 
     def limit(self, limits: JointCommandLimits) -> None:
         """Keep torques within these limits of the motors from the next update on."""
@@ -565,3 +591,8 @@ class FlatnessLaw:
         if not self.settings.gravity_compensated_by_robot:
             return self.transfer.torque
         return self.transfer.torque - gravity_load(self.actuators, self.gravity)
+
+
+def _is_new(value: Any, old: Any) -> bool:
+    """Whether a row of numbers is given, and differs from the old one."""
+    return value is not None and (old is None or not np.array_equal(value, old))

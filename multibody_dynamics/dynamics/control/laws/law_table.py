@@ -32,6 +32,13 @@ from ..gains.joint_gains import (
     per_name,
     placed_gains,
 )
+from ..impedance.elastic_structure import CONTACT_BANDWIDTH, ElasticStructureController
+from ..impedance.elastic_structure_gains import (
+    DAMPING_RATIO,
+    ElasticStructureGains,
+    esp_gains,
+    esp_impedance_gains,
+)
 from ..impedance.impedance import CartesianImpedance, JointImpedance
 from ..observers.adaptive_feedforward import AdaptationSettings
 from ..observers.disturbance_compensation import SHARE
@@ -82,12 +89,17 @@ class ControllerSettings:
     lead : s, see :class:`.FeedbackLinearization`.
     stop_time : s, of "hold".
     torque_limit : (m,) or a scalar, N m, of "hold"; default and maximum: the motors' own limits.
-    link_stiffness : (n,), N m/rad, of "joint_impedance"; default: a quarter of the springs'.
+    link_stiffness : (n,), N m/rad, of "joint_impedance" and "esp_impedance"; default: a quarter of
+        the springs'.
     tool_stiffness : (6,), N m/rad and N/m, of "cartesian_impedance", and `tool`, the body or frame
         that it acts on; default: a stiffness that suits the springs, and the last body.
     posture_stiffness : (n,), N m/rad, of "cartesian_impedance"; default: 2 % of the springs'.
-    damping_ratio, inertia_share : of both impedances, see :class:`.ImpedanceController`.
+    damping_ratio : of both impedances, see :class:`.ImpedanceController`, and of the links in "esp"
+        and "esp_impedance"; default: 0.7, and 0.3 for the latter two.
+    inertia_share : of both impedances.
     stiffness_time, stiffness_energy : s and J, limits on changes of the stiffness of both.
+    contact_bandwidth : rad/s, of the observer of external torques in "esp" and "esp_impedance", see
+        :class:`.ElasticStructureController`; 0 for none.
     period : s of a cycle.
 
     Raises InputError for a setting that does not apply to the law, two settings for the same gains,
@@ -121,10 +133,11 @@ class ControllerSettings:
     tool_stiffness: Any = None
     tool: str | int | None = None
     posture_stiffness: Any = None
-    damping_ratio: float = 0.7
+    damping_ratio: float | None = None
     inertia_share: Any = 0.5
     stiffness_time: float = 0.5
     stiffness_energy: float = 1.0
+    contact_bandwidth: float = CONTACT_BANDWIDTH
     period: float = PERIOD
 
     def __post_init__(self) -> None:
@@ -357,7 +370,52 @@ def _cartesian_impedance(
 def _impedance(settings: ControllerSettings) -> dict[str, Any]:
     names = ("damping_ratio", "inertia_share", "stiffness_time", "stiffness_energy", "period")
     given = {name: getattr(settings, name) for name in names}
+    if settings.damping_ratio is None:
+        del given["damping_ratio"]
     return given | {"bandwidth": settings.speed, "friction": _friction(settings)}
+
+
+def _esp(model: MultibodyModel, actuators: Actuators, settings: ControllerSettings) -> Controller:
+    q, k = _position(model, settings), settings.stiffness
+    gains = esp_gains(
+        model, actuators, q, settings.speed, k, damping_ratio=_link_damping_ratio(settings)
+    )
+    return _elastic_structure(model, actuators, settings, gains)
+
+
+def _esp_impedance(
+    model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
+) -> Controller:
+    gains = esp_impedance_gains(
+        model,
+        actuators,
+        _position(model, settings),
+        settings.link_stiffness,
+        settings.stiffness,
+        damping_ratio=_link_damping_ratio(settings),
+    )
+    return _elastic_structure(model, actuators, settings, gains)
+
+
+def _link_damping_ratio(settings: ControllerSettings) -> float:
+    return DAMPING_RATIO if settings.damping_ratio is None else settings.damping_ratio
+
+
+def _elastic_structure(
+    model: MultibodyModel,
+    actuators: Actuators,
+    settings: ControllerSettings,
+    gains: ElasticStructureGains,
+) -> Controller:
+    return ElasticStructureController(
+        model,
+        actuators,
+        gains,
+        bandwidth=settings.speed,
+        contact_bandwidth=settings.contact_bandwidth,
+        friction=_friction(settings),
+        period=settings.period,
+    )
 
 
 def _friction(settings: ControllerSettings) -> Any:
@@ -395,6 +453,8 @@ _LINEAR = frozenset(
         "adaptation",
     }
 )
+
+_ESP = frozenset({"stiffness", "damping_ratio", "contact_bandwidth"})
 
 _IMPEDANCE = frozenset({"damping_ratio", "inertia_share", "stiffness_time", "stiffness_energy"})
 
@@ -434,6 +494,8 @@ LAWS: Mapping[str, Law] = MappingProxyType(
             ("target", "damping_ratio"),
             _cartesian_impedance,
         ),
+        "esp": Law(40.0, _ESP, ("gains",), _esp),
+        "esp_impedance": Law(40.0, _ESP | {"link_stiffness"}, ("gains",), _esp_impedance),
     }
 )
 """The laws by name.
@@ -446,6 +508,8 @@ LAWS: Mapping[str, Law] = MappingProxyType(
 "hold"                    damped stop, then hold with gravity compensation
 "joint_impedance"         links that feel like springs and dampers around the desired motion
 "cartesian_impedance"     the same for a tool
+"esp"                     dampers on the links; their springs keep their characteristics
+"esp_impedance"           springs and dampers on the links, behind which the motors are free
 """
 
 
@@ -474,6 +538,7 @@ _FIXED = (
     "disturbance_share",
     "adaptation",
     "tool",
+    "contact_bandwidth",
 )
 
 

@@ -72,7 +72,7 @@ def storage_rate(law: ImpedanceController, arm: Arm, x: np.ndarray, dx: np.ndarr
     return (ahead - behind) / (2.0 * h)
 
 
-@pytest.mark.parametrize(("make", "count"), [(arm, 100) for arm in CLAIMED])
+@pytest.mark.parametrize(("make", "count"), [(arm, 10) for arm in CLAIMED])
 def test_the_storage_rises_by_the_supplied_less_the_dissipated_energy(make, count):
     """In random states under random external joint torques, and as an equality: V' is the
     power of the contact less the stated dissipation, which is never negative."""

@@ -16,6 +16,9 @@ from multibody_dynamics.dynamics.control.controllers.feedback_linearization impo
 from multibody_dynamics.dynamics.control.controllers.hold_controller import HoldController
 from multibody_dynamics.dynamics.control.controllers.torque_controller import TorqueController
 from multibody_dynamics.dynamics.control.gains.joint_gains import optimal_gains
+from multibody_dynamics.dynamics.control.impedance.elastic_structure import (
+    ElasticStructureController,
+)
 from multibody_dynamics.dynamics.control.impedance.impedance import (
     CartesianImpedance,
     JointImpedance,
@@ -40,6 +43,8 @@ CLASSES = {  # of the laws, by name
     "hold": HoldController,
     "joint_impedance": JointImpedance,
     "cartesian_impedance": CartesianImpedance,
+    "esp": ElasticStructureController,
+    "esp_impedance": ElasticStructureController,
 }
 
 

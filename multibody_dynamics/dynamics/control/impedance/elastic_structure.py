@@ -1,0 +1,331 @@
+"""Elastic structure preserving control: dampers and springs on links, behind springs that stay.
+
+The links of an arm with the spring torques Q = s(theta - q) shall move as if dampers D and springs
+K_i acted on them directly, while their own springs remain between them and motors of the same
+inertia M_m, whose new coordinate is eta (M. Keppler, D. Lakatos, C. Ott, A. Albu-Schaeffer, IEEE
+T-RO 34(2), 2018, ESP; IROS 2018, ESPi). With e = q - q_d, x = eta - e, and the Christoffel C:
+
+    M e'' + C(q, q') e' + D e' + K_i e = F + tau_ext,     F = s(x) + d x'               (1)
+    M_m eta'' + D_m eta' + K_m eta     = -F                                             (2)
+
+"esp" has K_i = 0 and springs K_m that hold the motors, as a PD does; "esp_impedance" has K_m = 0:
+the motors follow the links, and at rest the links feel K_i alone, however soft their springs are.
+
+How eta is found, and the torque for (2). The links obey M q'' + C q' + g = Q + tau_ext, so (1)
+holds for any motion if F is *defined* as
+
+    F = Q - w,    w = M q_d'' + C(q, q') q_d' + g(q) - D e' - K_i e.                    (3)
+
+F gives x by the spring law, hence eta = e + x. The rate of (3) gives F', x' and eta', where q'' in
+w' follows from (1). Its second derivative is, with q''' from the rate of (1),
+
+    Q'' = F'' + w'',    F'' = s'(x) (eta'' - e'') + s''(x) x'^2,                        (4)
+
+in which eta'' is free: the law takes it from (2), and the flat map of (q, q', q'') and (Q, Q', Q'')
+yields the motor torque that brings about this Q''. M q_d'' + C q_d' + g with two rates is
+:class:`.PassiveInverseDynamicsSolver`, which needs q_d''''. For a spring with damper d, x is a
+state, d x' = F - s(x), and Q' instead of Q'' is prescribed: F' = s'(x) x' + d (eta'' - e''). At
+rigid joints eta is e, and F = -K_m e - D_m e' acts on the link. On the desired motion e, eta and F
+vanish, and the torque is that of the flat map.
+
+Storage. M' - 2C is skew, so that with the energy U of the virtual springs
+
+    V  = e'^T M e' / 2 + e^T K_i e / 2 + eta'^T M_m eta' / 2 + eta^T K_m eta / 2 + U(x),
+    V' = tau_ext . e' - e'^T D e' - eta'^T D_m eta' - d x'^2,
+
+along moving references, too: passive from contacts to the velocity error. This requires exact model
+and friction, and tau_ext and its rate in q'' and q''' (`contact`), which an observer provides with
+its lag. An error of q'' and q''' leaves (1) as it is, but disturbs (2).
+
+Springs: linear and hardening ones, with or without damper; a variable stiffness, as long as it is
+constant; antagonistic pairs, with their pretension or stiffness controlled separately (2 poles at
+-bandwidth), see `virtual_springs`. Mixed with rigid joints.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...core import Array, InputError, as_array
+from ...elastic import Actuators, MotorFeedforward, SpringSolver, VariableStiffness, rigid_rotors
+from ...model import MultibodyModel
+from ...rigid import PassiveInverseDynamicsSolver, mass_matrix, singular
+from ..controllers.controllers import PERIOD, Controller, Past
+from ..controllers.feedback_linearization import HybridChain, SecondOutputs
+from ..gains.joint_gains import JointPoles, check_fit
+from ..observers.disturbance_compensation import DisturbanceCompensation
+from .elastic_structure_gains import ElasticStructureGains
+from .virtual_springs import VirtualSprings
+
+CONTACT_BANDWIDTH = 120.0
+"""rad/s, default of the observer of contacts in the laws by name."""
+
+
+class ElasticStructureController(Controller):
+    """ESP and ESPi: see the module.
+
+    >>> law = ElasticStructureController(model, actuators, esp_gains(model, actuators, q, 40.0))
+    >>> torque = law.update(desired, q, qd, theta, thetad)  # every cycle
+
+    Parameters
+    ----------
+    gains : of the joints; may be set between updates.
+    bandwidth : rad/s, (n,) or a scalar, of second outputs that motors set.
+    contact_bandwidth : rad/s, of the observer that estimates external torques and their rates for
+        q'' and q'''; 0 for none. They are not compensated: the arm yields to contacts.
+
+    Attributes
+    ----------
+    contact : (2, n) external joint torques and their rates in q'' and q''', N m. Written by the
+        observer; without one, by the caller.
+    virtual : the springs between e and eta.
+    eta, eta_rate : (n,) of the last update; e and e' at rigid joints.
+    dissipated : W, in D, D_m and the dampers d at the last update.
+
+    An `external_torque` is compensated, as in other laws. Raises DynamicsError where the mass
+    matrix is singular.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        gains: ElasticStructureGains,
+        *,
+        bandwidth: Any = 40.0,
+        contact_bandwidth: float = 0.0,
+        friction: Any = 1.0,
+        period: float = PERIOD,
+    ) -> None:
+        check_fit(model, actuators, gains.joint_names, "gains")
+        super().__init__(model, actuators, friction=friction, period=period)
+        n = actuators.n
+        self.gains, self.bandwidth = gains, bandwidth
+        self.contact_bandwidth = contact_bandwidth
+        self._second_poles = JointPoles.from_bandwidth(actuators, bandwidth)
+        self.observer = (
+            DisturbanceCompensation(model, actuators, contact_bandwidth, share=1.0)
+            if contact_bandwidth
+            else None
+        )
+        self.contact: Array = np.zeros((2, n))
+        self.virtual = VirtualSprings(actuators)
+        self.eta, self.eta_rate = np.zeros((2, n))
+        self.dissipated, self._is_running = 0.0, False
+        self._springs = SpringSolver(actuators, *self._links, *self._motors)
+        self._motion, self._torque = np.zeros((5, n)), np.zeros((3, n))  # of the links; Q
+        self._pushed = np.zeros((3, n))  # Q + external torques
+        self._w, self._e = np.zeros((3, n)), np.zeros((4, n))
+        self._flat = MotorFeedforward(actuators, self._motion, self._torque)
+        self._reported_map = self._flat
+        inverse = self._inverse
+        self._now, self._later = (
+            MotorFeedforward(actuators, inverse.state, inverse.result) for _ in "ab"
+        )
+        self._second = SecondOutputs(self)
+        self._rigid, self._damped = actuators.is_rigid, actuators.is_damped
+        self._elastic = ~self._rigid
+        self._stiff = self._elastic & ~self._damped
+        self._rotors = rigid_rotors(actuators)
+        counted = np.where(actuators.torque_share > 0.0, actuators.motor_inertia, 0.0)
+        self._inertia = np.where(
+            self._rigid, np.inf, np.bincount(actuators.joint_of_motor, counted, n)
+        )
+        coupled = self._coupled(model)
+        self._passive = PassiveInverseDynamicsSolver(coupled)
+        nothing = np.zeros(n, dtype=bool)
+        chain = partial(HybridChain, coupled, nothing, motion=self._motion, torque=self._pushed)
+        self._chains = chain(order=0), chain(order=1)
+
+    def _coupled(self, model: MultibodyModel) -> MultibodyModel:
+        return model.with_reflected_inertia(model.reflected_inertia + self._rotors)
+
+    @property
+    def second_coefficients(self) -> Array:
+        """(2, v) of the second outputs, see :class:`.SecondOutputs`."""
+        return self._second_poles.second
+
+    def reset(self) -> None:
+        super().reset()
+        self._second.reset()
+        self.virtual.settle()
+        self._is_running = False
+        for flat in (self._now, self._later):
+            flat.settle()
+        if self.observer is not None:
+            self.observer.reset()
+            self.contact[:] = 0.0
+
+    def set_model(self, model: MultibodyModel) -> None:
+        super().set_model(model)
+        coupled = self._coupled(model)
+        for solver in (self._passive, *self._chains):
+            solver.set_model(coupled)
+        if self.observer is not None:
+            self.observer.set_model(model)
+
+    # The law
+
+    def _law(self, has_ahead: bool) -> None:
+        if self.observer is not None:
+            self._observe(self.observer)
+        if self._is_running:
+            self.virtual.advance(self.period)
+        self._is_running = True
+        self._find_eta()
+        w, Q, e, virtual = self._w, self._torque, self._e, self.virtual
+        F, gains = virtual.force, self.gains
+        # eta'' by (2)
+        etadd = -(F[0] + gains.motor_stiffness * self.eta + gains.motor_damping * self.eta_rate)
+        etadd /= self._inertia
+        # Q' of rigid and damped joints
+        damped_rate = virtual.slope * virtual.rate + self.actuators.damping * (etadd - e[2])
+        np.copyto(F[1], damped_rate, where=self._damped)
+        rigid_rate = -gains.motor_stiffness * e[1] - gains.motor_damping * e[2]
+        np.copyto(F[1], rigid_rate, where=self._rigid)
+        np.add(F[1], w[1], where=~self._stiff, out=Q[1])
+        self._solve(1)
+        np.subtract(self._motion[3], self._desired[3], out=e[3])
+        # Q'' by (4)
+        self._set_w(2)
+        np.add(virtual.slope * (etadd - e[2]) + virtual.rest, w[2], out=Q[2])
+        self._command()
+        if has_ahead:
+            self.torque += self._map(self._later, self._ahead) - self._map(self._now, self._desired)
+
+    def _observe(self, observer: DisturbanceCompensation) -> None:
+        if self.stiffness.size:
+            observer.springs.stiffness[:] = self.stiffness[:2]
+        past = self._past or Past(tuple(self._links), tuple(self._motors), self.applied_torque)
+        observer.update(self.period, past.links, past.motors, past.torque, self.external_torque)
+        self.contact[0], self.contact[1] = observer.link, observer.link_rate
+
+    def _find_eta(self) -> None:
+        """e .. e'', w, F with one rate each, x, and eta from the measured state."""
+        springs, virtual, Q, e = self._springs, self.virtual, self._torque, self._e
+        gains, F = self.gains, virtual.force
+        if self.stiffness.size:
+            springs.stiffness[:] = self.stiffness[:2]
+            virtual.stiffness[:] = self.stiffness
+            self._second.command(virtual.present, 0.0)
+        springs.update()
+        self._motion[:2] = self._links
+        self._motion[2:] = 0.0
+        np.subtract(self._links, self._desired[:2], out=e[:2])
+        self._set_w(0)
+        np.copyto(Q[0], springs.torque, where=self._elastic)
+        np.copyto(Q[1], springs.torque_rate, where=self._stiff)
+        F[0] = -gains.motor_stiffness * e[0] - gains.motor_damping * e[1]
+        np.add(F[0], self._w[0], out=Q[0], where=self._rigid)
+        np.subtract(Q[0], self._w[0], out=F[0], where=self._elastic)
+        self._solve(0)
+        np.subtract(self._motion[2], self._desired[2], out=e[2])
+        self._set_w(1)
+        np.subtract(Q[1], self._w[1], out=F[1], where=self._stiff)
+        virtual.update()
+        np.add(e[0], virtual.x, out=self.eta)
+        np.add(e[1], virtual.rate, out=self.eta_rate)
+        lost = gains.link_damping * e[1] ** 2 + gains.motor_damping * self.eta_rate**2
+        self.dissipated = float(lost.sum() + self.actuators.damping @ virtual.rate**2)
+
+    def _set_w(self, k: int) -> None:
+        """The k-th derivative of w, for which the motion is known up to the order k + 1."""
+        passive, gains, e = self._passive, self.gains, self._e
+        passive.state[:] = self._motion[:4]
+        passive.reference[:] = self._desired[1:]
+        passive.update()
+        np.subtract(passive.result[k], gains.link_damping * e[k + 1], out=self._w[k])
+        self._w[k] -= gains.link_stiffness * e[k]
+        if k == 0:
+            self._w[0] -= self.external_torque
+
+    def _solve(self, order: int) -> None:
+        """q'' or, with order 1, also q''' of the links under Q and the external torques."""
+        pushed = self._pushed
+        np.add(self._torque, 0.0, out=pushed)
+        pushed[0] += self.external_torque + self.contact[0]
+        pushed[1] += self.contact[1]
+        chain = self._chains[order]
+        if not chain.update():
+            raise singular(self.model, self._motion[0], chain.prescribed)
+
+    def _command(self) -> None:
+        """The motor torques for Q, Q', Q'' and the motion of the links."""
+        flat, actuators = self._flat, self.actuators
+        if self._damped.any():
+            flat.deflection[:] = self._motors[0, actuators.first_motor] - self._links[0]
+        if self.stiffness.size:
+            flat.stiffness[:] = self.virtual.present
+        # Q of rigid joints contains the inertia of their rotors, which the flat map adds
+        self._torque[0] -= self._rotors * self._motion[2]
+        self.torque[:] = self._feedforward(flat)
+        self._second.drive(self.torque)
+
+    def _map(self, flat: MotorFeedforward, motion: Array) -> Array:
+        """Motor torques (m,) of a desired motion."""
+        self._inverse_dynamics(motion)
+        if self.stiffness.size:
+            flat.stiffness[:] = self.stiffness
+        torque = self._feedforward(flat)
+        flat.advance(self.period)
+        return torque
+
+    # Its storage
+
+    def storage(
+        self,
+        q: Any,
+        qd: Any,
+        theta: Any,
+        thetad: Any,
+        *,
+        desired: Any = None,
+        deflection: Any = None,
+    ) -> float:
+        """The storage function V in J at a state, with the present `contact`. For tests and
+        monitoring: expensive.
+
+        desired : (5, n) reference. deflection : (n,) x of damped springs. By default, both are
+        those of the last update.
+
+        Raises InputError for a variable stiffness, for which no storage is claimed.
+        """
+        for name, actuator in zip(
+            self.actuators.joint_names, self.actuators.actuators, strict=True
+        ):
+            if isinstance(actuator, VariableStiffness):
+                raise InputError(f"joint '{name}': no storage is claimed for variable stiffness")
+        kept = [
+            (row, row.copy())
+            for row in (self._links, self._motors, self._motion, self._torque, self._w, self._e)
+        ]
+        kept.append((self._desired, self._desired.copy()))
+        if desired is not None:
+            self._desired[:] = desired
+        virtual = self.virtual
+        kept += [(row, row.copy()) for row in (virtual.force, virtual._values, self.eta)]
+        kept += [(self.eta_rate, self.eta_rate.copy()), (virtual.present, virtual.present.copy())]
+        was = self.dissipated, self._second._commanded.copy()
+        names = self.actuators.joint_names
+        self._links[:] = [as_array("q", q, (self.actuators.n,), names), qd]
+        self._motors[:] = [theta, thetad]
+        if deflection is not None:
+            virtual.x[:] = deflection
+        self._find_eta()
+        V = self._stored()
+        for row, value in kept:
+            row[:] = value
+        self.dissipated, self._second._commanded = was
+        return V
+
+    def _stored(self) -> float:
+        gains, e = self.gains, self._e
+        M = mass_matrix(self._coupled(self.model), self._links[0])
+        V = 0.5 * float(e[1] @ M @ e[1] + gains.link_stiffness @ e[0] ** 2)
+        V += 0.5 * float(gains.motor_stiffness @ self.eta**2)
+        inertia = np.where(self._rigid, 0.0, self._inertia)
+        V += 0.5 * float(inertia @ self.eta_rate**2)
+        return V + self.virtual.energy()

@@ -1,0 +1,295 @@
+"""The energy that an arm stores under a law, over batches of states: the storage function V.
+
+    motor_pd               E + (theta - theta_d) . K_P (theta - theta_d) / 2 - tau_d . theta
+    joint_impedance,       E - (1 - r) theta' . M_m theta' / 2 - W(theta), see `impedance`
+    cartesian_impedance
+    esp, esp_impedance     see `elastic_structure`
+
+E is the energy of arm and actuators: kinetic, of gravity, and of the springs. All are for a
+reference at rest and a constant stiffness. V is computed independently of the control cycle: by
+inverse and forward dynamics, numerical inverses of the springs, and Newton's method.
+:meth:`.ImpedanceController.storage` and :meth:`.ElasticStructureController.storage` give V of one
+state for any reference, and with the tank.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core import Array, DynamicsError, InputError, as_array
+from ...elastic import (
+    Actuators,
+    Antagonistic,
+    Spring,
+    VariableStiffness,
+    motor_motion,
+    rigid_rotors,
+)
+from ...lie import so3
+from ...model import MultibodyModel
+from ...rigid import (
+    forward_dynamics,
+    frame_pose,
+    gravity_forces,
+    jacobian,
+    kinetic_energy,
+    mass_matrix,
+    passive_inverse_dynamics,
+    potential_energy,
+)
+from ..controllers.controllers import Controller, LinearFeedback
+from ..impedance.elastic_structure import ElasticStructureController
+from ..impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
+
+ITERATIONS = 200
+SETTLED = 1e-13
+
+
+class ArmStates(NamedTuple):
+    """k states of an arm: q, q' (k, n) and theta, theta' (k, m), rad or m and per s."""
+
+    q: Array
+    qd: Array
+    theta: Array
+    thetad: Array
+
+
+def stored_energy(
+    law: Controller,
+    states: ArmStates,
+    reference: Any,
+    *,
+    external: Any = 0.0,
+    deflection: Any = 0.0,
+) -> Array:
+    """V (k,) in J, up to a constant.
+
+    external : (k, n) N m, and deflection : (k, n) of damped virtual springs; both for ESP only.
+
+    Raises InputError for a law and actuators for which no storage is claimed, and DynamicsError
+    where the equilibrium of an impedance is not found.
+    """
+    check_claim(law)
+    reference = as_array("reference", reference, (law.actuators.n,), law.actuators.joint_names)
+    if isinstance(law, ElasticStructureController):
+        return _structure_energy(law, states, reference, external, deflection)
+    energy = arm_energy(law.model, law.actuators, states, law.stiffness)
+    theta_d, load = _at_rest(law, reference)
+    if isinstance(law, LinearFeedback):
+        apart = states.theta - theta_d
+        return np.asarray(
+            energy + 0.5 * (law.gains.values[2] * apart**2).sum(axis=-1) - states.theta @ load
+        )
+    assert isinstance(law, ImpedanceController)
+    shaped = law.actuators.motor_inertia - law.shaping.apparent_inertia
+    energy = energy - 0.5 * (shaped * states.thetad**2).sum(axis=-1)
+    return np.asarray(energy - _equilibrium_energy(law, states, reference, theta_d))
+
+
+def arm_energy(
+    model: MultibodyModel, actuators: Actuators, states: ArmStates, stiffness: Array
+) -> Array:
+    """(k,) J: kinetic energy of links and rotors, energy of gravity and springs."""
+    q, qd, theta, thetad = states
+    coupled = coupled_model(model, actuators)
+    behind = np.where(actuators.is_rigid[actuators.joint_of_motor], 0.0, actuators.motor_inertia)
+    energy = kinetic_energy(coupled, q, qd) + 0.5 * (behind * thetad**2).sum(axis=-1)
+    return np.asarray(
+        energy + potential_energy(model, q) + springs_energy(actuators, q, theta, stiffness)
+    )
+
+
+def springs_energy(actuators: Actuators, q: Array, theta: Array, stiffness: Array) -> Array:
+    """(k,) J, energy of all springs."""
+    zero = np.zeros_like
+    found = actuators.springs(
+        q, zero(q), theta, zero(theta), stiffness=stiffness[:2], beyond="continue"
+    )
+    energy = np.zeros(q.shape[:-1])
+    for _, actuator, motors, _ in actuators.each():
+        for spring, j in zip(actuator.springs, motors, strict=False):
+            energy += spring.energy(found.deflection[..., j], beyond="continue")
+    return energy
+
+
+def check_claim(law: Controller) -> None:
+    """Raise InputError unless a storage is claimed."""
+    for name, actuator in zip(law.actuators.joint_names, law.actuators.actuators, strict=True):
+        if isinstance(actuator, VariableStiffness):
+            raise InputError(f"joint '{name}': no storage is claimed for variable stiffness")
+    what = type(law).__name__
+    if isinstance(law, LinearFeedback):
+        is_plain = law.compensation is None and law.adaptive is None and not law.integral.any()
+        if is_plain and not law.gains.values[:2].any():
+            return
+        raise InputError(
+            f"{what}: a storage is claimed for a PD of the motors only, without compensation of "
+            f"disturbances, integral, adaptation and gains of links"
+        )
+    if isinstance(law, ElasticStructureController):
+        if law.observer is None and (np.asarray(law.friction) == 1.0).all():
+            return
+        raise InputError(
+            f"{what}: a storage is claimed for known contacts and compensated friction only; set "
+            f"contact_bandwidth to 0 and friction to 1"
+        )
+    if not isinstance(law, ImpedanceController):
+        raise InputError(f"{what}: no storage is claimed for this law")
+
+
+def coupled_model(model: MultibodyModel, actuators: Actuators) -> MultibodyModel:
+    return model.with_reflected_inertia(model.reflected_inertia + rigid_rotors(actuators))
+
+
+def _at_rest(law: Controller, reference: Array) -> tuple[Array, Array]:
+    """(m,) motor positions and torques that hold the links at `reference`."""
+    model, actuators = law.model, law.actuators
+    zero = np.zeros_like(reference)
+    Q = np.stack((gravity_forces(model, reference), zero, zero))
+    second = law.stiffness * np.array([[1.0], [0.0], [0.0]])
+    motion = np.stack((reference, zero, zero))
+    bent = actuators.settled_deflection(Q)
+    found = motor_motion(actuators, motion, Q, second, deflection=bent, beyond="continue")
+    return found.position, found.torque
+
+
+# Impedances
+
+
+def _equilibrium_energy(
+    law: ImpedanceController, states: ArmStates, reference: Array, theta_d: Array
+) -> Array:
+    """(k,) W(theta) less the energy of the springs of second motors."""
+    model, actuators, theta = law.model, law.actuators, states.theta
+    q = _equilibrium(law, theta, reference)
+    energy = potential_energy(model, q) + springs_energy(actuators, q, theta, law.stiffness)
+    apart = (theta_d - theta) @ law.second_projection.T
+    own = 0.5 * (law.second_gains[0] * apart**2).sum(axis=-1)
+    return np.asarray(energy - _potential(law, q, reference)[0] - own)
+
+
+def _equilibrium(law: ImpedanceController, theta: Array, reference: Array) -> Array:
+    """q_bar (k, n), by Newton steps without the slope of gravity."""
+    model, actuators = law.model, law.actuators
+    elastic = np.flatnonzero(~actuators.is_rigid)
+    q = theta @ actuators.link_of_motors
+    for _ in range(ITERATIONS):
+        found = actuators.springs(
+            q, 0.0 * q, theta, 0.0 * theta, stiffness=law.stiffness[:2], beyond="continue"
+        )
+        _, slope, own = _potential(law, q, reference)
+        excess = (found.torque - gravity_forces(model, q) + slope)[:, elastic]
+        if not excess.size or np.abs(excess).max() <= SETTLED * (1.0 + np.nanmax(np.abs(slope))):
+            return q
+        left = np.eye(len(elastic)) * found.stiffness[:, None, elastic]
+        left -= own[:, elastic[:, None], elastic]
+        q[:, elastic] += np.linalg.solve(left, excess[..., None])[..., 0]
+    if np.abs(excess).max() <= 1e-9 * (1.0 + np.nanmax(np.abs(slope))):
+        return q
+    raise DynamicsError("the links have no equilibrium under this impedance in some state")
+
+
+def _potential(law: ImpedanceController, q: Array, reference: Array) -> tuple[Array, Array, Array]:
+    """V_i (k,), dV_i/dq (k, n) and the stiffness (k, n, n) without the change of the Jacobian."""
+    e, K = q - reference, law.ramp.value
+    if isinstance(law, JointImpedance):
+        return 0.5 * (K * e**2).sum(axis=-1), K * e, np.broadcast_to(np.diag(K), (*e.shape, len(K)))
+    assert isinstance(law, CartesianImpedance)
+    now, goal = (frame_pose(law.model, each, law.tool) for each in (q, reference))
+    turn = so3.log(now[..., :3, :3] @ goal[:3, :3].T)
+    x = np.concatenate((turn, now[..., :3, 3] - goal[:3, 3]), axis=-1)
+    J = jacobian(law.model, q, law.tool, representation="hybrid").copy()
+    J[..., :3, :] = so3.dexp_inv(turn) @ J[..., :3, :]
+    pulled = J.swapaxes(-1, -2) * K[:6]
+    V = 0.5 * ((K[:6] * x**2).sum(axis=-1) + (K[6:] * e**2).sum(axis=-1))
+    slope = (pulled @ x[..., None])[..., 0] + K[6:] * e
+    return V, slope, pulled @ J + np.diag(K[6:])
+
+
+# Elastic structure
+
+
+def _structure_energy(
+    law: ElasticStructureController,
+    states: ArmStates,
+    reference: Array,
+    external: Any,
+    deflection: Any,
+) -> Array:
+    model, actuators, gains = law.model, law.actuators, law.gains
+    q, qd = states[:2]
+    coupled, rigid = coupled_model(model, actuators), actuators.is_rigid
+    found = actuators.springs(*states, stiffness=law.stiffness[:2], beyond="continue")
+    e, zero = q - reference, np.zeros_like(q)
+    w = gravity_forces(model, q) - gains.link_damping * qd - gains.link_stiffness * e
+    own = -gains.motor_stiffness * e - gains.motor_damping * qd
+    Q = np.where(rigid, w + own, found.torque)
+    F = np.where(rigid, own, Q - w)
+    qdd = forward_dynamics(coupled, q, qd, Q + external)
+    weight = passive_inverse_dynamics(coupled, (q, qd, qdd), (zero, zero, zero))
+    assert weight.tau_dot is not None
+    w_rate = weight.tau_dot - gains.link_damping * qdd - gains.link_stiffness * qd
+    x, x_rate, energy = _virtual(law, F, found.torque_rate - w_rate, deflection)
+    eta, eta_rate = e + x, qd + x_rate
+    drives = np.where(actuators.torque_share > 0.0, actuators.motor_inertia, 0.0)
+    inertia = np.where(rigid, 0.0, np.bincount(actuators.joint_of_motor, drives, len(rigid)))
+    M = mass_matrix(coupled, q)
+    V = energy + 0.5 * (qd * (M @ qd[..., None])[..., 0]).sum(axis=-1)
+    V += 0.5 * (gains.link_stiffness * e**2 + gains.motor_stiffness * eta**2).sum(axis=-1)
+    return np.asarray(V + 0.5 * (inertia * eta_rate**2).sum(axis=-1))
+
+
+def _virtual(
+    law: ElasticStructureController, F: Array, F_rate: Array, deflection: Any
+) -> tuple[Array, Array, Array]:
+    """x and x' (k, n) and the energy (k,) of the virtual springs under F; x of damped ones is
+    given."""
+    x, rate, energy = np.zeros_like(F), np.zeros_like(F), np.zeros(len(F))
+    unloaded = _unloaded(law)
+    for i, actuator, motors, _ in law.actuators.each():
+        force, force_rate, springs = F[:, i], F_rate[:, i], actuator.springs
+        if isinstance(actuator, Antagonistic):
+            agonist, antagonist = springs
+            a, b = unloaded[motors[0]], -unloaded[motors[1]]
+            x[:, i] = _bisected(agonist, antagonist, a, b, force)
+            slope = agonist.derivatives(a + x[:, i], beyond="continue")[1]
+            slope = slope + antagonist.derivatives(b - x[:, i], beyond="continue")[1]
+            rate[:, i] = force_rate / slope
+            for spring, start, end in ((agonist, a, a + x[:, i]), (antagonist, b, b - x[:, i])):
+                energy += spring.energy(end, beyond="continue")
+                energy -= spring.energy(start, beyond="continue")
+        elif springs:
+            (spring,) = springs
+            damping = law.actuators.damping[i]
+            if damping:
+                x[:, i] = np.broadcast_to(deflection, F.shape)[:, i]
+                rate[:, i] = (force - spring.torque(x[:, i], beyond="continue")) / damping
+            else:
+                x[:, i] = spring.deflection(force, beyond="continue")
+                rate[:, i] = force_rate / spring.derivatives(x[:, i], beyond="continue")[1]
+            energy += spring.energy(x[:, i], beyond="continue")
+    return x, rate, energy
+
+
+def _unloaded(law: Controller) -> Array:
+    """(m,) motor positions for links at zero and springs without load."""
+    n = law.actuators.n
+    second = law.stiffness * np.array([[1.0], [0.0], [0.0]])
+    still = np.zeros((3, n))
+    found = motor_motion(
+        law.actuators, still, still, second, deflection=still[0], beyond="continue"
+    )
+    return found.position
+
+
+def _bisected(agonist: Spring, antagonist: Spring, a: float, b: float, force: Array) -> Array:
+    """x (k,) with s_a(a + x) - s_b(b - x) = force, by bisection."""
+    lower, upper = np.full_like(force, -100.0), np.full_like(force, 100.0)
+    for _ in range(60):
+        x = 0.5 * (lower + upper)
+        pulled = agonist.torque(a + x, beyond="continue")
+        is_above = pulled - antagonist.torque(b - x, beyond="continue") > force
+        lower, upper = np.where(is_above, lower, x), np.where(is_above, x, upper)
+    return np.asarray(0.5 * (lower + upper))

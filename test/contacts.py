@@ -1,0 +1,98 @@
+"""Arms and random contacts for tests of passivity."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from elastic_arms import (
+    MOTOR,
+    SMALL,
+    TENDON,
+    Arm,
+    antagonistic_arm,
+    at_start,
+    damped_arm,
+    linear_arm,
+    mixed_panda,
+    nonlinear_arm,
+    pretensioned_arm,
+    series,
+)
+from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
+from multibody_dynamics.dynamics.control.laws.stored_energy import ArmStates
+from multibody_dynamics.dynamics.core.inputs import Array
+from multibody_dynamics.dynamics.elastic.actuator_kinds import Antagonistic, Rigid, SeriesElastic
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.elastic.springs import CubicSpring
+from robots import random_tree
+
+CLAIMS = {  # laws that claim a storage function, with the settings of the claim
+    "motor_pd": {"disturbance_bandwidth": 0.0},
+    "joint_impedance": {},
+    "cartesian_impedance": {},
+    "esp": {"contact_bandwidth": 0.0},
+    "esp_impedance": {"contact_bandwidth": 0.0},
+}
+
+
+@cache
+def branched_arm() -> Arm:
+    """A tree with off-axis revolute and prismatic joints, and actuators of many kinds."""
+    model = random_tree(5, 7, kinds=("revolute", "prismatic"), branching=0.6)
+    actuators = Actuators(
+        model.joint_names,
+        (
+            series(4000.0, damping=30.0),
+            SeriesElastic(MOTOR, CubicSpring(1500.0, 4e4)),
+            Antagonistic(SMALL, SMALL, TENDON, TENDON, regulates="pretension"),
+            series(2000.0, SMALL),
+            Rigid(MOTOR),
+        ),
+    )
+    return Arm(model, actuators, np.full(5, 0.1))
+
+
+ARMS = (
+    linear_arm,
+    nonlinear_arm,
+    damped_arm,
+    antagonistic_arm,
+    pretensioned_arm,
+    mixed_panda,
+    branched_arm,
+)
+
+
+def claimed(arm: Arm, law: str):
+    """The law with the settings for which it claims a storage function."""
+    settings = ControllerSettings(law=law, position=arm.rest, **CLAIMS[law])
+    return make_controller(arm.model, arm.actuators, settings)
+
+
+def random_states(arm: Arm, count: int, rng: np.random.Generator) -> ArmStates:
+    """States near the arm's rest, with all velocities of about 1/s and springs bent either way."""
+    actuators, (n, m) = arm.actuators, (arm.model.n, len(arm.actuators.motors))
+    (rest, _, theta, _), _, _ = at_start(arm)
+    q, qd = rest + rng.uniform(-0.3, 0.3, (count, n)), rng.normal(size=(count, n))
+    bent = rng.uniform(-0.25, 0.25, (count, n))[:, actuators.joint_of_motor]
+    theta = theta + (q - rest)[:, actuators.joint_of_motor] + bent
+    theta += rng.uniform(-0.02, 0.02, (count, m))
+    thetad = rng.normal(size=(count, m))
+    first = actuators.first_motor[actuators.is_rigid]
+    theta[:, first], thetad[:, first] = q[:, actuators.is_rigid], qd[:, actuators.is_rigid]
+    return ArmStates(q, qd, theta, thetad)
+
+
+def random_contacts(arm: Arm, count: int, rng: np.random.Generator) -> Array:
+    """(count, n) external joint torques in N m."""
+    return rng.normal(0.0, 30.0, (count, arm.model.n))
+
+
+def away_from_ends(arm: Arm, states: ArmStates) -> np.ndarray:
+    """(k,) mask of the states in which no spring is at an end of its travel, where the law of the
+    spring has a kink that central differences cannot cross."""
+    found = arm.actuators.springs(*states, beyond="continue")
+    apart = np.abs(found.deflection[..., None] - arm.actuators.spring_travel)
+    return np.asarray((apart > 1e-3).all(axis=(-2, -1)))

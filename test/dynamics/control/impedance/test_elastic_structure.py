@@ -1,0 +1,184 @@
+"""ESP and ESPi: the closed loop that they promise, on arms of every kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from contacts import branched_arm, claimed
+from elastic_arms import (
+    HeldPlant,
+    antagonistic_arm,
+    at_start,
+    damped_arm,
+    elastic_panda,
+    exciting,
+    linear_arm,
+    mixed_panda,
+    nonlinear_arm,
+    pretensioned_arm,
+    slope,
+    split,
+    variable_arm,
+    without_coulomb,
+)
+from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
+from multibody_dynamics.dynamics.control.laws.law_table import (
+    ControllerSettings,
+    make_controller,
+    retune,
+)
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.flatness import motor_motion
+from multibody_dynamics.dynamics.motion.trajectories import hold
+from multibody_dynamics.dynamics.rigid.coriolis import coriolis_matrix
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
+from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+
+LAWS = ("esp", "esp_impedance")
+CLAIMED = (linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, mixed_panda, branched_arm)
+
+
+@pytest.mark.parametrize(
+    "make", [linear_arm, nonlinear_arm, antagonistic_arm, variable_arm, damped_arm, branched_arm]
+)
+@pytest.mark.parametrize("name", LAWS)
+def test_on_the_desired_motion_the_torque_is_that_of_the_flat_map(make, name):
+    arm = without_coulomb(make())
+    model, actuators, rest = arm
+    law = make_controller(
+        model, actuators, ControllerSettings(law=name, position=rest, contact_bandwidth=0.0)
+    )
+    second = at_rest(*arm).second
+    desired = exciting(arm, 0.3)(0.4)
+    Q = np.stack(inverse_dynamics(model, *desired))
+    bent = actuators.settled_deflection(Q)
+    motors = motor_motion(actuators, desired, Q, second, deflection=bent, beyond="continue")
+    state = (*desired[:2], motors.position, motors.velocity)
+    torque = law.update(desired, *state, stiffness=second)
+    np.testing.assert_allclose(law.eta, 0.0, atol=1e-10)
+    np.testing.assert_allclose(torque, motors.torque, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("make", CLAIMED)
+@pytest.mark.parametrize("name", LAWS)
+def test_links_and_virtual_motors_obey_their_equations_while_moving(make, name):
+    """(1) and (2) of the module, far from the desired motion: e'' from the accelerations of the
+    plant, and eta'' from differences of eta' along them."""
+    arm = without_coulomb(make())
+    model, actuators, _ = arm
+    law, second, rng = claimed(arm, name), at_rest(*arm).second, np.random.default_rng(7)
+    motion, t, h = exciting(arm, 0.3), 0.5, 1e-5
+    (q, qd, theta, thetad), _, _ = at_start(arm)
+    first = actuators.first_motor
+    q, qd = q + rng.uniform(-0.05, 0.05, q.shape), rng.uniform(-0.3, 0.3, qd.shape)
+    theta = theta + rng.uniform(-0.03, 0.03, theta.shape)
+    theta[first[actuators.is_rigid]] = q[actuators.is_rigid]
+    thetad = rng.uniform(-0.3, 0.3, theta.shape)
+    thetad[first[actuators.is_rigid]] = qd[actuators.is_rigid]
+    x = np.concatenate((q, qd, theta, thetad))
+    bent = np.zeros(model.n)
+
+    def updated(time, state):
+        law.reset()
+        law.virtual.x[:] = bent
+        torque = law.update(motion(time), *split(arm, state), stiffness=second)
+        return torque.copy(), law.eta_rate.copy(), law.virtual.rate.copy()
+
+    torque, eta_rate, rate = updated(t, x)
+    eta, F, desired, gains = law.eta.copy(), law.virtual.force[0].copy(), motion(t), law.gains
+    dx, moves = slope(arm, x, torque, second[:2]), rate * actuators.is_damped
+    found = []
+    for step in (h, -h):
+        bent = np.where(actuators.is_damped, step * moves, 0.0)
+        found.append(updated(t + step, x + step * dx)[1])
+    eta_acc = (found[0] - found[1]) / (2.0 * h)
+    rigid = actuators.is_rigid
+    drives = np.where(actuators.torque_share > 0.0, actuators.motor_inertia, 0.0)
+    B = np.bincount(actuators.joint_of_motor, drives, model.n)
+    left = B * eta_acc + gains.motor_damping * eta_rate + gains.motor_stiffness * eta
+    np.testing.assert_allclose(left[~rigid], -F[~rigid], rtol=1e-5, atol=1e-4)
+
+    # links: M e'' + C e' + D e' + K_i e = F
+    e, ed = q - desired[0], qd - desired[1]
+    qdd = dx[model.n : 2 * model.n]
+    coupled = model.with_reflected_inertia(np.where(rigid, B, 0.0))
+    M, C = mass_matrix(coupled, q), coriolis_matrix(model, q, qd)
+    left = M @ (qdd - desired[2]) + C @ ed + gains.link_damping * ed + gains.link_stiffness * e
+    np.testing.assert_allclose(left, F, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [linear_arm, nonlinear_arm, elastic_panda, branched_arm])
+def test_espi_gives_links_exactly_their_stiffness(make):
+    """Pushed by a constant torque, the links rest where K_i e balances it, however soft the springs
+    are, and the virtual motors rest beside them."""
+    arm = make()
+    model, actuators, rest = arm
+    law, n = claimed(arm, "esp_impedance"), model.n
+    e = np.random.default_rng(1).uniform(-0.05, 0.05, n)
+    push = law.gains.link_stiffness * e
+    q, zero = rest + e, np.zeros(n)
+    Q = gravity_forces(model, q) - push
+    still = np.zeros((3, n))
+    still[0], load = q, np.stack((Q, zero, zero))
+    bent = actuators.settled_deflection(load)
+    second = at_rest(*arm).second
+    motors = motor_motion(actuators, still, load, second, deflection=bent, beyond="continue")
+    law.contact[0] = push
+    desired = np.array(hold(model.joint_names, rest)(0.0))
+    torque = law.update(desired, q, zero, motors.position, 0.0 * motors.position, stiffness=second)
+    np.testing.assert_allclose(law.eta, e, atol=1e-9)
+    np.testing.assert_allclose(torque, motors.torque, atol=1e-7)
+
+
+@pytest.mark.parametrize("make", [nonlinear_arm, damped_arm])
+@pytest.mark.parametrize("name", LAWS)
+def test_a_disturbed_arm_returns_to_its_motion(make, name):
+    """In the plant, with the torque held for each cycle of 1 ms."""
+    arm = without_coulomb(make())
+    law, plant, motion = claimed(arm, name), HeldPlant(arm), exciting(arm, 0.2)
+    (q, qd, theta, thetad), _, _ = at_start(arm)
+    plant.reset(np.concatenate((q + 0.05, qd, theta + 0.05, thetad)))
+    for k in range(1500):
+        t = 1e-3 * k
+        law.update(motion(t), *plant.state, ahead=motion(t + 0.5e-3))
+        plant.step(law.torque, 1e-3)
+    assert np.abs(plant.state[0] - motion(1.5)[0]).max() < 1e-3
+
+
+def test_the_observer_of_contacts_finds_them_and_does_not_compensate():
+    """A constant push on an arm held still: the estimate reaches it, and eta yields."""
+    arm = linear_arm()
+    model, actuators, rest = arm
+    law = make_controller(model, actuators, ControllerSettings(law="esp_impedance", position=rest))
+    desired = np.array(hold(model.joint_names, rest)(0.0))
+    push, zero = np.array([6.0, -3.0]), np.zeros(2)
+    theta = rest + (gravity_forces(model, rest) - push) / [400.0, 200.0]
+    for _ in range(400):
+        law.update(desired, rest, zero, theta, zero)
+    np.testing.assert_allclose(law.contact[0], push, rtol=1e-6)
+    np.testing.assert_allclose(law.virtual.force[0], -push, rtol=1e-9)
+    law.reset()
+    assert not law.contact.any()
+
+
+def test_gains_change_while_the_law_runs():
+    model, actuators, rest = linear_arm()
+    chosen = {"law": "esp", "position": rest}
+    law = make_controller(model, actuators, ControllerSettings(**chosen))
+    before = law.gains.motor_stiffness
+    retune(law, ControllerSettings(**chosen, bandwidth=80.0))
+    np.testing.assert_allclose(law.gains.motor_stiffness, 4.0 * before)
+    with pytest.raises(InputError, match="make a new law"):
+        retune(law, ControllerSettings(**chosen, contact_bandwidth=0.0))
+
+
+def test_no_storage_is_claimed_for_variable_stiffness():
+    arm = variable_arm()
+    law = make_controller(
+        arm.model, arm.actuators, ControllerSettings(law="esp", position=arm.rest)
+    )
+    x, second, _ = at_start(arm)
+    law.update(np.array(hold(arm.model.joint_names, arm.rest)(0.0)), *x, stiffness=second)
+    with pytest.raises(InputError, match="'shoulder': no storage is claimed"):
+        law.storage(*x)

@@ -1,0 +1,63 @@
+"""Passivity: in 10,000 random states and contacts, storage gains what contacts supply, less what is
+dissipated; and no law that claims it creates energy in sampled contacts on two plants."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from contacts import ARMS, CLAIMS, away_from_ends, claimed, random_contacts, random_states
+from elastic_arms import linear_arm, variable_arm
+from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
+from multibody_dynamics.dynamics.control.laws.power_balance import PowerBalance, power_balance
+from multibody_dynamics.dynamics.core.errors import InputError
+
+PER_ARM = 300  # contacts: 10,500 with all laws and arms
+
+
+def balance(make, law: str, count: int, **changes) -> tuple[PowerBalance, np.ndarray]:
+    arm, rng = make(), np.random.default_rng(5)
+    states, contacts = random_states(arm, count, rng), random_contacts(arm, count, rng)
+    bent = rng.uniform(-0.1, 0.1, (count, arm.model.n))
+    made = claimed(arm, law)
+    for name, value in changes.items():
+        setattr(made, name, value)
+    found = power_balance(made, states, contacts, arm.rest, deflection=bent)
+    return found, away_from_ends(arm, states)
+
+
+@pytest.mark.parametrize("make", ARMS)
+@pytest.mark.parametrize("law", CLAIMS)
+def test_storage_gains_what_contacts_supply_less_what_is_dissipated(make, law):
+    found, inside = balance(make, law, PER_ARM)
+    assert inside.mean() > 0.95
+    assert (found.dissipated >= 0.0).all()
+    assert np.abs(found.error[inside]).max() < 2e-5
+    assert np.abs(found.supplied).max() > 20.0  # W: contacts do load the arm
+
+
+@pytest.mark.parametrize("law", ["motor_pd", "joint_impedance", "esp"])
+def test_an_error_of_the_claim_would_be_found(law):
+    """The same balance with 5 % of the law's dissipation unaccounted for."""
+    found, inside = balance(linear_arm, law, 100)
+    wrong = found._replace(dissipated=0.95 * found.dissipated)
+    assert np.abs(wrong.error[inside]).max() > 1e-3
+
+
+def test_laws_without_a_storage_function_are_refused():
+    model, actuators, rest = linear_arm()
+    arm, rng = linear_arm(), np.random.default_rng(0)
+    states, contacts = random_states(arm, 2, rng), random_contacts(arm, 2, rng)
+    for settings, message in (
+        ({"law": "motor_pd"}, "for a PD of the motors only"),
+        ({"law": "state_feedback", "disturbance_bandwidth": 0.0}, "for a PD of the motors only"),
+        ({"law": "esp"}, "set contact_bandwidth to 0"),
+        ({"law": "torque_control"}, "no storage is claimed for this law"),
+    ):
+        law = make_controller(model, actuators, ControllerSettings(position=rest, **settings))
+        with pytest.raises(InputError, match=message):
+            power_balance(law, states, contacts, rest)
+    arm = variable_arm()
+    law = claimed(arm, "esp")
+    with pytest.raises(InputError, match="'shoulder': no storage is claimed for variable"):
+        power_balance(law, random_states(arm, 2, rng), random_contacts(arm, 2, rng), arm.rest)
