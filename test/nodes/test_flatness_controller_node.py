@@ -448,9 +448,47 @@ def test_the_loop_is_judged_when_the_node_is_configured(ros):
     assert "law 'hold': stable at 101 poses" in arm.node.output
 
 
+def test_bandwidths_are_lowered_for_a_model_that_is_30_percent_off(ros):
+    """With gains of the whole arm, which are designed beside the cycle as the arm moves."""
+    arm = Arm(
+        ros,
+        design_position=[-0.4, -0.4],
+        law="state_feedback",
+        gain_design="coupled",
+        feedback_bandwidth=[30.0],
+        judged_model_error=0.3,
+        judged_poses=30,
+        tracking_tolerance=0.5,
+    )
+    arm.start()
+    arm.run(0.1)
+    ros.until(lambda: ros.diagnosis(": law")[1] == "state_feedback", "the law", each=arm.step)
+    values = ros.diagnosis(": law")[2]
+    lowered = float(values["lowered: state_feedback, disturbance_bandwidth [rad/s]"])
+    assert 12.0 <= lowered < 120.0
+    assert float(values["share of unstable poses: state_feedback"]) == 0.0
+    assert "stable at 31 poses" in values["stability: state_feedback"]
+    assert f"is lowered to disturbance_bandwidth {lowered:.3g} in rad/s" in arm.node.output
+
+    def age() -> float:
+        return float(ros.diagnosis(": law")[2]["age of the gains [s]"])
+
+    arm.run(0.5)
+    before = age()
+    arm.move([0.1, -0.2], 0.6)
+    ros.until(lambda: age() < before, "new gains", each=arm.step)  # it only grows at rest
+    assert ros.diagnosis(": law")[2]["gains not designed"] == "0"
+
+
 def test_an_unstable_loop_is_refused(ros):
     """State feedback with 8 ms of delay; without a design position, at the first state."""
-    late = {"law": "state_feedback", "feedback_bandwidth": [40.0], "command_delay": 0.007}
+    late = {
+        "law": "state_feedback",
+        "feedback_bandwidth": [40.0],
+        "command_delay": 0.007,
+        "predict_state": False,
+        "unstable_poses": "report",
+    }
     files = {
         "robot_file": "config/robots/planar_two_link.urdf",
         "elastic_joints_file": "config/elastic_joints/planar_two_link.yaml",

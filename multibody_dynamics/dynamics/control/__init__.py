@@ -23,6 +23,8 @@ Controllers:
 PERIOD                   default period of a controller, s
 Controller               base class: from desired motion and measured state to motor torques (m,)
 LinearFeedback           feedforward by the flat map, and linear feedback of link and motor errors
+ScheduledFeedback        LinearFeedback with gains of the whole arm that follow the pose
+UPDATE_TIME              s, default time in which it blends in new gains
 FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for every joint
 ComputedTorque           the computed torque of a rigid arm, for comparison
 HoldController           stops the arm with damping and then holds it, from motor states alone
@@ -42,6 +44,12 @@ JointPoles               poles in 1/s for the error of every joint and second ou
 StateFeedbackGains       gains (4, m) on the errors of q, q', theta, theta'; N m/rad and N m s/rad
 optimal_gains            linear-quadratic (LQR) gains, joint by joint
 placed_gains             gains by pole placement, joint by joint
+coupled_gains            linear-quadratic gains of the whole arm, for a held torque and a delay
+modal_gains              passive gains of the whole arm, by double diagonalisation
+CoupledGains             gains of every motor on the errors of all links and motors
+GainSchedule             coupled or modal gains as a function of the pose
+GAIN_DESIGNS             the designs of the gains of state feedback by name
+whole_arm_poles          all poles in 1/s of the whole arm under CoupledGains near rest at q
 motor_side_gains         PD gains of the motors from given numbers
 motor_bandwidth_gains    PD gains that give each motor two poles at its bandwidth in rad/s
 damping_gains            PD gains of the motors that damp the links behind their springs
@@ -57,6 +65,9 @@ Stability of the sampled loop:
 
 judge_loop               stability of a controller at many poses of the joint range
 LoopJudgement            result of judge_loop: the unstable share, the worst pose and its pole
+LoopJudge                the poses and parameter errors of judge_loop, for several controllers
+stable_bandwidth         the largest bandwidth with which a loop is stable at all poses
+StableBandwidth          result of stable_bandwidth
 spread_poses             poses (count, n) that fill the joint range evenly
 sampled_loop             the closed loop near rest as one matrix: hold, delay, filters, observers
 SampledLoop              result of sampled_loop: its poles, growth and worst mode
@@ -150,8 +161,11 @@ from .controllers.hold_controller import HoldController
 from .controllers.late_hold import LateHoldController, late_hold_gains
 from .controllers.link_damping import LinkDampingController
 from .controllers.link_equilibrium import LinkEquilibrium
+from .controllers.scheduled_feedback import UPDATE_TIME, ScheduledFeedback
 from .controllers.stop_forecast import StopForecast, forecast_stop
 from .controllers.torque_controller import TorqueController
+from .gains.coupled_gains import CoupledGains, coupled_gains, whole_arm_poles
+from .gains.gain_schedule import GAIN_DESIGNS, GainSchedule
 from .gains.joint_gains import (
     JointPoles,
     StateFeedbackGains,
@@ -165,6 +179,7 @@ from .gains.joint_gains import (
     optimal_gains,
     placed_gains,
 )
+from .gains.modal_gains import modal_gains
 from .impedance.damping_design import impedance_damping
 from .impedance.elastic_structure import CONTACT_BANDWIDTH, ElasticStructureController
 from .impedance.elastic_structure_gains import (
@@ -199,8 +214,9 @@ from .observers.state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, Stat
 from .signals.derivative_filter import MAX_STEP, DerivativeFilter
 from .signals.low_pass import LowPass
 from .signals.sent_torques import SentTorques
-from .stability.loop_judgement import LoopJudgement, judge_loop, spread_poses
+from .stability.loop_judgement import LoopJudge, LoopJudgement, judge_loop, spread_poses
 from .stability.loop_sampling import RobotErrors, SampledLoop, sampled_loop
+from .stability.stable_bandwidth import StableBandwidth, stable_bandwidth
 from .torque.inertia_shaping import InertiaShaping
 from .torque.torque_evaluation import TorqueEvaluation, TorqueLimits, evaluate_torque
 from .torque.torque_gains import (
@@ -238,7 +254,8 @@ __all__ = [
     # complete control cycles, as run by the nodes
     "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # controllers
-    "PERIOD", "Controller", "LinearFeedback", "FeedbackLinearization", "ComputedTorque",
+    "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",
+    "FeedbackLinearization", "ComputedTorque",
     "HoldController", "LateHoldController", "LinkDampingController", "TorqueController",
     "JointImpedance", "CartesianImpedance", "ImpedanceController", "ElasticStructureController",
     "InertiaShaping", "BumplessTransfer",
@@ -248,10 +265,13 @@ __all__ = [
     "esp_impedance_gains", "DAMPING_RATIO", "CONTACT_BANDWIDTH",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
+    "coupled_gains", "modal_gains", "CoupledGains", "GainSchedule", "GAIN_DESIGNS",
+    "whole_arm_poles",
     "motor_bandwidth_gains", "damping_gains", "late_hold_gains", "closed_loop_poles",
     "joint_resonances", "inertias_felt", "inertias_held", "forecast_stop", "StopForecast",
     # stability of the sampled loop
-    "judge_loop", "LoopJudgement", "spread_poses", "sampled_loop", "SampledLoop", "RobotErrors",
+    "judge_loop", "LoopJudge", "LoopJudgement", "stable_bandwidth", "StableBandwidth",
+    "spread_poses", "sampled_loop", "SampledLoop", "RobotErrors",
     # torque sources
     "TorqueGains", "TORQUE_DESIGNS", "inertia_shaping_gains", "torque_observer_gains",
     "torque_lqr_gains", "TorqueObserver", "passive_share", "TorqueLoop", "TorqueJoint",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dynamics.control import AdaptiveFeedforward, FlatnessLaw
+from ...dynamics.control import AdaptiveFeedforward, FlatnessLaw, ScheduledFeedback
 from ...dynamics.core import Array
 from ..base.diagnostics import ERROR, OK, STALE, WARN
 from .faults import Faults
@@ -82,6 +82,15 @@ def law(controller: FlatnessLaw, chosen: str, *, is_silent: bool) -> Report:
     for name, judgement in controller.judgements.items():
         values[f"share of unstable poses: {name}"] = judgement.unstable_share
         values[f"stability: {name}"] = str(judgement)
+    for name, lowered in controller.lowered.items():
+        for setting, value in lowered.items():
+            values[f"lowered: {name}, {setting} [rad/s]"] = float(np.max(value))
+    running = controller.transfer.law
+    if isinstance(running, ScheduledFeedback):
+        values["age of the gains [s]"] = running.age
+        values["gains not designed"] = running.refused
+        if running.problem:
+            values["because"] = running.problem
     if chosen not in controller.judgements:
         values[f"stability: {chosen}"] = "not judged"
     return Report(WARN if controller.name != chosen else OK, controller.name, values)

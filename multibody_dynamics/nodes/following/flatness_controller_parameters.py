@@ -11,6 +11,7 @@ from ...dynamics.control import (
     CUTOFF,
     DAMPING_RATIO,
     DISTURBANCE_BANDWIDTH,
+    GAIN_DESIGNS,
     LAWS,
     MAX_DELAY,
     MAX_STEP,
@@ -18,6 +19,7 @@ from ...dynamics.control import (
     PERIOD,
     SOURCES,
     TORQUE_DESIGNS,
+    UPDATE_TIME,
     AdaptationSettings,
     ControllerSettings,
     FlatnessSettings,
@@ -73,6 +75,19 @@ class FlatnessControllerParameters(FollowingParameters):
         "feedback_linearization: real poles of every joint, instead of the bandwidth; empty: not"
         " used",
         unit="1/s",
+    )
+    gain_design: str = parameter(
+        "joint",
+        "state_feedback: gains joint by joint for the design position; or gains of the whole arm"
+        " that follow the pose, linear-quadratic (coupled) or passive, by modes (modal)",
+        choices=GAIN_DESIGNS,
+    )
+    gain_update_time: float = parameter(
+        UPDATE_TIME,
+        "state_feedback with gains of the whole arm: time in which new gains are blended in; 0:"
+        " keep those of the design position",
+        unit="s",
+        bounds=(0.0, 10.0),
     )
     torque_design: str = parameter(
         "torque_observer",
@@ -232,11 +247,12 @@ class FlatnessControllerParameters(FollowingParameters):
         unit="rad or m",
     )
     unstable_poses: str = parameter(
-        "report",
-        "response at configuration to a law that is stable at the design position, but not"
-        " throughout the joint range: refuse to configure, or report it in the log and on"
-        " /diagnostics; a law that is unstable at the design position is always refused",
-        choices=("report", "reject"),
+        "lower",
+        "response at configuration to a law whose loop is not stable in the whole joint range:"
+        " lower disturbance_bandwidth, then the bandwidth of the law, and refuse to configure if"
+        " that does not help; refuse at once; or only report it in the log and on /diagnostics,"
+        " unless it is unstable at the design position",
+        choices=("lower", "reject", "report"),
     )
     judged_poses: int = parameter(
         100,
@@ -246,8 +262,9 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     judged_delay: float = parameter(
         0.001,
-        "delay from the stamp of a state until its torque takes effect, in addition to"
-        " command_delay, for which stability is judged",
+        "unknown part of the delay from the stamp of a state until its torque takes effect, for"
+        " which coupled gains are designed and stability is judged; known delays are added where"
+        " they are not predicted",
         unit="s",
         bounds=(0.0, 0.1),
     )
@@ -493,6 +510,7 @@ class FlatnessControllerParameters(FollowingParameters):
                 "state_feedback",
                 "feedback_bandwidth",
                 "feedback_poles",
+                **self._whole_arm(),
                 **linear,
             ),
             self._of(
@@ -550,6 +568,30 @@ class FlatnessControllerParameters(FollowingParameters):
             name: value[0] if isinstance(value, tuple) and len(value) == 1 else value
             for name, value in values.items()
             if value
+        }
+
+    @property
+    def period(self) -> float:
+        """s of a cycle."""
+        rate = self.update_rate or self.expected_rate
+        return 1.0 / rate if rate else PERIOD
+
+    @property
+    def unknown_delay(self) -> float:
+        """s, for which loops must be stable; a timer uses the state of the previous tick."""
+        return self.judged_delay + (self.period if self.update_rate else 0.0)
+
+    def _whole_arm(self) -> dict[str, Any]:
+        """The settings of gains of the whole arm."""
+        if self.gain_design == "joint":
+            return {}
+        known = 0.0 if self.predict_state else self.sensor_delay + self.command_delay
+        return {
+            "gain_design": self.gain_design,
+            "gain_update_time": self.gain_update_time,
+            "designs_beside": True,
+            "delay": known + self.unknown_delay,
+            "period": self.period,
         }
 
     def _torque_loops(self) -> dict[str, Any]:

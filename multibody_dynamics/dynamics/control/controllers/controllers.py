@@ -48,6 +48,7 @@ from ...core import (
 from ...elastic import Actuators, MotorFeedforward
 from ...model import MultibodyModel
 from ...rigid import InverseDynamicsSolver
+from ..gains.coupled_gains import CoupledGains
 from ..gains.joint_gains import StateFeedbackGains, check_fit, per_name, rest_outputs
 from ..observers.adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
 from ..observers.disturbance_compensation import SHARE, DisturbanceCompensation
@@ -412,14 +413,27 @@ class LinearFeedback(Controller):
             source = error[0] if self.integrates == "link" else error[2]
             np.multiply(self.period * self.integral, source, out=self._increment)
             self.integral_torque += self._increment
-        np.multiply(self.gains.values, error, out=error)
-        np.sum(error, axis=0, out=self.torque)
+        self._feed_back()
         if has_ahead:
             torque = self._later.torque(self._ahead)
         np.add(self.torque, torque, out=self.torque)
         np.add(self.torque, self.integral_torque, out=self.torque)
         if self.compensation is not None:
             np.subtract(self.torque, self.compensation.motor, out=self.torque)
+
+    def _feed_back(self) -> None:
+        """Fill `torque` from the errors of links, (2, n), and of links and motors, (4, m)."""
+        np.multiply(self.gains.values, self._error, out=self._error)
+        np.sum(self._error, axis=0, out=self.torque)
+
+    @property
+    def uses_links(self) -> bool:
+        """Whether the gains act on errors of the links, too."""
+        return bool(self.gains.values[:2].any())
+
+    def gains_at(self, q: Array) -> CoupledGains:
+        """The gains that the law has at rest at q (n,), on all links and motors."""
+        return CoupledGains.of_joints(self.gains, self.actuators)
 
 
 class ComputedTorque(Controller):

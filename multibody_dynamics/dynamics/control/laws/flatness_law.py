@@ -37,9 +37,10 @@ from ..observers.state_estimation import StateEstimation, StateEstimator
 from ..observers.state_predictor import LONGEST_DELAY, StatePredictor
 from ..signals.derivative_filter import DerivativeFilter
 from ..signals.sent_torques import SentTorques
-from ..stability.loop_judgement import LoopJudgement, judge_loop
+from ..stability.loop_judgement import LoopJudge, LoopJudgement
 from .feedforward_law import gravity_load
 from .law_table import LAWS, ControllerSettings, make_controller
+from .lowered_bandwidths import lowered_bandwidths
 
 ON_LINKS = "link_damping"  # besides LAWS: the stop law for missing motor states
 STOPS = ("hold", ON_LINKS)  # act on the measured state: a stop must not depend on a prediction
@@ -139,7 +140,8 @@ class FlatnessLaw:
         (m,) is the result.
     name : of the active law.
     judgements : stability of the laws that were judged, by name; the caller stores the results of
-        :meth:`judge` here.
+        :meth:`judge` or :meth:`stabilise` here.
+    lowered : by law, the settings that :meth:`stabilise` had to change.
     adapts : whether the laws with an adaptation change their estimates, see :meth:`adapt`.
     tolerates_delay : whether "hold" is a :class:`.LateHoldController`.
     lost : why the observer of motor_encoders has no valid state after the last sample; empty
@@ -208,6 +210,7 @@ class FlatnessLaw:
         self._laws: dict[str, Controller] = {}
         self.adapts = True
         self.judgements: dict[str, LoopJudgement] = {}
+        self.lowered: dict[str, dict[str, Any]] = {}
         self._holds: tuple[Controller, ...] = ()  # for torques on time, and for late ones
         self._late: LateHoldController | None = None
         self.tolerates_delay = False
@@ -250,11 +253,11 @@ class FlatnessLaw:
         disturbances and contacts, which would compare the model with link states that come from
         the model."""
         settings = replace(self.settings.controllers[name], position=q)
-        if "link_position" in self.estimator.signals:
-            return settings
-        observers = LAWS[name].own & {"disturbance_bandwidth", "contact_bandwidth"}
-        without: dict[str, Any] = dict.fromkeys(observers, 0.0)
-        return replace(settings, **without)
+        if "link_position" not in self.estimator.signals:
+            observers = LAWS[name].own & {"disturbance_bandwidth", "contact_bandwidth"}
+            without: dict[str, Any] = dict.fromkeys(observers, 0.0)
+            settings = replace(settings, **without)
+        return replace(settings, **self.lowered.get(name, {}))
 
     def judge(
         self, name: str, q: Array, *, period: float = PERIOD, **conditions: Any
@@ -265,21 +268,57 @@ class FlatnessLaw:
         :func:`.judge_loop`. Returns None for laws that are not linear near rest, and for those that
         use link states estimated by the observer of motor_encoders.
         """
+        law = self._made(replace(self._settings_of(name, q), period=period))
+        if (judge := self._judge_of(law, q, conditions)) is None:
+            return None
+        return judge.judge(law)
+
+    def stabilise(
+        self, name: str, q: Array, *, period: float = PERIOD, **conditions: Any
+    ) -> LoopJudgement | None:
+        """Lower the bandwidths of the law `name` until its loop is stable at all poses, and return
+        its judgement; arguments and None as for :meth:`judge`.
+
+        The values that were found (:mod:`lowered_bandwidths`) are in `lowered` and apply to all
+        designs from now on. If there are none, nothing is lowered, and the judgement is that of the
+        given bandwidths.
+        """
+        self.lowered.pop(name, None)
         settings = replace(self._settings_of(name, q), period=period)
+        law = self._made(settings)
+        if (judge := self._judge_of(law, q, conditions)) is None:
+            return None
+        judgement = judge.judge(law)
+        if not judgement.is_unstable.any():
+            return judgement
+        found = lowered_bandwidths(settings, self._made, judge)
+        if found is None:
+            return judgement
+        self.lowered[name] = found
+        return judge.judge(self._made(replace(settings, **found)))
+
+    def _made(self, settings: ControllerSettings) -> Controller:
+        """A controller for :meth:`judge`, with the present second outputs."""
         law = make_controller(self.model, self.actuators, settings)
+        law.stiffness[0] = self.stiffness[0]
+        return law
+
+    def _judge_of(
+        self, law: Controller, q: Array, conditions: Mapping[str, Any]
+    ) -> LoopJudge | None:
+        """The poses and errors with which laws like this one are judged; None if they are not."""
         estimation = self.settings.estimation
         if not isinstance(law, LinearFeedback | HoldController):
             return None
         if estimation.source == "motor_encoders":
-            if isinstance(law, LinearFeedback) and law.gains.values[:2].any():
+            if isinstance(law, LinearFeedback) and law.uses_links:
                 return None
             estimation = replace(
                 estimation,
                 source="link_and_motor_encoders",
                 bandwidth=self.settings.motor_bandwidth,
             )
-        law.stiffness[0] = self.stiffness[0]
-        return judge_loop(law, q, estimation=estimation, **conditions)
+        return LoopJudge(law, q, estimation=estimation, **conditions)
 
     def tolerate_delay(self, is_late: bool) -> None:
         """Choose the controller that "hold" uses from its next start on: the

@@ -20,7 +20,9 @@ from ...model import MultibodyModel, check_model
 from ..controllers.controllers import PERIOD, ComputedTorque, Controller, LinearFeedback
 from ..controllers.feedback_linearization import FeedbackLinearization
 from ..controllers.hold_controller import HoldController
+from ..controllers.scheduled_feedback import UPDATE_TIME, ScheduledFeedback
 from ..controllers.torque_controller import TorqueController
+from ..gains.gain_schedule import GAIN_DESIGNS, GainSchedule
 from ..gains.joint_gains import (
     JointPoles,
     StateFeedbackGains,
@@ -77,10 +79,16 @@ class ControllerSettings:
         motors, see :class:`.DisturbanceCompensation`; 0 for none; default: DISTURBANCE_BANDWIDTH.
     disturbance_share : share of the motors' torque limits, 0 to 1, up to which disturbances are
         compensated.
+    gain_design : of "state_feedback", one of GAIN_DESIGNS: "joint" for gains joint by joint, for
+        `position`; "coupled" or "modal" for gains of the whole arm that follow the pose, see
+        :class:`.ScheduledFeedback`.
+    gain_update_time : s, in which these are blended in; 0 keeps the gains of `position`.
+    designs_beside : whether they are designed in a thread beside the cycle.
     torque_design : of the torque loops of "torque_control", a key of TORQUE_DESIGNS.
     torque_bandwidth : rad/s, (n,), of these loops; default: as high as the springs, the delay and
         the filter allow.
-    delay : s from a measurement to its torque, with which the torque loops must be stable.
+    delay : s from a measurement to its torque, for which "coupled" gains are designed, and with
+        which the torque loops must be stable.
     velocity_filter : order and bandwidth in Hz of the filter of the measured state, with which they
         must be stable, too; None if the velocities are known.
     adaptation : of masses and inertias in the feedforward of linear feedback, see
@@ -123,6 +131,9 @@ class ControllerSettings:
     adaptation: AdaptationSettings | None = None
     friction: Any = None
     lead: float = 0.0
+    gain_design: str = "joint"
+    gain_update_time: float = UPDATE_TIME
+    designs_beside: bool = False
     torque_design: str = "torque_observer"
     torque_bandwidth: Any = None
     delay: float = 0.0
@@ -169,6 +180,15 @@ class ControllerSettings:
 
     def _check_values(self) -> None:
         """Raise InputError for values that no robot can use; the design checks the rest."""
+        if self.gain_design not in GAIN_DESIGNS:
+            raise InputError(
+                f"gain_design '{self.gain_design}': expected one of {', '.join(GAIN_DESIGNS)}"
+            )
+        if self.poles is not None and self.gain_design != "joint":
+            raise InputError(
+                f"poles and gain_design '{self.gain_design}': poles are placed joint by joint; use "
+                f"a bandwidth"
+            )
         if self.torque_design not in TORQUE_DESIGNS:
             raise InputError(
                 f"torque_design '{self.torque_design}': expected one of {', '.join(TORQUE_DESIGNS)}"
@@ -233,11 +253,37 @@ def _state_feedback(
     model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
 ) -> Controller:
     q, k = _position(model, settings), settings.stiffness
+    if settings.gain_design != "joint":
+        return _scheduled_feedback(model, actuators, settings, q)
     if settings.poles is not None:
         gains = placed_gains(model, actuators, q, _poles(actuators, settings), k)
     else:
         gains = optimal_gains(model, actuators, q, settings.speed, k)
     return _linear_feedback(model, actuators, settings, gains)
+
+
+def _scheduled_feedback(
+    model: MultibodyModel, actuators: Actuators, settings: ControllerSettings, q: Array
+) -> ScheduledFeedback:
+    schedule = GainSchedule(
+        model=model,
+        actuators=actuators,
+        bandwidth=settings.speed,
+        design=settings.gain_design,
+        stiffness=settings.stiffness,
+        period=settings.period,
+        delay=settings.delay,
+    )
+    return ScheduledFeedback(
+        model,
+        actuators,
+        schedule,
+        q,
+        update_time=settings.gain_update_time,
+        designs_beside=settings.designs_beside,
+        integral=float(settings.integral),
+        **_feedforward_settings(settings),
+    )
 
 
 def _linear_feedback(
@@ -251,15 +297,22 @@ def _linear_feedback(
         model,
         actuators,
         gains,
-        variant=settings.variant,
         integral=np.asarray(settings.integral * stiffness),
-        integrates=settings.integrates,
-        disturbance_bandwidth=settings.disturbance_bandwidth,
-        disturbance_share=settings.disturbance_share,
-        adaptation=settings.adaptation,
-        friction=_friction(settings),
-        period=settings.period,
+        **_feedforward_settings(settings),
     )
+
+
+def _feedforward_settings(settings: ControllerSettings) -> dict[str, Any]:
+    """What all linear feedback has in common besides its gains."""
+    names = (
+        "variant",
+        "integrates",
+        "disturbance_bandwidth",
+        "disturbance_share",
+        "adaptation",
+        "period",
+    )
+    return {name: getattr(settings, name) for name in names} | {"friction": _friction(settings)}
 
 
 def _feedback_linearization(
@@ -462,7 +515,11 @@ LAWS: Mapping[str, Law] = MappingProxyType(
     {
         "motor_pd": Law(60.0, _PD | _LINEAR, ("gains", "integral"), _motor_pd),
         "state_feedback": Law(
-            20.0, _LINEAR | {"poles", "stiffness"}, ("gains", "integral"), _state_feedback
+            20.0,
+            _LINEAR
+            | {"poles", "stiffness", "gain_design", "gain_update_time", "designs_beside", "delay"},
+            ("gains", "integral"),
+            _state_feedback,
         ),
         "feedback_linearization": Law(
             60.0,
@@ -501,7 +558,8 @@ LAWS: Mapping[str, Law] = MappingProxyType(
 """The laws by name.
 
 "motor_pd"                feedforward by the flat map, PD on the motors
-"state_feedback"          the same with linear feedback of links and motors
+"state_feedback"          the same with linear feedback of links and motors, joint by joint or of
+                          the whole arm
 "feedback_linearization"  q'''' = v
 "torque_control"          torque loops of the springs, within an impedance of the links
 "computed_torque"         computed torque of the rigid arm, for comparison
@@ -539,6 +597,9 @@ _FIXED = (
     "adaptation",
     "tool",
     "contact_bandwidth",
+    "update_time",
+    "designs_beside",
+    "late_cycles",
 )
 
 

@@ -1,9 +1,10 @@
 """Whether a controller is stable throughout the joint range: its sampled loop at many poses.
 
-Gains are designed at one pose, but the inertia behind a spring changes with the pose, and so does
-the resonance that a delayed torque has to damp. `judge_loop` evaluates the :mod:`loop_sampling` at
-the design pose and at a deterministic sequence of poses that fills the joint range evenly, for each
-pose with the robot's parameters at another corner of a given box of errors.
+The inertia behind a spring changes with the pose, and so does the resonance that a delayed torque
+has to damp. `judge_loop` evaluates the :mod:`loop_sampling` at the design pose and at a
+deterministic sequence of poses that fills the joint range evenly, for each pose with the robot's
+parameters at another corner of a given box of errors. A law whose gains follow the pose is judged
+with the gains that it has at each pose.
 
 The poses are those of the additive recurrence p_k = frac(1/2 + k a), a_i = g^-i, where g is the
 positive root of g^(n+1) = g + 1: the generalised golden ratio (M. Roberts, "The unreasonable
@@ -12,6 +13,7 @@ effectiveness of quasirandom sequences", 2018).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +24,7 @@ from ...core import Array, InputError, as_array
 from ...model import MultibodyModel
 from ..controllers.controllers import Controller
 from ..observers.state_estimation import StateEstimation
-from .loop_sampling import RobotErrors, sampled_loop
+from .loop_sampling import RobotErrors, SampledLoop, sampled_loop
 
 POSES = 100
 TURN = np.pi  # rad or m: range of a joint without limits, on either side of zero
@@ -121,26 +123,82 @@ def judge_loop(
     Raises InputError where :func:`.sampled_loop` does for the design pose, and for a model_error
     that is not from 0 to less than 1.
     """
-    if not 0.0 <= model_error < 1.0:
-        raise InputError(f"model_error is {model_error}: must be from 0 to less than 1")
-    model, actuators = controller.model, controller.actuators
-    first = as_array("design", design, (model.n,), model.joint_names)
-    if np.ndim(poses) == 0:
-        others = spread_poses(model, int(poses))
-    else:
-        others = as_array("poses", poses, (model.n,), model.joint_names)
-    all_poses = np.vstack((first, others.reshape(-1, model.n)))
-    settings: dict[str, Any] = {"delay": delay, "estimation": estimation}
-    exact = sampled_loop(controller, first, **settings)
-    growth = np.full(len(all_poses), np.nan)
-    growth[0], worst = exact.growth, exact
-    for k in range(0 if model_error else 1, len(all_poses)):
-        errors = RobotErrors.corner(actuators, model_error, k) if model_error else None
+    return LoopJudge(
+        controller, design, delay=delay, estimation=estimation, model_error=model_error, poses=poses
+    ).judge(controller)
+
+
+class LoopJudge:
+    """The poses and errors of :func:`judge_loop`, for several controllers of one robot.
+
+    The arguments are those of that function; of `controller`, only the robot is used. `poses`
+    (p, n): the first is the design pose.
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        design: Any,
+        *,
+        delay: float = 0.0,
+        estimation: StateEstimation | None = None,
+        model_error: float = 0.0,
+        poses: Any = POSES,
+    ) -> None:
+        if not 0.0 <= model_error < 1.0:
+            raise InputError(f"model_error is {model_error}: must be from 0 to less than 1")
+        model = controller.model
+        first = as_array("design", design, (model.n,), model.joint_names)
+        if np.ndim(poses) == 0:
+            others = spread_poses(model, int(poses))
+        else:
+            others = as_array("poses", poses, (model.n,), model.joint_names)
+        self.poses: Array = np.vstack((first, others.reshape(-1, model.n)))
+        self.delay, self.model_error, self._estimation = delay, model_error, estimation
+
+    def exact(self, controller: Controller) -> SampledLoop:
+        """The loop at the design pose with an exact model."""
+        return sampled_loop(
+            controller, self.poses[0], delay=self.delay, estimation=self._estimation
+        )
+
+    def loop(self, controller: Controller, k: int) -> SampledLoop | None:
+        """The loop at pose k with the parameter errors of that pose; None where the springs cannot
+        carry the arm."""
+        size = self.model_error
+        errors = RobotErrors.corner(controller.actuators, size, k) if size else None
         try:
-            loop = sampled_loop(controller, all_poses[k], errors=errors, **settings)
-        except InputError:  # the springs cannot carry the arm there
-            continue
-        growth[k] = loop.growth if k else max(exact.growth, loop.growth)
-        if loop.growth > worst.growth:
-            worst = loop
-    return LoopJudgement(all_poses, growth, exact.growth, delay, model_error, *worst.worst())
+            return sampled_loop(
+                controller,
+                self.poses[k],
+                delay=self.delay,
+                estimation=self._estimation,
+                errors=errors,
+            )
+        except InputError:
+            return None
+
+    def unstable_pose(self, controller: Controller, order: Sequence[int] = ()) -> int | None:
+        """The first pose with an unstable loop, or None; `order` are the poses to begin with."""
+        if self.exact(controller).growth > MARGINAL:
+            return 0
+        for k in dict.fromkeys((*order, *range(len(self.poses)))):
+            loop = self.loop(controller, k)
+            if loop is not None and loop.growth > MARGINAL:
+                return k
+        return None
+
+    def judge(self, controller: Controller) -> LoopJudgement:
+        """The judgement at all poses."""
+        exact = self.exact(controller)
+        growth = np.full(len(self.poses), np.nan)
+        growth[0], worst = exact.growth, exact
+        for k in range(0 if self.model_error else 1, len(self.poses)):
+            if (loop := self.loop(controller, k)) is None:
+                continue
+            growth[k] = loop.growth if k else max(exact.growth, loop.growth)
+            if loop.growth > worst.growth:
+                worst = loop
+        return LoopJudgement(
+            self.poses, growth, exact.growth, self.delay, self.model_error, *worst.worst()
+        )

@@ -225,7 +225,10 @@ class _Assembly:
         self.late = int(periods + 1e-9)
         self.fraction = max(periods - self.late, 0.0)
         compensates = integrates = False
+        remembered = 0
         if is_linear := isinstance(controller, LinearFeedback):
+            self.gains = controller.gains_at(q)
+            remembered = len(self.gains.past)
             compensates = controller.compensation is not None
             integrates = bool(controller.integral.any())
         self.damped = np.flatnonzero(actuators.is_damped)
@@ -237,6 +240,7 @@ class _Assembly:
             "motor_lags": ORDER * m * compensates,
             "bent": len(self.damped) * is_linear,
             "integral": m * integrates,
+            "fed": remembered * m,
             "sent": sent * m,
         }
         total = sum(sizes.values())
@@ -360,12 +364,16 @@ class _Assembly:
         )
         bending = commanded(of_deflection, (-link, -rate, bent))
         after["bent"] = bending[self.damped]
-        errors = -now.q[joint], -now.qd[joint], position - now.theta, speed - now.thetad
-        torque = torque - motor
-        for gain, error in zip(law.gains.values, errors, strict=True):
-            torque += gain[:, None] * error
+        on_motors = position - now.theta, speed - now.thetad
+        gains, m = self.gains, self.m
+        feedback = gains.values @ np.vstack((-now.q, -now.qd, *on_motors))
+        for i, gain in enumerate(gains.past):
+            feedback -= gain @ self.state["fed"][i * m : (i + 1) * m]
+        if len(gains.past):
+            after["fed"] = np.vstack((feedback, self.state["fed"][:-m]))
+        torque = torque - motor + feedback
         if law.integral.any():
-            source = errors[0] if law.integrates == "link" else errors[2]
+            source = -now.q[joint] if law.integrates == "link" else on_motors[0]
             after["integral"] = self.state["integral"] + self.step * law.integral[:, None] * source
             torque += after["integral"]
         return np.asarray(torque)

@@ -110,6 +110,8 @@ def _order(arm: Arm):
 PD = ControllerSettings()
 LQR = ControllerSettings(law="state_feedback", bandwidth=30.0)
 HOLD = ControllerSettings(law="hold")
+COUPLED = replace(LQR, gain_design="coupled", delay=1e-3)
+MODAL = replace(LQR, gain_design="modal")
 INTEGRAL = replace(PD, disturbance_bandwidth=0.0, integral=2.0)
 SENSORS = StateEstimation("motor_encoders_and_torque_sensors", bandwidth=80.0, order=2)
 
@@ -132,6 +134,10 @@ SENSORS = StateEstimation("motor_encoders_and_torque_sensors", bandwidth=80.0, o
         (mixed_panda, PD, ENCODERS, 1e-3),
         (elastic_panda, LQR, ENCODERS, 1e-3),
         (elastic_panda, HOLD, ENCODERS, 6e-3),
+        (linear_arm, replace(COUPLED, delay=2e-3), ENCODERS, 1e-3),
+        (antagonistic_arm, COUPLED, ENCODERS, 1e-3),
+        (mixed_panda, replace(COUPLED, integral=2.0, disturbance_bandwidth=0.0), ENCODERS, 0.5e-3),
+        (variable_arm, MODAL, ENCODERS, 0.0),
     ],
 )
 def test_the_matrix_moves_the_arm_like_the_real_controller(arm, settings, estimation, delay):

@@ -1,0 +1,199 @@
+"""Linear feedback with gains of the whole arm that follow the pose.
+
+    tau = tau_ff + G(t) e - sum_i P_i(t) u_(k-i),    e = errors of q, q', theta, theta'
+
+While the desired motion goes on, the gains are designed for its present pose, beside the control
+cycle, and blended in:
+
+    G(t) = (1 - s) G_before + s G_new,    s = x^2 (3 - 2 x),  x = t / update_time.
+
+The torque does not jump, since the gains do not. If a design fails or takes longer than expected,
+the last gains stay in use. u_(k-i) are the feedback torques of past cycles, as they were sent:
+what limits or a transfer from another law changed is included.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...core import Array, DynamicsError, InputError
+from ...elastic import Actuators
+from ...model import MultibodyModel
+from ..gains.coupled_gains import CoupledGains
+from ..gains.gain_schedule import GainSchedule
+from ..gains.joint_gains import StateFeedbackGains
+from .controllers import LinearFeedback
+
+UPDATE_TIME = 0.05
+"""s, default time in which new gains are blended in."""
+
+SAME_POSE = 1e-3  # rad or m; gains are kept while no joint has moved further
+
+
+@cache
+def _worker() -> ThreadPoolExecutor:
+    """The thread that designs the gains of all laws."""
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="gains")
+
+
+class ScheduledFeedback(LinearFeedback):
+    """State feedback of the whole arm, with gains for the present pose.
+
+    Parameters
+    ----------
+    gains : the schedule; another one may be set between updates, and is then blended in.
+    q : (n,) pose of the first gains.
+    update_time : s, in which new gains are blended in; 0 keeps the gains of q.
+    designs_beside : design in a thread beside the cycle. Otherwise the cycle itself does it, which
+        takes milliseconds, but always gives the same torques.
+    integral : 1/s, as a share of the stiffness that each motor has at q.
+    others : see :class:`.LinearFeedback`.
+
+    Attributes: `current` and `past`, the gains in use (see :class:`.CoupledGains`), overwritten in
+    place; `pose` (n,) of the last accepted design; `refused`, number of designs that failed, and
+    `problem`, why the last one did, empty after a success; `age`, s since the last accepted design
+    began.
+
+    Raises InputError and DynamicsError where the gains at q do.
+    """
+
+    gains: GainSchedule  # type: ignore[assignment]
+
+    # wide: the settings of a law, keyword-only
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        gains: GainSchedule,
+        q: Any,
+        *,
+        update_time: float = UPDATE_TIME,
+        designs_beside: bool = False,
+        integral: float = 0.0,
+        **others: Any,
+    ) -> None:
+        if not 0.0 <= update_time < np.inf:
+            raise InputError(f"update_time is {update_time} s: must be zero or greater")
+        first = gains.checked_at(q)
+        own = first.own(actuators)
+        stiffness = np.maximum(own[0] + own[2], 0.0)
+        super().__init__(
+            model,
+            actuators,
+            StateFeedbackGains(actuators.motor_names, own),
+            integral=np.asarray(integral * stiffness),
+            **others,
+        )
+        n, m = actuators.n, len(actuators.motors)
+        self.gains, self._designed = gains, gains
+        self.update_time, self.designs_beside = float(update_time), designs_beside
+        self.current: Array = first.values.copy()
+        self.past: Array = first.past.copy()
+        self._before, self._next = first, first
+        self._share = 1.0
+        self.pose: Array = np.array(q, dtype=np.float64)
+        self._wanted_pose = self.pose.copy()
+        self.refused, self.problem, self.age = 0, "", 0.0
+        self._future: Future[CoupledGains] | None = None
+        self._started_at_age = self._elapsed = 0.0  # s
+        self._state = np.zeros(2 * (n + m))
+        self._sent = np.zeros((len(first.past), m))
+        self._feedback_torque = np.zeros(m)
+
+    @property
+    def late_cycles(self) -> int:
+        """Number of past feedback torques that the gains use."""
+        return len(self.past)
+
+    @property
+    def uses_links(self) -> bool:
+        return True
+
+    def gains_at(self, q: Array) -> CoupledGains:
+        return self.gains.at(q) if self.update_time else self._next
+
+    def problems(self) -> tuple[str, ...]:
+        """Also why the gains of the last pose could not be designed."""
+        own = (f"gains: {self.problem}",) if self.problem else ()
+        return (*super().problems(), *own)
+
+    def reset(self) -> None:
+        """Clear integrators, filters and past torques; the gains stay."""
+        super().reset()
+        self._sent[:] = self._feedback_torque[:] = 0.0
+
+    def _feed_back(self) -> None:
+        self._follow_pose()
+        if len(self._sent):
+            self._sent[1:] = self._sent[:-1]
+            np.subtract(self.applied_torque, self._last_torque, out=self._sent[0])
+            self._sent[0] += self._feedback_torque
+        n, state = self.actuators.n, self._state
+        state[: 2 * n] = self._link_error.ravel()
+        state[2 * n :] = self._error[2:].ravel()
+        np.dot(self.current, state, out=self.torque)
+        for gain, sent in zip(self.past, self._sent, strict=True):
+            self.torque -= gain @ sent
+        self._feedback_torque[:] = self.torque
+
+    # Gains
+
+    def _follow_pose(self) -> None:
+        """Design gains for the desired pose if it is a new one, and blend in those that are
+        ready."""
+        if not self.update_time:
+            return
+        self.age += self.period
+        if self._future is not None and self._future.done():
+            self._take_design(self._future)
+            self._future = None
+        if self._share < 1.0:
+            self._blend()
+        elif self._future is None and self._is_new_pose():
+            self._start_design(self._desired[0].copy())
+
+    def _is_new_pose(self) -> bool:
+        moved = float(np.abs(self._desired[0] - self._wanted_pose).max())
+        return moved > SAME_POSE or self._designed is not self.gains
+
+    def _start_design(self, q: Array) -> None:
+        schedule = self._designed = self.gains
+        self._wanted_pose[:] = q
+        self._started_at_age = self.age
+        if self.designs_beside:
+            self._future = _worker().submit(schedule.at, q)
+            return
+        future: Future[CoupledGains] = Future()
+        try:
+            future.set_result(schedule.at(q))
+        except (InputError, DynamicsError) as error:
+            future.set_exception(error)
+        self._take_design(future)
+
+    def _take_design(self, future: Future[CoupledGains]) -> None:
+        """Begin to blend in the gains of a finished design; if it failed, keep the present ones."""
+        error = future.exception()
+        if error is None:
+            self._before, self._next, self._share = self._next, future.result(), 0.0
+            self.pose[:] = self._wanted_pose
+            self.age -= self._started_at_age
+            self.problem = ""
+        else:  # whatever it is, the arm goes on with the gains that it has
+            self.refused, self.problem = self.refused + 1, str(error) or repr(error)
+
+    def _blend(self) -> None:
+        self._elapsed = 0.0 if self._share == 0.0 else self._elapsed
+        self._elapsed += self.period
+        x = min(self._elapsed / self.update_time, 1.0)
+        self._share = x * x * (3.0 - 2.0 * x)
+        for now, before, after in (
+            (self.current, self._before.values, self._next.values),
+            (self.past, self._before.past, self._next.past),
+        ):
+            np.subtract(after, before, out=now)
+            np.multiply(now, self._share, out=now)
+            np.add(now, before, out=now)

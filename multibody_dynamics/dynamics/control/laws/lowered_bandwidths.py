@@ -1,0 +1,68 @@
+"""Settings of a law lowered until its sampled loop is stable in the whole joint range.
+
+The compensation of disturbances demands most of the model, because it acts on whatever the model
+gets wrong. It is therefore slowed down first, to a tenth at most. If that is not enough, it is
+turned off, the bandwidth of the law itself is lowered, to a quarter at most, and the compensation
+is added again as far as possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..controllers.controllers import Controller
+from ..stability.loop_judgement import LoopJudge
+from ..stability.stable_bandwidth import stable_bandwidth
+from .law_table import LAWS, ControllerSettings
+
+LEAST_COMPENSATION, LEAST_BANDWIDTH = 0.1, 0.25  # shares of the given values
+
+
+def lowered_bandwidths(
+    settings: ControllerSettings, make: Callable[[ControllerSettings], Controller], judge: LoopJudge
+) -> dict[str, Any] | None:
+    """The settings that must be changed for a loop that is stable at all poses; None if there are
+    none with which it is.
+
+    settings : with which the loop is unstable at one of the poses.
+    make : the controller of any settings.
+
+    Poles and gains that were given instead of a bandwidth are not changed.
+    """
+
+    def is_stable(changed: dict[str, Any]) -> bool:
+        return judge.unstable_pose(make(replace(settings, **changed))) is None
+
+    def compensated(fixed: dict[str, Any]) -> dict[str, Any] | None:
+        def controller(value: float) -> Controller:
+            return make(replace(settings, **fixed | {"disturbance_bandwidth": value}))
+
+        found = stable_bandwidth(controller, given, LEAST_COMPENSATION * given, judge)
+        return fixed | {"disturbance_bandwidth": found.bandwidth} if found else None
+
+    def slower(fixed: dict[str, Any]) -> dict[str, Any] | None:
+        speed = np.asarray(settings.speed, dtype=np.float64)
+
+        def controller(share: float) -> Controller:
+            return make(replace(settings, **fixed | {"bandwidth": share * speed}))
+
+        found = stable_bandwidth(controller, 1.0, LEAST_BANDWIDTH, judge)
+        return fixed | {"bandwidth": found.bandwidth * speed} if found else None
+
+    compensates = "disturbance_bandwidth" in LAWS[settings.law].own
+    given = settings.disturbance_bandwidth if compensates else 0.0
+    if given and (found := compensated({})):
+        return found
+    alone: dict[str, Any] = {"disturbance_bandwidth": 0.0} if given else {}
+    if given and is_stable(alone):
+        return alone
+    if settings.poles is not None or settings.proportional is not None:
+        return None
+    found = slower(alone)
+    if found is None or not given:
+        return found
+    return compensated({"bandwidth": found["bandwidth"]}) or found

@@ -1,0 +1,228 @@
+"""Gains of the whole arm that follow the pose."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from elastic_arms import antagonistic_arm, elastic_panda, exciting, linear_arm
+from multibody_dynamics.dynamics.control import (
+    ControllerSettings,
+    GainSchedule,
+    ScheduledFeedback,
+    make_controller,
+    retune,
+)
+from multibody_dynamics.dynamics.core import DynamicsError, InputError
+from multibody_dynamics.dynamics.plant import ElasticRobot
+
+STEP = 1e-3
+
+
+def schedule(arm, bandwidth=30.0, **settings):
+    return GainSchedule(model=arm.model, actuators=arm.actuators, bandwidth=bandwidth, **settings)
+
+
+def feedback(arm, gains=None, **settings):
+    return ScheduledFeedback(arm.model, arm.actuators, gains or schedule(arm), arm.rest, **settings)
+
+
+def run(law, arm, times, error=0.0):
+    """(k, m) torques along a motion, of links that are a constant error away from it."""
+    motion, flat = exciting(arm, 0.8), make_controller(arm.model, arm.actuators, PLAIN)
+    found = []
+    for t in times:
+        desired = motion(t)
+        flat.update(desired, desired[0], desired[1], 0.0 * law.torque, 0.0 * law.torque)
+        theta, thetad = flat._now.flat.result[:2]
+        found.append(law.update(desired, desired[0] + error, desired[1], theta, thetad).copy())
+    return np.array(found)
+
+
+PLAIN = ControllerSettings(disturbance_bandwidth=0.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Failing(GainSchedule):
+    """Designs only up to a position of the first joint."""
+
+    limit: float
+    error: Exception
+
+    def at(self, q):
+        if np.asarray(q)[0] > self.limit:
+            raise self.error
+        return super().at(q)
+
+
+def test_the_torque_is_that_of_the_gains_of_its_pose():
+    """With the torques of the last two cycles as they were sent."""
+    arm = linear_arm()
+    gains = schedule(arm, delay=2e-3)
+    law = feedback(arm, gains)
+    rng = np.random.default_rng(0)
+    desired = np.zeros((5, 2))
+    desired[0] = arm.rest
+    plain = make_controller(arm.model, arm.actuators, PLAIN)
+    own = gains.at(arm.rest)
+    past = np.zeros((2, 2))
+    for _ in range(5):
+        q, qd, theta, thetad = rng.normal(0.0, 0.1, (4, 2))
+        torque = law.update(desired, arm.rest + q, qd, theta, thetad).copy()
+        plain.update(desired, arm.rest, 0.0 * q, theta, 0.0 * q)
+        flat = plain._now.flat.result
+        e = np.concatenate((-q, -qd, flat[0] - theta, flat[1] - thetad))
+        wanted = own.values @ e - own.past[0] @ past[0] - own.past[1] @ past[1]
+        np.testing.assert_allclose(torque, flat[3] + wanted, rtol=1e-9)
+        sent = torque - rng.uniform(0.0, 1.0, 2)  # limits cut it
+        law.applied(sent)
+        past[1], past[0] = past[0], wanted + sent - torque
+
+
+@pytest.mark.parametrize("design", ["coupled", "modal"])
+def test_gains_follow_the_motion_without_a_jump_of_the_torque(design):
+    """With a constant error, the torque of changing gains is as smooth as their blending: per
+    cycle, it changes by no more than 1.5 STEP / update_time of a whole change of gains."""
+    arm = elastic_panda()
+    gains = schedule(arm, design=design)
+    times = np.arange(0.0, 0.6, STEP)
+    error = np.full(7, 0.01)
+    fixed = run(feedback(arm, gains, update_time=0.0), arm, times, error)
+    law = feedback(arm, gains, update_time=0.05)
+    moving = run(law, arm, times, error)
+    assert law.refused == 0
+    assert not np.array_equal(law.pose, arm.rest)
+    motion = exciting(arm, 0.8)
+    poses = [arm.rest, *(motion(t)[0] for t in np.arange(0.0, 0.6, 0.05))]
+    each = [gains.at(q).values[:, :7] @ error for q in poses]
+    largest = np.abs(np.diff(each, axis=0)).max()
+    change = moving - fixed  # what the changes of the gains do to the torque
+    assert np.abs(change).max() > 0.5 * largest
+    assert np.abs(np.diff(change, axis=0)).max() < 1.5 * 1.2 * STEP / 0.05 * largest
+    wanted = gains.at(law.pose)
+    np.testing.assert_allclose(law._next.values, wanted.values)
+    assert law.age < 0.15
+
+
+def test_blending_ends_with_the_gains_of_the_pose():
+    arm = linear_arm()
+    law = feedback(arm, update_time=0.02)
+    q = arm.rest + 0.4
+    desired = np.zeros((5, 2))
+    desired[0] = q
+    steps = [law.current.copy()]
+    for _ in range(25):
+        law.update(desired, q, 0.0 * q, q, 0.0 * q)
+        steps.append(law.current.copy())
+    np.testing.assert_allclose(law.current, schedule(arm).at(q).values, rtol=1e-12)
+    before, after = steps[0], steps[-1]
+    shares = [(each - before)[0, 0] / (after - before)[0, 0] for each in steps]
+    assert (np.diff(shares) >= -1e-12).all()
+    assert np.abs(np.diff(shares)).max() < 1.6 * STEP / 0.02
+    np.testing.assert_array_equal(law.gains_at(q).values, schedule(arm).at(q).values)
+
+
+@pytest.mark.parametrize("error", [DynamicsError("no gains there"), InputError("overloaded")])
+def test_after_a_failed_design_the_last_gains_stay(error):
+    arm = linear_arm()
+    motion, times = exciting(arm, 0.8), np.arange(0.0, 1.0, STEP)
+    first = np.array([motion(t)[0][0] for t in times])
+    limit = max(arm.rest[0], float(np.median(first)))
+    assert first.max() > limit
+    gains = Failing(
+        model=arm.model, actuators=arm.actuators, bandwidth=30.0, limit=limit, error=error
+    )
+    law = feedback(arm, gains)
+    run(law, arm, times)
+    assert law.refused > 0
+    assert law.pose[0] <= limit
+    assert np.isfinite(law.current).all()
+    if motion(times[-1])[0][0] > limit:
+        assert str(error) in "".join(law.problems())
+    else:
+        assert law.problem == ""
+
+
+def test_a_thread_designs_the_same_gains_beside_the_cycle():
+    arm = linear_arm()
+    q = arm.rest + 0.4
+    desired = np.zeros((5, 2))
+    desired[0] = q
+    law = feedback(arm, designs_beside=True, update_time=0.01)
+    own = law.current.copy()
+    law.update(desired, q, 0.0 * q, q, 0.0 * q)
+    np.testing.assert_array_equal(law.current, own)  # nothing waits for the design
+    for _ in range(5000):
+        law.update(desired, q, 0.0 * q, q, 0.0 * q)
+        if law._share == 1.0 and not np.array_equal(law.pose, arm.rest):
+            break
+        time.sleep(1e-3)
+    np.testing.assert_allclose(law.current, schedule(arm).at(q).values, rtol=1e-12)
+    failing = Failing(
+        model=arm.model, actuators=arm.actuators, bandwidth=30.0, limit=arm.rest[0],
+        error=RuntimeError("unexpected"),
+    )  # fmt: skip
+    law = feedback(arm, failing, designs_beside=True)
+    own = law.current.copy()
+    for _ in range(5000):
+        law.update(desired, q, 0.0 * q, q, 0.0 * q)
+        if law.refused:
+            break
+        time.sleep(1e-3)
+    assert "unexpected" in law.problem
+    np.testing.assert_array_equal(law.current, own)
+
+
+@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda])
+@pytest.mark.parametrize("design", ["coupled", "modal"])
+def test_the_arm_follows_a_motion(arm, design):
+    """From rest at its start."""
+    arm = arm()
+    settings = ControllerSettings(
+        law="state_feedback", gain_design=design, bandwidth=30.0, position=arm.rest, friction=1.0
+    )
+    law = make_controller(arm.model, arm.actuators, settings)
+    motion, robot = exciting(arm, 0.5), ElasticRobot(arm.model, arm.actuators)
+    robot.reset(motion(0.0)[0])
+    second = robot.stiffness
+    law.stiffness[:2] = second
+    worst = 0.0
+    for k in range(600):
+        t = k * STEP
+        state = (robot.q, robot.qd, robot.theta, robot.thetad)
+        robot.step(law.update(motion(t), *state, ahead=motion(t + 0.5 * STEP)), STEP)
+        if k > 300:
+            worst = max(worst, np.abs(robot.q - motion(t + STEP)[0]).max())
+    assert worst < 2e-3
+    assert law.refused == 0
+
+
+def test_retune_blends_in_other_gains():
+    arm = linear_arm()
+    settings = {"law": "state_feedback", "gain_design": "coupled", "position": arm.rest}
+    law = make_controller(arm.model, arm.actuators, ControllerSettings(bandwidth=20.0, **settings))
+    before = law.current.copy()
+    retune(law, ControllerSettings(bandwidth=40.0, **settings))
+    np.testing.assert_array_equal(law.current, before)
+    desired = np.zeros((5, 2))
+    desired[0] = arm.rest
+    for _ in range(60):
+        law.update(desired, arm.rest, np.zeros(2), arm.rest, np.zeros(2))
+    np.testing.assert_allclose(law.current, schedule(arm, 40.0).at(arm.rest).values, rtol=1e-12)
+    with pytest.raises(InputError, match="differs from the running"):
+        retune(law, ControllerSettings(bandwidth=40.0, delay=1e-3, **settings))
+
+
+def test_wrong_arguments_are_rejected():
+    arm = linear_arm()
+    with pytest.raises(InputError, match="update_time is -1"):
+        feedback(arm, update_time=-1.0)
+    with pytest.raises(InputError, match="gain_design 'whole': expected one of joint, coupled"):
+        ControllerSettings(law="state_feedback", gain_design="whole")
+    with pytest.raises(InputError, match="poles are placed joint by joint"):
+        ControllerSettings(law="state_feedback", gain_design="modal", poles=[-20.0])
+    with pytest.raises(InputError, match="gain_design is not a setting of law 'motor_pd'"):
+        ControllerSettings(gain_design="coupled")

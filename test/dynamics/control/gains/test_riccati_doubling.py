@@ -1,0 +1,40 @@
+"""The Riccati equation by doubling."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.linalg import solve_discrete_are
+
+from multibody_dynamics.dynamics.control.gains.riccati_doubling import solve_riccati
+from multibody_dynamics.dynamics.core import DynamicsError
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 4))
+def test_the_solution_is_that_of_scipy(seed, states, inputs):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((states, states)) * rng.uniform(0.3, 1.5) / np.sqrt(states)
+    B = rng.standard_normal((states, inputs))
+    half = rng.standard_normal((states, states))
+    Q, R = half @ half.T + 0.1 * np.eye(states), np.diag(rng.uniform(0.1, 10.0, inputs))
+    if np.abs(np.linalg.eigvals(A)).max() > 1.0 and states > 4 * inputs:
+        Q += np.eye(states)  # keep the problem well conditioned
+    P = solve_riccati(A, B, Q, R)
+    wanted = solve_discrete_are(A, B, Q, R)
+    np.testing.assert_allclose(P, wanted, rtol=1e-6, atol=1e-7 * np.abs(wanted).max())
+    np.testing.assert_array_equal(P, P.T)
+
+
+def test_the_scalar_equation_has_its_closed_form():
+    """p = a^2 p - a^2 b^2 p^2 / (r + b^2 p) + q."""
+    a, b, q, r = 1.2, 0.5, 2.0, 3.0
+    (((p,),)) = solve_riccati(*(np.array([[x]]) for x in (a, b, q, r)))
+    linear = r - a * a * r - b * b * q
+    assert p == pytest.approx((-linear + np.sqrt(linear**2 + 4.0 * b * b * q * r)) / (2.0 * b * b))
+
+
+def test_an_arm_that_no_input_reaches_has_no_solution():
+    with pytest.raises(DynamicsError, match="no feedback stabilises"):
+        solve_riccati(np.diag([1.1, 0.5]), np.array([[0.0], [1.0]]), np.eye(2), np.eye(1))

@@ -1,0 +1,98 @@
+"""The largest bandwidth with which a loop is stable at all poses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import shipped
+from multibody_dynamics.dynamics.control import (
+    ControllerSettings,
+    LoopJudge,
+    RobotErrors,
+    StateEstimation,
+    make_controller,
+    sampled_loop,
+    stable_bandwidth,
+)
+from multibody_dynamics.dynamics.control.stability.stable_bandwidth import STEP
+from multibody_dynamics.dynamics.core import DynamicsError
+
+ENCODERS = StateEstimation("link_and_motor_encoders", bandwidth=100.0)
+OFF = 0.3
+
+
+class Stated:
+    """A judge of controllers that are numbers: pose k is unstable above its limit."""
+
+    def __init__(self, limits, windows=()):
+        self.limits, self.windows, self.asked = limits, windows, []
+
+    def unstable_pose(self, value, order=()):
+        self.asked.append((value, tuple(order)))
+        for k in (*order, *range(len(self.limits))):
+            if value > self.limits[k] or any(a < value < b for a, b in self.windows):
+                return k
+        return None
+
+
+def found(limits, largest=100.0, smallest=10.0, **others):
+    return stable_bandwidth(lambda b: b, largest, smallest, Stated(limits, **others))
+
+
+def test_a_stable_bandwidth_stays():
+    assert found([120.0, 100.0]).bandwidth == 100.0
+
+
+def test_a_lowered_one_has_a_margin():
+    """One step below the first stable one, and itself stable."""
+    assert found([200.0, 90.0]).bandwidth == pytest.approx(100.0 * STEP**2)
+    assert found([200.0, 80.0]).bandwidth == pytest.approx(100.0 * STEP**3)
+    window = (100.0 * STEP**2 - 1.0, 100.0 * STEP**2 + 1.0)  # unstable in between
+    assert found([90.0], windows=[window]).bandwidth == pytest.approx(100.0 * STEP**4)
+
+
+def test_there_may_be_none():
+    assert found([5.0]) is None
+    assert found([10.5]) is None  # without a margin
+
+    def refused(bandwidth):
+        raise DynamicsError("no solution")
+
+    assert stable_bandwidth(refused, 100.0, 10.0, Stated([1e3])) is None
+
+
+def test_poses_that_were_unstable_are_tried_first():
+    judge = Stated([200.0, 200.0, 60.0])
+    stable_bandwidth(lambda b: b, 100.0, 10.0, judge)
+    assert judge.asked[0][1] == ()
+    assert all(order == (2,) for _, order in judge.asked[1:])
+
+
+@pytest.mark.parametrize("name", ["planar_two_link", "antagonistic_elbow"])
+@pytest.mark.parametrize("design", ["joint", "coupled"])
+def test_it_is_stable_for_other_robots_of_the_box_too(name, design):
+    """30 % off: the fixed compensation is unstable at some poses; the one found is stable at all of
+    them and, with its margin, for other wrong parameters than those judged."""
+    arm = shipped(name)
+
+    def make(bandwidth):
+        law = {"law": "state_feedback", "gain_design": design, "delay": 1e-3}
+        law = law if design == "coupled" else {"law": "motor_pd", "bandwidth": 45.0}
+        given = ControllerSettings(position=arm.rest, disturbance_bandwidth=bandwidth, **law)
+        return make_controller(arm.model, arm.actuators, given)
+
+    conditions = {"delay": 1e-3, "estimation": ENCODERS}
+    judge = LoopJudge(make(120.0), arm.rest, model_error=OFF, poses=40, **conditions)
+    best = stable_bandwidth(make, 240.0, 5.0, judge)
+    assert best is not None
+    assert 5.0 < best.bandwidth < 240.0
+    assert judge.unstable_pose(make(240.0)) is not None
+    assert judge.judge(best.controller).unstable_share == 0.0
+    growth = [
+        sampled_loop(
+            best.controller, q, errors=RobotErrors.corner(arm.actuators, OFF, seed), **conditions
+        ).growth
+        for seed, q in enumerate(np.tile(judge.poses, (3, 1)), start=1000)
+    ]
+    assert np.max(growth) < 0.0
