@@ -84,9 +84,10 @@ class CollisionDetector:
 
     Attributes: `scale`, a factor of all thresholds, may be set. Overwritten in place:
     `residual` (2, n), N m, with the rows `residual[HIT]` and `residual[PUSH]`; `threshold` (2, n);
-    `share` (2, n), of the residuals in the thresholds, zero until the detector has settled; `terms` (2, 7, n); `before` (n,): the slow part of the external torques, which
-    errors of the model explain, a quarter to half a second ago; `is_contact`, from the first share
-    of 1 until all shares are below RELEASE; `is_settled`. Not thread-safe.
+    `share` (2, n), of the residuals in the thresholds, zero until the detector has settled; `terms`
+    (2, 7, n); `before` (n,), the slow part of the external torques a quarter to half a second ago,
+    which errors of the model explain; `is_contact`, true from the first share of 1 until all shares
+    are below RELEASE; `is_settled`. Not thread-safe.
 
     Raises InputError for a robot whose joints are not those of the thresholds.
     """
