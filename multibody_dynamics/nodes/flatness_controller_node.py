@@ -28,9 +28,10 @@ from .base.messages import SECOND, MessageError, nanoseconds
 from .base.qos import RELIABLE, best_effort
 from .base.runtime import run
 from .following import controller_report as report
+from .following.collision_reaction import OFF, REPORT, RETRACT, CollisionReaction
 from .following.controller_design import design, make_law, stop_report
 from .following.controller_outputs import ControllerOutputs
-from .following.faults import Fault, Faults
+from .following.faults import COLLISION, Fault, Faults
 from .following.flatness_controller_parameters import FlatnessControllerParameters
 from .following.impedance_reference import change_impedance
 from .following.law_design import prepare_laws
@@ -63,7 +64,8 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             self.get_logger().info(line)
         for line in warnings:
             self.get_logger().warning(line)
-        return ControllerOutputs(self, actuators, self._order)
+        detects = self._law.detector is not None
+        return ControllerOutputs(self, actuators, self._order, detects=detects)
 
     def activate(self) -> None:
         p, law, actuators = self.parameters, self._law, self._actuators
@@ -87,6 +89,9 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             links = self._watch(self._on_no_links)
         self._listen(JointTrajectory, "impedance_reference", self._on_impedance, RELIABLE)
         self._guard = StopGuard(self._model.joint_names, self._model.limits.velocity)
+        self._collisions: CollisionReaction | None = None
+        if law.detector is not None:
+            self._collisions = CollisionReaction(law.detector, self._soft_limits)
         self._faults = Faults(motors, links, can_stop_on_links=law.on_links is not None)
         self.get_logger().info(f"active; law: {p.law}; state from {p.state_source}")
 
@@ -94,10 +99,12 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         super().reconfigure(values)
         if self._outputs is None:
             return
-        if problem := self._law.change(values.settings()):
+        if problem := self._law.change(values.settings(self._law.settings.collisions)):
             self.get_logger().error(problem)
         self._law.limit(self._limits)
         self._law.adapt(values.adapt)
+        if self._law.detector is not None:
+            self._law.detector.scale = values.collision_threshold_scale
         if self._is_running and self._faults.fault is None and self._motion.is_there:
             self._law.switch(values.law, values.transfer_time)
 
@@ -264,7 +271,10 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
 
         law.external_torque[:] = 0.0
         wrench = self._newest_wrench(stamp, step, law.desired)
-        if p.observer_feedback and law.observer is not None:  # its estimate includes the wrench
+        fault, collisions = self._faults.fault, self._collisions
+        if fault is not None and fault.reason == COLLISION and collisions is not None:
+            law.external_torque[:] = collisions.offset  # nothing that pushes against the contact
+        elif p.observer_feedback and law.observer is not None:  # its estimate includes the wrench
             law.external_torque[:] = law.observer.residual
         elif wrench is not None:
             body, rows = wrench
@@ -276,6 +286,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         p, law, faults = self.parameters, self._law, self._faults
         state = law.state
         np.subtract(self._wanted[:2], state[:2], out=self._error)
+        self._notice_contact(stamp)
         if faults.fault is not None:
             self._judge_stop(stamp)
             return
@@ -289,6 +300,29 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             return
         self._motion.record(stamp + int(SECOND * p.lookahead), self._error[0])
         self._judge_goal(stamp, state.qd)
+
+    def _notice_contact(self, stamp: int) -> None:
+        """Report a contact, and react to it unless a fault is active already."""
+        p, law, collisions = self.parameters, self._law, self._collisions
+        if collisions is None or p.collision_reaction == OFF:
+            return
+        if self._faults.lacks_links or self._faults.lacks_motors:
+            collisions.detector.reset()  # a side that is missing is not measured
+            return
+        contact = collisions.notice(stamp)
+        if contact is None or self._faults.fault is not None:
+            return
+        self._outputs.publish_collision(contact, law)
+        if p.collision_reaction == REPORT:
+            self.get_logger().warning(f"contact: {contact.text}")
+            self._events.add("contact", contact.text)
+            return
+        self._fail(collisions.fault(contact, p.collision_reaction))
+        if p.collision_reaction == RETRACT:
+            self._motion.go(*collisions.way_back(contact, self._position, p.retract_distance))
+        self._motion.evaluate(stamp, law.desired)
+        self._motion.look_ahead(stamp, law.ahead)
+        law.external_torque[:] = collisions.offset
 
     def _publish(self, stamp: int, lookahead: int) -> None:
         self._last_stamp = stamp
@@ -314,6 +348,9 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         yield self._status("estimator", *report.estimator(law))
         if (adaptation := law.adaptation) is not None:
             yield self._status("adaptation", *report.adaptation(adaptation))
+        if self._collisions is not None:
+            reaction = p.collision_reaction
+            yield self._status("collisions", *report.collisions(self._collisions, reaction))
         yield from self._learning_statuses()
 
 

@@ -130,6 +130,20 @@ MomentumBalance          mean external joint torques (n,) between two samples
 driven_links             model and friction for MomentumBalance, given the known joint torques
 LowPass                  low-pass with four equal real poles; also gives the rate of its output
 DisturbanceObserver      momentum observer: residual (n,) that follows the external joint torques
+CollisionDetector        detects contacts by external torques beyond thresholds, every cycle
+DrivingTorque            the torques that act on the links: of sensors, springs, rigid joints
+CollisionThresholds      thresholds of the external torques that follow the motion, with YAML file
+DetectionSettings        filters and margin of collision detection
+load_collision_thresholds  thresholds from their file
+learn_thresholds         thresholds from a recorded motion without contacts
+LearnedThresholds        result of learn_thresholds: held-out shares, sizes of contacts found
+RecordedMotion           a recorded motion: t, q, theta, Q, tau
+step_response            share of a sudden contact in the residual after some time
+HIT                      the residual without slow parts, index of KINDS
+PUSH                     the residual with slow parts, index of KINDS
+KINDS                    the kinds of residuals: hit, push
+TERMS                    the terms of a threshold
+MEASURED                 the sources of the state with which contacts can be detected
 chain_state              q'' and q''' from the measured state, by differential flatness
 ChainState               result of chain_state: q .. q''', Q and Q', each (..., n)
 
@@ -204,6 +218,23 @@ from .laws.law_table import (
     retune,
 )
 from .observers.adaptive_feedforward import ADAPTS, AdaptationSettings, AdaptiveFeedforward
+from .observers.collision_detection import CollisionDetector, DrivingTorque
+from .observers.collision_learning import (
+    LearnedThresholds,
+    RecordedMotion,
+    learn_thresholds,
+    step_response,
+)
+from .observers.collision_thresholds import (
+    HIT,
+    KINDS,
+    MEASURED,
+    PUSH,
+    TERMS,
+    CollisionThresholds,
+    DetectionSettings,
+    load_collision_thresholds,
+)
 from .observers.disturbance_compensation import DisturbanceCompensation
 from .observers.disturbance_observer import DisturbanceObserver
 from .observers.integrator_chain import ChainState, chain_state
@@ -283,6 +314,9 @@ __all__ = [
     "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",
     "AdaptiveFeedforward", "AdaptationSettings", "ADAPTS",
     "DISTURBANCE_BANDWIDTH", "MomentumBalance", "driven_links", "LowPass",
+    "CollisionDetector", "DrivingTorque", "CollisionThresholds", "DetectionSettings",
+    "load_collision_thresholds", "learn_thresholds", "LearnedThresholds", "RecordedMotion",
+    "step_response", "HIT", "PUSH", "KINDS", "TERMS", "MEASURED",
     "chain_state", "ChainState",
     # learning from repetition
     "IterativeLearning", "LearningSettings", "CUTOFF", "LearnedCorrection", "FadingCorrection",

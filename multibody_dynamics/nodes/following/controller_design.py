@@ -6,11 +6,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...dynamics.control import AdaptiveFeedforward, FlatnessLaw, StopForecast, forecast_stop
+from ...dynamics.control import (
+    AdaptiveFeedforward,
+    CollisionThresholds,
+    FlatnessLaw,
+    StopForecast,
+    forecast_stop,
+    load_collision_thresholds,
+)
 from ...dynamics.core import Array, InputError
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ..base.parameters import ParameterError
+from ..base.robot import find_file
 from .faults import Fault
 from .flatness_controller_parameters import FlatnessControllerParameters
 from .law_design import design_at
@@ -26,10 +34,11 @@ def make_law(
     stiffness: StiffnessReference,
 ) -> FlatnessLaw:
     """The law, with the second outputs that its design needs. Raises ParameterError if
-    `design_position` has the wrong length, or the robot's links cannot adapt."""
+    `design_position` has the wrong length, the robot's links cannot adapt, or the thresholds of
+    collision detection do not fit."""
     if (count := len(p.design_position)) not in (0, model.n):
         raise ParameterError(f"design_position has {count} values; expected {model.n} or none")
-    settings = p.settings()
+    settings = p.settings(_thresholds(model, p))
     if p.adaptation != "off":
         try:
             AdaptiveFeedforward(model, settings.controllers["motor_pd"].adaptation)
@@ -39,6 +48,31 @@ def make_law(
     if p.initial_stiffness:  # the design needs it before anything has been measured
         law.stiffness[0] = np.clip(p.initial_stiffness, *stiffness.bounds(np.zeros(model.n)))
     return law
+
+
+def _thresholds(
+    model: MultibodyModel, p: FlatnessControllerParameters
+) -> CollisionThresholds | None:
+    """The thresholds of collision detection, if there is a file."""
+    if not p.collision_thresholds:
+        return None
+    try:
+        file = find_file(p.collision_thresholds)
+        found = load_collision_thresholds(file, model.joint_names, model.joint_types)
+    except (InputError, ParameterError) as error:
+        raise ParameterError(f"collision_thresholds: {error}") from None
+    learned = found.settings
+    for name, value in (
+        ("state_source", (learned.source, p.state_source)),
+        ("filter_bandwidth", (learned.filter_bandwidth, p.filter_bandwidth)),
+        ("filter_order", (learned.filter_order, p.filter_order)),
+    ):
+        if value[0] != value[1]:
+            raise ParameterError(
+                f"collision_thresholds: {file}: learned with {name} {value[0]}, but the node has"
+                f" {value[1]}: learn them with the settings of the node"
+            )
+    return found
 
 
 def design(law: FlatnessLaw, p: FlatnessControllerParameters, position: Array) -> Fault | None:

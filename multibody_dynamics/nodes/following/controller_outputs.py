@@ -5,21 +5,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
+from sensor_msgs.msg import JointState
 
-from ...dynamics.control import FlatnessLaw
+from ...dynamics.control import PUSH, FlatnessLaw
 from ...dynamics.core import Array
 from ...dynamics.elastic import Actuators
-from ..base.messages import set_stamp
+from ..base.messages import joint_state_message, set_stamp, view
 from ..base.outputs import Outputs
+from ..base.qos import RELIABLE
+from .collision_reaction import Contact
 
 
 class ControllerOutputs(Outputs):
     """The publishers of the controller; commands are published first, because robots wait for them.
 
-    order: indices of the motors in the order of ~/commands.
+    order: indices of the motors in the order of ~/commands. detects: whether collisions are
+    detected.
     """
 
-    def __init__(self, node: LifecycleNode, actuators: Actuators, order: NDArray[np.intp]) -> None:
+    def __init__(
+        self, node: LifecycleNode, actuators: Actuators, order: NDArray[np.intp], *, detects: bool
+    ) -> None:
         super().__init__(node)
         joints, motors = actuators.joint_names, actuators.motor_names
         self._order = order
@@ -30,6 +36,13 @@ class ControllerOutputs(Outputs):
             "~/estimated_state", joints, "position", "velocity", "effort"
         )
         self._error_rows = self.joint_state("~/tracking_error", joints, "position", "velocity")
+        self._collision = None
+        if detects:
+            message = joint_state_message(joints, "position", "velocity", "effort")
+            rows = [view(getattr(message, name)) for name in ("position", "velocity", "effort")]
+            made = node.create_lifecycle_publisher(JointState, "~/collision", RELIABLE)
+            self._collision = made, message, rows
+        self._external = self.joint_state("~/external_torque", joints, "effort") if detects else []
         # Stiffnesses that are set by a separate device instead of a motor.
         each = [(i, j) for i, a, m, j in actuators.each() if a.second_output and len(m) == 1]
         self._free = [j for _, j in each]
@@ -55,6 +68,23 @@ class ControllerOutputs(Outputs):
             row[:] = values
         for row, values in zip(self._error_rows, error, strict=True):
             row[:] = values
+        if law.detector is not None:
+            self._external[0][:] = law.detector.residual[PUSH]
         for row, values in zip(self._free_rows, law.stiffness, strict=False):
             row[:] = values[self._free]
         self.publish_all(stamp)
+
+    def publish_collision(self, contact: Contact, law: FlatnessLaw) -> None:
+        """Publish a contact: the state, and the external torques as effort."""
+        assert self._collision is not None
+        publisher, message, rows = self._collision
+        state = law.estimator.state
+        for row, values in zip(rows, (state.q, state.qd, contact.torque), strict=True):
+            row[:] = values
+        set_stamp(message.header.stamp, contact.stamp)
+        publisher.publish(message)
+
+    def close(self) -> None:
+        super().close()
+        if self._collision is not None:
+            self._node.destroy_lifecycle_publisher(self._collision[0])

@@ -10,6 +10,7 @@ import numpy as np
 from ...dynamics.control import AdaptiveFeedforward, FlatnessLaw, ScheduledFeedback
 from ...dynamics.core import Array
 from ..base.diagnostics import ERROR, OK, STALE, WARN
+from .collision_reaction import OFF, CollisionReaction
 from .faults import Faults
 from .state_pairs import MeasuredSignals
 
@@ -125,6 +126,25 @@ def adaptation(estimates: AdaptiveFeedforward) -> Report:
         values[f"mass of {name} [kg]"] = mass
         values[f"mass of {name} in the model [kg]"] = known
     return Report(OK, "adapting" if estimates.is_active else "estimates kept", values)
+
+
+def collisions(reaction: CollisionReaction, chosen: str) -> Report:
+    """The contacts so far, and the largest share of a threshold since the last report."""
+    detector = reaction.detector
+    values: dict[str, object] = {
+        "reaction": chosen,
+        "contacts": reaction.contacts,
+        "largest share of a threshold": reaction.largest,
+        "at joint": detector.joint,
+    }
+    reaction.largest = 0.0
+    if reaction.last is not None:
+        values["last contact"] = reaction.last.text
+    if chosen == OFF:
+        return Report(OK, "off", values)
+    if detector.is_contact:
+        return Report(WARN, "contact", values)
+    return Report(OK, "no contact" if detector.is_settled else "settling", values)
 
 
 def springs_beyond_travel(controller: FlatnessLaw) -> Iterator[tuple[str, str]]:

@@ -60,6 +60,13 @@ class DesiredMotion:
         self._origin, self._now = time, 0.0
         self._running, self._next = hold(self.joint_names, position), None
 
+    def go(self, goal: Array, duration: float) -> None:
+        """Move from rest at the position that is being held to rest at `goal` (n,), in s."""
+        start = self._require()(self._now)[0]
+        moved = interpolate(self.joint_names, [0.0, duration], [start, goal])
+        self._origin += round(1e9 * self._now)
+        self._running, self._now = moved, 0.0
+
     def evaluate(self, time: int, out: Array) -> None:
         """Write q..q'''' at `time` to `out` (5, n)."""
         if self._next is not None and time >= self._next[0]:

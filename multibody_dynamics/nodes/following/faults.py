@@ -27,6 +27,7 @@ TRACKING = "tracking error"
 DELAY = "torques too late"
 LOST = "state estimate lost"
 JUMP = "jump in time"
+COLLISION = "collision"
 NOT_FINITE = "torque not finite"
 NO_DESIGN = "no stable gains"
 STOP_FAILED = "stop failed"
@@ -52,6 +53,7 @@ class Watch(Protocol):
 class Fault(NamedTuple):
     """Why the robot is stopped and held.
 
+    law : that answers it, as long as all states arrive on time: "hold" stops the arm, others yield.
     is_latched : only ~/enable clears it. is_final : feedback cannot stop the arm; the holding
     torque is sent, then nothing, and the stop is left to the brakes and to the watchdogs of the
     drives.
@@ -61,6 +63,7 @@ class Fault(NamedTuple):
     text: str
     is_latched: bool
     is_final: bool = False
+    law: str = "hold"
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.text}"
@@ -91,6 +94,11 @@ class Fault(NamedTuple):
     def time_jumped(cls, why: str) -> Fault:
         """A jump of the clock or of the stamps: the arm may have kept moving in the meantime."""
         return cls(JUMP, why, is_latched=False)
+
+    @classmethod
+    def collision(cls, text: str, law: str) -> Fault:
+        """A contact that was not expected, answered by `law`."""
+        return cls(COLLISION, text, is_latched=True, law=law)
 
     @classmethod
     def tracking(cls, error: Array, joint_names: tuple[str, ...], tolerance: float) -> Fault | None:
@@ -155,8 +163,20 @@ class Faults:
 
     @property
     def stop_law(self) -> str:
-        """The law that stops the arm with the available states."""
-        return ON_LINKS if self.lacks_motors else "hold"
+        """The law that stops the arm, or yields, with the available states."""
+        if self.lacks_motors:
+            return ON_LINKS
+        return "hold" if self.fault is None or self.lacks_links else self.fault.law
+
+    @property
+    def yields(self) -> bool:
+        """Whether the active fault is answered by a law that does not stop the arm."""
+        return self.fault is not None and self.fault.law != "hold"
+
+    def stop_yielding(self) -> None:
+        """Answer the active fault with a stop from now on."""
+        assert self.fault is not None
+        self.fault = self.fault._replace(law="hold")
 
     def received(self, side: str, is_pair: bool) -> None:
         """Note that a state of one side has arrived; is_pair: whether it completed a pair."""

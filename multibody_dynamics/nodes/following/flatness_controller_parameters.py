@@ -15,18 +15,21 @@ from ...dynamics.control import (
     LAWS,
     MAX_DELAY,
     MAX_STEP,
+    MEASURED,
     ORDERS,
     PERIOD,
     SOURCES,
     TORQUE_DESIGNS,
     UPDATE_TIME,
     AdaptationSettings,
+    CollisionThresholds,
     ControllerSettings,
     FlatnessSettings,
     StateEstimation,
 )
 from ...dynamics.core import InputError
 from ..base.parameters import ParameterError, parameter
+from .collision_reaction import REACTIONS
 from .following_parameters import FollowingParameters
 
 
@@ -322,6 +325,36 @@ class FlatnessControllerParameters(FollowingParameters):
         False, "compensate the external torques estimated by the observer", live=True
     )
 
+    collision_thresholds: str = parameter(
+        "",
+        "YAML file of thresholds from `multibody_dynamics collision-thresholds`, found like"
+        " robot_file, with which contacts are detected; empty: no detection",
+    )
+    collision_reaction: str = parameter(
+        "stop",
+        "reaction to a detected contact: none, a report, or, until ~/enable is called, a damped"
+        " stop, gravity compensation, a short way back, or a soft impedance; see"
+        " docs/collisions.md",
+        choices=REACTIONS,
+        live=True,
+    )
+    collision_threshold_scale: float = parameter(
+        1.0, "factor of all thresholds of collision detection", bounds=(0.1, 100.0), live=True
+    )
+    collision_stiffness: float = parameter(
+        0.1,
+        "collision_reaction impedance: stiffness as a share of that of joint_impedance"
+        " (link_stiffness)",
+        bounds=(0.0, 1.0),
+    )
+    retract_distance: float = parameter(
+        0.05,
+        "collision_reaction retract: distance by which the joint moves back that was hit hardest",
+        unit="rad or m",
+        bounds=(0.0, 1.0),
+        live=True,
+    )
+
     feedforward_lead: float = parameter(
         0.5,
         "time by which the feedforward torque leads the reference, since it is held for one cycle",
@@ -444,6 +477,11 @@ class FlatnessControllerParameters(FollowingParameters):
         super().check()
         if self.observer_feedback and not self.observer_gain:
             raise ParameterError("observer_feedback requires an observer: set observer_gain")
+        if self.collision_thresholds and self.state_source not in MEASURED:
+            raise ParameterError(
+                "collision_thresholds requires measured links or torque sensors, but state_source"
+                f" is {self.state_source}"
+            )
         if self.learn and not self.learning_file:
             raise ParameterError("learn requires a file: set learning_file")
         if self.learning_file and self.state_source == "motor_encoders":
@@ -459,8 +497,9 @@ class FlatnessControllerParameters(FollowingParameters):
             )
         self.settings()
 
-    def settings(self) -> FlatnessSettings:
-        """The control law that these parameters describe. Raises ParameterError."""
+    def settings(self, collisions: CollisionThresholds | None = None) -> FlatnessSettings:
+        """The control law that these parameters describe; collisions: the thresholds with which it
+        detects contacts. Raises ParameterError."""
         observes = self.state_source == "motor_encoders"
         estimation = StateEstimation(
             self.state_source,
@@ -477,6 +516,8 @@ class FlatnessControllerParameters(FollowingParameters):
                 estimation=estimation,
                 motor_bandwidth=self.filter_bandwidth,
                 observer_gain=self.observer_gain,
+                collisions=collisions,
+                reactions=self._reactions() if collisions is not None else {},
                 gravity_compensated_by_robot=self.gravity_compensated_by_robot,
                 sensor_delay=self.sensor_delay,
                 command_delay=self.command_delay,
@@ -548,6 +589,14 @@ class FlatnessControllerParameters(FollowingParameters):
             friction=self.friction_compensation,
             **self._given(**given),
         )
+
+    def _reactions(self) -> dict[str, float]:
+        """The laws that answer a collision, as shares of the stiffness of joint_impedance."""
+        return {
+            "gravity_compensation": 0.0,
+            "retract": 1.0,
+            "impedance": self.collision_stiffness,
+        }
 
     def _adaptation(self) -> AdaptationSettings | None:
         """The settings of the adaptive feedforward, if there is one."""

@@ -83,15 +83,21 @@ class StoppingNode(FollowingNode):
     def _judge_stop(self, stamp: int) -> None:
         """Check that the stop succeeds; clear its fault if it no longer applies."""
         p, law, faults = self.parameters, self._law, self._faults
+        if faults.yields and faults.was_late(stamp):
+            faults.stop_yielding()
         if failed := self._guard.check(
             stamp,
             law.speed,
             limit=p.stop_speed_limit,
-            timeout=p.stop_timeout,
+            timeout=np.inf if faults.yields else p.stop_timeout,
             rest_speed=p.recovery_speed,
         ):
-            self._fail(failed)
-            return
+            if not faults.yields:
+                self._fail(failed)
+                return
+            self.get_logger().error(f"{faults.fault}: no longer yielding, {failed.text}")
+            faults.stop_yielding()
+            self._guard.begin(law.speed)
         if faults.was_late(stamp) and not law.tolerates_delay:
             law.tolerate_delay(True)
             law.start(faults.stop_law, STOP_TRANSFER)
@@ -126,7 +132,8 @@ class StoppingNode(FollowingNode):
             self._guard.begin(law.speed)
         if fault.reason == DELAY or (is_first and faults.was_late(self._last_stamp)):
             law.tolerate_delay(True)
-        self.get_logger().error(f"{fault}: {SILENT if fault.is_final else 'stopping'}")
+        answer = "stopping" if fault.law == "hold" else fault.law.replace("_", " ")
+        self.get_logger().error(f"{fault}: {SILENT if fault.is_final else answer}")
         self._events.add(fault.reason, fault.text)
         code = Code.PATH_TOLERANCE_VIOLATED if fault.reason == TRACKING else Code.INVALID_GOAL
         self._end_goal(str(fault), code)

@@ -31,6 +31,8 @@ from ..controllers.late_hold import LateHoldController
 from ..controllers.link_damping import LinkDampingController
 from ..impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
+from ..observers.collision_detection import CollisionDetector, DrivingTorque
+from ..observers.collision_thresholds import MEASURED, CollisionThresholds
 from ..observers.disturbance_observer import DisturbanceObserver
 from ..observers.motor_side_observer import MAX_INNOVATION, JointState
 from ..observers.state_estimation import StateEstimation, StateEstimator
@@ -66,6 +68,9 @@ class FlatnessSettings:
     motor_bandwidth : Hz, of the filter that gives the motor velocities where the source is
         motor_encoders.
     observer_gain : 1/s, of the observer of external torques; 0 for none.
+    collisions : thresholds with which contacts are detected; None: they are not.
+    reactions : further laws by name, to answer a collision: "joint_impedance" with this share of
+        its stiffness; 0 for gravity compensation.
     gravity_compensated_by_robot : leave gravity out of the commanded torques.
     sensor_delay : s, known delay from the instant that a sample shows to its time t.
     command_delay : s, known delay from t until the torque of this cycle takes effect.
@@ -82,6 +87,8 @@ class FlatnessSettings:
     )
     motor_bandwidth: float = 100.0
     observer_gain: float = 0.0
+    collisions: CollisionThresholds | None = None
+    reactions: Mapping[str, float] = field(default_factory=dict)
     gravity_compensated_by_robot: bool = False
     sensor_delay: float = 0.0
     command_delay: float = 0.0
@@ -96,7 +103,20 @@ class FlatnessSettings:
                 f"sensor_delay and command_delay are {self.delay:g} s together: the state can be "
                 f"predicted over up to {LONGEST_DELAY:g} s; set predicts_state to false"
             )
-        for name in (self.law, "hold"):
+        source = self.estimation.source
+        if self.collisions is not None and source not in MEASURED:
+            raise InputError(
+                f"collisions are detected on measured links, but the source of the state is "
+                f"'{source}'; use one of {', '.join(MEASURED)}"
+            )
+        for name, share in self.reactions.items():
+            if name in (*LAWS, ON_LINKS) or not 0.0 <= share <= 1.0:
+                raise InputError(
+                    f"reaction '{name}' with the share {share}: its name must not be that of a law,"
+                    " and the share must be from 0 to 1"
+                )
+        needed = (self.law, "hold", "joint_impedance") if self.reactions else (self.law, "hold")
+        for name in needed:
             if name not in self.controllers:
                 raise InputError(
                     f"law '{name}' has no settings; there are settings for "
@@ -133,6 +153,7 @@ class FlatnessLaw:
     estimator : its `state` has q, q', theta, theta'.
     springs : torques, loads and deflections at that state.
     observer : of external torques; None without one.
+    detector : of collisions, updated by `measure`; None without thresholds.
     reference : theta_d, theta_d', theta_d'' and tau_m of `desired`, by the flat map.
     on_links : the law that stops the arm without motor states; None where that is impossible
         because the links are not measured, or because a motor sets a stiffness.
@@ -182,6 +203,11 @@ class FlatnessLaw:
             if settings.observer_gain
             else None
         )
+        self.detector: CollisionDetector | None = None
+        if settings.collisions is not None:
+            gap = estimation.max_step
+            self.detector = CollisionDetector(model, actuators, settings.collisions, max_step=gap)
+        self._driving = DrivingTorque(actuators, self.estimator.signals)
         self._inverse = InverseDynamicsSolver(model, "body")
         self._weight = InverseDynamicsSolver(model, "body")
         self.desired: Array = self._inverse.state
@@ -227,6 +253,8 @@ class FlatnessLaw:
         self._is_new, self._skipped = True, False
         if self.observer is not None:
             self.observer.reset()
+        if self.detector is not None:
+            self.detector.reset()
         self.reference.settle()
         self.sent.reset()
         self.predictor.reset()
@@ -240,6 +268,8 @@ class FlatnessLaw:
             name: make_controller(self.model, self.actuators, self._settings_of(name, q))
             for name in self.settings.controllers
         }
+        for name, share in self.settings.reactions.items():
+            self._laws[name] = self._reaction(share, q)
         if self.on_links is not None:
             self._laws[ON_LINKS] = self.on_links
         self.adapt(self.adapts)
@@ -247,6 +277,14 @@ class FlatnessLaw:
         self._holds = self._laws["hold"], self._late
         self.tolerates_delay = False
         self.limit(self.transfer.limits)
+
+    def _reaction(self, share: float, q: Array) -> Controller:
+        """The joint impedance with a share of its stiffness."""
+        law = make_controller(self.model, self.actuators, self._settings_of("joint_impedance", q))
+        assert isinstance(law, JointImpedance)
+        law.set_stiffness(share * law.target)
+        law.ramp.settle()
+        return law
 
     def _settings_of(self, name: str, q: Array) -> ControllerSettings:
         """Settings of a law for rest at q (n,). Without link encoders they leave out observers of
@@ -336,7 +374,7 @@ class FlatnessLaw:
         before, self.settings = self.settings, settings
         problem = ""
         for name, law in self._laws.items():
-            if not isinstance(law, ImpedanceController):
+            if not isinstance(law, ImpedanceController) or name not in settings.controllers:
                 continue
             own, old = settings.controllers[name], before.controllers[name]
             if own.damping_ratio is not None and own.damping_ratio != old.damping_ratio:
@@ -437,6 +475,9 @@ class FlatnessLaw:
             Q = signals.get("joint_torque", springs.torque)
             pushed = self._acted[actuators.first_motor]
             self.observer.update(t, state.q, state.qd, np.where(actuators.is_rigid, pushed, Q))
+        if self.detector is not None:
+            driving = self._driving.of(springs.torque, signals, self._acted)
+            self.detector.update(t, state.q, state.qd, driving)
         self._predict(t)
 
     def _note_sent(self, t: float) -> None:

@@ -99,6 +99,11 @@ class MomentumBalance:
         """Forget the last sample."""
         self._is_started = False
 
+    @property
+    def gravity(self) -> Array:
+        """(n,) gravity torques of the links at the last sample."""
+        return self._gravity.result[0]
+
     def update(self, step: float, q: Array, qd: Array, torque: Array) -> Array | None:
         """The mean external torque (n,) since the last sample, `step` s ago; None for the first."""
         momentum, bias = self._momentum_and_bias(q, qd)

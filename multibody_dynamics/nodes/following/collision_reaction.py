@@ -1,0 +1,107 @@
+"""The reaction of the flatness controller to contacts: which fault they are, the law that answers
+it, and the way back. Uses no ROS.
+
+    stop                    damped stop, then hold
+    gravity_compensation    the arm floats: an impedance without stiffness
+    retract                 back along the direction of the contact, then hold softly
+    impedance               the arm holds its position with little stiffness
+
+What the model does not explain is frozen at its value before the contact (:attr:`offset`): the arm
+neither sinks by the errors of the model, nor pushes against the contact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dynamics.control import HIT, KINDS, CollisionDetector
+from ...dynamics.core import Array
+from ...dynamics.model import JointLimits
+from .faults import Fault
+
+OFF, REPORT, RETRACT = "off", "report", "retract"
+LAWS_OF_REACTIONS: Mapping[str, str] = {
+    "stop": "hold",
+    "gravity_compensation": "gravity_compensation",
+    RETRACT: RETRACT,
+    "impedance": "impedance",
+}
+REACTIONS = (OFF, REPORT, *LAWS_OF_REACTIONS)
+SHORTEST = 0.25  # s, of a retraction
+SPEED = 0.2  # share of the velocity limits that a retraction may use
+UNLIMITED_SPEED = 2.0  # rad/s or m/s, velocity limit of joints that have none
+PEAK = 315.0 / 128.0  # peak over mean speed, from rest to rest
+
+
+class Contact(NamedTuple):
+    """A contact at its detection.
+
+    stamp : ns. torque (n,) N m, external torques without errors of the model. text : for people.
+    """
+
+    stamp: int
+    torque: Array
+    text: str
+
+
+class CollisionReaction:
+    """Notices contacts, and decides on the fault and the way back.
+
+    limits : positions that a retraction may not leave, and velocity limits.
+
+    Attributes: `offset` (n,) N m, external torques to compensate while a contact is answered;
+    `contacts`, how many there were; `last`, the newest one.
+    """
+
+    def __init__(self, detector: CollisionDetector, limits: JointLimits) -> None:
+        self.detector, self._limits = detector, limits
+        self.offset: Array = np.zeros(len(limits.lower))
+        self.contacts = 0
+        self.last: Contact | None = None
+        self.largest = 0.0  # share of the threshold since the last report
+        self._was_contact = False
+
+    def notice(self, stamp: int) -> Contact | None:
+        """A contact that the detector has found since the last call; stamp: ns."""
+        detector = self.detector
+        self.largest = max(self.largest, float(detector.share.max()))
+        is_new = detector.is_contact and not self._was_contact
+        self._was_contact = detector.is_contact
+        if not is_new:
+            return None
+        kind, j = detector.worst
+        # A slow push is part of what was measured before: only hits tell the model's errors apart.
+        self.offset[:] = detector.before if kind == HIT else 0.0
+        unit = "N" if detector.model.joint_types[j] == "prismatic" else "N m"
+        text = (
+            f"{KINDS[kind]} of {detector.torque:.3g} {unit} at '{detector.joint}', beyond its "
+            f"threshold of {detector.threshold[kind, j]:.3g} {unit}"
+        )
+        torque = detector.residual[kind].copy()
+        self.contacts += 1
+        self.last = Contact(stamp, torque, text)
+        return self.last
+
+    def fault(self, contact: Contact, reaction: str) -> Fault:
+        """The fault with which a reaction that moves or stops the arm answers a contact."""
+        return Fault.collision(contact.text, LAWS_OF_REACTIONS[reaction])
+
+    def way_back(self, contact: Contact, position: Array, distance: float) -> tuple[Array, float]:
+        """Goal (n,) and duration in s of a retraction from `position`.
+
+        The joints move along the external torques, each in proportion to its torque over its
+        threshold, the first one by `distance`: the work of the contact force along this way is
+        positive, so the touched point yields.
+        """
+        direction = contact.torque / self.detector.threshold.max(axis=0)
+        direction /= np.abs(direction).max()
+        lower, upper = (np.minimum(self._limits.lower, position),
+                        np.maximum(self._limits.upper, position))  # fmt: skip
+        goal = np.clip(position + distance * direction, lower, upper)
+        velocity = self._limits.velocity
+        allowed = SPEED * np.where(np.isfinite(velocity), velocity, UNLIMITED_SPEED)
+        duration = float((PEAK * np.abs(goal - position) / allowed).max())
+        return goal, max(duration, SHORTEST)

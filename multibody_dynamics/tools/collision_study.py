@@ -1,0 +1,439 @@
+"""Collision detection on simulated contacts: what is found, how fast, and the false alarms.
+
+    python -m multibody_dynamics.tools.collision_study [--plant mujoco] [--minutes 30]
+
+The Panda with springs of the demo moves between random points under the default law of
+flatness_controller_node, with encoders of 18 bits, in one process and without messages. Every
+inertia, stiffness and friction of the controller's model is wrong by 10 %, with random signs. The
+thresholds are learned from one minute of such a motion; then the arm moves for a long time without
+contacts, along other paths, and is finally hit at random links, points, times and in random
+directions. The tables in docs/collisions.md are the output of this program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dynamics.control import (
+    CollisionThresholds,
+    DetectionSettings,
+    FlatnessLaw,
+    LearnedThresholds,
+    RecordedMotion,
+    learn_thresholds,
+)
+from ..dynamics.core import Array, DynamicsError
+from ..dynamics.model import MultibodyModel, inertia
+from ..dynamics.motion import Reference, interpolate
+from ..dynamics.plant import Encoder
+from ..dynamics.rigid import forward_kinematics, jacobian
+from ..nodes.following.flatness_controller_parameters import FlatnessControllerParameters
+from .robustness import PLANTS, Arm, demo_arm, mistaken
+
+PERIOD = 1e-3  # s
+SUBSTEPS = 4  # of a cycle, for which a contact force is held
+RESOLUTION = 2.0 * np.pi / 2**18  # rad, of all encoders; noise: a third of it
+BITE = 60.0  # s, of one motion from rest to rest
+REST_SHARE = 0.3  # of the points at which the arm pauses
+BETWEEN = 1.0  # s at least between two contacts
+IN_TIME = 0.02  # s
+GIVEN_UP = 0.2  # s after which a hit counts as not found
+PUSH_TIME = 2.0  # s in which a push rises
+OFFSET = 0.1  # m, of a contact from the centre of mass of its link
+
+Force = Callable[[float, Array, Array], Array]
+"""Force (3,) in N at a time since the beginning, from position and velocity (3,) of the point."""
+
+
+def random_motion(
+    model: MultibodyModel,
+    seed: int,
+    *,
+    duration: float = BITE,
+    reach: float = 0.6,
+    speed: float = 0.6,
+) -> Reference:
+    """Random points in the share `reach` of the joint ranges, passed without stopping or after a
+    pause, at up to about the share `speed` of the velocity limits."""
+    rng, limits = np.random.default_rng([seed, 7]), model.limits
+    middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * reach * (limits.upper - limits.lower)
+    points, times = [middle], [0.0]
+    while times[-1] < duration - 4.0:
+        goal = middle + half * rng.uniform(-1.0, 1.0, model.n)
+        allowed = limits.velocity * speed * rng.uniform(0.15, 1.0)
+        time = max(0.3, float((1.9 * np.abs(goal - points[-1]) / allowed).max()))
+        points.append(goal)
+        times.append(times[-1] + time)
+        if rng.random() < REST_SHARE:
+            points.append(goal)
+            times.append(times[-1] + rng.uniform(0.2, 1.0))
+    points.append(middle)
+    times.append(max(duration, times[-1] + 4.0))
+    return interpolate(model.joint_names, times, np.array(points))
+
+
+class Impact(NamedTuple):
+    """A half-sine pulse. peak : N. duration : s."""
+
+    peak: float
+    duration: float = 0.015
+
+    def __str__(self) -> str:
+        impulse = 2.0 / np.pi * self.peak * self.duration
+        return f"impact of {self.peak:g} N, {1e3 * self.duration:g} ms ({impulse:.2g} N s)"
+
+    def force(self, direction: Array, point: Array, velocity: Array) -> Force:
+        def at(t: float, position: Array, velocity: Array) -> Array:
+            shape = np.sin(np.pi * t / self.duration) if t < self.duration else 0.0
+            return np.asarray(self.peak * shape * direction)
+
+        return at
+
+
+class Wall(NamedTuple):
+    """A wall that the link runs into. stiffness : N/m; damping : s/m, Hunt and Crossley."""
+
+    stiffness: float
+    damping: float = 0.5
+
+    def __str__(self) -> str:
+        return f"wall of {1e-3 * self.stiffness:g} kN/m"
+
+    def force(self, direction: Array, point: Array, velocity: Array) -> Force:
+        normal = -velocity / np.linalg.norm(velocity)
+
+        def at(t: float, position: Array, velocity: Array) -> Array:
+            depth = float(normal @ (point - position))
+            pressed = 1.0 - self.damping * float(normal @ velocity)
+            return max(self.stiffness * depth * pressed, 0.0) * normal
+
+        return at
+
+
+class Push(NamedTuple):
+    """A force that rises steadily. peak : N, after PUSH_TIME."""
+
+    peak: float
+
+    def __str__(self) -> str:
+        return f"push that rises by {self.peak / PUSH_TIME:g} N/s"
+
+    def force(self, direction: Array, point: Array, velocity: Array) -> Force:
+        def at(t: float, position: Array, velocity: Array) -> Array:
+            return np.asarray(min(t / PUSH_TIME, 1.0) * self.peak * direction)
+
+        return at
+
+
+Contact = Impact | Wall | Push
+CONTACTS: tuple[Contact, ...] = (
+    Impact(20.0), Impact(50.0), Impact(100.0), Wall(2e3), Wall(2e4), Wall(1e5), Push(100.0)
+)  # fmt: skip
+
+
+class Found(NamedTuple):
+    """One contact.
+
+    time : s from the first force to the detection; inf if it was not found. force : N at the
+    detection, or the largest one. torque : N m, the largest joint torque that it caused until then.
+    speed : m/s of the point when it was touched.
+    """
+
+    time: float
+    force: float
+    torque: float
+    speed: float
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the robot measures in one cycle, copied."""
+
+    t: float
+    q: Array
+    theta: Array
+
+
+class Simulation:
+    """The arm under the controller with the wrong model, cycle by cycle.
+
+    arm : the true robot. thresholds : None for no detection. error, draw : of the model. seed : of
+    motion and noise.
+    """
+
+    # wide: the conditions of a run, by name
+    def __init__(
+        self,
+        arm: Arm,
+        plant: str,
+        thresholds: CollisionThresholds | None,
+        *,
+        error: float,
+        draw: int,
+        seed: int,
+        speed: float = 0.6,
+    ) -> None:
+        self.arm, self.model = arm, arm.model
+        believed = arm.model, arm.actuators
+        if error:
+            believed = mistaken(*believed, error, np.random.default_rng([draw, 1]))
+        self.believed = believed
+        settings = FlatnessControllerParameters().settings(thresholds)
+        self.law = FlatnessLaw(*believed, settings)
+        self.plant = arm.plant(plant)
+        self._seed, self._speed, self._bite = seed, speed, -1
+        self._start_bite(0)
+        self.plant.reset(self._motion(0.0)[0])
+        self.law.design(self.plant.q.copy())
+        rows = (self.plant.q, self.plant.theta)
+        self._encoders = [
+            Encoder(len(row), PERIOD, resolution=RESOLUTION, noise=RESOLUTION / 3.0,
+                    seed=[draw, seed, k])
+            for k, row in enumerate(rows)
+        ]  # fmt: skip
+        for encoder, row in zip(self._encoders, rows, strict=True):
+            encoder.restart(row, np.zeros_like(row))
+        self.cycle = 0
+
+    def _start_bite(self, bite: int) -> None:
+        if bite != self._bite:
+            seed = 1000 * self._seed + bite
+            self._bite = bite
+            self._motion = random_motion(self.model, seed, speed=self._speed)
+            self._length = round(self._motion.end_time / PERIOD)
+            self._first = 0 if bite == 0 else self.cycle
+
+    def step(self, wrench: Callable[[float], tuple[int, Array]] | None = None) -> Sample:
+        """One cycle; `wrench` gives the body and the wrench on it (6,) for each substep."""
+        law, plant, k = self.law, self.plant, self.cycle
+        for encoder, row in zip(self._encoders, (plant.q, plant.theta), strict=True):
+            encoder.update(row, np.zeros_like(row))
+        q, theta = (encoder.position for encoder in self._encoders)
+        law.measure(k * PERIOD, {"link_position": q, "motor_position": theta})
+        if k == 0:
+            law.transfer.torque[:] = law.holding_torque()
+            law.start(law.settings.law, 0.15)
+        if k - self._first >= self._length:
+            self._start_bite(self._bite + 1)
+        t = (k - self._first) * PERIOD
+        self._motion.evaluate(t, law.desired)
+        self._motion.evaluate(t + 0.5 * PERIOD, law.ahead)
+        law.update(PERIOD, 0.5 * PERIOD)
+        torque = law.transfer.torque
+        if wrench is None:
+            plant.step(torque, PERIOD)
+        else:
+            for i in range(SUBSTEPS):
+                body, load = wrench(i * PERIOD / SUBSTEPS)
+                plant.applied_wrenches[body] = load
+                plant.step(torque, PERIOD / SUBSTEPS)
+            plant.applied_wrenches[:] = 0.0
+        self.cycle += 1
+        return Sample(k * PERIOD, q.copy(), theta.copy())
+
+    def run(self, seconds: float) -> Iterator[Sample]:
+        """Cycles without contact."""
+        for _ in range(round(seconds / PERIOD)):
+            yield self.step()
+
+    def record(self, seconds: float) -> RecordedMotion:
+        """A recording of what is measured."""
+        samples = list(self.run(seconds))
+        t = np.array([sample.t for sample in samples])
+        q, theta = (np.array([getattr(each, name) for each in samples]) for name in ("q", "theta"))
+        return RecordedMotion(t, q, theta)
+
+    def touch(self, contact: Contact, rng: np.random.Generator) -> Found:
+        """Let a contact act on a random point, now, or, of a wall, as soon as the point moves."""
+        body = int(rng.integers(1, self.model.n))
+        com = inertia.decompose(self.model.inertias[body])[1]
+        local = com + OFFSET * _direction(rng)
+        direction = _direction(rng)
+        position, velocity = self._point(body, local)
+        while isinstance(contact, Wall) and not np.linalg.norm(velocity) > 0.05:
+            self.step()
+            position, velocity = self._point(body, local)
+        force = contact.force(direction, position, velocity)
+        speed = float(np.linalg.norm(velocity))
+        detector, begin = self.law.detector, self.cycle
+        assert detector is not None
+        torque = largest = 0.0
+
+        def wrench(later: float) -> tuple[int, Array]:
+            nonlocal torque, largest
+            position, velocity = self._point(body, local)
+            f = force((self.cycle - begin) * PERIOD + later, position, velocity)
+            load = np.concatenate((np.cross(position, f), f))
+            J = jacobian(self.model, self.plant.q, body, representation="spatial")
+            torque = max(torque, float(np.abs(J.T @ load).max()))
+            largest = max(largest, float(np.linalg.norm(f)))
+            return body, load
+
+        patience = PUSH_TIME if isinstance(contact, Push) else GIVEN_UP
+        time = np.inf
+        for k in range(round(patience / PERIOD)):
+            self.step(wrench)
+            if detector.is_contact:
+                time = k * PERIOD  # this sample was taken k cycles after the first force
+                break
+        return Found(time, largest, torque, speed)
+
+    def _point(self, body: int, local: Array) -> tuple[Array, Array]:
+        """Position and velocity (3,) of a point of a body."""
+        motion = forward_kinematics(self.model, self.plant.q, self.plant.qd)
+        pose = motion.pose[body]
+        assert motion.twist is not None
+        position = pose[:3, :3] @ local + pose[:3, 3]
+        omega, v = motion.twist[body, :3], motion.twist[body, 3:]
+        return position, v + np.cross(omega, position)
+
+
+def _direction(rng: np.random.Generator) -> Array:
+    vector = rng.standard_normal(3)
+    return np.asarray(vector / np.linalg.norm(vector))
+
+
+class Alarms(NamedTuple):
+    """Motion without contact: duration in s, false alarms, and the largest share of a threshold."""
+
+    duration: float
+    alarms: int
+    largest: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.duration / 60.0:.3g} min without contact: {self.alarms} false alarms, largest"
+            f" share of a threshold {self.largest:.2f}"
+        )
+
+
+@dataclass(frozen=True)
+class Study:
+    """The conditions; `thresholds` are learned from a motion of its own."""
+
+    plant: str
+    error: float = 0.1
+    draw: int = 0
+    arm: Arm | None = None
+
+    def simulation(
+        self, thresholds: CollisionThresholds | None, seed: int, speed: float = 0.6
+    ) -> Simulation:
+        """A new run along another path."""
+        arm = self.arm or demo_arm()
+        return Simulation(
+            arm, self.plant, thresholds, error=self.error, draw=self.draw, seed=seed, speed=speed
+        )
+
+    def learn(
+        self, seconds: float = BITE, settings: DetectionSettings | None = None
+    ) -> LearnedThresholds:
+        """Thresholds for the wrong model, from a motion without contacts."""
+        run = self.simulation(None, seed=1)
+        return learn_thresholds(*run.believed, run.record(seconds), settings)
+
+    def quiet(
+        self,
+        thresholds: CollisionThresholds,
+        seconds: float,
+        speed: float = 0.6,
+        progress: Callable[[Alarms], None] | None = None,
+    ) -> Alarms:
+        """A long motion without contacts; `progress` is called every minute."""
+        run = self.simulation(thresholds, seed=2, speed=speed)
+        detector, alarms, largest, before = run.law.detector, 0, 0.0, False
+        assert detector is not None
+        for k, _ in enumerate(run.run(seconds)):
+            if progress is not None and k % 60_000 == 59_999:
+                progress(Alarms((k + 1) * PERIOD, alarms, largest))
+            largest = max(largest, float(detector.share.max()))
+            alarms += detector.is_contact and not before
+            before = detector.is_contact
+        return Alarms(seconds, alarms, largest)
+
+    def hits(
+        self, thresholds: CollisionThresholds, contact: Contact, count: int, seed: int = 3
+    ) -> list[Found]:
+        """Contacts of one kind, at random times of a motion."""
+        run, found = self.simulation(thresholds, seed), []
+        rng = np.random.default_rng([seed, self.draw])
+        detector = run.law.detector
+        assert detector is not None
+        for _ in range(count):
+            wait = BETWEEN + rng.exponential(0.5)
+            for _ in run.run(wait):
+                pass
+            while detector.is_contact:
+                run.step()
+            found.append(run.touch(contact, rng))
+        return found
+
+
+def row(contact: Contact, found: Sequence[Found]) -> str:
+    """A row of the table of contacts."""
+    times = np.array([each.time for each in found])
+    here, in_time = np.isfinite(times), times <= IN_TIME
+    missed = max((each.torque for each in found if each.time > IN_TIME), default=0.0)
+    cells = [str(contact), f"{in_time.sum()} of {len(found)}", f"{here.sum()}", "", "", ""]
+    if here.any():
+        forces = [each.force for each in found if each.time < np.inf]
+        cells[3] = f"{1e3 * np.median(times[here]):.0f} / {1e3 * times[here].max():.0f}"
+        cells[4] = f"{np.median(forces):.0f}"
+    if missed:
+        cells[5] = f"{missed:.2g}"
+    return "| " + " | ".join(cells) + " |"
+
+
+def _report(alarms: Alarms) -> None:
+    print(alarms, file=sys.stderr, flush=True)
+
+
+HEAD = (
+    "contact", "found within 20 ms", "found", "time, median / longest [ms]",
+    "force until found, median [N]", "largest torque of those not found within 20 ms [N m]",
+)  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables; returns the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--plant", choices=PLANTS, default="internal", help="%(default)s")
+    parser.add_argument("--minutes", type=float, default=2.0,
+                        help="motion without contacts (%(default)s)")  # fmt: skip
+    parser.add_argument("--hits", type=int, default=20,
+                        help="contacts of every kind (%(default)s)")  # fmt: skip
+    parser.add_argument("--error", type=float, default=0.1,
+                        help="of every parameter of the model (%(default)s)")  # fmt: skip
+    parser.add_argument("--draw", type=int, default=0, help="of its signs (%(default)s)")
+    options = parser.parse_args(arguments)
+    study = Study(options.plant, options.error, options.draw)
+    try:
+        learned = study.learn()
+    except DynamicsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    np.set_printoptions(precision=3, suppress=True, linewidth=120)
+    print(f"{options.plant}, model {options.error:.0%} off, draw {options.draw}")
+    print(f"held out: largest share of the thresholds\n{learned.held_out}")
+    print(f"thresholds at rest [N m]\n{learned.at_rest}\nmedian\n{learned.median}")
+    print(
+        f"high\n{learned.high}\nsmallest step found within 20 ms\n{learned.smallest_hit}",
+        flush=True,
+    )
+    print("\n| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
+    for contact in CONTACTS if options.hits else ():
+        print(row(contact, study.hits(learned.thresholds, contact, options.hits)), flush=True)
+    if options.minutes:
+        print()
+        print(study.quiet(learned.thresholds, 60.0 * options.minutes, progress=_report))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
