@@ -91,42 +91,45 @@ def as_dict(tables: StudyTables) -> dict[str, Any]:
         "conditions": {
             each.key: {"title": each.title, "group": each.group} for each in CONDITIONS.values()
         },
-        "equal noise": [
-            {
-                **_arm(each.arm),
-                "law": each.law,
-                "number": each.result.number,
-                "unit": law_of(each.law).unit,
-                "noise [N m]": _finite(each.result.noise),
-                "noise of the reference [N m]": each.result.wanted,
-                "note": each.result.note,
-            }
-            for each in results.calibrations
-        ],
-        "runs": [
-            {
-                **_arm(key.arm),
-                "plant": key.plant,
-                "law": key.law,
-                "condition": key.condition,
-                "draw": key.draw,
-                "rms [rad]": _finite(outcome.rms),
-                "peak [rad]": _finite(outcome.peak),
-                "step [N m]": _finite(outcome.step),
-                "lost": outcome.lost,
-            }
-            for key, outcome in results.runs
-        ],
-        "stability": [
-            {
-                **_arm(each.arm),
-                "law": each.law,
-                "error": each.error,
-                "unstable share": _finite(each.unstable),
-                "growth [1/s]": _finite(each.growth),
-            }
-            for each in results.judgements
-        ],
+        "equal noise": [_calibration(each) for each in results.calibrations],
+        "runs": [_run(key, outcome) for key, outcome in results.runs],
+        "stability": [_judgement(each) for each in results.judgements],
+    }
+
+
+def _calibration(each: Calibration) -> dict[str, Any]:
+    return {
+        **_arm(each.arm),
+        "law": each.law,
+        "number": each.result.number,
+        "unit": law_of(each.law).unit,
+        "noise [N m]": _finite(each.result.noise),
+        "noise of the reference [N m]": each.result.wanted,
+        "note": each.result.note,
+    }
+
+
+def _run(key: RunKey, outcome: Outcome) -> dict[str, Any]:
+    return {
+        **_arm(key.arm),
+        "plant": key.plant,
+        "law": key.law,
+        "condition": key.condition,
+        "draw": key.draw,
+        "rms [rad]": _finite(outcome.rms),
+        "peak [rad]": _finite(outcome.peak),
+        "step [N m]": _finite(outcome.step),
+        "lost": outcome.lost,
+    }
+
+
+def _judgement(each: Judgement) -> dict[str, Any]:
+    return {
+        **_arm(each.arm),
+        "law": each.law,
+        "error": each.error,
+        "unstable share": _finite(each.unstable),
+        "growth [1/s]": _finite(each.growth),
     }
 
 

@@ -26,7 +26,13 @@ COLOURS = {
     "sf-full": GREEN,
 }
 GREY = "#999999"
+NARROW = 9.0  # inches: pictures with fewer columns in the legend
 LOST_MARK = 1.6  # factor above the largest error at which lost runs are marked
+
+
+def _size(count: int) -> tuple[float, float]:
+    """Of a picture with so many axes, in inches."""
+    return max(6.5, 4.6 * count), 4.5
 
 
 def embedded(figure: Any) -> str:
@@ -48,7 +54,7 @@ def style_of(law: StudiedLaw) -> dict[str, Any]:
 
 def draw_errors(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
     """rms error over the error of the model: median, and worst draw as a band."""
-    figure, axes = new_figure(1, len(arms), (4.6 * len(arms), 4.4), sharey=True, squeeze=False)
+    figure, axes = new_figure(1, len(arms), _size(len(arms)), sharey=True, squeeze=False)
     keys = ["exact", *(f"all-{100 * e:g}" for e in ERRORS)]
     x = [0.0, *(100 * e for e in ERRORS)]
     for axis, arm in zip(axes[0], arms, strict=True):
@@ -70,7 +76,7 @@ def draw_errors(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
 
 def draw_delays(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
     """rms error over the delay: unknown (lines) and known (dashed)."""
-    figure, axes = new_figure(1, len(arms), (4.6 * len(arms), 4.4), sharey=True, squeeze=False)
+    figure, axes = new_figure(1, len(arms), _size(len(arms)), sharey=True, squeeze=False)
     x = [0.0, *(1e3 * d for d in DELAYS)]
     for axis, arm in zip(axes[0], arms, strict=True):
         for known, dashes in (("unknown", "-"), ("known", "--")):
@@ -91,7 +97,7 @@ def draw_delays(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
 
 def draw_parts(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
     """Bars: the median error with one group of parameters off by 30 %."""
-    figure, axes = new_figure(1, len(arms), (4.6 * len(arms), 4.2), sharey=True, squeeze=False)
+    figure, axes = new_figure(1, len(arms), _size(len(arms)), sharey=True, squeeze=False)
     kinds = [*PARTS, "all"]
     for axis, arm in zip(axes[0], arms, strict=True):
         laws = [law for law in tables.laws(arm) if law.is_main]
@@ -115,7 +121,7 @@ def draw_parts(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
 def draw_rates(tables: StudyTables) -> Any:
     """What Q' and Q'' bring: error of the quasi-static feedforward over that of the full one."""
     robots, factors = tables.study.robots, tables.study.stiffnesses
-    figure, axes = new_figure(1, len(robots), (4.6 * len(robots), 4.2), sharey=True, squeeze=False)
+    figure, axes = new_figure(1, len(robots), _size(len(robots)), sharey=True, squeeze=False)
     marks = dict(zip(sorted(factors), ("o", "s", "^", "D", "v"), strict=False))
     x = [0.0, *(100 * e for e in ERRORS)]
     for axis, robot in zip(axes[0], robots, strict=True):
@@ -150,7 +156,7 @@ def gain_of_rates(tables: StudyTables, arm: ArmKey, pair: str, condition: str) -
 
 def draw_front(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
     """The error with a wrong model against stability with a model that is 30 % off."""
-    figure, axes = new_figure(1, len(arms), (4.6 * len(arms), 4.2), squeeze=False)
+    figure, axes = new_figure(1, len(arms), _size(len(arms)), squeeze=False)
     for axis, arm in zip(axes[0], arms, strict=True):
         cells = [tables.cell(arm, key, "all-10") for key in FRONT_LAWS]
         errors = [np.nan if cell is None else cell.median for cell in cells]
@@ -186,4 +192,5 @@ def _legend(figure: Any, tables: StudyTables, only: Any = None) -> None:
     handles = [Line2D([], [], label=law.title, **style_of(law)) for law in laws]
     if only is None and len(laws) < len(tables.study.laws):
         handles.append(Line2D([], [], label="other laws, see the table", color=GREY, lw=0.9))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8)
+    columns = 2 if figure.get_figwidth() < NARROW else 3
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8)
