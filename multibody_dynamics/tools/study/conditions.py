@@ -34,6 +34,7 @@ class Condition:
     rate : Hz. slower : factor by which the motion is slower.
     has_payload, has_hit : whether the payload appears and the hit occurs.
     observer_gain : 1/s, of the observer of external torques that is fed back; 0: none.
+    has_link_encoders : otherwise the links are observed from the motor encoders, by the model.
     """
 
     key: str
@@ -50,6 +51,7 @@ class Condition:
     has_payload: bool = False
     has_hit: bool = False
     observer_gain: float = 0.0
+    has_link_encoders: bool = True
 
     @property
     def period(self) -> float:
@@ -105,6 +107,17 @@ def _conditions() -> tuple[Condition, ...]:
             )
     for bits in (14, 22):
         found.append(Condition(f"bits-{bits}", f"encoders of {bits} bits", "encoders", bits=bits))
+    for e in (0.0, 0.1):
+        off = f", all parameters {_percent(e)} off" if e else ""
+        found.append(
+            Condition(
+                f"motor-encoders{'-10' if e else ''}",
+                f"motor encoders only{off}",
+                "encoders",
+                e,
+                has_link_encoders=False,
+            )
+        )
     found.append(Condition("500-hz", "500 Hz", "rate", rate=500.0))
     for slower in (2.0, 4.0):
         name = {2.0: "half", 4.0: "quarter"}[slower]
@@ -123,7 +136,7 @@ GROUPS = {
     "delay": "delays of the torque, known and unknown",
     "jitter": "irregular periods",
     "contact": "a payload that appears, and a hit",
-    "encoders": "encoders of 14 and 22 bits",
+    "encoders": "encoders of 14 and 22 bits, and motor encoders only",
     "rate": "500 Hz",
     "speed": "slower motions",
     "front": "bandwidth of the compensation against stability",

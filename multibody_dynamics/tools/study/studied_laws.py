@@ -26,6 +26,7 @@ from .conditions import Condition
 from .studied_robots import StudiedArm
 
 FILTER = 3, 100.0  # order and bandwidth in Hz of the filters of velocities, as in the node
+OBSERVER_BANDWIDTH = 25.0  # Hz, of links without encoders, as in the node
 Numbers = Callable[[StudiedArm, float], dict[str, Any]]
 
 NOT_STUDIED: Mapping[str, str] = MappingProxyType(
@@ -108,10 +109,14 @@ class StudiedLaw:
             "hold": ControllerSettings(law="hold"),
         }
         order, bandwidth = FILTER
+        estimation = StateEstimation("link_and_motor_encoders", bandwidth, order)
+        if not condition.has_link_encoders:
+            estimation = StateEstimation("motor_encoders", OBSERVER_BANDWIDTH, order)
         return FlatnessSettings(
             law=self.law,
             controllers=controllers,
-            estimation=StateEstimation("link_and_motor_encoders", bandwidth, order),
+            estimation=estimation,
+            motor_bandwidth=bandwidth,
             observer_gain=condition.observer_gain,
             command_delay=condition.known_delay,
         )

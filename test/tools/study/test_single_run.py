@@ -85,6 +85,14 @@ def test_jitter_changes_the_lengths_of_the_cycles_and_costs_little():
     assert irregular.rms < 2.0 * regular.rms
 
 
+def test_without_link_encoders_the_links_are_observed_and_compensation_is_off():
+    arm, alone = two_links(), CONDITIONS["motor-encoders"]
+    plain, compensated = (run(arm, f"pd-full{kind}", alone).outcome for kind in ("", "-comp"))
+    assert plain == compensated
+    assert plain.rms < 1e-4
+    assert run(arm, "pd-full", EXACT).outcome.rms != plain.rms
+
+
 def test_a_known_delay_is_predicted():
     arm = two_links()
     known, unknown = (
