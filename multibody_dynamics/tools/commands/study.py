@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,7 +97,7 @@ def _simulated(options: argparse.Namespace) -> StudyTables:
     from time import monotonic
 
     from ..study.study_files import origin
-    from ..study.study_plan import run_study
+    from ..study.study_plan import planned_runs, run_study
     from ..study.study_settings import chosen_study
     from ..study.study_tables import StudyTables
 
@@ -113,6 +114,8 @@ def _simulated(options: argparse.Namespace) -> StudyTables:
         is_quick=options.quick,
     )
     options.output.mkdir(parents=True, exist_ok=True)  # fail now, not after an hour
+    count = len(planned_runs(study))
+    print(f"{count} runs in {options.workers} processes", file=sys.stderr)
     began = monotonic()
     results = run_study(study, options.workers)
     return StudyTables(study, results, origin(monotonic() - began))

@@ -1,12 +1,19 @@
 """The report."""
 
+import csv
 import re
+from pathlib import Path
 
 import pytest
 
 from multibody_dynamics.tools.study.conditions import CONDITIONS
+from multibody_dynamics.tools.study.single_run import plant_of, simulate
+from multibody_dynamics.tools.study.studied_laws import REFERENCE, STUDIED_LAWS
 from multibody_dynamics.tools.study.study_page import summary, write_report
-from study_arms import made_up
+from multibody_dynamics.tools.study.study_tables import Cell
+from study_arms import made_up, panda
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +66,61 @@ def test_the_summary_names_goals_and_medians():
     assert re.search(r"motor PD, full, compensated +0\.3 +0\.3 / 0\.3", lines)
     assert "exact model: 0.3 mrad, goal 0.02: not met" in lines
     assert "all parameters 10 % off, median: 0.3 mrad, goal 0.4: met" in lines
+
+
+# The published tables
+
+
+def published():
+    """The tables of section 11 of docs/elastic_joints.md, each as its title, the titles of its
+    columns, and {row: cells}."""
+    text = (DOCS / "elastic_joints.md").read_text()
+    section = text[text.index("\n## 11. Robustness") : text.index("\n## 12.")]
+    for block in section.split("\n\n"):
+        if block.startswith("| ") and "springs as given" in block:
+            lines = [re.split(r"\s*\|\s*", line)[1:-1] for line in block.splitlines()]
+            yield lines[0][0], lines[0][1:], {line[0]: line[1:] for line in lines[2:]}
+
+
+def test_the_published_tables_are_those_of_the_published_results():
+    with (DOCS / "study.csv").open() as file:
+        results = {
+            (row["robot"], row["stiffness"], row["law"], row["condition"]): row
+            for row in csv.DictReader(file)
+            if row["plant"] == "internal"
+        }
+    laws = {law.title: law.key for law in STUDIED_LAWS.values()}
+    conditions = {each.title: each.key for each in CONDITIONS.values()}
+    count = 0
+    for title, columns, rows in published():
+        robot = title.partition(",")[0]
+        for condition, cells in rows.items():
+            for law, cell in zip(columns, cells, strict=True):
+                if condition == "bandwidth, rad/s":
+                    where = robot, "1.0", laws[law], "exact"
+                    assert float(cell) == pytest.approx(float(results[where]["number"]), rel=0.02)
+                    continue
+                found = results[robot, "1.0", laws[law], conditions[condition]]
+                numbers = [
+                    float("inf") if found[name] == "lost" else float(found[name])
+                    for name in ("median rms [mrad]", "worst rms [mrad]", "worst peak [mrad]")
+                ]
+                assert cell == str(Cell(*numbers, int(found["lost"]), int(found["draws"])))
+                count += 1
+    assert count > 100
+
+
+def test_the_published_results_can_be_repeated():
+    arm = panda()
+    plant = plant_of(arm, "internal")
+    law = STUDIED_LAWS[REFERENCE]
+    with (DOCS / "study.csv").open() as file:
+        rows = {
+            row["condition"]: row
+            for row in csv.DictReader(file)
+            if (row["robot"], row["stiffness"], row["law"]) == ("panda", "1.0", REFERENCE)
+            and row["plant"] == "internal"
+        }
+    for key in ("exact", "hit"):
+        outcome = simulate(arm, plant, law, law.default, CONDITIONS[key]).outcome
+        assert 1e3 * outcome.rms == pytest.approx(float(rows[key]["median rms [mrad]"]), rel=0.02)
