@@ -22,6 +22,7 @@ PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
     *("demo", "task-demo", "report", "inspect", "torque-report", "plot", "trajectory", "record"),
     *("identify-springs", "scale-time", "integrate", "gazebo", "monitor", "compose", "validate"),
+    "study",
 )
 
 
@@ -238,3 +239,34 @@ def test_unusable_folders_are_reported(capsys, tmp_path):
 
 def test_report_rejects_a_folder_without_a_demo(capsys, tmp_path):
     assert "not the output folder of a demo" in rejected(capsys, "report", str(tmp_path))
+
+
+def test_study_of_ones_own_robot_and_its_report_written_again(tmp_path, capsys):
+    config = Path(PANDA).parents[1]
+    words = ["study", "--quick", "--urdf", str(config / "robots" / "planar_two_link.urdf")]
+    words += ["--elastic-joints", str(config / "elastic_joints" / "planar_two_link.yaml")]
+    words += ["--laws", "linearization", "--conditions", "exact", "--workers", "1"]
+    assert cli.main([*words, "-o", str(tmp_path / "first")]) == 0
+    printed = capsys.readouterr().out
+    assert "planar_two_link: rms error in mrad" in printed
+    assert "feedback linearisation" in printed
+    found = tmp_path / "first"
+    assert {file.name for file in found.iterdir()} == {"report.html", "study.json", "study.csv"}
+    again = ["study", "--results", str(found / "study.json"), "-o", str(tmp_path / "second")]
+    assert cli.main(again) == 0
+    assert capsys.readouterr().out.replace("second", "first") == printed
+    for name in ("study.json", "study.csv"):
+        assert (tmp_path / "second" / name).read_text() == (found / name).read_text()
+
+
+def test_study_of_something_that_does_not_exist(tmp_path, capsys):
+    folder = str(tmp_path / "study")
+    message = rejected(capsys, "study", "--robots", "r2d2", "-o", folder)
+    assert "robot 'r2d2': expected all or some of panda, six_joint_arm, antagonistic" in message
+    assert "needs both" in rejected(capsys, "study", "--urdf", PANDA, "-o", folder)
+    nothing = str(tmp_path / "nothing.json")
+    assert "nothing.json" in rejected(capsys, "study", "--results", nothing, "-o", folder)
+    for words in (["--draws", "0"], ["--plant", "gazebo"], ["--workers", "two"]):
+        with pytest.raises(SystemExit) as end:
+            cli.main(["study", *words])
+        assert end.value.code == 2

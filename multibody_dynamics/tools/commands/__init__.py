@@ -21,6 +21,7 @@ COMMANDS = (  # in the order of --help
     "report",
     "inspect",
     "torque_report",
+    "study",
     "gazebo",
     "compose",
     "monitor",

@@ -25,7 +25,7 @@ from multibody_dynamics.dynamics.motion.trajectories import interpolate
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.plant.plants import Plant
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
-from multibody_dynamics.tools.robustness import mistaken
+from multibody_dynamics.tools.study.model_errors import mistaken
 from robots import CONFIG
 
 FILE = CONFIG / "robots" / "planar_two_link.urdf"

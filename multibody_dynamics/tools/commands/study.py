@@ -1,0 +1,121 @@
+"""The command `study`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..base.arguments import numbers
+
+if TYPE_CHECKING:
+    from ..study.study_tables import StudyTables
+
+HELP = "Study how robust the control laws are, and write a report"
+DETAILS = (
+    "Simulates the laws on three robots, or on your own, at equal noise of their torques: with"
+    " wrong models, delays, irregular periods, hits, a payload, coarse encoders, at 500 Hz and at"
+    " lower speeds. The report compares the errors with each other and with stated goals. A run"
+    " that leaves its reference by 0.2 rad or keeps swinging is lost, and has no error. The results"
+    " do not depend on the number of processes. The whole study takes about an hour on two cores,"
+    " --quick one to two minutes."
+)
+PLANTS = ("internal", "mujoco", "both")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, default=Path("study"),
+                        help="folder for report.html, study.json and study.csv"
+                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--quick", action="store_true",
+                        help="a first look: the Panda with the given springs, the main laws, two"
+                        " draws, and the conditions exact, error, delay and"
+                        " contact")  # fmt: skip
+    parser.add_argument("--results", metavar="JSON", type=Path, nargs="+",
+                        help="simulate nothing: merge these study.json, and write report and"
+                        " tables again")  # fmt: skip
+    _add_choices(parser)
+    parser.add_argument("--draws", metavar="N", type=count,
+                        help="draws of the main laws with all parameters off; other random rows"
+                        " have a fifth (20)")  # fmt: skip
+    parser.add_argument("--seed", metavar="N", type=int, default=0,
+                        help="of all random numbers (%(default)s)")  # fmt: skip
+    parser.add_argument("--workers", metavar="N", type=count, default=os.cpu_count() or 1,
+                        help="processes (one per core)")  # fmt: skip
+
+
+def _add_choices(parser: argparse.ArgumentParser) -> None:
+    """What to study."""
+    parser.add_argument("--robots", metavar="NAME", type=names, default=None,
+                        help="comma-separated: panda, six_joint_arm, antagonistic; or all"
+                        " (all)")  # fmt: skip
+    parser.add_argument("--urdf", metavar="ROBOT.urdf", type=Path,
+                        help="your own robot instead, with --elastic-joints")  # fmt: skip
+    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
+                        help="its springs and motors")  # fmt: skip
+    parser.add_argument("--stiffness", metavar="FACTORS", type=numbers,
+                        help="comma-separated factors of the stiffness of all springs"
+                        " (0.5,1,5)")  # fmt: skip
+    parser.add_argument("--laws", metavar="NAME", type=names,
+                        help="comma-separated names of laws; main; or all (all). The default law"
+                        " is always included")  # fmt: skip
+    parser.add_argument("--conditions", metavar="NAME", type=names,
+                        help="comma-separated: exact, error, parts, delay, jitter, contact,"
+                        " encoders, rate, speed, front; or all (all)")  # fmt: skip
+    parser.add_argument("--plant", choices=PLANTS, default="internal",
+                        help="simulator; with both, MuJoCo repeats exact, error and contact of the"
+                        " main laws (%(default)s)")  # fmt: skip
+
+
+def names(text: str) -> list[str]:
+    """Comma-separated names."""
+    return [name for name in text.split(",") if name]
+
+
+def count(text: str) -> int:
+    """A positive whole number."""
+    if not (text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive whole number")
+    return int(text)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..study.study_files import read_tables, write_tables
+    from ..study.study_page import summary, write_report
+
+    tables = read_tables(options.results) if options.results else _simulated(options)
+    write_tables(tables, options.output)
+    page = write_report(tables, options.output)
+    print(*summary(tables), sep="\n")
+    print(f"\nreport: {page}")
+    return 0
+
+
+def _simulated(options: argparse.Namespace) -> StudyTables:
+    from time import monotonic
+
+    from ..study.study_files import origin
+    from ..study.study_plan import planned_runs, run_study
+    from ..study.study_settings import chosen_study
+    from ..study.study_tables import StudyTables
+
+    study = chosen_study(
+        robots=options.robots,
+        urdf=options.urdf,
+        springs=options.elastic_joints,
+        stiffnesses=options.stiffness,
+        laws=options.laws,
+        conditions=options.conditions,
+        plant=options.plant,
+        draws=options.draws,
+        seed=options.seed,
+        is_quick=options.quick,
+    )
+    options.output.mkdir(parents=True, exist_ok=True)  # fail now, not after an hour
+    count = len(planned_runs(study))
+    print(f"{count} runs in {options.workers} processes", file=sys.stderr)
+    began = monotonic()
+    results = run_study(study, options.workers)
+    return StudyTables(study, results, origin(monotonic() - began))

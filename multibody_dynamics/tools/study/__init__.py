@@ -1,0 +1,1 @@
+"""The robustness of the control laws, studied with simulated robots: the command `study`."""

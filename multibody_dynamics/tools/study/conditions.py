@@ -1,0 +1,161 @@
+"""The conditions under which the laws are compared: errors of the model, delays, contacts,
+encoders, rates and speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import pi
+
+from ...dynamics.core import InputError
+from .model_errors import PARTS
+
+BITS = 18
+PUSHED_FOR = 0.02  # s
+HIT_AT, PAYLOAD_AT = 0.5, 2.0 / 7.0  # shares of the motion
+OBSERVER_GAIN = 20.0  # 1/s
+ERRORS = (0.1, 0.2, 0.3)
+DELAYS = (1e-3, 3e-3, 5e-3)  # s
+JITTERS = (0.2, 0.5)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What differs between the controller's assumptions and the robot.
+
+    Attributes
+    ----------
+    key, title, group : names; `group` is a key of GROUPS.
+    error : relative error of the parameters `parts` of the controller's model.
+    bits : of the encoders of links and motors, per turn on the link side, with noise of a third of
+        a step; 0: exact positions.
+    delay : s between a torque command and its effect; `known_delay` : what the controller knows.
+    jitter : largest deviation of a period from `period`, as a share of it, evenly distributed.
+    rate : Hz. slower : factor by which the motion is slower.
+    has_payload, has_hit : whether the payload appears and the hit occurs.
+    observer_gain : 1/s, of the observer of external torques that is fed back; 0: none.
+    has_link_encoders : otherwise the links are observed from the motor encoders, by the model.
+    """
+
+    key: str
+    title: str
+    group: str
+    error: float = 0.0
+    parts: tuple[str, ...] = PARTS
+    bits: int = BITS
+    delay: float = 0.0
+    known_delay: float = 0.0
+    jitter: float = 0.0
+    rate: float = 1000.0
+    slower: float = 1.0
+    has_payload: bool = False
+    has_hit: bool = False
+    observer_gain: float = 0.0
+    has_link_encoders: bool = True
+
+    @property
+    def period(self) -> float:
+        """s."""
+        return 1.0 / self.rate
+
+    @property
+    def resolution(self) -> float:
+        """rad or m, step of the encoders."""
+        return 2.0 * pi / 2.0**self.bits if self.bits else 0.0
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the draws differ in more than the noise of the encoders."""
+        return self.error > 0.0
+
+
+def _percent(error: float) -> str:
+    return f"{100.0 * error:g} %"
+
+
+def _conditions() -> tuple[Condition, ...]:
+    found = [Condition("exact", "exact model", "exact")]
+    for e in ERRORS:
+        found.append(Condition(f"all-{100 * e:g}", f"all parameters {_percent(e)} off", "error", e))
+    for part in PARTS:
+        for e in ERRORS:
+            title = f"{part} {_percent(e)} off"
+            found.append(Condition(f"{part}-{100 * e:g}", title, "parts", e, (part,)))
+    for known in (False, True):
+        for d in DELAYS:
+            text = "known" if known else "unknown"
+            title = f"delay of {1e3 * d:g} ms, {text}"
+            key = f"delay-{1e3 * d:g}-{text}"
+            found.append(Condition(key, title, "delay", delay=d, known_delay=d if known else 0.0))
+    for j in JITTERS:
+        found.append(
+            Condition(f"jitter-{100 * j:g}", f"period +-{_percent(j)}", "jitter", jitter=j)
+        )
+    for what in ("payload", "hit"):
+        for gain in (0.0, OBSERVER_GAIN):
+            observed = "-observer" if gain else ""
+            title = f"{what}, with observer" if gain else what
+            found.append(
+                Condition(
+                    f"{what}{observed}",
+                    title,
+                    "contact",
+                    has_payload=what == "payload",
+                    has_hit=what == "hit",
+                    observer_gain=gain,
+                )
+            )
+    for bits in (14, 22):
+        found.append(Condition(f"bits-{bits}", f"encoders of {bits} bits", "encoders", bits=bits))
+    for e in (0.0, 0.1):
+        off = f", all parameters {_percent(e)} off" if e else ""
+        found.append(
+            Condition(
+                f"motor-encoders{'-10' if e else ''}",
+                f"motor encoders only{off}",
+                "encoders",
+                e,
+                has_link_encoders=False,
+            )
+        )
+    found.append(Condition("500-hz", "500 Hz", "rate", rate=500.0))
+    for slower in (2.0, 4.0):
+        name = {2.0: "half", 4.0: "quarter"}[slower]
+        for e in (0.0, 0.1):
+            off = f", {_percent(e)} off" if e else ""
+            key = f"{name}-speed{'-10' if e else ''}"
+            found.append(Condition(key, f"{name} speed{off}", "speed", e, slower=slower))
+    return tuple(found)
+
+
+CONDITIONS = {each.key: each for each in _conditions()}
+GROUPS = {
+    "exact": "the exact model, with encoders",
+    "error": "all parameters of the model off",
+    "parts": "links, springs, motors or friction off",
+    "delay": "delays of the torque, known and unknown",
+    "jitter": "irregular periods",
+    "contact": "a payload that appears, and a hit",
+    "encoders": "encoders of 14 and 22 bits, and motor encoders only",
+    "rate": "500 Hz",
+    "speed": "slower motions",
+    "front": "bandwidth of the compensation against stability",
+}
+KEY_GROUPS = ("exact", "error", "contact")
+"""Repeated on MuJoCo by --plant both, for the main laws and the given springs."""
+OTHER_STIFFNESS_GROUPS = ("exact", "error", "speed")
+"""Studied with all stiffnesses; the others with the given springs."""
+MAIN_GROUPS = ("parts", "speed", "jitter")
+"""Studied for the main laws only."""
+FRONT_CONDITIONS = ("exact", "all-10", "all-30", "delay-3-unknown", "payload")
+
+
+def chosen_groups(names: Sequence[str]) -> tuple[str, ...]:
+    """The groups with these names, in their order; "all" stands for all of them.
+
+    Raises InputError for a name that does not exist.
+    """
+    for name in names:
+        if name not in GROUPS and name != "all":
+            raise InputError(f"conditions '{name}': expected all or some of {', '.join(GROUPS)}")
+    return tuple(group for group in GROUPS if group in names or "all" in names)

@@ -1,0 +1,62 @@
+"""Wrong models: a robot whose parameters are off by a given share, with random signs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from ...dynamics.elastic import Actuator, Actuators, Motor, Spring
+from ...dynamics.model import MultibodyModel
+from .spring_scaling import scaled_spring, with_springs
+
+PARTS = ("links", "springs", "motors", "friction")
+"""What can be wrong: mass and inertia of each link, the torque of each spring, the rotor inertia of
+each motor, and its viscous and Coulomb friction."""
+
+
+def mistaken(
+    model: MultibodyModel,
+    actuators: Actuators,
+    share: float,
+    rng: np.random.Generator,
+    parts: Sequence[str] = PARTS,
+) -> tuple[MultibodyModel, Actuators]:
+    """The robot with every parameter of `parts` off by +-`share`, with random signs.
+
+    A draw of all parts and a draw of one of them have the same signs.
+    """
+
+    def factor(part: str) -> float:
+        sign = float(rng.choice((-1.0, 1.0)))
+        return 1.0 + share * sign * (part in parts)
+
+    inertias = np.array([factor("links") * inertia for inertia in model.link_inertias])
+    wrong = tuple(_wrong(actuator, factor) for actuator in actuators.actuators)
+    return replace(model, link_inertias=inertias), replace(actuators, actuators=wrong)
+
+
+def _wrong(actuator: Actuator, factor: Callable[[str], float]) -> Actuator:
+    """The actuator with wrong motors and springs."""
+
+    def motor(given: Motor) -> Motor:
+        return replace(
+            given,
+            inertia=factor("motors") * given.inertia,
+            viscous=factor("friction") * given.viscous,
+            coulomb=factor("friction") * given.coulomb,
+        )
+
+    def spring(given: Spring) -> Spring:
+        return scaled_spring(given, torque=factor("springs"))
+
+    changes: dict[str, Any] = {}
+    for each in fields(actuator):
+        value = getattr(actuator, each.name)
+        if isinstance(value, Motor):
+            changes[each.name] = motor(value)
+        elif isinstance(getattr(value, "motor", None), Motor):  # a drive that sets a stiffness
+            changes[each.name] = replace(value, motor=motor(value.motor))
+    return with_springs(replace(actuator, **changes), spring)

@@ -1,0 +1,244 @@
+"""One run of the study: a law follows the motion of a robot, cycle by cycle, under a condition."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dynamics.control import FlatnessLaw
+from ...dynamics.core import Array, DynamicsError
+from ...dynamics.plant import DelayLine, Encoder, Plant
+from ...dynamics.rigid import forward_kinematics
+from .conditions import HIT_AT, PAYLOAD_AT, PUSHED_FOR, Condition
+from .model_errors import mistaken
+from .studied_laws import StudiedLaw
+from .studied_robots import LEVER, StudiedArm, motion_rows
+
+SETTLING = 0.3  # s at rest before the motion, while the law takes over
+AFTER = 0.3  # s after the motion, included in the errors
+LOST = 0.2  # rad, error at which the node stops the arm
+LEAD = 0.5  # cycles, of the feedforward
+ENDING = 0.2  # s, at the end, in which links must not swing
+SWING = 2e-3  # rad, rms of a swing about its trend
+
+
+class Outcome(NamedTuple):
+    """Result of one run: rms and peak of the links' errors in rad (m), and `step`, the mean step of
+    the motor torques from cycle to cycle in N m (N). Of a lost run only `lost`, why, is valid."""
+
+    rms: float = np.nan
+    peak: float = np.nan
+    step: float = np.nan
+    lost: str = ""
+
+
+class Recording(NamedTuple):
+    """A run as it went: the outcome, errors (k, n), and motor torques (k, m) from t = 0 on."""
+
+    outcome: Outcome
+    errors: Array
+    torques: Array
+
+
+class _Times(NamedTuple):
+    """Starts of the cycles in s, the motion beginning at `cycles[first]` = 0, and their lengths."""
+
+    cycles: Array
+    lengths: Array
+    first: int
+
+
+@lru_cache(maxsize=8)
+def plant_of(arm: StudiedArm, name: str) -> Plant:
+    """The plant of the arm, created once in each process."""
+    return arm.plant(name)
+
+
+# wide: what identifies a run
+def simulate(
+    arm: StudiedArm,
+    plant: Plant,
+    law: StudiedLaw,
+    number: float,
+    condition: Condition,
+    *,
+    seed: int = 0,
+    draw: int = 0,
+    until: float = np.inf,
+) -> Recording:
+    """Run the law with its `number` under a condition, with the random numbers of a draw, until
+    `until` s or AFTER s after the motion. The same arguments give the same result."""
+    model, actuators = arm.model, arm.actuators
+    if condition.error:
+        rng = np.random.default_rng([draw, 1, seed])
+        model, actuators = mistaken(model, actuators, condition.error, rng, condition.parts)
+    times = _times(arm, condition, until, [draw, 2, seed])
+    n, m = arm.model.n, len(actuators.motors)
+    errors: Array = np.zeros((len(times.cycles), n))
+    torques: Array = np.zeros((len(times.cycles), m))
+    try:
+        settings = law.flatness_settings(arm, number, condition)
+        controller = FlatnessLaw(model, actuators, settings)
+        _reset(arm, plant)
+        controller.design(plant.q.copy())
+    except DynamicsError as error:
+        return Recording(Outcome(lost=f"no design: {error}"), errors[:0], torques[:0])
+    cycle = _Cycle(arm, plant, controller, condition, times, [draw, 0, seed])
+    begin, k = times.first, 0
+    try:
+        for k in range(len(times.cycles)):
+            cycle.run(k)
+            torques[k] = controller.transfer.torque
+            errors[k] = cycle.error
+            if k >= begin and not np.abs(cycle.error).max() < LOST:
+                text = f"further than {LOST:g} rad from the reference"
+                return Recording(Outcome(lost=text), errors[begin:k], torques[begin:k])
+    except DynamicsError as error:
+        return Recording(Outcome(lost=str(error)), errors[begin:k], torques[begin:k])
+    errors, torques = errors[begin:], torques[begin:]
+    is_complete = until == np.inf
+    return Recording(_outcome(errors, torques, condition.period, is_complete), errors, torques)
+
+
+def _outcome(errors: Array, torques: Array, period: float, is_complete: bool) -> Outcome:
+    swing = _swing(errors[-round(ENDING / period) :])
+    if is_complete and swing > SWING:
+        return Outcome(lost=f"unstable: still swinging by {1e3 * swing:.1f} mrad rms at the end")
+    return Outcome(
+        float(np.sqrt((errors**2).mean())),
+        float(np.abs(errors).max()),
+        float(np.abs(np.diff(torques, axis=0)).mean()),
+    )
+
+
+def _swing(errors: Array) -> float:
+    """The largest rms of a joint about its linear trend."""
+    t = np.linspace(-1.0, 1.0, len(errors))
+    rest = errors - errors.mean(axis=0)
+    rest = rest - np.outer(t, t @ rest) / (t @ t)
+    return float(np.sqrt((rest**2).mean(axis=0)).max())
+
+
+def _times(arm: StudiedArm, condition: Condition, until: float, seed: list[int]) -> _Times:
+    dt = condition.period
+    first = round(SETTLING / dt)
+    end = min(arm.motion.end_time * condition.slower + AFTER, until)
+    count = first + round(end / dt)
+    if not condition.jitter:
+        lengths = np.full(count, dt)
+        return _Times(dt * (np.arange(count) - first), lengths, first)
+    spread = np.random.default_rng(seed).uniform(-1.0, 1.0, count)
+    lengths = dt * (1.0 + condition.jitter * spread)
+    starts = np.concatenate(([0.0], np.cumsum(lengths)[:-1]))
+    return _Times(starts - starts[first], lengths, first)
+
+
+def _reset(arm: StudiedArm, plant: Plant) -> None:
+    """Put the plant at rest at the start of the motion."""
+    plant.set_model(arm.model)
+    plant.applied_wrenches[:] = 0.0
+    plant.stiffness[0], plant.stiffness[1] = arm.outputs, 0.0
+    plant.reset(arm.start)
+
+
+class _Cycle:
+    """The cycle of the node: sensors, law, transmission, robot."""
+
+    # wide: the parts of a run
+    def __init__(
+        self,
+        arm: StudiedArm,
+        plant: Plant,
+        controller: FlatnessLaw,
+        condition: Condition,
+        times: _Times,
+        seed: list[int],
+    ) -> None:
+        self.arm, self.plant, self.controller = arm, plant, controller
+        self.condition, self.times = condition, times
+        dt, step = condition.period, condition.resolution
+        self.encoders = [
+            Encoder(len(row), dt, resolution=step, noise=step / 3.0, seed=[*seed, k])
+            for k, row in enumerate((plant.q, plant.theta))
+        ]
+        self.line = DelayLine(condition.delay, dt, plant.motor_torque.copy())
+        self.lead = controller.reference_lead
+        self.ahead = LEAD * dt + condition.known_delay
+        self.error: Array = np.zeros(arm.model.n)
+        controller.stiffness[0] = arm.outputs
+        self.signals: dict[str, Any] = {
+            "link_position": self.encoders[0].position,
+            "motor_position": self.encoders[1].position,
+            "motor_torque": plant.motor_torque,
+        }
+        end = arm.motion.end_time * condition.slower
+        self.payload_at = PAYLOAD_AT * end if condition.has_payload else np.inf
+        self.hit_at = HIT_AT * end if condition.has_hit else np.inf
+        self._rows = [self._motion(shift) for shift in (self.lead, self.ahead, None)]
+
+    def _motion(self, shift: float | None) -> NDArray[np.float64]:
+        """(k, 5, n) the motion at each cycle, `shift` s later; None: at the ends of the cycles."""
+        t, slower = self.times.cycles, self.condition.slower
+        if not self.condition.jitter:
+            dt = self.condition.period
+            later = dt if shift is None else shift
+            return motion_rows(self.arm, slower, float(t[0]) + later, dt, len(t))
+        later_row = self.times.lengths if shift is None else shift
+        return self.arm.slower(slower).sample(t + later_row)
+
+    def run(self, k: int) -> None:
+        """Cycle k, and the motion of the robot until the next one."""
+        controller, plant = self.controller, self.plant
+        t, length = float(self.times.cycles[k]), float(self.times.lengths[k])
+        for encoder, row in zip(self.encoders, (plant.q, plant.theta), strict=True):
+            (encoder.update if k else encoder.restart)(row, np.zeros_like(row))
+        controller.measure(t + SETTLING, self.signals)
+        if k == 0:
+            controller.transfer.torque[:] = controller.holding_torque()
+            controller.start(controller.settings.law, 0.5 * SETTLING)
+        controller.desired[:], controller.ahead[:] = self._rows[0][k], self._rows[1][k]
+        if controller.observer is not None:
+            controller.external_torque[:] = controller.observer.residual
+        elapsed = float(self.times.lengths[k - 1]) if k else length
+        controller.update(elapsed, self.ahead - self.lead)
+        self._disturb(t)
+        torque = controller.transfer.torque.copy()
+        if self.condition.jitter:
+            plant.step(torque, length)
+        else:
+            for duration, late in self.line.push(torque):
+                plant.step(late, duration)
+        self.error[:] = self._rows[2][k, 0] - plant.q
+
+    def _disturb(self, t: float) -> None:
+        """Change the payload of the plant and push it."""
+        arm, plant = self.arm, self.plant
+        if t + 1e-9 >= self.payload_at:
+            self.payload_at = np.inf
+            last = arm.model.n - 1
+            plant.set_model(arm.model.with_payload(last, arm.payload, (0.0, 0.0, LEVER)))
+        if self.condition.has_hit:
+            is_hit = self.hit_at <= t + 1e-9 < self.hit_at + PUSHED_FOR
+            push(plant, arm.hit if is_hit else 0.0)
+
+
+def push(plant: Plant, force: float) -> None:
+    """Apply a force (N) along y, or along z to a planar arm in the x-z plane, at the origin of the
+    last link."""
+    poses = forward_kinematics(plant.model, plant.q).pose
+    at = poses[-1, :3, 3]
+    f = np.array([0.0, 0.0, force]) if is_vertical(plant) else np.array([0.0, force, 0.0])
+    plant.applied_wrenches[-1] = *np.cross(at, f), *f
+
+
+@lru_cache(maxsize=8)
+def is_vertical(plant: Plant) -> bool:
+    """Whether no joint lets the last link move along y, as in a planar arm."""
+    from ...dynamics.rigid import jacobian
+
+    model = plant.model
+    J = jacobian(model, plant.q, model.body_names[-1], representation="hybrid")
+    return bool(np.abs(J[4]).max() < 1e-9)

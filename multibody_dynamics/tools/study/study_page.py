@@ -1,0 +1,403 @@
+"""The report of a study: one HTML page with its pictures in it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from .conditions import BITS, GROUPS, KEY_GROUPS
+from .single_run import LOST, SWING
+from .studied_laws import FRONT_BANDWIDTHS, FRONT_LAWS, NOT_STUDIED, REFERENCE, law_of
+from .studied_robots import load_arm
+from .study_conclusions import (
+    about_contacts,
+    about_delays,
+    about_errors,
+    about_front,
+    about_noise,
+    about_parts,
+    about_plants,
+    about_rates,
+    arm_title,
+)
+from .study_goals import met_goals
+from .study_pictures import (
+    draw_delays,
+    draw_errors,
+    draw_front,
+    draw_parts,
+    draw_rates,
+    embedded,
+    gain_of_rates,
+)
+from .study_plan import JUDGED_DELAY, JUDGED_ERRORS, ArmKey
+from .study_tables import StudyTables, figure
+
+STYLE = (
+    "body{font:16px/1.45 system-ui,sans-serif;max-width:76em;margin:2em auto;padding:0 1em}"
+    "table{border-collapse:collapse;margin:1em 0;font-size:.85em}td,th{padding:.25em .7em;"
+    "text-align:right;border-bottom:1px solid #ddd}td:first-child,th:first-child{text-align:left}"
+    "img{max-width:100%}.no{color:#b00}.yes{color:#060}caption{text-align:left;color:#555}"
+)
+Rows = Sequence[Sequence[str]]
+
+
+def write_report(tables: StudyTables, folder: Path) -> Path:
+    """Write report.html; returns its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    page = folder / "report.html"
+    parts = [part for section in SECTIONS for part in section(tables)]
+    title = "Robustness of the control laws"
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+    body = "\n".join([f"<h1>{title}</h1>", *parts])
+    page.write_text(
+        f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n',
+        encoding="utf-8",
+    )
+    return page
+
+
+def summary(tables: StudyTables) -> list[str]:
+    """The main results as lines of text."""
+    lines = []
+    for arm in tables.given_arms():
+        lines.append(f"{arm_title(tables, arm)}: rms error in mrad, median / worst")
+        conditions = tables.conditions("exact", "error")
+        lines.append("  " + " " * 42 + "".join(f"{each.key:>16}" for each in conditions))
+        for law in tables.laws(arm):
+            cells = (tables.cell(arm, law.key, each.key) for each in conditions)
+            lines.append(f"  {law.title:<42}" + "".join(f"{cell!s:>16}" for cell in cells))
+    for met in met_goals(tables):
+        verdict = "met" if met.holds else "not met"
+        lines.append(
+            f"{met.goal.title}: {figure(met.value)} mrad, goal {met.goal.limit:g}: {verdict}"
+        )
+    return lines
+
+
+# Sections
+
+
+def _about(tables: StudyTables) -> Iterator[str]:
+    study = tables.study
+    found = ", ".join(f"{name} {value}" for name, value in tables.origin.items())
+    yield _text(
+        "Each law follows a fast motion of a simulated arm, cycle by cycle, as "
+        "flatness_controller_node would, but without ROS. The tables contain the rms error of all "
+        "links over the whole motion, in mrad (mm for prismatic joints); where several draws were "
+        "made, median / worst."
+    )
+    yield _text(
+        f"A law is lost if a link comes further than {LOST:g} rad from its reference, if a link "
+        f"still swings by more than {1e3 * SWING:g} mrad rms at the end, or if the law has no "
+        "design or no solution. A lost run has no error, and a median is lost if half of the draws "
+        "are."
+    )
+    yield _text(
+        f"Encoders have {BITS} bits per turn on the link side, for links and motors, with noise of "
+        f"a third of a step, unless stated. Draws: {study.draws} for the main laws with all "
+        f"parameters off, {study.few} in other rows with a wrong model. In draw k, every law faces "
+        f"the same wrong model. Plant: {study.plant}. Seed {study.seed}. {found}."
+    )
+    rows = []
+    for arm in tables.given_arms():
+        loaded = load_arm(*arm)
+        rows.append(
+            (
+                arm.source.title,
+                str(loaded.model.n),
+                f"{loaded.model.inertias[:, 5, 5].sum():.3g}",
+                f"{loaded.motion.end_time:.3g}",
+                f"{abs(loaded.motion.peak_values()[1]).max():.2g}",
+                f"{loaded.payload:.2g}",
+                f"{loaded.hit:.3g}",
+                ", ".join(f"{factor:g}" for factor in study.stiffnesses),
+            )
+        )
+    heads = ("robot", "joints", "mass, kg", "motion, s", "largest speed, rad/s", "payload, kg",
+             "hit for 20 ms, N", "stiffnesses x")  # fmt: skip
+    yield _table(heads, rows, "The robots. Springs are stiffer at the same torques.")
+    if left := [f"{name} ({why})" for name, why in NOT_STUDIED.items()]:
+        yield _text(f"Not studied: {'; '.join(left)}.")
+
+
+def _goals(tables: StudyTables) -> Iterator[str]:
+    found = met_goals(tables)
+    if not found:
+        return
+    yield _heading("Goals")
+    yield _text(
+        "Goals for the default law on the Panda with the given springs. Beside them stand the "
+        "error that they were set against, and the law of this study with the least error."
+    )
+    rows = [
+        (
+            met.goal.title,
+            f"{met.goal.limit:g}",
+            "" if met.goal.before is None else f"{met.goal.before:g}",
+            figure(met.value),
+            "met" if met.holds else "not met",
+            f"{law_of(met.best).title}: {figure(met.best_value)}",
+        )
+        for met in found
+    ]
+    heads = ("condition", "goal, mrad", "before, mrad", f"{law_of(REFERENCE).title}, mrad", "",
+             "least error")  # fmt: skip
+    yield _table(heads, rows)
+    missed = [met.goal.title for met in found if not met.holds]
+    if missed:
+        yield _text(f"Not met: {'; '.join(missed)}.")
+    else:
+        yield _text("The default law meets all of them.")
+
+
+def _noise(tables: StudyTables) -> Iterator[str]:
+    yield _heading("Equal noise")
+    yield _text(
+        "The number of each law, in most cases its bandwidth in rad/s, is chosen so that the mean "
+        "step of the motor torques from cycle to cycle, in the first half of the motion with an "
+        f"exact model, is that of {law_of(REFERENCE).title} with its default bandwidth. Torque "
+        "control: bandwidth of the torque loops over the resonance of the motors on their springs "
+        "(the links follow at 10 rad/s times this number). Joint impedance: stiffness of the links "
+        "over that of the springs."
+    )
+    arms = [arm for arm in _arms(tables) if any(key[0] == arm for key in tables.calibrations)]
+    rows = []
+    for law in tables.study.laws:
+        cells = []
+        for arm in arms:
+            found = tables.calibrations.get((arm, law.key))
+            mark = "" if found is None or found.is_equal else "*"
+            cells.append("" if found is None else f"{found.number:.3g}{mark}")
+        rows.append((law.title, *cells))
+    noise = (tables.calibrations[arm, REFERENCE].wanted for arm in arms)
+    rows.append(("noise of all of them, N m", *(f"{value:.2g}" for value in noise)))
+    yield _table(("law", *(arm_title(tables, arm) for arm in arms)), rows)
+    yield from map(_text, about_noise(tables))
+
+
+def _errors(tables: StudyTables) -> Iterator[str]:
+    conditions = tables.conditions("exact", "error")
+    if not conditions:
+        return
+    yield _heading("Wrong models")
+    yield _text(
+        "Every mass and inertia, spring, rotor and friction of the controller's model is off by "
+        "the given share, too large or too small at random. Lines: median; dotted: worst draw; a "
+        "cross: lost."
+    )
+    yield _picture(draw_errors(tables, tables.given_arms()), "errors over the error of the model")
+    yield from _law_tables(tables, _arms(tables), conditions)
+    yield from map(_text, about_errors(tables))
+
+
+def _parts(tables: StudyTables) -> Iterator[str]:
+    conditions = tables.conditions("parts")
+    if not conditions:
+        return
+    yield _heading("Which parameters matter")
+    yield _text("One group of parameters is off. The picture is for 30 %.")
+    yield _picture(draw_parts(tables, tables.given_arms()), "errors by wrong parameters")
+    yield from _law_tables(tables, tables.given_arms(), conditions)
+    yield from map(_text, about_parts(tables))
+
+
+def _rates(tables: StudyTables) -> Iterator[str]:
+    keys = {law.key for law in tables.study.laws}
+    conditions = tables.conditions("exact", "error", "speed")
+    if not {"pd-full", "pd-quasi"} <= keys or not conditions:
+        return
+    yield _heading("What Q' and Q'' bring")
+    yield _text(
+        "The median error of motor PD without the rates (quasi-static feedforward) over that with "
+        "them: at 2, the rates halve the error; at 1, they make no difference. Before the slash "
+        "with compensation of disturbances, after it without."
+    )
+    yield _picture(draw_rates(tables), "gain of the rates over the error of the model")
+    rows = []
+    for arm in _arms(tables):
+        cells = []
+        for each in conditions:
+            pair = [gain_of_rates(tables, arm, kind, each.key) for kind in ("-comp", "")]
+            cells.append(" / ".join(figure(x) if isfinite(x) else "-" for x in pair))
+        rows.append((arm_title(tables, arm), *cells))
+    yield _table(("robot", *(each.title for each in conditions)), rows)
+    yield from map(_text, about_rates(tables))
+
+
+def _delays(tables: StudyTables) -> Iterator[str]:
+    conditions = tables.conditions("exact", "delay", "jitter", "rate")
+    if not tables.conditions("delay", "jitter", "rate"):
+        return
+    yield _heading("Delay, irregular periods and rate")
+    yield _text(
+        "The torque takes effect later than computed. Where the law knows the delay, it predicts "
+        "the state. The model is exact."
+    )
+    if tables.conditions("delay"):
+        picture = draw_delays(tables, tables.given_arms())
+        yield _picture(picture, "errors over the delay; dashed: the delay is known")
+    yield from _law_tables(tables, tables.given_arms(), conditions)
+    yield from map(_text, about_delays(tables))
+
+
+def _contacts(tables: StudyTables) -> Iterator[str]:
+    conditions = tables.conditions("exact", "contact", "encoders")
+    if not tables.conditions("contact", "encoders"):
+        return
+    yield _heading("Payload, hit and encoders")
+    yield _text(
+        "The payload appears at a third of the motion; the hit pushes the last link sideways, or "
+        "upwards if the arm is planar, for 20 ms. With observer: the residual of a momentum "
+        "observer (20 1/s) is fed back. The model is exact otherwise."
+    )
+    yield from _law_tables(tables, tables.given_arms(), conditions)
+    yield from map(_text, about_contacts(tables))
+
+
+def _stability(tables: StudyTables) -> Iterator[str]:
+    laws = [law for law in tables.study.laws if law.is_main]
+    if not tables.results.judgements:
+        return
+    yield _heading("Stability at other poses")
+    yield _text(
+        f"Unstable share of {tables.study.poses} poses that fill the joint range, for the sampled "
+        f"loop with a delay of {1e3 * JUDGED_DELAY:g} ms and, at each pose, another corner of the "
+        "box of errors. Friction and torque limits are left out."
+    )
+    for arm in tables.given_arms():
+        rows = []
+        for law in laws:
+            judged = [tables.judgements.get((arm, law.key, error)) for error in JUDGED_ERRORS]
+            if any(judged):
+                cells = ("" if one is None else f"{100 * one.unstable:.0f} %" for one in judged)
+                rows.append((law.title, *cells))
+        heads = ("law", *(f"{100 * error:g} % off" for error in JUDGED_ERRORS))
+        yield _table(heads, rows, arm_title(tables, arm))
+
+
+def _front(tables: StudyTables) -> Iterator[str]:
+    if "front" not in tables.study.groups:
+        return
+    yield _heading("Bandwidth of the compensation against stability")
+    yield _text(
+        "Motor PD with the full flat map, at equal noise. Faster observers compensate a wrong "
+        "model and a payload better, but the loop is stable at fewer poses if the model is 30 % "
+        f"off (delay {1e3 * JUDGED_DELAY:g} ms, {tables.study.poses} poses)."
+    )
+    yield _picture(draw_front(tables, tables.given_arms()), "error against stability")
+    for arm in tables.given_arms():
+        rows = []
+        for w, key in zip(FRONT_BANDWIDTHS, FRONT_LAWS, strict=True):
+            judged = [tables.judgements.get((arm, key, error)) for error in JUDGED_ERRORS[1::2]]
+            shares = ("" if one is None else f"{100 * one.unstable:.0f} %" for one in judged)
+            cells = (tables.cell(arm, key, each) for each in FRONT_COLUMNS)
+            rows.append((f"{w:g}", *(str(cell) for cell in cells), *shares))
+        unstable = (f"unstable poses, {100 * error:g} % off" for error in JUDGED_ERRORS[1::2])
+        heads = ("rad/s", *FRONT_COLUMNS.values(), *unstable)
+        yield _table(heads, rows, arm_title(tables, arm))
+    yield from map(_text, about_front(tables))
+
+
+FRONT_COLUMNS = {
+    "exact": "exact",
+    "all-10": "10 % off",
+    "all-30": "30 % off",
+    "delay-3-unknown": "unknown delay, 3 ms",
+    "payload": "payload",
+}
+
+
+def _plants(tables: StudyTables) -> Iterator[str]:
+    if tables.study.plant != "both":
+        return
+    yield _heading("The same on MuJoCo")
+    yield _text(
+        "MuJoCo integrates the arm with equations of motion of its own. Each cell: internal plant, "
+        f"MuJoCo; medians of the draws that both have. Repeated: {', '.join(KEY_GROUPS)}."
+    )
+    conditions = tables.conditions(*KEY_GROUPS)
+    for arm in tables.given_arms():
+        rows = []
+        for law in tables.study.laws:
+            pairs = [tables.on_both(arm, law.key, each.key) for each in conditions]
+            if any(pairs):
+                cells = (
+                    "" if pair is None else ", ".join(figure(cell.median) for cell in pair)
+                    for pair in pairs
+                )
+                rows.append((law.title, *cells))
+        if rows:
+            heads = ("law", *(each.title for each in conditions))
+            yield _table(heads, rows, arm_title(tables, arm))
+    yield from map(_text, about_plants(tables))
+
+
+def _conditions(tables: StudyTables) -> Iterator[str]:
+    yield _heading("What was studied")
+    rows = [(group, GROUPS[group]) for group in tables.study.groups]
+    yield _table(("conditions", ""), rows)
+    yield _text("study.json contains every run, study.csv every cell of these tables.")
+
+
+SECTIONS: tuple[Callable[[StudyTables], Iterator[str]], ...] = (
+    _about, _goals, _noise, _errors, _parts, _rates, _delays, _contacts, _stability, _front,
+    _plants, _conditions,
+)  # fmt: skip
+
+
+# HTML
+
+
+def _arms(tables: StudyTables) -> list[ArmKey]:
+    return [
+        ArmKey(robot, factor)
+        for robot in tables.study.robots
+        for factor in tables.study.stiffnesses
+    ]
+
+
+def _law_tables(
+    tables: StudyTables, arms: Sequence[ArmKey], conditions: Sequence[Any]
+) -> Iterator[str]:
+    """A table per arm: laws by conditions."""
+    heads = ("law", *(each.title for each in conditions))
+    for arm in arms:
+        rows = []
+        for law in tables.laws(arm):
+            cells = [tables.cell(arm, law.key, each.key) for each in conditions]
+            if any(cells):
+                rows.append((law.title, *("" if cell is None else str(cell) for cell in cells)))
+        if rows:
+            yield _table(heads, rows, arm_title(tables, arm))
+
+
+def _heading(text: str) -> str:
+    return f"<h2>{html.escape(text)}</h2>"
+
+
+def _text(text: str) -> str:
+    return f"<p>{html.escape(text)}</p>"
+
+
+def _picture(drawing: Any, alt: str) -> str:
+    return f'<p><img alt="{html.escape(alt)}" src="{embedded(drawing)}"></p>'
+
+
+def _table(heads: Sequence[str], rows: Rows, caption: str = "") -> str:
+    marks = {"met": "yes", "not met": "no", "lost": "no"}
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
+    lines = []
+    for row in rows:
+        cells = (
+            f'<td class="{marks[cell]}">{cell}</td>'
+            if cell in marks
+            else f"<td>{html.escape(cell)}</td>"
+            for cell in row
+        )
+        lines.append("<tr>" + "".join(cells) + "</tr>")
+    return f"<table>{title}<tr>{head}</tr>" + "\n".join(lines) + "</table>"

@@ -1,0 +1,280 @@
+"""Which runs a study consists of, and their execution on all cores.
+
+Every run is determined by its arguments, so the results do not depend on the number of processes or
+on their order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any, NamedTuple, TypeVar
+
+from ...dynamics.control import FlatnessLaw
+from ...dynamics.core import DynamicsError
+from ..base.progress import ProgressBar
+from .conditions import (
+    CONDITIONS,
+    FRONT_CONDITIONS,
+    KEY_GROUPS,
+    MAIN_GROUPS,
+    OTHER_STIFFNESS_GROUPS,
+    Condition,
+)
+from .equal_noise import EqualNoise, at_equal_noise, reference_noise
+from .single_run import Outcome, plant_of, simulate
+from .studied_laws import FRONT_LAWS, REFERENCE, StudiedLaw, law_of
+from .studied_robots import RobotSource, load_arm
+
+FEW = 5  # the share of draws outside the main rows is 1 / FEW
+FEWEST = 2
+JUDGED_DELAY = 1e-3  # s, as the node judges
+JUDGED_ERRORS = (0.0, 0.1, 0.2, 0.3)
+POSES = 100
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is to be studied.
+
+    draws : of the main laws with all parameters of the model off; other rows have a fifth of them.
+    plant : one of PLANTS, or "both": the internal one, and KEY_GROUPS on MuJoCo as well.
+    """
+
+    robots: tuple[RobotSource, ...]
+    stiffnesses: tuple[float, ...]
+    laws: tuple[StudiedLaw, ...]
+    groups: tuple[str, ...]
+    plant: str = "internal"
+    draws: int = 20
+    seed: int = 0
+    poses: int = POSES
+
+    @property
+    def few(self) -> int:
+        """Draws outside the main rows."""
+        return min(self.draws, max(FEWEST, self.draws // FEW))
+
+    @property
+    def given(self) -> float:
+        """The stiffness for which all conditions are studied: the given springs, if chosen."""
+        return 1.0 if 1.0 in self.stiffnesses else self.stiffnesses[0]
+
+
+class ArmKey(NamedTuple):
+    """A robot with a stiffness of its springs."""
+
+    source: RobotSource
+    stiffness: float
+
+
+class RunKey(NamedTuple):
+    """A run: what to simulate."""
+
+    arm: ArmKey
+    plant: str
+    law: str
+    condition: str
+    draw: int
+
+
+class Calibration(NamedTuple):
+    """The number of a law for one arm."""
+
+    arm: ArmKey
+    law: str
+    result: EqualNoise
+
+
+class Judgement(NamedTuple):
+    """Stability of a law at many poses with a wrong model: the share of unstable poses, and the
+    fastest growth in 1/s, negative if all are stable."""
+
+    arm: ArmKey
+    law: str
+    error: float
+    unstable: float
+    growth: float
+
+
+class StudyResults(NamedTuple):
+    """All results of a study, in the order of its plan."""
+
+    calibrations: tuple[Calibration, ...]
+    runs: tuple[tuple[RunKey, Outcome], ...]
+    judgements: tuple[Judgement, ...]
+
+
+def arms_of(study: Study) -> list[ArmKey]:
+    """The robots with their stiffnesses."""
+    return [ArmKey(robot, factor) for robot in study.robots for factor in study.stiffnesses]
+
+
+def planned_laws(study: Study, arm: ArmKey) -> list[StudiedLaw]:
+    """The laws that are studied on an arm."""
+    is_given = arm.stiffness == study.given
+    laws = [law for law in study.laws if is_given or law.is_main]
+    return laws + (list(FRONT_LAWS.values()) if is_given and "front" in study.groups else [])
+
+
+def planned_runs(study: Study) -> list[RunKey]:
+    """All runs, in the order of the results."""
+    runs: list[RunKey] = []
+    for arm in arms_of(study):
+        for law in planned_laws(study, arm):
+            for condition in _conditions(study, arm, law):
+                plants = [study.plant] if study.plant != "both" else ["internal"]
+                if study.plant == "both" and _is_key(study, arm, law, condition):
+                    plants.append("mujoco")
+                draws = _draws(study, arm, law, condition)
+                runs += [
+                    RunKey(arm, plant, law.key, condition.key, draw)
+                    for plant in plants
+                    for draw in range(draws if plant == plants[0] else min(draws, study.few))
+                ]
+    return runs
+
+
+def _conditions(study: Study, arm: ArmKey, law: StudiedLaw) -> list[Condition]:
+    if law.key in FRONT_LAWS:
+        return [CONDITIONS[key] for key in FRONT_CONDITIONS]
+    is_given = arm.stiffness == study.given
+    return [
+        each
+        for each in CONDITIONS.values()
+        if each.group in study.groups
+        and (is_given or each.group in OTHER_STIFFNESS_GROUPS)
+        and (law.is_main or each.group not in MAIN_GROUPS)
+    ]
+
+
+def _is_key(study: Study, arm: ArmKey, law: StudiedLaw, condition: Condition) -> bool:
+    is_main = law.is_main and law.key not in FRONT_LAWS
+    return is_main and condition.group in KEY_GROUPS and arm.stiffness == study.given
+
+
+def _draws(study: Study, arm: ArmKey, law: StudiedLaw, condition: Condition) -> int:
+    if not condition.is_random:
+        return 1
+    is_main_row = law.is_main and condition.group == "error" and arm.stiffness == study.given
+    return study.draws if is_main_row else study.few
+
+
+def run_study(study: Study, workers: int = 1) -> StudyResults:
+    """Calibrate all laws, simulate all runs and judge the main laws, in `workers` processes."""
+    arms = arms_of(study)
+    for arm in arms:
+        load_arm(*arm)  # raises errors of files here, and compiles once
+    with _executor(workers) as executor:
+        noises = _all(executor, _reference, [(arm, study.seed) for arm in arms], "robots")
+        wanted = dict(zip(arms, noises, strict=True))
+        jobs = [
+            (arm, law.key, wanted[arm], study.seed)
+            for arm in arms
+            for law in planned_laws(study, arm)
+        ]
+        calibrations = _all(executor, _calibrate, jobs, "laws")
+        numbers = {(each.arm, each.law): each.result.number for each in calibrations}
+        keys = planned_runs(study)
+        tasks = [(key, numbers[key.arm, key.law], study.seed) for key in keys]
+        outcomes = _all(executor, _run, tasks, "runs")
+        judged = [
+            (each.arm, each.law, each.result.number, error, study.poses)
+            for each in calibrations
+            if each.arm.stiffness == study.given and law_of(each.law).law in JUDGED_LAWS
+            and (law_of(each.law).is_main or each.law in FRONT_LAWS)
+            for error in (JUDGED_ERRORS if each.law not in FRONT_LAWS else JUDGED_ERRORS[1::2])
+            if study.poses
+        ]  # fmt: skip
+        judgements = _all(executor, _judge, judged, "judgements")
+    return StudyResults(
+        tuple(calibrations), tuple(zip(keys, outcomes, strict=True)), tuple(judgements)
+    )
+
+
+JUDGED_LAWS = ("motor_pd", "state_feedback")
+
+
+@contextmanager
+def _executor(workers: int) -> Iterator[Executor | None]:
+    """Processes with one thread each; None to work in this one."""
+    if workers <= 1:
+        yield None
+        return
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    try:
+        yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _all(
+    executor: Executor | None,
+    function: Callable[[Any], Result],
+    jobs: Sequence[Any],
+    items: str,
+) -> list[Result]:
+    """The results in the order of the jobs, with a progress bar."""
+    bar = ProgressBar(items)
+    results: list[Result] = []
+    if executor is None:
+        found: Iterable[Result] = map(function, jobs)
+    else:
+        found = executor.map(function, jobs, chunksize=2 if len(jobs) > 200 else 1)
+    for result in found:
+        results.append(result)
+        bar(len(results), len(jobs))
+    return results
+
+
+# Executed in the processes
+
+
+def _reference(job: tuple[ArmKey, int]) -> float:
+    arm, seed = job
+    return reference_noise(load_arm(*arm), seed)
+
+
+def _calibrate(job: tuple[ArmKey, str, float, int]) -> Calibration:
+    arm, law, wanted, seed = job
+    if law == REFERENCE:
+        return Calibration(arm, law, EqualNoise(law_of(law).default, wanted, wanted))
+    return Calibration(arm, law, at_equal_noise(load_arm(*arm), law_of(law), wanted, seed))
+
+
+def _run(job: tuple[RunKey, float, int]) -> Outcome:
+    key, number, seed = job
+    arm = load_arm(*key.arm)
+    plant, condition = plant_of(arm, key.plant), CONDITIONS[key.condition]
+    law = law_of(key.law)
+    return simulate(arm, plant, law, number, condition, seed=seed, draw=key.draw).outcome
+
+
+def _judge(job: tuple[ArmKey, str, float, float, int]) -> Judgement:
+    key, name, number, error, poses = job
+    arm, law = load_arm(*key), law_of(name)
+    settings = law.flatness_settings(arm, number, CONDITIONS["exact"])
+    try:
+        controller = FlatnessLaw(arm.model, arm.actuators, settings)
+        controller.stiffness[0] = arm.outputs
+        found = controller.judge(
+            law.law, arm.start, delay=JUDGED_DELAY, model_error=error, poses=poses
+        )
+    except DynamicsError:
+        return Judgement(key, name, error, float("nan"), float("nan"))
+    assert found is not None
+    growth = [g for g in found.growth.tolist() if g == g]
+    return Judgement(key, name, error, found.unstable_share, max(growth))

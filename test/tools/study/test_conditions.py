@@ -1,0 +1,45 @@
+"""The conditions of the study."""
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.tools.study.conditions import (
+    CONDITIONS,
+    FRONT_CONDITIONS,
+    GROUPS,
+    KEY_GROUPS,
+    MAIN_GROUPS,
+    OTHER_STIFFNESS_GROUPS,
+    chosen_groups,
+)
+
+
+def test_every_group_has_conditions_and_every_condition_a_group():
+    assert {each.group for each in CONDITIONS.values()} | {"front"} == set(GROUPS)
+    for names in (KEY_GROUPS, MAIN_GROUPS, OTHER_STIFFNESS_GROUPS):
+        assert set(names) <= set(GROUPS)
+    assert set(FRONT_CONDITIONS) <= set(CONDITIONS)
+
+
+def test_all_named_conditions_exist():
+    for part in ("all", "links", "springs", "motors", "friction"):
+        for error in (10, 20, 30):
+            assert CONDITIONS[f"{part}-{error}"].error == error / 100
+    for delay in (1, 3, 5):
+        assert CONDITIONS[f"delay-{delay}-unknown"].known_delay == 0.0
+        known = CONDITIONS[f"delay-{delay}-known"]
+        assert known.delay == known.known_delay == pytest.approx(1e-3 * delay)
+    assert CONDITIONS["500-hz"].period == 2e-3
+
+
+def test_encoders_have_bits_per_turn_or_are_exact():
+    assert CONDITIONS["exact"].resolution == pytest.approx(2.0 * np.pi / 2**18)
+    assert CONDITIONS["bits-14"].resolution == pytest.approx(16.0 * CONDITIONS["exact"].resolution)
+
+
+def test_names_choose_groups():
+    assert chosen_groups(["error", "exact"]) == ("exact", "error")
+    assert chosen_groups(["all"]) == tuple(GROUPS)
+    with pytest.raises(InputError, match="conditions 'storm': expected all or some of exact, "):
+        chosen_groups(["storm"])

@@ -1,0 +1,64 @@
+"""The laws of the study."""
+
+import pytest
+
+from multibody_dynamics.dynamics.control import LAWS, ControllerSettings, make_controller
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.tools.study.conditions import CONDITIONS
+from multibody_dynamics.tools.study.studied_laws import (
+    FRONT_LAWS,
+    NOT_STUDIED,
+    REFERENCE,
+    STUDIED_LAWS,
+    chosen_laws,
+    law_of,
+)
+from study_arms import two_links
+
+
+def test_every_law_of_the_package_is_studied_or_has_a_reason():
+    studied = {law.law for law in STUDIED_LAWS.values()}
+    assert studied | set(NOT_STUDIED) == set(LAWS)
+    assert not studied & set(NOT_STUDIED)
+
+
+def test_the_reference_is_the_default_of_the_node():
+    law, default = STUDIED_LAWS[REFERENCE], ControllerSettings()
+    assert law.law == default.law
+    assert not law.settings  # nothing besides the defaults
+    assert law.default == LAWS[law.law].bandwidth
+
+
+@pytest.mark.parametrize("key", [*STUDIED_LAWS, *FRONT_LAWS])
+def test_every_law_can_be_designed_at_its_default(key):
+    law, arm = law_of(key), two_links()
+    settings = law.flatness_settings(arm, law.default, CONDITIONS["exact"])
+    assert settings.law == law.law
+    assert set(settings.controllers) == {law.law, "hold"}
+    make_controller(arm.model, arm.actuators, settings.controllers[law.law])
+
+
+def test_the_number_of_other_laws_is_their_default_setting():
+    arm, exact = two_links(), CONDITIONS["exact"]
+    impedance = law_of("impedance")
+    given = impedance.flatness_settings(arm, 0.25, exact).controllers["joint_impedance"]
+    plain = make_controller(arm.model, arm.actuators, ControllerSettings(law="joint_impedance"))
+    scaled = make_controller(arm.model, arm.actuators, given)
+    assert scaled.target.tolist() == pytest.approx(plain.target.tolist())
+
+
+def test_a_known_delay_reaches_the_settings():
+    condition = CONDITIONS["delay-3-known"]
+    arm = two_links()
+    settings = law_of("torque-observer").flatness_settings(arm, 1.0, condition)
+    assert settings.command_delay == 3e-3
+    assert settings.controllers["torque_control"].delay == 3e-3
+    assert law_of("pd-full").flatness_settings(arm, 60.0, condition).command_delay == 3e-3
+
+
+def test_names_choose_laws_and_the_reference_is_always_there():
+    assert [law.key for law in chosen_laws(["computed-torque"])] == [REFERENCE, "computed-torque"]
+    assert all(law.is_main for law in chosen_laws(["main"]))
+    assert len(chosen_laws(["all"])) == len(STUDIED_LAWS)
+    with pytest.raises(InputError, match="law 'pid': expected main, all or some of pd-full-comp"):
+        chosen_laws(["pid"])

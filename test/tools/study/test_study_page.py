@@ -1,0 +1,126 @@
+"""The report."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from multibody_dynamics.tools.study.conditions import CONDITIONS
+from multibody_dynamics.tools.study.single_run import plant_of, simulate
+from multibody_dynamics.tools.study.studied_laws import REFERENCE, STUDIED_LAWS
+from multibody_dynamics.tools.study.study_page import summary, write_report
+from multibody_dynamics.tools.study.study_tables import Cell
+from study_arms import made_up, panda
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    def error(key):
+        if key.law == "linearization" and key.condition.startswith("all"):
+            return None
+        return 1e-3 * (1.0 + key.draw)
+
+    tables = made_up(error, laws=("main", "linearization"), plant="both", stiffnesses=(1.0, 5.0))
+    return write_report(tables, tmp_path_factory.mktemp("report")).read_text()
+
+
+def test_the_report_contains_every_table_and_is_self_contained(page):
+    for heading in (
+        "Goals",
+        "Equal noise",
+        "Wrong models",
+        "Which parameters matter",
+        "What Q&#x27; and Q&#x27;&#x27; bring",
+        "Delay, irregular periods and rate",
+        "Payload, hit and encoders",
+        "Stability at other poses",
+        "Bandwidth of the compensation against stability",
+        "The same on MuJoCo",
+        "What was studied",
+    ):
+        assert f"<h2>{heading}</h2>" in page
+    for condition in CONDITIONS.values():
+        assert f"<th>{condition.title}</th>" in page
+    assert page.count("<img ") == 5
+    assert not re.findall(r'(?:src|href)="(?!data:)', page)
+
+
+def test_lost_runs_are_lost_in_the_tables(page):
+    rows = re.findall(r"<tr><td>feedback linearisation</td>(.*?)</tr>", page)
+    assert any('<td class="no">lost</td>' in row for row in rows)
+    assert not re.search(r">[^<]*\b(nan|inf)\b", page)
+
+
+def test_sections_without_results_are_left_out(tmp_path):
+    text = write_report(made_up(groups=("exact",), laws=("pd-full",)), tmp_path).read_text()
+    for heading in ("Which parameters matter", "Payload, hit and encoders", "The same on MuJoCo"):
+        assert heading not in text
+    assert "<h2>Wrong models</h2>" in text
+
+
+def test_the_summary_names_goals_and_medians():
+    lines = "\n".join(summary(made_up(lambda key: 0.3e-3)))
+    assert re.search(r"motor PD, full, compensated +0\.3 +0\.3 / 0\.3", lines)
+    assert "exact model: 0.3 mrad, goal 0.02: not met" in lines
+    assert "all parameters 10 % off, median: 0.3 mrad, goal 0.4: met" in lines
+
+
+# The published tables
+
+
+def published():
+    """The tables of section 11 of docs/elastic_joints.md, each as its title, the titles of its
+    columns, and {row: cells}."""
+    text = (DOCS / "elastic_joints.md").read_text()
+    section = text[text.index("\n## 11. Robustness") : text.index("\n## 12.")]
+    for block in section.split("\n\n"):
+        if block.startswith("| ") and "springs as given" in block:
+            lines = [re.split(r"\s*\|\s*", line)[1:-1] for line in block.splitlines()]
+            yield lines[0][0], lines[0][1:], {line[0]: line[1:] for line in lines[2:]}
+
+
+def test_the_published_tables_are_those_of_the_published_results():
+    with (DOCS / "study.csv").open() as file:
+        results = {
+            (row["robot"], row["stiffness"], row["law"], row["condition"]): row
+            for row in csv.DictReader(file)
+            if row["plant"] == "internal"
+        }
+    laws = {law.title: law.key for law in STUDIED_LAWS.values()}
+    conditions = {each.title: each.key for each in CONDITIONS.values()}
+    count = 0
+    for title, columns, rows in published():
+        robot = title.partition(",")[0]
+        for condition, cells in rows.items():
+            for law, cell in zip(columns, cells, strict=True):
+                if condition == "bandwidth, rad/s":
+                    where = robot, "1.0", laws[law], "exact"
+                    assert float(cell) == pytest.approx(float(results[where]["number"]), rel=0.02)
+                    continue
+                found = results[robot, "1.0", laws[law], conditions[condition]]
+                numbers = [
+                    float("inf") if found[name] == "lost" else float(found[name])
+                    for name in ("median rms [mrad]", "worst rms [mrad]", "worst peak [mrad]")
+                ]
+                assert cell == str(Cell(*numbers, int(found["lost"]), int(found["draws"])))
+                count += 1
+    assert count > 100
+
+
+def test_the_published_results_can_be_repeated():
+    arm = panda()
+    plant = plant_of(arm, "internal")
+    law = STUDIED_LAWS[REFERENCE]
+    with (DOCS / "study.csv").open() as file:
+        rows = {
+            row["condition"]: row
+            for row in csv.DictReader(file)
+            if (row["robot"], row["stiffness"], row["law"]) == ("panda", "1.0", REFERENCE)
+            and row["plant"] == "internal"
+        }
+    for key in ("exact", "hit"):
+        outcome = simulate(arm, plant, law, law.default, CONDITIONS[key]).outcome
+        assert 1e3 * outcome.rms == pytest.approx(float(rows[key]["median rms [mrad]"]), rel=0.02)
