@@ -42,7 +42,9 @@ def generate_launch_description() -> LaunchDescription:
         ),
         argument("namespace"),
         argument(
-            "name", default_value="feedforward_node", description="node name, part of its topics"
+            "name",
+            default_value="feedforward_node",
+            description="node name; the names of its private topics begin with it",
         ),
         argument(
             "autostart",

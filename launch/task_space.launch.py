@@ -26,7 +26,9 @@ def generate_launch_description() -> LaunchDescription:
             description="link that follows the paths; '' uses that of the parameters file",
         ),
         argument(
-            "name", default_value="task_space_node", description="node name, part of its topics"
+            "name",
+            default_value="task_space_node",
+            description="node name; the names of its private topics begin with it",
         ),
     ]
     included = IncludeLaunchDescription(

@@ -96,7 +96,11 @@ class FeedforwardNode(FollowingNode):
         super().activate()
         self._listen(JointState, "joint_states", self._on_state, best_effort(p.state_queue_depth))
         self._watchdog = self._watch(self._on_stale)
-        gravity = "compensated by the robot" if p.gravity_compensated_by_robot else "in all torques"
+        gravity = (
+            "compensated by the robot"
+            if p.gravity_compensated_by_robot
+            else "included in all torques"
+        )
         self.get_logger().info(f"active; gravity is {gravity}; springs: {p.variant}")
 
     def reconfigure(self, values: FeedforwardParameters) -> None:
@@ -221,7 +225,8 @@ class FeedforwardNode(FollowingNode):
         self._diagnostics.publish()
 
     def _publish_safe_output(self) -> None:
-        """Publish once, stamped now: rest at the last desired position, held against gravity."""
+        """Publish, stamped now, outputs that hold the robot at rest at the last desired position
+        against gravity."""
         if not self._motion.is_there:
             return
         law = self._law

@@ -263,13 +263,13 @@ class ValidationNode(DescribedNode):
             rms, nrms = float(last.rms[j]), float(total.normalized[j])
             values[f"{name} rms"] = rms
             values[f"{name} max"] = float(last.largest[j])
-            values[f"{name} rms of all"] = float(total.rms[j])
+            values[f"{name} rms since the start"] = float(total.rms[j])
             allowed = p.max_rms_share * self._effort_limits[j]
             if p.max_rms_share and rms > allowed:
                 problems.append(f"'{name}': rms {rms:.4g} in {p.window:g} s, allowed {allowed:.4g}")
             if not np.isfinite(nrms):  # the torque was constant
                 continue
-            values[f"{name} nrms of all"] = nrms
+            values[f"{name} nrms since the start"] = nrms
             if p.max_nrms and nrms > p.max_nrms:
                 problems.append(f"'{name}': nrms {nrms:.4g}, allowed {p.max_nrms:g}")
         if problems and not self._is_too_large:

@@ -308,7 +308,7 @@ class MujocoRobot:
         mujoco.mj_forward(own, data)
         raise DynamicsError(
             f"robot '{self.model.name}': the motion diverges within {dt} s (step "
-            f"{self.step_size:.3g} s, q' = {self.qd}); smaller torques or a smaller step"
+            f"{self.step_size:.3g} s, q' = {self.qd}); use smaller torques or a smaller step"
         )
 
     def _other_springs(self, x: Array, v: Array, t: float) -> Any:

@@ -361,8 +361,8 @@ class ElasticRobot:
             and np.array_equal(model.screws, self.model.screws)
         ):
             raise InputError(
-                f"robot '{model.name}' has other joints than '{self.model.name}'; make a new "
-                f"ElasticRobot for it"
+                f"the joints of robot '{model.name}' differ from those of '{self.model.name}'; "
+                f"make a new ElasticRobot for it"
             )
         before, step = self.model, self.step_size
         try:

@@ -208,8 +208,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     inertia_share: float = parameter(
         0.5,
-        "joint_impedance, cartesian_impedance: apparent over real inertia of the motors; 1: no"
-        " torque feedback",
+        "joint_impedance, cartesian_impedance: ratio of the apparent to the real inertia of the"
+        " motors; 1: no torque feedback",
         bounds=(0.05, 1.0),
     )
     stiffness_time: float = parameter(
@@ -418,15 +418,15 @@ class FlatnessControllerParameters(FollowingParameters):
 
     tracking_tolerance: float = parameter(
         0.2,
-        "make a damped stop if a joint is further than this from its reference; 0: no limit",
+        "stop the arm with damping if a joint is further than this from its reference; 0: no limit",
         unit="rad or m",
         bounds=(0.0, 10.0),
         live=True,
     )
     latency_tolerance: float = parameter(
         0.005,
-        "make a damped stop if, for 0.1 s, every torque is sent later than this after the stamp of"
-        " its state; 0: no limit, as needed if clocks of computers differ",
+        "stop the arm with damping if, for 0.1 s, every torque is sent later than this after the"
+        " stamp of its state; 0: no limit, as needed if clocks of computers differ",
         unit="s",
         bounds=(0.0, 1.0),
         live=True,

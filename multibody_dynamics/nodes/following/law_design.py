@@ -18,8 +18,8 @@ LONG = 10  # cycles of delay; beyond, only the design pose is judged: the loop g
 
 
 def prepare_laws(law: FlatnessLaw, p: FlatnessControllerParameters, logger: RcutilsLogger) -> None:
-    """Design the laws, and judge the chosen one and the one that stops the arm in the whole joint
-    range; fills `law.judgements`.
+    """Design the laws, and judge, throughout the joint range, the chosen one and the one that
+    stops the arm; fills `law.judgements`.
 
     Without `design_position` they are designed for zero, within the limits, until the first state
     is known (:func:`design_at`): this compiles the code, and most gains hardly depend on the pose.

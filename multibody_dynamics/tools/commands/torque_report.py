@@ -11,9 +11,9 @@ from ..base.arguments import numbers, positive
 HELP = "Report how well the joints with springs can act as torque sources"
 DETAILS = (
     "Designs three torque controllers for every joint with a spring (inertia shaping, disturbance"
-    " observer, LQR) compares bandwidth, impedance at the link, passivity, noise and delay margin"
-    " for the given sampling, delay and filters, and shows which torques the motor can deliver at"
-    " which frequency. Exit status 1 if a design would be unstable."
+    " observer, LQR), compares bandwidth, impedance at the link, passivity, noise and delay margin"
+    " for the given sampling, delay and filters, and shows how large a torque the motor can deliver"
+    " at each frequency. Exit status 1 if a design would be unstable."
 )
 BITS = 18
 
