@@ -81,7 +81,7 @@ inertia_shaping_gains    torque feedback with a smaller apparent inertia of the 
 torque_observer_gains    the same with a disturbance observer on the torque loop
 torque_lqr_gains         PI and rate feedback of the torque with linear-quadratic gains
 TorqueObserver           estimates the disturbance (m,) in N m on motors against their springs
-passive_share            largest compensated share of it with which a joint remains passive
+passive_share            largest compensated share of this disturbance that leaves a joint passive
 TorqueLoop               one sampled torque loop with delay: poles, responses, impedance, noise
 TorqueJoint              motor and spring of a TorqueLoop
 TorqueServo              the law of a TorqueLoop
@@ -94,6 +94,7 @@ SingleJoint              a single joint with a spring, and the range of its link
 single_joints            every SingleJoint of an arm at rest at q
 
 Parts of impedances:
+
 LinkEquilibrium          q_bar (n,): equilibrium of the links if the motors do not move
 StiffnessRamp            changes of stiffness at a limited rate, powered by an energy tank
 impedance_damping        dampers (n, n) of a mass and a stiffness with one damping ratio
@@ -119,8 +120,8 @@ MotorSideObserver        link and motor state from motor positions and motor tor
 StatePredictor           the state when a torque takes effect, predicted over known delays
 SentTorques              the torques sent, and the mean torque that acted in an interval
 Past                     the last sample and its torque, for laws that act on a predicted state
-LONGEST_DELAY            s, longest delay over which a state is predicted
-CORRECTION_BANDWIDTH     rad/s, default with which StatePredictor corrects errors of the model
+LONGEST_DELAY            longest delay in s over which a state is predicted
+CORRECTION_BANDWIDTH     default bandwidth in rad/s of StatePredictor's correction of model errors
 DisturbanceCompensation  estimates torques that the model does not explain, on links and motors
 AdaptiveFeedforward      adapts the masses and inertias of links or payload in the feedforward
 AdaptationSettings       settings of AdaptiveFeedforward: what adapts, how fast, within which bounds
@@ -151,7 +152,7 @@ Learning from repetition:
 
 IterativeLearning        learns the correction of one trajectory, with stop rule and file
 LearningSettings         cut-off, gain, limit and stop rule
-CUTOFF                   the default cut-off in Hz
+CUTOFF                   default cut-off in Hz of the filter of IterativeLearning
 LearnedCorrection        a correction of q_d .. q_d'''' over the time of a trajectory
 FadingCorrection         a sequence of corrections with smooth transitions
 Run                      times, errors and applied corrections of one run

@@ -25,7 +25,7 @@ CubicSpring             s = K phi + K3 phi^3, hardening
 PolynomialSpring        s = c_1 phi + c_2 phi^2 + ... over a finite travel
 TableSpring             a smooth increasing law through the points of a data sheet
 SampledSpring           a user-defined law as the table that compiled code uses, with its errors
-SamplingErrors          its errors of s and three derivatives, as shares of their largest values
+SamplingErrors          largest relative errors of a SampledSpring: s and its three derivatives
 Beyond                  behaviour beyond the travel of a spring: "raise" or "continue"
 greatest_stiffness      the maximum stiffness of a spring over its travel, N m/rad
 

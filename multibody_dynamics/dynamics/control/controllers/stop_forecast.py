@@ -6,7 +6,7 @@ the inertia that it moves, its friction and torque limit, from its top speed. St
 the linearised arm with all joints coupled, gravity and its delayed compensation included: the
 torques u(t - T) are states of a transport equation on [-T, 0], collocated at Chebyshev points (D.
 Breda, S. Maset, R. Vermiglio, SIAM J. Sci. Comput. 2005), and the eigenvalues of the resulting
-matrix are the poles that matter.
+matrix approximate the dominant poles.
 """
 
 from __future__ import annotations

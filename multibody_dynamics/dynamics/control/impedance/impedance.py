@@ -22,11 +22,12 @@ because W is stationary in q_bar. Therefore
     V  = q'^T M q' / 2 + theta'^T M_theta theta' / 2 + V_s(theta - q) + V_g(q) - W(theta) + V_2
     V' = q'^T tau_ext - theta'^T D_theta theta' - r friction(theta') theta' - dampers of springs,
 
-with V_2 of the second motors. The Hessian of V at rest is positive definite where those of V_i and
-K + dl/dq are, and the latter is the condition for a unique q_bar (`link_equilibrium`). The energy
-for changes of stiffness comes from a tank (`stiffness_ramp`). Passivity is claimed for a fixed
-reference, a constant stiffness of variable joints, and torques within the limits of the motors;
-sampling, delay and errors of the torque feedback reduce it, see docs/impedance.md.
+with V_2 of the second motors. The Hessian of V at rest is positive definite where the Hessian of
+V_i and the matrix K + dl/dq are; the latter is also the condition for a unique q_bar
+(`link_equilibrium`). The energy for changes of stiffness comes from a tank (`stiffness_ramp`).
+Passivity is claimed for a fixed reference, a constant stiffness of variable joints, and torques
+within the limits of the motors; sampling, delay and errors of the torque feedback reduce it, see
+docs/impedance.md.
 
 Damping: D_theta = T^T D_i T + D_m, with T = dq_bar/dtheta (less gravity), the dampers D_i of
 `impedance_damping` for the links with the apparent rotors, redesigned every REDESIGN cycles, and

@@ -21,7 +21,7 @@ therefore written as
              payload's frame, low = 0, high = 1
 
 and a step is N <- clip(N - step rate / (g + floor^2) T^T L T), where clip limits the eigenvalues:
-the orthogonal projection onto a convex set, which can only bring N nearer to any N within the
+the orthogonal projection onto a convex set, which never moves N away from any value within the
 bounds. g = |T^T L T|^2 / |x|^2 is the squared torque per unit of N in the direction of x, so a
 torque error that the parameters can explain completely decays at `rate` in 1/s.
 
@@ -124,8 +124,8 @@ class AdaptiveFeedforward:
 
     Attributes
     ----------
-    is_active : whether `update` changes the estimates; may be switched at any time. The estimates
-        take effect until :meth:`clear` in either case.
+    is_active : whether `update` changes the estimates; may be switched at any time. In either
+        case, the estimates stay in effect until :meth:`clear`.
     estimate : (k, 4, 4) N of the bodies that adapt, see the docstring of the module.
     pseudo_inertias : (n, 4, 4) of all bodies in the joint frames.
     explained, explained_rate : (n,) N m, N m/s: the torques that the estimates add, through the

@@ -3,8 +3,8 @@
     inertia_shaping_gains   apparent inertia M_theta = K / w^2 and a damper (Albu-Schaeffer, Ott and
                             Hirzinger 2007); passive at the link
     torque_observer_gains   the same, and a disturbance observer (Kong et al. 2009, Oh and Kong
-                            2017), with the share of it that keeps the joint passive
-                            (Rampeltshammer et al. 2020)
+                            2017), of whose estimate only a share is compensated, which keeps
+                            the joint passive (Rampeltshammer et al. 2020)
     torque_lqr_gains        linear-quadratic gains on the torque error, its rate and its integral
 
 All three yield the numbers of one law (:class:`TorqueGains`). They are designed for the motor
@@ -46,12 +46,12 @@ from .torque_observer import passive_share
 
 DAMPING_RATIO = 0.5**0.5  # Butterworth: the bandwidth of the nominal loop is its -3 dB frequency
 DEFAULT_GAIN = 2.0  # times the resonance with the link locked, the default bandwidth
-DELAY_PHASE = 0.3  # rad that delay and period may cost at the default bandwidth
-INTEGRAL_SHARE = 1.0 / 3.0  # of the bandwidth, that of the integral in torque_lqr_gains
+DELAY_PHASE = 0.3  # rad, phase lost to delay and period at the default bandwidth, at most
+INTEGRAL_SHARE = 1.0 / 3.0  # bandwidth of the integral in torque_lqr_gains over the bandwidth
 LINKS = 9  # inertias of the link for which a design is checked
 MARGIN = 0.95  # of the passive share of the observer
 POSTURES = 50  # at which the inertia felt at a joint is computed
-STEP, STEPS = 0.8, 20  # of the bandwidth, in search of a stable one
+STEP, STEPS = 0.8, 20  # factor per step and number of steps, in search of a stable bandwidth
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +210,7 @@ def _postures(model: MultibodyModel) -> Iterator[Array]:
 
 def _stiffest(actuator: Actuator) -> float:
     """The largest tangent stiffness of a joint on the travel of its springs, or up to the torque
-    limits of the motors; of an unlimited spring under an unlimited motor that at zero."""
+    limits of the motors; if neither is limited, the stiffness at zero deflection."""
     largest = [
         greatest_stiffness(spring, motor.torque_limit)
         for spring, motor in zip(actuator.springs, actuator.motors, strict=False)
@@ -257,7 +257,7 @@ def inertia_shaping_gains(
     return _designed((model, actuators, q, stiffness), "inertia_shaping", bandwidth, design, timing)
 
 
-# wide: all designs are called alike, and this one has two numbers more
+# wide: all designs have the same signature, to which this one adds two numbers
 def torque_observer_gains(
     model: MultibodyModel,
     actuators: Actuators,
