@@ -24,7 +24,7 @@ PERIOD                   default period of a controller, s
 Controller               base class: from desired motion and measured state to motor torques (m,)
 LinearFeedback           feedforward by the flat map, and linear feedback of link and motor errors
 ScheduledFeedback        LinearFeedback with gains of the whole arm that follow the pose
-UPDATE_TIME              s, default time in which it blends in new gains
+UPDATE_TIME              default time in s in which ScheduledFeedback blends in new gains
 FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for every joint
 ComputedTorque           the computed torque of a rigid arm, for comparison
 HoldController           stops the arm with damping and then holds it, from motor states alone
@@ -102,10 +102,10 @@ cartesian_spring         a spring between a tool and a target pose, seen from th
 carrying_stiffness       (n,) stiffness of the springs of an arm, N m/rad
 use_of_springs           share of the springs' stiffness that an impedance uses, 0 to 1
 ElasticStructureGains    springs and dampers (n,) on links and motors of ESP and ESPi
-esp_gains                those of ESP for a bandwidth, joint by joint
-esp_impedance_gains      those of ESPi for a stiffness of the links, joint by joint
+esp_gains                gains of ESP for a bandwidth, joint by joint
+esp_impedance_gains      gains of ESPi for a stiffness of the links, joint by joint
 DAMPING_RATIO            default damping ratio of the links of ESP and ESPi
-CONTACT_BANDWIDTH        rad/s, default of the observer of contacts of ESP and ESPi
+CONTACT_BANDWIDTH        default bandwidth in rad/s of the contact observer of ESP and ESPi
 VirtualSprings           the springs of an arm between errors of links and virtual motors
 
 State estimation and observers:

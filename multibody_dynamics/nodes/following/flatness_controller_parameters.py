@@ -233,7 +233,7 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     esp_damping: float = parameter(
         DAMPING_RATIO,
-        "esp, esp_impedance: damping ratio of the links; more tolerates less delay",
+        "esp, esp_impedance: damping ratio of the links; higher values tolerate less delay",
         bounds=(0.0, 2.0),
     )
     contact_bandwidth: float = parameter(
@@ -251,7 +251,7 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     unstable_poses: str = parameter(
         "lower",
-        "response at configuration to a law whose loop is not stable in the whole joint range:"
+        "response at configuration to a law whose loop is not stable throughout the joint range:"
         " lower disturbance_bandwidth, then the bandwidth of the law, and refuse to configure if"
         " that does not help; refuse at once; or only report it in the log and on /diagnostics,"
         " unless it is unstable at the design position",
