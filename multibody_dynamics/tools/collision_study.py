@@ -34,7 +34,8 @@ from ..dynamics.motion import Reference, interpolate
 from ..dynamics.plant import Encoder
 from ..dynamics.rigid import forward_kinematics, jacobian
 from ..nodes.following.flatness_controller_parameters import FlatnessControllerParameters
-from .robustness import PLANTS, Arm, demo_arm, mistaken
+from .study.model_errors import mistaken
+from .study.studied_robots import PLANTS, StudiedArm, built_in_robots, load_arm
 
 PERIOD = 1e-3  # s
 SUBSTEPS = 4  # of a cycle, for which a contact force is held
@@ -170,7 +171,7 @@ class Simulation:
     # wide: the conditions of a run, by name
     def __init__(
         self,
-        arm: Arm,
+        arm: StudiedArm,
         plant: str,
         thresholds: CollisionThresholds | None,
         *,
@@ -320,13 +321,13 @@ class Study:
     plant: str
     error: float = 0.1
     draw: int = 0
-    arm: Arm | None = None
+    arm: StudiedArm | None = None
 
     def simulation(
         self, thresholds: CollisionThresholds | None, seed: int, speed: float = 0.6
     ) -> Simulation:
         """A new run along another path."""
-        arm = self.arm or demo_arm()
+        arm = self.arm or load_arm(built_in_robots()["panda"])
         return Simulation(
             arm, self.plant, thresholds, error=self.error, draw=self.draw, seed=seed, speed=speed
         )
