@@ -1,6 +1,6 @@
 """What sampling costs of passivity: energy created by each law in random contacts, on two plants.
 
-    python benchmark/passivity.py --contacts 100
+    python benchmark/passivity.py --contacts 10
 
 The arm is the Panda with elastic joints. See docs/impedance.md.
 """
@@ -17,20 +17,16 @@ from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
 
 REST = (0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5)
 CASES = (
-    ("motor_pd, 60 rad/s", "motor_pd", {"disturbance_bandwidth": 0.0}),
-    ("motor_pd, 120 rad/s", "motor_pd", {"disturbance_bandwidth": 0.0, "bandwidth": 120.0}),
-    ("joint_impedance", "joint_impedance", {}),
-    ("joint_impedance, r = 1", "joint_impedance", {"inertia_share": 1.0}),
-    ("joint_impedance, 0.1 K", "joint_impedance", {"share": 0.1}),
+    ("motor_pd", "motor_pd", {"disturbance_bandwidth": 0.0}),
+    ("joint_impedance, 0.25 K", "joint_impedance", {}),
     ("joint_impedance, 0.5 K", "joint_impedance", {"share": 0.5}),
-    ("joint_impedance, 0.75 K", "joint_impedance", {"share": 0.75}),
     ("cartesian_impedance", "cartesian_impedance", {}),
     ("esp, contacts known", "esp", {"contact_bandwidth": 0.0}),
     ("esp, observer", "esp", {}),
     ("esp_impedance, contacts known", "esp_impedance", {"contact_bandwidth": 0.0}),
     ("esp_impedance, observer", "esp_impedance", {}),
 )
-PERIODS = (0.5e-3, 1e-3, 2e-3)
+PERIODS = (1e-3, 2e-3)
 UNITS = "| law | " + " | ".join(f"{1e3 * h:g} ms" for h in PERIODS) + " | MuJoCo, 1 ms |"
 
 
@@ -78,5 +74,5 @@ def run(options: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--contacts", type=int, default=100, help="of each cell (100)")
+    parser.add_argument("--contacts", type=int, default=10, help="of each cell (10)")
     run(parser.parse_args())

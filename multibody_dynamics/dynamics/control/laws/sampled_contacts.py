@@ -2,12 +2,13 @@
 
 The law holds a simulated arm at a reference, with its torque held for each cycle. Every contact
 pushes one link with a random wrench, which rises and falls smoothly within PUSH s, and then leaves
-the arm alone for as long. The energy created is
+the arm alone for as long. With the stored energy V (`stored_energy`), the energy created is the
+greatest rise
 
-    max_t  V(t) - V(0) - work of the contact up to t,
+    (V - work)(t) - (V - work)(s),    s <= t,
 
-with the stored energy V (`stored_energy`). It is not positive for a law that is passive in the
-sampled loop, too, up to the error of the integration.
+where the work is that of the contact. It is zero for a law that is passive in the sampled loop,
+too, up to the error of the integration.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ def sampled_contacts(
         work = np.concatenate(([0.0], np.cumsum(0.5 * h * (power[1:] + power[:-1]))))
         energy = stored_energy(law, states, q, external=contacts)
         supplied[k] = work.max()
-        created[k] = (energy - energy[0] - work).max()
+        surplus = energy - work
+        created[k] = (surplus - np.minimum.accumulate(surplus)).max()
     return SampledContacts(supplied, created)
 
 
