@@ -108,6 +108,16 @@ DAMPING_RATIO            default damping ratio of the links of ESP and ESPi
 CONTACT_BANDWIDTH        default bandwidth in rad/s of the contact observer of ESP and ESPi
 VirtualSprings           the springs of an arm between errors of links and virtual motors
 
+Passivity:
+
+stored_energy            V (k,) in J that an arm stores under a law that claims to be passive
+arm_energy               (k,) J: kinetic energy, energy of gravity and springs
+ArmStates                q, q', theta, theta' of k states
+power_balance            V' against the power of contacts and dampers, in given states
+PowerBalance             result of power_balance: W supplied, dissipated, and V'
+sampled_contacts         energy that a law creates in random contacts of a simulated arm
+SampledContacts          result of sampled_contacts: J supplied and created
+
 State estimation and observers:
 
 StateEstimator           q, q', theta, theta' from the measured signals of a robot
@@ -218,6 +228,9 @@ from .laws.law_table import (
     make_controller,
     retune,
 )
+from .laws.power_balance import PowerBalance, power_balance
+from .laws.sampled_contacts import SampledContacts, sampled_contacts
+from .laws.stored_energy import ArmStates, arm_energy, stored_energy
 from .observers.adaptive_feedforward import ADAPTS, AdaptationSettings, AdaptiveFeedforward
 from .observers.collision_detection import CollisionDetector, DrivingTorque
 from .observers.collision_learning import (
@@ -295,6 +308,9 @@ __all__ = [
     "LinkEquilibrium", "StiffnessRamp", "impedance_damping", "cartesian_spring",
     "carrying_stiffness", "use_of_springs", "VirtualSprings", "ElasticStructureGains", "esp_gains",
     "esp_impedance_gains", "DAMPING_RATIO", "CONTACT_BANDWIDTH",
+    # passivity
+    "stored_energy", "arm_energy", "ArmStates", "power_balance", "PowerBalance",
+    "sampled_contacts", "SampledContacts",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
     "coupled_gains", "modal_gains", "CoupledGains", "GainSchedule", "GAIN_DESIGNS",

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, as_array
+from ...core import Array, InputError, as_array
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...rigid import forward_dynamics
@@ -65,6 +65,8 @@ def power_balance(
     storage is claimed.
     """
     check_claim(law)
+    if isinstance(law, ElasticStructureController) and law.observer is not None:
+        raise InputError("the balance of ESP is for known contacts: set contact_bandwidth to 0")
     actuators, n = law.actuators, law.actuators.n
     external = as_array("external", external, (n,), actuators.joint_names)
     desired = np.zeros((5, n))

@@ -76,7 +76,7 @@ def stored_energy(
     if isinstance(law, ElasticStructureController):
         return _structure_energy(law, states, reference, external, deflection)
     energy = arm_energy(law.model, law.actuators, states, law.stiffness)
-    theta_d, load = _at_rest(law, reference)
+    theta_d, load = at_rest(law, reference)
     if isinstance(law, LinearFeedback):
         apart = states.theta - theta_d
         return np.asarray(
@@ -129,12 +129,9 @@ def check_claim(law: Controller) -> None:
             f"disturbances, integral, adaptation and gains of links"
         )
     if isinstance(law, ElasticStructureController):
-        if law.observer is None and (np.asarray(law.friction) == 1.0).all():
+        if (np.asarray(law.friction) == 1.0).all():
             return
-        raise InputError(
-            f"{what}: a storage is claimed for known contacts and compensated friction only; set "
-            f"contact_bandwidth to 0 and friction to 1"
-        )
+        raise InputError(f"{what}: a storage is claimed for friction that is compensated, 1 only")
     if not isinstance(law, ImpedanceController):
         raise InputError(f"{what}: no storage is claimed for this law")
 
@@ -143,7 +140,7 @@ def coupled_model(model: MultibodyModel, actuators: Actuators) -> MultibodyModel
     return model.with_reflected_inertia(model.reflected_inertia + rigid_rotors(actuators))
 
 
-def _at_rest(law: Controller, reference: Array) -> tuple[Array, Array]:
+def at_rest(law: Controller, reference: Array) -> tuple[Array, Array]:
     """(m,) motor positions and torques that hold the links at `reference`."""
     model, actuators = law.model, law.actuators
     zero = np.zeros_like(reference)
