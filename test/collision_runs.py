@@ -53,7 +53,7 @@ class Run:
         if force:
             at = dyn.forward_kinematics(plant.model, plant.q).pose[1, :3, 3]
             f = np.array([0.0, 0.0, force])
-            plant.applied_wrenches[1] = (*np.cross(at + [0.3, 0.0, 0.0], f), *f)
+            plant.applied_wrenches[1] = (*np.cross(at + np.array([0.3, 0.0, 0.0]), f), *f)
         torque = dyn.gravity_forces(plant.model, plant.q)
         torque += 400.0 * (desired - plant.theta) - 30.0 * plant.thetad
         plant.step(torque, PERIOD)
@@ -69,6 +69,6 @@ class Run:
 
 
 @cache
-def learned(seconds: float = 12.0):
+def learned(seconds: float = 8.0):
     """Thresholds of the wrong model."""
     return learn_thresholds(*wrong(), Run(2.0).record(seconds), DetectionSettings())

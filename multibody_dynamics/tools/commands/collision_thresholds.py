@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
                         help="springs and motors")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="YAML", type=Path,
-                        default=Path("collision_thresholds.yaml"), help="(%(default)s)")  # fmt: skip
+                        default=Path("collision_thresholds.yaml"),
+                        help="(%(default)s)")  # fmt: skip
     parser.add_argument("--margin", metavar="X", type=positive, default=2.0,
                         help="factor from the largest residual to the threshold"
                         " (%(default)s)")  # fmt: skip

@@ -93,8 +93,8 @@ def lines(learned: LearnedThresholds, model: MultibodyModel, q: Array) -> Iterat
         kind, joint = KINDS[worst[0]], model.joint_names[worst[1]]
         yield (
             f"warning: '{kind}' of {joint} came to {learned.held_out[worst]:.2f} of its threshold "
-            f"on a part that it was not learned from: record a longer or more varied motion, or use "
-            f"--margin {1.3 * settings.margin * learned.held_out[worst]:.2g}"
+            "on a part that it was not learned from: record a longer or more varied motion, or "
+            f"use --margin {1.3 * settings.margin * learned.held_out[worst]:.2g}"
         )
 
 

@@ -55,7 +55,7 @@ def test_the_margin_scales_thresholds_and_the_report_is_consistent():
     rows = [each.thresholds.coefficients for each in both]
     np.testing.assert_allclose(rows[1], 3.0 * rows[0])
     np.testing.assert_allclose(both[0].held_out, 3.0 * both[1].held_out)
-    assert one.duration == pytest.approx(12.0, abs=0.5)
+    assert one.duration == pytest.approx(8.0, abs=0.5)
     assert one.period == pytest.approx(1e-3)
     assert (one.at_rest <= one.median).all()
     assert (one.median <= one.high).all()
@@ -76,7 +76,7 @@ def test_a_step_response_rises_to_one_only_with_slow_parts():
 def test_recordings_that_lack_something_are_refused():
     t = 1e-3 * np.arange(3000)
     q = np.zeros((3000, 2))
-    with pytest.raises(InputError, match="3 s|2.8 s of samples without gaps: thresholds need 5 s"):
+    with pytest.raises(InputError, match="s of samples without gaps: thresholds need 5 s"):
         learn_thresholds(*robot(), RecordedMotion(t, q, q))
     with pytest.raises(InputError, match="q: was not recorded, but the source of the state needs"):
         learn_thresholds(*robot(), RecordedMotion(t, None, q))
