@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +46,7 @@ def test_random_motions_stay_within_the_limits_and_end_where_the_next_begins():
     model = demo_arm().model
     limits = model.limits
     motions = list(islice(random_motions(model, 4), 12))
-    for motion, following in zip(motions[:-1], motions[1:], strict=True):
+    for motion, following in pairwise(motions):
         q = motion.sample(np.linspace(0.0, motion.end_time, 100))
         assert ((q[:, 0] > limits.lower) & (q[:, 0] < limits.upper)).all()
         assert (np.abs(q[:, 1]) < 0.65 * limits.velocity).all()
