@@ -40,8 +40,8 @@ from .study.studied_robots import PLANTS, StudiedArm, built_in_robots, load_arm
 PERIOD = 1e-3  # s
 SUBSTEPS = 4  # of a cycle, for which a contact force is held
 RESOLUTION = 2.0 * np.pi / 2**18  # rad, of all encoders; noise: a third of it
-BITE = 60.0  # s, of one motion from rest to rest
-REST_SHARE = 0.3  # of the points at which the arm pauses
+MINUTE = 60.0  # s
+PAUSE_SHARE = 0.3  # of the points at which the arm pauses
 BETWEEN = 1.0  # s at least between two contacts
 IN_TIME = 0.02  # s
 GIVEN_UP = 0.2  # s after which a hit counts as not found
@@ -52,31 +52,27 @@ Force = Callable[[float, Array, Array], Array]
 """Force (3,) in N at a time since the beginning, from position and velocity (3,) of the point."""
 
 
-def random_motion(
-    model: MultibodyModel,
-    seed: int,
-    *,
-    duration: float = BITE,
-    reach: float = 0.6,
-    speed: float = 0.6,
-) -> Reference:
-    """Random points in the share `reach` of the joint ranges, passed without stopping or after a
-    pause, at up to about the share `speed` of the velocity limits."""
+def random_motions(
+    model: MultibodyModel, seed: int, *, reach: float = 0.6, speed: float = 0.6
+) -> Iterator[Reference]:
+    """Motions without end, each from rest at the end of the last one to rest at a random point in
+    the share `reach` of the joint ranges, directly or through another random point, at up to the
+    share `speed` of the velocity limits; and pauses. The first one starts in the middle."""
     rng, limits = np.random.default_rng([seed, 7]), model.limits
     middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * reach * (limits.upper - limits.lower)
-    points, times = [middle], [0.0]
-    while times[-1] < duration - 4.0:
-        goal = middle + half * rng.uniform(-1.0, 1.0, model.n)
-        allowed = limits.velocity * speed * rng.uniform(0.15, 1.0)
-        time = max(0.3, float((1.9 * np.abs(goal - points[-1]) / allowed).max()))
-        points.append(goal)
-        times.append(times[-1] + time)
-        if rng.random() < REST_SHARE:
-            points.append(goal)
-            times.append(times[-1] + rng.uniform(0.2, 1.0))
-    points.append(middle)
-    times.append(max(duration, times[-1] + 4.0))
-    return interpolate(model.joint_names, times, np.array(points))
+    point = middle
+    while True:
+        if rng.random() < PAUSE_SHARE:
+            yield interpolate(model.joint_names, [0.0, rng.uniform(0.2, 1.0)], [point, point])
+        points = [point, *(middle + half * rng.uniform(-1.0, 1.0, (rng.integers(1, 3), model.n)))]
+        unit = interpolate(model.joint_names, np.arange(float(len(points))), points)
+        slower = unit.peak_values()[1] / (limits.velocity * speed * rng.uniform(0.2, 1.0))
+        times = max(float(slower.max()), 0.3) * np.arange(len(points))
+        motion = interpolate(model.joint_names, times, points)
+        q = motion.sample(np.linspace(0.0, motion.end_time, 200))[:, 0]
+        if ((q > limits.lower) & (q < limits.upper)).all():
+            yield motion
+            point = points[-1]
 
 
 class Impact(NamedTuple):
@@ -188,8 +184,8 @@ class Simulation:
         settings = FlatnessControllerParameters().settings(thresholds)
         self.law = FlatnessLaw(*believed, settings)
         self.plant = arm.plant(plant)
-        self._seed, self._speed, self._bite = seed, speed, -1
-        self._start_bite(0)
+        self._motions = random_motions(self.model, seed, speed=speed)
+        self._motion, self._first = next(self._motions), 0
         self.plant.reset(self._motion(0.0)[0])
         self.law.design(self.plant.q.copy())
         rows = (self.plant.q, self.plant.theta)
@@ -202,14 +198,6 @@ class Simulation:
             encoder.restart(row, np.zeros_like(row))
         self.cycle = 0
 
-    def _start_bite(self, bite: int) -> None:
-        if bite != self._bite:
-            seed = 1000 * self._seed + bite
-            self._bite = bite
-            self._motion = random_motion(self.model, seed, speed=self._speed)
-            self._length = round(self._motion.end_time / PERIOD)
-            self._first = 0 if bite == 0 else self.cycle
-
     def step(self, wrench: Callable[[float], tuple[int, Array]] | None = None) -> Sample:
         """One cycle; `wrench` gives the body and the wrench on it (6,) for each substep."""
         law, plant, k = self.law, self.plant, self.cycle
@@ -220,8 +208,8 @@ class Simulation:
         if k == 0:
             law.transfer.torque[:] = law.holding_torque()
             law.start(law.settings.law, 0.15)
-        if k - self._first >= self._length:
-            self._start_bite(self._bite + 1)
+        if (k - self._first) * PERIOD >= self._motion.end_time:
+            self._motion, self._first = next(self._motions), k
         t = (k - self._first) * PERIOD
         self._motion.evaluate(t, law.desired)
         self._motion.evaluate(t + 0.5 * PERIOD, law.ahead)
@@ -333,7 +321,7 @@ class Study:
         )
 
     def learn(
-        self, seconds: float = BITE, settings: DetectionSettings | None = None
+        self, seconds: float = MINUTE, settings: DetectionSettings | None = None
     ) -> LearnedThresholds:
         """Thresholds for the wrong model, from a motion without contacts."""
         run = self.simulation(None, seed=1)

@@ -22,7 +22,7 @@ PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
     *("demo", "task-demo", "report", "inspect", "torque-report", "plot", "trajectory", "record"),
     *("identify-springs", "scale-time", "integrate", "gazebo", "monitor", "compose", "validate"),
-    "study",
+    *("collision-thresholds", "study"),
 )
 
 

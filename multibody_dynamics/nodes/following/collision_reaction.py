@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dynamics.control import HIT, KINDS, CollisionDetector
+from ...dynamics.control import HIT, KINDS, PUSH, CollisionDetector
 from ...dynamics.core import Array
 from ...dynamics.model import JointLimits
 from .faults import Fault
@@ -30,6 +30,7 @@ LAWS_OF_REACTIONS: Mapping[str, str] = {
     "impedance": "impedance",
 }
 REACTIONS = (OFF, REPORT, *LAWS_OF_REACTIONS)
+SUDDEN = 0.5  # share of the threshold of "hit" from which a contact counts as sudden
 SHORTEST = 0.25  # s, of a retraction
 SPEED = 0.2  # share of the velocity limits that a retraction may use
 UNLIMITED_SPEED = 2.0  # rad/s or m/s, velocity limit of joints that have none
@@ -73,14 +74,16 @@ class CollisionReaction:
         if not is_new:
             return None
         kind, j = detector.worst
-        # A slow push is part of what was measured before: only hits tell the model's errors apart.
-        self.offset[:] = detector.before if kind == HIT else 0.0
+        # A slow push is part of what was measured before: only after a sudden contact is that the
+        # error of the model.
+        is_sudden = bool(detector.share[HIT].max() >= SUDDEN)
+        self.offset[:] = detector.before if is_sudden else 0.0
         unit = "N" if detector.model.joint_types[j] == "prismatic" else "N m"
         text = (
             f"{KINDS[kind]} of {detector.torque:.3g} {unit} at '{detector.joint}', beyond its "
             f"threshold of {detector.threshold[kind, j]:.3g} {unit}"
         )
-        torque = detector.residual[kind].copy()
+        torque = detector.residual[HIT if is_sudden else PUSH].copy()
         self.contacts += 1
         self.last = Contact(stamp, torque, text)
         return self.last

@@ -30,6 +30,7 @@ COMMANDS = (  # in the order of --help
     "record",
     "validate",
     "identify_springs",
+    "collision_thresholds",
     "scale_time",
     "integrate",
 )

@@ -181,3 +181,18 @@ def test_a_motion_is_as_exact_after_a_day_as_at_the_start(delay):
         later = delay + np.arange(0, SECOND // 2, SECOND // 100)
         found.append([state(motion, begin + int(t)) for t in later])
     np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_a_way_begins_at_the_position_that_is_held_and_ends_at_rest_at_its_goal():
+    motion = DesiredMotion(NAMES, LIMITS)
+    motion.hold(np.array([0.1, -0.2]), 5 * SECOND)
+    state = np.zeros((5, 2))
+    motion.evaluate(6 * SECOND, state)
+    motion.go(np.array([0.2, -0.25]), 0.5)
+    motion.evaluate(6 * SECOND, state)
+    np.testing.assert_allclose(state[0], [0.1, -0.2], atol=1e-12)
+    np.testing.assert_allclose(state[1:], 0.0, atol=1e-9)
+    motion.evaluate(round(6.25 * SECOND), state)
+    np.testing.assert_allclose(state[0], [0.15, -0.225], atol=1e-12)
+    motion.evaluate(7 * SECOND, state)
+    np.testing.assert_allclose(state, [[0.2, -0.25], *np.zeros((4, 2))], atol=1e-9)

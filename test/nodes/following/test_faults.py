@@ -278,3 +278,16 @@ def test_a_late_torque_is_remembered_for_a_tenth_of_a_second():
     assert not found.was_late(start + 102 * MS)
     found.late(start + 200 * MS, start + 900 * MS, 0.0)  # no tolerance is set
     assert not found.was_late(start + 201 * MS)
+
+
+def test_a_collision_is_answered_by_its_own_law_until_it_may_no_longer_yield():
+    made = faults()
+    made.has_begun = True
+    assert made.take(Fault.collision("hit", "impedance"))
+    assert made.yields
+    assert made.stop_law == "impedance"
+    made.stop_yielding()
+    assert not made.yields
+    assert made.stop_law == "hold"
+    assert made.fault is not None
+    assert made.fault.is_latched

@@ -43,7 +43,7 @@ ADDED = 50  # violated samples that become constraints at a time
 ROUNDS = 50
 TOLERANCE = 1e-3  # relative excess that ends the search
 ASSUMED = (0.0, 0.02, 0.02, 0.0, 0.0, 0.01, 0.0)  # least coefficients, for TERMS
-LEAST = 1e-3  # smallest constant, as a share of the largest torque of the joint
+LEAST = 2e-3  # smallest constant, as a share of the torque limit of the joint's motors
 SHORTEST = 5.0  # s of settled samples
 
 
@@ -115,7 +115,7 @@ def learn_thresholds(
             f"the recording has {duration:.3g} s of samples without gaps: thresholds need "
             f"{SHORTEST:g} s, and should be learned from a minute"
         )
-    least = LEAST * _torque_scale(terms)
+    least = LEAST * _torque_scale(actuators, terms)
     envelope = fit_envelope(residuals, terms, least)
     held_out = np.zeros(residuals.shape[1:])
     edges = np.linspace(0, len(residuals), PARTS + 1).astype(int)
@@ -188,10 +188,13 @@ def step_response(settings: DetectionSettings, time: float, kind: int = HIT) -> 
     return value - slow if kind == HIT else value
 
 
-def _torque_scale(terms: Array) -> Array:
-    """(n,) largest torque of every joint, N m; of the largest joint where there is none."""
+def _torque_scale(actuators: Actuators, terms: Array) -> Array:
+    """(n,) torque limits of the joints, N m; without a limit, the largest torque of the recording,
+    at least a hundredth of that of the strongest joint."""
+    limit = np.bincount(actuators.joint_of_motor, actuators.torque_limit, actuators.n)
     torque = (terms[:, 1, 1] + terms[:, 1, 2]).max(axis=0)
-    return np.asarray(np.maximum(torque, 1e-3 * torque.max()))
+    torque = np.maximum(torque, max(1e-2 * torque.max(), 1e-3))
+    return np.where(np.isfinite(limit), limit, torque)
 
 
 def _replay(

@@ -1,0 +1,87 @@
+"""The command `collision-thresholds`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..base.arguments import add_gravity, add_hold, add_prefix, positive
+
+HELP = "Learn the thresholds of collision detection from a recorded motion without contacts"
+DETAILS = (
+    "Writes a YAML file for the parameter collision_thresholds of flatness_controller_node, and"
+    " prints how close the residuals come to thresholds learned from other parts of the recording,"
+    " and the smallest contacts that would be found. The recording is one of those that"
+    " identify-springs reads: a bag with joint states of links and motors, .csv or .npz. It should"
+    " contain the speeds, poses and loads of the later task; a minute is enough if it does. Exit"
+    " status 1 if held-out parts would have given false alarms."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recording", metavar="RECORDING", type=Path,
+                        help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
+    parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
+                        help="URDF file")  # fmt: skip
+    parser.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
+                        help="springs and motors")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="YAML", type=Path,
+                        default=Path("collision_thresholds.yaml"),
+                        help="(%(default)s)")  # fmt: skip
+    parser.add_argument("--margin", metavar="X", type=positive, default=2.0,
+                        help="factor from the largest residual to the threshold"
+                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--bandwidth", metavar="RAD/S", type=positive, default=250.0,
+                        help="of the smoothed external torques (%(default)s)")  # fmt: skip
+    parser.add_argument("--high-pass", metavar="RAD/S", type=positive, default=10.0,
+                        help="below which hits are not looked for (%(default)s)")  # fmt: skip
+    parser.add_argument("--filter-bandwidth", metavar="HZ", type=positive, default=100.0,
+                        help="of the velocities, as in the node (%(default)s)")  # fmt: skip
+    parser.add_argument("--filter-order", metavar="N", type=int, default=3,
+                        help="of the velocities, as in the node (%(default)s)")  # fmt: skip
+    parser.add_argument("--state-source", metavar="SOURCE", default="link_and_motor_encoders",
+                        help="as in the node (%(default)s)")  # fmt: skip
+    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
+                        help="joint states of the links (the topic named joint_states); may be"
+                        " repeated")  # fmt: skip
+    parser.add_argument("--motor-topic", metavar="NAME", default="",
+                        help="joint states of the motors (the topic named"
+                        " motor_states)")  # fmt: skip
+    add_prefix(parser)
+    add_hold(parser)
+    add_gravity(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ...dynamics.control import DetectionSettings
+    from ...dynamics.elastic import load_actuators
+    from ...dynamics.model import load_urdf
+    from ..recordings.collision_thresholds_report import learn_from, lines
+    from ..recordings.spring_recordings import read_motion
+
+    settings = DetectionSettings(
+        bandwidth=options.bandwidth,
+        high_pass=options.high_pass,
+        filter_bandwidth=options.filter_bandwidth,
+        filter_order=options.filter_order,
+        source=options.state_source,
+        margin=options.margin,
+    )
+    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
+    actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
+    motion = read_motion(
+        options.recording,
+        model,
+        topics=options.topic,
+        motor_topic=options.motor_topic,
+        prefix=options.prefix,
+        held=dict(options.hold),
+    )
+    learned = learn_from(options.recording, motion, model, actuators, settings)
+    print(*motion.used, "", *lines(learned, model, motion.q), sep="\n")
+    options.output.write_text(learned.thresholds.to_yaml(model.joint_types), encoding="utf-8")
+    print(f"\nthresholds: {options.output}")
+    if motion.problem:
+        print(f"multibody_dynamics: {motion.problem}", file=sys.stderr)
+    return 1 if motion.problem or learned.held_out.max() >= 1.0 else 0
