@@ -6,13 +6,13 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from multibody_dynamics.tools.robustness import mistaken
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control import DetectionSettings, RecordedMotion, learn_thresholds
 from multibody_dynamics.dynamics.elastic import load_actuators
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools.study.model_errors import mistaken
 
 PERIOD = 1e-3
 RESOLUTION = 2.0 * np.pi / 2**18
