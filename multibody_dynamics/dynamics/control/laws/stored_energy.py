@@ -44,7 +44,7 @@ from ..impedance.elastic_structure import ElasticStructureController
 from ..impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
 
 ITERATIONS = 200
-SETTLED = 1e-13
+SETTLED = 1e-11
 
 
 class ArmStates(NamedTuple):
