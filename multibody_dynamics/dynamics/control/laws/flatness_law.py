@@ -177,6 +177,7 @@ class FlatnessLaw:
     predictor : of `state`; sent : the torques that may still be on their way.
     """
 
+    # long: creates every part of the cycle
     def __init__(
         self,
         model: MultibodyModel,
