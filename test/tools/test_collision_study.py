@@ -16,10 +16,10 @@ from multibody_dynamics.tools.collision_study import (
     Push,
     Study,
     Wall,
-    demo_arm,
     random_motions,
     row,
 )
+from multibody_dynamics.tools.study.studied_robots import built_in_robots, load_arm
 
 PAGE = Path(__file__).parents[2] / "docs" / "collisions.md"
 
@@ -43,7 +43,7 @@ def test_hits_are_found_in_time_and_motion_is_not(plant):
 
 
 def test_random_motions_stay_within_the_limits_and_end_where_the_next_begins():
-    model = demo_arm().model
+    model = load_arm(built_in_robots()["panda"]).model
     limits = model.limits
     motions = list(islice(random_motions(model, 4), 12))
     for motion, following in pairwise(motions):
