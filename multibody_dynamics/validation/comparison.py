@@ -12,11 +12,13 @@ import numpy as np
 
 from ..dynamics.core import Array, InputError
 from ..dynamics.elastic import motor_motion
-from ..dynamics.identification import Residuals, ZeroPhaseFilter
+from ..dynamics.identification import Residuals
 from ..dynamics.rigid import inverse_dynamics
-from .alignment import MIDDLE, Keys, Quality, aligned, runs_of, seconds_of
+from .alignment import Keys, Quality, aligned
+from .fine_states import FineStates, Recorded
 from .recordings import Recording
 from .settings import Robot, Settings
+from .smoothed_states import SmoothedStates
 from .survey import Survey, survey
 
 QUANTITIES = ("Q", "Q'", "Q''")
@@ -39,6 +41,7 @@ class Validation:
     """The result of a comparison. Times in s after `origin` (ns since 1970).
 
     `problems` state why the comparison is incomplete, and `notes` what else a reader should know.
+    `recorded` are the states for an identification, if the settings ask for one.
     """
 
     recording: str
@@ -63,6 +66,7 @@ class Validation:
     notes: tuple[str, ...]
     messages: int
     seconds: float
+    recorded: Recorded | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -79,14 +83,6 @@ class Comparison:
 
     def __init__(self, robot: Robot, look: Survey, settings: Settings) -> None:
         self.robot, self.look = robot, look
-        rate = 1e9 / look.period
-        orders = 4 if look.velocity else 5
-        self._motion = ZeroPhaseFilter(rate, look.cutoff, orders)
-        self._place = ZeroPhaseFilter(rate, look.cutoff, 1)
-        self._effort = ZeroPhaseFilter(rate, look.cutoff, 3)
-        wanted = settings.rate or PER_CUTOFF * look.cutoff
-        self.step = max(int(rate / wanted + 1e-6), 1)
-        self.reach = self._motion.reach
         self.used = np.unique(np.concatenate([source.places for source in look.sources]))
         self.by_motor = settings.effort == "motor"
         if self.by_motor:
@@ -98,45 +94,24 @@ class Comparison:
                     f"{', '.join(robot.model.joint_names)}"
                 )
         self.quantities = QUANTITIES[:1] if self.by_motor else QUANTITIES
-        self._keys: Keys = np.zeros(0, dtype=np.int64)
-        self._rows: Array = np.zeros((0, 3, robot.model.n))
-        self.unused = 0  # samples of runs shorter than the filter
+        wanted = settings.rate or PER_CUTOFF * look.cutoff
+        self._states = SmoothedStates(look, self.used, look.cutoff, wanted, (5, 3))
+        self.step, self.reach = self._states.step, self._states.reach
+
+    @property
+    def unused(self) -> int:
+        """Samples of runs shorter than the filter."""
+        return self._states.unused
 
     def push(self, keys: Keys, rows: Array) -> Iterator[Compared]:
         """The compared states that become available with the samples (k, 3, n); `alignment`
         explains the keys."""
-        for run in runs_of(keys):
-            if len(self._keys) and keys[run.start] != self._keys[-1] + 1:
-                self.flush()
-            self._keys = np.concatenate([self._keys, keys[run]])
-            self._rows = np.concatenate([self._rows, rows[run]])
-            yield from self._compare()
+        for found in self._states.push(keys, rows):
+            yield self._predicted(*found)
 
     def flush(self) -> None:
         """Drop the samples that the filter still holds, at a gap or at the end."""
-        if len(self._keys) <= 2 * self.reach:
-            self.unused += len(self._keys)
-        self._keys, self._rows = self._keys[:0], self._rows[:0]
-
-    def _compare(self) -> Iterator[Compared]:
-        if len(self._keys) <= 2 * self.reach:
-            return
-        first = int(-(self._keys[self.reach] - MIDDLE) % self.step)
-        centres = self._keys[self.reach + first : len(self._keys) - self.reach : self.step]
-        count = len(centres)
-        if count:
-            options = {"first": first, "step": self.step}
-            q, qd, effort = self._rows.transpose(1, 0, 2)
-            if self.look.velocity:
-                rates = self._motion(_filled(qd, self.look.background[1]), **options)
-                state = np.concatenate([self._place(q, **options), rates])
-            else:
-                state = self._motion(q, **options)
-            measured = np.zeros((3, count, self.robot.model.n))
-            measured[:, :, self.used] = self._effort(effort[:, self.used], **options)
-            yield self._predicted(seconds_of(centres, self.look.period), state, measured)
-            done = first + count * self.step
-            self._keys, self._rows = self._keys[done:], self._rows[done:]
+        self._states.flush()
 
     def _predicted(self, times: Array, state: Array, measured: Array) -> Compared:
         model, friction = self.robot.model, self.robot.friction
@@ -152,15 +127,6 @@ class Comparison:
         first, second = friction.rates(qd, qdd, qddd)
         predicted = np.stack([rows[0], rows[1] + first, rows[2] + second])
         return Compared(times, state, predicted, measured)
-
-
-def _filled(rows: Array, background: Array) -> Array:
-    """The rows (k, n) with the known values of the background (n,)."""
-    known = np.isfinite(background)
-    if known.any():
-        rows = rows.copy()
-        rows[:, known] = background[known]
-    return rows
 
 
 def validate(
@@ -216,6 +182,7 @@ class _Pass:
         expected = max(look.duration * look.rate / self._comparison.step, 1.0)
         self._trace = _Every(int(expected // TRACE) + 1)
         self._samples = _Every(int(expected // SAMPLES) + 1)
+        self._recorded = FineStates(look, self._comparison.used) if settings.identify else None
 
     def compared(self, progress: Callable[[int, int], None]) -> Iterator[Compared]:
         """All compared states in order; raises InputError at the end if there were none."""
@@ -229,6 +196,8 @@ class _Pass:
         )
         for keys, rows in stream:
             self._on_grid += len(keys)
+            if self._recorded is not None:
+                self._recorded.push(keys, rows)
             for found in self._comparison.push(keys, rows):
                 self._add(found)
                 yield found
@@ -280,6 +249,7 @@ class _Pass:
             notes=_notes(look, self._qualities),
             messages=sum(quality.messages for quality in self._qualities),
             seconds=time.monotonic() - self._began,
+            recorded=None if self._recorded is None else self._recorded.result(),
         )
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..dynamics.core import Array, InputError
-from ..dynamics.identification import Identified, JointFriction, Residuals, identify_parameters
+from ..dynamics.identification import (
+    Estimate,
+    Identified,
+    JointFriction,
+    Residuals,
+    identify_parameters,
+)
 from ..dynamics.model import MultibodyModel
 from ..dynamics.rigid import inverse_dynamics
 from .comparison import Validation
@@ -21,8 +28,8 @@ FEWEST = 32  # states needed to fit, and as many to test on
 class Identification:
     """Parameters fitted to the states up to time `until` (s), tested on the later ones.
 
-    states : numbers of states fitted and tested. before, after : residuals of Q on the tested
-    states with the old and with the fitted parameters. yaml : for --data.
+    states : numbers of states fitted, after filtering, and tested. before, after : residuals of Q
+    on the tested states with the old and with the fitted parameters. yaml : for --data.
     """
 
     kinds: tuple[str, ...]
@@ -44,7 +51,8 @@ class Identification:
             "rank": self.found.rank,
             "before": before,
             "after": after,
-            "standard errors": self.found.errors,
+            "parameters": _as_plain(self.found.estimates),
+            "combinations": _as_plain(self.found.combinations),
         }
 
 
@@ -61,18 +69,27 @@ def identify(validation: Validation, robot: Robot, settings: Settings) -> Identi
         )
     kinds = settings.identify
     known = JointFriction.none(model.n) if "friction" in kinds else robot.friction
+    recorded = validation.recorded
+    assert recorded is not None  # the settings ask for an identification
+    cut = round(settings.train * len(recorded.times))
+    fitted = recorded.until(cut)
     t, state, _, measured = validation.samples
-    cut = round(settings.train * len(t))
-    fitted, judged = slice(0, cut), slice(cut, None)
-    if min(cut, len(t) - cut) < FEWEST:
+    judged = slice(int(np.searchsorted(t, fitted.times[-1], side="right")) if cut else 0, None)
+    if min(cut, len(t[judged])) < FEWEST:
         raise InputError(
-            f"{cut} states to fit and {len(t) - cut} to test on, but {FEWEST} each are needed: "
+            f"{cut} states to fit and {len(t[judged])} to test on, but {FEWEST} each are needed: "
             "use a longer recording, or a higher --rate or --cutoff"
         )
-    q, qd, qdd = (row[fitted] for row in state[:3])
-    torque = measured[0][fitted] - known.torque(qd)
+    torque = fitted.torque - known.torque(fitted.state[1])
     found = identify_parameters(
-        model, q, qd, qdd, torque, kinds=kinds, payload_body=settings.payload_body
+        model,
+        *fitted.state,
+        torque,
+        kinds=kinds,
+        payload_body=settings.payload_body,
+        rate=fitted.rate,
+        cutoff=fitted.cutoff,
+        starts=fitted.starts.tolist(),
     )
     friction = found.friction if "friction" in kinds else robot.friction
     after = _torques(found.model, friction, state[:3, judged])
@@ -80,12 +97,16 @@ def identify(validation: Validation, robot: Robot, settings: Settings) -> Identi
     return Identification(
         kinds,
         found,
-        float(t[cut - 1]),
-        (cut, len(t) - cut),
+        float(fitted.times[-1]),
+        (found.count, len(t[judged])),
         Residuals.of(t[judged], before, measured[0][judged]),
         Residuals.of(t[judged], after, measured[0][judged]),
         _yaml(model, found, kinds, settings),
     )
+
+
+def _as_plain(estimates: Mapping[str, Estimate]) -> dict[str, dict[str, float]]:
+    return {name: {"value": x.value, "standard error": x.error} for name, x in estimates.items()}
 
 
 def _torques(model: MultibodyModel, friction: JointFriction, state: Array) -> Array:

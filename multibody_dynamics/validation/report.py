@@ -6,7 +6,7 @@ import base64
 import html
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import __version__
 from ..dynamics.core import Array
-from ..dynamics.identification import Residuals
+from ..dynamics.identification import Estimate, Residuals
 from .comparison import Validation
 from .identify import Identification
 
@@ -114,6 +114,13 @@ def summary(v: Validation, found: Identification | None, page: Path) -> list[str
             f"{found.after.normalized[j]:9.4f} after"
             for j, name in enumerate(v.joint_names)
         ]
+        estimates = {**found.found.estimates, **found.found.combinations}
+        known = {name: each for name, each in estimates.items() if math.isfinite(each.error)}
+        lines += [
+            f"  {name:<32}{value:>14} {error}" for name, value, error in _estimate_rows(known)
+        ]
+        if len(known) < len(estimates):
+            lines.append(f"  not determined by this motion: {len(estimates) - len(known)} more")
     return [*lines, f"  report: {page}"]
 
 
@@ -233,25 +240,32 @@ def _identified_blocks(v: Validation, found: Identification) -> list[tuple[str, 
         ("text", text),
         ("table", (heads, rows)),
     ]
-    friction = found.found.friction
-    if "friction" in found.kinds:
-        columns = {
-            "viscous": friction.viscous,
-            "coulomb": friction.amplitude / 2.0,
-            "offset": friction.offset,
-        }
-        rows = [
-            (
-                name,
-                *(
-                    f"{column[j]:.4g} ± {found.found.errors[f'{name}.{key}']:.1g}"
-                    for key, column in columns.items()
-                ),
-            )
-            for j, name in enumerate(v.joint_names)
-        ]
-        blocks.append(("table", (("joint", "viscous", "Coulomb", "offset"), rows)))
+    blocks += [
+        ("table", (("parameter", "value", "standard error"), _estimate_rows(estimates)))
+        for estimates in (found.found.estimates, found.found.combinations)
+        if estimates
+    ]
+    blocks.append(
+        (
+            "text",
+            "1.96 standard errors on either side of a value contain the true one in 95 % of "
+            "recordings, if friction and dynamics have the form of the model. Parameters without a "
+            "value are not determined by this motion.",
+        )
+    )
     return blocks
+
+
+def _estimate_rows(estimates: Mapping[str, Estimate]) -> list[tuple[str, str, str]]:
+    """Rows of a table: values with as many digits as their standard errors justify."""
+    rows = []
+    for name, (value, error) in estimates.items():
+        if not math.isfinite(error):
+            rows.append((name, "not determined", ""))
+            continue
+        digits = 1 - math.floor(math.log10(error)) if error > 0.0 else 6
+        rows.append((name, f"{value:.{min(max(digits, 0), 9)}f}", f"± {error:.2g}"))
+    return rows
 
 
 def _markdown(kind: str, value: Any) -> list[str]:

@@ -20,6 +20,7 @@ Inertia and friction:
 
 identify_parameters           friction, payload or inertial parameters from recorded torques
 Identified                    the result of identify_parameters
+Estimate                      a value and its standard error
 KINDS                         the kinds of parameters that identify_parameters can identify
 consistent_parameters         ten consistent parameters from log-Cholesky numbers (..., 10)
 log_cholesky                  the inverse of consistent_parameters
@@ -77,6 +78,7 @@ from .geometric_sensitivity import (
 )
 from .inertial_identification import (
     KINDS,
+    Estimate,
     Identified,
     consistent_parameters,
     identify_parameters,
@@ -113,8 +115,8 @@ __all__ = [
     "with_inertial_parameters", "base_parameters", "BaseParameters", "pseudo_inertia",
     "is_physically_consistent",
     # inertia and friction
-    "identify_parameters", "Identified", "KINDS", "consistent_parameters", "log_cholesky",
-    "nearest_consistent", "JointFriction",
+    "identify_parameters", "Identified", "Estimate", "KINDS", "consistent_parameters",
+    "log_cholesky", "nearest_consistent", "JointFriction",
     # springs
     "identify_spring", "SpringFit", "motor_side_torque",
     # kinematic calibration

@@ -4,14 +4,24 @@ The torques are linear in all of these, tau = Y pi + friction (see `regressor`).
 restricted to physically consistent bodies: their pseudo-inertia is positive definite, written as
 U U^T with U upper triangular and a positive diagonal (C. Rucker, P. M. Wensing, "Smooth
 parameterization of rigid-body inertia", IEEE RA-L 7(2), 2022), which replaces a linear matrix
-inequality by ten unconstrained numbers.
+inequality by ten unconstrained numbers theta.
+
+Torques and regressor pass the same filter (`parallel_filter`), and the covariance takes the
+correlation of the errors in time into account (`banded_equations`). With x = x(theta, friction),
+J its derivative, H the normal matrix, M the covariance of A^T e and l the weight of the initial
+theta, the covariance of x is
+
+    J (P J^T M J P + l^4 s^2 P_theta P_theta^T) J^T,    P = (J^T H J + l^2 1_theta)^-1.
+
+The second term is the share of the prior, whose standard deviation is s; l^2 = v / s^2 with the
+mean variance v of the errors, in the sense that M is about v H.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +30,13 @@ from scipy.optimize import least_squares
 from ..core import Array, InputError, as_array
 from ..model import MultibodyModel
 from ..rigid import inverse_dynamics
+from .banded_equations import BandedEquations, inverse_of, norms, widening
 from .joint_friction import COULOMB_VELOCITY, JointFriction
+from .parallel_filter import ParallelFilter
 from .regressor import (
+    INERTIAL,
     UPPER,
+    base_parameters,
     inertial_parameters,
     inverse_dynamics_regressor,
     is_physically_consistent,
@@ -32,10 +46,20 @@ from .regressor import (
 
 KINDS = ("friction", "payload", "inertia")
 FRICTION = ("viscous", "coulomb", "offset")
-PRIOR = 1e-3  # weight of the initial values, per body, as a share of the torques' variance
+PRIOR = 1.0  # standard deviation of the log-Cholesky numbers about their initial values
+LIGHTEST = 1e-5  # weight of the prior for torques without errors, per root of the samples
+PRIOR_SHARE = 0.1  # of a variance; parameters with more are not determined by the torques
+ONTO = 1e-3  # relative distance from the combinations that have an effect on the torques
+NEAR = 0.5  # standard error of a pseudo-inertia, relative to itself, from which its boundary counts
 ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
 FAR = 50.0  # larger logarithms belong to no realistic body and may overflow
-CHUNK = 2000  # states whose regressor is in memory at a time
+
+
+class Estimate(NamedTuple):
+    """A value and its standard error; both NaN if the torques do not determine it."""
+
+    value: float
+    error: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +67,26 @@ class Identified:
     """The result of :func:`identify_parameters`.
 
     `parameters` (10 n,) are those of the bodies with everything they carry, `payload` (10,) those
-    of the payload in the frame of its body. `errors` {name: standard error} of the friction assume
-    white residuals. `rms` (2, n) in N m is that of the residuals before and after identification,
-    over the samples used.
+    of the payload in the frame of its body. `rms` (2, n) in N m is that of the residuals before and
+    after identification, over the `count` samples used (after filtering).
+
+    `estimates` {name: value and standard error}: "JOINT.viscous", "JOINT.coulomb", "JOINT.offset",
+    and "BODY.mass", "BODY.mx", ... "BODY.Izz" of the payload or of the bodies, as in
+    :func:`parameter_names`. `combinations`, after an identification of "inertia", contains the same
+    for the base parameters by their description ("BODY.m +1 OTHER.m ..."): torques determine only
+    these combinations, and few parameters of a body alone. The interval of 1.96 standard errors on
+    either side contains the true value in 95 % of recordings.
     """
 
     model: MultibodyModel
     friction: JointFriction
     parameters: Array
     payload: Array | None
-    errors: dict[str, float]
+    estimates: dict[str, Estimate]
+    combinations: dict[str, Estimate]
     rms: Array
     rank: int
+    count: int
 
 
 # long: the steps of one least-squares problem, in order.
@@ -70,10 +102,13 @@ def identify_parameters(
     payload_body: str | int | None = None,
     coulomb_velocity: float = COULOMB_VELOCITY,
     prior: float = PRIOR,
+    rate: float | None = None,
+    cutoff: float | None = None,
+    starts: Sequence[int] = (0,),
 ) -> Identified:
     """Friction, payload or inertial parameters that best explain recorded torques.
 
-    All arrays are (k, n).
+    All arrays are (k, n), in chronological order.
 
     Parameters
     ----------
@@ -81,11 +116,18 @@ def identify_parameters(
         (ten parameters of a load on one body, consistent) and "inertia" (all bodies, consistent).
     payload_body : the body that carries the payload; the last one if None.
     coulomb_velocity : rad/s, at which the smooth Coulomb friction is 76 % of its full value.
-    prior : weight, relative to the variance of the torques, of the regularisation that keeps
-        parameters near their initial values if the torques do not determine them. Each joint is
-        weighted by its own variance.
+    prior : standard deviation of the numbers of :func:`log_cholesky` about their initial values.
+        Its weight relative to that of the torques follows from the residuals. A payload begins as
+        100 g at the origin of its body.
+    rate : Hz, of evenly timed samples. Without it, the errors of the samples must be independent of
+        each other, or the standard errors are wrong.
+    cutoff : Hz, of the filter that torques and regressor pass; None: no filter. The states should
+        come from a filter of a higher cut-off, about twice as high: what they lack, no later filter
+        restores. Requires a rate.
+    starts : indices of the samples at which a stretch without gaps begins.
 
-    Raises InputError for unknown kinds, wrong shapes, NaN, and too few samples.
+    Each joint is weighted by the variance of its torque. Raises InputError for unknown kinds, wrong
+    shapes, NaN, and too few samples.
     """
     _check_kinds(kinds)
     rows = [
@@ -102,46 +144,54 @@ def identify_parameters(
     known = inertial_parameters(model)
     used = np.array([10 * i + k for i in free for k in range(10)], dtype=np.int64)
     start = _speck() if "payload" in kinds else known[used]
-
-    count = len(used) + 3 * model.n * with_friction
-    if len(Q) * model.n < 2 * count:
-        raise InputError(
-            f"too few samples: {len(Q)} of {model.n} joints for {count} parameters; at least two "
-            f"torques per parameter are needed"
-        )
-    weight = 1.0 / np.maximum(Q.std(axis=0), 1e-3 * max(float(np.abs(Q).max()), 1e-9))
-    before = _residual(model, rows, JointFriction.none(model.n), Q)
-    left = Q - model.reflected_inertia * rows[2] if "inertia" in kinds else before
     velocity = coulomb_velocity if with_friction else None
-    triangle = _triangle(model, rows, left, used, weight, velocity)
-    R, target = triangle[:count, :count], triangle[:count, count]
-    free_values = _solved(R, target, start, len(free), prior * np.sqrt(len(Q)))
+    table = _Table(model, rows, Q, used, velocity, known_inertia="inertia" not in kinds)
+
+    bands, triangle = _sums(table, len(rows[0]), rate, cutoff, starts)
+    x_size, count = table.columns, int(bands.counts.sum())
+    R, target = triangle[:x_size, :x_size], triangle[:x_size, x_size]
+    weight = 0.0
+    if free:
+        unweighted = np.linalg.lstsq(R, target, rcond=1e-10)[0]
+        weight = np.sqrt(_mean_variance(bands, unweighted)) / prior
+        weight = max(weight, LIGHTEST * np.sqrt(count))
+    x = _solved(R, target, start, len(free), weight)
     rank = int(np.linalg.matrix_rank(R / np.maximum(np.linalg.norm(R, axis=0), 1e-300), tol=1e-9))
 
-    inertial = free_values[: len(used)]
     parameters = known.copy()
     payload = None
     if "inertia" in kinds:
-        parameters[used] = inertial
+        parameters[used] = x[: len(used)]
     elif "payload" in kinds:
-        payload = inertial
-        parameters[used] += inertial
+        payload = x[: len(used)]
+        parameters[used] += payload
     viscous, coulomb, offset = (
-        free_values[len(used) :].reshape(3, model.n) if with_friction else np.zeros((3, model.n))
+        x[len(used) :].reshape(3, model.n) if with_friction else np.zeros((3, model.n))
     )
-    friction = JointFriction.smooth_coulomb(viscous, coulomb, offset, coulomb_velocity)
-    found = with_inertial_parameters(model, parameters) if len(used) else model
-    after = _residual(found, rows, friction, Q)
-    freedom = max(1.0 - rank / Q.size, 1.0 / Q.size)
-    variance = ((after * weight) ** 2).mean(axis=0) / freedom
+    before = np.zeros(x_size)
+    if "inertia" in kinds:
+        before[: len(used)] = known
+    power = np.stack([bands.power(each).sum(axis=1) for each in (before, x)])
+    errors = _Errors(bands, x, len(used), weight, prior)
+    names = [f"{model.body_names[i]}.{name}" for i in free for name in ("mass", *INERTIAL[1:])]
+    if with_friction:
+        names += [f"{joint}.{kind}" for kind in FRICTION for joint in model.joint_names]
+    combinations = {}
+    if "inertia" in kinds:
+        base = base_parameters(model)
+        wide = np.zeros((base.rank, x_size))
+        wide[:, : len(used)] = base.combination
+        combinations = dict(zip(base.describe().splitlines(), errors.of(wide), strict=True))
     return Identified(
-        found,
-        friction,
+        with_inertial_parameters(model, parameters) if len(used) else model,
+        JointFriction.smooth_coulomb(viscous, coulomb, offset, coulomb_velocity),
         parameters,
         payload,
-        _errors(R, variance, model, len(used), with_friction),
-        np.sqrt(np.stack([np.mean(before**2, axis=0), np.mean(after**2, axis=0)])),
+        dict(zip(names, errors.of(np.eye(x_size)), strict=True)),
+        combinations,
+        np.sqrt(power / count) / table.weight,
         rank,
+        count,
     )
 
 
@@ -283,56 +333,153 @@ def _speck() -> Array:
     return parameters
 
 
-def _friction_columns(qd: Array, coulomb_velocity: float) -> list[Array]:
-    n = qd.shape[-1]
-    factors = qd, np.tanh(qd / coulomb_velocity), np.ones_like(qd)
-    return [factor[..., None] * np.eye(n) for factor in factors]
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The equations of all samples, each joint weighted by the variance of its torque.
 
-
-def _triangle(
-    model: MultibodyModel,
-    rows: list[Array],
-    left: Array,
-    used: NDArray[np.int64],
-    weight: Array,
-    coulomb_velocity: float | None,
-) -> Array:
-    """R (p + 1, p + 1) of a QR decomposition of the weighted equations of all samples.
-
-    The unknowns are the inertial parameters `used` and, with a velocity, those of the friction; the
-    last column is the right side `left` (k, n). Regressors are large and therefore computed for
-    CHUNK states at a time.
+    The unknowns are the inertial parameters `used` and, with a velocity, those of the friction. The
+    last column is the right side.
     """
-    triangle: Array | None = None
-    for begin in range(0, len(left), CHUNK):
-        part = slice(begin, begin + CHUNK)
-        columns = [inverse_dynamics_regressor(model, *(row[part] for row in rows)).Y[..., used]]
-        if coulomb_velocity is not None:
-            columns += _friction_columns(rows[1][part], coulomb_velocity)
-        table = np.concatenate([*columns, left[part, :, None]], axis=-1) * weight[:, None]
-        stacked = table.reshape(-1, table.shape[-1])
-        if triangle is not None:
-            stacked = np.concatenate([triangle, stacked])
-        triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
-    assert triangle is not None
-    return triangle
+
+    model: MultibodyModel
+    rows: list[Array]
+    torque: Array
+    used: NDArray[np.int64]
+    velocity: float | None
+    known_inertia: bool
+
+    @property
+    def columns(self) -> int:
+        """The number of unknowns."""
+        return len(self.used) + 3 * self.model.n * (self.velocity is not None)
+
+    @property
+    def weight(self) -> Array:
+        """(n,) inverse standard deviations of the torques."""
+        largest = max(float(np.abs(self.torque).max()), 1e-9)
+        return np.asarray(1.0 / np.maximum(self.torque.std(axis=0), 1e-3 * largest))
+
+    def __call__(self, part: slice) -> Array:
+        """(k, n, columns + 1) of a slice of the samples."""
+        q, qd, qdd = (row[part] for row in self.rows)
+        model = self.model
+        columns = []
+        if len(self.used):
+            columns.append(inverse_dynamics_regressor(model, q, qd, qdd).Y[..., self.used])
+        if self.velocity is not None:
+            factors = qd, np.tanh(qd / self.velocity), np.ones_like(qd)
+            columns += [factor[..., None] * np.eye(model.n) for factor in factors]
+        if self.known_inertia:
+            left = self.torque[part] - inverse_dynamics(model, q, qd, qdd).tau
+        else:
+            left = self.torque[part] - model.reflected_inertia * qdd
+        return np.concatenate([*columns, left[..., None]], axis=-1) * self.weight[:, None]
 
 
-def _residual(model: MultibodyModel, rows: list[Array], friction: JointFriction, Q: Array) -> Array:
-    """(k, n) torques Q (k, n) less those of the model and of the friction."""
-    wanted = inverse_dynamics(model, *rows).tau
-    return np.asarray(Q - wanted - friction.torque(rows[1]))
+def _sums(
+    table: _Table, total: int, rate: float | None, cutoff: float | None, starts: Sequence[int]
+) -> tuple[BandedEquations, Array]:
+    """The sums of the filtered equations, and R (p + 1, p + 1) of their QR decomposition."""
+    if cutoff is not None and rate is None:
+        raise InputError(f"cutoff {cutoff:g} Hz: requires the rate of the samples")
+    ends = [*starts[1:], total]
+    if list(starts) != sorted(set(starts)) or starts[0] != 0 or starts[-1] >= max(total, 1):
+        raise InputError(
+            f"starts: must ascend from 0 and be less than the number of samples, {total}"
+        )
+    stretches = [slice(begin, end) for begin, end in zip(starts, ends, strict=True)]
+    filtered = ParallelFilter(rate or 1.0, cutoff)
+    counts = [filtered.count(each) for each in stretches]
+    n = table.model.n
+    if sum(counts) * n < 2 * table.columns:
+        reach = f", after filtering over {2 * filtered.reach} samples" if cutoff else ""
+        raise InputError(
+            f"too few samples: {sum(counts)} of {n} joints{reach}, for {table.columns} parameters; "
+            f"at least two torques per parameter are needed"
+        )
+    # Independent samples have one spectrum, and therefore one band.
+    bands = BandedEquations(n, table.columns, filtered.longest(counts) if rate else 1)
+    triangle = np.zeros((0, table.columns + 1))
+    for stretch in stretches:
+        for block in filtered.blocks(table, stretch):
+            bands.add(block)
+            stacked = np.concatenate([triangle, block.reshape(-1, block.shape[-1])])
+            triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
+    return bands, triangle
 
 
-def _errors(
-    R: Array, variance: Array, model: MultibodyModel, inertial: int, with_friction: bool
-) -> dict[str, float]:
-    """Standard errors of the friction, with the inertial parameters marginalised: these come first
-    in R, so the last rows of R contain the friction after a fit of the inertias."""
-    if not with_friction:
-        return {}
-    square = R[inertial:, inertial:]
-    inverse = np.linalg.pinv(square.T @ square)
-    names = [f"{joint}.{kind}" for kind in FRICTION for joint in model.joint_names]
-    spread = np.sqrt(np.tile(variance, len(FRICTION)) * np.diag(inverse))
-    return {name: float(error) for name, error in zip(names, spread, strict=True)}
+def _mean_variance(bands: BandedEquations, x: Array) -> float:
+    """v of the errors left by x: the mean of the eigenvalues of H^-1 M."""
+    inverse = inverse_of(bands.normal())
+    M = bands.covariance(bands.spectra(x)[0])
+    size = float(np.trace(inverse @ bands.normal()))
+    return float(np.trace(inverse @ M)) / max(size, 1.0)
+
+
+class _Errors:
+    """Standard errors of linear combinations of the parameters x (p,) found by `_solved`.
+
+    The first `inertial` of them depend on log-Cholesky numbers with this weight of their prior.
+    """
+
+    def __init__(
+        self, bands: BandedEquations, x: Array, inertial: int, weight: float, prior: float
+    ) -> None:
+        self._bands, self._x, self._inertial = bands, x, inertial
+        H, J = bands.normal(), np.eye(len(x))
+        held = np.zeros(len(x))
+        for k in range(0, inertial, 10):
+            block = slice(k, k + 10)
+            J[block, block] = _derivative(log_cholesky(nearest_consistent(x[block])))
+            held[block] = weight**2
+        within = J.T @ H @ J + np.diag(held)
+        self._inverse = inverse_of(within)  # P
+        self._J, self._prior = J, held * prior  # l^2 s
+        self._density, self._spread = bands.spectra(x)
+        # Combinations that have an effect at all are in the range of H.
+        self._inverse_of_H, self._H, self._norms = inverse_of(H), H, norms(H)
+        self._uncertain = self._close_to_the_boundary()
+
+    def _close_to_the_boundary(self) -> NDArray[np.int64]:
+        """Indices of the second moments of a payload, if the bounds of physical consistency may
+        have shifted them.
+
+        With the pseudo-inertia U U^T and its error D, this is so if the mean square of U^-1 D U^-T
+        has an eigenvalue of NEAR^2 or more. Of links, which torques determine only in combinations,
+        the share of the prior says the same.
+        """
+        if self._inertial != 10:
+            return np.zeros(0, dtype=np.int64)
+        ten = slice(0, 10)
+        half = self._J @ self._inverse
+        covariance = half @ self._J.T @ self._bands.covariance(self._density) @ self._J @ half.T
+        covariance += (half * self._prior) @ (half * self._prior).T
+        U = np.linalg.cholesky(pseudo_inertia(nearest_consistent(self._x[ten])))
+        total = np.zeros((4, 4))
+        sizes, directions = np.linalg.eigh(covariance[ten, ten])
+        for size, direction in zip(sizes, directions.T, strict=True):
+            E = np.linalg.solve(U, np.linalg.solve(U, pseudo_inertia(direction)).T)
+            total += max(float(size), 0.0) * E @ E.T
+        return np.arange(4, 10) if np.linalg.eigvalsh(total)[-1] >= NEAR**2 else np.arange(0)
+
+    def of(self, combinations: Array) -> list[Estimate]:
+        """Values and standard errors of combinations (m, p) @ x."""
+        weights = self._J @ self._inverse @ self._J.T @ combinations.T
+        M = self._bands.covariance(self._density)
+        variance = np.einsum("pm,pq,qm->m", weights, M, weights)
+        variance *= widening(self._bands.freedom(self._density, self._spread, weights)) ** 2
+        by_prior = self._prior[:, None] * (self._inverse @ self._J.T @ combinations.T)
+        prior = np.sum(by_prior**2, axis=0)
+        error = np.sqrt(variance + prior)
+        onto = combinations @ self._inverse_of_H @ self._H
+        scaled = combinations / self._norms
+        away = np.linalg.norm(onto / self._norms - scaled, axis=1)
+        size = np.linalg.norm(scaled, axis=1)
+        error[size == 0.0] = np.nan
+        known = (away < ONTO * size) & (prior <= PRIOR_SHARE * error**2)
+        known &= ~np.any(combinations[:, self._uncertain] != 0.0, axis=1)
+        values = combinations @ self._x
+        return [
+            Estimate(float(value), float(each)) if use else Estimate(float("nan"), float("nan"))
+            for value, each, use in zip(values, error, known, strict=True)
+        ]

@@ -6,8 +6,9 @@ keep s' > 0. Q may come from a sensor, from the link motion (`inverse_dynamics`)
 (:func:`motor_side_torque`).
 
 The law with the least BIC = N ln(RSS / N) + p ln N is chosen, with p parameters. Recorded noise is
-not white (filters, hysteresis, misfit of the law): N here, and in the standard errors, is the
-number of samples divided by the correlation time of the residuals, 1 + 2 sum of autocorrelations.
+not white (filters, hysteresis, misfit of the law): N here is the number of samples divided by the
+correlation time of the residuals, 1 + 2 sum of autocorrelations. The standard errors follow from
+the spectrum of the residuals (`banded_equations`).
 
 Noise of variance v in the deflection makes a spring appear softer, by the share v / var(phi): the
 true K is then between the estimate and the estimate divided by R^2.
@@ -36,6 +37,7 @@ from ..elastic import (
     TableSpring,
     smooth_friction,
 )
+from .banded_equations import BandedEquations
 
 LAWS = ("linear", "cubic", "polynomial", "table")
 DEGREES = (2, 3, 4, 5)
@@ -44,6 +46,7 @@ FEWEST = 50  # samples
 SIGNIFICANT = 3.0  # standard errors
 OUTLIER = 5.0  # robust standard deviations
 BINS = 20  # intervals of the deflection; the scale of the residuals is the median over these
+BLOCK = 100_000  # samples whose spectrum is computed together
 MANY = 0.1  # of the samples or of the deflection range: leaving out more gives a warning
 SLOW = 0.1  # share of the rms of phi' below which a sample belongs to no branch of a hysteresis
 SOFTEST = 0.02  # least slope of a table, as a share of the mean stiffness
@@ -252,11 +255,11 @@ def identify_spring(
         best.spring,
         best.damping,
         best.bias,
-        best.parameters(independent, "N" if prismatic else "N m", "m" if prismatic else "rad"),
+        best.parameters("N" if prismatic else "N m", "m" if prismatic else "rad"),
         (float(phi.min()), float(phi.max())),
         float(np.sqrt(np.mean(best.residuals**2))),
         float(1.0 - np.var(best.residuals) / np.var(Q)),
-        _hysteresis(best, phid, independent),
+        _hysteresis(best, phid),
         len(Q),
         independent,
         int((~keep).sum()),
@@ -325,12 +328,8 @@ class _Fit:
         variance = max(float(self.residuals @ self.residuals) / size, 1e-300)
         return independent * log(variance) + p * log(max(independent, 2.0))
 
-    def parameters(self, independent: float, force: str, angle: str) -> tuple[Parameter, ...]:
-        size, p = self.design.shape
-        freedom = max(independent * (1.0 - p / size), 1.0)
-        variance = float(self.residuals @ self.residuals) / freedom
-        covariance: Array = np.asarray(self.inverse * variance)
-        errors = np.sqrt(np.diag(covariance))
+    def parameters(self, force: str, angle: str) -> tuple[Parameter, ...]:
+        errors = _standard_errors(self.design, self.residuals, np.eye(len(self.values)))
         found = [
             Parameter(name, float(value), float(error), _unit(force, angle, power))
             for (name, power), value, error in zip(
@@ -340,9 +339,10 @@ class _Fit:
         if isinstance(self.spring, TableSpring):
             points = np.array(self.spring.deflections)
             count = len(self.law.rising)
-            rows = self.law.columns(points)
+            rows = np.zeros((len(points), len(self.values)))
+            rows[:, :count] = self.law.columns(points)
             torques = self.spring.torques
-            spread = np.sqrt(np.einsum("ij,jk,ik->i", rows, covariance[:count, :count], rows))
+            spread = _standard_errors(self.design, self.residuals, rows)
             found += [
                 Parameter(f"s({x:.4g})", float(y), float(error), force)
                 for x, y, error in zip(points, torques, spread, strict=True)
@@ -353,6 +353,18 @@ class _Fit:
         if self.biased:
             found.append(Parameter("bias", self.bias, float(errors[-1]), force))
         return tuple(found)
+
+
+def _standard_errors(design: Array, residuals: Array, combinations: Array) -> Array:
+    """Standard errors (m,) of combinations (m, p) of the parameters of a design (k, p)."""
+    scale = np.linalg.norm(design, axis=0)
+    blocks = -(-len(design) // BLOCK)
+    table = np.concatenate((design / scale, residuals[:, None]), axis=1)[:, None]
+    parts = np.array_split(table, blocks)
+    bands = BandedEquations(1, len(scale), len(parts[0]))
+    for part in parts:
+        bands.add(part)
+    return bands.standard_errors(np.zeros(len(scale)), combinations / scale)
 
 
 def _unit(force: str, angle: str, power: int) -> str:
@@ -482,7 +494,7 @@ def _least_squares(X: Array, y: Array, lower: Array) -> tuple[Array, Array]:
     return values / scale, inverse @ inverse.T / np.outer(scale, scale)
 
 
-def _hysteresis(best: _Fit, phid: Array | None, independent: float) -> tuple[float, float]:
+def _hysteresis(best: _Fit, phid: Array | None) -> tuple[float, float]:
     """Twice the coefficient of sign(phi') in addition to the law, and its standard error."""
     if phid is None:
         return float("nan"), float("nan")
@@ -492,8 +504,10 @@ def _hysteresis(best: _Fit, phid: Array | None, independent: float) -> tuple[flo
     size = float(across @ across)
     if size < 1e-6 * len(side):
         return float("nan"), float("nan")
-    error = np.sqrt(np.mean(best.residuals**2) / size * len(side) / independent)
-    return abs(2.0 * float(across @ best.residuals) / size), 2.0 * float(error)
+    coefficient = float(across @ best.residuals) / size
+    left = best.residuals - coefficient * across
+    (error,) = _standard_errors(across[:, None], left, np.eye(1))
+    return abs(2.0 * coefficient), 2.0 * float(error)
 
 
 def _inliers(phi: Array, Q: Array, phid: Array | None) -> NDArray[np.bool_]:

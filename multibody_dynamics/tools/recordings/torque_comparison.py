@@ -139,7 +139,7 @@ def _report(
         except InputError as error:
             text = f"{outcome.recording}: not identified: {error}"
             outcome = replace(outcome, problems=(*outcome.problems, text))
-    page = write_report(replace(outcome, samples=outcome.trace), folder, found)
+    page = write_report(replace(outcome, samples=outcome.trace, recorded=None), folder, found)
     print("\n".join(summary(outcome, found, page)))
     problems += outcome.problems
     return page, outcome.worst if found is None else float(found.after.normalized.max())

@@ -73,7 +73,7 @@ def test_friction_is_found_with_standard_errors():
         ("coulomb", found.friction.amplitude / 2, coulomb),
         ("offset", found.friction.offset, offset),
     ):
-        errors = np.array([found.errors[f"{joint}.{name}"] for joint in model.joint_names])
+        errors = np.array([found.estimates[f"{joint}.{name}"].error for joint in model.joint_names])
         assert (np.abs(row - true) < 4 * errors).all()
         assert (errors < 0.02).all()
     assert found.model is model
@@ -87,9 +87,7 @@ def test_a_payload_is_found():
     )
     q, qd, qdd = motion(model.n)
     torque = dyn.inverse_dynamics(loaded, q, qd, qdd).tau
-    found = dyn.identification.identify_parameters(
-        model, q, qd, qdd, torque, kinds=["payload"], prior=1e-9
-    )
+    found = dyn.identification.identify_parameters(model, q, qd, qdd, torque, kinds=["payload"])
     true = dyn.identification.inertial_parameters(loaded) - dyn.identification.inertial_parameters(
         model
     )
@@ -113,7 +111,7 @@ def test_identified_inertias_are_physically_consistent():
     q, qd, qdd = motion(model.n)
     torque = dyn.inverse_dynamics(real, q, qd, qdd).tau + friction.torque(qd)
     found = dyn.identification.identify_parameters(
-        begin, q, qd, qdd, torque, kinds=["inertia", "friction"], prior=1e-7
+        begin, q, qd, qdd, torque, kinds=["inertia", "friction"]
     )
     assert dyn.identification.is_physically_consistent(found.parameters.reshape(-1, 10)).all()
     other = motion(model.n, 100, seed=5)

@@ -55,6 +55,13 @@ def test_the_report_is_self_contained(bag, tmp_path, capsys):
         assert 0.01 < (pixels.min(axis=-1) < 0.9).mean() < 0.5
 
     content = json.loads((folder / "report.json").read_text())
+    parameters = content["identification"]["parameters"]
+    assert set(parameters) == {
+        f"{joint}.{kind}"
+        for joint in ("shoulder", "elbow")
+        for kind in ("viscous", "coulomb", "offset")
+    }
+    assert all(0.0 < each["standard error"] < 1.0 for each in parameters.values())
     assert content["cut-off [Hz]"] == 10.0
     assert content["topics"][0]["unusable_list"][0]["from"] == pytest.approx(7.5)
     figures = content["residuals"]["Q"]["shoulder"]

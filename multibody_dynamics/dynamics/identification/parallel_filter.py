@@ -1,0 +1,80 @@
+"""One low-pass filter for both sides of linear equations, and fewer equations after it.
+
+Torques are low-passed before a least-squares fit. If the equations tau = Y x hold at every time,
+then H tau = (H Y) x for any linear filter H; but H tau differs from Y evaluated with filtered
+states wherever Y is not linear in them: Coulomb friction changes its sign within a few ms, and the
+filtered torque does not. Torque and regressor must therefore pass the same filter, the "parallel
+filter" of identification (M. Gautier, "Dynamic identification of robots with power model", ICRA
+1997; A. Janot, P.-O. Vandanjon, M. Gautier, "A generic instrumental variable approach for
+industrial robot identification", IEEE TCST 22(1), 2014). Nothing is left above 1.5 times its
+cut-off, and three samples per period of the cut-off keep all information (decimation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from ..core import Array
+from .differentiation import ZeroPhaseFilter
+
+KEPT = 3.0  # samples per period of the cut-off
+CHUNK = 2000  # samples that are computed at a time
+LONGEST = 4096  # filtered samples of a block
+
+
+class ParallelFilter:
+    """Filters and thins out tables of equations that are computed piece by piece.
+
+    rate : Hz, of the samples. cutoff : Hz; None keeps all samples as they are. Raises InputError
+    as :class:`ZeroPhaseFilter` does.
+    """
+
+    def __init__(self, rate: float, cutoff: float | None) -> None:
+        self._filter = None if cutoff is None else ZeroPhaseFilter(rate, cutoff, 1)
+        self.reach = 0 if self._filter is None else self._filter.reach
+        self.step = 1 if cutoff is None else max(int(rate / (KEPT * cutoff) + 1e-6), 1)
+
+    def count(self, stretch: slice) -> int:
+        """The number of samples that remain of a stretch (start, stop)."""
+        return max(-(-(stretch.stop - stretch.start - 2 * self.reach) // self.step), 0)
+
+    def longest(self, counts: Sequence[int]) -> int:
+        """The length of the longest block of stretches with these counts of samples."""
+        return max((-(-count // -(-count // LONGEST)) for count in counts if count), default=0)
+
+    def blocks(self, table: Callable[[slice], Array], stretch: slice) -> Iterator[Array]:
+        """The filtered table of a stretch without gaps, in blocks of similar length.
+
+        table : the rows (k, ...) of a slice of the samples, computed in pieces.
+        """
+        total = self.count(stretch)
+        if total == 0:
+            return
+        size = self.longest([total])
+        held: list[Array] = []
+        waiting = 0
+        for piece in self._pieces(table, stretch):
+            held.append(piece)
+            waiting += len(piece)
+            while waiting >= size:
+                rows = np.concatenate(held)
+                yield rows[:size]
+                held, waiting = [rows[size:]], waiting - size
+        if waiting:
+            yield np.concatenate(held)
+
+    def _pieces(self, table: Callable[[slice], Array], stretch: slice) -> Iterator[Array]:
+        rest: Array | None = None
+        for begin in range(stretch.start, stretch.stop, CHUNK):
+            rows = table(slice(begin, min(begin + CHUNK, stretch.stop)))
+            if self._filter is None:
+                yield rows
+                continue
+            flat = rows.reshape(len(rows), -1)
+            if rest is not None:
+                flat = np.concatenate([rest, flat])
+            (values,) = self._filter(flat, step=self.step)
+            rest = flat[len(values) * self.step :]
+            yield values.reshape(len(values), *rows.shape[1:])
