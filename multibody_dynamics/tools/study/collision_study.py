@@ -1,6 +1,6 @@
 """Collision detection on simulated contacts: what is found, how fast, and the false alarms.
 
-    python -m multibody_dynamics.tools.collision_study [--plant mujoco] [--minutes 30]
+    python -m multibody_dynamics.tools.study.collision_study [--plant mujoco] [--minutes 30]
 
 The Panda with springs of the demo moves between random points under the default law of
 flatness_controller_node, with encoders of 18 bits, in one process and without messages. Every
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.control import (
+from ...dynamics.control import (
     CollisionThresholds,
     DetectionSettings,
     FlatnessLaw,
@@ -28,14 +28,14 @@ from ..dynamics.control import (
     RecordedMotion,
     learn_thresholds,
 )
-from ..dynamics.core import Array, DynamicsError
-from ..dynamics.model import MultibodyModel, inertia
-from ..dynamics.motion import Reference, interpolate
-from ..dynamics.plant import Encoder
-from ..dynamics.rigid import forward_kinematics, jacobian
-from ..nodes.following.flatness_controller_parameters import FlatnessControllerParameters
-from .study.model_errors import mistaken
-from .study.studied_robots import PLANTS, StudiedArm, built_in_robots, load_arm
+from ...dynamics.core import Array, DynamicsError
+from ...dynamics.model import MultibodyModel, inertia
+from ...dynamics.motion import Reference, interpolate
+from ...dynamics.plant import Encoder
+from ...dynamics.rigid import forward_kinematics, jacobian
+from ...nodes.following.flatness_controller_parameters import FlatnessControllerParameters
+from .model_errors import mistaken
+from .studied_robots import PLANTS, StudiedArm, built_in_robots, load_arm
 
 PERIOD = 1e-3  # s
 SUBSTEPS = 4  # of a cycle, for which a contact force is held

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from multibody_dynamics.tools.collision_study import (
+from multibody_dynamics.tools.study.collision_study import (
     CONTACTS,
     HEAD,
     Impact,
@@ -21,7 +21,7 @@ from multibody_dynamics.tools.collision_study import (
 )
 from multibody_dynamics.tools.study.studied_robots import built_in_robots, load_arm
 
-PAGE = Path(__file__).parents[2] / "docs" / "collisions.md"
+PAGE = Path(__file__).parents[3] / "docs" / "collisions.md"
 
 
 @cache
