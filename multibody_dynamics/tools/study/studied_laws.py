@@ -151,6 +151,13 @@ def _laws() -> tuple[StudiedLaw, ...]:
         _linear("sf-quasi-comp", "state feedback, quasi-static, compensated", sf, **QUASI_STATIC),
         _linear("sf-full", "state feedback, full", sf, True, **ALONE),
         _linear("sf-quasi", "state feedback, quasi-static", sf, **QUASI_STATIC, **ALONE),
+        _linear(
+            "sf-coupled",
+            "state feedback of the whole arm, compensated",
+            sf,
+            gain_design="coupled",
+            delay=1e-3,  # stable with unknown delays, see section 9 of docs/elastic_joints.md
+        ),
         StudiedLaw("linearization", "feedback linearisation", "feedback_linearization"),
         *(
             StudiedLaw(
