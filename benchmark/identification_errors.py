@@ -195,8 +195,8 @@ def main() -> None:
                     rows = summarised(found, base_kind if "inertia" in kinds else kind_of)
                 for name, (inside, spread, share) in rows.items():
                     print(
-                        f"| {text} | {f'{cutoff:g}' if arm else '-'} | {time:g} | {name} | {inside:.1%} | {spread:.2f} "
-                        f"| {share:.0%} |",
+                        f"| {text} | {f'{cutoff:g}' if arm else '-'} | {time:g} | {name} "
+                        f"| {inside:.1%} | {spread:.2f} | {share:.0%} |",
                         flush=True,
                     )
 
