@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.tools.recordings.spring_fits import smoothed
 
 Array = NDArray[np.float64]
 idn = dyn.identification
 
 RATE = 500.0  # Hz
+WINDOW = 0.03  # s, of the smoothing of springs
 ENCODER = 2.0 * np.pi / 2**18 / np.sqrt(12.0)  # rad
 NOISE = 0.1  # N m
 KINDS = (("friction",), ("payload", "friction"), ("inertia", "friction"))
@@ -130,21 +132,20 @@ def base_kind(name: str) -> str:
     return kind if kind in ("viscous", "coulomb", "offset") else "base parameters"
 
 
-def spring_deviations(cutoff: float, time: float, runs: int) -> Iterator[dict[str, float]]:
-    """The same for a cubic spring with damper and sensor bias, with filtered samples."""
+def spring_deviations(time: float, runs: int) -> Iterator[dict[str, float]]:
+    """The same for a cubic spring with damper and sensor bias, with samples smoothed as by
+    `multibody_dynamics identify-springs`."""
     rate = 500.0
     t = np.arange(0.0, 22.0, 1.0 / rate)
     phi = 0.05 * np.sin(3 * t) + 0.02 * np.sin(11 * t + 1)
-    low_pass = idn.ZeroPhaseFilter(rate, cutoff, 2)
     true = {"K": 300.0, "K3": 4e4, "damping": 2.0, "bias": 0.2}
     phid = 0.15 * np.cos(3 * t) + 0.22 * np.cos(11 * t + 1)
     Q = 300 * phi + 4e4 * phi**3 + 2.0 * phid + 0.2
     for run in range(runs):
-        rng = np.random.default_rng(run)
+        rng = np.random.default_rng(5000 + run)
         sensed = Q + 0.1 * noise(rng, (len(t), 1), time, rate)[:, 0]
-        x, rates = low_pass(phi[:, None])[..., 0]
-        measured = low_pass(sensed[:, None])[0, :, 0]
-        fit = idn.identify_spring(x, measured, rates, law="cubic", damping=True)
+        smooth, rates, _ = smoothed(t, np.stack([phi, sensed], axis=1), WINDOW)
+        fit = idn.identify_spring(*smooth.T, rates[:, 0], law="cubic", damping=True)
         yield {p.name: (p.value - true[p.name]) / p.error for p in fit.parameters}
 
 
@@ -186,14 +187,16 @@ def main() -> None:
         for time in options.correlation_times:
             for cutoff in options.cutoffs:
                 if arm is None:
-                    rows = summarised(spring_deviations(cutoff, time, options.runs), str)
+                    if cutoff != options.cutoffs[0]:  # springs have no cut-off
+                        continue
+                    rows = summarised(spring_deviations(time, options.runs), str)
                 else:
                     found = deviations(arm, kinds, cutoff, time, options.runs)
                     rows = summarised(found, base_kind if "inertia" in kinds else kind_of)
                 for name, (inside, spread, share) in rows.items():
                     print(
-                        f"| {text} | {cutoff:g} | {time:g} | {name} | {inside:.1%} | {spread:.2f} "
-                        f"| {share:.0%} |",
+                        f"| {text} | {f'{cutoff:g}' if arm else '-'} | {time:g} | {name} "
+                        f"| {inside:.1%} | {spread:.2f} | {share:.0%} |",
                         flush=True,
                     )
 

@@ -152,7 +152,7 @@ def identify_parameters(
     R, target = triangle[:x_size, :x_size], triangle[:x_size, x_size]
     weight = 0.0
     if free:
-        unweighted = np.linalg.lstsq(R, target, rcond=1e-10)[0]
+        unweighted: Array = np.asarray(np.linalg.lstsq(R, target, rcond=1e-10)[0], np.float64)
         weight = np.sqrt(_mean_variance(bands, unweighted)) / prior
         weight = max(weight, LIGHTEST * np.sqrt(count))
     x = _solved(R, target, start, len(free), weight)

@@ -128,7 +128,7 @@ def test_recordings_are_compared_even_if_identification_fails(tmp_path, capsys):
     out = tmp_path / "out"
     assert run(short, short, "--cutoff", 10, "--identify", "friction", "-o", out) == 1
     printed = capsys.readouterr().err
-    assert f"{short}: not identified: 26 states to fit and 27 to test on, but 32" in printed
+    assert f"{short}: not identified: 89 states to fit and 26 to test on, but 32" in printed
     for folder in ("day.1", "day.1_2"):  # no report overwrites another
         assert f'href="{folder}/report.html"' in (out / "index.html").read_text()
         assert "not identified" in (out / folder / "report.html").read_text()
