@@ -19,14 +19,17 @@ REST = (0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5)
 CASES = (
     ("motor_pd", "motor_pd", {"disturbance_bandwidth": 0.0}),
     ("joint_impedance, 0.25 K", "joint_impedance", {}),
+    ("joint_impedance, 0.4 K", "joint_impedance", {"share": 0.4}),
     ("joint_impedance, 0.5 K", "joint_impedance", {"share": 0.5}),
+    ("joint_impedance, 0.6 K", "joint_impedance", {"share": 0.6}),
     ("cartesian_impedance", "cartesian_impedance", {}),
     ("esp, contacts known", "esp", {"contact_bandwidth": 0.0}),
     ("esp, observer", "esp", {}),
     ("esp_impedance, contacts known", "esp_impedance", {"contact_bandwidth": 0.0}),
     ("esp_impedance, observer", "esp_impedance", {}),
 )
-PERIODS = (1e-3, 2e-3)
+PERIODS = (0.5e-3, 1e-3, 2e-3)
+ROUND_OFF = 1e-9
 UNITS = "| law | " + " | ".join(f"{1e3 * h:g} ms" for h in PERIODS) + " | MuJoCo, 1 ms |"
 
 
@@ -66,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
             made = law(model, actuators, name, period, **settings)
             try:
                 found = dyn.control.sampled_contacts(made, plant, REST, options.contacts)
-                cells.append(f"{max(found.share, 0.0):.1e}")
+                cells.append(f"{found.share:.1e}" if found.share > ROUND_OFF else "0")
             except dyn.DynamicsError:
                 cells.append("diverges")
         print(f"| {title} | {' | '.join(cells)} |", flush=True)

@@ -65,8 +65,9 @@ def sampled_contacts(
 ) -> SampledContacts:
     """Push a simulated arm `count` times while the law holds it at `reference` (n,).
 
-    The state is known exactly, the torque acts without delay, and each contact begins at rest. A
-    law with a given `law.period` s computes its torque once in each.
+    The state is known exactly, the torque acts without delay, and each contact begins at rest. The
+    law computes its torque once in every `law.period` s. ESP without an observer of contacts is
+    given their true torques and rates.
 
     force : N, and as many N m: standard deviation of every component of the wrench, which acts on a
         random link, about the inertial origin.
@@ -113,6 +114,8 @@ def _pushed(
     for i in range(cycles):
         if isinstance(law, ElasticStructureController) and law.observer is None:
             law.contact[0] = contacts[-1]
+            J = jacobian(law.model, arm.q, body, representation="spatial")
+            law.contact[1] = J.T @ (_pulse_rate(i * law.period) * wrench)
         torque = law.update(desired, arm.q, arm.qd, arm.theta, arm.thetad).copy()
         for j in range(SUBSTEPS):
             t = i * law.period + j * h
@@ -125,3 +128,10 @@ def _pushed(
 def _pulse(t: float) -> float:
     """The share of the wrench at t in s: it rises and falls with continuous derivatives."""
     return float(np.sin(np.pi * t / PUSH) ** 4) if 0.0 < t < PUSH else 0.0
+
+
+def _pulse_rate(t: float) -> float:
+    """The rate of :func:`_pulse` in 1/s."""
+    turn = np.pi * t / PUSH
+    inside = 0.0 < t < PUSH
+    return float(4.0 * np.pi / PUSH * np.sin(turn) ** 3 * np.cos(turn)) if inside else 0.0
