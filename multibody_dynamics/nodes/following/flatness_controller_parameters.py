@@ -253,7 +253,7 @@ class FlatnessControllerParameters(FollowingParameters):
         "lower",
         "response at configuration to a law whose loop is not stable throughout the joint range:"
         " lower disturbance_bandwidth, then the bandwidth of the law, and refuse to configure if"
-        " that does not help; refuse at once; or only report it in the log and on /diagnostics,"
+        " that does not help; refuse immediately; or only report it in the log and on /diagnostics,"
         " unless it is unstable at the design position",
         choices=("lower", "reject", "report"),
     )
