@@ -42,7 +42,7 @@ class BandedEquations:
     """Sums of A_j^T A_j, A_j^T b_j and b_j^T b_j by channel and frequency band.
 
     Blocks of samples without gaps are added one by one, so memory does not depend on the length of
-    a recording. `longest` is that of the longest block to come, in samples.
+    a recording. `longest` is the length of the longest block to come, in samples.
     """
 
     def __init__(self, channels: int, columns: int, longest: int) -> None:

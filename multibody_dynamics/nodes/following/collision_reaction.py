@@ -7,7 +7,7 @@ it, and the way back. Uses no ROS.
     impedance               the arm holds its position with little stiffness
 
 What the model does not explain is frozen at its value before the contact (:attr:`offset`): the arm
-neither sinks by the errors of the model, nor pushes against the contact.
+neither sinks because of errors of the model, nor pushes against the contact.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ PEAK = 315.0 / 128.0  # peak over mean speed, from rest to rest
 class Contact(NamedTuple):
     """A contact at its detection.
 
-    stamp : ns. torque (n,) N m, external torques without errors of the model. text : for people.
+    stamp : ns. torque (n,) N m, external torques without errors of the model. text : for
+    messages.
     """
 
     stamp: int
@@ -62,7 +63,7 @@ class CollisionReaction:
         self.offset: Array = np.zeros(len(limits.lower))
         self.contacts = 0
         self.last: Contact | None = None
-        self.largest = 0.0  # share of the threshold since the last report
+        self.largest = 0.0  # ratio to the threshold since the last report
         self._was_contact = False
 
     def notice(self, stamp: int) -> Contact | None:
@@ -74,8 +75,8 @@ class CollisionReaction:
         if not is_new:
             return None
         kind, j = detector.worst
-        # A slow push is part of what was measured before: only after a sudden contact is that the
-        # error of the model.
+        # A slow push is part of what was measured before; only after a sudden contact is that
+        # measurement the error of the model.
         is_sudden = bool(detector.share[HIT].max() >= SUDDEN)
         self.offset[:] = detector.before if is_sudden else 0.0
         unit = "N" if detector.model.joint_types[j] == "prismatic" else "N m"

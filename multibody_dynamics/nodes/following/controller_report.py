@@ -129,12 +129,12 @@ def adaptation(estimates: AdaptiveFeedforward) -> Report:
 
 
 def collisions(reaction: CollisionReaction, chosen: str) -> Report:
-    """The contacts so far, and the largest share of a threshold since the last report."""
+    """The contacts so far, and the largest ratio to a threshold since the last report."""
     detector = reaction.detector
     values: dict[str, object] = {
         "reaction": chosen,
         "contacts": reaction.contacts,
-        "largest share of a threshold": reaction.largest,
+        "largest residual as a share of its threshold": reaction.largest,
         "at joint": detector.joint,
     }
     reaction.largest = 0.0

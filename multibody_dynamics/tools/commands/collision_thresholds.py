@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bandwidth", metavar="RAD/S", type=positive, default=250.0,
                         help="of the smoothed external torques (%(default)s)")  # fmt: skip
     parser.add_argument("--high-pass", metavar="RAD/S", type=positive, default=10.0,
-                        help="below which hits are not looked for (%(default)s)")  # fmt: skip
+                        help="lower frequencies do not count as hits (%(default)s)")  # fmt: skip
     parser.add_argument("--filter-bandwidth", metavar="HZ", type=positive, default=100.0,
                         help="of the velocities, as in the node (%(default)s)")  # fmt: skip
     parser.add_argument("--filter-order", metavar="N", type=int, default=3,

@@ -19,7 +19,7 @@ DETAILS = (
     " wrong models, delays, irregular periods, hits, a payload, coarse encoders, at 500 Hz and at"
     " lower speeds. The report compares the errors with each other and with stated goals. A run"
     " that leaves its reference by 0.2 rad or keeps swinging is lost, and has no error. The results"
-    " do not depend on the number of processes. The whole study takes about an hour on two cores,"
+    " do not depend on the number of processes. The whole study takes over an hour on two cores,"
     " --quick one to two minutes."
 )
 PLANTS = ("internal", "mujoco", "both")

@@ -289,7 +289,7 @@ def _direction(rng: np.random.Generator) -> Array:
 
 
 class Alarms(NamedTuple):
-    """Motion without contact: duration in s, false alarms, and the largest share of a threshold."""
+    """Motion without contact: duration in s, false alarms, and the largest ratio to a threshold."""
 
     duration: float
     alarms: int

@@ -27,7 +27,8 @@ SWING = 2e-3  # rad, rms of a swing about its trend
 
 class Outcome(NamedTuple):
     """Result of one run: rms and peak of the links' errors in rad (m), and `step`, the mean step of
-    the motor torques from cycle to cycle in N m (N). Of a lost run only `lost`, why, is valid."""
+    the motor torques from cycle to cycle in N m (N). Of a lost run, only `lost`, the
+    reason, is valid."""
 
     rms: float = np.nan
     peak: float = np.nan
@@ -36,7 +37,7 @@ class Outcome(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """A run as it went: the outcome, errors (k, n), and motor torques (k, m) from t = 0 on."""
+    """A run in detail: the outcome, errors (k, n), and motor torques (k, m) from t = 0 on."""
 
     outcome: Outcome
     errors: Array

@@ -78,7 +78,7 @@ class StudiedLaw:
     number : what sets its noise, at its default; `unit` of it, and `numbers` the settings that
         follow from it.
     settings : of the law, besides these.
-    is_main : studied with all draws and all conditions; the others with a quarter of the draws.
+    is_main : studied with all draws and all conditions; the others with a fifth of the draws.
     """
 
     key: str

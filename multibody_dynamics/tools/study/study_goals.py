@@ -12,9 +12,9 @@ GOALS_ROBOT = "panda"
 
 
 class Goal(NamedTuple):
-    """The rms error in mrad under a condition that the default law should not exceed; `worst` is
-    about the worst draw instead of the median. `before` : the error of the default law that these
-    goals were set against (state feedback at 40 rad/s, quasi-static or full)."""
+    """The rms error in mrad under a condition that the default law should not exceed; `worst` :
+    whether it is for the worst draw instead of the median. `before` : the error of the default law
+    against which these goals were set (state feedback at 40 rad/s, quasi-static or full)."""
 
     title: str
     condition: str

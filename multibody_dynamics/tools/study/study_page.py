@@ -130,8 +130,8 @@ def _goals(tables: StudyTables) -> Iterator[str]:
         return
     yield _heading("Goals")
     yield _text(
-        "Goals for the default law on the Panda with the given springs. Beside them stand the "
-        "error that they were set against, and the law of this study with the least error."
+        "Goals for the default law on the Panda with the given springs. The table also contains "
+        "the error against which they were set, and the law of this study with the least error."
     )
     rows = [
         (
@@ -210,7 +210,7 @@ def _rates(tables: StudyTables) -> Iterator[str]:
     conditions = tables.conditions("exact", "error", "speed")
     if not {"pd-full", "pd-quasi"} <= keys or not conditions:
         return
-    yield _heading("What Q' and Q'' bring")
+    yield _heading("What Q' and Q'' contribute")
     yield _text(
         "The median error of motor PD without the rates (quasi-static feedforward) over that with "
         "them: at 2, the rates halve the error; at 1, they make no difference. Before the slash "

@@ -119,7 +119,7 @@ def draw_parts(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
 
 
 def draw_rates(tables: StudyTables) -> Any:
-    """What Q' and Q'' bring: error of the quasi-static feedforward over that of the full one."""
+    """What Q' and Q'' contribute: the error of quasi-static over that of full feedforward."""
     robots, factors = tables.study.robots, tables.study.stiffnesses
     figure, axes = new_figure(1, len(robots), _size(len(robots)), sharey=True, squeeze=False)
     marks = dict(zip(sorted(factors), ("o", "s", "^", "D", "v"), strict=False))

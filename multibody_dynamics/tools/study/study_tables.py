@@ -57,7 +57,7 @@ class StudyTables:
 
     @property
     def plant(self) -> str:
-        """The plant of all runs; with "both", the one that has all of them."""
+        """The plant of all runs; with "both", the one on which all were made."""
         return "internal" if self.study.plant == "both" else self.study.plant
 
     @cached_property

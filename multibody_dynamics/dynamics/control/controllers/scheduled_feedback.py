@@ -8,8 +8,8 @@ cycle, and blended in:
     G(t) = (1 - s) G_before + s G_new,    s = x^2 (3 - 2 x),  x = t / update_time.
 
 The torque does not jump, since the gains do not. If a design fails or takes longer than expected,
-the last gains stay in use. u_(k-i) are the feedback torques of past cycles, as they were sent:
-what limits or a transfer from another law changed is included.
+the last gains stay in use. u_(k-i) are the feedback torques of past cycles, as they were sent,
+including any changes by limits or by a transfer from another law.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class ScheduledFeedback(LinearFeedback):
             self.pose[:] = self._wanted_pose
             self.age -= self._started_at_age
             self.problem = ""
-        else:  # whatever it is, the arm goes on with the gains that it has
+        else:  # whatever the error, the arm keeps its present gains
             self.refused, self.problem = self.refused + 1, str(error) or repr(error)
 
     def _blend(self) -> None:

@@ -5,8 +5,9 @@ Near rest at q, with one motor for each joint (:mod:`joint_gains` explains how t
     M q'' + D (q' - theta') + K (q - theta) + dg/dq q = 0        (of a rigid joint: = tau)
     B theta'' + viscous theta' + D (theta' - q') + K (theta - q) = tau.
 
-Joint-by-joint designs replace the mass matrix M by a diagonal one. Here all joints are designed at
-once, for torques that are held for a period h and act after a delay. The gains minimise the sum of
+Joint-by-joint designs replace the mass matrix M by a diagonal one. Here all joints are designed
+together, for torques that are held for a period h and act after a delay. The gains minimise the
+sum of
 
     w^2 e^T M_t e  +  e'^T M e'  +  e_theta'^T B e_theta'  +  u^T M_t^-1 u / w^2,    M_t = M + B
 
@@ -194,7 +195,7 @@ def coupled_gains(
     stiffness : (v,) second outputs at rest; default: mid-range. A stiffness drive has a position
         loop of its own, with two poles at -w.
     period, delay : s; the delay from a sample to the effect of its torque, at most MAX_PERIODS
-        periods; the hold for a period comes on top.
+        periods; the hold for a period is added.
 
     Raises InputError for a longer delay, and DynamicsError if no gains stabilise the arm.
     """

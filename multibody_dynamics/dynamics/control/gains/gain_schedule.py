@@ -1,4 +1,4 @@
-"""Gains as a function of the pose, for laws that follow the arm with them."""
+"""Gains as a function of the pose, for laws whose gains follow the arm."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class GainSchedule:
         would be unstable with them."""
         gains = self.at(q)
         if self.late_cycles:
-            return gains  # they use past torques, too: continuous poles say nothing
+            return gains  # they also use past torques, which continuous poles ignore
         poles = whole_arm_poles(self.model, self.actuators, gains, q, self.stiffness)
         worst = poles[poles.real.argmax()]
         if worst.real >= 0.0:

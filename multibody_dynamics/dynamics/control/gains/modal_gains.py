@@ -1,7 +1,7 @@
 """Passive gains by double diagonalisation: motors that damp the modes of the arm on its springs.
 
 At rest at q, the mass matrix M of the links behind springs and the stiffness K of these have a
-common basis, with V^T M V = 1 and V^T K V = diag(lambda). Two things are designed in it:
+common basis, with V^T M V = 1 and V^T K V = diag(lambda). Inertia and gains are designed in it:
 
     B_d = V^-T diag(beta) V^-1    the inertia of the motors, changed by torque feedback
     u   = K_p e_theta + K_d e_theta',    K_p = V^-T diag(kappa) V^-1,  K_d = V^-T diag(delta) V^-1
@@ -17,10 +17,10 @@ kappa = beta w^2 and delta = 2 (lambda beta)^(1/2) with w = min(lambda^(1/2), ba
 :func:`.damping_gains`: up to that bandwidth, both pole pairs of a mode are roots of s^2 +
 beta^(-1/2) w s + w^2.
 
-B_d, K_p and K_d are symmetric and positive definite, so the motors are a passive system seen from
-the springs, whatever the links are: as long as these gains do not change, links and payload that
-differ from the model cannot make the continuous loop unstable. What sampling, filters and delay
-leave of that, :func:`.judge_loop` says.
+B_d, K_p and K_d are symmetric and positive definite, so the motors are a passive system as seen
+from the springs, whatever the links are: as long as these gains do not change, links and payload
+that differ from the model cannot make the continuous loop unstable. :func:`.judge_loop` shows how
+much of that remains with sampling, filters and delay.
 
 Sources: A. Albu-Schaeffer, C. Ott, U. Frese, G. Hirzinger, "Cartesian impedance control of
 redundant robots", ICRA 2003 (double diagonalisation); C. Ott, A. Albu-Schaeffer, A. Kugi,

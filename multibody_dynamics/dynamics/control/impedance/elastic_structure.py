@@ -1,6 +1,6 @@
-"""Elastic structure preserving control: dampers and springs on links, behind springs that stay.
+"""Elastic structure preserving control: dampers and springs on links that keep their own springs.
 
-The links of an arm with the spring torques Q = s(theta - q) shall move as if dampers D and springs
+The links of an arm with the spring torques Q = s(theta - q) are to move as if dampers D and springs
 K_i acted on them directly, while their own springs remain between them and motors of the same
 inertia M_m, whose new coordinate is eta (M. Keppler, D. Lakatos, C. Ott, A. Albu-Schaeffer, IEEE
 T-RO 34(2), 2018, ESP; IROS 2018, ESPi). With e = q - q_d, x = eta - e, and the Christoffel C:

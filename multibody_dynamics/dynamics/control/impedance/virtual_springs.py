@@ -1,8 +1,8 @@
 """Springs between the errors of motors and links, with the characteristics of the real ones.
 
 Elastic structure preserving control (`elastic_structure`) replaces every spring of an arm by one
-between the error e of the link and that of a virtual motor, eta. It has the same law, deflected by
-x = eta - e and loaded by F:
+between the error e of the link and that of a virtual motor, eta. The virtual spring obeys the
+same law, with the deflection x = eta - e and the load F:
 
     series        F = s(x)
     damped        F = s(x) + d x'

@@ -68,9 +68,9 @@ class FlatnessSettings:
     motor_bandwidth : Hz, of the filter that gives the motor velocities where the source is
         motor_encoders.
     observer_gain : 1/s, of the observer of external torques; 0 for none.
-    collisions : thresholds with which contacts are detected; None: they are not.
-    reactions : further laws by name, to answer a collision: "joint_impedance" with this share of
-        its stiffness; 0 for gravity compensation.
+    collisions : thresholds with which contacts are detected; None: no detection.
+    reactions : further laws, with which the arm reacts to a collision: for each name, the share of
+        the stiffness of "joint_impedance" that the law has; 0 for gravity compensation.
     gravity_compensated_by_robot : leave gravity out of the commanded torques.
     sensor_delay : s, known delay from the instant that a sample shows to its time t.
     command_delay : s, known delay from t until the torque of this cycle takes effect.

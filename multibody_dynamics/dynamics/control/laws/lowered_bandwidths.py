@@ -25,8 +25,8 @@ LEAST_COMPENSATION, LEAST_BANDWIDTH = 0.1, 0.25  # shares of the given values
 def lowered_bandwidths(
     settings: ControllerSettings, make: Callable[[ControllerSettings], Controller], judge: LoopJudge
 ) -> dict[str, Any] | None:
-    """The settings that must be changed for a loop that is stable at all poses; None if there are
-    none with which it is.
+    """The settings that must be changed for a loop that is stable at all poses; None if no
+    such settings are found.
 
     settings : with which the loop is unstable at one of the poses.
     make : the controller of any settings.

@@ -127,7 +127,7 @@ def _friction_and_dampers(law: Controller, states: ArmStates) -> Array:
     actuators, thetad = law.actuators, states.thetad
     rates = thetad[:, actuators.first_motor] - states.qd
     if isinstance(law, ElasticStructureController):
-        return np.zeros(len(thetad))  # compensated, and contained in its own
+        return np.zeros(len(thetad))  # the law compensates them and reports its own dissipation
     lost = (actuators.damping * rates**2).sum(axis=-1)
     friction = actuators.friction(thetad) * thetad
     if isinstance(law, ImpedanceController):

@@ -1,4 +1,4 @@
-"""What sampling costs of the passivity of a law: the energy that it creates in random contacts.
+"""How much passivity a law loses by sampling: the energy that it creates in random contacts.
 
 The law holds a simulated arm at a reference, with its torque held for each cycle. Every contact
 pushes one link with a random wrench, which rises and falls smoothly within PUSH s, and then leaves
@@ -69,8 +69,8 @@ def sampled_contacts(
     law computes its torque once in every `law.period` s. ESP without an observer of contacts is
     given their true torques and rates.
 
-    force : N, and as many N m: standard deviation of every component of the wrench, which acts on a
-        random link, about the inertial origin.
+    force : in N, and the same number in N m: standard deviation of every component
+        of the wrench, which acts on a random link, about the inertial origin.
 
     Raises InputError for a law and actuators for which no storage is claimed.
     """

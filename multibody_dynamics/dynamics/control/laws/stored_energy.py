@@ -131,7 +131,7 @@ def check_claim(law: Controller) -> None:
     if isinstance(law, ElasticStructureController):
         if (np.asarray(law.friction) == 1.0).all():
             return
-        raise InputError(f"{what}: a storage is claimed for friction that is compensated, 1 only")
+        raise InputError(f"{what}: a storage is claimed for full friction compensation (1) only")
     if not isinstance(law, ImpedanceController):
         raise InputError(f"{what}: no storage is claimed for this law")
 

@@ -10,7 +10,7 @@ They pass
     contact:  |H tau_ext| > threshold_hit  or  |P tau_ext| > threshold_push,  at any joint.
 
 Errors of the model change as slowly as the motion, contacts do not: "hit" finds small impacts with
-a wrong model, "push" a hand that leans on the arm slowly. The fourth order matters: the noise of
+a wrong model, "push" a hand that slowly leans on the arm. The fourth order matters: the noise of
 encoders, differentiated in the momentum, would pass the first-order residual of
 :class:`.DisturbanceObserver` at four times the size for the same delay.
 
@@ -84,10 +84,10 @@ class CollisionDetector:
 
     Attributes: `scale`, a factor of all thresholds, may be set. Overwritten in place:
     `residual` (2, n), N m, with the rows `residual[HIT]` and `residual[PUSH]`; `threshold` (2, n);
-    `share` (2, n), of the residuals in the thresholds, zero until the detector has settled; `terms`
-    (2, 7, n); `before` (n,), the slow part of the external torques a quarter to half a second ago,
-    which errors of the model explain; `is_contact`, true from the first share of 1 until all shares
-    are below RELEASE; `is_settled`. Not thread-safe.
+    `share` (2, n), the ratio of each residual to its threshold, zero until the detector has
+    settled; `terms` (2, 7, n); `before` (n,), the slow part of the external torques a quarter to
+    half a second ago, which errors of the model explain; `is_contact`, true from the first share of
+    1 until all shares are below RELEASE; `is_settled`. Not thread-safe.
 
     Raises InputError for a robot whose joints are not those of the thresholds.
     """

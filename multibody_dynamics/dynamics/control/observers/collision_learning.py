@@ -1,16 +1,17 @@
 """Thresholds of collision detection, learned from a recorded motion without contacts.
 
 The recording passes the same estimator and filters as in the control cycle. For every joint and
-each kind of residual r, the coefficients c of the terms f(t) are those of the lowest threshold on
-average that no residual exceeds,
+each kind of residual r, the coefficients c of the terms f(t) are those of the threshold with the
+lowest average that no residual exceeds,
 
     minimise  mean c . f(t)    such that  c . f(t) >= |r(t)| at all t,  c >= ASSUMED:
 
-a linear programme, solved with the samples that are needed. The threshold is `margin` times that.
-ASSUMED is an error of the model that any robot has: without it, terms that the recording hardly
-excites would vanish from the threshold.
+a linear programme, solved with only those samples that matter. The threshold is the result times
+`margin`. ASSUMED is an error of the model that every robot has; without it, terms that the
+recording hardly excites would vanish from the threshold.
+
 How well this holds for other motions is measured on the recording itself: thresholds learned from
-four fifths of it are compared with the residuals in the last one, for each fifth in turn.
+four fifths of it are compared with the residuals in the remaining fifth, for each fifth in turn.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class RecordedMotion(NamedTuple):
 class LearnedThresholds:
     """Result of :func:`learn_thresholds`.
 
-    held_out : (2, n) for KINDS, largest share of a residual in the threshold, margin included, on
+    held_out : (2, n) for KINDS, largest ratio of a residual to the threshold, margin included, on
         parts of the recording from which the threshold was not learned; false alarms from 1 on.
     at_rest, median, high : (2, n) N m: the constant, median and 95 % quantile of the thresholds
         during the recording.

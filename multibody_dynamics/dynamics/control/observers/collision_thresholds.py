@@ -57,8 +57,8 @@ MEASURED = tuple(
 class DetectionSettings:
     """The filters of collision detection.
 
-    bandwidth : rad/s, of the four equal poles that smooth the external torques. Hits are found
-        earlier with a higher one, and lighter ones with a lower one.
+    bandwidth : rad/s, of the four equal poles that smooth the external torques. A higher one
+        finds hits earlier, a lower one finds lighter hits.
     high_pass : rad/s, below which "hit" ignores external torques, because errors of the model
         change slowly.
     filter_bandwidth, filter_order : Hz, of the filter that estimates velocities.
@@ -98,7 +98,7 @@ class CollisionThresholds:
     """Thresholds of the external joint torques.
 
     coefficients : (2, 7, n) for KINDS and TERMS, zero or greater; the constants are positive.
-    learned_from : provenance, by any names.
+    learned_from : provenance, with any keys.
 
     Raises InputError for wrong shapes and values.
     """

@@ -2,9 +2,9 @@
 
 Faster controllers demand more of the model: with the robot's parameters off by a stated share, they
 become unstable at some poses first. The boundary is not monotonic, so the bandwidth is lowered in
-steps of STEP from the largest one, instead of by bisection. A lowered bandwidth has a margin:
-STEP times it must be stable at all poses, too, and is what is used. This matters because every pose
-is judged with one set of wrong parameters; a margin covers most of the others.
+steps of STEP from the largest one, instead of by bisection. A lowered bandwidth has a margin: the
+loop must also be stable with STEP times this bandwidth, and that value is used. This matters
+because every pose is judged with one set of wrong parameters; a margin covers most of the others.
 
 The search takes little longer than judging two or three controllers: the poses at which earlier
 ones were unstable come first, and reject most of the others after a single loop.

@@ -3,7 +3,7 @@
     inertia_shaping_gains   apparent inertia M_theta = K / w^2 and a damper (Albu-Schaeffer, Ott and
                             Hirzinger 2007); passive at the link
     torque_observer_gains   the same, and a disturbance observer (Kong et al. 2009, Oh and Kong
-                            2017), of whose estimate only a share is compensated, which keeps
+                            2017); only a share of its estimate is compensated, which keeps
                             the joint passive (Rampeltshammer et al. 2020)
     torque_lqr_gains        linear-quadratic gains on the torque error, its rate and its integral
 
