@@ -14,7 +14,7 @@ theta, the covariance of x is
     J (P J^T M J P + l^4 s^2 P_theta P_theta^T) J^T,    P = (J^T H J + l^2 1_theta)^-1.
 
 The second term is the share of the prior, whose standard deviation is s; l^2 = v / s^2 with the
-mean variance v of the errors, in the sense that M is about v H.
+mean variance v of the errors, defined such that M is about v H.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def identify_parameters(
     rate : Hz, of evenly timed samples. Without it, the errors of the samples must be independent of
         each other, or the standard errors are wrong.
     cutoff : Hz, of the filter that torques and regressor pass; None: no filter. The states should
-        come from a filter of a higher cut-off, about twice as high: what they lack, no later filter
-        restores. Requires a rate.
+        come from a filter with about twice this cut-off: no later filter restores what they lack.
+        Requires a rate.
     starts : indices of the samples at which a stretch without gaps begins.
 
     Each joint is weighted by the variance of its torque. Raises InputError for unknown kinds, wrong
@@ -445,8 +445,8 @@ class _Errors:
         have shifted them.
 
         With the pseudo-inertia U U^T and its error D, this is so if the mean square of U^-1 D U^-T
-        has an eigenvalue of NEAR^2 or more. Of links, which torques determine only in combinations,
-        the share of the prior says the same.
+        has an eigenvalue of NEAR^2 or more. For links, which torques determine only in
+        combinations, the share of the prior shows the same.
         """
         if self._inertial != 10:
             return np.zeros(0, dtype=np.int64)

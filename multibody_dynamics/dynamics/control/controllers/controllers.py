@@ -7,7 +7,7 @@
       (3)
     ComputedTorque         q'' = q_d'' + k_d e' + k_p e,  tau = Q(q, q', q'') + M_m q'' + friction
       (4)                  which treats the joints as rigid
-    TorqueController           spring torques follow a reference, see `torque_control`
+    TorqueController       spring torques follow a reference, see `torque_controller`
     HoldController         stops the arm and holds it, see `hold_controller`
     JointImpedance         links that yield to contacts like springs and dampers, see `impedance`
     CartesianImpedance     the same for a tool

@@ -80,7 +80,7 @@ class HybridChain(ModelSolver):
 
 
 class FeedbackLinearization(Controller):
-    """Exact feedback linearisation: the error of each joint decays with its own `poles`.
+    """Law (3) of `controllers`: the error of each joint decays with its own `poles`.
 
     An unknown torque d on the links is mistaken for acceleration: neglecting gravity and higher
     orders of d, four poles at -w leave the static error q_d - q = -(6 / w^2 - M^-1 K / w^4) M^-1 d,
