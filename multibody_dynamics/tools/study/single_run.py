@@ -23,6 +23,8 @@ LOST = 0.2  # rad, error at which the node stops the arm
 LEAD = 0.5  # cycles, of the feedforward
 ENDING = 0.2  # s, at the end, in which links must not swing
 SWING = 2e-3  # rad, rms of a swing about its trend
+CHECKED = 1.0  # s of further rest after such a swing, not included in the errors
+STEADY = 0.95  # of a swing, from the first to the second half of CHECKED: it does not decay
 
 
 class Outcome(NamedTuple):
@@ -45,11 +47,13 @@ class Recording(NamedTuple):
 
 
 class _Times(NamedTuple):
-    """Starts of the cycles in s, the motion beginning at `cycles[first]` = 0, and their lengths."""
+    """Starts of the cycles in s, the motion beginning at `cycles[first]` = 0, and their lengths.
+    The run ends before cycle `end`; those from there on are run only after a swing."""
 
     cycles: Array
     lengths: Array
     first: int
+    end: int
 
 
 @lru_cache(maxsize=8)
@@ -91,23 +95,28 @@ def simulate(
     begin, k = times.first, 0
     try:
         for k in range(len(times.cycles)):
+            if k == times.end and _swing(errors[k - round(ENDING / condition.period) : k]) < SWING:
+                break
             cycle.run(k)
             torques[k] = controller.transfer.torque
             errors[k] = cycle.error
             if k >= begin and not np.abs(cycle.error).max() < LOST:
                 text = f"further than {LOST:g} rad from the reference"
                 return Recording(Outcome(lost=text), errors[begin:k], torques[begin:k])
+        else:
+            k = len(times.cycles)
     except DynamicsError as error:
         return Recording(Outcome(lost=str(error)), errors[begin:k], torques[begin:k])
-    errors, torques = errors[begin:], torques[begin:]
-    is_complete = until == np.inf
-    return Recording(_outcome(errors, torques, condition.period, is_complete), errors, torques)
+    outcome = _outcome(errors[begin : times.end], torques[begin : times.end], errors[times.end : k])
+    return Recording(outcome, errors[begin : times.end], torques[begin : times.end])
 
 
-def _outcome(errors: Array, torques: Array, period: float, is_complete: bool) -> Outcome:
-    swing = _swing(errors[-round(ENDING / period) :])
-    if is_complete and swing > SWING:
-        return Outcome(lost=f"unstable: still swinging by {1e3 * swing:.1f} mrad rms at the end")
+def _outcome(errors: Array, torques: Array, after: Array) -> Outcome:
+    """The result of a run; `after`: errors of the further rest, if it had to be checked."""
+    half = len(after) // 2
+    if half and _swing(after[half:]) > max(STEADY * _swing(after[:half]), 0.5 * SWING):
+        swing = 1e3 * _swing(after[half:])
+        return Outcome(lost=f"unstable: a steady swing of {swing:.1f} mrad rms at rest")
     return Outcome(
         float(np.sqrt((errors**2).mean())),
         float(np.abs(errors).max()),
@@ -127,14 +136,15 @@ def _times(arm: StudiedArm, condition: Condition, until: float, seed: list[int])
     dt = condition.period
     first = round(SETTLING / dt)
     end = min(arm.motion.end_time * condition.slower + AFTER, until)
-    count = first + round(end / dt)
+    last = first + round(end / dt)
+    count = last + (round(CHECKED / dt) if until == np.inf else 0)
     if not condition.jitter:
         lengths = np.full(count, dt)
-        return _Times(dt * (np.arange(count) - first), lengths, first)
+        return _Times(dt * (np.arange(count) - first), lengths, first, last)
     spread = np.random.default_rng(seed).uniform(-1.0, 1.0, count)
     lengths = dt * (1.0 + condition.jitter * spread)
     starts = np.concatenate(([0.0], np.cumsum(lengths)[:-1]))
-    return _Times(starts - starts[first], lengths, first)
+    return _Times(starts - starts[first], lengths, first, last)
 
 
 def _reset(arm: StudiedArm, plant: Plant) -> None:

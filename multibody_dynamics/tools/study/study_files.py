@@ -18,7 +18,7 @@ from ... import __version__
 from ...dynamics.core import InputError
 from .conditions import CONDITIONS, GROUPS
 from .equal_noise import TOLERANCE, EqualNoise
-from .single_run import ENDING, LOST, SWING, Outcome
+from .single_run import CHECKED, ENDING, LOST, SWING, Outcome
 from .studied_laws import FRONT_LAWS, STUDIED_LAWS, law_of
 from .studied_robots import RobotSource, built_in_robots
 from .study_plan import ArmKey, Calibration, Judgement, RunKey, Study, StudyResults
@@ -84,6 +84,7 @@ def as_dict(tables: StudyTables) -> dict[str, Any]:
             "lost beyond [rad]": LOST,
             "unstable beyond a swing of [rad rms]": SWING,
             "at the end, for [s]": ENDING,
+            "if it does not decay within [s]": CHECKED,
             "tolerance of equal noise": TOLERANCE,
         },
         "robots": [_robot(robot) for robot in study.robots],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .conditions import BITS, GROUPS, KEY_GROUPS
-from .single_run import LOST, SWING
+from .single_run import CHECKED, LOST, SWING
 from .studied_laws import FRONT_BANDWIDTHS, FRONT_LAWS, NOT_STUDIED, REFERENCE, law_of
 from .studied_robots import load_arm
 from .study_conclusions import (
@@ -66,10 +66,10 @@ def summary(tables: StudyTables) -> list[str]:
     for arm in tables.given_arms():
         lines.append(f"{arm_title(tables, arm)}: rms error in mrad, median / worst")
         conditions = tables.conditions("exact", "error")
-        lines.append("  " + " " * 42 + "".join(f"{each.key:>16}" for each in conditions))
+        lines.append("  " + " " * 42 + "".join(f"{each.key:>24}" for each in conditions))
         for law in tables.laws(arm):
             cells = (tables.cell(arm, law.key, each.key) for each in conditions)
-            lines.append(f"  {law.title:<42}" + "".join(f"{cell!s:>16}" for cell in cells))
+            lines.append(f"  {law.title:<42}" + "".join(f"{cell!s:>24}" for cell in cells))
     for met in met_goals(tables):
         verdict = "met" if met.holds else "not met"
         lines.append(
@@ -91,10 +91,10 @@ def _about(tables: StudyTables) -> Iterator[str]:
         "made, median / worst."
     )
     yield _text(
-        f"A law is lost if a link comes further than {LOST:g} rad from its reference, if a link "
-        f"still swings by more than {1e3 * SWING:g} mrad rms at the end, or if the law has no "
-        "design or no solution. A lost run has no error, and a median is lost if half of the draws "
-        "are."
+        f"A law is lost if a link comes further than {LOST:g} rad from its reference, if it swings "
+        f"by more than {1e3 * SWING:g} mrad rms at the end and the swing does not decay in another "
+        f"{CHECKED:g} s of rest, or if the law has no design or no solution. A lost run has no "
+        "error, and a median is lost if half of the draws are."
     )
     yield _text(
         f"Encoders have {BITS} bits per turn on the link side, for links and motors, with noise of "

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.tools.study.conditions import CONDITIONS, Condition
-from multibody_dynamics.tools.study.single_run import SWING, _swing, plant_of, push, simulate
+from multibody_dynamics.tools.study.single_run import (
+    SWING,
+    _outcome,
+    _swing,
+    plant_of,
+    push,
+    simulate,
+)
 from multibody_dynamics.tools.study.studied_laws import STUDIED_LAWS
 from study_arms import panda, two_links
 
@@ -74,6 +81,15 @@ def test_a_swing_is_measured_about_the_trend():
     assert _swing(drift) < 1e-12
     swinging = drift + [0.0, 1.0] * (2e-3 * np.sqrt(2.0) * np.sin(2.0 * np.pi * 50.0 * t))
     assert _swing(swinging) == pytest.approx(SWING, rel=0.01)
+
+
+def test_only_a_swing_that_does_not_decay_is_unstable():
+    t = np.linspace(0.0, 1.0, 1000)[:, None]
+    errors, torques = np.ones((3, 1)), np.zeros((3, 1))
+    for growth, is_lost in ((-1.0, False), (0.0, True), (1.0, True)):
+        swing = 5e-3 * np.exp(growth * t) * np.sin(25.0 * t)
+        assert bool(_outcome(errors, torques, swing).lost) == is_lost
+    assert not _outcome(errors, torques, np.zeros((0, 1))).lost
 
 
 def test_jitter_changes_the_lengths_of_the_cycles_and_costs_little():
