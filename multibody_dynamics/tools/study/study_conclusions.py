@@ -6,15 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isfinite
 
-from ...dynamics.control import DISTURBANCE_BANDWIDTH
 from .conditions import ERRORS, KEY_GROUPS
 from .model_errors import PARTS
-from .studied_laws import FRONT_BANDWIDTHS, FRONT_LAWS, REFERENCE, law_of
+from .studied_laws import FRONT_LAWS, REFERENCE, law_of
 from .study_pictures import gain_of_rates
 from .study_plan import ArmKey
 from .study_tables import Cell, StudyTables, figure
 
-DEFAULT_FRONT = f"front-{DISTURBANCE_BANDWIDTH:g}"
 PAYS = 1.25  # ratio of errors from which a difference is worth a sentence
 
 
@@ -132,26 +130,31 @@ def about_contacts(tables: StudyTables) -> Iterator[str]:
 
 
 def about_front(tables: StudyTables) -> Iterator[str]:
-    """The fastest compensation that is stable at all judged poses with 30 % error, and its cost."""
+    """The bandwidths that are stable at all judged poses with 30 % error, and the best of them."""
     for arm in tables.given_arms():
-        stable = []
-        for w, key in zip(FRONT_BANDWIDTHS, FRONT_LAWS, strict=True):
-            judged = tables.judgements.get((arm, key, 0.3))
-            if judged is not None and judged.unstable == 0.0:
-                stable.append((w, key))
+        judged = {
+            key: tables.judgements.get((arm, key, 0.3))
+            for key in FRONT_LAWS
+            if tables.cell(arm, key, "all-10") is not None
+        }
+        stable = [key for key, each in judged.items() if each is not None and not each.unstable]
+        if not any(judged.values()):
+            continue
         title = arm_title(tables, arm)
         if not stable:
             yield f"{title}: with a model 30 % off, no bandwidth is stable at all judged poses."
             continue
-        w, key = stable[-1]
-        cell, own = (tables.cell(arm, each, "all-10") for each in (key, DEFAULT_FRONT))
-        text = f"{title}: up to {w:g} rad/s, the loop is stable at all judged poses with 30 % error"
-        if cell is not None and own is not None:
-            text += (
-                f"; with 10 % error the median error is then {figure(cell.median)} mrad, and "
-                f"{figure(own.median)} mrad with the default bandwidth"
-            )
-        yield text + "."
+        errors = {key: tables.cell(arm, key, "all-10") for key in stable}
+        best, cell = min(
+            ((key, cell) for key, cell in errors.items() if cell is not None),
+            key=lambda pair: pair[1].median,
+        )
+        names = ", ".join(law_of(key).title.removesuffix(" rad/s") for key in stable)
+        yield (
+            f"{title}: with a model 30 % off, the loop is stable at all judged poses with {names}"
+            f" rad/s. Of these, {law_of(best).title} has the least median error with 10 % error, "
+            f"{figure(cell.median)} mrad."
+        )
 
 
 def about_plants(tables: StudyTables) -> Iterator[str]:

@@ -66,7 +66,8 @@ def test_the_front_names_the_fastest_stable_bandwidth():
     )
     results = tables.results._replace(judgements=judgements)
     (text,) = about_front(StudyTables(tables.study, results, ORIGIN))
-    assert f"up to {stable[-1].removeprefix('front-')} rad/s" in text
+    names = ", ".join(key.removeprefix("front-") for key in stable)
+    assert f"at all judged poses with {names} rad/s. Of these, 0 rad/s has" in text
     unstable = tuple(each._replace(unstable=0.5) for each in judgements)
     results = tables.results._replace(judgements=unstable)
     (text,) = about_front(StudyTables(tables.study, results, ORIGIN))
