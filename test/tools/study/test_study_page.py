@@ -33,7 +33,7 @@ def test_the_report_contains_every_table_and_is_self_contained(page):
         "Equal noise",
         "Wrong models",
         "Which parameters matter",
-        "What Q&#x27; and Q&#x27;&#x27; bring",
+        "What Q&#x27; and Q&#x27;&#x27; contribute",
         "Delay, irregular periods and rate",
         "Payload, hit and encoders",
         "Stability at other poses",
