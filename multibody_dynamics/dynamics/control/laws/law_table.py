@@ -596,11 +596,22 @@ _FIXED = (
     "disturbance_share",
     "adaptation",
     "tool",
+    "shaping.share",
+    "ramp.time",
+    "ramp.capacity",
     "contact_bandwidth",
     "update_time",
     "designs_beside",
     "late_cycles",
 )
+
+
+def _attribute(law: Controller, path: str) -> Any:
+    """An attribute, or that of an attribute; None where the law has none."""
+    found: Any = law
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found
 
 
 def retune(controller: Controller, settings: ControllerSettings) -> None:
@@ -616,7 +627,8 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
     other = make_controller(model, actuators, settings)
     same = type(other) is type(controller)
     for name in _FIXED:
-        same &= getattr(other, name, None) == getattr(controller, name, None)
+        before, after = (_attribute(law, name) for law in (controller, other))
+        same &= bool(np.array_equal(before, after))
     if not same:
         raise InputError(
             f"law '{settings.law}' with these settings differs from the running "

@@ -134,6 +134,17 @@ def test_retuning_keeps_the_integral():
     assert law.gains is before
 
 
+@pytest.mark.parametrize("change", ["inertia_share", "stiffness_time", "stiffness_energy"])
+def test_what_an_impedance_keeps_while_it_runs_cannot_be_retuned(change):
+    model, actuators, rest = linear_arm()
+    chosen = {"law": "joint_impedance", "position": rest}
+    law = make_controller(model, actuators, ControllerSettings(**chosen))
+    retune(law, ControllerSettings(**chosen, damping_ratio=0.5))
+    assert law.damping_ratio == 0.5
+    with pytest.raises(InputError, match="make a new law and switch to it"):
+        retune(law, ControllerSettings(**chosen, **{change: 0.9}))
+
+
 def test_invalid_settings_are_rejected():
     for settings, message in (
         ({"law": "magic"}, "law 'magic': expected one of motor_pd, state_feedback"),
