@@ -146,6 +146,11 @@ class ImpedanceController(Controller):
         self._has_second = m > n
 
     @property
+    def inertia_share(self) -> Array:
+        """(m,) M_theta / M_m."""
+        return self.shaping.share
+
+    @property
     def damping_ratio(self) -> float:
         return self._damping_ratio
 

@@ -596,7 +596,7 @@ _FIXED = (
     "disturbance_share",
     "adaptation",
     "tool",
-    "shaping.share",
+    "inertia_share",
     "ramp.time",
     "ramp.capacity",
     "contact_bandwidth",
