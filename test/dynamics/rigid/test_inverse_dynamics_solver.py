@@ -259,7 +259,7 @@ def test_solver_allocates_no_lasting_memory(way, name):
     retained, transient = zip(*(traced_growth(lambda: run(3_000)) for _ in range(4)), strict=True)
     tracemalloc.stop()
     # The least of four: other threads of the process allocate now and then.
-    assert min(retained) < 128  # the numbers of the measurement itself; 3,000 cycles would leave more
+    assert min(retained) < 128  # what measuring takes itself; 3,000 cycles would leave more
     assert min(transient) < 1024  # call frames; an array of this robot takes 200 bytes
     assert [sys.getrefcount(array) for array in owned] == counts
     assert native_allocations() == native
