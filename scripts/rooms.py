@@ -6,7 +6,7 @@ The rules:
 
 - A room imports only from lower floors.
 - Code outside a room of dynamics/ imports from its face: the names in `__all__` of its `__init__`.
-  Rooms within control/ have no separate faces.
+  Rooms within control/ and identification/ have no separate faces.
 - The modules of a folder do not import each other in a cycle.
 
 The script reports imports that break these rules and rewrites the drawings. With --check, it writes

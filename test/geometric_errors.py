@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.identification.geometric_sensitivity import ErrorScrew
+from multibody_dynamics.dynamics.identification.geometry.geometric_sensitivity import ErrorScrew
 
 
 class Standing(NamedTuple):

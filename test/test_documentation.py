@@ -3,8 +3,8 @@
 import re
 import runpy
 from importlib import import_module
-from importlib.util import find_spec
 from inspect import ismodule
+from pkgutil import walk_packages
 
 import pytest
 
@@ -82,9 +82,11 @@ def exists(name):
     rooms = [getattr(dyn, room) for room in dyn.__all__ if ismodule(getattr(dyn, room))]
     owners = [getattr(room, first) for room in rooms if first in getattr(room, "__all__", ())]
     owners += [
-        import_module(f"{room.__name__}.{first}")
+        import_module(module.name)
         for room in rooms
-        if hasattr(room, "__path__") and find_spec(f"{room.__name__}.{first}")
+        if hasattr(room, "__path__")
+        for module in walk_packages(room.__path__, f"{room.__name__}.")
+        if module.name.endswith(f".{first}")
     ]
     if not rest:
         return bool(owners)

@@ -37,7 +37,15 @@ def faces() -> dict[str, ModuleType]:
 
 
 def test_the_guide_has_a_table_for_each_house():
-    assert HOUSES.keys() == {"", "dynamics", "dynamics/control", "validation", "nodes", "tools"}
+    assert HOUSES.keys() == {
+        "",
+        "dynamics",
+        "dynamics/control",
+        "dynamics/identification",
+        "validation",
+        "nodes",
+        "tools",
+    }
     assert 12 <= len(HOUSES["dynamics"]) <= 16
 
 
@@ -53,7 +61,9 @@ def test_the_drawings_are_up_to_date():
     assert rooms.redrawn(GUIDE) == GUIDE, "run: python scripts/rooms.py"
 
 
-@pytest.mark.parametrize("house", ["dynamics", "dynamics/control", "nodes", "validation"])
+@pytest.mark.parametrize(
+    "house", ["dynamics", "dynamics/control", "dynamics/identification", "nodes", "validation"]
+)
 def test_a_drawing_shows_each_room_above_the_rooms_that_it_uses(house):
     text = rooms.drawing(house, HOUSES[house])
     order = re.findall(r"^ {8}(\w+)", text, re.MULTILINE)

@@ -63,20 +63,7 @@ HIGHEST                       the maximum cut-off frequency, as a fraction of th
 Residuals                     running statistics of the residuals of n signals
 """
 
-from .calibration import Calibration, calibrate
-from .differentiation import HIGHEST, ZeroPhaseFilter, noise_cutoff
-from .geometric_sensitivity import (
-    ErrorScrew,
-    errors_at,
-    frame_errors,
-    jacobian_sensitivity,
-    joint_errors,
-    perturbed_model,
-    pose_sensitivity,
-    torque_sensitivity,
-    twist_sensitivity,
-)
-from .inertial_identification import (
+from .bodies.inertial_identification import (
     KINDS,
     Estimate,
     Identified,
@@ -85,15 +72,8 @@ from .inertial_identification import (
     log_cholesky,
     nearest_consistent,
 )
-from .joint_friction import JointFriction
-from .parameter_derivatives import (
-    HybridDynamicsSensitivity,
-    ParameterDependence,
-    forward_dynamics_sensitivity,
-    hybrid_dynamics_sensitivity,
-    inverse_dynamics_sensitivity,
-)
-from .regressor import (
+from .bodies.joint_friction import JointFriction
+from .bodies.regressor import (
     BaseParameters,
     Regressor,
     base_parameters,
@@ -105,8 +85,28 @@ from .regressor import (
     pseudo_inertia,
     with_inertial_parameters,
 )
-from .residuals import Residuals
-from .spring_identification import SpringFit, identify_spring, motor_side_torque
+from .geometry.calibration import Calibration, calibrate
+from .geometry.geometric_sensitivity import (
+    ErrorScrew,
+    errors_at,
+    frame_errors,
+    jacobian_sensitivity,
+    joint_errors,
+    perturbed_model,
+    pose_sensitivity,
+    torque_sensitivity,
+    twist_sensitivity,
+)
+from .sensitivity.parameter_derivatives import (
+    HybridDynamicsSensitivity,
+    ParameterDependence,
+    forward_dynamics_sensitivity,
+    hybrid_dynamics_sensitivity,
+    inverse_dynamics_sensitivity,
+)
+from .signals.differentiation import HIGHEST, ZeroPhaseFilter, noise_cutoff
+from .signals.residuals import Residuals
+from .springs.spring_identification import SpringFit, identify_spring, motor_side_torque
 
 __all__ = [
     # regressors

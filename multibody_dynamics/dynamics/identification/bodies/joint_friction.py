@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ..core import Array, InputError, as_array, read_only
+from ...core import Array, InputError, as_array, read_only
 
 COULOMB_VELOCITY = 0.05  # rad/s, by default
 KEYS = ("viscous", "offset", "coulomb", "coulomb_velocity", "logistic")

@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.signal import oaconvolve, welch
 from scipy.special import erfc
 
-from ..core import Array, InputError, as_array
+from ...core import Array, InputError, as_array
 
 WIDTH = 0.2  # of the transition: s as a share of the cut-off
 REACH = 4.5  # standard deviations of the envelope of the kernels

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.identification.residuals import Residuals
+from multibody_dynamics.dynamics.identification.signals.residuals import Residuals
 
 
 def samples(count=1000):

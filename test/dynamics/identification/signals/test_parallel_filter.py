@@ -7,7 +7,7 @@ import pytest
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.identification import ZeroPhaseFilter
-from multibody_dynamics.dynamics.identification.parallel_filter import (
+from multibody_dynamics.dynamics.identification.signals.parallel_filter import (
     CHUNK,
     LONGEST,
     ParallelFilter,

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..core import (
+from ...core import (
     Array,
     InputError,
     as_array,
@@ -33,11 +33,17 @@ from ..core import (
     times,
     transposed,
 )
-from ..lie import se3, so3
-from ..model import MultibodyModel, inertia
-from ..rigid import Wrenches, articulated_bodies, forward_kinematics, prescribed_joints, wrench_rows
-from .geometric_sensitivity import Errors
-from .regressor import INERTIAL, UPPER
+from ...lie import se3, so3
+from ...model import MultibodyModel, inertia
+from ...rigid import (
+    Wrenches,
+    articulated_bodies,
+    forward_kinematics,
+    prescribed_joints,
+    wrench_rows,
+)
+from ..bodies.regressor import INERTIAL, UPPER
+from ..geometry.geometric_sensitivity import Errors
 
 Quantity = Literal["q", "qd", "qdd", "tau"]
 AXES = ("x", "y", "z")

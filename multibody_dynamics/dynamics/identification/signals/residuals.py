@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, InputError, as_array
+from ...core import Array, InputError, as_array
 
 
 @dataclass(frozen=True, eq=False)

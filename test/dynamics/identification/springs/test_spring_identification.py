@@ -12,7 +12,7 @@ from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, SeriesElastic
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, PolynomialSpring, TableSpring
-from multibody_dynamics.dynamics.identification.spring_identification import (
+from multibody_dynamics.dynamics.identification.springs.spring_identification import (
     SpringFit,
     correlation_time,
     identify_spring,

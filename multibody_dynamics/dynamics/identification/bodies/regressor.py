@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from ..core import (
+from ...core import (
     STATE_ROWS,
     Array,
     InputError,
@@ -28,9 +28,9 @@ from ..core import (
     times,
     transposed,
 )
-from ..lie import se3, so3
-from ..model import MultibodyModel, model_state
-from ..rigid import BaseMotion, forward_kinematics, reference_motion
+from ...lie import se3, so3
+from ...model import MultibodyModel, model_state
+from ...rigid import BaseMotion, forward_kinematics, reference_motion
 
 INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # places of the six entries of an inertia

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 from scipy.optimize import lsq_linear
 
-from ..core import Array, InputError, as_array
-from ..elastic import (
+from ...core import Array, InputError, as_array
+from ...elastic import (
     CubicSpring,
     LinearSpring,
     Motor,
@@ -37,7 +37,7 @@ from ..elastic import (
     TableSpring,
     smooth_friction,
 )
-from .banded_equations import BandedEquations
+from ..signals.banded_equations import BandedEquations
 
 LAWS = ("linear", "cubic", "polynomial", "table")
 DEGREES = (2, 3, 4, 5)

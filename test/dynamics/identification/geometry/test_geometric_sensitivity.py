@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import reference
 from geometric_errors import some_errors, with_standing_joints
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.identification.geometric_sensitivity import (
+from multibody_dynamics.dynamics.identification.geometry.geometric_sensitivity import (
     ErrorScrew,
 )
 from reference import error

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import least_squares
 
-from ..core import Array, InputError, as_array
-from ..lie import se3
-from ..model import MultibodyModel
-from ..rigid import frame_pose
+from ...core import Array, InputError, as_array
+from ...lie import se3
+from ...model import MultibodyModel
+from ...rigid import frame_pose
 from .geometric_sensitivity import Errors, ErrorScrew, errors_at, perturbed_model, pose_sensitivity
 
 CONVERGED = 1e-12  # relative change of the parameters and of the sum of squares at convergence

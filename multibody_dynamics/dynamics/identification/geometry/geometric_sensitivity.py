@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import (
+from ...core import (
     Array,
     InputError,
     as_array,
@@ -37,9 +37,9 @@ from ..core import (
     times,
     transposed,
 )
-from ..lie import Representation, check_representation, convert_twist, se3
-from ..model import Frame, MultibodyModel, inertia
-from ..rigid import Wrenches, forward_kinematics, interbody_wrenches, jacobian, subtree_sums
+from ...lie import Representation, check_representation, convert_twist, se3
+from ...model import Frame, MultibodyModel, inertia
+from ...rigid import Wrenches, forward_kinematics, interbody_wrenches, jacobian, subtree_sums
 
 Unit = Literal["rad", "m"]
 AXES: tuple[tuple[str, Unit], ...] = (

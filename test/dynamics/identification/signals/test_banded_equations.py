@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from multibody_dynamics.dynamics.identification.banded_equations import (
+from multibody_dynamics.dynamics.identification.signals.banded_equations import (
     BandedEquations,
     inverse_of,
     smooth_spectrum,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.identification.inertial_identification import _derivative
+from multibody_dynamics.dynamics.identification.bodies.inertial_identification import _derivative
 from robots import panda
 
 NUMBERS = st.lists(st.floats(-1.5, 1.5), min_size=10, max_size=10).map(np.array)

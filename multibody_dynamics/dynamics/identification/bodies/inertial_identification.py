@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from ..core import Array, InputError, as_array
-from ..model import MultibodyModel
-from ..rigid import inverse_dynamics
-from .banded_equations import BandedEquations, inverse_of, norms, widening
+from ...core import Array, InputError, as_array
+from ...model import MultibodyModel
+from ...rigid import inverse_dynamics
+from ..signals.banded_equations import BandedEquations, inverse_of, norms, widening
+from ..signals.parallel_filter import ParallelFilter
 from .joint_friction import COULOMB_VELOCITY, JointFriction
-from .parallel_filter import ParallelFilter
 from .regressor import (
     INERTIAL,
     UPPER,

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import erfc
 
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.identification.differentiation import (
+from multibody_dynamics.dynamics.identification.signals.differentiation import (
     ZeroPhaseFilter,
     noise_cutoff,
 )

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ..core import Array
+from ...core import Array
 from .differentiation import ZeroPhaseFilter
 
 KEPT = 3.0  # samples per period of the cut-off

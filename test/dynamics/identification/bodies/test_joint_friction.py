@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.identification.joint_friction import JointFriction
+from multibody_dynamics.dynamics.identification.bodies.joint_friction import JointFriction
 
 NAMES = ("shoulder", "elbow", "wrist")
 GIVEN = {

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.fft import dct
 from scipy.stats import t as student
 
-from ..core import Array
+from ...core import Array
 
 NARROWEST = 4  # coefficients of the longest block in a band
 GROWTH = 1.15  # widths of successive bands

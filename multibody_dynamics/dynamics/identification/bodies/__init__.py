@@ -1,0 +1,1 @@
+"""Inertial parameters of the links and friction of the joints, from torques."""

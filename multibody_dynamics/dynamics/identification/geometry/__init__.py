@@ -1,0 +1,1 @@
+"""Errors in the placement of joints, and kinematic calibration."""

@@ -1,0 +1,1 @@
+"""Derivatives of the dynamics with respect to parameters."""

@@ -1,0 +1,1 @@
+"""Filtering and differentiating recordings, and least squares with errors correlated in time."""

@@ -1,0 +1,1 @@
+"""Laws of springs, from deflections and torques."""
