@@ -22,6 +22,7 @@ from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     VariableStiffness,
 )
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
 from multibody_dynamics.dynamics.model.multibody_model import MultibodyModel
 from multibody_dynamics.dynamics.model.urdf import load_urdf
@@ -29,6 +30,7 @@ from multibody_dynamics.dynamics.motion.trajectories import Reference, sum_of_si
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 from multibody_dynamics.dynamics.rigid.forward_dynamics_solver import ForwardDynamicsSolver
+from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
 from robots import CONFIG, panda, two_link_planar
 
 MOTOR = Motor(0.5, viscous=0.3, coulomb=0.3, coulomb_velocity=0.05)
@@ -128,6 +130,12 @@ def mixed_panda() -> Arm:
     return Arm(model, Actuators(model.joint_names, tuple(mixed)), rest)
 
 
+EVERY_ARM = (
+    linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
+    elastic_panda, mixed_panda,
+)  # fmt: skip
+
+
 def without_coulomb(arm: Arm) -> Arm:
     smooth = []
     for actuator in arm.actuators.actuators:
@@ -205,6 +213,17 @@ class HeldPlant:
     def state(self) -> tuple[Array, ...]:
         robot = self.robot
         return robot.q, robot.qd, robot.theta, robot.thetad
+
+
+def in_motion(arm: Arm, speed: float) -> HeldPlant:
+    """The plant in the middle of a motion."""
+    desired, second = exciting(arm, speed)(0.4), at_rest(*arm).second
+    torque = np.stack(inverse_dynamics(arm.model, *desired))
+    motors = motor_motion(arm.actuators, desired, torque, second, beyond="continue")
+    plant = HeldPlant(arm)
+    plant.stiffness[:] = second[:2]
+    plant.reset(np.concatenate((*desired[:2], motors.position, motors.velocity)))
+    return plant
 
 
 def at_start(arm: Arm) -> tuple[tuple[Array, ...], Array, Array]:

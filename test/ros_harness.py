@@ -36,8 +36,8 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from multibody_dynamics.tools.base.ros_settings import ros_environment
 
-PATIENCE = 20.0  # s; discovery alone may take 3
-FIRST_START = 90.0  # s; the dynamics may have to be compiled first
+PATIENCE = 60.0  # s; discovery alone may take 3, and much more on a busy computer
+FIRST_START = 240.0  # s; the dynamics may have to be compiled first
 NAMESPACE = "/test"
 RELIABLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 TRANSITIONS = {

@@ -215,7 +215,7 @@ def test_the_example_prints_correct_numbers(file, tmp_path, capsys):
         env={**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join(places)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=400,
     )
     assert run.returncode == 0, run.stderr
     CHECKS[file.stem](run.stdout)

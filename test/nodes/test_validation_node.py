@@ -93,7 +93,7 @@ def test_a_replay_in_a_loop(ros: RosHarness, tmp_path: Path):
     send(sent[:30])  # from the beginning: the first recording is over
     first, second = output / "recording_1", output / "recording_2"
     ros.until((first / "report.html").exists, "the report of the first pass", patience=60.0)
-    assert second.exists()
+    ros.until(second.exists, "a second recording")
     ros.set_parameters(node, silence=0.2)
     ros.until(lambda: not second.exists(), "the end of a recording of 30 states")
     ros.set_parameters(node, silence=60.0)

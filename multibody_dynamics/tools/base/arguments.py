@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 
@@ -77,3 +78,18 @@ def add_prefix(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix", metavar="TEXT", default="",
                         help="prefix of the recorded joint names that the URDF does not"
                         " have")  # fmt: skip
+
+
+def add_recorded_motion(parser: argparse.ArgumentParser) -> None:
+    """A recording of links and motors, and how to read it."""
+    parser.add_argument("recording", metavar="RECORDING", type=Path,
+                        help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
+    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
+                        help="joint states of the links (the topic named joint_states); may be"
+                        " repeated")  # fmt: skip
+    parser.add_argument("--motor-topic", metavar="NAME", default="",
+                        help="joint states of the motors (the topic named"
+                        " motor_states)")  # fmt: skip
+    add_prefix(parser)
+    add_hold(parser)
+    add_gravity(parser)

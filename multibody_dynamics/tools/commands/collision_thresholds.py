@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..base.arguments import add_gravity, add_hold, add_prefix, positive
+from ..base.arguments import add_recorded_motion, positive
 
 HELP = "Learn the thresholds of collision detection from a recorded motion without contacts"
 DETAILS = (
@@ -20,8 +20,7 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recording", metavar="RECORDING", type=Path,
-                        help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
+    add_recorded_motion(parser)
     parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
                         help="URDF file")  # fmt: skip
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
@@ -42,15 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="of the velocities, as in the node (%(default)s)")  # fmt: skip
     parser.add_argument("--state-source", metavar="SOURCE", default="link_and_motor_encoders",
                         help="as in the node (%(default)s)")  # fmt: skip
-    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
-                        help="joint states of the links (the topic named joint_states); may be"
-                        " repeated")  # fmt: skip
-    parser.add_argument("--motor-topic", metavar="NAME", default="",
-                        help="joint states of the motors (the topic named"
-                        " motor_states)")  # fmt: skip
-    add_prefix(parser)
-    add_hold(parser)
-    add_gravity(parser)
 
 
 def run(options: argparse.Namespace) -> int:

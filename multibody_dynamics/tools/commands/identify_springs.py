@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..base.arguments import add_gravity, add_hold, add_prefix, positive
+from ..base.arguments import add_recorded_motion, positive
 
 HELP = "Identify the springs from a recorded motion: torque as a function of deflection"
 DETAILS = (
@@ -20,8 +20,7 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recording", metavar="RECORDING", type=Path,
-                        help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
+    add_recorded_motion(parser)
     parser.add_argument("--urdf", metavar="ROBOT", type=Path,
                         help="URDF file, for the link torques")  # fmt: skip
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
@@ -29,15 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--torque", choices=("sensor", "links", "motors"), default="",
                         help="source of the joint torque: %(choices)s (the sensor if recorded, else"
                         " the links)")  # fmt: skip
-    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
-                        help="joint states of the links (the topic named joint_states); may be"
-                        " repeated")  # fmt: skip
-    parser.add_argument("--motor-topic", metavar="NAME", default="",
-                        help="joint states of the motors (the topic named"
-                        " motor_states)")  # fmt: skip
-    add_prefix(parser)
-    add_hold(parser)
-    add_gravity(parser)
     parser.add_argument("--law", choices=("auto", "linear", "cubic", "polynomial", "table"),
                         default="auto",
                         help="spring law: %(choices)s; auto selects by BIC")  # fmt: skip

@@ -84,7 +84,7 @@ def python(code, *arguments, first=PACKAGE.parent, **environment):
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
         env=os.environ | environment, cwd=TESTS[0],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=400, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done

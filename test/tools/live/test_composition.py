@@ -69,7 +69,7 @@ def test_two_nodes_in_one_process(ros: RosHarness, tmp_path: Path):
         ros.until(answered, "a motion")
         assert list(motions[0].joint_names) == names
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=100) == 0
     finally:
         process.kill()
         process.wait()

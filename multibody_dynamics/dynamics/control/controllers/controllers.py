@@ -52,6 +52,7 @@ from ..gains.coupled_gains import CoupledGains
 from ..gains.joint_gains import StateFeedbackGains, check_fit, per_name, rest_outputs
 from ..observers.adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
 from ..observers.disturbance_compensation import SHARE, DisturbanceCompensation
+from ..signals.clamped_integral import ClampedIntegral
 
 FEEDBACKS = ("motor", "link")
 PERIOD = 1e-3  # s
@@ -112,6 +113,7 @@ class Controller(ABC):
         self.period = period
         self.lead = 0.0
         self._inverse = InverseDynamicsSolver(model, "body")
+        self._is_damped = bool(actuators.is_damped.any())
         self._desired, self._ahead = np.zeros((2, 5, n))
         self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))
         self._past: Past | None = None
@@ -265,31 +267,24 @@ class Controller(ABC):
             torque -= (1.0 - self._friction) * self.actuators.friction(flat.command.velocity)
         return torque
 
+    def _flat_map(self, variant: str = "full") -> MotorFeedforward:
+        """A flat map of the motion and torques that :meth:`_inverse_dynamics` computes."""
+        inverse = self._inverse
+        return MotorFeedforward(self.actuators, inverse.state, inverse.result, variant=variant)
+
+    def _map(self, flat: MotorFeedforward, motion: Array) -> Array:
+        """Motor torques (m,) along a desired motion; advances the filters of damped springs."""
+        self._inverse_dynamics(motion)
+        if self.stiffness.size:
+            flat.stiffness[:] = self.stiffness
+        torque = self._feedforward(flat)
+        if self._is_damped:
+            flat.advance(self.period)
+        return torque
+
     @abstractmethod
     def _law(self, has_ahead: bool) -> None:
         """Fill `torque` from the copied inputs."""
-
-
-class _Filtered:
-    """The flat map along a reference, with the filters of damped springs."""
-
-    def __init__(self, controller: Controller, variant: str) -> None:
-        inverse = controller._inverse
-        self.flat = MotorFeedforward(
-            controller.actuators, inverse.state, inverse.result, variant=variant
-        )
-        self.controller = controller
-        self.is_damped = bool(controller.actuators.is_damped.any())
-
-    def torque(self, motion: Array) -> Array:
-        controller, flat = self.controller, self.flat
-        controller._inverse_dynamics(motion)
-        if controller.stiffness.size:
-            flat.stiffness[:] = controller.stiffness
-        torque = controller._feedforward(flat)
-        if self.is_damped:
-            flat.advance(controller.period)
-        return torque
 
 
 class LinearFeedback(Controller):
@@ -335,10 +330,9 @@ class LinearFeedback(Controller):
         self.gains = gains
         self.integral = per_name("integral", integral, actuators.motor_names, of="motor")
         self.integrates, self.variant = _chosen("integrates", integrates), variant
-        self.integral_torque: Array = np.zeros(len(actuators.motors))
-        self._increment = np.zeros_like(self.integral_torque)
-        self._now, self._later = _Filtered(self, variant), _Filtered(self, variant)
-        self._reported_map = self._now.flat
+        self._integral = ClampedIntegral(len(actuators.motors))
+        self._now, self._later = self._flat_map(variant), self._flat_map(variant)
+        self._reported_map = self._now
         self.disturbance_bandwidth = disturbance_bandwidth
         self.disturbance_share = disturbance_share
         self.compensation = (
@@ -360,9 +354,9 @@ class LinearFeedback(Controller):
 
     def reset(self) -> None:
         super().reset()
-        self.integral_torque[:] = self._increment[:] = 0.0
-        self._now.flat.settle()
-        self._later.flat.settle()
+        self._integral.reset()
+        self._now.settle()
+        self._later.settle()
         if self.compensation is not None:
             self.compensation.reset()
         if self.adaptive is not None:
@@ -378,11 +372,7 @@ class LinearFeedback(Controller):
     def applied(self, torque: Array) -> None:
         """Undo the last step of the integrals that led further beyond a limit."""
         super().applied(torque)
-        if self._increment.any():
-            missing = self.torque - torque
-            np.multiply(self._increment, missing * self._increment > 0.0, out=self._increment)
-            self.integral_torque -= self._increment
-            self._increment[:] = 0.0
+        self._integral.undo(self.torque - torque)
 
     def _compensate(self, compensation: DisturbanceCompensation) -> None:
         if self.stiffness.size:
@@ -399,23 +389,22 @@ class LinearFeedback(Controller):
             self.adaptive.apply(self._inverse.state, self._inverse.result)
 
     def _law(self, has_ahead: bool) -> None:
-        error, command = self._error, self._now.flat.result
+        error, command = self._error, self._now.result
         if self.compensation is not None:
             self._compensate(self.compensation)
         if self.adaptive is not None:
             unexplained = self._undisturbed if self.compensation is None else self.compensation.link
             self.adaptive.update(self.period, self._links, self._desired, unexplained)
-        torque = self._now.torque(self._desired)
+        torque = self._map(self._now, self._desired)
         np.subtract(self._desired[:2], self._links, out=self._link_error)
         self._link_error.take(self.actuators.joint_of_motor, 1, error[:2], "clip")
         np.subtract(command[:2], self._motors, out=error[2:])
         if self.integral.any():
             source = error[0] if self.integrates == "link" else error[2]
-            np.multiply(self.period * self.integral, source, out=self._increment)
-            self.integral_torque += self._increment
+            self._integral.add(self.integral, source, self.period)
         self._feed_back()
         if has_ahead:
-            torque = self._later.torque(self._ahead)
+            torque = self._map(self._later, self._ahead)
         np.add(self.torque, torque, out=self.torque)
         np.add(self.torque, self.integral_torque, out=self.torque)
         if self.compensation is not None:
@@ -425,6 +414,11 @@ class LinearFeedback(Controller):
         """Fill `torque` from the errors of links, (2, n), and of links and motors, (4, m)."""
         np.multiply(self.gains.values, self._error, out=self._error)
         np.sum(self._error, axis=0, out=self.torque)
+
+    @property
+    def integral_torque(self) -> Array:
+        """(m,) N m of the integrals."""
+        return self._integral.torque
 
     @property
     def uses_links(self) -> bool:
@@ -459,8 +453,7 @@ class ComputedTorque(Controller):
         super().__init__(model, actuators, friction=friction, period=period)
         self.feedback = _chosen("feedback", feedback)
         self.set_gains(proportional, derivative)
-        inverse = self._inverse
-        self._flat = MotorFeedforward(actuators, inverse.state, inverse.result, variant="rigid")
+        self._flat = self._flat_map("rigid")
         self._reported_map = self._flat
         self._error = np.zeros((2, actuators.n))
 

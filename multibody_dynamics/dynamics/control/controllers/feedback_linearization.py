@@ -33,7 +33,6 @@ from ...core import Array, InputError
 from ...elastic import (
     Actuators,
     Antagonistic,
-    MotorFeedforward,
     SeriesElastic,
     SpringSolver,
     VariableStiffness,
@@ -127,7 +126,7 @@ class FeedbackLinearization(Controller):
         self.poles, self.lead = poles, lead
         self._taylor, self._predicted = np.eye(4, 5), 0.0
         self.motion: Array = self._inverse.state
-        self._flat = MotorFeedforward(actuators, self._inverse.state, self._inverse.result)
+        self._flat = self._flat_map()
         self._reported_map = self._flat
         self._springs = SpringSolver(actuators, *self._links, *self._motors)
         self._measured, self._torque = np.zeros((5, n)), np.zeros((3, n))

@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 
 from ...core import Array, CheckedRows, InputError, as_array
-from ...elastic import Actuators, MotorFeedforward, SpringSolver
+from ...elastic import Actuators, SpringSolver
 from ...model import MultibodyModel
 from ..gains.joint_gains import check_fit, per_name
+from ..signals.clamped_integral import ClampedIntegral
 from ..torque.inertia_shaping import InertiaShaping
 from ..torque.torque_gains import TorqueGains
 from ..torque.torque_observer import TorqueObserver
@@ -74,18 +75,15 @@ class TorqueController(Controller):
             raise InputError(f"delay is {delay} s: must be zero or greater")
         self.delay = float(delay)
         self.set_impedance(link_stiffness, link_damping)
-        inverse = self._inverse
-        self._flat, self._later = (
-            MotorFeedforward(actuators, inverse.state, inverse.result) for _ in "ab"
-        )
+        self._flat, self._later = self._flat_map(), self._flat_map()
         self._reported_map = self._flat
         self._springs = SpringSolver(actuators, *self._links, *self._motors)
         self._reference = np.zeros((3, n))
         self._reference_rows = CheckedRows(TORQUE_ROWS, actuators.joint_names, self._reference)
         self._acceleration: Array = np.zeros(n)
         self._is_commanded = False
-        self.integral_torque: Array = np.zeros(m)
-        self._increment, self._u = np.zeros((2, m))
+        self._integral = ClampedIntegral(m)
+        self._u: Array = np.zeros(m)
         self._friction_torque, self._known = np.zeros((2, m))
         self._error = np.zeros((2, m))
         self._joint = actuators.joint_of_motor
@@ -108,13 +106,18 @@ class TorqueController(Controller):
         self._gains = gains
         self.shaping = InertiaShaping(actuators, gains.share)
         shaped = self.shaping.is_shaped
-        self._integral = np.where(shaped, gains.integral, 0.0)
+        self._integral_gain = np.where(shaped, gains.integral, 0.0)
         self._observer = TorqueObserver(
             actuators.motor_inertia, np.where(shaped, gains.observer, 0.0), period=self.period
         )
         self._acted = np.zeros((1 + round(self.delay / self.period), len(shaped)))
         self._damping = np.where(shaped, gains.damping, 0.0)
         self._observes = bool(self._observer.bandwidth.any())
+
+    @property
+    def integral_torque(self) -> Array:
+        """(m,) N m of the integrals."""
+        return self._integral.torque
 
     @property
     def disturbance(self) -> Array:
@@ -129,7 +132,7 @@ class TorqueController(Controller):
 
     def reset(self) -> None:
         super().reset()
-        self.integral_torque[:] = self._increment[:] = 0.0
+        self._integral.reset()
         self._known[:] = 0.0
         self._acted[:] = 0.0
         self._observer.reset()
@@ -140,11 +143,7 @@ class TorqueController(Controller):
         """Undo the last step of the integrals that led further beyond a limit; the observer uses
         this torque."""
         super().applied(torque)
-        if self._increment.any():
-            missing = self.torque - torque
-            np.multiply(self._increment, missing * self._increment > 0.0, out=self._increment)
-            self.integral_torque -= self._increment
-            self._increment[:] = 0.0
+        self._integral.undo(self.torque - torque)
 
     def command(
         self,
@@ -184,27 +183,18 @@ class TorqueController(Controller):
         finally:
             self._is_commanded = False
 
-    def _refer(self, motion: Array) -> None:
-        """Write motion and torques of the reference to the buffers that the flat map reads."""
+    def _inverse_dynamics(self, motion: Array) -> None:
+        """The reference in place of the motion, if it was commanded; springs and dampers added."""
         inverse = self._inverse
         if self._is_commanded:
             inverse.state[:2], inverse.state[2] = self._links, self._acceleration
             inverse.state[3:] = 0.0
             inverse.result[:] = self._reference
             return
-        self._inverse_dynamics(motion)
+        super()._inverse_dynamics(motion)
         error = self._desired[:2] - self._links
         inverse.result[0] += self.link_stiffness * error[0] + self.link_damping * error[1]
         inverse.result[1] += self.link_stiffness * error[1]
-
-    def _map(self, flat: MotorFeedforward, motion: Array) -> Array:
-        """Motor torques (m,) of the flat map along the reference."""
-        self._refer(motion)
-        if self.stiffness.size:
-            flat.stiffness[:] = self.stiffness
-        torque = self._feedforward(flat)
-        flat.advance(self.period)
-        return torque
 
     def _law(self, has_ahead: bool) -> None:
         springs, shaping, flat, u = self._springs, self.shaping, self._flat, self._u
@@ -226,8 +216,7 @@ class TorqueController(Controller):
         wanted_rate = velocity - self._inverse.state[1][joint]
         rate = self._motors[1] - self._links[1][joint]
         u += self._damping * self._stiffening()[joint] * (wanted_rate - rate)
-        np.multiply(self.period * self._integral, flat.load - load, out=self._increment)
-        self.integral_torque += self._increment
+        self._integral.add(self._integral_gain, flat.load - load, self.period)
         u += self.integral_torque
         torque[:] = shaping.shape(u, load)
         torque += self._friction_torque

@@ -121,10 +121,7 @@ class ElasticStructureController(Controller):
         self._w, self._e = np.zeros((3, n)), np.zeros((4, n))
         self._flat = MotorFeedforward(actuators, self._motion, self._torque)
         self._reported_map = self._flat
-        inverse = self._inverse
-        self._now, self._later = (
-            MotorFeedforward(actuators, inverse.state, inverse.result) for _ in "ab"
-        )
+        self._now, self._later = self._flat_map(), self._flat_map()
         self._second = SecondOutputs(self)
         self._rigid, self._damped = actuators.is_rigid, actuators.is_damped
         self._elastic = ~self._rigid
@@ -263,15 +260,6 @@ class ElasticStructureController(Controller):
         self._torque[0] -= self._rotors * self._motion[2]
         self.torque[:] = self._feedforward(flat)
         self._second.drive(self.torque)
-
-    def _map(self, flat: MotorFeedforward, motion: Array) -> Array:
-        """Motor torques (m,) of a desired motion."""
-        self._inverse_dynamics(motion)
-        if self.stiffness.size:
-            flat.stiffness[:] = self.stiffness
-        torque = self._feedforward(flat)
-        flat.advance(self.period)
-        return torque
 
     # Its storage
 

@@ -43,7 +43,7 @@ from typing import Any
 import numpy as np
 
 from ...core import Array, InputError, as_array
-from ...elastic import Actuators, MotorFeedforward, SpringSolver, VariableStiffness, rigid_rotors
+from ...elastic import Actuators, SpringSolver, VariableStiffness, rigid_rotors
 from ...model import MultibodyModel
 from ...rigid import (
     InverseDynamicsSolver,
@@ -122,10 +122,7 @@ class ImpedanceController(Controller):
         self._stretch = np.zeros_like(self.ramp.value)
         self._present_ratio = damping_ratio
         self.damping_ratio, self.least_damping = damping_ratio, least_damping
-        inverse = self._inverse
-        self._now, self._later = (
-            MotorFeedforward(actuators, inverse.state, inverse.result) for _ in range(2)
-        )
+        self._now, self._later = self._flat_map(), self._flat_map()
         self._reported_map = self._now
         self._weight = InverseDynamicsSolver(model, "spatial")
         self._springs = SpringSolver(actuators, *self._links, *self._motors)
@@ -277,15 +274,6 @@ class ImpedanceController(Controller):
         self.torque += self._forward - actuators.motor_inertia * acceleration - flat.load
         if has_ahead:
             self.torque += self._map(self._later, self._ahead) - self._forward
-
-    def _map(self, flat: MotorFeedforward, motion: Array) -> Array:
-        """Motor torques (m,) of the desired motion."""
-        self._inverse_dynamics(motion)
-        if self.stiffness.size:
-            flat.stiffness[:] = self.stiffness
-        torque = self._feedforward(flat)
-        flat.advance(self.period)
-        return torque
 
     def _begin(self) -> None:
         """Take over the desired motion: Q_d - g(q_d), without external torques."""

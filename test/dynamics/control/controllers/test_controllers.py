@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import (
+    EVERY_ARM,
     Arm,
     HeldPlant,
     antagonistic_arm,
@@ -15,7 +16,6 @@ from elastic_arms import (
     linear_arm,
     mixed_panda,
     nonlinear_arm,
-    pretensioned_arm,
     series,
     two_links,
     variable_arm,
@@ -45,11 +45,6 @@ from multibody_dynamics.dynamics.motion.trajectories import hold
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
 from robots import random_state
-
-ALL = [
-    linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
-    elastic_panda, mixed_panda,
-]  # fmt: skip
 
 
 def flat(arm: Arm, desired, stiffness):
@@ -86,7 +81,7 @@ def at_rest_second(arm: Arm) -> np.ndarray:
 # Against their formulas
 
 
-@pytest.mark.parametrize("arm", ALL)
+@pytest.mark.parametrize("arm", EVERY_ARM)
 def test_linear_feedback_by_hand(arm):
     """Feedforward at `ahead`, feedback now, half of the friction, external torques."""
     arm = arm()

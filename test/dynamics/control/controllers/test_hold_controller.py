@@ -12,7 +12,7 @@ from elastic_arms import (
     HeldPlant,
     antagonistic_arm,
     elastic_panda,
-    exciting,
+    in_motion,
     linear_arm,
     mixed_panda,
     nonlinear_arm,
@@ -25,24 +25,12 @@ from multibody_dynamics.dynamics.control.gains.joint_gains import (
     motor_side_gains,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.flatness import motor_motion
-from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
 
 ALL = [linear_arm, nonlinear_arm, antagonistic_arm, variable_arm, elastic_panda, mixed_panda]
 
 
 def holding(arm: Arm, **keywords) -> HoldController:
     return HoldController(arm.model, arm.actuators, damping_gains(*arm), **keywords)
-
-
-def in_motion(arm: Arm, speed: float) -> HeldPlant:
-    desired, second = exciting(arm, speed)(0.4), at_rest(*arm).second
-    torque = np.stack(inverse_dynamics(arm.model, *desired))
-    motors = motor_motion(arm.actuators, desired, torque, second, beyond="continue")
-    plant = HeldPlant(arm)
-    plant.stiffness[:] = second[:2]
-    plant.reset(np.concatenate((*desired[:2], motors.position, motors.velocity)))
-    return plant
 
 
 @pytest.mark.parametrize("arm", ALL)

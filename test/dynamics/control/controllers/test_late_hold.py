@@ -10,10 +10,9 @@ import pytest
 
 from elastic_arms import (
     Arm,
-    HeldPlant,
     antagonistic_arm,
     elastic_panda,
-    exciting,
+    in_motion,
     linear_arm,
     variable_arm,
 )
@@ -34,18 +33,6 @@ from multibody_dynamics.dynamics.control.gains.joint_gains import (
 )
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.flatness import motor_motion
-from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
-
-
-def in_motion(arm: Arm, speed: float) -> HeldPlant:
-    desired, second = exciting(arm, speed)(0.4), at_rest(*arm).second
-    torque = np.stack(inverse_dynamics(arm.model, *desired))
-    motors = motor_motion(arm.actuators, desired, torque, second, beyond="continue")
-    plant = HeldPlant(arm)
-    plant.stiffness[:] = second[:2]
-    plant.reset(np.concatenate((*desired[:2], motors.position, motors.velocity)))
-    return plant
 
 
 def frictionless(arm: Arm) -> Arm:

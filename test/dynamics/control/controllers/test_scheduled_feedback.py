@@ -37,7 +37,7 @@ def run(law, arm, times, error=0.0):
     for t in times:
         desired = motion(t)
         flat.update(desired, desired[0], desired[1], 0.0 * law.torque, 0.0 * law.torque)
-        theta, thetad = flat._now.flat.result[:2]
+        theta, thetad = flat._now.result[:2]
         found.append(law.update(desired, desired[0] + error, desired[1], theta, thetad).copy())
     return np.array(found)
 
@@ -73,7 +73,7 @@ def test_the_torque_is_that_of_the_gains_of_its_pose():
         q, qd, theta, thetad = rng.normal(0.0, 0.1, (4, 2))
         torque = law.update(desired, arm.rest + q, qd, theta, thetad).copy()
         plain.update(desired, arm.rest, 0.0 * q, theta, 0.0 * q)
-        flat = plain._now.flat.result
+        flat = plain._now.result
         e = np.concatenate((-q, -qd, flat[0] - theta, flat[1] - thetad))
         wanted = own.values @ e - own.past[0] @ past[0] - own.past[1] @ past[1]
         np.testing.assert_allclose(torque, flat[3] + wanted, rtol=1e-9)

@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 
 from elastic_arms import (
+    EVERY_ARM,
     HeldPlant,
     antagonistic_arm,
     at_start,
     damped_arm,
-    elastic_panda,
     exciting,
     linear_arm,
     mixed_panda,
     nonlinear_arm,
     pretensioned_arm,
     shipped,
-    variable_arm,
     without_coulomb,
 )
 from multibody_dynamics.dynamics.control.controllers.torque_controller import TorqueController
@@ -36,20 +35,10 @@ from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
 from single_joint import LOCKED, single_joint
 
-ALL = [
-    linear_arm,
-    nonlinear_arm,
-    antagonistic_arm,
-    pretensioned_arm,
-    variable_arm,
-    damped_arm,
-    elastic_panda,
-    mixed_panda,
-]
 M, K = 0.45, 3000.0
 
 
-@pytest.mark.parametrize("make", ALL)
+@pytest.mark.parametrize("make", EVERY_ARM)
 def test_the_law_by_hand(make):
     """tau_m = u / a + (1 - 1 / a) load + friction, with the flat map of planning."""
     arm = make()
@@ -191,7 +180,7 @@ def test_rigid_joints_pass_the_torque_on(make):
 
 
 @pytest.mark.parametrize("design", TORQUE_DESIGNS)
-@pytest.mark.parametrize("make", ALL)
+@pytest.mark.parametrize("make", EVERY_ARM)
 def test_every_arm_is_held_at_rest_by_its_gravity_torques(make, design):
     arm = make()
     law = TorqueController(*arm[:2], TORQUE_DESIGNS[design](*arm))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import (
+    EVERY_ARM,
     MOTOR,
     SHIPPED,
     antagonistic_arm,
@@ -15,7 +16,6 @@ from elastic_arms import (
     mixed_panda,
     nonlinear_arm,
     positions,
-    pretensioned_arm,
     series,
     shipped,
     slope,
@@ -44,11 +44,7 @@ from multibody_dynamics.dynamics.motion.trajectories import hold
 from multibody_dynamics.dynamics.rigid.aba import forward_dynamics
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
 
-ALL = [
-    linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
-    elastic_panda, mixed_panda,
-]  # fmt: skip
-ARMS = pytest.mark.parametrize("arm", ALL)
+ARMS = pytest.mark.parametrize("arm", EVERY_ARM)
 FOUR = (-25.0, -30.0, -40.0 + 10.0j, -40.0 - 10.0j)
 THREE, TWO = (-25.0, -40.0 + 10.0j, -40.0 - 10.0j), (-30.0, -35.0)
 

@@ -9,15 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elastic_arms import (
+    EVERY_ARM,
     MOTOR,
-    antagonistic_arm,
     damped_arm,
-    elastic_panda,
-    linear_arm,
-    mixed_panda,
-    nonlinear_arm,
-    pretensioned_arm,
-    variable_arm,
 )
 from multibody_dynamics.dynamics.control.torque.inertia_shaping import InertiaShaping
 from multibody_dynamics.dynamics.core.errors import InputError
@@ -27,18 +21,6 @@ from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring
 from multibody_dynamics.dynamics.model.urdf import parse_urdf
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-
-ALL = [
-    linear_arm,
-    nonlinear_arm,
-    antagonistic_arm,
-    pretensioned_arm,
-    variable_arm,
-    damped_arm,
-    elastic_panda,
-    mixed_panda,
-]
-
 
 LOCKED = """<robot name="locked"><link name="base"/><link name="arm">
 <inertial><mass value="1"/><inertia ixx="1e7" iyy="1e7" izz="1e7" ixy="0" ixz="0" iyz="0"/>
@@ -59,7 +41,7 @@ def moving(arm, seed: int = 3):
     return springs
 
 
-@pytest.mark.parametrize("make", ALL)
+@pytest.mark.parametrize("make", EVERY_ARM)
 def test_a_shaped_motor_moves_like_a_lighter_one(make):
     """M_theta theta'' + load + friction M_theta / M_m = u, with theta'' of the real motor."""
     arm = make()

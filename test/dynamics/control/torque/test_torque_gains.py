@@ -9,6 +9,7 @@ import pytest
 from scipy.linalg import solve_continuous_lyapunov
 
 from elastic_arms import (
+    EVERY_ARM,
     SHIPPED,
     antagonistic_arm,
     at_start,
@@ -17,11 +18,9 @@ from elastic_arms import (
     linear_arm,
     mixed_panda,
     nonlinear_arm,
-    pretensioned_arm,
     shipped,
     slope,
     split,
-    variable_arm,
     without_coulomb,
 )
 from multibody_dynamics.dynamics.control.controllers.torque_controller import TorqueController
@@ -45,14 +44,7 @@ from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor
 from single_joint import LOCKED, single_joint
 
 ALL = [
-    linear_arm,
-    nonlinear_arm,
-    antagonistic_arm,
-    pretensioned_arm,
-    variable_arm,
-    damped_arm,
-    elastic_panda,
-    mixed_panda,
+    *EVERY_ARM,
     *(pytest.param(lambda name=name: shipped(name), id=name) for name in SHIPPED[1:]),
 ]
 MEASURED = LoopTiming(delay=1e-3, velocity_filter=(3, 100.0))
