@@ -266,8 +266,8 @@ def _stability(tables: StudyTables) -> Iterator[str]:
     yield _heading("Stability at other poses")
     yield _text(
         f"Share of unstable poses among {tables.study.poses} that fill the joint range, for the "
-        f"sampled loop with a delay of {1e3 * JUDGED_DELAY:g} ms. The signs of the parameter errors "
-        "differ from pose to pose. Friction and torque limits are left out."
+        f"sampled loop with a delay of {1e3 * JUDGED_DELAY:g} ms. The signs of the parameter "
+        "errors differ from pose to pose. Friction and torque limits are left out."
     )
     for arm in tables.given_arms():
         rows = []
@@ -317,8 +317,8 @@ def _plants(tables: StudyTables) -> Iterator[str]:
         return
     yield _heading("The same on MuJoCo")
     yield _text(
-        "MuJoCo uses its own equations of motion. Each cell shows the medians on the internal plant "
-        f"and on MuJoCo, of the draws that both have. Repeated: {', '.join(KEY_GROUPS)}."
+        "MuJoCo uses its own equations of motion. Each cell shows the medians on the internal "
+        f"plant and on MuJoCo, of the draws that both have. Repeated: {', '.join(KEY_GROUPS)}."
     )
     conditions = tables.conditions(*KEY_GROUPS)
     for arm in tables.given_arms():
