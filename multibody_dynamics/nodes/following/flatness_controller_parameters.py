@@ -591,7 +591,7 @@ class FlatnessControllerParameters(FollowingParameters):
         )
 
     def _reactions(self) -> dict[str, float]:
-        """The laws that answer a collision, as shares of the stiffness of joint_impedance."""
+        """The laws that respond to a collision, as shares of the stiffness of joint_impedance."""
         return {
             "gravity_compensation": 0.0,
             "retract": 1.0,

@@ -106,7 +106,7 @@ def _conditions() -> tuple[Condition, ...]:
                 )
             )
     for bits in (14, 22):
-        found.append(Condition(f"bits-{bits}", f"encoders of {bits} bits", "encoders", bits=bits))
+        found.append(Condition(f"bits-{bits}", f"{bits}-bit encoders", "encoders", bits=bits))
     for e in (0.0, 0.1):
         off = f", all parameters {_percent(e)} off" if e else ""
         found.append(
@@ -136,7 +136,7 @@ GROUPS = {
     "delay": "delays of the torque, known and unknown",
     "jitter": "irregular periods",
     "contact": "a payload that appears, and a hit",
-    "encoders": "encoders of 14 and 22 bits, and motor encoders only",
+    "encoders": "14-bit and 22-bit encoders, and motor encoders only",
     "rate": "500 Hz",
     "speed": "slower motions",
     "front": "bandwidth of the compensation against stability",
