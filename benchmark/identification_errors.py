@@ -1,7 +1,7 @@
 """How often the stated intervals of identified parameters contain the true values.
 
 A Panda moves along sums of five sines; its torques, with friction and a payload, get white noise or
-noise with a correlation time, its positions the noise of encoders of 18 bits. States and torques
+noise with a correlation time, its positions the noise of 18-bit encoders. States and torques
 pass the same filters as in `multibody_dynamics validate --identify`. Each run has its own noise;
 the table contains the share of values within 1.96 standard errors, by kind of parameter, and the
 standard deviation of (value - true) / standard error, which should be 0.95 and 1. The springs are
@@ -170,7 +170,9 @@ def summarised(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--duration", type=float, default=30.0, help="s of every recording")
+    parser.add_argument(
+        "--duration", type=float, default=30.0, help="length of each recording in s"
+    )
     parser.add_argument("--cutoffs", type=float, nargs="+", default=[5.0, 15.0, 40.0], help="Hz")
     parser.add_argument("--correlation-times", type=float, nargs="+", default=[0.0, 0.1], help="s")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""What sampling costs of passivity: energy created by each law in random contacts, on two plants.
+"""How far sampling breaks passivity: energy created by each law in random contacts, on two plants.
 
     python benchmark/passivity.py --contacts 10
 
@@ -77,5 +77,7 @@ def run(options: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--contacts", type=int, default=10, help="of each cell (10)")
+    parser.add_argument(
+        "--contacts", type=int, default=10, help="number of contacts for each cell (10)"
+    )
     run(parser.parse_args())

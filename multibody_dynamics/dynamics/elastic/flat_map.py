@@ -1,7 +1,7 @@
 """The flat map of elastic joints over scalars, in both directions, for all kinds of actuators.
 
 `feedforward` computes theta, theta', theta'' and tau_m of the motors from q, q', q'', Q, Q', Q''
-and the second outputs; `spring_motion` computes Q, Q' and the loads from links and motors.
+and the second outputs; `springs_recursion` computes Q, Q' and the loads from links and motors.
 :mod:`actuator_kinds` has the relations. The functions run over the joints of a robot in the control
 cycle (:mod:`actuator_cycle`), or over a batch of states of one actuator. They never raise: a spring
 continues along its tangents beyond its travel, an infeasible second output is clipped to the

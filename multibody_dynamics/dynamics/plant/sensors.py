@@ -1,6 +1,6 @@
 """Models of sensors and of signal transmission: resolution, noise, bandwidth and delay.
 
-Every source of noise is seeded: the same seed and the same signal give the same readings, bit by
+Every source of noise is seeded: the same seed and the same signal give the same readings, bit for
 bit. Readings are sampled once per control period, as by real hardware.
 """
 

@@ -7,6 +7,7 @@ learned_motion                  a desired motion with the learned correction of 
 trajectory_learner              evaluates runs and writes their file, outside the control cycle
 stiffness_reference             desired stiffness of joints with variable stiffness
 impedance_reference             stiffness and damping of a running impedance, from a message
+collision_reaction              contacts: the fault that they raise, and the retraction
 trajectory_goal                 tolerances and outcome of a motion
 trajectory_action               the action follow_joint_trajectory
 state_pairs                     pairs link and motor states of the same time
@@ -14,6 +15,7 @@ faults                          active fault and missing states of the controlle
 stop_guard                      checks whether a stop ends at rest
 stopping                        base class of the controller: stops, recoveries, silence
 controller_design               design of the controller's laws, forecast of its stop
+law_design                      stability of the designed laws: accepted, lowered or refused
 controller_outputs              messages that the controller publishes every cycle
 controller_report               diagnostics of the controller
 following_parameters            parameters of all nodes that follow trajectories

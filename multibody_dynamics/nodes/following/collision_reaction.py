@@ -1,7 +1,7 @@
-"""The reaction of the flatness controller to contacts: which fault they are, the law that answers
-it, and the way back. Uses no ROS.
+"""The reaction of the flatness controller to contacts: the fault that they raise, the law that
+responds to it, and the retraction. Uses no ROS.
 
-    stop                    damped stop, then hold
+    stop damped stop, then hold
     gravity_compensation    the arm floats: an impedance without stiffness
     retract                 back along the direction of the contact, then hold softly
     impedance               the arm holds its position with little stiffness
@@ -38,7 +38,7 @@ PEAK = 315.0 / 128.0  # peak over mean speed, from rest to rest
 
 
 class Contact(NamedTuple):
-    """A contact at its detection.
+    """A contact at the time of its detection.
 
     stamp : ns. torque (n,) N m, external torques without errors of the model. text : for
     messages.
@@ -50,12 +50,12 @@ class Contact(NamedTuple):
 
 
 class CollisionReaction:
-    """Notices contacts, and decides on the fault and the way back.
+    """Notices contacts, and decides on the fault and the retraction.
 
     limits : positions that a retraction may not leave, and velocity limits.
 
-    Attributes: `offset` (n,) N m, external torques to compensate while a contact is answered;
-    `contacts`, how many there were; `last`, the newest one.
+    Attributes: `offset` (n,) N m, external torques to compensate while the node reacts to a
+    contact; `contacts`, how many there were; `last`, the newest one.
     """
 
     def __init__(self, detector: CollisionDetector, limits: JointLimits) -> None:
@@ -90,7 +90,7 @@ class CollisionReaction:
         return self.last
 
     def fault(self, contact: Contact, reaction: str) -> Fault:
-        """The fault with which a reaction that moves or stops the arm answers a contact."""
+        """The fault that a contact raises if the reaction moves or stops the arm."""
         return Fault.collision(contact.text, LAWS_OF_REACTIONS[reaction])
 
     def way_back(self, contact: Contact, position: Array, distance: float) -> tuple[Array, float]:

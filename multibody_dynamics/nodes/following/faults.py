@@ -53,7 +53,8 @@ class Watch(Protocol):
 class Fault(NamedTuple):
     """Why the robot is stopped and held.
 
-    law : that answers it, as long as all states arrive on time: "hold" stops the arm, others yield.
+    law : the one that responds to it as long as all states arrive on time: "hold" stops the arm,
+        others let it yield.
     is_latched : only ~/enable clears it. is_final : feedback cannot stop the arm; the holding
     torque is sent, then nothing, and the stop is left to the brakes and to the watchdogs of the
     drives.
@@ -97,7 +98,7 @@ class Fault(NamedTuple):
 
     @classmethod
     def collision(cls, text: str, law: str) -> Fault:
-        """A contact that was not expected, answered by `law`."""
+        """An unexpected contact, to which `law` responds."""
         return cls(COLLISION, text, is_latched=True, law=law)
 
     @classmethod
@@ -170,11 +171,11 @@ class Faults:
 
     @property
     def yields(self) -> bool:
-        """Whether the active fault is answered by a law that does not stop the arm."""
+        """Whether the law that responds to the active fault lets the arm yield."""
         return self.fault is not None and self.fault.law != "hold"
 
     def stop_yielding(self) -> None:
-        """Answer the active fault with a stop from now on."""
+        """Respond to the active fault with a stop from now on."""
         assert self.fault is not None
         self.fault = self.fault._replace(law="hold")
 

@@ -327,13 +327,13 @@ class FlatnessControllerParameters(FollowingParameters):
 
     collision_thresholds: str = parameter(
         "",
-        "YAML file of thresholds from `multibody_dynamics collision-thresholds`, found like"
-        " robot_file, with which contacts are detected; empty: no detection",
+        "YAML file, found like robot_file, of the thresholds for the detection of contacts, written"
+        " by `multibody_dynamics collision-thresholds`; empty: no detection",
     )
     collision_reaction: str = parameter(
         "stop",
         "reaction to a detected contact: none, a report, or, until ~/enable is called, a damped"
-        " stop, gravity compensation, a short way back, or a soft impedance; see"
+        " stop, gravity compensation, a short retraction, or a soft impedance; see"
         " docs/collisions.md",
         choices=REACTIONS,
         live=True,
@@ -349,7 +349,7 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     retract_distance: float = parameter(
         0.05,
-        "collision_reaction retract: distance by which the joint moves back that was hit hardest",
+        "collision_reaction retract: distance by which the joint that was hit hardest moves back",
         unit="rad or m",
         bounds=(0.0, 1.0),
         live=True,
@@ -591,7 +591,7 @@ class FlatnessControllerParameters(FollowingParameters):
         )
 
     def _reactions(self) -> dict[str, float]:
-        """The laws that answer a collision, as shares of the stiffness of joint_impedance."""
+        """The laws that respond to a collision, as shares of the stiffness of joint_impedance."""
         return {
             "gravity_compensation": 0.0,
             "retract": 1.0,

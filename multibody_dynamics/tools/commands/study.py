@@ -18,9 +18,9 @@ DETAILS = (
     "Simulates the laws on three robots, or on your own, at equal noise of their torques: with"
     " wrong models, delays, irregular periods, hits, a payload, coarse encoders, at 500 Hz and at"
     " lower speeds. The report compares the errors with each other and with stated goals. A run"
-    " that leaves its reference by 0.2 rad or keeps swinging is lost, and has no error. The results"
-    " do not depend on the number of processes. The whole study takes over an hour on two cores,"
-    " --quick one to two minutes."
+    " that deviates by 0.2 rad from its reference or keeps oscillating is lost, and has no error."
+    " The results do not depend on the number of processes. The whole study takes over an hour on"
+    " two cores, --quick one to two minutes."
 )
 PLANTS = ("internal", "mujoco", "both")
 

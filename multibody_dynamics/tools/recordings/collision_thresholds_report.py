@@ -92,8 +92,8 @@ def lines(learned: LearnedThresholds, model: MultibodyModel, q: Array) -> Iterat
     if learned.held_out[worst] > TIGHT:
         kind, joint = KINDS[worst[0]], model.joint_names[worst[1]]
         yield (
-            f"warning: '{kind}' of {joint} came to {learned.held_out[worst]:.2f} of its threshold "
-            "on a part that it was not learned from: record a longer or more varied motion, or "
+            f"warning: '{kind}' of {joint} reached {learned.held_out[worst]:.2f} of its threshold "
+            "in a part that was held out. Record a longer or more varied motion, or "
             f"use --margin {1.3 * settings.margin * learned.held_out[worst]:.2g}"
         )
 

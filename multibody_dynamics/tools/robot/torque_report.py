@@ -101,9 +101,9 @@ def torque_report(
 ) -> TorqueReport:
     """Design and evaluate all designs at `position` (n,).
 
-    bandwidth : rad/s, of all designs; by default, each design chooses that of each joint.
-        resolution :
-    rad or m, of the encoders. friction : share of the viscous friction that is compensated.
+    bandwidth : rad/s, of all designs; by default, each design chooses one for each joint.
+    resolution : rad or m, of the encoders.
+    friction : share of the viscous friction that is compensated.
     """
     joints = single_joints(model, actuators, position)
     gains: dict[str, TorqueGains] = {}
@@ -193,7 +193,7 @@ def conditions(report: TorqueReport) -> str:
     position = ", ".join(f"{x:.4g}" for x in report.position)
     return (
         f"{1.0 / timing.period:g} Hz, {1e3 * timing.delay:g} ms from measurement to torque,"
-        f" velocities by a filter of order {order} and {bandwidth:g} Hz, encoders of"
+        f" velocities by a filter of order {order} at {bandwidth:g} Hz, encoders of"
         f" {report.resolution:.3g} rad (m) at links and motors, {report.friction:.0%} of the"
         f" viscous friction compensated; at ({position})"
     )

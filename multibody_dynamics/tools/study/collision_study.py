@@ -3,11 +3,11 @@
     python -m multibody_dynamics.tools.study.collision_study [--plant mujoco] [--minutes 30]
 
 The Panda with springs of the demo moves between random points under the default law of
-flatness_controller_node, with encoders of 18 bits, in one process and without messages. Every
-inertia, stiffness and friction of the controller's model is wrong by 10 %, with random signs. The
-thresholds are learned from one minute of such a motion; then the arm moves for a long time without
-contacts, along other paths, and is finally hit at random links, points, times and in random
-directions. The tables in docs/collisions.md are the output of this program.
+flatness_controller_node, with 18-bit encoders, in one process and without messages. Every inertia,
+stiffness and friction of the controller's model is wrong by 10 %, with random signs. The thresholds
+are learned from one minute of such a motion; then the arm moves for a long time without contacts,
+along other paths, and is finally hit at random links, points, times and in random directions. The
+tables in docs/collisions.md are the output of this program.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from .model_errors import mistaken
 from .studied_robots import PLANTS, StudiedArm, built_in_robots, load_arm
 
 PERIOD = 1e-3  # s
-SUBSTEPS = 4  # of a cycle, for which a contact force is held
-RESOLUTION = 2.0 * np.pi / 2**18  # rad, of all encoders; noise: a third of it
+SUBSTEPS = 4  # per cycle; a contact force is held for one of them
+RESOLUTION = 2.0 * np.pi / 2**18  # rad, of all encoders; the noise is a third of it
 MINUTE = 60.0  # s
-PAUSE_SHARE = 0.3  # of the points at which the arm pauses
-BETWEEN = 1.0  # s at least between two contacts
+PAUSE_SHARE = 0.3  # share of the points at which the arm pauses
+BETWEEN = 1.0  # s, shortest time between two contacts
 IN_TIME = 0.02  # s
-GIVEN_UP = 0.2  # s after which a hit counts as not found
-PUSH_TIME = 2.0  # s in which a push rises
-OFFSET = 0.1  # m, of a contact from the centre of mass of its link
+GIVEN_UP = 0.2  # s, after which a hit counts as not found
+PUSH_TIME = 2.0  # s, time in which a push rises
+OFFSET = 0.1  # m, distance of a contact from the centre of mass of its link
 
 Force = Callable[[float, Array, Array], Array]
 """Force (3,) in N at a time since the beginning, from position and velocity (3,) of the point."""
@@ -55,9 +55,9 @@ Force = Callable[[float, Array, Array], Array]
 def random_motions(
     model: MultibodyModel, seed: int, *, reach: float = 0.6, speed: float = 0.6
 ) -> Iterator[Reference]:
-    """Motions without end, each from rest at the end of the last one to rest at a random point in
-    the share `reach` of the joint ranges, directly or through another random point, at up to the
-    share `speed` of the velocity limits; and pauses. The first one starts in the middle."""
+    """An endless sequence of motions, with pauses, from the middle of the joint ranges. Each motion
+    goes from rest at the last point to rest at a random one, directly or through another random
+    point, within the share `reach` of the joint ranges and `speed` of the velocity limits."""
     rng, limits = np.random.default_rng([seed, 7]), model.limits
     middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * reach * (limits.upper - limits.lower)
     point = middle
@@ -138,7 +138,8 @@ class Found(NamedTuple):
     """One contact.
 
     time : s from the first force to the detection; inf if it was not found. force : N at the
-    detection, or the largest one. torque : N m, the largest joint torque that it caused until then.
+        detection, or the largest force if it was not found. torque : N m, the largest joint torque
+        that it caused until then.
     speed : m/s of the point when it was touched.
     """
 
@@ -150,7 +151,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """What the robot measures in one cycle, copied."""
+    """A copy of what the robot measures in one cycle."""
 
     t: float
     q: Array
@@ -160,8 +161,8 @@ class Sample:
 class Simulation:
     """The arm under the controller with the wrong model, cycle by cycle.
 
-    arm : the true robot. thresholds : None for no detection. error, draw : of the model. seed : of
-    motion and noise.
+    arm : the true robot. thresholds : None for no detection. error, draw : relative error of the
+        model's parameters, and the random draw of its signs. seed : for motion and noise.
     """
 
     # wide: the conditions of a run, by name
@@ -239,7 +240,7 @@ class Simulation:
         return RecordedMotion(t, q, theta)
 
     def touch(self, contact: Contact, rng: np.random.Generator) -> Found:
-        """Let a contact act on a random point, now, or, of a wall, as soon as the point moves."""
+        """Let a contact act on a random point: a wall as soon as the point moves, others now."""
         body = int(rng.integers(1, self.model.n))
         com = inertia.decompose(self.model.inertias[body])[1]
         local = com + OFFSET * _direction(rng)
@@ -298,13 +299,13 @@ class Alarms(NamedTuple):
     def __str__(self) -> str:
         return (
             f"{self.duration / 60.0:.3g} min without contact: {self.alarms} false alarms, largest"
-            f" share of a threshold {self.largest:.2f}"
+            f" residual {self.largest:.2f} of its threshold"
         )
 
 
 @dataclass(frozen=True)
 class Study:
-    """The conditions; `thresholds` are learned from a motion of its own."""
+    """The conditions of the study; thresholds are learned from a separate motion."""
 
     plant: str
     error: float = 0.1
@@ -399,7 +400,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         help="contacts of every kind (%(default)s)")  # fmt: skip
     parser.add_argument("--error", type=float, default=0.1,
                         help="of every parameter of the model (%(default)s)")  # fmt: skip
-    parser.add_argument("--draw", type=int, default=0, help="of its signs (%(default)s)")
+    parser.add_argument("--draw", type=int, default=0,
+                        help="number of the random draw of its signs (%(default)s)")  # fmt: skip
     options = parser.parse_args(arguments)
     study = Study(options.plant, options.error, options.draw)
     try:
@@ -409,7 +411,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     np.set_printoptions(precision=3, suppress=True, linewidth=120)
     print(f"{options.plant}, model {options.error:.0%} off, draw {options.draw}")
-    print(f"held out: largest share of the thresholds\n{learned.held_out}")
+    print(f"largest ratio of a residual to its threshold, held out\n{learned.held_out}")
     print(f"thresholds at rest [N m]\n{learned.at_rest}\nmedian\n{learned.median}")
     print(
         f"high\n{learned.high}\nsmallest step found within 20 ms\n{learned.smallest_hit}",

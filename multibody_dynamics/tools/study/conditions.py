@@ -27,8 +27,8 @@ class Condition:
     ----------
     key, title, group : names; `group` is a key of GROUPS.
     error : relative error of the parameters `parts` of the controller's model.
-    bits : of the encoders of links and motors, per turn on the link side, with noise of a third of
-        a step; 0: exact positions.
+    bits : resolution of the encoders of links and motors, per turn on the link side, with noise of
+        a third of a step; 0: exact positions.
     delay : s between a torque command and its effect; `known_delay` : what the controller knows.
     jitter : largest deviation of a period from `period`, as a share of it, evenly distributed.
     rate : Hz. slower : factor by which the motion is slower.
@@ -55,7 +55,7 @@ class Condition:
 
     @property
     def period(self) -> float:
-        """s."""
+        """The period in s."""
         return 1.0 / self.rate
 
     @property
@@ -65,7 +65,7 @@ class Condition:
 
     @property
     def is_random(self) -> bool:
-        """Whether the draws differ in more than the noise of the encoders."""
+        """Whether draws differ in more than the noise of the encoders."""
         return self.error > 0.0
 
 
@@ -106,7 +106,7 @@ def _conditions() -> tuple[Condition, ...]:
                 )
             )
     for bits in (14, 22):
-        found.append(Condition(f"bits-{bits}", f"encoders of {bits} bits", "encoders", bits=bits))
+        found.append(Condition(f"bits-{bits}", f"{bits}-bit encoders", "encoders", bits=bits))
     for e in (0.0, 0.1):
         off = f", all parameters {_percent(e)} off" if e else ""
         found.append(
@@ -136,7 +136,7 @@ GROUPS = {
     "delay": "delays of the torque, known and unknown",
     "jitter": "irregular periods",
     "contact": "a payload that appears, and a hit",
-    "encoders": "encoders of 14 and 22 bits, and motor encoders only",
+    "encoders": "14-bit and 22-bit encoders, and motor encoders only",
     "rate": "500 Hz",
     "speed": "slower motions",
     "front": "bandwidth of the compensation against stability",

@@ -1,4 +1,4 @@
-"""Laws at equal noise: the number of each law with which its motor torques are as noisy as those of
+"""Laws at equal noise: for each law, the number that makes its motor torques as noisy as those of
 the reference.
 
 A faster law follows better and amplifies the noise of the encoders more, so laws are only
@@ -18,8 +18,8 @@ from .studied_laws import REFERENCE, STUDIED_LAWS, StudiedLaw
 from .studied_robots import StudiedArm
 
 TOLERANCE = 0.02
-STRIDE = 1.6  # factor between the numbers that are tried first
-FARTHEST = 5  # strides from the default
+STRIDE = 1.6  # ratio of successive numbers that are tried first
+FARTHEST = 5  # strides, the largest distance from the default
 REFINEMENTS = 5
 
 

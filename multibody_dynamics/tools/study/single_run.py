@@ -21,16 +21,16 @@ SETTLING = 0.3  # s at rest before the motion, while the law takes over
 AFTER = 0.3  # s after the motion, included in the errors
 LOST = 0.2  # rad, error at which the node stops the arm
 LEAD = 0.5  # cycles, of the feedforward
-ENDING = 0.2  # s, at the end, in which links must not swing
-SWING = 2e-3  # rad, rms of a swing about its trend
-CHECKED = 1.0  # s of further rest after such a swing, not included in the errors
-STEADY = 0.95  # of a swing, from the first to the second half of CHECKED: it does not decay
+ENDING = 0.2  # s, at the end of a run, in which links must not oscillate
+SWING = 2e-3  # rad, rms of an oscillation about its trend
+CHECKED = 1.0  # s of further rest after such an oscillation, not included in the errors
+STEADY = 0.95  # ratio of the second half of CHECKED to the first; above it, nothing decays
 
 
 class Outcome(NamedTuple):
     """Result of one run: rms and peak of the links' errors in rad (m), and `step`, the mean step of
-    the motor torques from cycle to cycle in N m (N). Of a lost run, only `lost`, the
-    reason, is valid."""
+    the motor torques from cycle to cycle in N m (N). For a lost run, only `lost`, the reason, is
+    valid."""
 
     rms: float = np.nan
     peak: float = np.nan
@@ -48,7 +48,7 @@ class Recording(NamedTuple):
 
 class _Times(NamedTuple):
     """Starts of the cycles in s, the motion beginning at `cycles[first]` = 0, and their lengths.
-    The run ends before cycle `end`; those from there on are run only after a swing."""
+    The run ends before cycle `end`; those from there on are run only after an oscillation."""
 
     cycles: Array
     lengths: Array
@@ -74,8 +74,9 @@ def simulate(
     draw: int = 0,
     until: float = np.inf,
 ) -> Recording:
-    """Run the law with its `number` under a condition, with the random numbers of a draw, until
-    `until` s or AFTER s after the motion. The same arguments give the same result."""
+    """Run the law with its `number` under a condition, with the random numbers of a draw, until the
+    time `until` in s or, by default, AFTER s after the motion. The same arguments give the same
+    result."""
     model, actuators = arm.model, arm.actuators
     if condition.error:
         rng = np.random.default_rng([draw, 1, seed])
@@ -112,11 +113,11 @@ def simulate(
 
 
 def _outcome(errors: Array, torques: Array, after: Array) -> Outcome:
-    """The result of a run; `after`: errors of the further rest, if it had to be checked."""
+    """The result of a run; `after`: errors during the further rest, if it was needed."""
     half = len(after) // 2
     if half and _swing(after[half:]) > max(STEADY * _swing(after[:half]), 0.5 * SWING):
         swing = 1e3 * _swing(after[half:])
-        return Outcome(lost=f"unstable: a steady swing of {swing:.1f} mrad rms at rest")
+        return Outcome(lost=f"unstable: a sustained oscillation of {swing:.1f} mrad rms at rest")
     return Outcome(
         float(np.sqrt((errors**2).mean())),
         float(np.abs(errors).max()),

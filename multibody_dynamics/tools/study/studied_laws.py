@@ -1,5 +1,5 @@
-"""The control laws of the study. One number of each, usually its bandwidth, sets its noise; see
-:mod:`equal_noise`."""
+"""The control laws of the study. For each law, one number, usually its bandwidth, sets the noise of
+the torques; see :mod:`equal_noise`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from ...dynamics.core import Array, InputError
 from .conditions import Condition
 from .studied_robots import StudiedArm
 
-FILTER = 3, 100.0  # order and bandwidth in Hz of the filters of velocities, as in the node
-OBSERVER_BANDWIDTH = 25.0  # Hz, of links without encoders, as in the node
+FILTER = 3, 100.0  # order and bandwidth in Hz of the velocity filters, as in the node
+OBSERVER_BANDWIDTH = 25.0  # Hz, for links without encoders, as in the node
 Numbers = Callable[[StudiedArm, float], dict[str, Any]]
 
 NOT_STUDIED: Mapping[str, str] = MappingProxyType(
@@ -35,7 +35,7 @@ NOT_STUDIED: Mapping[str, str] = MappingProxyType(
         "cartesian_impedance": "it controls a tool, and leaves the posture of the arm soft",
     }
 )
-"""Rows of LAWS that do not follow a joint motion, and why."""
+"""Laws in LAWS that are not studied, because they do not follow a joint motion, and why."""
 
 
 def _bandwidth(arm: StudiedArm, number: float) -> dict[str, Any]:
@@ -75,9 +75,9 @@ class StudiedLaw:
     """A law of the study.
 
     key : its name on the command line. title : in the report. law : a key of LAWS.
-    number : what sets its noise, at its default; `unit` of it, and `numbers` the settings that
-        follow from it.
-    settings : of the law, besides these.
+    number : the default of the number that sets its noise, in `unit`; `numbers` : from it to the
+        settings.
+    settings : other settings of the law.
     is_main : studied with all draws and all conditions; the others with a fifth of the draws.
     """
 

@@ -27,7 +27,7 @@ STIFFNESSES = (0.5, 1.0, 5.0)
 """Factors of the stiffness of all springs. The springs of the built-in robots have the stiffness of
 series elastic actuators: half of it is a soft one, and five times as much approaches the torque
 sensors and gears of common lightweight arms (about ten times)."""
-APPROACH, DURATION = 0.3, 1.1  # s: from rest to the first point, and of the motion
+APPROACH, DURATION = 0.3, 1.1  # s: from rest to the first point, and for the whole motion
 OWN_SPEED = 0.7  # share of the velocity limits that the motion of other robots uses
 PAYLOAD_SHARE = 1.0 / 9.0  # of the mass of the moving links; 2 kg for the Panda
 FORCE_PER_MASS = 100.0 / 18.0  # N/kg, of the hit; 100 N for the Panda
@@ -35,9 +35,9 @@ LEVER = 0.1  # m from the last link's origin to the payload
 
 
 class RobotSource(NamedTuple):
-    """Files of a robot, and the points (k, n) of its motion; none: a motion is derived from the
-    limits of the joints. `outputs` are the second outputs (v,) at the given stiffness; none:
-    mid-range. `payload` in kg and `hit` in N; None: by the mass of the robot."""
+    """Files of a robot, and the points (k, n) of its motion; without points, a motion is derived
+    from the limits of the joints. `outputs` are the second outputs (v,) at the given stiffness, by
+    default mid-range. `payload` in kg and `hit` in N; None: in proportion to the robot's mass."""
 
     name: str
     title: str
@@ -69,7 +69,7 @@ class StudiedArm:
 
     @property
     def start(self) -> Array:
-        """(n,) where the motion starts."""
+        """(n,) the position at which the motion starts."""
         return self.motion(0.0)[0]
 
     def slower(self, factor: float) -> Reference:

@@ -13,7 +13,7 @@ from .study_pictures import gain_of_rates
 from .study_plan import ArmKey
 from .study_tables import Cell, StudyTables, figure
 
-PAYS = 1.25  # ratio of errors from which a difference is worth a sentence
+PAYS = 1.25  # ratio of errors from which a difference is reported
 
 
 def arm_title(tables: StudyTables, arm: ArmKey) -> str:
@@ -35,7 +35,7 @@ def about_noise(tables: StudyTables) -> Iterator[str]:
 
 
 def about_errors(tables: StudyTables) -> Iterator[str]:
-    """The best law for each error, the default, and who is lost."""
+    """The best law for each error, the default law, and which laws are lost."""
     for arm in tables.given_arms():
         for error in ERRORS:
             cells = _cells(tables, arm, f"all-{100 * error:g}")
@@ -55,7 +55,7 @@ def _ranking(cells: dict[str, Cell]) -> str:
     best = min(cells, key=lambda key: cells[key].median)
     if not isfinite(cells[best].median):
         return "every law is lost."
-    text = f"{_title(best)} has the least median error, {figure(cells[best].median)} mrad"
+    text = f"{_title(best)} has the smallest median error, {figure(cells[best].median)} mrad"
     own = cells.get(REFERENCE)
     if own is not None and best != REFERENCE:
         text += f"; the default law has {figure(own.median)}"
@@ -86,7 +86,7 @@ def about_parts(tables: StudyTables) -> Iterator[str]:
 
 
 def about_rates(tables: StudyTables) -> Iterator[str]:
-    """Where the rates pay."""
+    """Where the rates reduce the error."""
     conditions = tables.conditions("exact", "error", "speed")
     for pair, name in (("-comp", "With compensation"), ("", "Without compensation")):
         pays, even, costs = [], [], []
@@ -152,8 +152,8 @@ def about_front(tables: StudyTables) -> Iterator[str]:
         names = ", ".join(law_of(key).title.removesuffix(" rad/s") for key in stable)
         yield (
             f"{title}: with a model 30 % off, the loop is stable at all judged poses with {names}"
-            f" rad/s. Of these, {law_of(best).title} has the least median error with 10 % error, "
-            f"{figure(cell.median)} mrad."
+            f" rad/s. Of these, {law_of(best).title} has the smallest median error with 10 % "
+            f"error, {figure(cell.median)} mrad."
         )
 
 

@@ -36,7 +36,7 @@ GOALS = (
 
 
 class Met(NamedTuple):
-    """A goal, the error of the default law, and the law with the least error."""
+    """A goal, the error of the default law, and the law with the smallest error."""
 
     goal: Goal
     value: float

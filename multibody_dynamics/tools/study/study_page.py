@@ -91,10 +91,10 @@ def _about(tables: StudyTables) -> Iterator[str]:
         "made, median / worst."
     )
     yield _text(
-        f"A law is lost if a link comes further than {LOST:g} rad from its reference, if it swings "
-        f"by more than {1e3 * SWING:g} mrad rms at the end and the swing does not decay in another "
-        f"{CHECKED:g} s of rest, or if the law has no design or no solution. A lost run has no "
-        "error, and a median is lost if half of the draws are."
+        f"A run is lost if a link deviates by more than {LOST:g} rad from its reference, if it "
+        f"oscillates by more than {1e3 * SWING:g} mrad rms at the end and this does not decay in "
+        f"another {CHECKED:g} s of rest, or if the law has no design or no solution. There is no "
+        "error for a lost run; a median is lost if half of the draws or more are."
     )
     yield _text(
         f"Encoders have {BITS} bits per turn on the link side, for links and motors, with noise of "
@@ -119,7 +119,7 @@ def _about(tables: StudyTables) -> Iterator[str]:
         )
     heads = ("robot", "joints", "mass, kg", "motion, s", "largest speed, rad/s", "payload, kg",
              "hit for 20 ms, N", "stiffnesses x")  # fmt: skip
-    yield _table(heads, rows, "The robots. Springs are stiffer at the same torques.")
+    yield _table(heads, rows, "The robots. Stiffer springs carry the same torques.")
     if left := [f"{name} ({why})" for name, why in NOT_STUDIED.items()]:
         yield _text(f"Not studied: {'; '.join(left)}.")
 
@@ -131,7 +131,7 @@ def _goals(tables: StudyTables) -> Iterator[str]:
     yield _heading("Goals")
     yield _text(
         "Goals for the default law on the Panda with the given springs. The table also contains "
-        "the error against which they were set, and the law of this study with the least error."
+        "the error against which they were set, and the best law of this study."
     )
     rows = [
         (
@@ -145,7 +145,7 @@ def _goals(tables: StudyTables) -> Iterator[str]:
         for met in found
     ]
     heads = ("condition", "goal, mrad", "before, mrad", f"{law_of(REFERENCE).title}, mrad", "",
-             "least error")  # fmt: skip
+             "smallest error")  # fmt: skip
     yield _table(heads, rows)
     missed = [met.goal.title for met in found if not met.holds]
     if missed:
@@ -159,10 +159,11 @@ def _noise(tables: StudyTables) -> Iterator[str]:
     yield _text(
         "The number of each law, in most cases its bandwidth in rad/s, is chosen so that the mean "
         "step of the motor torques from cycle to cycle, in the first half of the motion with an "
-        f"exact model, is that of {law_of(REFERENCE).title} with its default bandwidth. Torque "
-        "control: bandwidth of the torque loops over the resonance of the motors on their springs "
-        "(the links follow at 10 rad/s times this number). Joint impedance: stiffness of the links "
-        "over that of the springs."
+        f"exact model, is that of {law_of(REFERENCE).title} with its default bandwidth. For torque "
+        "control, the number is the ratio of the bandwidth of the torque loops to the resonance of "
+        "the motors on their springs (the bandwidth of the links is 10 rad/s times this number); "
+        "for joint impedance, it is the ratio of the stiffness of the links to that of the "
+        "springs."
     )
     arms = [arm for arm in _arms(tables) if any(key[0] == arm for key in tables.calibrations)]
     rows = []
@@ -212,9 +213,9 @@ def _rates(tables: StudyTables) -> Iterator[str]:
         return
     yield _heading("What Q' and Q'' contribute")
     yield _text(
-        "The median error of motor PD without the rates (quasi-static feedforward) over that with "
-        "them: at 2, the rates halve the error; at 1, they make no difference. Before the slash "
-        "with compensation of disturbances, after it without."
+        "The median error of motor PD without the rates (quasi-static feedforward), divided by "
+        "that with them: at 2, the rates halve the error; at 1, they make no difference. The "
+        "figure before the slash is with compensation of disturbances, that after it without."
     )
     yield _picture(draw_rates(tables), "gain of the rates over the error of the model")
     rows = []
@@ -264,9 +265,9 @@ def _stability(tables: StudyTables) -> Iterator[str]:
         return
     yield _heading("Stability at other poses")
     yield _text(
-        f"Unstable share of {tables.study.poses} poses that fill the joint range, for the sampled "
-        f"loop with a delay of {1e3 * JUDGED_DELAY:g} ms and, at each pose, another corner of the "
-        "box of errors. Friction and torque limits are left out."
+        f"Share of unstable poses among {tables.study.poses} that fill the joint range, for the "
+        f"sampled loop with a delay of {1e3 * JUDGED_DELAY:g} ms. The signs of the parameter "
+        "errors differ from pose to pose. Friction and torque limits are left out."
     )
     for arm in tables.given_arms():
         rows = []
@@ -316,8 +317,8 @@ def _plants(tables: StudyTables) -> Iterator[str]:
         return
     yield _heading("The same on MuJoCo")
     yield _text(
-        "MuJoCo integrates the arm with equations of motion of its own. Each cell: internal plant, "
-        f"MuJoCo; medians of the draws that both have. Repeated: {', '.join(KEY_GROUPS)}."
+        "MuJoCo uses its own equations of motion. Each cell shows the medians on the internal "
+        f"plant and on MuJoCo, of the draws that both have. Repeated: {', '.join(KEY_GROUPS)}."
     )
     conditions = tables.conditions(*KEY_GROUPS)
     for arm in tables.given_arms():

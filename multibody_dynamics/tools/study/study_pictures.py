@@ -26,7 +26,7 @@ COLOURS = {
     "sf-full": GREEN,
 }
 GREY = "#999999"
-NARROW = 9.0  # inches: pictures with fewer columns in the legend
+NARROW = 9.0  # inches: narrower pictures have fewer columns in the legend
 LOST_MARK = 1.6  # factor above the largest error at which lost runs are marked
 
 

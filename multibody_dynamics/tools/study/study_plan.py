@@ -202,7 +202,7 @@ JUDGED_LAWS = ("motor_pd", "state_feedback")
 
 @contextmanager
 def _executor(workers: int) -> Iterator[Executor | None]:
-    """Processes with one thread each; None to work in this one."""
+    """Processes with one thread each; None to work in the present process."""
     if workers <= 1:
         yield None
         return

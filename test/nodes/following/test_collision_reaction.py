@@ -1,4 +1,4 @@
-"""Reactions to contacts, without ROS: when a contact is new, what is compensated, the way back."""
+"""Reactions to contacts, without ROS: new contacts, what is compensated, and the return."""
 
 from __future__ import annotations
 

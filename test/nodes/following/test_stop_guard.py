@@ -1,4 +1,4 @@
-"""Whether a stop stops: speeds over time in, a fault or none out."""
+"""Does an arm come to rest after a stop? Speeds over time are given; a fault or none follows."""
 
 from __future__ import annotations
 

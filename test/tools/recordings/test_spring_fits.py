@@ -39,7 +39,7 @@ def springs() -> Actuators:
 
 @cache
 def recorded() -> Motion:
-    """4 s at 1 kHz: encoders of 18 bits at the links and of 14 bits at the shafts of the motors, a
+    """4 s at 1 kHz: 18-bit encoders at the links, 14-bit encoders at the shafts of the motors, a
     torque sensor with noise of 0.05 N m and a bias of 0.3 N m."""
     robot = ElasticRobot(MODEL, springs())
     start = np.array([0.2, 0.5])

@@ -26,8 +26,9 @@ def test_the_best_law_and_the_lost_ones_are_named():
 
     text = list(about_errors(made_up(error)))
     assert text[0] == (
-        "panda, all parameters 10 % off: motor PD, full has the least median error, 0.2 mrad; the "
-        "default law has 1. Lost: state feedback, full. Lost in some draws: motor PD, quasi-static."
+        "panda, all parameters 10 % off: motor PD, full has the smallest median error, 0.2 mrad; "
+        "the default law has 1. Lost: state feedback, full. Lost in some draws: motor PD, "
+        "quasi-static."
     )
     assert next(about_errors(made_up(lambda key: None))).endswith("every law is lost.")
 

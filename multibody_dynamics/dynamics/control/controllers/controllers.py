@@ -7,14 +7,20 @@
       (3)
     ComputedTorque         q'' = q_d'' + k_d e' + k_p e,  tau = Q(q, q', q'') + M_m q'' + friction
       (4)                  which treats the joints as rigid
+    ScheduledFeedback      (2) with gains of the whole arm that follow its pose, see
+                           `scheduled_feedback`
     TorqueController       spring torques follow a reference, see `torque_controller`
-    HoldController         stops the arm and holds it, see `hold_controller`
     JointImpedance         links that yield to contacts like springs and dampers, see `impedance`
     CartesianImpedance     the same for a tool
-    ElasticStructureController dampers and springs on links, see `elastic_structure`
+    ElasticStructureController
+                           ESP and ESPi: dampers and springs on links, see `elastic_structure`
+    HoldController         stops the arm and holds it, see `hold_controller`
+    LateHoldController     the same with torques that arrive late, see `late_hold`
+    LinkDampingController  a slow stop from link states alone, see `link_damping`
 
 (1) is LinearFeedback with `motor_side_gains`, the classic law, which needs motor encoders only; (2)
-is the same with gains on all four states, designed by `placed_gains` or `optimal_gains` (`gains`).
+is the same with gains on all four states, designed by `placed_gains` or `optimal_gains`
+(`joint_gains`).
 
 All laws accept any mix of actuators: n joints, m motors, and v joints whose stiffness or pretension
 follows a separate reference. Motor friction is compensated completely or in part: at the desired

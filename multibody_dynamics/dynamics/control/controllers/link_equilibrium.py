@@ -24,8 +24,8 @@ from ...core import Array, DynamicsError
 from ...elastic import Actuators, SpringSolver
 
 Links = Callable[[Array], tuple[Array, Array | None]]
-"""From q (n,) to l(q) (n,) in N m and the symmetric positive semidefinite matrix (n, n) of the
-stiffness in -dl/dq that the iteration must know; None for none."""
+"""A function of q (n,) that returns l(q) (n,) in N m, and the symmetric positive semidefinite
+matrix (n, n) of the stiffness in -dl/dq that the iteration must know; None for none."""
 
 FEW = 5  # up to this number, all iterations are run
 SETTLED = 1e-13  # relative error of the torque at which a longer iteration ends

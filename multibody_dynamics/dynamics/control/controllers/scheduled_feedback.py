@@ -2,12 +2,12 @@
 
     tau = tau_ff + G(t) e - sum_i P_i(t) u_(k-i),    e = errors of q, q', theta, theta'
 
-While the desired motion goes on, the gains are designed for its present pose, beside the control
-cycle, and blended in:
+As the desired motion proceeds, gains are designed for its present pose in a separate thread, and
+blended in:
 
     G(t) = (1 - s) G_before + s G_new,    s = x^2 (3 - 2 x),  x = t / update_time.
 
-The torque does not jump, since the gains do not. If a design fails or takes longer than expected,
+The torque does not jump, because the gains do not. If a design fails or takes longer than expected,
 the last gains stay in use. u_(k-i) are the feedback torques of past cycles, as they were sent,
 including any changes by limits or by a transfer from another law.
 """
@@ -48,8 +48,8 @@ class ScheduledFeedback(LinearFeedback):
     gains : the schedule; another one may be set between updates, and is then blended in.
     q : (n,) pose of the first gains.
     update_time : s, in which new gains are blended in; 0 keeps the gains of q.
-    designs_beside : design in a thread beside the cycle. Otherwise the cycle itself does it, which
-        takes milliseconds, but always gives the same torques.
+    designs_beside : design in a separate thread. Otherwise, the gains are designed within the
+        cycle, which takes milliseconds, but always gives the same torques.
     integral : 1/s, as a share of the stiffness that each motor has at q.
     others : see :class:`.LinearFeedback`.
 

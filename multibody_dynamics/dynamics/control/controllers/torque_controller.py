@@ -46,7 +46,7 @@ class TorqueController(Controller):
     ----------
     gains : of the motors; may be set between updates.
     delay : s from a measurement to its torque; the observer allows for it in whole periods.
-    link_stiffness, link_damping : (n,) or one, N m/rad and N m s/rad. :meth:`update` adds the
+    link_stiffness, link_damping : (n,) or a scalar, N m/rad and N m s/rad. :meth:`update` adds the
         torques of these springs and dampers between desired and actual links to the reference: an
         impedance around the motion. Zero lets the links drift.
     friction : share that is compensated, at the velocity of the motor's reference.

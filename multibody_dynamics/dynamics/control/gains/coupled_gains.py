@@ -11,10 +11,10 @@ sum of
 
     w^2 e^T M_t e  +  e'^T M e'  +  e_theta'^T B e_theta'  +  u^T M_t^-1 u / w^2,    M_t = M + B
 
-over the errors e of the links and e_theta of the motors, and the feedback torques u. The first term
-is the energy of springs that would give the arm the frequency w, the next two are the kinetic
-energy of links and motors, and the last is the torque by which such springs would be loaded: a
-single bandwidth w, in 1/s, sets all weights, in any coordinates and units of the joints.
+over the errors e of the links and e_theta of the motors, and the feedback torques u. The terms are
+energies, times two: that of springs that would give the arm the frequency w, the kinetic energies
+of links and motors, and the energy that the torques u would store in such springs. A single
+bandwidth w, in 1/s, therefore sets all weights, whatever the coordinates and units of the joints.
 
 A delay of (j + f) h, with whole j and 0 <= f < 1, makes the feedback torques of the last cycles
 part of the state:
@@ -95,7 +95,8 @@ class CoupledGains:
 
 
 def _own_columns(actuators: Actuators) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns (4, m) of the gains of each motor on q, q', theta, theta' of its joint."""
+    """Row and column indices (4, m) of the gains of each motor on q, q', theta, theta' of its
+    joint."""
     n, joint = actuators.n, actuators.joint_of_motor
     motors = np.arange(len(joint))
     columns = np.array([joint, n + joint, 2 * n + motors, 2 * n + len(joint) + motors])
@@ -236,7 +237,7 @@ def held_optimum(
     if not 0.0 <= delay <= MAX_PERIODS * period * (1.0 + 1e-9):
         raise InputError(
             f"delay is {1e3 * delay:g} ms: gains are designed for 0 to {MAX_PERIODS} periods of "
-            f"{1e3 * period:g} ms; a longer one, if known, should be predicted"
+            f"{1e3 * period:g} ms; predict the state over a longer delay, if it is known"
         )
     N, m = B.shape
     late = int(delay / period + 1e-9)

@@ -3,7 +3,8 @@
 The links of an arm with the spring torques Q = s(theta - q) are to move as if dampers D and springs
 K_i acted on them directly, while their own springs remain between them and motors of the same
 inertia M_m, whose new coordinate is eta (M. Keppler, D. Lakatos, C. Ott, A. Albu-Schaeffer, IEEE
-T-RO 34(2), 2018, ESP; IROS 2018, ESPi). With e = q - q_d, x = eta - e, and the Christoffel C:
+T-RO 34(2), 2018, ESP; IROS 2018, ESPi). With e = q - q_d, x = eta - e, and the Coriolis matrix C of
+the Christoffel symbols:
 
     M e'' + C(q, q') e' + D e' + K_i e = F + tau_ext,     F = s(x) + d x'               (1)
     M_m eta'' + D_m eta' + K_m eta     = -F                                             (2)
@@ -37,9 +38,9 @@ along moving references, too: passive from contacts to the velocity error. This 
 and friction, and tau_ext and its rate in q'' and q''' (`contact`), which an observer provides with
 its lag. An error of q'' and q''' leaves (1) as it is, but disturbs (2).
 
-Springs: linear and hardening ones, with or without damper; a variable stiffness, as long as it is
-constant; antagonistic pairs, with their pretension or stiffness controlled separately (2 poles at
--bandwidth), see `virtual_springs`. Mixed with rigid joints.
+The springs may be linear or hardening, with or without damper; a variable stiffness, as long as it
+is constant; or antagonistic pairs, whose pretension or stiffness is controlled separately (two
+poles at -bandwidth), see `virtual_springs`. Rigid joints may be mixed in.
 """
 
 from __future__ import annotations

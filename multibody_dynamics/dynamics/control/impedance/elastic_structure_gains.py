@@ -12,7 +12,7 @@ The bandwidth w and one damping ratio zeta set everything else:
     esp_impedance   K_m = 0,  D_m = 2 zeta sqrt(M_m K),  K_i given,
                     D = 2 zeta sqrt(m K_i)
 
-A motor at a rigid joint has the inertia m in the place of M_m, and no second spring. For an exact
+A motor at a rigid joint has the inertia m in place of M_m, and no second spring. For an exact
 model, any gains that are not negative are stable (`elastic_structure`).
 """
 
@@ -30,8 +30,8 @@ from ..gains.joint_gains import at_rest, inertias_felt, per_name
 from .impedance_limits import DEFAULT, carrying_stiffness
 
 DAMPING_RATIO = 0.3
-"""Of the links, by default. More damping feeds back more of the acceleration and the jerk of
-the links, and tolerates less delay."""
+"""Default damping ratio of the links. More damping feeds back more of the acceleration and the jerk
+of the links, and tolerates less delay."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +91,8 @@ def esp_impedance_gains(
 ) -> ElasticStructureGains:
     """ESPi: springs and dampers on the links, behind which the motors are free.
 
-    link_stiffness : K_i (n,) or one, N m/rad; None for a quarter of the springs'. It is not limited
-        by the springs. Others: see :func:`esp_gains`.
+    link_stiffness : K_i (n,) or a scalar, N m/rad; None for a quarter of the springs'. It is not
+        limited by the springs. Other parameters: see :func:`esp_gains`.
     """
     if link_stiffness is None:
         q = as_array("q", q, (actuators.n,), actuators.joint_names)

@@ -31,7 +31,8 @@ docs/impedance.md.
 
 Damping: D_theta = T^T D_i T + D_m, with T = dq_bar/dtheta (less gravity), the dampers D_i of
 `impedance_damping` for the links with the apparent rotors, redesigned every REDESIGN cycles, and
-D_m = (1 - r) K (lead + period), which makes up for torque feedback that arrives late by this time.
+D_m = (1 - r) K (lead + period), which compensates for the damping lost because the torque feedback
+is late by this time.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class ImpedanceController(Controller):
     Parameters
     ----------
     position : (n,) at which the springs are judged: `stiffness` must be softer than they are.
-    stiffness : (k,) of the subclass.
+    stiffness : (k,), as defined by the subclass.
     damping_ratio : of every mode with stiffness.
     least_damping : 1/s, of modes without stiffness.
     inertia_share : M_theta / M_m, see :class:`.InertiaShaping`; 1 for no torque feedback.
@@ -374,8 +375,9 @@ class JointImpedance(ImpedanceController):
     >>> torque = law.update(desired, q, qd, theta, thetad)  # every cycle
     >>> law.set_stiffness([50.0, 200.0])  # between cycles
 
-    stiffness : K_j (n,) or one, N m/rad, of the links; None for a quarter of the springs'. Zero
-        leaves gravity compensation and a damper. Other parameters: :class:`ImpedanceController`.
+    stiffness : K_j (n,) or a scalar, N m/rad, of the links; None for a quarter of the springs'.
+        With zero, only gravity compensation and a damper remain. Other parameters:
+        :class:`ImpedanceController`.
 
     Raises InputError where the springs cannot carry the stiffness, naming the joint.
     """
@@ -426,8 +428,9 @@ class CartesianImpedance(ImpedanceController):
     ----------
     tool : body or frame, by name or index; None for the last body.
     stiffness : K_x (6,): three rotational ones in N m/rad, three translational ones in N/m, along
-        the inertial axes. None: those that use a quarter of the springs in the worst position.
-    posture_stiffness : K_p (n,) or one, N m/rad. None: 2 % of the springs'.
+        the inertial axes; None for those that use a quarter of the springs' stiffness in the worst
+        position.
+    posture_stiffness : K_p (n,) or a scalar, N m/rad; None for 2 % of the springs'.
 
     Other parameters: :class:`ImpedanceController`. Raises InputError where the springs cannot carry
     the stiffness, and for an unknown tool.

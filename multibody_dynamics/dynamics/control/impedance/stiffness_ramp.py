@@ -74,7 +74,8 @@ class StiffnessRamp:
         return True
 
     def pay(self, stretch: Array) -> None:
-        """Charge the last step at the stretch after it. The energy may fall below zero by the
-        change of the stretch within a step; the stiffness then waits until the tank is refilled."""
+        """Account for the energy of the last step, with the stretch after it. The energy in the
+        tank may fall below zero if the stretch changes within a step; the stiffness then stays
+        until the tank is refilled."""
         self.energy -= float(stretch @ np.maximum(self._step, 0.0))
         self._step[:] = 0.0

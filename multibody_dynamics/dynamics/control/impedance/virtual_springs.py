@@ -116,13 +116,13 @@ virtual_springs = compiled(virtual_springs_recursion)
 class VirtualSprings:
     """The virtual springs of an arm, for the control cycle: in place, compiled.
 
-    Every cycle: fill `force`, `stiffness` and `present`; `update`; complete F' of damped joints;
-    `advance` to the next cycle.
+    In every cycle, fill `force`, `stiffness` and `present`, call `update`, complete F' of damped
+    joints, and `advance` to the next cycle.
 
     Attributes
     ----------
-    force : (3, n) F in N m, F', and zeros. `update` does not read F' of damped joints, `advance`
-        reads no other.
+    force : (3, n) F in N m, F', and zeros. `update` does not read F' of damped joints; `advance`
+        reads only those.
     stiffness : (3, v) requested second outputs with two rates; read for antagonistic joints.
     present : (3, v) second outputs that the springs have now; read for variable ones.
     x, rate : (n,) deflections and their rates; slope, rest : (n,) G and R. Zero at rigid joints.
@@ -166,7 +166,7 @@ class VirtualSprings:
         self._update()
 
     def advance(self, dt: float) -> None:
-        """Take the deflections of damped springs dt s further, under `force`."""
+        """Advance the deflections of damped springs by dt s under `force`."""
         if self._is_damped:
             self._settle_or_advance(dt)
 

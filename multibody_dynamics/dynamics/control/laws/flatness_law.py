@@ -44,7 +44,7 @@ from .feedforward_law import gravity_load
 from .law_table import LAWS, ControllerSettings, make_controller
 from .lowered_bandwidths import lowered_bandwidths
 
-ON_LINKS = "link_damping"  # besides LAWS: the stop law for missing motor states
+ON_LINKS = "link_damping"  # not in LAWS: stops the arm if motor states are missing
 STOPS = ("hold", ON_LINKS)  # act on the measured state: a stop must not depend on a prediction
 LONG_AGO = 1.0  # s, for which the initial torque is taken to have acted already
 QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again

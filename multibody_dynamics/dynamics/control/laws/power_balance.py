@@ -52,7 +52,7 @@ def power_balance(
     *,
     deflection: Any = None,
 ) -> PowerBalance:
-    """Both sides of the balance in k states, each under a constant contact.
+    """Both sides of the balance in k states, each under constant external torques.
 
     Parameters
     ----------

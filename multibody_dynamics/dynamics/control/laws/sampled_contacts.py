@@ -1,9 +1,9 @@
 """How much passivity a law loses by sampling: the energy that it creates in random contacts.
 
 The law holds a simulated arm at a reference, with its torque held for each cycle. Every contact
-pushes one link with a random wrench, which rises and falls smoothly within PUSH s, and then leaves
-the arm alone for as long. With the stored energy V (`stored_energy`), the energy created is the
-greatest rise
+pushes one link with a random wrench, which rises and falls smoothly within PUSH s, and is followed
+by an equal time without contact. With the stored energy V (`stored_energy`), the energy created is
+the greatest rise
 
     (V - work)(t) - (V - work)(s),    s <= t,
 
@@ -69,8 +69,8 @@ def sampled_contacts(
     law computes its torque once in every `law.period` s. ESP without an observer of contacts is
     given their true torques and rates.
 
-    force : in N, and the same number in N m: standard deviation of every component
-        of the wrench, which acts on a random link, about the inertial origin.
+    force : standard deviation of every component of the wrench, in N and (the same number) in N m.
+        The wrench acts on a random link, about the inertial origin.
 
     Raises InputError for a law and actuators for which no storage is claimed.
     """

@@ -10,10 +10,11 @@ A threshold is a sum of terms with non-negative coefficients, joint by joint:
     other_motion    sum over all joints of |F (Q - g)|: errors of the links' coupling
     other_gravity   sum over all joints of |F g|
 
-F is the filter of the residual itself: a constant error of a parameter appears in the residual as
-that multiple of the filtered term, so the bound holds during acceleration and in its echo, too. The
-rates of the terms enter this way. There are two residuals, hence two sets of coefficients: "hit",
-without slow parts, and "push", with them; see :class:`.CollisionDetector`.
+F is the filter of the residual itself: a constant relative error of a parameter appears in the
+residual as the same fraction of the filtered term. The bound therefore also holds while the filter
+responds to changes of the terms, during an acceleration and shortly after it. There are two
+residuals, hence two sets of coefficients: "hit", without slow parts, and "push", with them; see
+:class:`.CollisionDetector`.
 
 The file is written by `multibody_dynamics collision-thresholds`:
 

@@ -1,6 +1,7 @@
 """External torques between two samples, from the momentum on either side of the springs.
 
-With the generalised momentum p = M q' and M' = C + C^T (the Christoffel C), the links obey
+With the generalised momentum p = M q' and M' = C + C^T (C from the Christoffel symbols), the links
+obey
 
     p' = Q - beta - friction(q') + tau_ext,    beta = g - C^T q',
 

@@ -235,9 +235,9 @@ def inertia_shaping_gains(
 ) -> TorqueGains:
     """Inertia shaping: M_theta theta'' + D_s phi' + K phi = tau_d with (K / M_theta)^(1/2) = w.
 
-    bandwidth : w in rad/s, (n,) or one; default: twice the resonance of the motor on its spring, or
-        as high as delay, sampling and links allow (:func:`default_bandwidth`). Below its resonance
-        the motor keeps its inertia.
+    bandwidth : w in rad/s, (n,) or a scalar; default: twice the resonance of the motor on its
+        spring, or as high as delay, sampling and links allow (:func:`default_bandwidth`). Below its
+        resonance the motor keeps its inertia.
     stiffness : (v,) second outputs at rest at q (n,); default: mid-range.
     timing : period, delay and velocity filter for which stability is checked.
     friction : share of the viscous friction that the law will compensate.

@@ -161,10 +161,10 @@ def passive_regressor(
 ) -> Regressor:
     """Y (..., n, 10 n) with u = Y :func:`inertial_parameters`, and its time derivatives.
 
-    u = M q_r'' + C(q, q') q_r' + g with the Christoffel C. See :func:`.passive_inverse_dynamics`
-    for the arguments `state` (q, q', ...) and `reference` (q_r', q_r'', ...). With the reference
-    twist V_r and the bracket [V, V_r] = ad_V V_r, the matrix D = Phi(V') - ad_V^T Phi(V) of
-    :func:`inverse_dynamics_regressor` becomes
+    u = M q_r'' + C(q, q') q_r' + g, with C from the Christoffel symbols. See
+    :func:`.passive_inverse_dynamics` for the arguments `state` (q, q', ...) and `reference` (q_r',
+    q_r'', ...). With the reference twist V_r and the bracket [V, V_r] = ad_V V_r, the matrix D =
+    Phi(V') - ad_V^T Phi(V) of :func:`inverse_dynamics_regressor` becomes
 
         D = Phi(V_r' + [V, V_r] / 2) - (ad_V^T Phi(V_r) + ad_(V_r)^T Phi(V)) / 2.
 

@@ -1,4 +1,4 @@
-"""Linear equations whose errors are correlated in time: least squares with honest covariances.
+"""Linear equations whose errors are correlated in time: least squares with valid covariances.
 
 The equations A x = b + e of n channels are sampled evenly in time. Least squares gives x; the
 covariance of x follows from the power spectra S_j of the errors e_j:
@@ -28,7 +28,7 @@ from scipy.stats import t as student
 from ...core import Array
 
 NARROWEST = 4  # coefficients of the longest block in a band
-GROWTH = 1.15  # widths of successive bands
+GROWTH = 1.15  # ratio of the widths of successive bands
 STIFFNESS = 100.0  # of the smoothed logarithm of the spectrum
 CORNERS = 8  # of processes of first order that are tried
 FLOORS = (0.0, 0.01, 0.1)  # white floors that are tried, relative to zero frequency
@@ -102,7 +102,8 @@ class BandedEquations:
     def standard_errors(self, x: Array, combinations: Array) -> Array:
         """Standard errors (m,) of combinations (m, columns) of the least-squares solution x.
 
-        They are widened by Student's t, so 1.96 of them on either side contain 95 %.
+        They are widened by Student's t, so an interval of 1.96 of them on either side contains the
+        true value in 95 % of cases.
         """
         density, spread = self.spectra(x)
         weights = inverse_of(self.normal()) @ combinations.T

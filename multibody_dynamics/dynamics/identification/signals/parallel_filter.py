@@ -6,8 +6,8 @@ states wherever Y is not linear in them: Coulomb friction changes its sign withi
 filtered torque does not. Torque and regressor must therefore pass the same filter, the "parallel
 filter" of identification (M. Gautier, "Dynamic identification of robots with power model", ICRA
 1997; A. Janot, P.-O. Vandanjon, M. Gautier, "A generic instrumental variable approach for
-industrial robot identification", IEEE TCST 22(1), 2014). Nothing is left above 1.5 times its
-cut-off, and three samples per period of the cut-off keep all information (decimation).
+industrial robot identification", IEEE TCST 22(1), 2014). Above 1.5 times its cut-off, nothing is
+left, so three samples per period of the cut-off keep all information (decimation).
 """
 
 from __future__ import annotations
