@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from ..dynamics.core import InputError
+from ..dynamics.core import InputError, read_yaml
 from ..dynamics.elastic import Actuators, load_actuators
 from ..dynamics.identification import JointFriction, inertial_parameters, with_inertial_parameters
 from ..dynamics.model import MultibodyModel, load_urdf
@@ -109,10 +109,7 @@ def equipped(
 
 
 def _with_data(model: MultibodyModel, file: Path) -> tuple[MultibodyModel, JointFriction]:
-    try:
-        given = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{file}: cannot be read: {error}") from None
+    given = read_yaml(file) or {}
     if not isinstance(given, Mapping) or set(given) - set(KEYS):
         found = sorted(set(given) - set(KEYS)) if isinstance(given, Mapping) else given
         raise InputError(

@@ -330,7 +330,7 @@ def test_an_identified_payload_is_read_back(tmp_path):
         ("payload: {hand: {mass: 1}}", "hand"),
         ("rotor_inertia: {elbow: heavy}", "heavy"),
         ("links: {elbow: {com: [0, 0, 0]}}", "elbow"),
-        ("[", "cannot be read"),
+        ("[", "not valid YAML"),
     ],
 )
 def test_malformed_data_raise(tmp_path, text, expected):

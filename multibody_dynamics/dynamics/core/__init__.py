@@ -45,7 +45,9 @@ Baumgarte         rates of Baumgarte's constraint stabilisation, 1/s
 
 Data sheets:
 
-quantities        quantities of a data sheet, {value, unit, side of the gear}, and their YAML files
+quantities        quantities of a data sheet: {value, unit, side of the gear}
+read_yaml         the contents of a YAML file
+read_yaml_documents  its documents, separated by ---
 
 Compilation:
 
@@ -81,6 +83,7 @@ from .inputs import (
     spread,
 )
 from .product_rule import leibniz, product
+from .yaml_files import read_yaml, read_yaml_documents
 
 __all__ = [
     # errors
@@ -93,7 +96,7 @@ __all__ = [
     # products and their derivatives
     "times", "transposed", "product_rule", "leibniz", "product", "Baumgarte",
     # data sheets
-    "quantities",
+    "quantities", "read_yaml", "read_yaml_documents",
     # compilation
     "compiled", "inlined", "IS_COMPILED", "when_compiling",
 ]  # fmt: skip

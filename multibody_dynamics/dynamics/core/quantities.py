@@ -1,4 +1,4 @@
-"""Quantities of a data sheet, {value, unit, side of the gear}, and the YAML files that hold them.
+"""Quantities of a data sheet: {value, unit, side of the gear}.
 
 Readers return SI units on the link side of the gear, which is what the package uses throughout.
 Every function takes `where`, the file and keys leading to a value, and raises InputError naming it.
@@ -6,16 +6,14 @@ Every function takes `where`, the file and keys leading to a value, and raises I
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
-import yaml
 
 from .errors import InputError
-from .inputs import as_path
+from .yaml_files import read_yaml
 
 _TURN, _DEGREE = 2.0 * np.pi, np.pi / 180.0
 _UNITS: Mapping[tuple[str, str], Mapping[str, float]] = {
@@ -235,51 +233,3 @@ def entries(
         if key not in data:
             raise InputError(f"{where}: key '{key}' is missing")
     return data
-
-
-class _Loader(yaml.SafeLoader):
-    """SafeLoader that rejects duplicate keys, which YAML would silently reduce to one."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                line = key_node.start_mark.line + 1
-                raise InputError(f"key {key!r} is given twice (line {line})")
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-    def construct_yaml_number(self, node: yaml.ScalarNode) -> Any:
-        """Reject 100:1, which is a gear ratio on a data sheet but 60 * 100 + 1 in YAML 1.1."""
-        if ":" in node.value:
-            line = node.start_mark.line + 1
-            raise InputError(
-                f"{node.value} is not a number (line {line}); write a gear ratio of 100:1 as 100"
-            )
-        kind = node.tag.rpartition(":")[2]
-        return (self.construct_yaml_int if kind == "int" else self.construct_yaml_float)(node)
-
-
-for _kind in ("int", "float"):
-    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_yaml_number)
-_Loader.add_implicit_resolver(  # 1e-4 as in YAML 1.2; YAML 1.1 requires a point and a sign
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"),
-    list("-+.0123456789"),
-)
-
-
-def read_yaml(path: str | PathLike[str]) -> Any:
-    """The contents of a YAML file; InputError if it cannot be read or parsed."""
-    file = as_path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
-    try:
-        return yaml.load(text, _Loader)
-    except (yaml.YAMLError, InputError, TypeError) as error:
-        raise InputError(f"{path}: not a valid description: {error}") from None

@@ -40,8 +40,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, DynamicsError, InputError, as_array, exactly
-from ..core.quantities import entries, read_yaml
+from ..core import Array, DynamicsError, InputError, as_array, exactly, read_yaml
+from ..core.quantities import entries
 from ..lie import se3, so3
 from ..model import joints as kinds
 from ..model.inertia import spatial_inertia

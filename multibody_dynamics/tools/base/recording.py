@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import rclpy
-import yaml
 from diagnostic_msgs.msg import DiagnosticArray
 from numpy.typing import NDArray
 from rclpy.context import Context
@@ -19,7 +18,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError, read_yaml
 from ...dynamics.motion import Reference, hold, match_joints, splice
 from ...nodes.base.messages import JointMatcher, TrajectoryRequest, nanoseconds, read_trajectory
 from .processes import require_one_publisher
@@ -39,7 +38,7 @@ PERCENTILES = (50, 90, 99, 100)
 
 def read_parameters(file: Path) -> dict[str, dict[str, Any]]:
     """Parameters by node, from a file such as config/demo.yaml."""
-    data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    data = read_yaml(file)
     return {key.removeprefix("/**/"): dict(data[key]["ros__parameters"]) for key in data}
 
 

@@ -10,9 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ... import __version__
+from ...dynamics.core import read_yaml
 from ...dynamics.elastic import Actuator, Actuators, Rigid, SeriesElastic
 from ...dynamics.model import MultibodyModel
 
@@ -78,7 +77,7 @@ def robot_of(
 ) -> dict[str, Any]:
     """Robot, springs and motors for report.json; `parameters` are those of the node using them."""
     springs = parameters["elastic_joints_file"]
-    data = yaml.safe_load(Path(springs).read_text(encoding="utf-8"))
+    data = read_yaml(springs)
     return {
         "robot": model.name,
         "robot file": parameters["robot_file"],

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import rclpy
-import yaml
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path as PathMessage
 from rclpy.context import Context
@@ -25,7 +24,7 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ...dynamics.core import Array
+from ...dynamics.core import Array, read_yaml
 from ...dynamics.lie import se3, so3
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Trajectory, interpolate
@@ -69,7 +68,7 @@ def run_task_demo(
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.update(ros_settings(domain_id))
     file = share_directory() / PARAMETERS
-    parameters = yaml.safe_load(file.read_text(encoding="utf-8"))
+    parameters = read_yaml(file)
     p = parameters[f"/**/{NODE}"]["ros__parameters"]
     first = parameters[f"/**/{SIMULATOR}"]["ros__parameters"]["initial_positions"]
     model = load_quietly(find_file(p["robot_file"]))

@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 import numpy as np
 import yaml
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError, read_yaml
 from ...dynamics.elastic import Actuators, LinearSpring, Motor, SeriesElastic, load_actuators
 from ...dynamics.lie import se3, so3
 from ...dynamics.model import inertia, load_urdf, parse_urdf
@@ -104,10 +104,10 @@ def prepare(
     folder.mkdir(parents=True, exist_ok=True)
     files.plant.write_text(made.plant, encoding="utf-8")
     files.links.write_text(made.links, encoding="utf-8")
-    described = yaml.safe_load(springs.read_text(encoding="utf-8"))
+    described = read_yaml(springs)
     described["joints"] = {prefix + name: data for name, data in described["joints"].items()}
     files.springs.write_text(yaml.safe_dump(described, sort_keys=False), encoding="utf-8")
-    manager = yaml.safe_load((config / "gazebo" / "controllers.yaml").read_text(encoding="utf-8"))
+    manager = read_yaml(config / "gazebo" / "controllers.yaml")
     manager["/**/effort_controller"] = {
         "ros__parameters": {
             "interface_name": "effort",

@@ -15,7 +15,6 @@ from multibody_dynamics.dynamics.core.quantities import (
     number,
     quantities,
     quantity,
-    read_yaml,
 )
 
 GEAR = Gear(50.0, {"link": "revolute", "motor": "revolute"})
@@ -88,12 +87,6 @@ def test_an_empty_section_without_required_keys_is_an_empty_mapping():
         entries(None, "here", ("a", "b"), None)
     with pytest.raises(InputError, match=r"here: expected a mapping, got 3$"):
         entries(3, "here", (), None)
-
-
-def test_yaml_floats_follow_yaml_1_2(tmp_path):
-    file = tmp_path / "numbers.yaml"
-    file.write_text("[1e-4, -2E3, .5e1, 1.e2, 1e, e1, 1e-4x, 12, '1e4']")
-    assert read_yaml(file) == [1e-4, -2e3, 5.0, 100.0, "1e", "e1", "1e-4x", 12, "1e4"]
 
 
 def test_motor_values_are_named_as_in_the_package():

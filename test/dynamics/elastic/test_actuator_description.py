@@ -376,10 +376,10 @@ def test_files_without_a_valid_description_are_rejected(tmp_path):
     file = tmp_path / "robot.yaml"
     for text, message in {
         "": "robot.yaml.*joints, got None",
-        "joints: [": "robot.yaml.*not a valid description",
+        "joints: [": "robot.yaml.*not valid YAML",
         "joints: {arm: {}, arm: {}}": "robot.yaml.*'arm' is given twice",
         "joints: {}\njoints: {}": "robot.yaml.*'joints' is given twice .line 2",
-        "joints: {[1]: 2}": "robot.yaml.*not a valid description",
+        "joints: {[1]: 2}": "robot.yaml.*not valid YAML",
     }.items():
         file.write_text(text)
         with pytest.raises(InputError, match=message):

@@ -38,8 +38,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from ...core import Array, InputError, as_real, read_only
-from ...core.quantities import entries, number, positive, read_yaml
+from ...core import Array, InputError, as_real, read_only, read_yaml
+from ...core.quantities import entries, number, positive
 from ..signals.derivative_filter import ORDERS
 from .state_estimation import SOURCES
 
