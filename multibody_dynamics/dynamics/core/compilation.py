@@ -7,7 +7,7 @@ Numba's own cache looks only at the file of the recursion: it would serve stale 
 an edit of a helper elsewhere, and recompile after the rewording of a docstring. Here the cache
 folder is named by a hash of all statements of this library (docstrings and comments are left out),
 of the Numba version and of the processor. Inside the folder, a function is found by its module and
-name, regardless of dates and line numbers.
+name, regardless of dates and line numbers. A damaged file counts as missing.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import pickle
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -31,6 +32,8 @@ except ImportError:
     numba = None
 
 CACHE_VARIABLE = "MULTIBODY_DYNAMICS_CACHE_DIR"
+DIGITS = 24  # of the hash that names the folder
+CHECKSUM = hashlib.sha256().digest_size  # bytes at the beginning of every file of the cache
 _LIBRARY = __name__.rsplit(".", 2)[0]  # multibody_dynamics.dynamics
 
 
@@ -48,7 +51,7 @@ def _digest(folder: Path, read: Callable[[bytes], bytes]) -> str:
     digest.update(numba.__version__.encode())
     digest.update(llvm.get_host_cpu_name().encode())
     digest.update(llvm.get_host_cpu_features().flatten().encode())
-    return digest.hexdigest()[:24]
+    return digest.hexdigest()[:DIGITS]
 
 
 def _statements(source: bytes) -> bytes:
@@ -65,10 +68,11 @@ def _statements(source: bytes) -> bytes:
 def _remembered_digest(base: Path, folder: Path) -> str:
     """`source_digest`, stored below `base` under a hash of the bytes: parsing takes 0.5 s."""
     note = base / "sources" / _digest(folder, bytes)
-    try:
-        return note.read_text(encoding="ascii")
-    except (OSError, UnicodeError):
-        digest = source_digest(folder)
+    with suppress(OSError, UnicodeError):
+        known = note.read_text(encoding="ascii")
+        if len(known) == DIGITS:  # not cut by a full disk or a power cut
+            return known
+    digest = source_digest(folder)
     with suppress(OSError):
         note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         unfinished = note.with_suffix(f".{os.getpid()}")
@@ -144,8 +148,70 @@ if IS_COMPILED:
     class _Placement(caching.CompileResultCacheImpl):
         _locator_classes = (_OneFolder,)
 
+    class _CheckedFiles(caching.IndexDataCacheFile):
+        """Files with a checksum: a full disk or a power cut may leave empty, cut or garbled ones,
+        and damaged machine code would crash. They count as missing, and are written again."""
+
+        def _load_index(self) -> dict[Any, str]:
+            content = self._checked(self._index_path)
+            if content is None:
+                return {}
+            stamp, overloads = pickle.loads(content)
+            return overloads if stamp == [self._version, self._source_stamp] else {}
+
+        def _save_index(self, overloads: dict[Any, str]) -> None:
+            stamp = [self._version, self._source_stamp]
+            self._write(self._index_path, self._dump((stamp, overloads)))
+
+        def _load_data(self, name: str) -> Any:
+            content = self._checked(self._data_path(name))
+            if content is None:
+                raise OSError(f"{name} is missing or damaged")  # `load` then finds nothing
+            return pickle.loads(content)
+
+        def _save_data(self, name: str, data: Any) -> None:
+            self._write(self._data_path(name), self._dump(data))
+
+        def _write(self, path: str, content: bytes) -> None:
+            with self._open_for_write(path) as file:  # a temporary file, renamed at the end
+                file.write(hashlib.sha256(content).digest() + content)
+
+        def _checked(self, path: str) -> bytes | None:
+            """The content without its checksum; None if the file is missing or damaged."""
+            try:
+                read = Path(path).read_bytes()
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                _warn(f"{path}: cannot be read: {error.strerror}; compiling instead")
+                return None
+            checksum, content = read[:CHECKSUM], read[CHECKSUM:]
+            if hashlib.sha256(content).digest() != checksum:
+                _warn(f"{path}: damaged; compiling instead, and writing the file again")
+                return None
+            return content
+
     class _FunctionCache(caching.FunctionCache):
         _impl_class = _Placement
+
+        def __init__(self, function: Callable[..., Any]) -> None:
+            super().__init__(function)
+            self._cache_file = _CheckedFiles(
+                self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
+            )
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:
+                _warn(
+                    f"machine code cannot be cached in {self._cache_path}: {error.strerror}; the "
+                    f"next start compiles again"
+                )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -179,6 +179,40 @@ def test_an_edited_helper_takes_effect_and_a_reworded_docstring_compiles_nothing
     assert start() == (first, 1)
 
 
+def damaged(content: bytes, how: int) -> bytes:
+    """Empty, cut in the middle, or with one bit changed near the end."""
+    if how < 2:
+        return content[: how * len(content) // 2]
+    return content[:-20] + bytes([content[-20] ^ 1]) + content[-19:]
+
+
+def test_damaged_files_of_the_cache_are_written_again(tmp_path):
+    """As a full disk or a power cut leaves them."""
+    cache = {CACHE_VARIABLE: str(tmp_path)}
+    first = json.loads(python(TWIST, **cache).stdout)[0]
+    for pattern, how in (("*.nbi", 1), ("*.nbc", 2)):
+        (path,) = tmp_path.rglob(pattern)
+        path.write_bytes(damaged(path.read_bytes(), how))
+        (digest,) = (tmp_path / "multibody_dynamics" / "sources").iterdir()
+        digest.write_bytes(b"")
+        again = python(TWIST, **cache)
+        assert json.loads(again.stdout)[:2] == [first, 0]
+        assert f"RuntimeWarning: {path}: damaged; compiling instead" in again.stderr
+    third = python(TWIST, **cache)
+    assert json.loads(third.stdout)[:2] == [first, 1]
+    assert "Warning" not in third.stderr
+
+
+def test_a_full_disk_costs_only_the_cache(tmp_path):
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+    done = python(limited + TWIST, **{CACHE_VARIABLE: str(tmp_path)})
+    twist, hits, _ = json.loads(done.stdout)
+    assert hits == 0
+    assert np.isfinite(twist).all()
+    assert "machine code cannot be cached" in done.stderr
+    assert not list(tmp_path.rglob("*.nbc"))
+
+
 def test_inlining_leaves_the_function_itself_unchanged():
     def triple(x):
         return 3 * x
