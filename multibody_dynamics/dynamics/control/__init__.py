@@ -34,7 +34,7 @@ TorqueController         torque as the command: spring torques follow a referenc
 JointImpedance           links behind springs that feel like springs and dampers, passive
 CartesianImpedance       a tool that feels like a spring and damper, with a soft posture, passive
 ImpedanceController      base class of both: the law, its storage function, changes of stiffness
-ElasticStructureController  ESP and ESPi: dampers and springs on links that keep their own springs
+ElasticStructureController  ESP and ESPi: dampers and springs on links; the joints stay elastic
 InertiaShaping           torque feedback that makes rotors behind springs appear lighter
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
 

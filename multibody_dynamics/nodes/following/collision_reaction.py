@@ -97,8 +97,8 @@ class CollisionReaction:
         """Goal (n,) and duration in s of a retraction from `position`.
 
         The joints move along the external torques, each in proportion to its torque over its
-        threshold, the first one by `distance`: the work of the contact force along this way is
-        positive, so the touched point yields.
+        threshold, and the joint with the largest ratio moves by `distance`. The contact force does
+        positive work along this path, so the touched point yields.
         """
         direction = contact.torque / self.detector.threshold.max(axis=0)
         direction /= np.abs(direction).max()

@@ -220,8 +220,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     stiffness_energy: float = parameter(
         1.0,
-        "joint_impedance, cartesian_impedance: energy that a stiffness increase of a displaced arm"
-        " may take in excess of the energy that its dampers have dissipated",
+        "joint_impedance, cartesian_impedance: energy that raising the stiffness of a displaced arm"
+        " may take, in addition to half of the energy that the law's dampers dissipate",
         unit="J",
         bounds=(0.0, 1000.0),
     )

@@ -38,10 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         " tables again")  # fmt: skip
     _add_choices(parser)
     parser.add_argument("--draws", metavar="N", type=count,
-                        help="draws of the main laws with all parameters off; other random rows"
-                        " have a fifth (20)")  # fmt: skip
+                        help="random models per row of the main laws with all parameters off;"
+                        " a fifth of this in other rows (20)")  # fmt: skip
     parser.add_argument("--seed", metavar="N", type=int, default=0,
-                        help="of all random numbers (%(default)s)")  # fmt: skip
+                        help="seed of all random numbers (%(default)s)")  # fmt: skip
     parser.add_argument("--workers", metavar="N", type=count, default=os.cpu_count() or 1,
                         help="processes (one per core)")  # fmt: skip
 

@@ -25,7 +25,7 @@ from ...dynamics.rigid import forward_kinematics, jacobian
 from .spring_recordings import Motion
 
 POSES, DIRECTIONS = 50, 40
-TIGHT = 0.8  # share of a held-out residual in its threshold from which more margin is advised
+TIGHT = 0.8  # held-out residual over its threshold, from which a larger margin is advised
 
 
 def learn_from(

@@ -86,7 +86,7 @@ def identify(
     progress: Callable[[int, int], None] = lambda done, total: None,
     **options: Any,
 ) -> tuple[dict[str, SpringFit], dict[str, str], Samples]:
-    """Identify springs: fits by motor, reasons by motor without a fit, and samples (phi, Q).
+    """Identify springs: return the fits, why a motor has none, and samples (phi, Q), by motor.
 
     For the antagonist's spring, phi = q - theta is its extension and Q = -load.
 

@@ -24,7 +24,7 @@ LEAD = 0.5  # cycles, of the feedforward
 ENDING = 0.2  # s, at the end of a run, in which links must not oscillate
 SWING = 2e-3  # rad, rms of an oscillation about its trend
 CHECKED = 1.0  # s of further rest after such an oscillation, not included in the errors
-STEADY = 0.95  # ratio of the second half of CHECKED to the first; above it, nothing decays
+STEADY = 0.95  # rms in the second half of CHECKED over that in the first; above it, nothing decays
 
 
 class Outcome(NamedTuple):

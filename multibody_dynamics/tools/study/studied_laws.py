@@ -203,7 +203,7 @@ FRONT_LAWS = {
         for w in FRONT_BANDWIDTHS
     )
 }
-"""Motor PD with the full flat map, and compensation of every bandwidth."""
+"""Motor PD with the full flat map, and compensation with each of these bandwidths."""
 
 
 def law_of(key: str) -> StudiedLaw:

@@ -25,8 +25,8 @@ from .spring_scaling import stiffened
 PLANTS = ("internal", "mujoco")
 STIFFNESSES = (0.5, 1.0, 5.0)
 """Factors of the stiffness of all springs. The springs of the built-in robots have the stiffness of
-series elastic actuators: half of it is a soft one, and five times as much approaches the torque
-sensors and gears of common lightweight arms (about ten times)."""
+series elastic actuators. Half of it makes a soft arm; five times as much approaches the stiffness
+of the torque sensors and gears of common lightweight arms (about ten times)."""
 APPROACH, DURATION = 0.3, 1.1  # s: from rest to the first point, and for the whole motion
 OWN_SPEED = 0.7  # share of the velocity limits that the motion of other robots uses
 PAYLOAD_SHARE = 1.0 / 9.0  # of the mass of the moving links; 2 kg for the Panda

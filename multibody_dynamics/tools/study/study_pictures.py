@@ -31,7 +31,7 @@ LOST_MARK = 1.6  # factor above the largest error at which lost runs are marked
 
 
 def _size(count: int) -> tuple[float, float]:
-    """Of a picture with so many axes, in inches."""
+    """The size in inches of a picture with this many axes."""
     return max(6.5, 4.6 * count), 4.5
 
 

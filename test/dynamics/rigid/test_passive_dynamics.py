@@ -163,7 +163,7 @@ def test_batches_equal_single_results(shape):
 
 
 def test_the_cost_grows_linearly():
-    """Operations counted on numbers that count, for chains of general joints."""
+    """Operations for chains of general joints, counted by the numbers themselves."""
 
     class Counter:
         total = 0

@@ -32,8 +32,7 @@ class BumplessTransfer:
 
     Parameters
     ----------
-    limits : of the m motors, by the names `actuators.motor_names`; their torque limits if not
-        given.
+    limits : of the m motors, named as in `actuators.motor_names`; default: their torque limits.
     duration : s of a transfer; with 0, only the torque rate limits restrict the change.
     max_step : s; a longer time between two torques is treated as this one.
 

@@ -1,4 +1,4 @@
-"""Elastic structure preserving control: dampers and springs on links that keep their own springs.
+"""Elastic structure preserving control: dampers and springs on links; the joints stay elastic.
 
 The links of an arm with the spring torques Q = s(theta - q) are to move as if dampers D and springs
 K_i acted on them directly, while their own springs remain between them and motors of the same

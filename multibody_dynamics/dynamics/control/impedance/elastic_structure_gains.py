@@ -89,7 +89,7 @@ def esp_impedance_gains(
     *,
     damping_ratio: float = DAMPING_RATIO,
 ) -> ElasticStructureGains:
-    """ESPi: springs and dampers on the links, behind which the motors are free.
+    """ESPi: springs and dampers on the links; no springs hold the motors.
 
     link_stiffness : K_i (n,) or a scalar, N m/rad; None for a quarter of the springs'. It is not
         limited by the springs. Other parameters: see :func:`esp_gains`.

@@ -1,9 +1,9 @@
 """The largest stiffness of links behind springs: always softer than the springs.
 
-A link that its motor moves through a spring K feels at most K, with the motor locked. An impedance
-K_i needs a motor spring of 1 / (1 / K_i - 1 / K), which is infinite at K_i = K. On an arm with the
-joint stiffness K_i(q), its use of the springs is the largest eigenvalue of K^-1 K_i(q); designs
-stay at or below MOST at all sampled positions.
+Felt from outside, a link behind a spring K is at most as stiff as K, with the motor locked. An
+impedance K_i needs a motor spring of 1 / (1 / K_i - 1 / K), which is infinite at K_i = K. On an arm
+with the joint stiffness K_i(q), its use of the springs is the largest eigenvalue of K^-1 K_i(q);
+designs stay at or below MOST at all sampled positions.
 """
 
 from __future__ import annotations

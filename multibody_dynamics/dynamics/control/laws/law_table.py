@@ -566,8 +566,8 @@ LAWS: Mapping[str, Law] = MappingProxyType(
 "hold"                    damped stop, then hold with gravity compensation
 "joint_impedance"         links that feel like springs and dampers around the desired motion
 "cartesian_impedance"     the same for a tool
-"esp"                     dampers on the links; their springs keep their characteristics
-"esp_impedance"           springs and dampers on the links, behind which the motors are free
+"esp"                     dampers on the links; springs and motors keep their characteristics
+"esp_impedance"           the same, with springs on the links instead of on the motors
 """
 
 

@@ -123,7 +123,7 @@ def equations_of_motion(
 
 
 def _friction_and_dampers(law: Controller, states: ArmStates) -> Array:
-    """(k,) W lost in motors, in the dampers of their loops, and beside the springs."""
+    """(k,) W lost in motors, in the dampers of their loops and in those of the springs."""
     actuators, thetad = law.actuators, states.thetad
     rates = thetad[:, actuators.first_motor] - states.qd
     if isinstance(law, ElasticStructureController):

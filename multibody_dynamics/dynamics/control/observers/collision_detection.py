@@ -10,9 +10,9 @@ They pass
     contact:  |H tau_ext| > threshold_hit  or  |P tau_ext| > threshold_push,  at any joint.
 
 Errors of the model change as slowly as the motion, contacts do not: "hit" finds small impacts in
-spite of a wrong model, "push" a hand that slowly leans on the arm. The fourth order matters: the
-noise of encoders, differentiated in the momentum, would pass the first-order residual of
-:class:`.DisturbanceObserver` at four times the size for the same delay.
+spite of a wrong model; "push" also finds a hand that slowly leans on the arm. The fourth order
+matters: the noise of encoders, differentiated in the momentum, would pass the first-order residual
+of :class:`.DisturbanceObserver` at four times the size for the same delay.
 
 The thresholds are sums of terms of the inverse dynamics that pass the same filters, see
 :mod:`collision_thresholds`. They are learned by :func:`.learn_thresholds`. A survey of the method:

@@ -11,8 +11,8 @@ A threshold is a sum of terms with non-negative coefficients, joint by joint:
     other_gravity   sum over all joints of |F g|
 
 F is the filter of the residual itself: a constant relative error of a parameter appears in the
-residual as the same fraction of the filtered term. The bound therefore also holds while the filter
-responds to changes of the terms, during an acceleration and shortly after it. There are two
+residual as the same fraction of the filtered term. The threshold therefore also holds while the
+filter responds to changes of the terms, during an acceleration and shortly after it. There are two
 residuals, hence two sets of coefficients: "hit", without slow parts, and "push", with them; see
 :class:`.CollisionDetector`.
 

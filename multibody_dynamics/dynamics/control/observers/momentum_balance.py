@@ -88,7 +88,7 @@ class MomentumBalance:
     ) -> None:
         n = model.n
         self.model, self.friction = model, friction
-        # share of Q at the start of a step in its mean: half of a sampled, none of a held torque
+        # weight of Q at the start of a step in its mean: 0.5 if sampled, 0 if held
         self._share = np.where(np.broadcast_to(is_held, (n,)), 0.0, 0.5)
         self._derivatives = InverseDynamicsDerivativesSolver(model)
         self._gravity = InverseDynamicsSolver(model, "body")

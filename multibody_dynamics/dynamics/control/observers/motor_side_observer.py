@@ -125,8 +125,8 @@ class MotorSideObserver:
 
     def design(self, q: Any) -> None:
         """Design gains that are stable everywhere, with the best damping near rest at q (n,); this
-        takes a few ms. Without this call, the first update designs them for the position of the arm
-        then.
+        takes a few ms. Without this call, the first update designs them for the position at that
+        time.
 
         Raises InputError where the springs cannot hold the arm at q.
         """

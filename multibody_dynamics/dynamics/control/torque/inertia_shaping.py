@@ -56,7 +56,7 @@ class InertiaShaping:
         for j in np.flatnonzero(row > 1.0).tolist():
             raise InputError(
                 f"motor '{names[j]}': share of the inertia is {row[j]:g}: must not exceed 1; "
-                f"torque feedback makes a rotor lighter, and would lose passivity as a heavier one"
+                f"torque feedback that makes a rotor heavier would not be passive"
             )
         is_rigid = actuators.is_rigid[actuators.joint_of_motor]
         self.is_shaped = ~is_rigid & (actuators.torque_share > 0.0)

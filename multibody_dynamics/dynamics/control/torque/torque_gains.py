@@ -10,7 +10,7 @@
 All three yield the numbers of one law (:class:`TorqueGains`). They are designed for the motor
 against its spring with the link locked, and accepted if the sampled loop, with the stated delay and
 velocity filter, is stable with every inertia of the link from the one felt at the joint to a locked
-link, and over the stiffness of its spring.
+link, and over the whole range of stiffness of its spring.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ def torque_observer_gains(
     """
     timing = timing or LoopTiming()
     if not 0.0 < observer < np.inf:
-        raise InputError(f"observer is {observer} bandwidths: must be positive")
+        raise InputError(f"observer is {observer} times the bandwidth: must be positive")
     if observer_share is not None and not 0.0 <= observer_share <= 1.0:
         raise InputError(f"observer_share is {observer_share}: must be from 0 to 1")
 
@@ -314,7 +314,7 @@ def torque_lqr_gains(
     """
     timing = timing or LoopTiming()
     if not 0.0 < integral < np.inf:
-        raise InputError(f"integral is {integral} bandwidths: must be positive")
+        raise InputError(f"integral is {integral} times the bandwidth: must be positive")
 
     def design(joint: TorqueJoint, w: float) -> TorqueServo:
         natural, rate = joint.resonance**2, (joint.viscous + joint.damping) / joint.inertia

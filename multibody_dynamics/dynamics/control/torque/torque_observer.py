@@ -16,8 +16,9 @@ apparent impedance at the link is multiplied by 1 - a; with a = 1, the joint is 
 smaller a, it may be (W. Rampeltshammer, A. Keemink, H. van der Kooij, T-MECH 2020;
 :func:`passive_share`).
 
-Stable by construction: the model has a locked link, which is the slowest of all. With the torques
--P phi - D phi' of the source and c = 1 + M_m / m for a link of inertia m, the closed loop is
+Stable by construction: the model has a locked link, the case with the lowest resonance. With the
+torques -P phi - D phi' of the source and c = 1 + M_m / m for a link of inertia m, the closed
+loop is
 
     (M_m s^2 + D s + P + c K) (s + w)^2 - a (c - 1) K w^2 = 0,
 
@@ -38,7 +39,7 @@ from ...core import Array, InputError
 
 
 class TorqueObserver:
-    """The disturbance d (m,) in N m for the control cycle; nothing is allocated on a steady period.
+    """The disturbance d (m,) in N m for the control cycle; discretised anew if the period changes.
 
     >>> observer = TorqueObserver(inertia, bandwidth, period=1e-3)
     >>> d = observer.update(phi, load, acted)  # every cycle

@@ -1,4 +1,4 @@
-"""Passivity: in 10,000 random states and contacts, storage gains what contacts supply, less what is
+"""Passivity: in 10,500 random states and contacts, storage gains what contacts supply, less what is
 dissipated; and no law that claims it creates energy in sampled contacts on two plants."""
 
 from __future__ import annotations
