@@ -277,7 +277,7 @@ def _markdown(kind: str, value: Any) -> list[str]:
         return [*(f"- {each}" for each in value), ""]
     heads, rows = value
     lines = [heads, ["---"] * len(heads), *rows]
-    return [*("| " + " | ".join(line).replace("|e|", "e") + " |" for line in lines), ""]
+    return [*("| " + " | ".join(line).replace("|e|", r"\|e\|") + " |" for line in lines), ""]
 
 
 def _html(kind: str, value: Any) -> str:

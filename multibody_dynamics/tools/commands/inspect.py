@@ -49,7 +49,9 @@ def run(options: argparse.Namespace) -> int:
     if not found:
         print("masses, inertias and limits are plausible")
     if model.n:
-        print("\nTorques: N m and N m/s, or N and N/s; a motion at up to half the speed limits")
+        print(
+            "\nTorques in N m, rates in N m/s (or N and N/s); moving: at up to half the speed limits"
+        )
         torques = inspection.typical_torques(model)
         print(*inspection.torque_table(model, torques), sep="\n")
     fits = True

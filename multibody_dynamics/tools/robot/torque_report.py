@@ -193,9 +193,9 @@ def conditions(report: TorqueReport) -> str:
     position = ", ".join(f"{x:.4g}" for x in report.position)
     return (
         f"{1.0 / timing.period:g} Hz, {1e3 * timing.delay:g} ms from measurement to torque,"
-        f" velocities by a filter of order {order} at {bandwidth:g} Hz, encoders of"
-        f" {report.resolution:.3g} rad (m) at links and motors, {report.friction:.0%} of the"
-        f" viscous friction compensated; at ({position})"
+        f" velocities by a filter of order {order} at {bandwidth:g} Hz, encoder"
+        f" resolution {report.resolution:.3g} rad (m) at links and motors, {report.friction:.0%} of"
+        f" the viscous friction compensated; at ({position})"
     )
 
 

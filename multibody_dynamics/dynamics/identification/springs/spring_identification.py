@@ -144,8 +144,8 @@ class SpringFit:
             )
         if len(self.tried) > 1:
             best = self.tried[0][1]
-            others = ", ".join(f"{law} +{bic - best:.0f}" for law, bic in self.tried[1:4])
-            lines.append(f"    BIC: next best {others}")
+            others = ", ".join(f"{law} (BIC +{bic - best:.0f})" for law, bic in self.tried[1:4])
+            lines.append(f"    next best: {others}")
         return "\n".join(lines)
 
     def to_yaml(self) -> str:
