@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         print("masses, inertias and limits are plausible")
     if model.n:
         print(
-            "\nTorques in N m, rates in N m/s (or N and N/s); moving: at up to half the speed limits"
+            "\nTorques in N m, rates in N m/s (or N, N/s); moving: at up to half the speed limits"
         )
         torques = inspection.typical_torques(model)
         print(*inspection.torque_table(model, torques), sep="\n")
