@@ -2,8 +2,8 @@
 
 The node waits for the receiver, sends the motion with a stamp slightly in the future (it must
 arrive before it starts), waits until it is over, and repeats it if requested. If the robot is
-elsewhere, it first approaches the start of the motion. docs/trajectory_node.md lists the
-parameters.
+elsewhere, it first approaches the start of the motion. docs/trajectory_node.md describes topics,
+parameters and behaviour.
 """
 
 from __future__ import annotations
