@@ -93,8 +93,8 @@ def _about(tables: StudyTables) -> Iterator[str]:
     yield _text(
         f"A run is lost if a link deviates by more than {LOST:g} rad from its reference, if it "
         f"oscillates by more than {1e3 * SWING:g} mrad rms at the end and this does not decay in "
-        f"another {CHECKED:g} s of rest, or if the law has no design or no solution. There is no "
-        "error for a lost run; a median is lost if half of the draws or more are."
+        f"another {CHECKED:g} s of rest, or if the law has no design or no solution. A lost run "
+        "has no error; a median counts as lost if at least half of the draws are lost."
     )
     yield _text(
         f"Encoders have {BITS} bits per turn on the link side, for links and motors, with noise of "
@@ -118,7 +118,7 @@ def _about(tables: StudyTables) -> Iterator[str]:
             )
         )
     heads = ("robot", "joints", "mass, kg", "motion, s", "largest speed, rad/s", "payload, kg",
-             "hit for 20 ms, N", "stiffnesses x")  # fmt: skip
+             "hit for 20 ms, N", "factors of the stiffness")  # fmt: skip
     yield _table(heads, rows, "The robots. Stiffer springs carry the same torques.")
     if left := [f"{name} ({why})" for name, why in NOT_STUDIED.items()]:
         yield _text(f"Not studied: {'; '.join(left)}.")
