@@ -43,7 +43,7 @@ leibniz           k-th derivative of a bilinear product
 product           stack of derivatives of a matrix product
 Baumgarte         rates of Baumgarte's constraint stabilisation, 1/s
 
-Data sheets:
+Data sheets and YAML files:
 
 quantities        quantities of a data sheet: {value, unit, side of the gear}
 read_yaml         the contents of a YAML file

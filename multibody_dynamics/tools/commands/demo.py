@@ -12,7 +12,7 @@ DETAILS = (
     "Simulator, feedforward and trajectory run as separate processes, three times: with Q, Q' and"
     " Q'' in the feedforward, without the rates, and for a rigid robot. Then four laws of the"
     " flatness controller follow the same fast motion, on this package's plant and on MuJoCo. Takes"
-    " about three minutes."
+    " three to six minutes."
 )
 COMPARISONS = ("feedforwards", "controllers", "both")
 PLANTS = ("internal", "mujoco")
