@@ -1,7 +1,7 @@
 # The two main commands: make demo, make test. Both create their environment, see scripts/environment.sh.
 RUN := scripts/environment.sh
 # One BLAS thread per process: with more, two processes block each other and take ten times as long.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(RUN) python -m pytest --timeout 900
+PYTEST := OPENBLAS_NUM_THREADS=1 $(RUN) python -m pytest --timeout 900 --durations 15
 
 .PHONY: help docs demo demo-mujoco test lint benchmark clean
 
