@@ -28,6 +28,7 @@ COMMANDS = (  # in the order of --help
     "plot",
     "trajectory",
     "record",
+    "record_demo",
     "validate",
     "identify_springs",
     "collision_thresholds",
