@@ -22,7 +22,16 @@ PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
     *("demo", "task-demo", "report", "inspect", "torque-report", "plot", "trajectory", "record"),
     "record-demo",
-    *("identify-springs", "scale-time", "integrate", "gazebo", "monitor", "compose", "validate"),
+    *(
+        "identify-springs",
+        "write-back",
+        "scale-time",
+        "integrate",
+        "gazebo",
+        "monitor",
+        "compose",
+        "validate",
+    ),
     *("collision-thresholds", "study"),
 )
 

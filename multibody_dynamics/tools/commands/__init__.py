@@ -31,6 +31,7 @@ COMMANDS = (  # in the order of --help
     "record_demo",
     "validate",
     "identify_springs",
+    "write_back",
     "collision_thresholds",
     "scale_time",
     "integrate",
