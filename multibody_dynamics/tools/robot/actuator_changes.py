@@ -9,7 +9,6 @@ from typing import Any
 
 from ...dynamics.core import InputError
 from ...dynamics.core.quantities import Gear, joint_entries, joint_motion, motor_values, quantity
-from ...dynamics.identification import COULOMB_VELOCITY
 from ...dynamics.model import MultibodyModel
 from .actuator_text import ActuatorText
 from .changes_table import Change, WrittenBack
@@ -22,6 +21,7 @@ MOTOR = {  # key of the results: key in the file, dimension, and name in the pac
     "coulomb": ("coulomb_friction", "force", "coulomb"),
     "coulomb_velocity": ("coulomb_velocity", "velocity", "coulomb_velocity"),
 }
+COULOMB_VELOCITY = 0.05  # rad/s, of an identified Coulomb friction without one
 POSITIVE = ("inertia", "coulomb_velocity")
 
 

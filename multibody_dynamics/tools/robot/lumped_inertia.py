@@ -35,7 +35,9 @@ def write_body(text: UrdfText, model: MultibodyModel, body: str, M: Array) -> st
     Raises InputError, naming the link, if no link of the body can take the difference.
     """
     index = model.body_index(body)
-    if not np.isfinite(M).all() or not is_possible(M) or decompose(M)[0] <= 0.0:
+    if not np.isfinite(M).all():
+        raise InputError(f"link '{body}': its inertia is not finite; nothing was written")
+    if not is_possible(M) or decompose(M)[0] <= 0.0:
         mass, _, about_com = decompose(M)
         listed = ", ".join(f"{each:.4g}" for each in principal_moments(about_com))
         raise InputError(

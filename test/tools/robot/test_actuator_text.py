@@ -37,7 +37,8 @@ def test_a_stiffness(value):
     new = text.edited()
     assert changed == (new != BLOCK)
     found = dyn.load_actuators(yaml.safe_load(new), ("a",)).actuators[0]
-    assert found.spring.K == pytest.approx(value, rel=1e-15)
+    stiffness = found.spring.K
+    assert stiffness == pytest.approx(value, rel=1e-15)
     assert "# data sheet\n      # the end of the spring\n" in new
 
 
