@@ -116,7 +116,7 @@ class DriftWatch:
         """Add the sums of new samples up to a stamp in ns; True if a block was judged."""
         step = max(1e-9 * (stamp - self.stamp), 0.0) if self.stamp else 0.0
         moving = min(sums.seconds, step)
-        self.stamp = max(stamp, self.stamp)
+        self.stamp = stamp  # it may go back, when a simulation is restarted
         for seconds, target in ((step - moving, 0.0), (moving, 1.0)):
             decay = float(np.exp(-seconds / self._settings.warm_up_time))
             self.warmth = target + (self.warmth - target) * decay
@@ -144,7 +144,7 @@ class DriftWatch:
         key = (hour, number)
         self._hours[key] = self._hours[key] + block if key in self._hours else block
         oldest = hour - round(24 * settings.days)
-        self._hours = {each: sums for each, sums in self._hours.items() if each[0] > oldest}
+        self._hours = {each: sums for each, sums in self._hours.items() if oldest < each[0] <= hour}
         self._judge(own, block, number, hour)
         return True
 
