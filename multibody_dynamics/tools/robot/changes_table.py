@@ -9,6 +9,9 @@ from typing import NamedTuple
 from .identified_results import Figure
 
 KEPT = "not determined: value of before kept"
+SHARED = "not determined on its own, only together with others"
+SAME = 1e-9  # relative difference below which a value counts as kept
+NOTHING = 1e-9  # a smaller value of before is a zero with rounding errors
 
 
 class Change(NamedTuple):
@@ -23,7 +26,7 @@ class Change(NamedTuple):
     @property
     def percent(self) -> float:
         """The change relative to the value of before, in percent; NaN without one."""
-        if not self.before:
+        if self.before is None or abs(self.before) < NOTHING:
             return math.nan
         return 100.0 * (self.after.value - self.before) / abs(self.before)
 
@@ -42,7 +45,11 @@ class WrittenBack:
         for each in self.changes:
             value, error, determined = each.after
             remarks = [each.remark] if each.remark else []
-            remarks += [] if determined else [KEPT]
+            if not determined:
+                is_kept = each.before is not None and math.isclose(
+                    value, each.before, rel_tol=SAME, abs_tol=NOTHING
+                )
+                remarks.append(KEPT if is_kept else SHARED)
             percent = each.percent
             rows.append(
                 (

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...dynamics.core import InputError
-from ...dynamics.core.quantities import read_yaml
+from ...dynamics.core import InputError, read_yaml
 
 JSON, YAML, REPORT, SPRINGS = "identified.json", "identified.yaml", "report.json", "springs.yaml"
 COM = ("x", "y", "z")
@@ -72,17 +71,19 @@ def read_results(path: Path) -> Results:
         sources.append(file)
         if file.suffix == ".json" and file.name != REPORT:
             _read_json(file, found)
+            report = file.with_name(REPORT)
+            sources += [report] if report.is_file() and file.name == JSON else []
         elif file.name.startswith("springs"):
             found.laws.update(_spring_laws(file))
         else:
             yaml = file.with_name(YAML) if file.name == REPORT else file
             report = file.with_name(REPORT)
-            sources += [each for each in (yaml, report) if each.is_file() and each not in sources]
+            sources += [each for each in (yaml, report) if each.is_file()]
             notes += _read_yaml(yaml, report, found)
     _check(found, sources)
     return Results(
         found.bodies, found.joints, found.motors, found.springs, found.laws,
-        tuple(sources), tuple(notes),
+        tuple(dict.fromkeys(sources)), tuple(notes),
     )  # fmt: skip
 
 

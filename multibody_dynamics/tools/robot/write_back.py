@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
@@ -19,15 +18,17 @@ from ...dynamics.model import MultibodyModel, load_urdf
 from ...dynamics.model.inertia import decompose, spatial_inertia
 from .actuator_changes import write_actuators
 from .changes_table import Change, WrittenBack
-from .identified_results import INERTIA, REPORT, TEN, Figures, Results
+from .identified_results import INERTIA, REPORT, TEN, Figure, Figures, Results
 from .lumped_inertia import write_body
 from .urdf_text import MATRIX, UrdfText, inertial_block
+
+CERTAIN = 1.96  # standard errors
 
 
 def write_back(
     results: Results, urdf: Path, elastic_joints: Path | None = None, *, today: date | None = None
 ) -> WrittenBack:
-    """The files of a robot with its identified parameters; writes nothing.
+    """The files of a robot with its identified parameters; writes nothing to the disk.
 
     Raises InputError, naming link or joint, if a result is not physically possible or belongs to
     another robot, and ModelError if the URDF is not valid.
@@ -48,8 +49,15 @@ def write_back(
         found.files[elastic_joints.name] = write_actuators(
             found, model, results, elastic_joints, provenance(results, elastic_joints, today)
         )
-    elif results.springs or results.laws or results.motors:
+    elif results.springs or results.laws:
         found.notes.append("springs and motors were identified: --elastic-joints writes them back")
+    else:
+        for motor, figures in results.motors.items():
+            for key, figure in figures.items():
+                remark = (
+                    "in data.yaml" if key == "inertia" else "not written: needs an actuator file"
+                )
+                found.changes.append(Change(motor, f"motor {key}", None, figure, remark))
     data = _data_file(model, results, rigid=elastic_joints is None)
     if data:
         head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
@@ -76,16 +84,25 @@ def _hash(file: Path) -> str:
 
 
 def _figures_of(report: Path) -> Iterable[str]:
-    """The residuals before and after an identification."""
+    """The residuals before and after an identification, in the forms of both commands."""
     try:
         content = json.loads(report.read_text(encoding="utf-8")).get("identification") or {}
-    except (OSError, ValueError):
+        rows = [
+            (joint, content.get("before", {}).get(joint, {}).get("rms"), after.get("rms"))
+            for joint, after in (content.get("after") or {}).items()
+        ]
+        for each in content.get("residuals") or ():
+            held = each.get("held_before") is not None
+            keys = ("held_before", "held_after") if held else ("before", "after")
+            rows.append((each["joint"], *(each.get(key) for key in keys)))
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
         return
-    for joint, after in (content.get("after") or {}).items():
-        before = content.get("before", {}).get(joint, {})
-        yield f"{joint}: torque residual rms {before.get('rms', math.nan):.4g}, now " + (
-            f"{after.get('rms', math.nan):.4g}"
-        )
+    for joint, before, after in rows:
+        yield f"{joint}: rms of the torque residual {_number(before)}, now {_number(after)}"
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4g}"
 
 
 # Links
@@ -172,10 +189,7 @@ def _write_friction(
             )
         for key in ("viscous", "coulomb"):
             if key in figures and figures[key].value < 0.0:
-                raise InputError(
-                    f"joint '{joint}': {key} friction {figures[key].value:.4g} is negative, which "
-                    "would drive the joint; nothing was written"
-                )
+                figures[key] = _not_negative(joint, key, figures[key])
         tag = text.joints[joint].inside.get("dynamics") if joint in text.joints else None
         written = {"viscous": "damping", "coulomb": "friction"} if tag else {}
         for key, figure in figures.items():
@@ -187,6 +201,16 @@ def _write_friction(
                 figures[key].value if key in figures else None for key in ("viscous", "coulomb")
             )
             text.set_friction(joint, viscous, coulomb)
+
+
+def _not_negative(joint: str, key: str, figure: Figure) -> Figure:
+    """Zero for friction that is negative within its error. Raises InputError beyond."""
+    if figure.value + CERTAIN * figure.error >= 0.0:
+        return figure._replace(value=0.0)
+    raise InputError(
+        f"joint '{joint}': {key} friction {figure.value:.4g} is negative, which would drive the"
+        " joint; nothing was written"
+    )
 
 
 def _data_file(model: MultibodyModel, results: Results, *, rigid: bool) -> str:

@@ -159,7 +159,7 @@ def test_results_of_validate_and_of_identify_springs(tmp_path):
     assert (arm.actuators[2].spring.K, arm.actuators[2].spring.K3) == (1900.0, 5000.0)
     new = dyn.parse_urdf(found.files["panda.urdf"])
     assert np.allclose(new.inertias[6], 1.1 * model.inertias[6], rtol=0, atol=1e-13)
-    assert b"torque residual rms nan, now 0.1" in found.files["panda.urdf"]
+    assert b"panda_joint1: rms of the torque residual unknown, now 0.1" in found.files["panda.urdf"]
 
 
 def test_friction_in_the_urdf_and_xacro_blocks(tmp_path):
@@ -209,6 +209,29 @@ def test_impossible_results_are_refused_by_name(results, path, value, message):
     (folder / "identified.json").write_text(json.dumps(content))
     with pytest.raises(dyn.InputError, match=message):
         write_back(read_results(folder), PANDA, SPRINGS)
+
+
+def test_friction_that_is_negative_within_its_error(results):
+    folder, content = results
+    content["joints"]["panda_joint2"]["viscous"] = leaf(-0.01, 0.008)
+    (folder / "identified.json").write_text(json.dumps(content))
+    found = write_back(read_results(folder), PANDA)
+    data = yaml.safe_load(found.files["data.yaml"])
+    assert data["friction"]["panda_joint2"]["viscous"] == 0.0
+    assert data["rotor_inertia"]["panda_joint2"] == pytest.approx(0.41)
+
+
+def test_remarks_and_percentages(results):
+    """A value that is not determined may still change, together with others."""
+    folder, content = results
+    content["links"]["panda_link1"]["com"]["x"] = leaf(0.002, None, False)
+    residuals = [{"joint": "panda_joint1", "held_before": 2.0, "held_after": 0.25}]
+    (folder / "report.json").write_text(json.dumps({"identification": {"residuals": residuals}}))
+    (folder / "identified.json").write_text(json.dumps(content))
+    found = write_back(read_results(folder), PANDA, SPRINGS)
+    (row,) = [x for x in found.table().splitlines() if "panda_link1 " in x and "com.x" in x]
+    assert "only together with others" in row
+    assert b"rms of the torque residual 2, now 0.25" in found.files["panda.urdf"]
 
 
 def test_results_of_another_robot(results, tmp_path):
