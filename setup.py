@@ -105,6 +105,7 @@ setup(
             f"task_space_node = {name}.nodes.task_space_node:main",
             f"trajectory_node = {name}.nodes.trajectory_node:main",
             f"validation_node = {name}.nodes.validation_node:main",
+            f"drift_node = {name}.nodes.drift_node:main",
         ],
     },
 )

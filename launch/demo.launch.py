@@ -86,7 +86,7 @@ def start(value: Values) -> list[Action]:
     recorder = ExecuteProcess(
         cmd=[
             ExecutableInPackage(package=PACKAGE, executable="multibody_dynamics"),
-            "record",
+            "record-demo",
             str(demo.folder),
             "--variant",
             value("variant"),

@@ -25,6 +25,7 @@ NODES = {
     "trajectory_node": "TrajectoryParameters",
     "series_joints_node": "SeriesJointsParameters",
     "validation_node": "ValidationParameters",
+    "drift_node": "DriftParameters",
 }
 
 

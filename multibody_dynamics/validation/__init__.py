@@ -14,6 +14,13 @@ A recording is compared in one pass, as a stream. The modules, in the order of t
     report         the results as HTML, Markdown, JSON and pictures
     output_bag     the results as a bag for PlotJuggler
 
+A robot that runs for days is watched for drift:
+
+    drift_equations   residuals of torques and springs as linear equations in changes of the model
+    drift_statistics  their sums, and the noise that is learned from them
+    drift_causes      which change explains the difference of two periods
+    drift_watch       reference, blocks and days, at each warmth of the joints; memory on the disk
+
     validation = validate(Path("bag"), Settings(urdf=Path("robot.urdf")))
 
 with `validate` from `comparison` and `Settings` from `settings`.

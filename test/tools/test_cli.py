@@ -16,12 +16,22 @@ from multibody_dynamics.dynamics.motion.demo_motions import MOTIONS
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli, commands
 from multibody_dynamics.tools.base import arguments
-from multibody_dynamics.tools.commands import record
+from multibody_dynamics.tools.commands import record_demo
 
 PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
     *("demo", "task-demo", "report", "inspect", "torque-report", "plot", "trajectory", "record"),
-    *("identify-springs", "scale-time", "integrate", "gazebo", "monitor", "compose", "validate"),
+    "record-demo",
+    *(
+        "identify-springs",
+        "write-back",
+        "scale-time",
+        "integrate",
+        "gazebo",
+        "monitor",
+        "compose",
+        "validate",
+    ),
     *("collision-thresholds", "study"),
 )
 
@@ -77,7 +87,7 @@ def test_version(capsys):
 
 def test_the_choices_are_those_of_the_nodes():
     assert arguments.MOTIONS == MOTIONS
-    assert set(record.VARIANTS) == set(VARIANTS)
+    assert set(record_demo.VARIANTS) == set(VARIANTS)
 
 
 def test_without_arguments_it_shows_the_usage():
@@ -230,7 +240,7 @@ def test_gazebo_rejects_an_empty_name(capsys, tmp_path):
 
 
 def test_unusable_folders_are_reported(capsys, tmp_path):
-    assert "has no parameters.yaml" in rejected(capsys, "record", str(tmp_path / "absent"))
+    assert "has no parameters.yaml" in rejected(capsys, "record-demo", str(tmp_path / "absent"))
     file = tmp_path / "file"
     file.write_text("")
     printed = rejected(capsys, "demo", "--output", str(file))

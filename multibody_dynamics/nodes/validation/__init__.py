@@ -4,4 +4,6 @@ running_residuals      statistics of all samples and of the last seconds
 reported_recordings    recordings, each with the report of `multibody_dynamics validate`
 state_recorder         one recording: a bag of joint states
 validation_parameters  parameters of the validation node
+drift_parameters       parameters of the drift node
+spring_samples         pairs of joint and motor states, from which springs are watched
 """

@@ -5,22 +5,43 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-HELP = "Record nodes that were started elsewhere, and write the report"
-DETAILS = "Used by launch/demo.launch.py."
-VARIANTS = ("full", "quasi_static", "rigid")
+from ..base.arguments import positive
+
+HELP = "Record topics of a running robot in a bag, and report what was lost"
+DETAILS = (
+    "Writes a rosbag2 folder in MCAP format. Without TOPICS: joint_states, motor_states,"
+    " motor_torque, robot_description, and all topics called commands or motor_torque in any node."
+    " Ends after --duration or with Ctrl-C; exits with status 1 if a message was lost, a topic was"
+    " not there, or the disk could not be written."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="FOLDER", type=Path,
-                        help="folder with the parameters.yaml of the nodes")  # fmt: skip
-    parser.add_argument("--variant", choices=VARIANTS, default="full",
-                        help="variant of the running feedforward (%(default)s)")  # fmt: skip
-    parser.add_argument("--namespace", default="", help="namespace of the nodes")
+    parser.add_argument("topics", metavar="TOPICS", nargs="*",
+                        help="names, or patterns such as '*/commands', relative to the"
+                        " namespace")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="BAG", type=Path, required=True,
+                        help="folder of the bag, which must not exist")  # fmt: skip
+    parser.add_argument("--duration", metavar="S", type=positive,
+                        help="end after this long, counted from the first message, s")  # fmt: skip
+    parser.add_argument("--all", action="store_true", help="record all topics of the robot")
+    parser.add_argument("--namespace", default="", help="namespace of the topics")
+    parser.add_argument("--timeout", metavar="S", type=positive, default=10.0,
+                        help="give up if nothing was published within this time, s"
+                        " (%(default)g)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..demo.reports import print_results
-    from ..demo.runs import record_launched
+    from ...dynamics.core import InputError
+    from ..live.recording_session import record
 
-    report = record_launched(options.folder, options.variant, options.namespace)
-    return print_results(report, options.folder)
+    if options.all and options.topics:
+        raise InputError("give either TOPICS or --all")
+    return record(
+        options.output,
+        options.topics,
+        everything=options.all,
+        namespace=options.namespace,
+        duration=options.duration,
+        timeout=options.timeout,
+    )

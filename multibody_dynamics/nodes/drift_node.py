@@ -1,0 +1,250 @@
+"""Watches a robot over days, and says when it no longer agrees with what it was, and why.
+
+The differences between measured and predicted torques during the first hours of motion are the
+reference. Later, the node reports a changed payload, changed friction or torque offset of a joint,
+or changed stiffness of a spring, as a warning on /diagnostics. It needs little memory, which it
+keeps on the disk. docs/drift_node.md describes topics, parameters and behaviour.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from ..dynamics.core import InputError
+from ..validation.drift_equations import AT_REST, torque_sums
+from ..validation.drift_watch import DriftWatch
+from ..validation.settings import Robot, Settings, equipped
+from ..validation.state_stream import StateStream, warm_up
+from .base.activation import Activation
+from .base.diagnostics import ERROR, OK, STALE, WARN, Diagnostics, EventCounter, status
+from .base.messages import JointStates, MessageError
+from .base.parameters import ParameterError
+from .base.qos import best_effort
+from .base.robot import find_file
+from .base.robot_description import DescribedNode
+from .base.runtime import run
+from .validation.drift_parameters import DriftParameters
+from .validation.spring_samples import SpringSamples
+
+QUEUE = 1000  # states, while statistics are written to the disk
+WARMTHS = ("cold", "cool", "lukewarm", "warm")
+
+
+class DriftNode(DescribedNode):
+    """The node; see the module and docs/drift_node.md."""
+
+    Parameters = DriftParameters
+
+    def __init__(self) -> None:
+        super().__init__("drift_node")
+        self._activation: Activation | None = None
+
+    # Life cycle
+
+    def configure(self) -> None:
+        p = self.parameters
+        model = self._load_model()
+        data, springs = (
+            find_file(name) if name else None for name in (p.data_file, p.elastic_joints_file)
+        )
+        self._robot: Robot = equipped(model, data, springs)
+        self._settings = Settings(
+            urdf=Path(),
+            gravity=p.gravity,
+            prefix=p.prefix,
+            held=dict(zip(p.held_joints, p.held_positions, strict=True)),
+            cutoff=p.cutoff,
+            from_positions=p.from_positions,
+        )
+        self._used = [i for i, name in enumerate(model.joint_names) if name not in p.held_joints]
+        if not self._used:
+            raise ParameterError("held_joints lists all joints of the robot: nothing to watch")
+        self._names = [p.prefix + model.joint_names[i] for i in self._used]
+        self._body = model.body_index(p.payload_link) if p.payload_link else model.n - 1
+        warm_up(self._robot, self._settings)
+        self.get_logger().info(f"configured for {model.name}: {', '.join(self._names)}")
+
+    def activate(self) -> None:
+        p = self.parameters
+        self._watch = DriftWatch(self._robot, p.settings(), self._body)
+        self._file = Path(p.state_file) if p.state_file else None
+        self._failure = ""
+        self._remember()
+        self._rejected = EventCounter()
+        self._reported: tuple[str, ...] = ()
+        self._restart()
+        self._activation = Activation(self)
+        quality = best_effort(QUEUE)
+        self._activation.subscribe(JointState, "joint_states", self._on_state, quality)
+        if self._robot.actuators is not None:
+            self._activation.subscribe(JointState, "motor_states", self._on_motors, quality)
+        self._activation.service(Trigger, "~/reset_reference", self._on_reset)
+        self._activation.callback(Diagnostics(self, self._statuses).close)
+
+    def deactivate(self) -> None:
+        if self._activation is None:
+            return
+        self._activation.close()
+        self._activation = None
+        self._save()
+
+    # Memory
+
+    def _remember(self) -> None:
+        """Continue from the state file, if there is one."""
+        if self._file is None or not self._file.exists():
+            return
+        try:
+            self._watch.load(self._file)
+        except InputError as error:
+            raise ParameterError(f"state_file: {error}") from None
+        self.get_logger().info(f"continuing from {self._file}: {self._watch.judged} blocks so far")
+
+    def _save(self) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._watch.save(self._file)
+            self._failure = ""
+        except OSError as error:
+            self._failure = f"{self._file} cannot be written: {error}"
+            self.get_logger().error(self._failure)
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Any:
+        self._watch.forget()
+        self._reported = ()
+        self._save()
+        response.success, response.message = True, "a new reference begins"
+        self.get_logger().info(response.message)
+        return response
+
+    # States
+
+    def _restart(self) -> None:
+        """Reset the filter; the next state counts as the first. Statistics remain."""
+        self._states: JointStates | None = None
+        self._springs: SpringSamples | None = None
+
+    def _on_state(self, message: JointState) -> None:
+        try:
+            if self._states is None:
+                self._states = self._first(message)
+            elif self._states.went_back(message, 0, 0):
+                self.get_logger().info("stamps jumped back: resetting the filter")
+                self._states = self._first(message)
+            if not self._states.accept(message, 0):
+                return
+            if self._springs is not None:
+                self._springs.add_links(self.parameters.pair_tolerance, self._period)
+        except MessageError as error:
+            self._reject("joint_states", error)
+            return
+        states = self._states
+        rows = np.stack([states.position, states.velocity, states.effort])
+        for found in self._stream.push(states.stamp, rows):
+            self._add(states.stamp, found)
+
+    def _on_motors(self, message: JointState) -> None:
+        if self._springs is None:
+            return
+        try:
+            self._springs.add_motors(message, self.parameters.pair_tolerance, self._period)
+        except MessageError as error:
+            self._reject("motor_states", error)
+
+    def _reject(self, topic: str, error: MessageError) -> None:
+        self._rejected.add(error.reason, str(error))
+        self.get_logger().warning(f"rejected {topic}: {error}", throttle_duration_sec=10.0)
+
+    def _first(self, message: JointState) -> JointStates:
+        """Begin a stream of states, all of which must have velocities if the first one does."""
+        velocity = len(message.velocity) == len(message.name) > 0
+        has_velocity = velocity and not self.parameters.from_positions
+        self._stream = StateStream(self._robot, self._settings, velocity=has_velocity)
+        fields = ("position", "velocity", "effort") if has_velocity else ("position", "effort")
+        states = JointStates(self._names, fields)
+        actuators = self._robot.actuators
+        if actuators is not None:
+            self._springs = SpringSamples(actuators, states, self._used, self.parameters.prefix)
+        return states
+
+    @property
+    def _period(self) -> float:
+        """Of the samples, s; 0 until it is known."""
+        return 1.0 / (8.0 * self._stream.look.cutoff) if self._stream.look else 0.0
+
+    def _add(self, stamp: int, found: Any) -> None:
+        """Add compared states, and the pairs of joint and motor states in the same time."""
+        sums = torque_sums(self._robot, self._body, found, self._period)
+        springs = self._springs.taken() if self._springs is not None else None
+        if springs is not None and (np.abs(found.state[1]) > AT_REST).any():
+            sums = sums + springs
+        if self._watch.add(stamp, sums):
+            self._report()
+            self._save()
+
+    # Reports
+
+    def _report(self) -> None:
+        """Log drift that begins, changes its cause, or ends."""
+        causes = tuple(f"{each.kind} {each.name}" for each in self._watch.drifts)
+        if causes == self._reported:
+            return
+        self._reported = causes
+        text = "; ".join(each.text for each in self._watch.drifts)
+        if text:
+            self.get_logger().warning(f"the robot has changed: {text}")
+        else:
+            self.get_logger().info("the robot agrees with its reference again")
+
+    def _status(
+        self, part: str, level: bytes, text: str, values: dict[str, object]
+    ) -> DiagnosticStatus:
+        name = f"{self.get_fully_qualified_name()}: {part}"
+        return status(name, level, text, values, self._robot.model.name)
+
+    def _statuses(self) -> Iterator[DiagnosticStatus]:
+        watch = self._watch
+        values: dict[str, object] = {"blocks judged": watch.judged, "warmth": watch.warmth}
+        for each in watch.drifts:
+            values[f"{each.kind} of {each.name}"] = each.text
+        if watch.drifts:
+            text = "; ".join(each.text for each in watch.drifts)
+            yield self._status("drift", WARN, text, values)
+        elif watch.judged:
+            yield self._status("drift", OK, "agrees with the reference", values)
+        else:
+            yield self._status("drift", STALE, "nothing judged yet", values)
+        progress = {
+            f"{name}, complete": share
+            for name, (share, _) in zip(WARMTHS, watch.progress(), strict=True)
+        }
+        if self._failure:
+            yield self._status("memory", ERROR, self._failure, dict(progress))
+        else:
+            yield self._status("memory", OK, str(self._file or "not kept"), dict(progress))
+        recent, values = self._rejected.report()
+        if self._states is None or not self._states.stamp:
+            missing = self._states.missing if self._states is not None else self._names
+            yield self._status("inputs", STALE, f"no state yet for {', '.join(missing)}", values)
+        else:
+            text = f"{recent} rejected in the last second" if recent else "none rejected"
+            yield self._status("inputs", WARN if recent else OK, text, values)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Entry point; returns the exit code."""
+    return run(DriftNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

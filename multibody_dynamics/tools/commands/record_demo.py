@@ -1,0 +1,26 @@
+"""The command `record-demo`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+HELP = "Record the nodes of launch/demo.launch.py, and write the report"
+DETAILS = "The launch file runs it; to record a robot, use `record`."
+VARIANTS = ("full", "quasi_static", "rigid")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="FOLDER", type=Path,
+                        help="folder with the parameters.yaml of the nodes")  # fmt: skip
+    parser.add_argument("--variant", choices=VARIANTS, default="full",
+                        help="variant of the running feedforward (%(default)s)")  # fmt: skip
+    parser.add_argument("--namespace", default="", help="namespace of the nodes")
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..demo.reports import print_results
+    from ..demo.runs import record_launched
+
+    report = record_launched(options.folder, options.variant, options.namespace)
+    return print_results(report, options.folder)

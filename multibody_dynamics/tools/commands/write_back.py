@@ -1,0 +1,49 @@
+"""The command `write-back`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+HELP = "Write identified parameters into a copy of the URDF and of the springs file"
+DETAILS = (
+    "RESULTS is a folder with identified.json, identified.yaml of `validate --identify` or"
+    " springs.yaml of `identify-springs`, or one of these files. The text of the files is kept"
+    " except for the numbers that change. changes.md in the new folder compares every number with"
+    " that of before. Exit status 1 if `inspect` finds the new robot implausible."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("results", metavar="RESULTS", type=Path)
+    parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
+                        help="URDF file of which the parameters were identified")  # fmt: skip
+    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
+                        help="its springs and motors")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, required=True,
+                        help="new folder for the files")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    from ...dynamics import InputError, load_actuators
+    from ..robot import inspection
+    from ..robot.identified_results import read_results
+    from ..robot.write_back import write_back
+
+    if options.output.exists() and any(options.output.iterdir()):
+        raise InputError(f"{options.output} is not empty: choose a new folder")
+    found = write_back(read_results(options.results), options.urdf, options.elastic_joints)
+    options.output.mkdir(parents=True, exist_ok=True)
+    for name, content in found.files.items():
+        (options.output / name).write_bytes(content)
+    table = found.table()
+    (options.output / "changes.md").write_text(f"{table}\n", encoding="utf-8")
+    print(table, *found.notes, sep="\n")
+    model, _ = inspection.load(options.output / options.urdf.name)
+    if options.elastic_joints:
+        load_actuators(options.output / options.elastic_joints.name, model.joint_names)
+    problems = inspection.check(model)
+    for finding in problems:
+        print(f"{'WRONG' if finding.severe else 'suspicious'}: {finding.text}")
+    print(f"{options.output}: {', '.join([*found.files, 'changes.md'])}")
+    return 1 if any(finding.severe for finding in problems) else 0

@@ -1,0 +1,161 @@
+"""A recording from the command line: its progress, its end, and what was lost."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import rclpy
+
+from ..base.ros_settings import ros_context
+from .topic_recorder import DEFAULT, TopicRecorder, TopicResult
+
+PAUSE = 0.01  # s between two looks into the queues
+DISCOVERY = 1.0  # s between two looks for new topics
+LIVE, LOGGED = 0.5, 10.0  # s between two lines of progress: on a terminal, in a file
+
+
+# wide: the options of the command.
+def record(
+    folder: Path,
+    topics: Sequence[str],
+    *,
+    everything: bool = False,
+    namespace: str = "",
+    duration: float | None = None,
+    timeout: float = 10.0,
+) -> int:
+    """Record until `duration` (s) is over, a signal arrives or the disk fails; returns the status.
+
+    It is 1 if anything was lost, a named topic was not published, or nothing was recorded. See
+    :class:`.TopicRecorder` for topics; none: DEFAULT. timeout : s without any message, from the
+    start, after which the recording ends.
+    """
+    wanted = None if everything else (topics or DEFAULT)
+    with _signals() as leave, ros_context() as context:
+        node = rclpy.create_node("recorder", namespace=namespace, context=context)
+        recorder = TopicRecorder(node, folder, wanted, optional=not topics)
+        progress = _Progress(recorder)
+        try:
+            _run(recorder, leave, progress, duration, timeout)
+        finally:
+            recorder.close()
+            node.destroy_node()
+    progress.end()
+    return summary(recorder, folder, progress.seconds)
+
+
+def summary(recorder: TopicRecorder, folder: Path, seconds: float) -> int:
+    """Print what was recorded and what was lost; returns the exit status."""
+    results = recorder.results()
+    width = max([len(each.name) for each in results], default=0)
+    for each in results:
+        step = f"   longest step {1e3 * each.longest_step:.1f} ms" if each.longest_step else ""
+        print(f"{each.name:<{width}}   {each.recorded:>9} messages{_losses(each)}{step}")
+    problems = [recorder.failure] if recorder.failure else []
+    problems += [f"{name}: {reason}" for name, reason in recorder.unsupported.items()]
+    problems += [f"{name}: no publisher" for name in recorder.missing()]
+    total, lost = (sum(getattr(each, key) for each in results) for key in ("recorded", "lost"))
+    if not total:
+        problems.append("no message was recorded")
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    print(f"{folder}: {total} messages in {seconds:.1f} s, {lost or 'none'} lost")
+    return 1 if problems or lost else 0
+
+
+def _losses(result: TopicResult) -> str:
+    """Where messages of a topic were lost."""
+    parts = []
+    if result.unreceived:
+        parts.append(f"{result.unreceived} not received")
+    if result.unwritten:
+        parts.append(f"{result.unwritten} not written")
+    return f"   LOST: {', '.join(parts)}" if parts else "   none lost"
+
+
+def _run(
+    recorder: TopicRecorder,
+    leave: threading.Event,
+    progress: _Progress,
+    duration: float | None,
+    timeout: float,
+) -> None:
+    start = time.monotonic()
+    next_look = start
+    while not leave.is_set() and not recorder.failure:
+        now = time.monotonic()
+        if now >= next_look:
+            next_look = now + DISCOVERY
+            for name in recorder.look():
+                progress.say(f"recording {name}")
+        recorder.poll()
+        progress.update(now)
+        if progress.began is None and now - start > timeout:
+            return
+        if duration and progress.began is not None and now - progress.began >= duration:
+            return
+        leave.wait(PAUSE)
+
+
+class _Progress:
+    """Prints messages, rate and losses: in one line on a terminal, otherwise every LOGGED s.
+
+    `began` : monotonic s of the first message, or None.
+    """
+
+    def __init__(self, recorder: TopicRecorder) -> None:
+        self._recorder = recorder
+        self._live = sys.stdout.isatty()
+        self._next = 0.0
+        self._last = (0.0, 0)
+        self.began: float | None = None
+        self.seconds = 0.0
+
+    def say(self, text: str) -> None:
+        """Print a line of its own."""
+        print(f"\r\x1b[K{text}" if self._live else text, flush=True)
+
+    def update(self, now: float) -> None:
+        """Print the progress if it is due."""
+        if self.began is not None:
+            self.seconds = now - self.began
+        if now < self._next and self.began is not None:
+            return
+        results = self._recorder.results()
+        total, lost = sum(each.recorded for each in results), sum(each.lost for each in results)
+        if self.began is None:
+            if not total:
+                return
+            self.began = now
+        self._next = now + (LIVE if self._live else LOGGED)
+        rate = (total - self._last[1]) / max(now - self._last[0], 1e-3) if self._last[1] else 0.0
+        self._last = (now, total)
+        text = (
+            f"{self.seconds:8.1f} s   {total} messages, {rate:.0f}/s, {lost or 'none'} lost,"
+            f" {1e-6 * self._recorder.waiting:.1f} MB waiting for the disk"
+        )
+        print(f"\r\x1b[K{text}" if self._live else text, end="" if self._live else "\n", flush=True)
+
+    def end(self) -> None:
+        """Leave the line of the terminal."""
+        if self._live:
+            print()
+
+
+@contextmanager
+def _signals() -> Iterator[threading.Event]:
+    """SIGINT and SIGTERM set the event; further ones do not interrupt the completion of the bag."""
+    leave = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    previous = {n: signal.signal(n, lambda number, frame: leave.set()) for n in numbers}
+    try:
+        yield leave
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

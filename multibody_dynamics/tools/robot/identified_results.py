@@ -1,0 +1,193 @@
+"""Reads the results of all commands that identify parameters of a robot.
+
+    identified.json   links, friction, motors and springs, each number with its standard error
+    identified.yaml   of `validate --identify`, with the standard errors of its report.json
+    springs.yaml      of `identify-springs`
+
+All quantities are in SI units, on the link side of the gear.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...dynamics.core import InputError, read_yaml
+
+JSON, YAML, REPORT, SPRINGS = "identified.json", "identified.yaml", "report.json", "springs.yaml"
+COM = ("x", "y", "z")
+INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+TEN = ("mass", *(f"com.{name}" for name in COM), *(f"inertia.{name}" for name in INERTIA))
+FRICTION = ("viscous", "coulomb", "coulomb_velocity", "offset")
+
+
+class Figure(NamedTuple):
+    """An identified number. error : standard error, NaN if unknown. determined : by the recordings;
+    otherwise the value is the one that was known before."""
+
+    value: float
+    error: float = math.nan
+    determined: bool = True
+
+
+Figures = dict[str, Figure]
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Identified numbers by the name of their body, joint or motor.
+
+    bodies : TEN numbers of each moving body with everything fixed to it, in the axes of its link;
+    the inertia is about the centre of mass. laws : springs as in an actuator file, which replace
+    those of the joint. sources : the files that were read.
+    """
+
+    bodies: dict[str, Figures] = field(default_factory=dict)
+    joints: dict[str, Figures] = field(default_factory=dict)
+    motors: dict[str, Figures] = field(default_factory=dict)
+    springs: dict[str, Figures] = field(default_factory=dict)
+    laws: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sources: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_results(path: Path) -> Results:
+    """The results in a folder, or in one of these files.
+
+    Raises InputError if there are none, or naming the file and the entry that is not valid.
+    """
+    files = [path] if path.is_file() else [path / name for name in (JSON, YAML, SPRINGS)]
+    files = [file for file in files if file.is_file()]
+    if not files:
+        raise InputError(f"{path}: has none of the files {JSON}, {YAML}, {SPRINGS}")
+    found = Results()
+    sources: list[Path] = []
+    notes: list[str] = []
+    for file in files:
+        sources.append(file)
+        if file.suffix == ".json" and file.name != REPORT:
+            _read_json(file, found)
+            report = file.with_name(REPORT)
+            sources += [report] if report.is_file() and file.name == JSON else []
+        elif file.name.startswith("springs"):
+            found.laws.update(_spring_laws(file))
+        else:
+            yaml = file.with_name(YAML) if file.name == REPORT else file
+            report = file.with_name(REPORT)
+            sources += [each for each in (yaml, report) if each.is_file()]
+            notes += _read_yaml(yaml, report, found)
+    _check(found, sources)
+    return Results(
+        found.bodies, found.joints, found.motors, found.springs, found.laws,
+        tuple(dict.fromkeys(sources)), tuple(notes),
+    )  # fmt: skip
+
+
+def _load(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: cannot be read: {error}") from None
+
+
+def _read_json(file: Path, found: Results) -> None:
+    content = _load(file)
+    if not isinstance(content, Mapping) or not {"links", "joints"} & set(content):
+        raise InputError(f"{file}: expected a mapping with links, joints, motors, springs")
+    parts = {"links": found.bodies, "joints": found.joints, "motors": found.motors,
+             "springs": found.springs}  # fmt: skip
+    for part, target in parts.items():
+        for name, values in (content.get(part) or {}).items():
+            target[name] = _figures(values, f"{file}: {part}.{name}")
+
+
+def _figures(values: Any, where: str, prefix: str = "") -> Figures:
+    """All numbers below `values`, by their keys joined with dots."""
+    if not isinstance(values, Mapping):
+        raise InputError(f"{where}: expected a mapping, got {values!r}")
+    found: Figures = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping) and "value" not in value:
+            found |= _figures(value, f"{where}.{key}", f"{prefix}{key}.")
+        else:
+            found[prefix + key] = _figure(value, f"{where}.{key}")
+    return found
+
+
+def _figure(value: Any, where: str) -> Figure:
+    number = value.get("value") if isinstance(value, Mapping) else None
+    if not isinstance(number, int | float) or isinstance(number, bool):
+        raise InputError(f"{where}: expected a mapping with a number `value`, got {value!r}")
+    error = value.get("standard error")
+    return Figure(
+        float(number),
+        math.nan if error is None else float(error),
+        bool(value.get("determined", error is not None)),
+    )
+
+
+def _read_yaml(file: Path, report: Path, found: Results) -> list[str]:
+    """Add the parameters of `validate --identify`; returns what was not used."""
+    content = read_yaml(file) or {}
+    known: Mapping[str, Any] = {}
+    if report.is_file():
+        known = (_load(report).get("identification") or {}).get("parameters") or {}
+
+    def figure(value: Any, key: str, *, of: str = "") -> Figure:
+        """`of`: a parameter that must be determined for this one to be, with another error."""
+        given = known.get(of or key, {})
+        error = None if of else given.get("standard error")
+        determined = not known or given.get("value") is not None
+        return Figure(float(value), math.nan if error is None else float(error), determined)
+
+    try:
+        for joint, values in (content.get("friction") or {}).items():
+            found.joints[joint] = {
+                key: figure(value, f"{joint}.{key}")
+                if f"{joint}.{key}" in known or not known
+                else Figure(float(value), determined=False)
+                for key, value in values.items()
+            }
+        for body, values in (content.get("links") or {}).items():
+            ten = {"mass": figure(values["mass"], f"{body}.mass")}
+            for name, value in zip(COM, values["com"], strict=True):
+                ten[f"com.{name}"] = figure(value, "", of=f"{body}.m{name}")
+            for name, value in zip(INERTIA, values["inertia_com"], strict=True):
+                ten[f"inertia.{name}"] = figure(value, "", of=f"{body}.I{name[1:]}")
+            found.bodies[body] = ten
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{file}: not a result of validate --identify: {error!r}") from None
+    unused = [key for key in ("payload", "rotor_inertia") if content.get(key)]
+    return [f"{file.name}: {key} is not part of a URDF; keep it for --data" for key in unused]
+
+
+def _spring_laws(file: Path) -> dict[str, dict[str, Any]]:
+    content = read_yaml(file)
+    joints = content.get("joints") if isinstance(content, Mapping) else None
+    if not isinstance(joints, Mapping):
+        raise InputError(f"{file}: expected the springs of `identify-springs`")
+    laws = {}
+    for joint, entry in joints.items():
+        for key, value in (entry or {}).items():
+            if key == "spring":
+                laws[joint] = value
+            elif isinstance(value, Mapping) and "spring" in value:
+                laws[f"{joint}_{key}"] = value["spring"]
+    return laws
+
+
+def _check(found: Results, sources: list[Path]) -> None:
+    where = ", ".join(map(str, sources))
+    for part in (found.bodies, found.joints, found.motors, found.springs):
+        for name, figures in part.items():
+            for key, figure in figures.items():
+                if not math.isfinite(figure.value):
+                    raise InputError(f"{where}: {name}: {key} is {figure.value}, not finite")
+    for body, figures in found.bodies.items():
+        missing = [key for key in TEN if key not in figures]
+        if missing:
+            raise InputError(f"{where}: link '{body}': {', '.join(missing)} is missing")

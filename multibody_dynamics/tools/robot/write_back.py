@@ -1,0 +1,236 @@
+"""Writes identified parameters into the files of a robot, and lists what changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from ... import __version__
+from ...dynamics.core import Array, InputError
+from ...dynamics.model import MultibodyModel, load_urdf
+from ...dynamics.model.inertia import decompose, spatial_inertia
+from .actuator_changes import write_actuators
+from .changes_table import Change, WrittenBack
+from .identified_results import INERTIA, REPORT, TEN, Figure, Figures, Results
+from .lumped_inertia import write_body
+from .urdf_text import MATRIX, UrdfText, inertial_block
+
+CERTAIN = 1.96  # standard errors
+
+
+def write_back(
+    results: Results, urdf: Path, elastic_joints: Path | None = None, *, today: date | None = None
+) -> WrittenBack:
+    """The files of a robot with its identified parameters; writes nothing to the disk.
+
+    Raises InputError, naming link or joint, if a result is not physically possible or belongs to
+    another robot, and ModelError if the URDF is not valid.
+    """
+    model = load_urdf(urdf)
+    found = WrittenBack(notes=list(results.notes))
+    comment = provenance(results, urdf, today or date.today())
+    text = UrdfText(urdf.read_bytes())
+    blocks = _write_links(found, text, model, results)
+    _write_friction(found, text, model, results)
+    found.files[urdf.name] = text.edited(comment)
+    if b"xacro" in text.data and blocks:
+        found.files["inertials.xacro"] = _xacro(blocks, comment).encode()
+        found.notes.append(
+            "inertials.xacro: the same inertials for the xacro file from which the URDF was made"
+        )
+    if elastic_joints is not None:
+        found.files[elastic_joints.name] = write_actuators(
+            found, model, results, elastic_joints, provenance(results, elastic_joints, today)
+        )
+    elif results.springs or results.laws:
+        found.notes.append("springs and motors were identified: --elastic-joints writes them back")
+    else:
+        for motor, figures in results.motors.items():
+            for key, figure in figures.items():
+                remark = (
+                    "in data.yaml" if key == "inertia" else "not written: needs an actuator file"
+                )
+                found.changes.append(Change(motor, f"motor {key}", None, figure, remark))
+    data = _data_file(model, results, rigid=elastic_joints is None)
+    if data:
+        head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
+        found.files["data.yaml"] = (head + data).encode()
+    return found
+
+
+def provenance(results: Results, original: Path, today: date | None = None) -> str:
+    """Where the numbers come from: files with hashes, date, figures, version."""
+    lines = [
+        f"Identified parameters, written by multibody_dynamics {__version__}"
+        f" on {(today or date.today()).isoformat()}",
+        f"  into   {original.name} (sha256 {_hash(original)})",
+    ]
+    for source in results.sources:
+        lines.append(f"  from   {source.name} (sha256 {_hash(source)})")
+        if source.name == REPORT:
+            lines += [f"  {line}" for line in _figures_of(source)]
+    return "\n".join(lines)
+
+
+def _hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+
+
+def _figures_of(report: Path) -> Iterable[str]:
+    """The residuals before and after an identification, in the forms of both commands."""
+    try:
+        content = json.loads(report.read_text(encoding="utf-8")).get("identification") or {}
+        rows = [
+            (joint, content.get("before", {}).get(joint, {}).get("rms"), after.get("rms"))
+            for joint, after in (content.get("after") or {}).items()
+        ]
+        for each in content.get("residuals") or ():
+            held = each.get("held_before") is not None
+            keys = ("held_before", "held_after") if held else ("before", "after")
+            rows.append((each["joint"], *(each.get(key) for key in keys)))
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        return
+    for joint, before, after in rows:
+        yield f"{joint}: rms of the torque residual {_number(before)}, now {_number(after)}"
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4g}"
+
+
+# Links
+
+
+def _write_links(
+    found: WrittenBack, text: UrdfText, model: MultibodyModel, results: Results
+) -> dict[str, str]:
+    """Write the inertials; returns the blocks of the changed links."""
+    blocks = {}
+    for body, figures in results.bodies.items():
+        if body not in model.body_names:
+            raise InputError(
+                f"link '{body}': the URDF has no such moving link; it has "
+                f"{', '.join(model.body_names)}"
+            )
+        before = _ten(model.inertias[model.body_index(body)])
+        link = write_body(text, model, body, _spatial(figures))
+        remark = ""
+        if link is None:
+            remark = "unchanged"
+        elif link != body or any(
+            frame.body == model.body_index(body) and name != body and name in text.links
+            and text.inertia(name) is not None
+            for name, frame in model.frames.items()
+        ):  # fmt: skip
+            remark = f"with all fixed links; written into {link}"
+        for key in TEN:
+            found.changes.append(Change(body, key, before[key], figures[key], remark))
+        if link is not None:
+            blocks[link] = inertial_block(*_of_link(text, link))
+    return blocks
+
+
+def _spatial(figures: Figures) -> Array:
+    about_com = np.zeros((3, 3))
+    for name, (i, j) in MATRIX.items():
+        about_com[i, j] = about_com[j, i] = figures[f"inertia.{name}"].value
+    com = [figures[f"com.{name}"].value for name in "xyz"]
+    return spatial_inertia(figures["mass"].value, com, about_com)
+
+
+def _ten(M: Array) -> dict[str, float]:
+    mass, com, about_com = decompose(M)
+    values = [mass, *com, *(about_com[MATRIX[name]] for name in INERTIA)]
+    return {key: float(value) for key, value in zip(TEN, values, strict=True)}
+
+
+def _of_link(text: UrdfText, link: str) -> tuple[float, Array, Array]:
+    """Mass, centre of mass and inertia about it of a changed link, in its own axes."""
+    edited = UrdfText(text.edited())
+    M = edited.inertia(link)
+    assert M is not None
+    return decompose(M)
+
+
+def _xacro(blocks: Mapping[str, str], comment: str) -> str:
+    """Macros with the inertials of the changed links, to be called in place of the old ones."""
+    safe = comment.replace("--", "- -")
+    lines = [
+        '<?xml version="1.0"?>',
+        f"<!-- {safe}",
+        "     Include this file, and write <xacro:inertial_LINK/> in place of the <inertial> of",
+        "     each link; or paste the blocks. -->",
+        '<robot xmlns:xacro="http://www.ros.org/wiki/xacro">',
+    ]
+    for link, block in blocks.items():
+        inner = "\n".join(f"    {line}" for line in block.splitlines())
+        lines += [f'  <xacro:macro name="inertial_{link}">', inner, "  </xacro:macro>"]
+    return "\n".join([*lines, "</robot>", ""])
+
+
+# Friction
+
+
+def _write_friction(
+    found: WrittenBack, text: UrdfText, model: MultibodyModel, results: Results
+) -> None:
+    for joint, figures in results.joints.items():
+        if joint not in model.joint_names:
+            raise InputError(
+                f"joint '{joint}': the URDF has no such joint; it has "
+                f"{', '.join(model.joint_names)}"
+            )
+        for key in ("viscous", "coulomb"):
+            if key in figures and figures[key].value < 0.0:
+                figures[key] = _not_negative(joint, key, figures[key])
+        tag = text.joints[joint].inside.get("dynamics") if joint in text.joints else None
+        written = {"viscous": "damping", "coulomb": "friction"} if tag else {}
+        for key, figure in figures.items():
+            before = tag.number(written[key]) if tag and key in written else None
+            remark = "" if key in written else "in data.yaml"
+            found.changes.append(Change(joint, key, before, figure, remark))
+        if tag:
+            viscous, coulomb = (
+                figures[key].value if key in figures else None for key in ("viscous", "coulomb")
+            )
+            text.set_friction(joint, viscous, coulomb)
+
+
+def _not_negative(joint: str, key: str, figure: Figure) -> Figure:
+    """Zero for friction that is negative within its error. Raises InputError beyond."""
+    if figure.value + CERTAIN * figure.error >= 0.0:
+        return figure._replace(value=0.0)
+    raise InputError(
+        f"joint '{joint}': {key} friction {figure.value:.4g} is negative, which would drive the"
+        " joint; nothing was written"
+    )
+
+
+def _data_file(model: MultibodyModel, results: Results, *, rigid: bool) -> str:
+    """Friction, and the rotors of rigid joints, as YAML for `validate --data`; may be empty."""
+    content: dict[str, Any] = {}
+    friction = {
+        joint: {
+            key: figures[key].value
+            for key in ("viscous", "coulomb", "coulomb_velocity", "offset")
+            if key in figures
+        }
+        for joint, figures in results.joints.items()
+    }
+    if friction:
+        content["friction"] = friction
+    rotors = {
+        joint: figures["inertia"].value
+        for joint, figures in results.motors.items()
+        if rigid and joint in model.joint_names and "inertia" in figures
+    }
+    if rotors:
+        content["rotor_inertia"] = rotors
+    return str(yaml.safe_dump(content, sort_keys=False)) if content else ""

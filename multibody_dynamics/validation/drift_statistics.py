@@ -1,0 +1,221 @@
+"""Sufficient statistics of torque residuals: what a robot that runs for days remembers of them.
+
+Two kinds of equations explain the residuals e = measured - predicted, with small changes x of the
+model's parameters as unknowns:
+
+    torque of joint j   e_j = Y_j(q, q', q'') (m, m c) + viscous q'_j + Coulomb tanh(q'_j / v)
+                              + offset
+    spring of joint j   Q_j - f_j(theta - q) = change f_j(theta - q) + offset
+
+with mass m and first moment m c of a payload, which all torques share. Sums of A^T A, A^T e and e^2
+for every equation contain all that least squares need, in a few kilobytes for any length of time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dynamics.core import Array
+
+WIDTH = 7  # unknowns of one equation: four of a payload, three of a joint
+LOAD = 4  # mass and first moment of a payload
+OWN = 3  # viscous and Coulomb friction, offset
+SPRING = 2  # relative change, offset
+
+
+class Layout(NamedTuple):
+    """The unknowns of a robot with n joints, in one vector: payload, joints, springs."""
+
+    n: int
+
+    @property
+    def size(self) -> int:
+        return LOAD + (OWN + SPRING) * self.n
+
+    def joint(self, j: int) -> NDArray[np.int64]:
+        """Viscous and Coulomb friction and offset of a joint."""
+        return np.arange(LOAD + OWN * j, LOAD + OWN * (j + 1))
+
+    def spring(self, j: int) -> NDArray[np.int64]:
+        """Relative change and offset of a spring."""
+        first = LOAD + OWN * self.n + SPRING * j
+        return np.arange(first, first + SPRING)
+
+    def equation(self, k: int) -> NDArray[np.int64]:
+        """The unknowns of equation k: torques of all joints, then their springs."""
+        if k < self.n:
+            return np.concatenate([np.arange(LOAD), self.joint(k)])
+        return self.spring(k - self.n)
+
+
+@dataclass(frozen=True, eq=False)
+class DriftSums:
+    """Sums over the samples of 2 n equations, each over its own unknowns, padded by zeros.
+
+    normal (2n, WIDTH, WIDTH), right (2n, WIDTH), square (2n,), count (2n,): sums of A^T A, A^T e,
+    e^2 and 1. seconds : of motion.
+    """
+
+    normal: Array
+    right: Array
+    square: Array
+    count: Array
+    seconds: float = 0.0
+
+    @classmethod
+    def none(cls, n: int) -> DriftSums:
+        """The sums of no samples, of a robot with n joints."""
+        k = 2 * n
+        return cls(np.zeros((k, WIDTH, WIDTH)), np.zeros((k, WIDTH)), np.zeros(k), np.zeros(k))
+
+    @classmethod
+    def of_torques(
+        cls, A: Array, error: Array, used: NDArray[np.bool_], seconds: float
+    ) -> DriftSums:
+        """Of samples (k,) of the torques: A (k, n, WIDTH), error (k, n); `used` (k, n) selects."""
+        return cls._of(A, error, used, seconds, first=0)
+
+    @classmethod
+    def of_springs(cls, A: Array, error: Array, used: NDArray[np.bool_]) -> DriftSums:
+        """Of samples (k,) of the springs: A (k, n, SPRING), error and `used` (k, n)."""
+        wide = np.zeros((*A.shape[:2], WIDTH))
+        wide[..., :SPRING] = A
+        return cls._of(wide, error, used, 0.0, first=error.shape[1])
+
+    @classmethod
+    def _of(
+        cls, A: Array, error: Array, used: NDArray[np.bool_], seconds: float, first: int
+    ) -> DriftSums:
+        n = error.shape[1]
+        found = cls.none(n)
+        A = np.where(used[..., None], A, 0.0)
+        error = np.where(used, error, 0.0)
+        rows = slice(first, first + n)
+        found.normal[rows] = np.einsum("knp,knq->npq", A, A)
+        found.right[rows] = np.einsum("knp,kn->np", A, error)
+        found.square[rows] = (error**2).sum(axis=0)
+        found.count[rows] = used.sum(axis=0)
+        return cls(found.normal, found.right, found.square, found.count, seconds)
+
+    def __add__(self, other: DriftSums) -> DriftSums:
+        return DriftSums(
+            self.normal + other.normal,
+            self.right + other.right,
+            self.square + other.square,
+            self.count + other.count,
+            self.seconds + other.seconds,
+        )
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return len(self.count) // 2
+
+    def packed(self) -> Array:
+        """All numbers of the sums in one row."""
+        parts = self.normal.ravel(), self.right.ravel(), self.square, self.count, [self.seconds]
+        return np.concatenate(parts)
+
+    @classmethod
+    def unpacked(cls, row: Array, n: int) -> DriftSums:
+        """The sums that :meth:`packed` gave."""
+        k = 2 * n
+        ends = np.cumsum([k * WIDTH**2, k * WIDTH, k, k])
+        normal, right, square, count, seconds = np.split(np.asarray(row, np.float64), ends)
+        return cls(
+            normal.reshape(k, WIDTH, WIDTH), right.reshape(k, WIDTH), square, count,
+            float(seconds[0]),
+        )  # fmt: skip
+
+    def weighted(self, variance: Array) -> tuple[Array, Array]:
+        """Normal matrix (p, p) and right side (p,) of all equations, each divided by its variance
+        (2n,); equations with an infinite variance are left out."""
+        layout = Layout(self.n)
+        W, u = np.zeros((layout.size, layout.size)), np.zeros(layout.size)
+        for k in np.flatnonzero(np.isfinite(variance)):
+            places = layout.equation(int(k))
+            c = len(places)
+            W[np.ix_(places, places)] += self.normal[k, :c, :c] / variance[k]
+            u[places] += self.right[k, :c] / variance[k]
+        return W, u
+
+
+def solved(W: Array, u: Array) -> Array:
+    """x with W x = u; zero in directions that W does not determine. W (p, p), u (p,) or (p, m)."""
+    scale = np.sqrt(np.maximum(np.diagonal(W), 1e-300))
+    values, vectors = np.linalg.eigh(W / np.outer(scale, scale))
+    known = values > RANK * values[-1]
+    inverse = (vectors[:, known] / values[known]) @ vectors[:, known].T
+    scaled = u.T / scale
+    return np.asarray((scaled @ inverse / scale).T)
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """The errors of the equations, learned from segments of one period.
+
+    variance (2n,) : per sample, for weights; infinite for an equation without data. scatter (2n,
+    WIDTH, WIDTH) : covariance of A^T e, whose columns are divided by the roots of the diagonal of
+    A^T A. freedom : degrees of freedom of both.
+    """
+
+    variance: Array
+    scatter: Array
+    freedom: float
+
+    @classmethod
+    def learned(cls, segments: list[DriftSums]) -> Noise:
+        """From the scatter of segments about the fit to all of them.
+
+        Consecutive samples are not independent, and errors of the model are slow. The scatter is
+        therefore that of sums over whole stretches. In each column, it is the largest one over
+        stretches of one, two, four, ... segments, as long as at least FEWEST remain.
+        """
+        whole = sum(segments[1:], segments[0])
+        k, layout = len(whole.count), Layout(whole.n)
+        share = whole.square / np.maximum(whole.count, 1.0)
+        rough = np.where(whole.count > 0, np.maximum(share, SMALLEST), np.inf)
+        x = solved(*whole.weighted(rough))
+        variance, scatter = np.full(k, np.inf), np.zeros((k, WIDTH, WIDTH))
+        for e in np.flatnonzero(whole.count > 0):
+            places = layout.equation(int(e))
+            c = len(places)
+            H = np.stack([each.normal[e, :c, :c] for each in segments])
+            s = np.stack([each.right[e, :c] for each in segments]) - H @ x[places]
+            found = _scatter(H, s) + EPSILON * share[e] * np.eye(c)
+            factor = np.ones(c)
+            while len(H) >= 2 * FEWEST:
+                even = len(H) // 2 * 2
+                H, s = H[0:even:2] + H[1:even:2], s[0:even:2] + s[1:even:2]
+                coarse = np.diagonal(_scatter(H, s)) / np.diagonal(found)
+                factor = np.maximum(factor, np.sqrt(coarse))
+            scatter[e, :c, :c] = factor[:, None] * found * factor
+            variance[e] = max(float(np.trace(scatter[e])) / c, SMALLEST)
+        return cls(variance, scatter, float(max(len(segments) - WIDTH, 1)))
+
+    def covariance(self, sums: DriftSums) -> Array:
+        """(p, p) of the right side of `sums.weighted(variance)`."""
+        layout = Layout(sums.n)
+        total = np.zeros((layout.size, layout.size))
+        for e in np.flatnonzero(np.isfinite(self.variance)):
+            places = layout.equation(int(e))
+            c = len(places)
+            size = np.sqrt(np.diagonal(sums.normal[e, :c, :c])) / self.variance[e]
+            total[np.ix_(places, places)] += self.scatter[e, :c, :c] * np.outer(size, size)
+        return total
+
+
+RANK = 1e-9  # relative eigenvalue below which a direction counts as undetermined
+FEWEST = 8  # stretches from which a scatter is estimated
+SMALLEST, EPSILON = 1e-300, 1e-12  # so that exact models do not divide by zero
+
+
+def _scatter(H: Array, s: Array) -> Array:
+    """Mean (c, c) of s s^T, divided by the roots of the diagonals of H (k, c, c); s (k, c)."""
+    size = np.sqrt(np.diagonal(H, axis1=1, axis2=2))
+    scaled = s / np.maximum(size, SMALLEST)
+    return np.asarray(scaled.T @ scaled / len(s))

@@ -1,0 +1,335 @@
+"""Watches a robot over days for drift of its model, in bounded memory, and names the cause.
+
+The residuals of the first hours of motion are the reference. Later blocks of motion are compared
+with it (`drift_causes`), and so is the last day, in which slow changes show. Friction depends on
+temperature, and therefore on how long the robot has been moving. A number from 0 (cold) to 1
+(warm) follows the motion like the temperature of a gear, with the time constant `warm_up_time`, and
+each of CLASSES ranges of it has a reference of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+
+from ..dynamics.core import Array, InputError
+from .drift_causes import Change, PeriodComparison, changes
+from .drift_statistics import DriftSums, Layout, Noise, solved
+from .settings import Robot
+
+CLASSES = 4  # of the warmth
+HOUR = 3_600_000_000_000  # ns
+DAY = 24  # hours
+FEWEST = 30  # segments of a reference
+CONSISTENT = 4.0  # standard errors by which block and day may differ
+FLOOR = 0.002  # share of the effort limit: smaller changes of friction do not matter
+
+
+@dataclass(frozen=True)
+class DriftSettings:
+    """When a change is drift.
+
+    segment, block, reference : s of motion: of the pieces from which the noise is learned, of the
+    periods that are judged, and of the reference, at each warmth. warm_up_time : s, time constant.
+    level : probability of a false alarm for each block. least_... : smaller changes do not matter:
+    payload in kg, the others relative to the friction torque, effort limit and stiffness. days : of
+    which the hours are remembered.
+    """
+
+    segment: float = 10.0
+    block: float = 600.0
+    reference: float = 1800.0
+    warm_up_time: float = 1200.0
+    level: float = 1e-5
+    least_payload: float = 0.2
+    least_friction: float = 0.2
+    least_offset: float = 0.02
+    least_stiffness: float = 0.05
+    days: float = 14.0
+
+    def __post_init__(self) -> None:
+        if self.reference < FEWEST * self.segment:
+            raise InputError(
+                f"reference {self.reference:g} s: must contain at least {FEWEST} segments of"
+                f" {self.segment:g} s"
+            )
+        if self.block < self.segment:
+            raise InputError(f"block {self.block:g} s: must not be shorter than a segment")
+
+
+class Drift(NamedTuple):
+    """A change that matters: kind (payload, friction, offset, spring), name of the body or joint,
+    and a text with numbers."""
+
+    kind: str
+    name: str
+    text: str
+
+
+@dataclass
+class _Class:
+    """What is known at one warmth: segments of the reference, then the reference itself."""
+
+    segments: list[DriftSums] = field(default_factory=list)
+    reference: DriftSums | None = None
+    noise: Noise | None = None
+    block: DriftSums | None = None
+    drifts: tuple[Drift, ...] = ()
+
+    def seconds(self) -> float:
+        """Of motion in the reference so far."""
+        if self.reference is not None:
+            return self.reference.seconds
+        return sum(each.seconds for each in self.segments)
+
+
+class DriftWatch:
+    """Statistics and verdicts of one robot. Not thread-safe.
+
+    body : the index of the body that may carry a payload.
+
+    Attributes: `warmth`; `drifts`, what the last judged block of any warmth showed; `judged`,
+    number of blocks; `stamp`, of the newest samples, ns.
+    """
+
+    def __init__(self, robot: Robot, settings: DriftSettings, body: int) -> None:
+        self._robot, self._settings, self._body = robot, settings, body
+        self._n = robot.model.n
+        self.forget()
+
+    def forget(self) -> None:
+        """Start a new reference, for example after maintenance."""
+        self._classes = [_Class() for _ in range(CLASSES)]
+        self._segment = DriftSums.none(self._n)
+        self._hours: dict[tuple[int, int], DriftSums] = {}
+        self.warmth, self.stamp, self.judged = 0.0, 0, 0
+        self.drifts: tuple[Drift, ...] = ()
+
+    def add(self, stamp: int, sums: DriftSums) -> bool:
+        """Add the sums of new samples up to a stamp in ns; True if a block was judged."""
+        step = max(1e-9 * (stamp - self.stamp), 0.0) if self.stamp else 0.0
+        moving = min(sums.seconds, step)
+        self.stamp = stamp  # it may go back, when a simulation is restarted
+        for seconds, target in ((step - moving, 0.0), (moving, 1.0)):
+            decay = float(np.exp(-seconds / self._settings.warm_up_time))
+            self.warmth = target + (self.warmth - target) * decay
+        self._segment = self._segment + sums
+        if self._segment.seconds < self._settings.segment:
+            return False
+        segment, self._segment = self._segment, DriftSums.none(self._n)
+        return self._close(segment)
+
+    def _close(self, segment: DriftSums) -> bool:
+        number = min(int(self.warmth * CLASSES), CLASSES - 1)
+        own, settings = self._classes[number], self._settings
+        if own.reference is None or own.noise is None:
+            own.segments.append(segment)
+            if own.seconds() >= settings.reference:
+                own.noise = Noise.learned(own.segments)
+                own.reference = sum(own.segments[1:], own.segments[0])
+                own.segments = []
+            return False
+        own.block = segment if own.block is None else own.block + segment
+        if own.block.seconds < settings.block:
+            return False
+        block, own.block = own.block, None
+        hour = self.stamp // HOUR
+        key = (hour, number)
+        self._hours[key] = self._hours[key] + block if key in self._hours else block
+        oldest = hour - round(24 * settings.days)
+        self._hours = {each: sums for each, sums in self._hours.items() if oldest < each[0] <= hour}
+        self._judge(own, block, number, hour)
+        return True
+
+    # Verdicts
+
+    def _judge(self, own: _Class, block: DriftSums, number: int, hour: int) -> None:
+        assert own.reference is not None
+        assert own.noise is not None
+        level = self._settings.level / 2.0  # a block and a day
+        recent = changes(own.reference, block, own.noise, level)
+        of_day = [s for (at, c), s in self._hours.items() if c == number and at > hour - DAY]
+        day = sum(of_day[1:], of_day[0])
+        for slow in changes(own.reference, day, own.noise, level):
+            is_new = all(slow.cause.kind != each.cause.kind or slow.cause.joint != each.cause.joint
+                         for each in recent)  # fmt: skip
+            if is_new and _agrees(own.reference, block, own.noise, slow):
+                recent.append(slow)
+        texts = [self._described(each, own.reference, block, own.noise) for each in recent]
+        own.drifts = tuple(each for each in texts if each is not None)
+        self.judged += 1
+        self.drifts = own.drifts
+
+    def _described(
+        self, change: Change, reference: DriftSums, block: DriftSums, noise: Noise
+    ) -> Drift | None:
+        """A change in words, or None if it is too small to matter."""
+        model, settings = self._robot.model, self._settings
+        kind, j, _ = change.cause
+        value, error = change.value, change.error
+        name = model.body_names[self._body] if j < 0 else model.joint_names[j]
+        unit = "N" if j >= 0 and model.joint_types[j] == "prismatic" else "N m"
+        limit = float(model.limits.effort[j])
+        if kind == "payload":
+            text = f"payload of {name} changed"
+            if change.known[0]:
+                if abs(value[0]) < settings.least_payload:
+                    return None
+                text += f" by {value[0]:+.3g} ± {error[0]:.2g} kg"
+        elif kind == "spring":
+            if abs(value[0]) < settings.least_stiffness:
+                return None
+            percent = 100.0 * value[0], 100.0 * error[0]
+            text = f"spring of {name}: stiffness {percent[0]:+.1f} ± {percent[1]:.1g} %"
+        elif kind == "offset":
+            if abs(value[0]) < settings.least_offset * (limit if np.isfinite(limit) else 1.0):
+                return None
+            text = f"torque offset of {name} changed by {value[0]:+.3g} ± {error[0]:.2g} {unit}"
+        else:
+            known = self._friction(j, reference, noise)
+            H = block.normal[j, 4:6, 4:6] / max(block.count[j], 1.0)
+            floor = FLOOR * limit if np.isfinite(limit) else 0.0
+            least = max(settings.least_friction * float(np.sqrt(known @ H @ known)), floor)
+            if float(np.sqrt(value @ H @ value)) < least:
+                return None
+            parts = [
+                f"{label} {_relative(before, by)} ({before:.3g} to {before + by:.3g} {dimension})"
+                for label, before, by, dimension in (
+                    ("viscous", known[0], value[0], f"{unit} s/{'m' if unit == 'N' else 'rad'}"),
+                    ("Coulomb", known[1], value[1], unit),
+                )
+            ]
+            text = f"friction of {name}: {', '.join(parts)}"
+        return Drift(kind, name, text)
+
+    def _friction(self, j: int, reference: DriftSums, noise: Noise) -> Array:
+        """Viscous and Coulomb friction (2,) of a joint in the reference."""
+        x = solved(*reference.weighted(noise.variance))[Layout(self._n).joint(j)[:2]]
+        friction = self._robot.friction
+        return x + np.array([friction.viscous[j], friction.amplitude[j] / 2.0])
+
+    # Progress and memory
+
+    def progress(self) -> list[tuple[float, float]]:
+        """For each warmth, from cold to warm: share of the reference that is complete, and seconds
+        of motion in the block that is judged next."""
+        needed = self._settings.reference
+        return [
+            (
+                float(min(each.seconds() / needed, 1.0)),
+                float(each.block.seconds if each.block else 0),
+            )
+            for each in self._classes
+        ]
+
+    def _identity(self) -> str:
+        """A hash of everything on which the statistics depend."""
+        model, friction = self._robot.model, self._robot.friction
+        parts = (model.inertias, model.screws, model.poses, model.reflected_inertia,
+                 friction.viscous, friction.amplitude, friction.steepness)  # fmt: skip
+        found = hashlib.sha256(f"{model.joint_names} {self._body}".encode())
+        for part in parts:
+            found.update(np.ascontiguousarray(part).tobytes())
+        settings = asdict(self._settings)
+        found.update(str([settings[key] for key in ("segment", "warm_up_time")]).encode())
+        return found.hexdigest()
+
+    def save(self, file: Path) -> None:
+        """Write everything to a file, which is replaced at once. Raises OSError."""
+        arrays: dict[str, Array] = {"segment": self._segment.packed()}
+        for key, sums in self._named():
+            arrays[key] = sums.packed()
+        for c, own in enumerate(self._classes):
+            if own.noise is not None:
+                arrays[f"noise {c} variance"] = own.noise.variance
+                arrays[f"noise {c} scatter"] = own.noise.scatter
+                arrays[f"noise {c} freedom"] = np.array(own.noise.freedom)
+        facts = {
+            "identity": self._identity(),
+            "warmth": self.warmth,
+            "stamp": self.stamp,
+            "judged": self.judged,
+            "drifts": [[list(each) for each in own.drifts] for own in self._classes],
+            "latest": [list(each) for each in self.drifts],
+        }
+        new = file.with_name(f"{file.name}.new")
+        with new.open("wb") as stream:
+            np.savez(stream, facts=np.array(json.dumps(facts)), **arrays)  # type: ignore[arg-type]
+        new.replace(file)
+
+    def _named(self) -> Iterator[tuple[str, DriftSums]]:
+        for c, own in enumerate(self._classes):
+            for k, each in enumerate(own.segments):
+                yield f"segments {c} {k}", each
+            if own.reference is not None:
+                yield f"reference {c} 0", own.reference
+            if own.block is not None:
+                yield f"block {c} 0", own.block
+        for (hour, c), each in self._hours.items():
+            yield f"hours {c} {hour}", each
+
+    def load(self, file: Path) -> None:
+        """Continue from a file written by `save`.
+
+        Raises InputError if it cannot be read, or belongs to another robot or other settings.
+        """
+        try:
+            with np.load(file) as found:
+                facts: dict[str, Any] = json.loads(str(found["facts"]))
+                arrays = {key: found[key] for key in found if key != "facts"}
+        except (OSError, ValueError, KeyError, BadZipFile) as error:
+            raise InputError(f"{file}: cannot be read: {error}") from None
+        if facts["identity"] != self._identity():
+            raise InputError(
+                f"{file}: belongs to another robot, friction or settings; remove it to start a new"
+                " reference"
+            )
+        self.forget()
+        for key, row in arrays.items():
+            self._restore(key, row, arrays)
+        self.warmth, self.stamp = float(facts["warmth"]), int(facts["stamp"])
+        self.judged = int(facts["judged"])
+        for own, drifts in zip(self._classes, facts["drifts"], strict=True):
+            own.drifts = tuple(Drift(*each) for each in drifts)
+        self.drifts = tuple(Drift(*each) for each in facts["latest"])
+
+    def _restore(self, key: str, row: Array, arrays: dict[str, Array]) -> None:
+        part, *rest = key.split()
+        if part == "segment":
+            self._segment = DriftSums.unpacked(row, self._n)
+            return
+        own = self._classes[int(rest[0])]
+        if part == "noise":
+            if rest[1] == "variance":
+                scatter, freedom = (arrays[f"noise {rest[0]} {x}"] for x in ("scatter", "freedom"))
+                own.noise = Noise(row, scatter, float(freedom))
+            return
+        sums = DriftSums.unpacked(row, self._n)
+        if part == "segments":
+            own.segments.append(sums)
+        elif part == "reference":
+            own.reference = sums
+        elif part == "block":
+            own.block = sums
+        else:
+            self._hours[int(rest[1]), int(rest[0])] = sums
+
+
+def _agrees(reference: DriftSums, block: DriftSums, noise: Noise, slow: Change) -> bool:
+    """Whether the change over a day is still there in the last block."""
+    now = PeriodComparison(reference, block, noise).of(slow.cause)
+    if now is None:
+        return False
+    apart = np.abs(now.value - slow.value)
+    return bool(np.all(apart <= CONSISTENT * np.hypot(now.error, slow.error)))
+
+
+def _relative(before: float, by: float) -> str:
+    return f"{100.0 * by / before:+.0f} %" if before > 0.0 else f"{by:+.2g}"

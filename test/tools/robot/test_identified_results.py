@@ -1,0 +1,55 @@
+"""Results of the commands that identify parameters, and files that are not results."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from multibody_dynamics.dynamics import InputError
+from multibody_dynamics.tools.robot.identified_results import read_results
+
+
+def written(folder, content, name="identified.json"):
+    file = folder / name
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    return file
+
+
+def test_numbers_with_and_without_an_error(tmp_path):
+    known = {"value": 2, "standard error": None, "determined": False}
+    joints = {"a": {"viscous": {"value": 0.5, "standard error": 0.1, "determined": True},
+                    "coulomb": known}}  # fmt: skip
+    found = read_results(written(tmp_path, {"links": {}, "joints": joints}))
+    assert found.joints["a"]["viscous"] == (0.5, 0.1, True)
+    value, error, determined = found.joints["a"]["coulomb"]
+    assert (value, determined) == (2.0, False)
+    assert math.isnan(error)
+
+
+def test_springs_of_an_antagonistic_joint(tmp_path):
+    spring = "{spring: {law: linear, stiffness: {value: 5, unit: N m/rad, side: link}}}"
+    text = f"joints:\n  a:\n    agonist: {spring}\n    antagonist: {spring}\n"
+    found = read_results(written(tmp_path, text, "springs.yaml"))
+    assert set(found.laws) == {"a_agonist", "a_antagonist"}
+
+
+def test_payloads_stay_outside_of_the_urdf(tmp_path):
+    written(tmp_path, "payload: {hand: {mass: 1.0}}\n", "identified.yaml")
+    assert "payload is not part of a URDF" in read_results(tmp_path).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "cannot be read"),
+        ([], "expected a mapping with links"),
+        ({"links": {"a": {"mass": 3.0}}}, r"links.a.mass: expected a mapping with a number"),
+        ({"links": {"a": {"mass": {"value": "x"}}}}, r"links.a.mass: expected a mapping"),
+        ({"links": {"a": {"mass": {"value": 1.0}}}}, r"link 'a': com.x, .* is missing"),
+    ],
+)
+def test_files_that_are_not_results(tmp_path, content, message):
+    with pytest.raises(InputError, match=message):
+        read_results(written(tmp_path, content))

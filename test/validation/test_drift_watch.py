@@ -1,0 +1,141 @@
+"""Days of work: no alarm without a fault, and the right one with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from drifting_arm import Arm
+from multibody_dynamics.dynamics import InputError
+from multibody_dynamics.validation.drift_watch import DriftSettings, DriftWatch
+
+SETTINGS = DriftSettings(segment=2.0, block=30.0, reference=60.0, warm_up_time=120.0)
+
+
+def watch(settings=SETTINGS):
+    return DriftWatch(Arm(np.random.default_rng(0)).known, settings, 1)
+
+
+def work(watch, arm, seconds):
+    """The drifts of every block that is judged during so many seconds of motion."""
+    found = []
+    for _ in range(round(seconds / 2.0)):
+        if watch.add(*arm.move(2.0)):
+            found.append(watch.drifts)
+    return found
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A watch with a reference at the highest warmth, in a file, and its arm."""
+    own, arm = watch(replace(SETTINGS, warm_up_time=1.0)), Arm(np.random.default_rng(1))
+    assert work(own, arm, 130.0) == [(), ()]
+    file = tmp_path_factory.mktemp("memory") / "drift.npz"
+    own.save(file)
+    return file, arm
+
+
+def continued(file):
+    own = watch(replace(SETTINGS, warm_up_time=1.0))
+    own.load(file)
+    return own
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        ({"payload": 1.0}, "payload of forearm changed by +"),
+        ({"friction": np.array([1.0, 1.5])}, "friction of elbow: viscous +5"),
+        ({"stiffness": np.array([0.8, 1.0])}, "spring of shoulder: stiffness -20.0"),
+    ],
+)
+def test_faults_and_their_end(trained, fault, text):
+    file, arm = trained
+    own = continued(file)
+    faulty = arm.after(rng=np.random.default_rng(2), **fault)
+    found = work(own, faulty, 62.0)
+    assert [len(each) for each in found] == [1, 1]
+    assert found[-1][0].text.startswith(text)
+    healthy = arm.after(rng=np.random.default_rng(3), stamp=faulty.stamp)
+    assert work(own, healthy, 62.0)[-1] == ()
+
+
+def test_changes_that_do_not_matter(trained):
+    """They are significant, but smaller than the settings ask for."""
+    file, arm = trained
+    own = continued(file)
+    small = arm.after(rng=np.random.default_rng(4), payload=0.1, friction=np.array([1.1, 1.0]))
+    assert work(own, small, 62.0) == [(), ()]
+
+
+def test_heat_is_not_drift():
+    """Every morning, friction begins 40 % higher and falls in minutes; the fault is still found."""
+    own, arm = watch(), Arm(np.random.default_rng(5), heat=0.4, thermal_time=100.0)
+    alarms = []
+    for _ in range(4):
+        alarms += work(own, arm, 220.0)
+        arm.pause(1500.0)
+    assert len(alarms) > 10
+    assert not any(alarms)
+    faulty = arm.after(friction=np.array([1.0, 1.5]))
+    last = work(own, faulty, 220.0)[-1]
+    assert [(each.kind, each.name) for each in last] == [("friction", "elbow")]
+
+
+def test_without_warmth_heat_would_be_drift():
+    own = watch(replace(SETTINGS, warm_up_time=0.1))
+    arm = Arm(np.random.default_rng(6), heat=0.6, thermal_time=100.0)
+    found = work(own, arm, 240.0)
+    assert {each.kind for each in found[-1]} == {"friction"}
+
+
+def test_slow_drift_is_found_over_a_day(trained):
+    """A change that is lost in the noise of one block shows in the sum of many."""
+    file, arm = trained
+    own = continued(file)
+    own._settings = replace(own._settings, least_friction=0.0, least_payload=0.0)
+    slow = arm.after(rng=np.random.default_rng(7), payload=0.006)
+    found = work(own, slow, 360.0)
+    assert found[-1]
+    assert found[-1][0].kind == "payload"
+
+
+def test_memory_is_bounded_and_complete(tmp_path):
+    own, arm = watch(replace(SETTINGS, warm_up_time=1.0, days=0.5)), Arm(np.random.default_rng(8))
+    work(own, arm, 70.0)
+    sizes = []
+    for _ in range(24):
+        arm.pause(3600.0)
+        work(own, arm, 32.0)
+        own.save(tmp_path / "drift.npz")
+        sizes.append((tmp_path / "drift.npz").stat().st_size)
+    assert sizes[-1] <= max(sizes[13:19]) * 1.01
+    again = watch(replace(SETTINGS, warm_up_time=1.0, days=0.5))
+    again.load(tmp_path / "drift.npz")
+    assert (again.warmth, again.stamp, again.judged) == (own.warmth, own.stamp, own.judged)
+    assert again.progress() == own.progress()
+    state = arm.rng.bit_generator.state
+    first = [each for each in work(own, arm, 62.0)]
+    arm.rng.bit_generator.state = state
+    arm.stamp = again.stamp
+    assert work(again, arm, 62.0) == first
+
+
+def test_memory_of_something_else(trained, tmp_path):
+    file, _ = trained
+    with pytest.raises(InputError, match="belongs to another robot, friction or settings"):
+        watch(replace(SETTINGS, segment=1.0)).load(file)
+    with pytest.raises(InputError, match="cannot be read"):
+        watch().load(tmp_path / "absent.npz")
+    (tmp_path / "broken.npz").write_bytes(file.read_bytes()[:1000])
+    with pytest.raises(InputError, match="cannot be read"):
+        watch().load(tmp_path / "broken.npz")
+
+
+def test_settings_that_contradict_each_other():
+    with pytest.raises(InputError, match="must contain at least 30 segments of 10 s"):
+        DriftSettings(reference=100.0)
+    with pytest.raises(InputError, match="must not be shorter than a segment"):
+        DriftSettings(block=1.0)
