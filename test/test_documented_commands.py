@@ -178,7 +178,7 @@ def of_ros2_lifecycle(verb, node, transition):
     assert (verb, transition) == ("set", "configure")
 
 
-def of_ros2_bag(verb, *bags):
+def of_ros2_bag(verb="play", *bags):
     assert verb == "play"
 
 
