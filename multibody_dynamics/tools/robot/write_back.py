@@ -18,7 +18,7 @@ from ...dynamics.model import MultibodyModel, load_urdf
 from ...dynamics.model.inertia import decompose, spatial_inertia
 from .actuator_changes import write_actuators
 from .changes_table import Change, WrittenBack
-from .identified_results import INERTIA, REPORT, TEN, Figure, Figures, Results
+from .identified_results import FRICTION, INERTIA, REPORT, TEN, Figure, Figures, Results
 from .lumped_inertia import write_body
 from .urdf_text import MATRIX, UrdfText, inertial_block
 
@@ -194,7 +194,8 @@ def _write_friction(
         written = {"viscous": "damping", "coulomb": "friction"} if tag else {}
         for key, figure in figures.items():
             before = tag.number(written[key]) if tag and key in written else None
-            remark = "" if key in written else "in data.yaml"
+            remark = "in data.yaml" if key in FRICTION else "not part of the files"
+            remark = "" if key in written else remark
             found.changes.append(Change(joint, key, before, figure, remark))
         if tag:
             viscous, coulomb = (
@@ -217,11 +218,7 @@ def _data_file(model: MultibodyModel, results: Results, *, rigid: bool) -> str:
     """Friction, and the rotors of rigid joints, as YAML for `validate --data`; may be empty."""
     content: dict[str, Any] = {}
     friction = {
-        joint: {
-            key: figures[key].value
-            for key in ("viscous", "coulomb", "coulomb_velocity", "offset")
-            if key in figures
-        }
+        joint: {key: figures[key].value for key in FRICTION if key in figures}
         for joint, figures in results.joints.items()
     }
     if friction:

@@ -211,12 +211,22 @@ def test_impossible_results_are_refused_by_name(results, path, value, message):
         write_back(read_results(folder), PANDA, SPRINGS)
 
 
+def _saved(folder, content):
+    file = folder / "written.yaml"
+    file.write_bytes(content)
+    return file
+
+
 def test_friction_that_is_negative_within_its_error(results):
     folder, content = results
-    content["joints"]["panda_joint2"]["viscous"] = leaf(-0.01, 0.008)
+    content["joints"]["panda_joint2"] |= {"viscous": leaf(-0.01, 0.008), "stribeck": leaf(0.2)}
     (folder / "identified.json").write_text(json.dumps(content))
     found = write_back(read_results(folder), PANDA)
     data = yaml.safe_load(found.files["data.yaml"])
+    assert load_robot(PANDA, _saved(folder, found.files["data.yaml"])).friction.viscous[1] == 0.0
+    remarks = {each.quantity: each.remark for each in found.changes if each.name == "panda_joint2"}
+    assert remarks["stribeck"] == "not part of the files"
+    assert remarks["viscous"] == "in data.yaml"
     assert data["friction"]["panda_joint2"]["viscous"] == 0.0
     assert data["rotor_inertia"]["panda_joint2"] == pytest.approx(0.41)
 
