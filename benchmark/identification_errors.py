@@ -29,7 +29,7 @@ WINDOW = 0.03  # s, of the smoothing of springs
 ENCODER = 2.0 * np.pi / 2**18 / np.sqrt(12.0)  # rad
 NOISE = 0.1  # N m
 KINDS = (("friction",), ("payload", "friction"), ("inertia", "friction"))
-INERTIAL = ("mass", *idn.regressor.INERTIAL[1:])
+INERTIAL = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
 class Robot(NamedTuple):
@@ -118,9 +118,40 @@ def deviations(
         }
 
 
+def joint_deviations(
+    arm: Robot, kinds: tuple[str, ...], cutoff: float, time: float, runs: int
+) -> Iterator[dict[str, float]]:
+    """The same for `identify_robot`, with the positions and torques themselves."""
+    load = idn.CarriedPayload("load") if "payload" in kinds else None
+    settings = idn.IdentificationSettings(
+        cutoff=cutoff, links="inertia" in kinds, delays=False, robust=False, spectral=True
+    )
+    body = arm.model.body_names[-1]
+    true = {name: value for name, value in arm.true.items() if not name.startswith(f"{body}.")}
+    if load is not None:
+        true["load.mass"] = mass = arm.true[f"{body}.mass"]
+        com = [arm.true[f"{body}.m{axis}"] / mass for axis in "xyz"]
+        true.update(zip((f"load.com.{axis}" for axis in "xyz"), com, strict=True))
+    if "friction" in kinds:
+        true.update({f"{joint}.coulomb_velocity": 0.05 for joint in arm.model.joint_names})
+    for run in range(runs):
+        rng = np.random.default_rng(1000 + run)
+        position = arm.motion[0] + rng.normal(scale=ENCODER, size=arm.torque.shape)
+        torque = arm.torque + NOISE * noise(rng, arm.torque.shape, time, RATE)
+        recorded = idn.MeasuredRun("run", RATE, q=position, sensor=torque, payload=load)
+        found = idn.identify_robot(arm.model, [recorded], settings=settings)
+        estimates = {**found.robot.estimates(), **found.combinations}
+        yield {
+            name: (estimates[name].value - value) / estimates[name].error
+            for name, value in true.items()
+        }
+
+
 def kind_of(name: str) -> str:
     """The kind of a parameter by its name."""
     kind = name.split(".")[1]
+    if kind in ("coulomb_velocity", "com"):
+        return kind
     if kind in ("viscous", "coulomb", "offset"):
         return kind
     return "mass" if kind == "mass" else "m c" if kind in ("mx", "my", "mz") else "I"
@@ -129,7 +160,9 @@ def kind_of(name: str) -> str:
 def base_kind(name: str) -> str:
     """The same if the inertial parameters are base parameters."""
     kind = kind_of(name)
-    return kind if kind in ("viscous", "coulomb", "offset") else "base parameters"
+    return (
+        kind if kind in ("viscous", "coulomb", "offset", "coulomb_velocity") else "base parameters"
+    )
 
 
 def spring_deviations(time: float, runs: int) -> Iterator[dict[str, float]]:
@@ -178,6 +211,7 @@ def main() -> None:
     parser.add_argument(
         "--kinds", nargs="+", default=[",".join(each) for each in KINDS] + ["spring"]
     )
+    parser.add_argument("--joint", action="store_true", help="with identify_robot")
     options = parser.parse_args()
     print(
         "| kinds | cut-off, Hz | correlation time, s | parameter | coverage | rms z | determined |"
@@ -193,7 +227,8 @@ def main() -> None:
                         continue
                     rows = summarised(spring_deviations(time, options.runs), str)
                 else:
-                    found = deviations(arm, kinds, cutoff, time, options.runs)
+                    method = joint_deviations if options.joint else deviations
+                    found = method(arm, kinds, cutoff, time, options.runs)
                     rows = summarised(found, base_kind if "inertia" in kinds else kind_of)
                 for name, (inside, spread, share) in rows.items():
                     print(

@@ -33,6 +33,17 @@ identify_spring               the law of a spring from samples of deflection and
 SpringFit                     the result of identify_spring, as text or YAML
 motor_side_torque             Q from motor torque, velocity and acceleration, N m
 
+Links, friction, motors and springs together:
+
+identify_robot                everything that the flat model contains, from whatever was measured
+MeasuredRun                   one recording: positions, torques and currents of n joints
+CarriedPayload                a load of known or unknown mass, carried during a run
+IdentificationSettings        settings of identify_robot
+RobotIdentification           the result of identify_robot, with residuals and remarks
+IdentifiedRobot               the identified robot, and identified.json
+IdentifiedValue               a number, its standard error, and whether it is determined
+read_identified               the values of an identified.json
+
 Kinematic calibration:
 
 calibrate                     kinematic calibration from measured poses or positions of a frame
@@ -85,6 +96,13 @@ from .bodies.regressor import (
     pseudo_inertia,
     with_inertial_parameters,
 )
+from .drives.identified_robot import IdentifiedRobot, IdentifiedValue, read_identified
+from .drives.measured_run import CarriedPayload, MeasuredRun
+from .drives.robot_identification import (
+    IdentificationSettings,
+    RobotIdentification,
+    identify_robot,
+)
 from .geometry.calibration import Calibration, calibrate
 from .geometry.geometric_sensitivity import (
     ErrorScrew,
@@ -119,6 +137,9 @@ __all__ = [
     "log_cholesky", "nearest_consistent", "JointFriction",
     # springs
     "identify_spring", "SpringFit", "motor_side_torque",
+    # links, friction, motors and springs together
+    "identify_robot", "MeasuredRun", "CarriedPayload", "IdentificationSettings",
+    "RobotIdentification", "IdentifiedRobot", "IdentifiedValue", "read_identified",
     # kinematic calibration
     "calibrate", "Calibration", "ErrorScrew", "joint_errors", "frame_errors", "errors_at",
     "perturbed_model", "pose_sensitivity", "twist_sensitivity", "jacobian_sensitivity",

@@ -30,6 +30,7 @@ COMMANDS = (  # in the order of --help
     "record",
     "record_demo",
     "validate",
+    "identify",
     "identify_springs",
     "write_back",
     "collision_thresholds",

@@ -279,7 +279,7 @@ def _solved(R: Array, target: Array, start: Array, bodies: int, prior: float) ->
         by_x = np.zeros((count, count))
         for i, each in enumerate(x[:inertial].reshape(-1, 10)):
             block = slice(10 * i, 10 * i + 10)
-            by_x[block, block] = _derivative(each)
+            by_x[block, block] = consistent_derivative(each)
         by_x[inertial:, inertial:] = np.eye(count - inertial)
         hold = np.eye(count)[:inertial] * prior
         return np.concatenate([R @ by_x, hold])
@@ -305,16 +305,16 @@ def _upper(theta: Array) -> Array:
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1)) * np.exp(alpha)[..., None, None]
 
 
-def _derivative(theta: Array) -> Array:
-    """(10, 10) of the ten parameters by theta (10,)."""
+def consistent_derivative(theta: Array) -> Array:
+    """(..., 10, 10) of the ten parameters by theta (..., 10)."""
     U = _upper(theta)
-    scale = np.exp(theta[0])
-    columns = [_ten(2.0 * U @ U.T)]
-    for i, j in ENTRIES:
-        D = np.zeros((4, 4))
-        D[i, j] = U[i, i] if i == j else scale
-        columns.append(_ten(D @ U.T + U @ D.T))
-    return np.stack(columns, axis=-1)
+    columns = np.swapaxes(U, -1, -2)
+    D = np.zeros((*theta.shape[:-1], 10, 4, 4))
+    D[..., 0, :, :] = U @ columns
+    for k, (i, j) in enumerate(ENTRIES, start=1):
+        size = U[..., i, i] if i == j else U[..., 3, 3]
+        D[..., k, i, :] = size[..., None] * columns[..., j, :]
+    return np.swapaxes(_ten(D + np.swapaxes(D, -1, -2)), -1, -2)
 
 
 def _ten(J: Array) -> Array:
@@ -430,7 +430,7 @@ class _Errors:
         held = np.zeros(len(x))
         for k in range(0, inertial, 10):
             block = slice(k, k + 10)
-            J[block, block] = _derivative(log_cholesky(nearest_consistent(x[block])))
+            J[block, block] = consistent_derivative(log_cholesky(nearest_consistent(x[block])))
             held[block] = weight**2
         within = J.T @ H @ J + np.diag(held)
         self._inverse = inverse_of(within)  # P

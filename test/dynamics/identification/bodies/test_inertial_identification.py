@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.identification.bodies.inertial_identification import _derivative
+from multibody_dynamics.dynamics.identification.bodies.inertial_identification import (
+    consistent_derivative,
+)
 from robots import panda
 
 NUMBERS = st.lists(st.floats(-1.5, 1.5), min_size=10, max_size=10).map(np.array)
@@ -36,7 +38,7 @@ def test_log_cholesky_parameters_convert_to_bodies_and_back(theta):
 @given(NUMBERS)
 def test_the_derivative_of_consistent_parameters_by_differences(theta):
     h = 1e-6
-    for k, column in enumerate(_derivative(theta).T):
+    for k, column in enumerate(consistent_derivative(theta).T):
         step = h * np.eye(10)[k]
         after, before = dyn.identification.consistent_parameters(
             np.stack([theta + step, theta - step])

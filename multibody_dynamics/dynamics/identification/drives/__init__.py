@@ -1,0 +1,1 @@
+"""Links, friction, motors and springs, identified jointly from whatever was measured."""

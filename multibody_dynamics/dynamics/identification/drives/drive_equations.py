@@ -1,0 +1,401 @@
+"""The equations of links, motors and springs, as columns of numbers that parameters multiply.
+
+Of a joint whose spring has the deflection phi = theta - q, those equations are used whose left
+sides were measured (all on the link side of the gear):
+
+    motor    k i(t - d) - Q           = M_m theta'' + friction of the motor(theta')
+    link     Q                        = Y(q, q', q'') pi + friction of the link(q')
+    spring   Q of the sensor - bias   = s(phi) + D phi'
+
+Q is s(phi) + D phi' in the motor equation and, without a torque sensor, also in that of the link.
+If the deflection was not measured, Q comes from the sensor. A rigid joint has theta = q, and one
+equation if it has no sensor,
+
+    rigid    k i(t - d)               = Y pi + M_m q'' + friction(q').
+
+So has an elastic joint of which only one side was measured, without a sensor; the deflection then
+follows from the known spring and torque.
+
+Each equation is a sum of columns times coefficients, z . columns = 0, and the coefficients are
+functions of the parameters (`drive_parameters`): the columns need to be computed only once. Both
+sides pass the same filter (`parallel_filter`). Delays enter by derivatives of the torque,
+i(t - d) = i - d i' + d^2 i'' / 2 - ..., friction by its tabulated terms (`friction_terms`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core import Array, InputError
+from ...elastic import (
+    Actuators,
+    CubicSpring,
+    LinearSpring,
+    PolynomialSpring,
+    Rigid,
+    SeriesElastic,
+    Spring,
+)
+from ...model import MultibodyModel
+from ...rigid import inverse_dynamics
+from ..bodies.regressor import inverse_dynamics_regressor
+from ..signals.differentiation import HIGHEST, ZeroPhaseFilter
+from ..signals.parallel_filter import ParallelFilter
+from .friction_terms import NODES, VelocityNodes
+from .measured_run import MeasuredRun
+
+Kind = Literal["rigid", "motor", "link", "spring"]
+WIDER = 2.0  # cut-off of the states, relative to that of the equations
+FINEST = 250.0  # Hz, at least, of the states: friction changes within a few ms
+PER_CUTOFF = 10.0  # states, at least, per period of the cut-off
+SIGNAL_ORDERS = 4  # derivatives of a torque, for its delay
+SHORTEST = 16  # filtered samples of a stretch that is used
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """One equation of one joint. blocks : columns by the name of what multiplies them."""
+
+    kind: Kind
+    joint: int
+    blocks: dict[str, slice]
+    columns: int
+
+    @property
+    def unknowns(self) -> int:
+        """The number of coefficients: a tabulated term has a size and a velocity, drift is judged
+        afterwards, and a signal has a gain and a delay."""
+        few = {"coulomb": 2, "stribeck": 2, "load": 1, "signal": 2, "sensor": 1}
+        few |= {"viscous drift": 0, "coulomb drift": 0}
+        return sum(few.get(name, each.stop - each.start) for name, each in self.blocks.items())
+
+
+class Options(NamedTuple):
+    """Which terms the equations have besides the usual ones."""
+
+    stribeck: bool = False
+    load_friction: bool = False
+
+
+class Filters(NamedTuple):
+    """Of one rate: those of states and efforts, their step, and that of the equations."""
+
+    states: ZeroPhaseFilter
+    efforts: ZeroPhaseFilter
+    step: int
+    equations: ParallelFilter
+
+
+def filters_of(rate: float, cutoff: float) -> Filters:
+    """The filters for samples at `rate`, for equations below `cutoff`, both in Hz."""
+    wide = min(WIDER * cutoff, HIGHEST * rate)
+    step = max(int(rate / max(FINEST, PER_CUTOFF * cutoff) + 1e-6), 1)
+    return Filters(
+        ZeroPhaseFilter(rate, wide, 3),
+        ZeroPhaseFilter(rate, wide, SIGNAL_ORDERS),
+        step,
+        ParallelFilter(rate / step, cutoff),
+    )
+
+
+class Sources(NamedTuple):
+    """What was measured, (n,) masks of the joints. signal : motor torque or current."""
+
+    q: NDArray[np.bool_]
+    theta: NDArray[np.bool_]
+    sensor: NDArray[np.bool_]
+    motor_torque: NDArray[np.bool_]
+    current: NDArray[np.bool_]
+
+    @property
+    def signal(self) -> NDArray[np.bool_]:
+        return np.asarray(self.motor_torque | self.current)
+
+
+def sources_of(runs: Sequence[MeasuredRun]) -> Sources:
+    """What all runs have measured. Raises InputError, naming the run, where they differ."""
+    first = None
+    for run in runs:
+        found = Sources(*(run.has(name) for name in Sources._fields))
+        if first is not None and any(
+            not np.array_equal(a, b) for a, b in zip(first, found, strict=True)
+        ):
+            raise InputError(
+                f"run '{run.name}': has other signals than '{runs[0].name}': identify runs with "
+                "the same signals together"
+            )
+        first = found
+    if first is None:
+        raise InputError("no runs to identify from")
+    return first
+
+
+class State(NamedTuple):
+    """Filtered states of one stretch, (order, k, n), and times (k,)."""
+
+    times: Array
+    links: Array  # (3, k, n)
+    motors: Array  # (3, k, n)
+    sensor: Array  # (3, k, n)
+    signal: Array  # (4, k, n)
+
+
+class DriveEquations:
+    """The equations of a robot, and their columns for stretches of a run.
+
+    speeds : (2, n) rms velocities of links and motors. payloads : names, and indices of the bodies.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators | None,
+        sources: Sources,
+        speeds: Array,
+        payloads: dict[str, int],
+        options: Options,
+    ) -> None:
+        self.model, self.actuators, self.sources = model, actuators, sources
+        self.payloads, self.options = payloads, options
+        self.is_elastic = np.zeros(model.n, dtype=bool)
+        self.springs: list[Spring | None] = [None] * model.n
+        if actuators is not None:
+            self._take_springs(actuators)
+        self.has_deflection = self.is_elastic & sources.q & sources.theta
+        self.nodes = {
+            side: [VelocityNodes(float(v)) for v in row]
+            for side, row in zip(("link", "motor"), speeds, strict=True)
+        }
+        self.channels = self._channels()
+        widths = [channel.columns for channel in self.channels]
+        ends = 1 + np.cumsum([0, *widths])  # the first column is the time
+        self.places = [slice(a, b) for a, b in itertools.pairwise(ends)]
+        self.width = int(ends[-1])
+
+    def _take_springs(self, actuators: Actuators) -> None:
+        actuators.refuse_other_joints(self.model)
+        for j, actuator in enumerate(actuators.actuators):
+            name = actuators.joint_names[j]
+            if isinstance(actuator, SeriesElastic):
+                self.is_elastic[j] = True
+                self.springs[j] = actuator.spring
+            elif not isinstance(actuator, Rigid):
+                raise InputError(
+                    f"joint '{name}': only rigid and series elastic joints can be identified "
+                    "together with the links; use identify-springs for the springs of this one"
+                )
+
+    def site(self, joint: int) -> str:
+        """Where the friction of a rigid joint is: "motor" with actuator data, else "link"."""
+        return "link" if self.actuators is None else "motor"
+
+    def _channels(self) -> list[Channel]:
+        found = []
+        has = self.sources
+        for j, name in enumerate(self.model.joint_names):
+            if not (has.q[j] or has.theta[j]):
+                raise InputError(f"joint '{name}': no position was measured")
+            if self.has_deflection[j] or has.sensor[j]:
+                if has.signal[j]:
+                    found.append(self._channel("motor", j))
+                if self.has_deflection[j] and has.sensor[j]:
+                    found.append(self._channel("spring", j))
+                if has.sensor[j] or has.signal[j]:
+                    found.append(self._channel("link", j))
+            elif has.signal[j]:
+                found.append(self._channel("rigid", j))
+        if not found:
+            raise InputError(
+                "no torque was measured at any joint: motor torques, currents or the torques of "
+                "sensors are needed"
+            )
+        return found
+
+    def _channel(self, kind: Kind, j: int) -> Channel:
+        """The layout of one equation."""
+        widths: dict[str, int] = {}
+        if kind in ("rigid", "motor"):
+            widths["signal"] = SIGNAL_ORDERS
+            widths["inertia"] = 1
+        by_spring = self.has_deflection[j] and (kind != "link" or not self.sources.sensor[j])
+        if by_spring:
+            widths |= {"spring": spring_columns(self.springs[j]), "damping": 1}
+        if kind == "spring" or (kind in ("motor", "link") and not by_spring):
+            widths["sensor"] = 3
+        if kind == "spring":
+            widths["bias"] = 1
+        if kind in ("rigid", "link"):
+            carried = [i for i in range(self.model.n) if j in self.model.path(i)]
+            widths["links"] = 10 * len(carried)
+            widths |= {f"payload {name}": 10 for name, b in self.payloads.items() if b in carried}
+        if kind != "spring":
+            widths |= {"viscous": 1, "offset": 1, "coulomb": NODES}
+            if self.options.stribeck:
+                widths["stribeck"] = NODES
+            if self.options.load_friction:
+                widths["load"] = NODES
+            widths |= {"viscous drift": 1, "coulomb drift": 1}
+        ends = np.cumsum([0, *widths.values()]).tolist()
+        blocks = {name: slice(a, b) for name, a, b in zip(widths, ends[:-1], ends[1:], strict=True)}
+        return Channel(kind, j, blocks, ends[-1])
+
+    def side_of(self, channel: Channel) -> str:
+        """Whose friction an equation has: "link" or "motor"."""
+        if channel.kind == "rigid" and not self.is_elastic[channel.joint]:
+            return self.site(channel.joint)
+        return "link" if channel.kind == "link" else "motor"
+
+    def states(self, run: MeasuredRun, stretch: slice, filters: Filters) -> State:
+        """The filtered states of a stretch."""
+        n, step = self.model.n, filters.step
+
+        def rows(given: Array | None, columns: NDArray[np.bool_]) -> Array:
+            part = np.zeros((stretch.stop - stretch.start, n))
+            if given is not None:
+                part[:, columns] = given[stretch, columns]
+            return part
+
+        has = self.sources
+        signal = rows(run.motor_torque, has.motor_torque)
+        only = has.current & ~has.motor_torque
+        signal[:, only] = rows(run.current, only)[:, only]
+        signal = filters.efforts(signal, step=step)
+        sensor = filters.states(rows(run.sensor, has.sensor), step=step)
+        links = filters.states(rows(run.q, has.q), step=step)
+        if run.qd is not None and run.has("qd")[has.q].all():
+            links[1:] = filters.states(rows(run.qd, has.q), step=step)[:2]
+        motors = filters.states(rows(run.theta, has.theta), step=step)
+        self._complete(links, motors, sensor, step / run.rate)
+        count = links.shape[1]
+        first = run.start + (stretch.start + filters.states.reach) / run.rate
+        times = first + np.arange(count) * step / run.rate
+        return State(times, links, motors, sensor, signal)
+
+    def _complete(self, links: Array, motors: Array, sensor: Array, step: float) -> None:
+        """Fill in the side that was not measured, in place, by the known springs; step in s."""
+        has = self.sources
+        lacking = np.flatnonzero(self.is_elastic & ~(has.q & has.theta))
+        rigid = ~self.is_elastic
+        links[:, :, rigid & ~has.q] = motors[:, :, rigid & ~has.q]
+        motors[:, :, rigid] = links[:, :, rigid]
+        if not lacking.size:
+            return
+        links[:, :, lacking] = np.where(has.q[lacking], links[:, :, lacking], motors[:, :, lacking])
+        predicted = inverse_dynamics(self.model, *links).tau
+        for j in lacking:
+            spring = self.springs[j]
+            assert spring is not None
+            Q = sensor[0, :, j] if has.sensor[j] else predicted[:, j]
+            phi = spring.deflection(Q, beyond="continue")
+            rate = np.gradient(phi, step)
+            rates = np.stack([phi, rate, np.gradient(rate, step)])
+            if has.q[j]:
+                motors[:, :, j] = links[:, :, j] + rates
+            else:
+                links[:, :, j] = motors[:, :, j] - rates
+
+    def table(self, run: MeasuredRun, state: State, middle: tuple[float, float]) -> Any:
+        """The columns (k, width) of a slice of the states, as a function of the slice.
+
+        middle : time in s that has no drift, and the span over which drift is counted.
+        """
+        drift_at = (state.times - middle[0]) / middle[1]
+
+        def rows(part: slice) -> Array:
+            q, qd, qdd = state.links[:, part]
+            Y = inverse_dynamics_regressor(self.model, q, qd, qdd).Y
+            loads = (
+                np.abs(inverse_dynamics(self.model, q, qd, qdd).tau)
+                if self.options.load_friction
+                else None
+            )
+            out = np.zeros((len(q), self.width))
+            out[:, 0] = state.times[part]
+            for channel, place in zip(self.channels, self.places, strict=True):
+                named = self._named(channel, run, state, part, Y, loads, drift_at[part])
+                for name, block in channel.blocks.items():
+                    out[:, place][:, block] = named[name]
+            return out
+
+        return rows
+
+    # wide: the state and what all equations of a sample share
+    def _named(
+        self,
+        channel: Channel,
+        run: MeasuredRun,
+        state: State,
+        part: slice,
+        Y: Array,
+        loads: Array | None,
+        drift: Array,
+    ) -> dict[str, Array]:
+        """The columns of one equation by name."""
+        j = channel.joint
+        side = self.side_of(channel)
+        moving = state.motors if channel.kind in ("motor", "rigid") else state.links
+        v = moving[1, part, j]
+        nodes = self.nodes[side][j]
+        coulomb = nodes.coulomb(v)
+        speed = np.tanh(v / nodes.values[NODES // 2])
+        columns = {
+            "signal": state.signal[:, part, j].T,
+            "sensor": state.sensor[:, part, j].T,
+            "inertia": moving[2, part, j][:, None],
+            "bias": np.ones((len(v), 1)),
+            "viscous": v[:, None],
+            "offset": np.ones((len(v), 1)),
+            "coulomb": coulomb,
+            "viscous drift": (drift * v)[:, None],
+            "coulomb drift": (drift * speed)[:, None],
+        }
+        if "stribeck" in channel.blocks:
+            columns["stribeck"] = nodes.stribeck(v)
+        if loads is not None:
+            columns["load"] = coulomb * loads[:, j, None]
+        if "spring" in channel.blocks:
+            phi, rate = state.motors[:2, part, j] - state.links[:2, part, j]
+            columns["spring"] = spring_terms(self.springs[j], phi)
+            columns["damping"] = rate[:, None]
+        if "links" in channel.blocks:
+            carried = [i for i in range(self.model.n) if j in self.model.path(i)]
+            used = np.concatenate([np.arange(10 * i, 10 * i + 10) for i in carried])
+            columns["links"] = Y[:, j, used]
+            for name, b in self.payloads.items():
+                here = run.payload is not None and run.payload.name == name
+                columns[f"payload {name}"] = float(here) * Y[:, j, 10 * b : 10 * b + 10]
+        return columns
+
+
+def spring_columns(spring: Spring | None) -> int:
+    """The number of coefficients of a law."""
+    return len(spring_coefficients(spring))
+
+
+def spring_coefficients(spring: Spring | None) -> dict[str, float]:
+    """The coefficients of a law by name; a table has one, the scale of its torques."""
+    if isinstance(spring, LinearSpring):
+        return {"stiffness": spring.K}
+    if isinstance(spring, CubicSpring):
+        return {"stiffness": spring.K, "cubic_stiffness": spring.K3}
+    if isinstance(spring, PolynomialSpring):
+        return {f"c{i}": c for i, c in enumerate(spring.coefficients, start=1)}
+    return {"scale": 1.0}
+
+
+def spring_terms(spring: Spring | None, phi: Array) -> Array:
+    """Columns (k, p) that the coefficients of a law multiply."""
+    if isinstance(spring, LinearSpring):
+        return phi[:, None]
+    if isinstance(spring, CubicSpring):
+        return np.stack([phi, phi**3], axis=1)
+    if isinstance(spring, PolynomialSpring):
+        return np.stack([phi**i for i in range(1, len(spring.coefficients) + 1)], axis=1)
+    assert spring is not None
+    return np.asarray(spring.torque(phi, beyond="continue"))[:, None]

@@ -1,0 +1,224 @@
+"""The parameters of the joint identification, and the coefficients that follow from them.
+
+The parameters are one vector. Links and payloads are log-Cholesky numbers, and therefore always
+possible bodies (`consistent_parameters`); a known mass and bounds of a mass are bounds of the first
+of these numbers. v0, vs and drive gains are logarithms. Every parameter has a prior, a normal
+distribution about its value so far: wide where torques determine the parameter, and decisive where
+they do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core import Array
+from ..bodies.inertial_identification import (
+    consistent_derivative,
+    consistent_parameters,
+    log_cholesky,
+    nearest_consistent,
+)
+from .drive_equations import Channel, DriveEquations, spring_coefficients
+
+FRICTION = ("viscous", "coulomb", "offset")
+WIDE = 10.0  # standard deviations of wide priors, in units of the signals
+VELOCITY_SPREAD = 1.0  # of log v0
+DELAY_SPREAD = 0.01  # s
+GAIN_SPREAD = 0.3  # of log k
+STRIBECK_VELOCITY = 0.1  # of the rms velocity, before identification
+LARGEST_PHASE = 0.7  # rad at the cut-off, for which the derivatives represent a delay
+
+
+@dataclass
+class Parameters:
+    """Names, priors and bounds of all parameters, (p,) each."""
+
+    names: list[str] = field(default_factory=list)
+    mean: list[float] = field(default_factory=list)
+    spread: list[float] = field(default_factory=list)
+    lower: list[float] = field(default_factory=list)
+    upper: list[float] = field(default_factory=list)
+    free: list[bool] = field(default_factory=list)
+
+    # wide: the properties of one parameter
+    def add(
+        self,
+        name: str,
+        mean: float,
+        spread: float,
+        lower: float = -np.inf,
+        upper: float = np.inf,
+        *,
+        free: bool = True,
+    ) -> None:
+        """Append a parameter."""
+        inside = float(np.clip(mean, lower, upper))
+        for row, value in zip(
+            (self.names, self.mean, self.spread, self.lower, self.upper, self.free),
+            (name, inside, spread, lower, upper, free and lower < upper),
+            strict=True,
+        ):
+            row.append(value)  # type: ignore[attr-defined]
+
+    @property
+    def index(self) -> dict[str, int]:
+        """The place of each name."""
+        return {name: i for i, name in enumerate(self.names)}
+
+
+class Scales(NamedTuple):
+    """Sizes of the signals, (n,) each: rms of torques in N m, velocities, accelerations, and
+    deflections; where there are none, 1."""
+
+    torque: Array
+    velocity: Array  # (2, n), links and motors
+    acceleration: Array
+    deflection: Array
+    deflection_rate: Array
+
+
+def body_names(body: str) -> list[str]:
+    """The names of the ten log-Cholesky numbers of a body."""
+    return [f"{body}.theta{k}" for k in range(10)]
+
+
+def add_body(
+    parameters: Parameters,
+    body: str,
+    ten: Array,
+    spread: float,
+    mass_range: tuple[float, float] | None,
+) -> None:
+    """Append a body; mass_range in kg, equal for a known mass; None: the body is known."""
+    theta = log_cholesky(nearest_consistent(ten))
+    for k, (name, value) in enumerate(zip(body_names(body), theta.tolist(), strict=True)):
+        if k == 0 and mass_range is not None:
+            # mass = exp(2 theta_0)
+            low, high = 0.5 * np.log(mass_range[0]), 0.5 * np.log(mass_range[1])
+            parameters.add(name, value, spread, low, high)
+        else:
+            parameters.add(name, value, spread, free=mass_range is not None)
+
+
+class Coefficients:
+    """The coefficients z of every channel as functions of the parameters.
+
+    gains : joints whose signal is a current.
+    """
+
+    def __init__(
+        self, equations: DriveEquations, parameters: Parameters, gains: NDArray[np.bool_]
+    ) -> None:
+        self._equations, self._gains = equations, gains
+        self._index = parameters.index
+        self.size = len(parameters.names)
+        self._names = equations.model.joint_names
+        self._inertial = sum(".theta" in name for name in parameters.names)
+        self._last: Array = np.zeros(0)
+        self._bodies_at: tuple[Array, Array] = (np.zeros((0, 10)), np.zeros((0, 10, 10)))
+
+    def of(self, channel: Channel, theta: Array) -> tuple[Array, Array]:
+        """z (columns,) of a channel, and its derivative (columns, p)."""
+        z = np.zeros(channel.columns)
+        D = np.zeros((channel.columns, self.size))
+        signs = self._signs(channel)
+        for name, block in channel.blocks.items():
+            sign = signs.get(name, -1.0)
+            value, where, slope = self._block(channel, name, theta)
+            z[block] = sign * value
+            if len(where):
+                D[block.start : block.stop, where] = sign * slope
+        return self._scaled(channel, theta, z, D)
+
+    def _signs(self, channel: Channel) -> dict[str, float]:
+        """Blocks on the left side of an equation; all others are subtracted."""
+        left = {"rigid": ("signal",), "motor": ("signal",), "spring": ("sensor",)}
+        names = left.get(channel.kind, ("spring", "damping", "sensor"))
+        return dict.fromkeys(names, 1.0)
+
+    def _block(
+        self, channel: Channel, name: str, theta: Array
+    ) -> tuple[Array, Sequence[int], Array]:
+        """Value (m,) of a block, indices (k,) of its parameters, and derivative (m, k)."""
+        at, joint = self._index, self._names[channel.joint]
+        site = f"{self._equations.side_of(channel)} {joint}"
+        if name == "signal":
+            d = at[f"{joint}.command delay"]
+            x = theta[d]
+            value = np.array([1.0, -x, x**2 / 2.0, -(x**3) / 6.0])
+            return value, [d], np.array([[0.0], [-1.0], [x], [-(x**2) / 2.0]])
+        if name == "sensor":
+            d = at[f"{joint}.sensor delay"]
+            x = theta[d]
+            return np.array([1.0, x, x**2 / 2.0]), [d], np.array([[0.0], [1.0], [x]])
+        if name == "links":
+            model = self._equations.model
+            carried = [b for i, b in enumerate(model.body_names) if channel.joint in model.path(i)]
+            return self._bodies(carried, theta)
+        if name.startswith("payload "):
+            return self._bodies([name], theta)
+        if name in ("coulomb", "stribeck", "load"):
+            return self._of_velocity(channel, site, name, theta)
+        if name == "spring":
+            law = spring_coefficients(self._equations.springs[channel.joint])
+            where = [at[f"{joint}.{each}"] for each in law]
+            return theta[where], where, np.eye(len(where))
+        owner = joint if name in ("damping", "bias", "inertia") else site
+        where = [at[f"{owner}.{name}"]]
+        return theta[where], where, np.eye(1)
+
+    def _bodies(self, bodies: Sequence[str], theta: Array) -> tuple[Array, Sequence[int], Array]:
+        firsts = [self._index[f"{body}.theta0"] for body in bodies]
+        tens, slopes = self._all_bodies(theta)
+        slope = np.zeros((10 * len(firsts), 10 * len(firsts)))
+        for i, first in enumerate(firsts):
+            slope[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = slopes[first // 10]
+        where = [first + k for first in firsts for k in range(10)]
+        return tens[[first // 10 for first in firsts]].ravel(), where, slope
+
+    def _all_bodies(self, theta: Array) -> tuple[Array, Array]:
+        """The ten parameters of all bodies, which come first in theta, and their derivatives."""
+        numbers = theta[: self._inertial]
+        if not np.array_equal(numbers, self._last):
+            each = numbers.reshape(-1, 10)
+            self._bodies_at = consistent_parameters(each), consistent_derivative(each)
+            self._last = numbers.copy()
+        return self._bodies_at
+
+    def _of_velocity(
+        self, channel: Channel, site: str, name: str, theta: Array
+    ) -> tuple[Array, Sequence[int], Array]:
+        velocity = "stribeck_velocity" if name == "stribeck" else "coulomb_velocity"
+        where = [self._index[f"{site}.{name}"], self._index[f"{site}.{velocity}"]]
+        size, log_velocity = theta[where]
+        nodes = self._equations.nodes[self._equations.side_of(channel)][channel.joint]
+        weights, slope = nodes.weights(log_velocity)
+        return size * weights, where, np.stack([weights, size * slope], axis=1)
+
+    def _scaled(self, channel: Channel, theta: Array, z: Array, D: Array) -> tuple[Array, Array]:
+        """The equation in units of its noise: of a current, not of k times it, and of a
+        deflection, not of the stiffness times it. Otherwise small gains would make errors small."""
+        joint = self._names[channel.joint]
+        if channel.kind in ("rigid", "motor") and self._gains[channel.joint]:
+            g = self._index[f"{joint}.log gain"]
+            scale, signal = np.exp(-theta[g]), channel.blocks["signal"]
+            kept, slopes = z[signal].copy(), D[signal].copy()
+            z, D = scale * z, scale * D
+            D[:, g] -= z
+            z[signal], D[signal] = kept, slopes
+        elif channel.kind == "link" and "spring" in channel.blocks:
+            first = self._index[f"{joint}.{next(iter(self._law(channel)))}"]
+            initial = next(iter(self._law(channel).values()))
+            size = theta[first] / initial
+            D = D / size
+            z = z / size
+            D[:, first] -= z / theta[first]
+        return z, D
+
+    def _law(self, channel: Channel) -> Mapping[str, float]:
+        return spring_coefficients(self._equations.springs[channel.joint])

@@ -1,0 +1,238 @@
+"""The filtered equations of all runs: computed once, weighted and judged many times.
+
+Memory is bounded: of long recordings, evenly spread pieces are used. What was recorded once in
+several minutes, such as a collision, does not follow the equations; such samples are found by their
+residuals and left out together with everything that the filters spread them over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter1d
+
+from ...core import Array, InputError
+from .drive_equations import SHORTEST, DriveEquations, Filters, filters_of
+from .equation_sums import EquationSums
+from .measured_run import MeasuredRun
+
+MOST_STATES = 120_000  # of all runs
+PIECE = 20.0  # s of a long recording that are used in one piece
+NOISE_SAMPLES = 6_000  # states from which the effect of the noise of positions is computed
+NOISE_BAND = 0.25  # share of the sampling rate above which positions contain only noise
+OUTLIER = 8.0  # robust standard deviations
+AT_REST = 0.01  # of the rms velocity
+RATE_SPREAD = 0.05  # relative difference of sampling rates that count as equal
+
+
+class Piece(NamedTuple):
+    """A part of a run without gaps."""
+
+    run: int
+    part: slice
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Filtered samples (k, width) without gaps, from one run; the first column is the time.
+
+    used : (k, channels) whether a sample is used in an equation.
+    """
+
+    run: int
+    rows: Array
+    used: NDArray[np.bool_]
+
+
+class Plan:
+    """Which parts of the runs are used, and with which filters."""
+
+    def __init__(self, runs: Sequence[MeasuredRun], cutoff: float) -> None:
+        rates = np.array([run.rate for run in runs])
+        middle = float(np.median(rates))
+        for run in runs:
+            if abs(run.rate - middle) > RATE_SPREAD * middle:
+                raise InputError(
+                    f"run '{run.name}' was sampled at {run.rate:.5g} Hz, others at {middle:.5g} "
+                    "Hz: resample them to one rate, or identify them separately"
+                )
+        self.runs, self.cutoff = runs, cutoff
+        self.filters = [filters_of(run.rate, cutoff) for run in runs]
+        states = sum(
+            len(run.position) / filters.step
+            for run, filters in zip(runs, self.filters, strict=True)
+        )
+        every = max(int(np.ceil(states / MOST_STATES)), 1)
+        self.share = 1.0 / every
+        self.pieces = [
+            Piece(i, part)
+            for i, run in enumerate(runs)
+            for stretch in run.stretches
+            for part in _parts(stretch, int(PIECE * run.rate), every)
+        ]
+
+    def first(self, states: int) -> list[Piece]:
+        """Pieces with about this many states, evenly spread."""
+        total = sum(
+            (piece.part.stop - piece.part.start) / self.filters[piece.run].step
+            for piece in self.pieces
+        )
+        share = min(states / max(total, 1.0), 1.0)
+        found = []
+        for piece in self.pieces:
+            length = piece.part.stop - piece.part.start
+            found.append(
+                Piece(
+                    piece.run,
+                    slice(piece.part.start, piece.part.start + max(int(share * length), 1)),
+                )
+            )
+        return found
+
+
+def _parts(stretch: slice, length: int, every: int) -> list[slice]:
+    if every == 1:
+        return [stretch]
+    begins = range(stretch.start, stretch.stop, length * every)
+    return [slice(begin, min(begin + length, stretch.stop)) for begin in begins]
+
+
+def filtered_blocks(
+    equations: DriveEquations,
+    plan: Plan,
+    pieces: Sequence[Piece],
+    middle: tuple[float, float],
+    noise: Sequence[Array] | None = None,
+    seed: int = 0,
+) -> list[Block]:
+    """The filtered equations of pieces of the runs.
+
+    middle : see :meth:`.DriveEquations.table`. noise : standard deviations (2, n) of positions of
+        links and motors of each run, which are added to the recorded ones.
+    """
+    found = []
+    rng = np.random.default_rng(abs(seed))
+    for piece in pieces:
+        run, filters = plan.runs[piece.run], plan.filters[piece.run]
+        stretch = piece.part
+        if noise is not None:
+            run = _louder(run, stretch, noise[piece.run], rng, float(np.sign(seed)))
+            stretch = slice(0, stretch.stop - stretch.start)
+        if stretch.stop - stretch.start <= 2 * filters.states.reach + filters.step:
+            continue
+        state = equations.states(run, stretch, filters)
+        table = equations.table(run, state, middle)
+        reach = reach_of(filters)
+        found += [
+            Block(piece.run, rows, _moving(equations, rows, reach))
+            for rows in filters.equations.blocks(table, slice(0, len(state.times)))
+            if len(rows) >= SHORTEST
+        ]
+    return found
+
+
+def _louder(
+    run: MeasuredRun, part: slice, noise: Array, rng: np.random.Generator, sign: float
+) -> MeasuredRun:
+    """A part of a run with more noise of the positions."""
+    changed: dict[str, Any] = {}
+    for name in ("q", "qd", "theta", "sensor", "motor_torque", "current"):
+        rows = getattr(run, name)
+        changed[name] = None if rows is None else rows[part]
+    for name, size in (("q", noise[0]), ("theta", noise[1])):
+        rows = changed[name]
+        if rows is not None:
+            changed[name] = rows + sign * size * rng.standard_normal(rows.shape)
+    return replace(run, **changed, starts=(0,), start=run.start + part.start / run.rate)
+
+
+def position_noise(run: MeasuredRun) -> Array:
+    """Standard deviations (2, n) of the white noise of the positions of links and motors, from
+    their power above a quarter of the sampling rate; zero where velocities were measured."""
+    found = np.zeros((2, run.position.shape[1]))
+    for row, (rows, used) in zip(found, ((run.q, run.qd is None), (run.theta, True)), strict=True):
+        if rows is None or not used:
+            continue
+        longest = max(run.stretches, key=lambda part: part.stop - part.start)
+        # The fourth difference of a motion is negligible; that of white noise has the variance
+        # of the sum of squared binomial coefficients.
+        fourth = np.diff(rows[longest], n=4, axis=0)
+        row[:] = np.nan_to_num(np.sqrt(np.mean(fourth**2, axis=0) / 70.0))
+    return found
+
+
+def _moving(equations: DriveEquations, rows: Array, reach: int) -> NDArray[np.bool_]:
+    """(k, channels): where the friction of an equation is that of a moving joint. At rest, it can
+    have any value up to that of sticking."""
+    used = np.ones((len(rows), len(equations.channels)), dtype=bool)
+    for k, (channel, place) in enumerate(zip(equations.channels, equations.places, strict=True)):
+        if channel.kind not in ("rigid", "motor"):
+            continue
+        nodes = equations.nodes[equations.side_of(channel)][channel.joint]
+        slow = AT_REST * nodes.speed
+        velocity = rows[:, place][:, channel.blocks["viscous"].start]
+        fastest = maximum_filter1d(np.abs(velocity), 2 * reach + 1)
+        resting = (fastest < slow).astype(np.float64)
+        used[:, k] = maximum_filter1d(resting, 2 * reach + 1) < 0.5
+    return used
+
+
+def sums_of(
+    equations: DriveEquations, blocks: Sequence[Block], longest: int | None = None
+) -> EquationSums:
+    """The sums of all blocks."""
+    size = longest or max((len(block.rows) for block in blocks), default=1)
+    sums = EquationSums(equations.channels, equations.places, size)
+    for block in blocks:
+        for k, used in enumerate(block.used.T):
+            for part in _runs(used):
+                if part.stop - part.start >= SHORTEST:
+                    sums.add(k, block.rows[part])
+    return sums
+
+
+def residuals_of(equations: DriveEquations, block: Block, z: Sequence[Array]) -> Array:
+    """Residuals (k, channels) of a block."""
+    columns = [block.rows[:, place] @ each for place, each in zip(equations.places, z, strict=True)]
+    return np.stack(columns, axis=1)
+
+
+def without_outliers(
+    equations: DriveEquations, blocks: Sequence[Block], z: Sequence[Array], reach: int
+) -> tuple[list[Block], float]:
+    """The blocks without outliers, and the share of the samples left out.
+
+    reach : samples around an outlier that the filters spread it over.
+    """
+    errors = [residuals_of(equations, block, z) for block in blocks]
+    kept, total, left = [], 0, 0
+    scale = [
+        1.4826 * np.median(np.abs(np.concatenate(
+            [error[block.used[:, k], k] for error, block in zip(errors, blocks, strict=True)]
+        )) if any(block.used[:, k].any() for block in blocks) else np.ones(1))
+        for k in range(len(equations.channels))
+    ]  # fmt: skip
+    for block, error in zip(blocks, errors, strict=True):
+        bad = np.abs(error) > OUTLIER * np.maximum(scale, 1e-300)
+        bad = maximum_filter1d((bad & block.used).astype(np.float64), 2 * reach + 1, axis=0) > 0.5
+        total += int(block.used.sum())
+        used = block.used & ~bad
+        left += int(used.sum())
+        kept.append(replace(block, used=used))
+    return kept, 1.0 - left / max(total, 1)
+
+
+def _runs(good: NDArray[np.bool_]) -> list[slice]:
+    """Slices of consecutive true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], good, [False]])))
+    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def reach_of(filters: Filters) -> int:
+    """Filtered samples over which both filters spread one recorded sample."""
+    reach = filters.states.reach / filters.step + filters.equations.reach
+    return int(np.ceil(reach / filters.equations.step))

@@ -1,0 +1,136 @@
+"""The result of a joint identification: the robot with its new parameters, and how well each of
+them is known.
+
+`identified.json` holds the same numbers for other programs. Every number is
+{"value": x, "standard error": e, "determined": true}; the standard error is null, and `determined`
+false, where the recordings do not determine the value: it is then the value known before.
+
+    links:    {LINK: {mass, com: {x, y, z}, inertia: {ixx, ixy, ixz, iyy, iyz, izz}}}
+    joints:   {JOINT: {viscous, coulomb, coulomb_velocity, offset, ...}}     friction of the links
+    motors:   {MOTOR: {inertia, viscous, coulomb, coulomb_velocity, offset, ...}}
+    springs:  {JOINT: {stiffness, cubic_stiffness or c1, c2, ... or scale; damping; bias}}
+    gains:    {MOTOR: {gain}}                                                N m/A
+    delays:   {MOTOR: {delay}}                                               s
+    payloads: {RECORDED PAYLOAD: {mass, com, inertia}}
+
+SI units, on the link side of the gear. A link is the whole moving body with everything fixed to it;
+its centre of mass and its inertia about it are in the axes of the link's frame. Friction may have
+further keys: `stribeck` and `stribeck_velocity`, `load` (see `friction_model`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...core import InputError
+from ...elastic import Actuators
+from ...model import MultibodyModel
+from ..bodies.joint_friction import JointFriction
+
+FILE = "identified.json"
+PARTS = ("links", "joints", "motors", "springs", "gains", "delays", "payloads")
+
+
+class IdentifiedValue(NamedTuple):
+    """A number, its standard error (NaN if not determined), and whether it is determined."""
+
+    value: float
+    error: float
+    determined: bool
+
+
+Values = Mapping[str, Any]
+"""{name: IdentifiedValue, or such a mapping}"""
+
+
+@dataclass(frozen=True, eq=False)
+class IdentifiedRobot:
+    """A robot with identified parameters.
+
+    model : with the new link inertias, and the rotors of rigid joints as reflected inertia.
+    friction : of the links. At a rigid joint it is that of the whole joint.
+    actuators : with the new motors and springs; None for a robot without actuator data.
+    links, joints, motors, springs, gains, delays, payloads : every number with its standard error,
+        in the layout of the module's docstring.
+    """
+
+    model: MultibodyModel
+    friction: JointFriction
+    actuators: Actuators | None = None
+    links: Values = field(default_factory=dict)
+    joints: Values = field(default_factory=dict)
+    motors: Values = field(default_factory=dict)
+    springs: Values = field(default_factory=dict)
+    gains: Values = field(default_factory=dict)
+    delays: Values = field(default_factory=dict)
+    payloads: Values = field(default_factory=dict)
+
+    def content(self) -> dict[str, Any]:
+        """The content of `identified.json`."""
+        return {part: _plain(getattr(self, part)) for part in PARTS}
+
+    def estimates(self) -> dict[str, IdentifiedValue]:
+        """All numbers by their names: "LINK.mass", "LINK.com.x", "JOINT.viscous", ..."""
+        found: dict[str, IdentifiedValue] = {}
+        for part in PARTS:
+            prefix = "motor " if part == "motors" else ""
+            for name, value in _leaves(getattr(self, part)):
+                found[prefix + name] = value
+        return found
+
+    def write(self, folder: Path) -> Path:
+        """Write `identified.json` into a folder, and return its path."""
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / FILE
+        file.write_text(json.dumps(self.content(), indent=2) + "\n", encoding="utf-8")
+        return file
+
+
+def read_identified(path: Path) -> dict[str, Any]:
+    """The parts of an `identified.json`, or of the one in a folder, with an
+    :class:`IdentifiedValue` for every number.
+
+    Raises InputError, naming the file, if it is not one.
+    """
+    file = path / FILE if path.is_dir() else path
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: cannot be read: {error}") from None
+    if not isinstance(content, dict) or not set(PARTS[:2]) <= set(content) <= set(PARTS):
+        raise InputError(f"{file}: expected a mapping with {', '.join(PARTS)}")
+    return {part: _read(content.get(part, {}), f"{file}: {part}") for part in PARTS}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, IdentifiedValue):
+        error = value.error if value.error == value.error else None
+        return {"value": value.value, "standard error": error, "determined": value.determined}
+    return {name: _plain(each) for name, each in value.items()}
+
+
+def _read(value: Any, where: str) -> Any:
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: expected a mapping, got {value!r}")
+    if "value" not in value:
+        return {name: _read(each, f"{where}.{name}") for name, each in value.items()}
+    number, error, determined = (
+        value.get(key) for key in ("value", "standard error", "determined")
+    )
+    if not isinstance(number, int | float) or not isinstance(determined, bool):
+        raise InputError(
+            f"{where}: expected a number `value` and a boolean `determined`, got {value}"
+        )
+    return IdentifiedValue(float(number), float("nan" if error is None else error), determined)
+
+
+def _leaves(values: Values, prefix: str = "") -> Iterator[tuple[str, IdentifiedValue]]:
+    for name, value in values.items():
+        if isinstance(value, IdentifiedValue):
+            yield prefix + name, value
+        else:
+            yield from _leaves(value, f"{prefix}{name}.")

@@ -1,0 +1,304 @@
+"""Values with standard errors, and the robot that has them, from a fit of parameters.
+
+A value f(theta) has the standard error of its linearisation about the estimate. It is determined if
+the prior has at most a tenth of its variance; otherwise the value is reported as not determined,
+and keeps what was known before to the extent that the recordings do not contradict it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core import Array
+from ...elastic import (
+    Actuator,
+    Actuators,
+    CubicSpring,
+    LinearSpring,
+    Motor,
+    PolynomialSpring,
+    Rigid,
+    SeriesElastic,
+    Spring,
+    TableSpring,
+)
+from ..bodies.inertial_identification import consistent_derivative, consistent_parameters
+from ..bodies.joint_friction import JointFriction
+from ..bodies.regressor import base_parameters, with_inertial_parameters
+from .drive_equations import DriveEquations, spring_coefficients
+from .drive_parameters import Parameters, body_names
+from .equation_sums import Fit, LeastSquares, Uncertainty
+from .identified_robot import IdentifiedRobot, IdentifiedValue
+
+SIGNIFICANT = 3.0  # standard errors of a damping that a spring did not have before
+STEP = 1e-5  # of log-Cholesky numbers, for derivatives
+MASS, COM, INERTIA = "mass", "xyz", ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+LEAST_INERTIA = 1e-9  # of a motor in front of a spring, kg m^2
+
+
+class Reader:
+    """Reads values from a fit."""
+
+    def __init__(
+        self,
+        equations: DriveEquations,
+        parameters: Parameters,
+        solver: LeastSquares,
+        fit: Fit,
+        gains: NDArray[np.bool_],
+    ) -> None:
+        self._equations, self._parameters = equations, parameters
+        self._theta, self._index = fit.theta, parameters.index
+        self._gains, self._solver, self._fit = gains, solver, fit
+        self._model = equations.model
+
+    def _uncertainties(self, rows: Array) -> list[Uncertainty]:
+        return self._solver.uncertainties(self._fit, np.atleast_2d(rows))
+
+    def _numbers(self, names: Sequence[str]) -> list[IdentifiedValue]:
+        """Parameters by name; of logarithms, the numbers themselves."""
+        rows = np.zeros((len(names), len(self._theta)))
+        values = np.zeros(len(names))
+        for k, name in enumerate(names):
+            i = self._index[name]
+            is_log = "_velocity" in name or "log " in name
+            values[k] = np.exp(self._theta[i]) if is_log else self._theta[i]
+            rows[k, i] = values[k] if is_log else 1.0
+        return _valued(values, self._uncertainties(rows))
+
+    def _body(self, body: str) -> dict[str, Any]:
+        """Mass, centre of mass and inertia about it."""
+        where = [self._index[name] for name in body_names(body)]
+        theta = self._theta[where]
+        steps = np.concatenate([STEP * np.eye(10), -STEP * np.eye(10)])
+        shifted = _about_com(consistent_parameters(theta + steps))
+        rows = np.zeros((10, len(self._theta)))
+        rows[:, where] = ((shifted[:10] - shifted[10:]) / (2.0 * STEP)).T
+        values = _about_com(consistent_parameters(theta))
+        found = _valued(values, self._uncertainties(rows))
+        return {
+            "mass": found[0],
+            "com": dict(zip(COM, found[1:4], strict=True)),
+            "inertia": dict(zip(INERTIA, found[4:], strict=True)),
+        }
+
+    def robot(self, links: bool) -> IdentifiedRobot:
+        """The robot with everything that was identified."""
+        model, equations = self._model, self._equations
+        joints, motors, springs, gains, delays = ({} for _ in range(5))
+        payloads = {name: self._body(f"payload {name}") for name in equations.payloads}
+        for j, joint in enumerate(model.joint_names):
+            channels = [each for each in equations.channels if each.joint == j]
+            sides = {equations.side_of(each) for each in channels if each.kind != "spring"}
+            if "link" in sides:
+                joints[joint] = self._friction(f"link {joint}")
+            driven = any("inertia" in each.blocks for each in channels)
+            if driven:
+                (rotor,) = self._numbers([f"{joint}.inertia"])
+                motors[joint] = {"inertia": rotor}
+            if "motor" in sides:
+                motors.setdefault(joint, {}).update(self._friction(f"motor {joint}"))
+            if any("spring" in each.blocks for each in channels):
+                springs[joint] = self._spring(joint, j)
+            if self._gains[j] and driven:
+                (gain,) = self._numbers([f"{joint}.log gain"])
+                gains[joint] = {"gain": gain}
+            found = {
+                name: self._numbers([f"{joint}.{name} delay"])[0]
+                for name in ("command", "sensor")
+                if self._is_free(f"{joint}.{name} delay")
+            }
+            if found:
+                delays[joint] = found
+        model = self._with_links(links, motors)
+        friction = _link_friction(joints, model.joint_names)
+        return IdentifiedRobot(
+            model,
+            friction,
+            self._actuators(motors, springs),
+            {body: self._body(body) for body in model.body_names} if links else {},
+            joints,
+            motors,
+            springs,
+            gains,
+            delays,
+            payloads,
+        )
+
+    def _is_free(self, name: str) -> bool:
+        return self._parameters.free[self._index[name]]
+
+    def _friction(self, site: str) -> dict[str, IdentifiedValue]:
+        names = ["viscous", "coulomb", "coulomb_velocity", "offset"]
+        names += [name for name in ("stribeck", "stribeck_velocity", "load")
+                  if self._is_free(f"{site}.{name}")]  # fmt: skip
+        return dict(zip(names, self._numbers([f"{site}.{name}" for name in names]), strict=True))
+
+    def _spring(self, joint: str, j: int) -> dict[str, IdentifiedValue]:
+        names = [*spring_coefficients(self._equations.springs[j]), "damping"]
+        if self._is_free(f"{joint}.bias"):
+            names.append("bias")
+        found = self._numbers([f"{joint}.{name}" for name in names])
+        return dict(zip(names, found, strict=True))
+
+    def _with_links(self, links: bool, motors: dict[str, dict[str, IdentifiedValue]]) -> Any:
+        """The model with the new links, and rotors where they belong to it."""
+        model = self._model
+        if links:
+            theta = [
+                self._theta[[self._index[name] for name in body_names(body)]]
+                for body in model.body_names
+            ]
+            model = with_inertial_parameters(model, consistent_parameters(np.array(theta)).ravel())
+        if self._equations.actuators is None:
+            rotors = np.array(model.reflected_inertia)
+            for joint, found in motors.items():
+                rotors[model.joint_index(joint)] = max(found["inertia"].value, 0.0)
+            model = model.with_reflected_inertia(rotors)
+        return model
+
+    def _actuators(
+        self,
+        motors: dict[str, dict[str, IdentifiedValue]],
+        springs: dict[str, dict[str, IdentifiedValue]],
+    ) -> Actuators | None:
+        """The actuators with the new motors and springs."""
+        given = self._equations.actuators
+        if given is None:
+            return None
+        found: list[Actuator] = []
+        for joint, actuator in zip(given.joint_names, given.actuators, strict=True):
+            motor = _motor(actuator.motors[0], motors.get(joint, {}))
+            if isinstance(actuator, SeriesElastic):
+                motor = replace(motor, inertia=max(motor.inertia, LEAST_INERTIA))
+                values = springs.get(joint, {})
+                damping = values.get("damping", IdentifiedValue(actuator.damping, 0.0, False))
+                sure = damping.determined and damping.value > SIGNIFICANT * damping.error
+                keeps = damping.value if sure else actuator.damping
+                found.append(SeriesElastic(motor, _spring(actuator.spring, values), keeps))
+            else:
+                found.append(Rigid(motor))
+        return Actuators(given.joint_names, tuple(found), given.torque_sources)
+
+    def combinations(self) -> dict[str, IdentifiedValue]:
+        """Base parameters of links and rotors, by their description."""
+        model = self._model
+        rotors = [f"{joint}.inertia" for joint in model.joint_names]
+        coupled = [
+            not self._equations.has_deflection[j]
+            and self._is_free(name)
+            and any(each.joint == j and each.kind == "rigid" for each in self._equations.channels)
+            for j, name in enumerate(rotors)
+        ]
+        base = base_parameters(model, extra=("rotor",) if any(coupled) else ())
+        wide = np.zeros((base.rank, len(self._theta)))
+        values = np.zeros(base.rank)
+        for i, body in enumerate(model.body_names):
+            where = [self._index[name] for name in body_names(body)]
+            block = base.combination[:, 10 * i : 10 * i + 10]
+            wide[:, where] = block @ consistent_derivative(self._theta[where])
+            values += block @ consistent_parameters(self._theta[where])
+        if any(coupled):
+            for j, name in enumerate(rotors):
+                column = base.combination[:, 10 * model.n + j]
+                wide[:, self._index[name]] += column
+                values += column * self._theta[self._index[name]]
+        found = _valued(values, self._uncertainties(wide))
+        return dict(zip(base.describe().splitlines(), found, strict=True))
+
+    def indistinguishable(self) -> list[str]:
+        """What the recordings do not tell apart, by name."""
+        notes = []
+        for j, joint in enumerate(self._model.joint_names):
+            channels = [each for each in self._equations.channels if each.joint == j]
+            if not channels:
+                notes.append(f"{joint}: no torque was measured")
+                continue
+            if any(each.kind == "rigid" and "inertia" in each.blocks for each in channels):
+                (rotor,) = self._numbers([f"{joint}.inertia"])
+                if not rotor.determined:
+                    notes.append(
+                        f"{joint}: the inertia of its rotor and that of the links about its axis "
+                        "cannot be told apart; their split follows the values known before"
+                    )
+            if self._gains[j] and any("signal" in each.blocks for each in channels):
+                (gain,) = self._numbers([f"{joint}.log gain"])
+                if not gain.determined:
+                    notes.append(
+                        f"{joint}: the drive gain cannot be told apart from the masses: kept at "
+                        f"{gain.value:.4g} N m/A; carry a payload of known mass, in poses in which "
+                        "this joint holds it"
+                    )
+            if self._equations.is_elastic[j] and not self._equations.has_deflection[j]:
+                lacking = "motor" if self._equations.sources.q[j] else "link"
+                notes.append(
+                    f"{joint}: the position of its {lacking} was not measured: the spring keeps "
+                    "its values, and stated errors assume that these are right"
+                    + (
+                        ""
+                        if self._equations.sources.sensor[j]
+                        else ", and the friction of motor and link cannot be told apart"
+                    )
+                )
+        return notes
+
+
+def _valued(values: Array, errors: Sequence[Uncertainty]) -> list[IdentifiedValue]:
+    return [
+        IdentifiedValue(float(value), each.error if each.determined else np.nan, each.determined)
+        for value, each in zip(values, errors, strict=True)
+    ]
+
+
+def _about_com(ten: Array) -> Array:
+    """Mass, centre of mass and inertia about it (..., 10), from the ten parameters (..., 10)."""
+    mass = ten[..., :1]
+    c = ten[..., 1:4] / mass
+    x, y, z = np.moveaxis(c, -1, 0)
+    shift = np.stack([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y], axis=-1)
+    return np.concatenate([mass, c, ten[..., 4:] - mass * shift], axis=-1)
+
+
+def _link_friction(
+    joints: dict[str, dict[str, IdentifiedValue]], names: Sequence[str]
+) -> JointFriction:
+    """Viscous and Coulomb friction and offset of the links."""
+    rows = np.zeros((5, len(names)))
+    rows[3] = 1.0
+    for j, name in enumerate(names):
+        if name in joints:
+            found = joints[name]
+            rows[0, j], rows[1, j] = found["viscous"].value, found["offset"].value
+            rows[2, j] = 2.0 * found["coulomb"].value
+            rows[3, j] = 2.0 / found["coulomb_velocity"].value
+    return JointFriction(*rows)
+
+
+def _motor(motor: Motor, found: dict[str, IdentifiedValue]) -> Motor:
+    names = ("inertia", "viscous", "coulomb", "coulomb_velocity")
+    return replace(motor, **{name: max(found[name].value, 0.0) for name in names if name in found})
+
+
+def _spring(spring: Spring, found: dict[str, IdentifiedValue]) -> Spring:
+    """The law with new coefficients, over the same travel."""
+    values = [found[name].value for name in spring_coefficients(spring) if name in found]
+    if not values:
+        return spring
+    build: Callable[[], Spring]
+    if isinstance(spring, LinearSpring):
+        build = lambda: LinearSpring(values[0], travel=spring.travel)  # noqa: E731
+    elif isinstance(spring, CubicSpring):
+        build = lambda: CubicSpring(values[0], max(values[1], 0.0), travel=spring.travel)  # noqa: E731
+    elif isinstance(spring, PolynomialSpring):
+        build = lambda: PolynomialSpring(tuple(values), travel=spring.travel)  # noqa: E731
+    elif isinstance(spring, TableSpring):
+        torques = tuple(values[0] * x for x in spring.torques)
+        build = lambda: replace(spring, torques=torques)  # noqa: E731
+    else:
+        return spring
+    return build()

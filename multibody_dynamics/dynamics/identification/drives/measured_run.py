@@ -1,0 +1,101 @@
+"""One recording for the joint identification: evenly timed samples of whatever was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core import Array, InputError, as_array
+
+SIGNALS = ("q", "qd", "theta", "sensor", "motor_torque", "current")
+
+
+@dataclass(frozen=True)
+class CarriedPayload:
+    """A load that is fixed to a body during a run; runs with the same name carry the same load.
+
+    mass : kg, if it was weighed; None: unknown. Centre of mass and inertia are identified.
+    body : name of the body; "": the last one.
+    """
+
+    name: str
+    mass: float | None = None
+    body: str = ""
+
+    def __post_init__(self) -> None:
+        if self.mass is not None and not 0.0 < self.mass < np.inf:
+            raise InputError(f"payload '{self.name}': mass {self.mass}: must be positive, in kg")
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredRun:
+    """Samples (k, n) of the n joints at `rate` Hz, on the link side of the gear; None for a signal
+    that was not measured at all, NaN in the columns of joints for which it was not.
+
+    q, qd : position and velocity of the links, rad, rad/s. theta : positions of the motors of
+        elastic joints, rad. sensor : Q of torque sensors, N m. motor_torque : N m, current : A, of
+        the motors, recorded when they were commanded or measured.
+    payload : carried during the run. starts : samples at which a stretch without gaps begins.
+    start : s, on a clock that is common to all runs; only slow changes are seen by it.
+    """
+
+    name: str
+    rate: float
+    q: Array | None = None
+    qd: Array | None = None
+    theta: Array | None = None
+    sensor: Array | None = None
+    motor_torque: Array | None = None
+    current: Array | None = None
+    payload: CarriedPayload | None = None
+    starts: tuple[int, ...] = (0,)
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.rate < np.inf:
+            raise InputError(f"run '{self.name}': rate {self.rate}: must be positive, in Hz")
+        shapes = set()
+        for each in fields(self):
+            if each.name in SIGNALS and (given := getattr(self, each.name)) is not None:
+                rows = as_real_or_nan(f"run '{self.name}': {each.name}", given)
+                shapes.add(rows.shape)
+                object.__setattr__(self, each.name, rows)
+        if len(shapes) != 1 or len(next(iter(shapes))) != 2:
+            raise InputError(
+                f"run '{self.name}': expected signals (k, n) of equal shape, got {sorted(shapes)}"
+            )
+        if self.q is None and self.theta is None:
+            raise InputError(f"run '{self.name}': neither q nor theta was measured")
+        if self.starts[0] != 0 or list(self.starts) != sorted(set(self.starts)):
+            raise InputError(f"run '{self.name}': starts: must ascend from 0, got {self.starts}")
+
+    @property
+    def position(self) -> Array:
+        """The positions (k, n) of the links, or of the motors if only those were measured."""
+        given = self.q if self.q is not None else self.theta
+        assert given is not None
+        return given
+
+    @property
+    def stretches(self) -> list[slice]:
+        """Parts without gaps."""
+        ends = [*self.starts[1:], len(self.position)]
+        return [slice(begin, end) for begin, end in zip(self.starts, ends, strict=True)]
+
+    def has(self, signal: str) -> NDArray[np.bool_]:
+        """(n,) mask of the joints for which the signal was measured."""
+        rows = getattr(self, signal)
+        n = self.position.shape[1]
+        return np.zeros(n, dtype=bool) if rows is None else ~np.isnan(rows).any(axis=0)
+
+
+def as_real_or_nan(name: str, value: Any) -> Array:
+    """A real array in which whole columns may be NaN."""
+    rows = np.asarray(value, dtype=np.float64)
+    if rows.ndim == 2:
+        given = ~np.isnan(rows).all(axis=0)
+        as_array(name, rows[:, given], ())
+    return rows

@@ -1,0 +1,605 @@
+"""The joint identification of links, friction, motors, drive gains, springs and delays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core import Array, InputError
+from ...elastic import Actuators
+from ...model import MultibodyModel
+from ..bodies.joint_friction import COULOMB_VELOCITY
+from ..bodies.regressor import inertial_parameters
+from ..signals.differentiation import HIGHEST, noise_cutoff
+from .drive_equations import (
+    DriveEquations,
+    Options,
+    sources_of,
+    spring_coefficients,
+)
+from .drive_parameters import (
+    DELAY_SPREAD,
+    GAIN_SPREAD,
+    LARGEST_PHASE,
+    STRIBECK_VELOCITY,
+    VELOCITY_SPREAD,
+    WIDE,
+    Coefficients,
+    Parameters,
+    add_body,
+)
+from .equation_sums import EquationSums, Fit, LeastSquares, left_side
+from .filtered_rows import (
+    NOISE_SAMPLES,
+    Block,
+    Plan,
+    filtered_blocks,
+    position_noise,
+    reach_of,
+    residuals_of,
+    sums_of,
+    without_outliers,
+)
+from .friction_terms import NODES
+from .identified_robot import IdentifiedRobot, IdentifiedValue
+from .identified_values import Reader
+from .measured_run import CarriedPayload, MeasuredRun
+
+LOWEST_CUTOFF, HIGHEST_CUTOFF = 2.0, 25.0  # Hz, of those chosen from the data
+REJECTIONS = 2  # rounds of leaving out outliers
+EXPLAINED = 0.3  # of the rms of a current, by the links, for a gain from their masses
+HEAVIEST = 50.0  # kg, of a payload of unknown mass
+SMALL_BIAS = 0.1  # standard errors: less is not worth a remark
+DRIFT_SIGNIFICANCE = 4.0  # standard errors
+DRIFT_SIZE = 0.02  # of the rms torque of a joint
+
+
+class IdentificationSettings(NamedTuple):
+    """Settings of :func:`identify_robot`.
+
+    cutoff : Hz, of the equations; None: where the motion is lost in the noise of the positions,
+        from 2 to 25 Hz, at most 0.1 of the sampling rate.
+    links, springs, delays, damping : whether to identify them. Otherwise inertias and springs keep
+        their values, and delays are zero.
+    prior : standard deviation of the log-Cholesky numbers of links about their initial values.
+    mass_range : masses of links remain between their initial value divided by and times 1 plus
+        this.
+    rotor_spread : relative standard deviation of the inertias of rotors that are known before.
+    stribeck, load_friction : whether friction has these terms.
+    gains : N m/A by joint, known or assumed; by default those with which the initial inertias
+        explain the currents. They are identified where a payload of known mass was carried.
+    robust : leave out samples that do not follow the equations.
+    spectral : weight equations at every frequency by the spectra of their residuals. This is
+        optimal if the model is right up to noise; otherwise the errors of the model, which are
+        slow, make it rely on fast motions. By default, each equation has one weight.
+    """
+
+    cutoff: float | None = None
+    links: bool = True
+    springs: bool = True
+    damping: bool = True
+    delays: bool = True
+    prior: float = 0.5
+    mass_range: float = 0.5
+    rotor_spread: float = 1.0
+    stribeck: bool = False
+    load_friction: bool = False
+    gains: Mapping[str, float] = {}
+    robust: bool = True
+    spectral: bool = False
+
+
+class ChannelResidual(NamedTuple):
+    """rms of the residual of one equation of one joint, N m (A without a known gain), before and
+    after identification; of the left side, its standard deviation. For runs that were fitted, and
+    for those that were held out (NaN without any)."""
+
+    joint: str
+    kind: str
+    unit: str
+    size: float
+    before: float
+    after: float
+    held_size: float
+    held_before: float
+    held_after: float
+
+
+class Course(NamedTuple):
+    """Filtered left side and its prediction over the time of the last run, (k, channels)."""
+
+    times: Array
+    measured: Array
+    predicted: Array
+
+
+@dataclass(frozen=True, eq=False)
+class RobotIdentification:
+    """The result of :func:`identify_robot`.
+
+    robot : what was found. combinations : the base parameters of links and rotors, which torques
+    determine where they do not determine the inertia of single bodies, by their description.
+    residuals : of every equation. notes : what cannot be told apart, drift, noise, and samples that
+    were left out. cutoff : Hz. rejected : share of the samples left out. used : share of the
+    recordings used.
+    bias : largest effect of the noise of the positions on a parameter, in standard errors, before
+    its correction; 0 if it cannot be computed. course : for pictures.
+    """
+
+    robot: IdentifiedRobot
+    combinations: dict[str, IdentifiedValue]
+    residuals: tuple[ChannelResidual, ...]
+    notes: tuple[str, ...]
+    cutoff: float
+    rejected: float
+    used: float
+    bias: float
+    course: Course | None = field(default=None, repr=False)
+
+
+def identify_robot(
+    model: MultibodyModel,
+    runs: Sequence[MeasuredRun],
+    actuators: Actuators | None = None,
+    *,
+    held_out: Sequence[MeasuredRun] = (),
+    settings: IdentificationSettings | None = None,
+) -> RobotIdentification:
+    """Identify everything that the flat model contains, from whatever was measured.
+
+    model, actuators : as known so far, with the initial values of all parameters. Without
+        actuators, all joints are rigid, and their friction is that of the links.
+    runs : recordings to fit; held_out : recordings to judge the result on.
+
+    Raises InputError, naming joint and run, for missing signals, different rates, joints of other
+    kinds than rigid and series elastic, and too few samples.
+    """
+    return _Identification(model, runs, actuators, held_out, settings).result()
+
+
+class _Identification:
+    """The steps of one identification."""
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        runs: Sequence[MeasuredRun],
+        actuators: Actuators | None,
+        held_out: Sequence[MeasuredRun],
+        settings: IdentificationSettings | None,
+    ) -> None:
+        self.model, self.runs, self.actuators = model, [*runs], actuators
+        self.held, self.settings = [*held_out], settings or IdentificationSettings()
+        self.notes: list[str] = []
+        everything = [*self.runs, *self.held]
+        sources = sources_of(everything)
+        for run in everything:
+            if run.position.shape[1] != model.n:
+                raise InputError(
+                    f"run '{run.name}' has {run.position.shape[1]} joints, the robot {model.n}"
+                )
+        self.payloads = _payloads(model, everything)
+        self.cutoff = self.settings.cutoff or _cutoff(self.runs)
+        self.equations = DriveEquations(
+            model,
+            actuators,
+            sources,
+            _speeds(self.runs, self.cutoff),
+            {each.name: model.body_index(each.body) for each in self.payloads},
+            Options(self.settings.stribeck, self.settings.load_friction),
+        )
+        self.gains = sources.current & ~sources.motor_torque
+        ends = [run.start + len(run.position) / run.rate for run in self.runs]
+        begin = min(run.start for run in self.runs)
+        self.middle = (0.5 * (begin + max(ends)), max(max(ends) - begin, 1e-3))
+
+    def result(self) -> RobotIdentification:
+        """All steps in order."""
+        plan = Plan(self.runs, self.cutoff)
+        self.plan = plan
+        blocks = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
+        self._require(blocks)
+        sums = sums_of(self.equations, blocks)
+        self.parameters = self._parameters(sums)
+        self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
+        initial = [
+            self.coefficients.of(each, np.array(self.parameters.mean))[0]
+            for each in self.equations.channels
+        ]
+        fit = self._solver(sums, sums).fit()
+        rejected = 0.0
+        for _ in range(REJECTIONS * self.settings.robust):
+            kept, share = without_outliers(self.equations, blocks, fit.z, reach_of(plan.filters[0]))
+            if share <= rejected:
+                break
+            rejected = share
+            self._require(kept)
+            sums = sums_of(self.equations, kept)
+            fit = self._solver(sums, sums).fit(fit.theta)
+        solver, fit, bias = self._without_noise(sums, fit)
+        solver, fit = self._with_drift(solver, fit)
+        reader = Reader(self.equations, self.parameters, solver, fit, self.gains)
+        robot, combinations = reader.robot(self.settings.links), reader.combinations()
+        self._remark(rejected, bias, reader)
+        held = filtered_blocks(
+            self.equations, held_plan := Plan(self.held or self.runs, self.cutoff),
+            held_plan.pieces, self.middle,
+        ) if self.held else []  # fmt: skip
+        return RobotIdentification(
+            robot,
+            combinations,
+            self._residuals(sums, sums_of(self.equations, held), initial, fit),
+            tuple(self.notes),
+            self.cutoff,
+            rejected,
+            plan.share,
+            bias,
+            self._course([each for each in held or blocks], fit),
+        )
+
+    def _require(self, blocks: Sequence[Block]) -> None:
+        counts = sum((block.used.sum(axis=0) for block in blocks), np.zeros(1))
+        for channel, count in zip(self.equations.channels, counts.tolist(), strict=False):
+            if count < channel.unknowns:
+                raise InputError(
+                    f"joint '{self.model.joint_names[channel.joint]}': {int(count)} samples in "
+                    f"motion remain after filtering at {self.cutoff:g} Hz, for "
+                    f"{channel.unknowns} coefficients: use longer recordings or a higher cut-off"
+                )
+        if not blocks:
+            raise InputError(f"no stretch is long enough for the filter at {self.cutoff:g} Hz")
+
+    def _solver(self, sums: EquationSums, noisy: EquationSums) -> LeastSquares:
+        return LeastSquares(
+            sums, self.coefficients, self.parameters, spectral=self.settings.spectral, noisy=noisy
+        )
+
+    def _parameters(self, sums: EquationSums) -> Parameters:
+        """All parameters with their priors."""
+        model, settings = self.model, self.settings
+        parameters = Parameters()
+        rows = inertial_parameters(model).reshape(-1, 10)
+        for body, ten in zip(model.body_names, rows, strict=True):
+            mass, factor = max(float(ten[0]), 1e-3), 1.0 + settings.mass_range
+            bounds = (mass / factor, mass * factor) if settings.links else None
+            add_body(parameters, body, ten, settings.prior, bounds)
+        for payload in self.payloads:
+            add_payload(parameters, payload)
+        scales = _Scales(self.equations, sums)
+        for j, joint in enumerate(model.joint_names):
+            self._add_drive(parameters, joint, j, scales)
+            self._add_spring(parameters, joint, j, scales)
+        coefficients = Coefficients(self.equations, parameters, self.gains)
+        wanted = [
+            j for j in np.flatnonzero(self.gains).tolist()
+            if model.joint_names[j] not in settings.gains
+        ]  # fmt: skip
+        found = {j: self._plausible_gain(parameters, coefficients, sums, j) for j in wanted}
+        sure = [gain for gain in found.values() if gain is not None]
+        sure += [*settings.gains.values()]
+        for j, gain in found.items():
+            joint = model.joint_names[j]
+            if not sure:
+                raise InputError(
+                    f"joint '{joint}': its current does not follow the torque of the links: check "
+                    "its sign, or give a gain in N m/A"
+                )
+            name = f"{joint}.log gain"
+            parameters.mean[parameters.index[name]] = float(np.log(gain or np.median(sure)))
+        return parameters
+
+    def _add_drive(self, parameters: Parameters, joint: str, j: int, scales: _Scales) -> None:
+        """Rotor, friction of both sides, gain and delays of a joint."""
+        channels = [each for each in self.equations.channels if each.joint == j]
+        sides = {self.equations.side_of(each) for each in channels if each.kind != "spring"}
+        torque = scales.torque[j]
+        motor = self.actuators.actuators[j].motors[0] if self.actuators else None
+        rotor = float(self.model.reflected_inertia[j]) + (motor.inertia if motor else 0.0)
+        widest = WIDE * torque / max(scales.acceleration[j], 1e-9)
+        spread = self.settings.rotor_spread * rotor if rotor > 0.0 else widest
+        driven = any("inertia" in each.blocks for each in channels)
+        parameters.add(f"{joint}.inertia", rotor, spread, 0.0, np.inf, free=driven)
+        largest = LARGEST_PHASE / (2.0 * np.pi * self.cutoff)
+        for name, block in (("command", "signal"), ("sensor", "sensor")):
+            free = self.settings.delays and any(block in each.blocks for each in channels)
+            parameters.add(f"{joint}.{name} delay", 0.0, DELAY_SPREAD, -largest, largest, free=free)
+        gain = np.log(self.settings.gains.get(joint, 1.0))
+        weighed = any(each.mass is not None for each in self.payloads)
+        free = bool(self.gains[j]) and weighed and driven
+        parameters.add(f"{joint}.log gain", gain, GAIN_SPREAD, free=free)
+        for side in ("link", "motor"):
+            used = side in sides
+            nodes = self.equations.nodes[side][j]
+            wide = WIDE * torque
+            slow = wide / max(scales.velocity[side][j], 1e-9)
+            known = side == "motor" and motor is not None
+            start = motor.coulomb_velocity if known and motor else COULOMB_VELOCITY
+            rms = float(np.sqrt(nodes.values[0] * nodes.values[-1]))
+            start = start if nodes.values[0] < start < nodes.values[-1] else rms
+            site, low_high = f"{side} {joint}", nodes.bounds
+            parameters.add(f"{site}.viscous", motor.viscous if known and motor else 0.0, slow,
+                           free=used)  # fmt: skip
+            parameters.add(f"{site}.coulomb", motor.coulomb if known and motor else 0.0, wide,
+                           free=used)  # fmt: skip
+            parameters.add(f"{site}.coulomb_velocity", np.log(start), VELOCITY_SPREAD, *low_high,
+                           free=used)  # fmt: skip
+            parameters.add(f"{site}.offset", 0.0, wide, free=used)
+            options = self.settings
+            stribeck = used and options.stribeck
+            parameters.add(f"{site}.stribeck", 0.0, wide, free=stribeck)
+            parameters.add(f"{site}.stribeck_velocity",
+                           np.log(STRIBECK_VELOCITY * 7.0 * rms), VELOCITY_SPREAD, *low_high,
+                           free=stribeck)  # fmt: skip
+            parameters.add(f"{site}.load", 0.0, 1.0, free=used and options.load_friction)
+            parameters.add(f"{site}.viscous drift", 0.0, slow, free=False)
+            parameters.add(f"{site}.coulomb drift", 0.0, wide, free=False)
+
+    def _add_spring(self, parameters: Parameters, joint: str, j: int, scales: _Scales) -> None:
+        """Law, damping and sensor bias of a joint with a spring."""
+        if not self.equations.is_elastic[j]:
+            return
+        assert self.actuators is not None
+        here = bool(self.equations.has_deflection[j]) and self.settings.springs
+        torque = scales.torque[j]
+        phi = max(scales.deflection[j], 1e-12)
+        for k, (name, value) in enumerate(spring_coefficients(self.equations.springs[j]).items()):
+            power = {"cubic_stiffness": 3}.get(name, k + 1)
+            spread = max(abs(value), torque / phi**power if k else 0.0)
+            low = 1e-3 * value if k == 0 else -np.inf
+            parameters.add(f"{joint}.{name}", value, spread, low, np.inf, free=here)
+        damping = float(self.actuators.damping[j])
+        wide = WIDE * torque / max(scales.deflection_rate[j], 1e-12)
+        parameters.add(f"{joint}.damping", damping, wide, free=here and self.settings.damping)
+        both = here and bool(self.equations.sources.sensor[j])
+        parameters.add(f"{joint}.bias", 0.0, WIDE * torque, free=both)
+
+    def _plausible_gain(
+        self, parameters: Parameters, coefficients: Coefficients, sums: EquationSums, j: int
+    ) -> float | None:
+        """The gain with which the initial inertias explain the current best, with any friction and
+        rotor; None where they explain little of it."""
+        for channel, each in zip(sums.channels, sums.sums, strict=True):
+            if channel.joint != j or "signal" not in channel.blocks:
+                continue
+            z, _ = coefficients.of(channel, np.array(parameters.mean))
+            G = each.sum(axis=0)
+            block = channel.blocks
+            explained = np.zeros(channel.columns)
+            for name in ("links", "spring", "sensor"):
+                if name in block:
+                    explained[block[name]] = z[block[name]]
+            places = [block[name].start for name in ("signal", "inertia", "viscous", "offset")]
+            places.append(block["coulomb"].start + NODES // 2)
+            normal, right = G[np.ix_(places, places)], -(G @ explained)[places]
+            size = np.sqrt(np.maximum(np.diag(normal), 1e-300))
+            found = np.linalg.lstsq(normal / np.outer(size, size), right / size, rcond=1e-10)[0]
+            gain = float(found[0] / size[0])
+            power = float(explained @ G @ explained)
+            if gain > 0.0 and power > (EXPLAINED * gain) ** 2 * normal[0, 0]:
+                return gain
+        return None
+
+    def _without_noise(self, sums: EquationSums, fit: Fit) -> tuple[LeastSquares, Fit, float]:
+        """The fit without the effect of the noise of the positions, and how large that was."""
+        noise = [position_noise(run) for run in self.runs]
+        has = self.equations.sources
+        reconstructed = self.equations.is_elastic & ~(has.q & has.theta)
+        if reconstructed.any() or not any(row.any() for row in noise):
+            return self._solver(sums, sums), fit, 0.0
+        pieces = self.plan.first(NOISE_SAMPLES)
+        parts = [
+            sums_of(
+                self.equations,
+                filtered_blocks(self.equations, self.plan, pieces, self.middle, given, seed),
+                sums.longest,
+            )
+            for given, seed in ((None, 0), (noise, 1), (noise, -1))
+        ]
+        clean = sums.copied()
+        clean.less_noise(parts[0], parts[1:])
+        solver = self._solver(clean, sums)
+        better = solver.fit(fit.theta)
+        free = np.flatnonzero(np.array(self.parameters.free))
+        rows = np.eye(len(fit.theta))[free]
+        errors = solver.uncertainties(better, rows)
+        moved = (better.theta - fit.theta)[free]
+        worst = max(
+            (abs(by) / each.error for by, each in zip(moved, errors, strict=True)
+             if each.determined and each.error > 0.0),
+            default=0.0,
+        )  # fmt: skip
+        return solver, better, float(worst)
+
+    def _with_drift(self, solver: LeastSquares, fit: Fit) -> tuple[LeastSquares, Fit]:
+        """The fit with a friction that changes over the recordings where it does, in proportion to
+        the time, and a note about it; the parameters are then those at the middle of the time."""
+        names = [name for name in self.parameters.names if name.endswith(" drift")]
+        index = self.parameters.index
+        for name in names:
+            site = name.rpartition(".")[0]
+            self.parameters.free[index[name]] = self.parameters.free[index[f"{site}.viscous"]]
+        drifting = LeastSquares(
+            solver._sums, self.coefficients, self.parameters,
+            spectral=self.settings.spectral, noisy=solver._noisy,
+        )  # fmt: skip
+        found = drifting.fit(fit.theta)
+        rows = np.zeros((len(names), len(fit.theta)))
+        for k, name in enumerate(names):
+            rows[k, index[name]] = 1.0
+        errors = drifting.uncertainties(found, rows)
+        significant = []
+        for name, each in zip(names, errors, strict=True):
+            site, _, kind = name.rpartition(".")
+            side, _, joint = site.partition(" ")
+            base = float(found.theta[index[f"{site}.{kind.removesuffix(' drift')}"]])
+            change = float(found.theta[index[name]])
+            moves = each.determined and abs(change) > DRIFT_SIGNIFICANCE * each.error
+            if moves and abs(change) > DRIFT_SIZE * abs(base):
+                significant.append(name)
+                self.notes.append(
+                    f"{side} {joint}: {kind.removesuffix(' drift')} friction changed by "
+                    f"{change:+.3g} +- {each.error:.1g} ({change / base:+.0%}) from the first to "
+                    f"the last of {self.middle[1]:.3g} s: it depends on the temperature; values "
+                    "are those of the middle"
+                )
+        for name in names:
+            self.parameters.free[index[name]] = name in significant
+        if not significant:
+            return LeastSquares(
+                solver._sums, self.coefficients, self.parameters,
+                spectral=self.settings.spectral, noisy=solver._noisy,
+            ), fit  # fmt: skip
+        kept = LeastSquares(
+            solver._sums, self.coefficients, self.parameters,
+            spectral=self.settings.spectral, noisy=solver._noisy,
+        )  # fmt: skip
+        return kept, kept.fit(fit.theta)
+
+    def _remark(self, rejected: float, bias: float, reader: Reader) -> None:
+        """Notes about the data and about what they do not determine."""
+        if rejected > 0.0:
+            self.notes.append(
+                f"{rejected:.1%} of the samples do not follow the equations (contacts, outliers) "
+                "and were left out"
+            )
+        if bias > SMALL_BIAS:
+            self.notes.append(
+                f"the noise of the positions shifted parameters by up to {bias:.2g} standard "
+                f"errors at {self.cutoff:.3g} Hz: corrected"
+            )
+        if self.plan.share < 1.0:
+            self.notes.append(
+                f"{self.plan.share:.0%} of the recordings were used, evenly spread, to bound the "
+                "memory"
+            )
+        self.notes += reader.indistinguishable()
+
+    def _residuals(
+        self, sums: EquationSums, held: EquationSums, initial: Sequence[Array], fit: Fit
+    ) -> tuple[ChannelResidual, ...]:
+        found = []
+        for j, channel in enumerate(self.equations.channels):
+            left = left_side(channel, fit.z[j])
+            figures: list[float] = []
+            for each in (sums, held):
+                count = each.counts[j].sum()
+                G = each.sums[j].sum(axis=0)
+                powers = [left @ G @ left, initial[j] @ G @ initial[j], fit.z[j] @ G @ fit.z[j]]
+                rms = np.sqrt(np.maximum(powers, 0.0) / count) if count else np.full(3, np.nan)
+                figures += rms.tolist()
+            joint = self.model.joint_names[channel.joint]
+            scale, unit = 1.0, "N m"
+            if channel.kind in ("rigid", "motor") and self.gains[channel.joint]:
+                scale = float(np.exp(fit.theta[self.parameters.index[f"{joint}.log gain"]]))
+            size, before, after, *rest = (scale * x for x in figures)
+            found.append(ChannelResidual(joint, channel.kind, unit, size, before, after, *rest))
+        return tuple(found)
+
+    def _course(self, blocks: Sequence[Block], fit: Fit) -> Course | None:
+        last = [block for block in blocks if block.run == blocks[-1].run]
+        measured = np.concatenate(
+            [
+                np.stack(
+                    [
+                        block.rows[:, place] @ left_side(channel, z)
+                        for channel, place, z in zip(
+                            self.equations.channels, self.equations.places, fit.z, strict=True
+                        )
+                    ],
+                    axis=1,
+                )
+                for block in last
+            ]
+        )
+        errors = np.concatenate([residuals_of(self.equations, block, fit.z) for block in last])
+        scale = np.ones(measured.shape[1])
+        for k, channel in enumerate(self.equations.channels):
+            if channel.kind in ("rigid", "motor") and self.gains[channel.joint]:
+                name = f"{self.model.joint_names[channel.joint]}.log gain"
+                scale[k] = np.exp(fit.theta[self.parameters.index[name]])
+        times = np.concatenate([block.rows[:, 0] for block in last])
+        return Course(times, scale * measured, scale * (measured - errors))
+
+
+def add_payload(parameters: Parameters, payload: CarriedPayload) -> None:
+    """Append a payload: 100 g if its mass is unknown, 10 cm wide, before identification."""
+    mass = payload.mass or 0.1
+    ten = np.zeros(10)
+    ten[0] = mass
+    ten[[4, 7, 9]] = mass * 0.05**2
+    bounds = (mass, mass) if payload.mass is not None else (1e-3, HEAVIEST)
+    add_body(parameters, f"payload {payload.name}", ten, WIDE / 5.0, bounds)
+
+
+class _Scales:
+    """Sizes of the signals of each joint: those of the columns of its equations."""
+
+    def __init__(self, equations: DriveEquations, sums: EquationSums) -> None:
+        n = equations.model.n
+        self.torque, self.acceleration = np.zeros(n), np.zeros(n)
+        self.velocity = {"link": np.zeros(n), "motor": np.zeros(n)}
+        self.deflection, self.deflection_rate = np.zeros(n), np.zeros(n)
+        for channel, each, counts in zip(sums.channels, sums.sums, sums.counts, strict=True):
+            j, count = channel.joint, max(float(counts.sum()), 1.0)
+            rms = np.sqrt(np.maximum(np.einsum("bpp->p", each), 0.0) / count)
+            block = channel.blocks
+            for name in ("signal", "sensor"):
+                if name in block:
+                    self.torque[j] = max(self.torque[j], rms[block[name].start])
+            if "spring" in block:
+                first = next(iter(spring_coefficients(equations.springs[j]).values()))
+                self.deflection[j] = rms[block["spring"].start]
+                self.deflection_rate[j] = rms[block["damping"].start]
+                self.torque[j] = max(self.torque[j], first * self.deflection[j])
+            if "inertia" in block:
+                self.acceleration[j] = rms[block["inertia"].start]
+            if "viscous" in block:
+                self.velocity[equations.side_of(channel)][j] = rms[block["viscous"].start]
+        self.torque = np.maximum(self.torque, 1e-9)
+
+
+def _payloads(model: MultibodyModel, runs: Sequence[MeasuredRun]) -> list[CarriedPayload]:
+    """The different payloads. Raises InputError for two of one name."""
+    found: dict[str, CarriedPayload] = {}
+    for run in runs:
+        if run.payload is None:
+            continue
+        body = run.payload.body or model.body_names[-1]
+        each = CarriedPayload(run.payload.name, run.payload.mass, body)
+        if found.setdefault(each.name, each) != each:
+            raise InputError(
+                f"run '{run.name}': payload '{each.name}' has another mass or body than before"
+            )
+    return list(found.values())
+
+
+def _cutoff(runs: Sequence[MeasuredRun]) -> float:
+    """Hz, where the motion is lost in the noise, typically."""
+    found = []
+    for run in runs:
+        longest = max(run.stretches, key=lambda part: part.stop - part.start)
+        rows = run.position[longest]
+        moving = rows[:, ~np.isnan(rows).any(axis=0)]
+        found.append(float(noise_cutoff(moving, run.rate).max()))
+    slowest = min(run.rate for run in runs)
+    highest = min(HIGHEST_CUTOFF, 0.5 * HIGHEST * slowest)
+    return float(np.clip(np.median(found), min(LOWEST_CUTOFF, highest), highest))
+
+
+def _speeds(runs: Sequence[MeasuredRun], cutoff: float) -> Array:
+    """rms velocities (2, n) of links and motors."""
+    n = runs[0].position.shape[1]
+    power, count = np.zeros((2, n)), 0
+    for run in runs:
+        lag = max(int(run.rate / (4.0 * cutoff)), 1)
+        for stretch in run.stretches:
+            for row, rows in zip(power, (run.q, run.theta), strict=True):
+                part = run.position[stretch] if rows is None else rows[stretch]
+                part = np.where(np.isnan(part), run.position[stretch], part)
+                step = (part[lag:] - part[:-lag]) * (run.rate / lag)
+                row += np.nansum(step**2, axis=0)
+            count += max(stretch.stop - stretch.start - lag, 0)
+    return np.asarray(np.sqrt(power / max(count, 1)))

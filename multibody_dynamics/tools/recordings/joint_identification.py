@@ -1,0 +1,273 @@
+"""The joint identification of a robot: `multibody_dynamics identify`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...dynamics.core import Array, InputError
+from ...dynamics.elastic import Actuators, load_actuators
+from ...dynamics.identification import (
+    CarriedPayload,
+    IdentificationSettings,
+    IdentifiedValue,
+    MeasuredRun,
+    RobotIdentification,
+    identify_robot,
+)
+from ...dynamics.model import MultibodyModel, load_urdf
+from ..base.figures import BLUE, VERMILION, new_figure, save
+from ..base.progress import ProgressBar
+from .identification_recordings import read_run
+
+HELD_SHARE = 0.25  # of a single recording
+FIGURES = 4  # significant ones of a standard error's value
+WIDTH = 26
+
+
+def identify_recordings(options: argparse.Namespace) -> int:
+    """Run `multibody_dynamics identify`; returns the exit status."""
+    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
+    actuators = None
+    if options.elastic_joints:
+        actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
+    settings = settings_of(options, model)
+    runs = in_sequence(_read(options, model, actuators))
+    fitted, held = split(runs, options.held_out)
+    found = identify_robot(model, fitted, actuators, held_out=held, settings=settings)
+    print("\n".join(lines(found, fitted, held)))
+    options.output.mkdir(parents=True, exist_ok=True)
+    written = found.robot.write(options.output)
+    report = options.output / "report.json"
+    report.write_text(
+        json.dumps(figures(found, fitted, held), indent=2, allow_nan=False) + "\n", encoding="utf-8"
+    )
+    picture = options.output / "identification.png"
+    draw(found, picture)
+    print(f"\nidentified: {written}, {report}, {picture}")
+    return 0
+
+
+def settings_of(options: argparse.Namespace, model: MultibodyModel) -> IdentificationSettings:
+    """The settings from the options. Raises InputError for unknown joints."""
+    gains = dict(options.gain)
+    for joint, value in gains.items():
+        model.joint_index(joint)
+        if not value > 0.0:
+            raise InputError(f"--gain {joint}={value:g}: must be positive, in N m/A")
+    return IdentificationSettings(
+        cutoff=options.cutoff,
+        links=not options.no_links,
+        delays=not options.no_delays,
+        prior=options.prior,
+        mass_range=options.mass_range,
+        stribeck=options.stribeck,
+        load_friction=options.load_friction,
+        gains=gains,
+        robust=not options.keep_outliers,
+        spectral=options.spectral,
+    )
+
+
+def _read(
+    options: argparse.Namespace, model: MultibodyModel, actuators: Actuators | None
+) -> list[MeasuredRun]:
+    paths: list[Path] = options.recordings
+    payloads = dict(options.payload)
+    unknown = set(payloads) - {path.stem for path in paths}
+    if unknown:
+        raise InputError(
+            f"--payload {sorted(unknown)[0]}=...: no recording has this name; they are "
+            f"{', '.join(path.stem for path in paths)}"
+        )
+    runs = []
+    for path in paths:
+        payload = None
+        if path.stem in payloads:
+            mass = payloads[path.stem]
+            # The same mass is taken to be the same load.
+            payload = CarriedPayload(f"{mass:g} kg", mass, options.payload_body or "")
+        runs.append(
+            read_run(
+                path,
+                model,
+                elastic=actuators is not None and not bool(actuators.is_rigid.all()),
+                effort=options.effort,
+                topics=options.topic,
+                motor_topic=options.motor_topic,
+                prefix=options.prefix,
+                held=dict(options.hold),
+                payload=payload,
+                progress=ProgressBar("messages"),
+            )
+        )
+    return runs
+
+
+def in_sequence(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
+    """The runs as if each began when the one before it ended."""
+    begin, found = 0.0, []
+    for run in runs:
+        found.append(replace(run, start=begin))
+        begin += len(run.position) / run.rate
+    return found
+
+
+def split(
+    runs: Sequence[MeasuredRun], held_out: int | None
+) -> tuple[list[MeasuredRun], list[MeasuredRun]]:
+    """Runs to fit and to judge on: the last `held_out`, by default one of several; of a single
+    recording, its last quarter."""
+    if held_out is None and len(runs) == 1:
+        (run,) = runs
+        cut = round((1.0 - HELD_SHARE) * len(run.position))
+        return [part_of(run, 0, cut)], [part_of(run, cut, len(run.position))]
+    count = 1 if held_out is None else held_out
+    if count >= len(runs):
+        raise InputError(
+            f"--held-out {count}: leaves none of {len(runs)} recordings to identify from"
+        )
+    return [*runs[: len(runs) - count]], [*runs[len(runs) - count :]]
+
+
+def part_of(run: MeasuredRun, begin: int, end: int) -> MeasuredRun:
+    """The samples from begin to end."""
+    rows: dict[str, Any] = {
+        name: None if getattr(run, name) is None else getattr(run, name)[begin:end]
+        for name in ("q", "qd", "theta", "sensor", "motor_torque", "current")
+    }
+    starts = (0, *(x - begin for x in run.starts if begin < x < end))
+    return replace(run, **rows, starts=starts, start=run.start + begin / run.rate)
+
+
+def figures(
+    found: RobotIdentification, fitted: Sequence[MeasuredRun], held: Sequence[MeasuredRun]
+) -> dict[str, Any]:
+    """All results as plain numbers, for JSON."""
+    return {
+        "identification": {
+            "fitted": [run.name for run in fitted],
+            "held out": [run.name for run in held],
+            "cutoff": found.cutoff,
+            "rejected share": found.rejected,
+            "largest bias by position noise, before correction": found.bias,
+            "notes": list(found.notes),
+            "residuals": [
+                {name: value for name, value in each._asdict().items() if value == value}
+                for each in found.residuals
+            ],
+            "parameters": {name: _plain(x) for name, x in found.robot.estimates().items()},
+            "combinations": {name: _plain(x) for name, x in found.combinations.items()},
+        }
+    }
+
+
+def _plain(x: IdentifiedValue) -> dict[str, float | None]:
+    """A value that the recordings do not determine is null, as in the report of `validate`."""
+    return {
+        "value": x.value if x.determined else None,
+        "standard error": x.error if x.determined else None,
+    }
+
+
+def lines(
+    found: RobotIdentification, fitted: Sequence[MeasuredRun], held: Sequence[MeasuredRun]
+) -> Iterator[str]:
+    """The report for people."""
+    yield f"fitted: {', '.join(_described(run) for run in fitted)}"
+    if held:
+        yield f"held out: {', '.join(_described(run) for run in held)}"
+    yield f"equations below {found.cutoff:.3g} Hz; +-: one standard error; (..): not determined"
+    robot = found.robot
+    parts = {
+        "friction of the links": robot.joints,
+        "motors": robot.motors,
+        "springs": robot.springs,
+        "drive gains, N m/A": robot.gains,
+        "delays, s": robot.delays,
+    }
+    for title, values in parts.items():
+        if values:
+            yield ""
+            yield title
+            for name, numbers in values.items():
+                cells = (f"{key} {_written(x)}" for key, x in numbers.items())
+                yield f"  {name:{WIDTH}}{'  '.join(cells)}"
+    for name, payload in robot.payloads.items():
+        com = ", ".join(_written(x) for x in payload["com"].values())
+        yield ""
+        yield f"payload of {name}: centre of mass {com} m"
+    if robot.links:
+        yield ""
+        yield f"links: {sum(x.determined for x in found.combinations.values())} of " + (
+            f"{len(found.combinations)} base parameters are determined"
+        )
+    yield ""
+    yield (
+        f"{'rms of the residuals':{WIDTH + 10}}{'torque':>9}{'before':>9}{'after':>9}"
+        + (f"{'held out:':>12}{'before':>9}{'after':>9}" if held else "")
+    )
+    for each in found.residuals:
+        row = f"  {each.joint:{WIDTH}}{each.kind:8}{each.size:9.3g}{each.before:9.3g}"
+        row += f"{each.after:9.3g}"
+        if held:
+            row += f"{each.held_size:12.3g}{each.held_before:9.3g}{each.held_after:9.3g}"
+        yield row
+    for note in found.notes:
+        yield f"note: {note}"
+
+
+def _described(run: MeasuredRun) -> str:
+    carried = f" with {run.payload.name}" if run.payload else ""
+    return f"{run.name}{carried} ({len(run.position) / run.rate:.3g} s at {run.rate:.4g} Hz)"
+
+
+def _written(x: IdentifiedValue) -> str:
+    if not x.determined:
+        return f"({x.value:.4g})"
+    return f"{x.value:.4g} +- {x.error:.2g}"
+
+
+def draw(found: RobotIdentification, file: Path) -> None:
+    """Left sides of all equations over the last run, and their residuals."""
+    course = found.course
+    if course is None:
+        return
+    count = course.measured.shape[1]
+    columns = min(count, 3)
+    rows = -(-count // columns)
+    figure, axes = new_figure(rows, columns, (4.6 * columns, 2.1 * rows + 0.4), squeeze=False)
+    for axis in axes.flat[count:]:
+        axis.set_visible(False)
+    every = max(len(course.times) // 3000, 1)
+    t = course.times[::every] - course.times[0]
+    t, breaks = _with_breaks(t)
+    for k, residual in enumerate(found.residuals):
+        axis = axes[k // columns, k % columns]
+        measured, predicted = (
+            np.insert(row[::every, k], breaks, np.nan)
+            for row in (course.measured, course.predicted)
+        )
+        axis.plot(t, measured, color="#999999", lw=1.0, label="measured")
+        axis.plot(t, predicted, color=BLUE, lw=1.0, label="model")
+        axis.plot(t, measured - predicted, color=VERMILION, lw=0.8, label="difference")
+        axis.set_title(f"{residual.joint}, {residual.kind}", fontsize=9)
+        if k % columns == 0:
+            axis.set_ylabel("N m (N)", fontsize=9)
+        if k >= count - columns:
+            axis.set_xlabel("s", fontsize=9)
+    axes[0, 0].legend(fontsize=7, frameon=False)
+    save(figure, file)
+
+
+def _with_breaks(t: Array) -> tuple[Array, Array]:
+    """Times with NaN in gaps, and the places of the gaps."""
+    step = np.diff(t)
+    breaks = np.flatnonzero(np.abs(step) > 3.0 * np.median(np.abs(step))) + 1
+    return np.insert(t, breaks, np.nan), breaks

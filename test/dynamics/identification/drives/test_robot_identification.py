@@ -1,0 +1,199 @@
+"""Known robots are recovered from whatever was measured, within the stated errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from drive_runs import LINK_FRICTION, RATE, elastic_run, motion, planar, real_planar, without
+from multibody_dynamics import dynamics as dyn
+from robots import CONFIG
+
+idn = dyn.identification
+Settings = idn.IdentificationSettings
+
+
+@cache
+def everything():
+    """All signals of the planar arm with springs: two runs, of which one is held out."""
+    model, actuators = planar()
+    return idn.identify_robot(
+        model, [elastic_run()], actuators, held_out=[elastic_run(8.0, seed=1)]
+    )
+
+
+def within(found, true, errors=4.5):
+    """Whether a determined value is within some standard errors of the true one."""
+    return found.determined and abs(found.value - true) < errors * found.error
+
+
+def test_springs_motors_and_friction_are_found_together():
+    robot = everything().robot
+    _, actuators = real_planar()
+    for j, joint in enumerate(robot.model.joint_names):
+        motor = actuators.motors[j]
+        for name in ("inertia", "viscous", "coulomb", "coulomb_velocity"):
+            assert within(robot.motors[joint][name], getattr(motor, name)), (joint, name)
+        assert within(robot.springs[joint]["stiffness"], actuators.actuators[j].spring.K)
+        assert within(robot.joints[joint]["viscous"], LINK_FRICTION.viscous[j])
+        assert robot.motors[joint]["inertia"].error < 0.01 * motor.inertia
+        found = robot.actuators.actuators[j]
+        assert abs(found.spring.K / actuators.actuators[j].spring.K - 1.0) < 0.002
+        assert found.damping == 0.0  # not significant: no damper where there was none
+        assert abs(robot.delays[joint]["command"].value) < 1e-3
+
+
+def test_base_parameters_are_found_and_links_remain_possible():
+    found = everything()
+    real, _ = real_planar()
+    true = idn.base_parameters(real).values(idn.inertial_parameters(real))
+    assert all(within(x, y) for x, y in zip(found.combinations.values(), true, strict=True)
+               if x.determined)  # fmt: skip
+    assert sum(x.determined for x in found.combinations.values()) >= 3
+    ten = idn.inertial_parameters(found.robot.model).reshape(-1, 10)
+    assert idn.is_physically_consistent(ten).all()
+
+
+def test_residuals_of_a_held_out_run_are_the_noise():
+    for each in everything().residuals:
+        assert each.after < 0.3 * each.before
+        assert each.held_after < 1.6 * each.after
+        assert each.held_before > 3.0 * each.held_after
+
+
+def test_a_robot_with_motor_torques_only_or_sensors_only():
+    model, actuators = planar()
+    _, real = real_planar()
+    run = elastic_run()
+    both = idn.identify_robot(model, [without(run, "sensor")], actuators).robot
+    sensors = idn.identify_robot(model, [without(run, "motor_torque")], actuators).robot
+    for j, joint in enumerate(model.joint_names):
+        K = real.actuators[j].spring.K
+        assert within(both.springs[joint]["stiffness"], K)
+        assert within(both.motors[joint]["inertia"], real.motors[j].inertia)
+        assert within(sensors.springs[joint]["stiffness"], K)
+        assert joint not in sensors.motors
+        assert sensors.actuators.motors[j] == actuators.motors[j]
+
+
+@pytest.mark.parametrize(("lacking", "side"), [("q", "link"), ("theta", "motor")])
+def test_a_side_that_was_not_measured_follows_from_the_known_springs(lacking, side):
+    model, _ = planar()
+    real, actuators = real_planar()
+    found = idn.identify_robot(real, [without(elastic_run(), lacking, "sensor")], actuators)
+    for j, joint in enumerate(model.joint_names):
+        motor = actuators.motors[j]
+        assert abs(found.robot.motors[joint]["coulomb"].value - motor.coulomb) < 0.1
+        viscous = motor.viscous + LINK_FRICTION.viscous[j]  # they cannot be told apart
+        assert abs(found.robot.motors[joint]["viscous"].value - viscous) < 0.15
+        assert found.robot.actuators.actuators[j].spring == actuators.actuators[j].spring
+        assert any(joint in note and f"position of its {side}" in note for note in found.notes)
+
+
+def rigid_runs(gains=None, load=None, noise=0.02):
+    """A Panda without springs but with rotors and friction; in the second run with a load."""
+    model = dyn.load_urdf(CONFIG / "robots" / "panda.urdf")
+    rotors = np.linspace(0.5, 0.1, model.n)
+    friction = idn.JointFriction.smooth_coulomb(
+        np.linspace(0.9, 0.3, 7), np.linspace(0.8, 0.4, 7), np.linspace(-0.3, 0.3, 7), 0.06
+    )
+    runs = []
+    for seed in range(2 if load else 1):
+        rows = motion(model, 10.0, seed, rate=250.0)
+        rows[0] += (model.limits.lower + model.limits.upper) / 2.0
+        carried = None
+        real = model
+        if load and seed:
+            real = model.with_payload(model.body_names[-1], load, [0.05, 0.02, 0.1])
+            carried = idn.CarriedPayload("load", load)
+        torque = dyn.inverse_dynamics(real, *rows[:3]).tau + rotors * rows[2]
+        torque += friction.torque(rows[1])
+        rng = np.random.default_rng(seed)
+        torque += noise * rng.normal(size=torque.shape)
+        signal = {"motor_torque": torque} if gains is None else {"current": torque / gains}
+        runs.append(idn.MeasuredRun(f"run{seed}", 250.0, q=rows[0], payload=carried, **signal))
+    return model, rotors, friction, runs
+
+
+def test_rotors_of_rigid_joints_do_not_go_into_the_links():
+    model, rotors, friction, runs = rigid_runs()
+    found = idn.identify_robot(model, runs, settings=Settings(cutoff=8.0))
+    assert found.robot.actuators is None
+    for j, joint in enumerate(model.joint_names):
+        rotor = found.robot.motors[joint]["inertia"]
+        assert within(rotor, rotors[j]) or not rotor.determined
+        assert within(found.robot.joints[joint]["coulomb"], friction.amplitude[j] / 2.0)
+        assert within(found.robot.joints[joint]["coulomb_velocity"], 0.06)
+    assert found.robot.motors["panda_joint7"]["inertia"].determined
+    # About the vertical first axis, rotor and links turn together.
+    assert not found.robot.motors["panda_joint1"]["inertia"].determined
+    assert any("panda_joint1: the inertia of its rotor" in note for note in found.notes)
+
+
+def test_drive_gains_need_a_load_of_known_mass():
+    gains = np.array([9.0, 12.0, 8.0, 11.0, 10.0, 9.0, 10.0])
+    model, _, _, runs = rigid_runs(gains, load=3.0)
+    found = idn.identify_robot(model, runs, settings=Settings(cutoff=8.0, delays=False))
+    for j, joint in enumerate(model.joint_names):
+        gain = found.robot.gains[joint]["gain"]
+        assert within(gain, gains[j]) or not gain.determined
+    assert found.robot.gains["panda_joint2"]["gain"].determined
+    assert found.robot.gains["panda_joint4"]["gain"].determined
+    assert abs(found.robot.payloads["load"]["com"]["z"].value - 0.1) < 0.03
+    assert found.robot.payloads["load"]["mass"].value == pytest.approx(3.0)
+    alone = idn.identify_robot(model, runs[:1], settings=Settings(cutoff=8.0, delays=False))
+    assert not any(x["gain"].determined for x in alone.robot.gains.values())
+    assert any("carry a payload of known mass" in note for note in alone.notes)
+
+
+def test_outliers_are_left_out_and_reported():
+    model, actuators = planar()
+    run = elastic_run()
+    pushed = run.motor_torque.copy()
+    pushed[3000:3050] += 60.0
+    found = idn.identify_robot(model, [replace(run, motor_torque=pushed)], actuators)
+    _, real = real_planar()
+    assert 0.0 < found.rejected < 0.2
+    assert any("do not follow the equations" in note for note in found.notes)
+    for j, joint in enumerate(model.joint_names):
+        assert within(found.robot.motors[joint]["inertia"], real.motors[j].inertia)
+
+
+def test_friction_that_falls_while_the_robot_warms_up_is_reported():
+    model, actuators = planar()
+    run = elastic_run()
+    t = np.arange(len(run.q))[:, None] / RATE
+    speed = np.gradient(run.theta, 1.0 / RATE, axis=0)
+    warm = run.motor_torque - [0.3, 0.0] * (t / t[-1]) * speed
+    found = idn.identify_robot(model, [replace(run, motor_torque=warm)], actuators)
+    notes = [note for note in found.notes if "temperature" in note]
+    assert any("motor shoulder: viscous friction changed by -0.3" in note for note in notes)
+    assert not any("temperature" in note for note in everything().notes)
+
+
+def test_delays_of_commands_and_sensors_are_found():
+    model, actuators = planar()
+    run = elastic_run(noise=0.01)
+    late, early = (np.roll(x, k, axis=0) for x, k in ((run.sensor, 2), (run.motor_torque, -3)))
+    cut = slice(10, -10)
+    shifted = idn.MeasuredRun(
+        "a", RATE, q=run.q[cut], theta=run.theta[cut], sensor=late[cut], motor_torque=early[cut]
+    )
+    delays = idn.identify_robot(model, [shifted], actuators).robot.delays
+    for joint in model.joint_names:
+        assert abs(delays[joint]["sensor"].value - 2 / RATE) < 5e-4
+        assert abs(delays[joint]["command"].value - 3 / RATE) < 1e-3
+
+
+def test_what_cannot_be_identified_is_refused_by_name():
+    model, actuators = planar()
+    with pytest.raises(dyn.InputError, match="no runs"):
+        idn.identify_robot(model, [], actuators)
+    panda = dyn.load_urdf(CONFIG / "robots" / "panda.urdf")
+    with pytest.raises(dyn.InputError, match="has 2 joints, the robot 7"):
+        idn.identify_robot(panda, [elastic_run(1.0)])
+    with pytest.raises(dyn.InputError, match=r"longer recordings|no stretch"):
+        idn.identify_robot(model, [elastic_run(1.0)], actuators)

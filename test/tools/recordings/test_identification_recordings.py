@@ -1,0 +1,75 @@
+"""Tables are read by joint name, on even times, with gaps kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from drive_runs import elastic_run, planar
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.tools.recordings.identification_recordings import read_run
+
+MODEL = planar()[0]
+NAMES = [f"left_{joint}" for joint in MODEL.joint_names]
+
+
+def table(t, **arrays):
+    return {"t": t, "joint_names": np.array(NAMES[::-1]), **arrays}
+
+
+def waves(t):
+    return np.stack([np.cos(3.0 * t), np.sin(2.0 * t)], axis=1)  # elbow, shoulder
+
+
+def test_joints_are_matched_by_name_and_times_made_even(tmp_path):
+    rng = np.random.default_rng(0)
+    t = 0.01 * np.arange(400) + 0.001 * rng.random(400)
+    file = tmp_path / "a.npz"
+    np.savez(file, **table(t, q=waves(t), current=2.0 * waves(t)))
+    run = read_run(file, MODEL, elastic=False, prefix="left_")
+    even = t[0] + np.arange(len(run.q)) / run.rate
+    assert np.abs(run.q - waves(even)[:, ::-1]).max() < 1e-4
+    assert np.allclose(run.current, 2.0 * run.q)
+    assert run.sensor is None
+    assert run.name == "a"
+
+
+def test_gaps_begin_new_stretches(tmp_path):
+    t = np.concatenate([0.01 * np.arange(100), 2.0 + 0.01 * np.arange(50)])
+    np.savez(tmp_path / "a.npz", **table(t, q=waves(t), tau=waves(t)))
+    run = read_run(tmp_path / "a.npz", MODEL, elastic=False, prefix="left_")
+    assert run.stretches == [slice(0, 100), slice(100, 150)]
+
+
+def test_the_side_of_an_effort_is_the_one_stated(tmp_path):
+    t = 0.01 * np.arange(100)
+    np.savez(tmp_path / "a.npz", **table(t, q=waves(t), tau=waves(t)))
+    joint, motor = (
+        read_run(tmp_path / "a.npz", MODEL, elastic=False, prefix="left_", effort=effort)
+        for effort in ("joint", "motor")
+    )
+    assert joint.motor_torque is None
+    assert motor.sensor is None
+    assert np.array_equal(joint.sensor, motor.motor_torque)
+
+
+def test_a_csv_table_has_the_same_content(tmp_path):
+    t = 0.01 * np.arange(100)
+    rows = waves(t)
+    head = "t," + ",".join(f"{signal} {name}" for signal in ("q", "theta", "tau") for name in NAMES)
+    columns = np.column_stack([t, rows, rows + 0.1, 5.0 * rows])
+    np.savetxt(tmp_path / "a.csv", columns, delimiter=",", header=head, comments="")
+    run = read_run(tmp_path / "a.csv", MODEL, elastic=True, prefix="left_")
+    assert np.allclose(run.theta, run.q + 0.1)
+    assert np.allclose(run.motor_torque, 5.0 * run.q)
+
+
+def test_missing_joints_are_named(tmp_path):
+    run = elastic_run(0.1)
+    t = np.arange(len(run.q)) / run.rate
+    np.savez(tmp_path / "a.npz", t=t, q=run.q[:, :1], tau=run.q[:, :1], joint_names=["shoulder"])
+    with pytest.raises(dyn.InputError, match=r"a\.npz: no columns for the joints elbow"):
+        read_run(tmp_path / "a.npz", MODEL, elastic=False)
+    held = read_run(tmp_path / "a.npz", MODEL, elastic=False, held={"elbow": 0.4})
+    assert (held.q[:, 1] == 0.4).all()
+    assert held.has("sensor").tolist() == [True, False]

@@ -1,0 +1,75 @@
+"""The command `identify`, from recordings to identified.json, report and picture."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from drive_runs import elastic_run, real_planar
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.recordings.joint_identification import in_sequence, split
+from robots import CONFIG
+
+ROBOT = CONFIG / "robots" / "planar_two_link.urdf"
+SPRINGS = CONFIG / "elastic_joints" / "planar_two_link.yaml"
+
+
+def written(folder, name, run):
+    file = folder / f"{name}.npz"
+    np.savez(
+        file,
+        t=np.arange(len(run.q)) / run.rate,
+        q=run.q,
+        theta=run.theta,
+        tau=run.motor_torque,
+        joint_names=np.array(["shoulder", "elbow"]),
+    )
+    return str(file)
+
+
+def test_recordings_become_a_robot_with_errors_and_a_picture(tmp_path, capsys):
+    files = [written(tmp_path, f"run{k}", elastic_run(12.0, seed=k)) for k in range(2)]
+    options = ["--urdf", str(ROBOT), "--elastic-joints", str(SPRINGS), "-o", str(tmp_path / "out")]
+    assert cli.main(["identify", *files, *options]) == 0
+    text = capsys.readouterr().out
+    assert "fitted: run0 (12 s at 500 Hz)" in text
+    assert "held out: run1" in text
+    found = dyn.identification.read_identified(tmp_path / "out")
+    _, real = real_planar()
+    for j, joint in enumerate(real.joint_names):
+        K = found["springs"][joint]["stiffness"]
+        assert K.determined
+        assert abs(K.value - real.actuators[j].spring.K) < 5.0 * K.error
+    report = json.loads((tmp_path / "out" / "report.json").read_text())["identification"]
+    viscous = report["parameters"]["motor shoulder.viscous"]
+    assert abs(viscous["value"] - 0.8) < 5.0 * viscous["standard error"]
+    assert report["parameters"]["forearm.com.y"] == {"value": None, "standard error": None}
+    assert all(each["held_after"] < each["held_before"] for each in report["residuals"])
+    assert imread(tmp_path / "out" / "identification.png").std() > 0.01
+
+
+def test_the_last_recording_or_quarter_is_held_out():
+    runs = in_sequence([elastic_run(2.0), elastic_run(2.0, seed=1)])
+    assert [run.start for run in runs] == [0.0, 2.0]
+    fitted, held = split(runs, None)
+    assert (fitted, held) == ([runs[0]], [runs[1]])
+    (fitted,), (held,) = split(runs[:1], None)
+    assert (len(fitted.q), len(held.q), held.start) == (750, 250, 1.5)
+    assert split(runs, 0) == (runs, [])
+    with pytest.raises(dyn.InputError, match="--held-out 2: leaves none of 2"):
+        split(runs, 2)
+
+
+def test_names_that_are_not_there_are_refused(tmp_path, capsys):
+    file = written(tmp_path, "run", elastic_run(1.0))
+    for option, says in (
+        (["--payload", "other=2"], "--payload other=...: no recording has this name"),
+        (["--gain", "wrist=9"], "wrist"),
+        (["--gain", "elbow=-1"], "--gain elbow=-1: must be positive"),
+    ):
+        assert cli.main(["identify", file, "--urdf", str(ROBOT), *option]) != 0
+        assert says in capsys.readouterr().err
