@@ -43,6 +43,7 @@ RobotIdentification           the result of identify_robot, with residuals and r
 IdentifiedRobot               the identified robot, and identified.json
 IdentifiedValue               a number, its standard error, and whether it is determined
 read_identified               the values of an identified.json
+leaves                        all numbers of nested values by their names, joined with dots
 
 Kinematic calibration:
 
@@ -96,7 +97,7 @@ from .bodies.regressor import (
     pseudo_inertia,
     with_inertial_parameters,
 )
-from .drives.identified_robot import IdentifiedRobot, IdentifiedValue, read_identified
+from .drives.identified_robot import IdentifiedRobot, IdentifiedValue, leaves, read_identified
 from .drives.measured_run import CarriedPayload, MeasuredRun
 from .drives.robot_identification import (
     IdentificationSettings,
@@ -139,7 +140,7 @@ __all__ = [
     "identify_spring", "SpringFit", "motor_side_torque",
     # links, friction, motors and springs together
     "identify_robot", "MeasuredRun", "CarriedPayload", "IdentificationSettings",
-    "RobotIdentification", "IdentifiedRobot", "IdentifiedValue", "read_identified",
+    "RobotIdentification", "IdentifiedRobot", "IdentifiedValue", "read_identified", "leaves",
     # kinematic calibration
     "calibrate", "Calibration", "ErrorScrew", "joint_errors", "frame_errors", "errors_at",
     "perturbed_model", "pose_sensitivity", "twist_sensitivity", "jacobian_sensitivity",

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...dynamics.core import InputError, read_yaml
+from ...dynamics.identification import leaves, read_identified
 
 JSON, YAML, REPORT, SPRINGS = "identified.json", "identified.yaml", "report.json", "springs.yaml"
 COM = ("x", "y", "z")
@@ -70,7 +71,7 @@ def read_results(path: Path) -> Results:
     for file in files:
         sources.append(file)
         if file.suffix == ".json" and file.name != REPORT:
-            _read_json(file, found)
+            notes += _read_json(file, found)
             report = file.with_name(REPORT)
             sources += [report] if report.is_file() and file.name == JSON else []
         elif file.name.startswith("springs"):
@@ -94,40 +95,19 @@ def _load(file: Path) -> Any:
         raise InputError(f"{file}: cannot be read: {error}") from None
 
 
-def _read_json(file: Path, found: Results) -> None:
-    content = _load(file)
-    if not isinstance(content, Mapping) or not {"links", "joints"} & set(content):
-        raise InputError(f"{file}: expected a mapping with links, joints, motors, springs")
+def _read_json(file: Path, found: Results) -> list[str]:
+    """Add the parameters of `identify`; returns those that have no place in the robot's files."""
+    content = read_identified(file)
     parts = {"links": found.bodies, "joints": found.joints, "motors": found.motors,
              "springs": found.springs}  # fmt: skip
     for part, target in parts.items():
-        for name, values in (content.get(part) or {}).items():
-            target[name] = _figures(values, f"{file}: {part}.{name}")
-
-
-def _figures(values: Any, where: str, prefix: str = "") -> Figures:
-    """All numbers below `values`, by their keys joined with dots."""
-    if not isinstance(values, Mapping):
-        raise InputError(f"{where}: expected a mapping, got {values!r}")
-    found: Figures = {}
-    for key, value in values.items():
-        if isinstance(value, Mapping) and "value" not in value:
-            found |= _figures(value, f"{where}.{key}", f"{prefix}{key}.")
-        else:
-            found[prefix + key] = _figure(value, f"{where}.{key}")
-    return found
-
-
-def _figure(value: Any, where: str) -> Figure:
-    number = value.get("value") if isinstance(value, Mapping) else None
-    if not isinstance(number, int | float) or isinstance(number, bool):
-        raise InputError(f"{where}: expected a mapping with a number `value`, got {value!r}")
-    error = value.get("standard error")
-    return Figure(
-        float(number),
-        math.nan if error is None else float(error),
-        bool(value.get("determined", error is not None)),
-    )
+        for name, values in content[part].items():
+            target[name] = {key: Figure(*value) for key, value in leaves(values)}
+    return [
+        f"{file.name}: {part}.{name} = {value.value:.6g} +- {value.error:.2g} is not part of a URDF"
+        for part in ("gains", "delays", "payloads")
+        for name, value in leaves(content[part])
+    ]
 
 
 def _read_yaml(file: Path, report: Path, found: Results) -> list[str]:

@@ -17,6 +17,14 @@ def written(folder, content, name="identified.json"):
     return file
 
 
+def number(value, error=0.1):
+    return {"value": value, "standard error": error, "determined": True}
+
+
+def one_link(values):
+    return {"links": {"a": values}, "joints": {}}
+
+
 def test_numbers_with_and_without_an_error(tmp_path):
     known = {"value": 2, "standard error": None, "determined": False}
     joints = {"a": {"viscous": {"value": 0.5, "standard error": 0.1, "determined": True},
@@ -35,6 +43,12 @@ def test_springs_of_an_antagonistic_joint(tmp_path):
     assert set(found.laws) == {"a_agonist", "a_antagonist"}
 
 
+def test_gains_and_delays_are_listed(tmp_path):
+    content = one_link({}) | {"links": {}, "gains": {"a": {"gain": number(11.13)}}}
+    found = read_results(written(tmp_path, content))
+    assert found.notes == ("identified.json: gains.a.gain = 11.13 +- 0.1 is not part of a URDF",)
+
+
 def test_payloads_stay_outside_of_the_urdf(tmp_path):
     written(tmp_path, "payload: {hand: {mass: 1.0}}\n", "identified.yaml")
     assert "payload is not part of a URDF" in read_results(tmp_path).notes[0]
@@ -45,9 +59,10 @@ def test_payloads_stay_outside_of_the_urdf(tmp_path):
     [
         ("{", "cannot be read"),
         ([], "expected a mapping with links"),
-        ({"links": {"a": {"mass": 3.0}}}, r"links.a.mass: expected a mapping with a number"),
-        ({"links": {"a": {"mass": {"value": "x"}}}}, r"links.a.mass: expected a mapping"),
-        ({"links": {"a": {"mass": {"value": 1.0}}}}, r"link 'a': com.x, .* is missing"),
+        (one_link({"mass": 3.0}), r"links.a.mass: expected a mapping, got 3.0"),
+        (one_link({"mass": number("x")}), r"links.a.mass: expected a number `value`"),
+        (one_link({"mass": number(1.0)}), r"link 'a': com.x, .* is missing"),
+        (one_link({"mass": number(float("inf"))}), r"a: mass is inf, not finite"),
     ],
 )
 def test_files_that_are_not_results(tmp_path, content, message):

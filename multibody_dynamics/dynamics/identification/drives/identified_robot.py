@@ -78,7 +78,7 @@ class IdentifiedRobot:
         found: dict[str, IdentifiedValue] = {}
         for part in PARTS:
             prefix = "motor " if part == "motors" else ""
-            for name, value in _leaves(getattr(self, part)):
+            for name, value in leaves(getattr(self, part)):
                 found[prefix + name] = value
         return found
 
@@ -128,9 +128,10 @@ def _read(value: Any, where: str) -> Any:
     return IdentifiedValue(float(number), float("nan" if error is None else error), determined)
 
 
-def _leaves(values: Values, prefix: str = "") -> Iterator[tuple[str, IdentifiedValue]]:
+def leaves(values: Values, prefix: str = "") -> Iterator[tuple[str, IdentifiedValue]]:
+    """All numbers below `values` by their names, joined with dots: "inertia.ixx"."""
     for name, value in values.items():
         if isinstance(value, IdentifiedValue):
             yield prefix + name, value
         else:
-            yield from _leaves(value, f"{prefix}{name}.")
+            yield from leaves(value, f"{prefix}{name}.")
