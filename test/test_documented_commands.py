@@ -32,7 +32,7 @@ from pages import PAGES, ROOT, page_id
 PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]
 # These need minutes, nodes, a cluster or another bag, and are tested elsewhere.
 NOT_RUN = {"demo", "study", "task-demo", "compose", "monitor", "record", "integrate"}
-NOT_RUN |= {"--live", "--dask", "--processes", "--identify", "--limit", "--prefix"}
+NOT_RUN |= {"--live", "--dask", "--processes", "--identify", "--limit", "--prefix", "--seconds"}
 ELSEWHERE = {
     "colcon",
     "plotjuggler",

@@ -20,8 +20,8 @@ import yaml
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from ...dynamics.core import Array, InputError
-from ...validation.recordings import read_columns, stacked
+from ..dynamics.core import Array, InputError
+from .recordings import read_columns, stacked
 
 MESSAGE = "trajectory_msgs/msg/JointTrajectory"
 COLUMNS = (("q", "qd", "qdd"), ("q", "q'", "q''"))  # column names in tables
